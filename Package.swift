@@ -1,0 +1,55 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+// On Apple platforms zstd comes as a Swift package, elsewhere as the system's library.
+#if canImport(Darwin)
+  let zstdPackages: [Package.Dependency] = [
+    .package(url: "https://github.com/facebook/zstd.git", from: "1.5.6")
+  ]
+  let zstd: Target.Dependency = .product(name: "libzstd", package: "zstd")
+  let zstdTargets: [Target] = []
+#else
+  let zstdPackages: [Package.Dependency] = []
+  let zstd: Target.Dependency = "CZstd"
+  let zstdTargets: [Target] = [
+    .systemLibrary(
+      name: "CZstd", pkgConfig: "libzstd",
+      providers: [.apt(["libzstd-dev"]), .yum(["libzstd-devel"])])
+  ]
+#endif
+
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+
+let package = Package(
+  name: "Tally",
+  platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
+  products: [
+    .library(name: "Tally", targets: ["Tally"]),
+    .library(name: "TallyCRDT", targets: ["TallyCRDT"]),
+    .library(name: "TallyWire", targets: ["TallyWire"]),
+    .executable(name: "tally", targets: ["TallyCLI"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+  ] + zstdPackages,
+  targets: zstdTargets + [
+    .target(name: "TallyCRDT"),
+    .target(name: "TallyWire", dependencies: ["TallyCRDT", zstd]),
+    .target(
+      name: "TallyStore",
+      dependencies: ["TallyCRDT", "TallyWire", grdb, sqlite, logging]),
+    .target(name: "TallySync", dependencies: ["TallyCRDT", "TallyWire", "TallyStore"]),
+    .target(name: "Tally", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", "TallySync"]),
+    .executableTarget(
+      name: "TallyCLI",
+      dependencies: [
+        "Tally", grdb,
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ]),
+  ],
+  swiftLanguageModes: [.v6]
+)

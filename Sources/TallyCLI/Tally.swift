@@ -1,0 +1,3 @@
+import GRDB
+
+@main struct M { static func main() {} }

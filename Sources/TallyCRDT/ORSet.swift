@@ -1,0 +1,103 @@
+/// One element of an observed-remove set: the tags that adds have made for it, and which of them were removed.
+///
+/// A relationship is such a set for each of its targets. An add makes a new tag; a remove marks the tags it has observed, so an
+/// add that the remover had not seen wins over the remove (Shapiro et al., 2011, specification 15). Unlike there, a
+/// removed tag stays as a tombstone until compaction, with the stamp of its removal, and removing is itself
+/// something a state vector counts.
+public struct ORSetElement: Hashable, Sendable {
+  /// One add, and its removal if there was one.
+  public struct Tag: Hashable, Sendable {
+    /// The add; its dot names the tag.
+    public var added: Stamp
+    /// The removal; of several concurrent ones the greatest stamp.
+    public var removed: Stamp?
+
+    /// A tag.
+    @inlinable
+    public init(added: Stamp, removed: Stamp? = nil) {
+      self.added = added
+      self.removed = removed
+    }
+  }
+
+  /// All tags, ascending by dot.
+  public var tags: [Tag]
+
+  /// An element that was never added.
+  public init() { tags = [] }
+
+  /// An element that was added once.
+  @inlinable
+  public init(added stamp: Stamp) { tags = [Tag(added: stamp)] }
+
+  /// Whether the element is in the set: some tag is not removed.
+  public var isMember: Bool { tags.contains { $0.removed == nil } }
+
+  /// The stamp of the only add if nothing else ever happened, or nil.
+  @inlinable
+  public var uniformStamp: Stamp? {
+    tags.count == 1 && tags[0].removed == nil ? tags[0].added : nil
+  }
+
+  /// The dots of the tags that are not removed.
+  public var liveDots: [Dot] { tags.filter { $0.removed == nil }.map(\.added.dot) }
+
+  /// Every dot in the state: of adds and removals.
+  public var dots: Set<Dot> {
+    Set(tags.map(\.added.dot)).union(tags.compactMap(\.removed?.dot))
+  }
+
+  /// The latest time that any of the tags knows.
+  public var latestTime: HybridTime? {
+    tags.map { max($0.added.time, $0.removed?.time ?? $0.added.time) }.max()
+  }
+
+  /// Adds the element: one new tag.
+  public mutating func add(_ stamp: Stamp) {
+    tags.append(Tag(added: stamp))
+    tags.sort { $0.added.dot < $1.added.dot }
+  }
+
+  /// Removes the element: marks the tags that are here.
+  public mutating func remove(_ stamp: Stamp) {
+    for index in tags.indices where tags[index].removed == nil { tags[index].removed = stamp }
+  }
+
+  /// Joins another state of the same element: the union of tags, the greatest removal of each.
+  public mutating func merge(_ other: ORSetElement) { merge(other, planted: []) }
+
+  /// The join of both.
+  public func merging(_ other: ORSetElement) -> ORSetElement {
+    var result = self
+    result.merge(other)
+    return result
+  }
+
+  package mutating func merge(_ other: ORSetElement, planted: PlantedFault) {
+    for tag in other.tags {
+      guard let index = tags.firstIndex(where: { $0.added.dot == tag.added.dot }) else {
+        tags.append(tag)
+        continue
+      }
+      tags[index].added = max(tags[index].added, tag.added)
+      if let removed = tag.removed { tags[index].removed = max(removed, tags[index].removed ?? removed) }
+    }
+    tags.sort { $0.added.dot < $1.added.dot }
+    if planted.contains(.timestampedSet) { reduceToTimestamps() }
+  }
+
+  private mutating func reduceToTimestamps() {
+    guard let added = tags.max(by: { $0.added < $1.added }) else { return }
+    let removed = tags.compactMap(\.removed).max()
+    tags = [Tag(added: added.added, removed: removed.flatMap { $0 > added.added ? $0 : nil })]
+  }
+
+  /// The part of the state that a peer with the vector `vector` lacks; nil if it lacks nothing.
+  public func delta(since vector: StateVector) -> ORSetElement? {
+    var result = ORSetElement()
+    result.tags = tags.filter { tag in
+      !vector.covers(tag.added.dot) || tag.removed.map { !vector.covers($0.dot) } ?? false
+    }
+    return result.tags.isEmpty ? nil : result
+  }
+}

@@ -1,0 +1,95 @@
+/// Why a record name was refused.
+public enum RecordNameError: Error, Hashable, Sendable {
+  /// The name has no `|~|`, or more than one.
+  case delimiter
+  /// The part before or after the delimiter is empty.
+  case empty
+  /// The name is longer than 255 bytes; the length is given.
+  case tooLong(Int)
+  /// A byte outside printable ASCII, with its offset.
+  case notPrintableASCII(offset: Int)
+  /// The type is not a letter followed by letters, digits and underscores.
+  case type
+}
+
+/// The name of a record whose type is known only at run time: `Type|~|key`, for example
+/// `SBGame|~|386c1919-5f25-4be2-975f-5b34506c51db`.
+///
+/// The type is part of the name, so that a deletion can be applied by somebody who knows nothing but the name.
+/// Printable ASCII, at most 255 bytes, exactly one delimiter. Names are compared byte by byte: a UUID in capitals is
+/// another name than the same UUID in small letters.
+public struct AnyRecordName: Hashable, Sendable {
+  /// The whole name.
+  public let text: String
+  /// How many bytes of `text` are the type.
+  @usableFromInline let typeLength: UInt8
+
+  /// What separates the type from the key.
+  public static let delimiter = "|~|"
+  /// The most bytes a name may have.
+  public static let maximumLength = 255
+
+  /// Reads a name.
+  /// - Throws: `RecordNameError` if it is malformed.
+  public init(_ text: String) throws(RecordNameError) {
+    var text = text
+    text.makeContiguousUTF8()
+    let length = text.utf8.count
+    guard length <= Self.maximumLength else { throw .tooLong(length) }
+    var delimiters = 0
+    var first = 0
+    var offset = 0
+    var window: UInt32 = 0
+    for byte in text.utf8 {
+      guard (0x20...0x7E).contains(byte) else { throw .notPrintableASCII(offset: offset) }
+      window = (window << 8 | UInt32(byte)) & 0xFF_FFFF
+      if window == 0x7C_7E7C, offset >= 2 {
+        delimiters += 1
+        if delimiters == 1 { first = offset - 2 }
+      }
+      offset += 1
+    }
+    guard delimiters == 1 else { throw .delimiter }
+    guard first > 0, first + 3 < length else { throw .empty }
+    guard Self.isIdentifier(text.utf8.prefix(first)) else { throw .type }
+    self.text = text
+    typeLength = UInt8(first)
+  }
+
+  /// Joins a type and a key.
+  /// - Throws: `RecordNameError` if the result is malformed.
+  public init(type: String, key: String) throws(RecordNameError) {
+    try self.init(type + Self.delimiter + key)
+  }
+
+  /// Whether the bytes are a letter followed by letters, digits and underscores.
+  public static func isIdentifier(_ bytes: some Sequence<UInt8>) -> Bool {
+    var isFirst = true
+    for byte in bytes {
+      let isLetter = (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+      let isDigit = (0x30...0x39).contains(byte)
+      guard isLetter || (!isFirst && (isDigit || byte == 0x5F)) else { return false }
+      isFirst = false
+    }
+    return !isFirst
+  }
+
+  /// The part before the delimiter.
+  public var type: String { String(decoding: text.utf8.prefix(Int(typeLength)), as: UTF8.self) }
+
+  /// The part after the delimiter.
+  public var key: String { String(decoding: text.utf8.dropFirst(Int(typeLength) + 3), as: UTF8.self) }
+
+  /// The bytes of the key.
+  public var keyBytes: Substring.UTF8View { text[...].utf8.dropFirst(Int(typeLength) + 3) }
+}
+
+extension AnyRecordName: Comparable, CustomStringConvertible {
+  /// The whole name.
+  public var description: String { text }
+
+  /// Orders by bytes.
+  public static func < (lhs: AnyRecordName, rhs: AnyRecordName) -> Bool {
+    lhs.text.utf8.lexicographicallyPrecedes(rhs.text.utf8)
+  }
+}

@@ -1,0 +1,152 @@
+/// The number by which one replica knows a field. Numbers are local: the wire carries names.
+public struct FieldID: Hashable, Sendable, Comparable, RawRepresentable {
+  /// The number.
+  public let rawValue: UInt32
+  /// A field by its local number.
+  @inlinable
+  public init(rawValue: UInt32) { self.rawValue = rawValue }
+  /// Orders by number.
+  @inlinable
+  public static func < (lhs: FieldID, rhs: FieldID) -> Bool { lhs.rawValue < rhs.rawValue }
+}
+
+/// A last-writer-wins register of one field: the write with the greatest stamp wins, ties end in value bytes
+/// (Johnson and Thomas, RFC 677, 1975; Shapiro et al., "A comprehensive study of CRDTs", 2011, specification 8).
+public struct FieldCell: Hashable, Sendable {
+  /// The field.
+  public var field: FieldID
+  /// The stamp of the write that the register holds.
+  public var stamp: Stamp
+  /// The value that was written.
+  public var value: Value
+
+  /// A register that holds one write.
+  @inlinable
+  public init(field: FieldID, stamp: Stamp, value: Value) {
+    self.field = field
+    self.stamp = stamp
+    self.value = value
+  }
+
+  /// Whether this write wins over `other` of the same field.
+  @inlinable
+  public func wins(over other: FieldCell) -> Bool {
+    stamp == other.stamp ? other.value < value : other.stamp < stamp
+  }
+}
+
+/// One delete of a record: what the deleter had seen, so that anything it had not seen survives it.
+public struct Delete: Hashable, Sendable {
+  /// The stamp of the delete; its dot names it.
+  public var stamp: Stamp
+  /// The deleter's state vector, its own transaction included.
+  public var context: StateVector
+
+  /// A delete by the transaction of `stamp`, over everything that `context` covers.
+  public init(stamp: Stamp, context: StateVector) {
+    self.stamp = stamp
+    self.context = context
+  }
+}
+
+/// The replicated state of one record: a join semilattice.
+///
+/// Fields are last-writer-wins registers. Presence is decided by causality and not by time: a record is alive when
+/// some user cell was ever written to it that no delete had seen (see `touches`). Cells of a deleted record stay, so that
+/// a concurrent edit or a restore brings it back whole. All concurrent deletes are kept; one goes only when another
+/// delete's context covers it. Removing by context follows Bieniusa et al., "An optimized conflict-free replicated set"
+/// (2012); keeping the removed cells is ours.
+public struct RecordState: Hashable, Sendable {
+  /// The latest insert or restore of the record.
+  public var existence: Stamp?
+  /// The registers, ascending by field.
+  public var fields: [FieldCell]
+  /// Touches beyond those that `existence` and `fields` show: dots of user cells that lost to a concurrent write.
+  public var supersededTouches: StateVector
+  /// The deletes, ascending by dot; none covers another.
+  public var deletes: [Delete]
+
+  /// The state of a record that nobody has written.
+  public init() {
+    existence = nil
+    fields = []
+    supersededTouches = StateVector()
+    deletes = []
+  }
+
+  /// The state after one transaction inserted the record: every cell has the same stamp.
+  /// - Precondition: `fields` ascends by field.
+  @inlinable
+  public init(inserted stamp: Stamp, fields: [FieldCell]) {
+    existence = stamp
+    self.fields = fields
+    supersededTouches = StateVector()
+    deletes = []
+  }
+
+  /// Whether nothing was ever written.
+  public var isEmpty: Bool {
+    existence == nil && fields.isEmpty && supersededTouches.isEmpty && deletes.isEmpty
+  }
+
+  /// The one stamp of an insert that nothing has been added to, or nil.
+  @inlinable
+  public var uniformStamp: Stamp? {
+    guard let existence, deletes.isEmpty, supersededTouches.isEmpty else { return nil }
+    for cell in fields where cell.stamp != existence { return nil }
+    return existence
+  }
+
+  /// The register of a field, or nil if it was never written.
+  public subscript(field: FieldID) -> FieldCell? {
+    index(of: field).map { fields[$0] }
+  }
+
+  func index(of field: FieldID) -> Int? {
+    for (index, cell) in fields.enumerated() where cell.field >= field {
+      return cell.field == field ? index : nil
+    }
+    return nil
+  }
+}
+
+// MARK: - Touches and deletes
+
+extension RecordState {
+  /// For each replica the highest transaction in which it wrote a user cell of this record, live or superseded.
+  ///
+  /// Superseded cells count: an edit that lost its register to a concurrent write was still an edit, and a delete that had
+  /// not seen it must not take the record away.
+  public var touches: StateVector {
+    var result = supersededTouches
+    if let existence, existence.rank >= .user { result.include(existence.dot) }
+    for cell in fields where cell.stamp.rank >= .user { result.include(cell.stamp.dot) }
+    return result
+  }
+
+  /// Everything that some delete of this record had seen; empty if it was never deleted.
+  public var deletedContext: StateVector {
+    guard let first = deletes.first else { return StateVector() }
+    return deletes.dropFirst().reduce(first.context) { $0.merging($1.context) }
+  }
+
+  /// Every dot in the state: of live cells, superseded touches and deletes.
+  public var dots: Set<Dot> {
+    var result = Set(fields.map(\.stamp.dot))
+    if let existence { result.insert(existence.dot) }
+    result.formUnion(supersededTouches.entries)
+    result.formUnion(deletes.map(\.stamp.dot))
+    return result
+  }
+
+  mutating func normalizeTouches(_ candidates: StateVector) {
+    guard !candidates.isEmpty else {
+      supersededTouches = candidates
+      return
+    }
+    var implied = StateVector()
+    if let existence, existence.rank >= .user { implied.include(existence.dot) }
+    for cell in fields where cell.stamp.rank >= .user { implied.include(cell.stamp.dot) }
+    supersededTouches = candidates.beyond(implied)
+  }
+}

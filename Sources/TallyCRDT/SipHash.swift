@@ -1,0 +1,122 @@
+/// SipHash-2-4 with 64 or 128 bits of output (Aumasson and Bernstein, 2012), over bytes or 64-bit words.
+///
+/// It detects faults: the key is public, so it does not stop a forger. The results are part of the formats.
+public struct SipHash: Sendable {
+  @usableFromInline var v0, v1, v2, v3: UInt64
+  @usableFromInline var tail: UInt64 = 0
+  @usableFromInline var count: UInt64 = 0
+  @usableFromInline let isWide: Bool
+
+  /// Starts a hash. The default key is the sixteen bytes 0 to 15.
+  @inlinable
+  public init(k0: UInt64 = 0x0706_0504_0302_0100, k1: UInt64 = 0x0F0E_0D0C_0B0A_0908, wide: Bool = false) {
+    v0 = 0x736F_6D65_7073_6575 ^ k0
+    v1 = 0x646F_7261_6E64_6F6D ^ k1
+    v2 = 0x6C79_6765_6E65_7261 ^ k0
+    v3 = 0x7465_6462_7974_6573 ^ k1
+    isWide = wide
+    if wide { v1 ^= 0xEE }
+  }
+
+  @inlinable
+  mutating func round() {
+    v0 = v0 &+ v1
+    v1 = v1 << 13 | v1 >> 51
+    v1 ^= v0
+    v0 = v0 << 32 | v0 >> 32
+    v2 = v2 &+ v3
+    v3 = v3 << 16 | v3 >> 48
+    v3 ^= v2
+    v0 = v0 &+ v3
+    v3 = v3 << 21 | v3 >> 43
+    v3 ^= v0
+    v2 = v2 &+ v1
+    v1 = v1 << 17 | v1 >> 47
+    v1 ^= v2
+    v2 = v2 << 32 | v2 >> 32
+  }
+
+  @inlinable
+  mutating func compress(_ word: UInt64) {
+    v3 ^= word
+    round()
+    round()
+    v0 ^= word
+  }
+
+  /// Feeds one byte.
+  @inlinable
+  public mutating func combine(byte: UInt8) {
+    tail |= UInt64(byte) << (8 * (count & 7))
+    count &+= 1
+    if count & 7 == 0 {
+      compress(tail)
+      tail = 0
+    }
+  }
+
+  /// Feeds the eight bytes of a word, least significant first.
+  @inlinable
+  public mutating func combine(word: UInt64) {
+    let shift = 8 * (count & 7)
+    count &+= 8
+    guard shift != 0 else { return compress(word) }
+    compress(tail | word << shift)
+    tail = word >> (64 - shift)
+  }
+
+  /// Feeds bytes.
+  @inlinable
+  public mutating func combine(bytes: UnsafeRawBufferPointer) {
+    var offset = 0
+    while offset + 8 <= bytes.count {
+      combine(word: UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
+      offset += 8
+    }
+    while offset < bytes.count {
+      combine(byte: bytes[offset])
+      offset += 1
+    }
+  }
+
+  /// Feeds the UTF-8 bytes of a text.
+  @inlinable
+  public mutating func combine(text: String) {
+    var text = text
+    text.withUTF8 { combine(bytes: UnsafeRawBufferPointer($0)) }
+  }
+
+  @inlinable
+  mutating func finish() -> UInt64 {
+    compress(tail | (count & 0xFF) << 56)
+    v2 ^= isWide ? 0xEE : 0xFF
+    for _ in 0..<4 { round() }
+    return v0 ^ v1 ^ v2 ^ v3
+  }
+
+  /// The 64-bit hash of what was fed so far.
+  @inlinable
+  public func finalized() -> UInt64 {
+    var copy = self
+    return copy.finish()
+  }
+
+  /// The 128-bit hash of what was fed so far, in two halves. Only for a hash started with `wide: true`.
+  @inlinable
+  public func finalizedWide() -> (UInt64, UInt64) {
+    precondition(isWide)
+    var copy = self
+    let first = copy.finish()
+    copy.v1 ^= 0xDD
+    for _ in 0..<4 { copy.round() }
+    return (first, copy.v0 ^ copy.v1 ^ copy.v2 ^ copy.v3)
+  }
+
+  /// The 64-bit hash of a text.
+  @inlinable
+  public static func hash(_ text: String) -> UInt64 {
+    var hash = SipHash()
+    hash.combine(text: text)
+    return hash.finalized()
+  }
+}

@@ -1,0 +1,74 @@
+/// A hybrid logical time in milliseconds since 1970, in 48 bits.
+///
+/// A writer takes `max(now, time of the cell being overwritten + 1)`: a write that saw another always has the later
+/// time, whatever the clocks say, and a device whose clock is far ahead affects only the cells that it touched.
+/// Receivers never clamp a time and never absorb it into their own clock. This differs from Kulkarni et al., "Logical
+/// Physical Clocks" (2014), where a receiver's clock follows every message: here causality is per cell.
+public struct HybridTime: Hashable, Sendable, Comparable {
+  /// Milliseconds since 1970-01-01 UTC, at most `maximum`.
+  public let milliseconds: UInt64
+  /// The largest time: 2^48 - 1 milliseconds, in the year 10889.
+  public static let maximum: UInt64 = (1 << 48) - 1
+
+  /// A time, limited to what 48 bits hold.
+  @inlinable
+  public init(milliseconds: UInt64) { self.milliseconds = min(milliseconds, Self.maximum) }
+
+  /// The time to write with at `now` over a cell of time `overwritten`.
+  @inlinable
+  public static func next(now: HybridTime, over overwritten: HybridTime?) -> HybridTime {
+    guard let overwritten, overwritten.milliseconds >= now.milliseconds else { return now }
+    return HybridTime(milliseconds: overwritten.milliseconds + 1)
+  }
+
+  /// Orders by milliseconds.
+  @inlinable
+  public static func < (lhs: HybridTime, rhs: HybridTime) -> Bool { lhs.milliseconds < rhs.milliseconds }
+}
+
+/// Who ranks above whom before time is looked at.
+public struct Rank: Hashable, Sendable, Comparable, RawRepresentable {
+  /// The rank as it is encoded.
+  public let rawValue: UInt8
+  /// Default data: below everything a person wrote.
+  public static let seed = Rank(rawValue: 0)
+  /// What a person or their app wrote.
+  public static let user = Rank(rawValue: 1)
+
+  /// A rank from its encoded form; ranks unknown to this version order by their number.
+  @inlinable
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// Orders by number.
+  @inlinable
+  public static func < (lhs: Rank, rhs: Rank) -> Bool { lhs.rawValue < rhs.rawValue }
+}
+
+/// What orders the writes of one register: rank, then time, then replica, then sequence. The greater stamp wins.
+///
+/// Stamps are unique per transaction, so two cells with equal stamps come from the same transaction. Should they hold
+/// different values all the same (a forged or corrupted peer), the greater value bytes win everywhere.
+public struct Stamp: Hashable, Sendable, Comparable {
+  /// The rank, compared first.
+  public let rank: Rank
+  /// The hybrid time, compared second.
+  public let time: HybridTime
+  /// The transaction, compared last.
+  public let dot: Dot
+
+  /// A stamp for a cell of the transaction `dot`.
+  @inlinable
+  public init(rank: Rank = .user, time: HybridTime, dot: Dot) {
+    self.rank = rank
+    self.time = time
+    self.dot = dot
+  }
+
+  /// Whether the stamp is below `rhs`: the cell that has it loses.
+  @inlinable
+  public static func < (lhs: Stamp, rhs: Stamp) -> Bool {
+    if lhs.rank != rhs.rank { return lhs.rank < rhs.rank }
+    if lhs.time != rhs.time { return lhs.time < rhs.time }
+    return lhs.dot < rhs.dot
+  }
+}

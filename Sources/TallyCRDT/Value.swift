@@ -1,0 +1,88 @@
+/// The value of one field: one of SQLite's five storage classes.
+///
+/// Equality and order are those of the canonical bytes: text compares as UTF-8 bytes and not by Unicode equivalence,
+/// `integer(1)` differs from `real(1)`. A real is never NaN and never negative zero; `init(real:)` sees to it.
+public enum Value: Sendable {
+  /// No value. A field that was never written reads as its default, which is null unless declared otherwise.
+  case null
+  /// A signed 64-bit integer.
+  case integer(Int64)
+  /// An IEEE 754 double; neither NaN nor negative zero.
+  case real(Double)
+  /// Text in UTF-8.
+  case text(String)
+  /// Bytes.
+  case blob([UInt8])
+
+  /// A real as SQLite would store it: NaN becomes null, negative zero becomes zero.
+  @inlinable
+  public init(real: Double) { self = real.isNaN ? .null : .real(real == 0 ? 0 : real) }
+
+  /// Null for nil, the text otherwise.
+  @inlinable
+  public init(text: String?) { self = text.map(Value.text) ?? .null }
+
+  /// The number of bytes of text or blob, 8 for numbers, 0 for null.
+  public var byteCount: Int {
+    switch self {
+    case .null: 0
+    case .integer, .real: 8
+    case .text(let text): text.utf8.count
+    case .blob(let bytes): bytes.count
+    }
+  }
+
+  /// The number that orders and encodes the storage class.
+  @inlinable
+  public var tag: UInt8 {
+    switch self {
+    case .null: 0
+    case .integer: 1
+    case .real: 2
+    case .text: 3
+    case .blob: 4
+    }
+  }
+
+  /// Whether the value is null.
+  @inlinable
+  public var isNull: Bool { if case .null = self { true } else { false } }
+}
+
+extension Value: Hashable, Comparable {
+  /// Whether both have the same storage class and the same bytes.
+  @inlinable
+  public static func == (lhs: Value, rhs: Value) -> Bool {
+    switch (lhs, rhs) {
+    case (.null, .null): true
+    case (.integer(let a), .integer(let b)): a == b
+    case (.real(let a), .real(let b)): a.bitPattern == b.bitPattern
+    case (.text(let a), .text(let b)): a.utf8.elementsEqual(b.utf8)
+    case (.blob(let a), .blob(let b)): a == b
+    default: false
+    }
+  }
+
+  /// A total order for ties between equal stamps: by storage class, then by value bytes.
+  public static func < (lhs: Value, rhs: Value) -> Bool {
+    switch (lhs, rhs) {
+    case (.integer(let a), .integer(let b)): a < b
+    case (.real(let a), .real(let b)): a.bitPattern < b.bitPattern
+    case (.text(let a), .text(let b)): a.utf8.lexicographicallyPrecedes(b.utf8)
+    case (.blob(let a), .blob(let b)): a.lexicographicallyPrecedes(b)
+    default: lhs.tag < rhs.tag
+    }
+  }
+
+  /// Feeds the same bytes that equality compares.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(tag)
+    switch self {
+    case .null: break
+    case .integer(let number): hasher.combine(number)
+    case .real(let number): hasher.combine(number.bitPattern)
+    case .text(let text): for byte in text.utf8 { hasher.combine(byte) }
+    case .blob(let bytes): hasher.combine(bytes)
+    }
+  }
+}

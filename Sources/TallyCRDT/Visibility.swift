@@ -1,0 +1,220 @@
+/// What presence and visibility depend on, for one record.
+public struct RecordFacts: Sendable {
+  /// A reference that means ownership (`onDelete: cascade`).
+  public struct Owner: Sendable {
+    /// The wire name of the field that holds the reference.
+    public var field: String
+    /// The owner's name.
+    public var target: AnyRecordName
+    /// The stamp of the register; of the edges of a cycle the one with the least stamp gives way.
+    public var stamp: Stamp
+    /// An edge from the record that has the facts to `target`.
+    public init(field: String, target: AnyRecordName, stamp: Stamp) {
+      self.field = field
+      self.target = target
+      self.stamp = stamp
+    }
+  }
+
+  /// The user cells ever written to the record, and the live tags of its relationships.
+  public var touches: StateVector
+  /// What its deletes had seen.
+  public var deletedContext: StateVector
+  /// The latest insert or restore.
+  public var existence: Stamp?
+  /// Whether a delete beats concurrent edits.
+  public var deleteWins: Bool
+  /// Its owners, as the registers say.
+  public var owners: [Owner]
+
+  /// The facts of a record in this state.
+  public init(state: RecordState, liveTags: [Dot] = [], deleteWins: Bool = false, owners: [Owner] = []) {
+    touches = state.touches
+    for dot in liveTags { touches.include(dot) }
+    deletedContext = state.deletedContext
+    existence = state.existence
+    self.deleteWins = deleteWins
+    self.owners = owners
+  }
+}
+
+/// Where visibility looks things up. A lookup may read a database; each is asked for once per evaluation.
+public protocol VisibilitySource {
+  /// The facts of a record, or nil if nothing is known of it.
+  func facts(of name: AnyRecordName) throws -> RecordFacts?
+  /// The records with a register that names `owner` as their owner. May hold repetitions.
+  func owned(by owner: AnyRecordName) throws -> [AnyRecordName]
+}
+
+/// Decides which records an app sees: the pure function from state to presence.
+///
+/// - A record is **alive** when some user cell of its own was written that no delete of it had seen, or when a record that it
+///   owns is alive through such a cell. With `deleteWins`, only an insert or restore counts that no delete had seen.
+/// - A record is **visible** when it is alive and all its owners are visible.
+/// - Owner references that form a cycle are broken: of a cycle's edges the one with the least stamp gives way, as if it
+///   were null, until no cycle is left.
+///
+/// The answers are memoized for one state; make a new evaluation after a merge. Cost: the records that own or are owned by
+/// those asked for; descendants are looked at only below a record that has a delete.
+public final class Visibility<Source: VisibilitySource> {
+  private let source: Source
+  private var facts: [AnyRecordName: RecordFacts?] = [:]
+  private var alive: [AnyRecordName: StateVector] = [:]
+  private var visible: [AnyRecordName: Bool] = [:]
+  private var owners: [AnyRecordName: [RecordFacts.Owner]] = [:]
+
+  /// An evaluation over the state that `source` shows.
+  public init(_ source: Source) { self.source = source }
+
+  /// Whether the app sees the record.
+  public func isVisible(_ name: AnyRecordName) throws -> Bool {
+    if let known = visible[name] { return known }
+    var stack = [name]
+    while let top = stack.last {
+      guard visible[top] == nil else {
+        stack.removeLast()
+        continue
+      }
+      guard try isAlive(top) else {
+        visible[top] = false
+        continue
+      }
+      let edges = try effectiveOwners(of: top)
+      let open = edges.map(\.target).filter { visible[$0] == nil }
+      if open.isEmpty {
+        visible[top] = edges.allSatisfy { visible[$0.target] == true }
+      } else {
+        stack.append(contentsOf: open)
+      }
+    }
+    return visible[name] == true
+  }
+
+  /// Whether the record is alive, its owners aside.
+  public func isAlive(_ name: AnyRecordName) throws -> Bool {
+    guard let own = try lookUp(name) else { return false }
+    if own.deleteWins { return own.existence.map { !own.deletedContext.covers($0.dot) } ?? false }
+    if own.deletedContext.isEmpty { return !own.touches.isEmpty || own.existence != nil }
+    if !own.touches.beyond(own.deletedContext).isEmpty { return true }
+    return try !survivingTouches(of: name).isEmpty
+  }
+
+  /// The owners of a record after cycles are broken.
+  public func effectiveOwners(of name: AnyRecordName) throws -> [RecordFacts.Owner] {
+    if let known = owners[name] { return known }
+    let raw = try lookUp(name)?.owners ?? []
+    guard !raw.isEmpty, try reaches(from: raw.map(\.target), name) else {
+      owners[name] = raw
+      return raw
+    }
+    try breakCycles(around: name)
+    return owners[name] ?? raw
+  }
+
+  private func lookUp(_ name: AnyRecordName) throws -> RecordFacts? {
+    if let known = facts[name] { return known }
+    let found = try source.facts(of: name)
+    facts[name] = .some(found)
+    return found
+  }
+}
+
+// MARK: - Touches that survive, from the leaves up
+
+extension Visibility {
+  /// The touches of the record and of the living records below it that no delete on the way up had seen.
+  private func survivingTouches(of name: AnyRecordName) throws -> StateVector {
+    var stack = [name]
+    var below: [AnyRecordName: [AnyRecordName]] = [:]
+    while let top = stack.last {
+      guard alive[top] == nil else {
+        stack.removeLast()
+        continue
+      }
+      let children: [AnyRecordName]
+      if let known = below[top] {
+        children = known
+      } else {
+        children = try effectivelyOwned(by: top)
+        below[top] = children
+      }
+      let open = children.filter { alive[$0] == nil }
+      if open.isEmpty {
+        alive[top] = try combine(top, children)
+      } else {
+        stack.append(contentsOf: open)
+      }
+    }
+    return alive[name] ?? StateVector()
+  }
+
+  private func combine(_ name: AnyRecordName, _ children: [AnyRecordName]) throws -> StateVector {
+    guard let own = try lookUp(name) else { return StateVector() }
+    if own.deleteWins, try !isAlive(name) { return StateVector() }
+    var sum = own.touches
+    for child in children { sum.merge(alive[child] ?? StateVector()) }
+    return sum.beyond(own.deletedContext)
+  }
+
+  private func effectivelyOwned(by name: AnyRecordName) throws -> [AnyRecordName] {
+    try Set(source.owned(by: name)).filter { child in
+      try effectiveOwners(of: child).contains { $0.target == name }
+    }
+  }
+}
+
+// MARK: - Cycles
+
+extension Visibility {
+  private func reaches(from starts: [AnyRecordName], _ goal: AnyRecordName) throws -> Bool {
+    try reachable(from: starts) { try self.lookUp($0)?.owners ?? [] }.contains(goal)
+  }
+
+  private func reachable(
+    from starts: [AnyRecordName], edges: (AnyRecordName) throws -> [RecordFacts.Owner]
+  ) rethrows -> Set<AnyRecordName> {
+    var seen = Set(starts)
+    var stack = starts
+    while let top = stack.popLast() {
+      for edge in try edges(top) where seen.insert(edge.target).inserted { stack.append(edge.target) }
+    }
+    return seen
+  }
+
+  /// Breaks the cycles among the records that `name` shares a cycle with, and notes the owners of each of them.
+  private func breakCycles(around name: AnyRecordName) throws {
+    var edges: [AnyRecordName: [RecordFacts.Owner]] = [:]
+    for member in try reachable(from: [name], edges: { try self.lookUp($0)?.owners ?? [] }) {
+      edges[member] = try lookUp(member)?.owners ?? []
+    }
+    let component = stronglyConnected(with: name, edges)
+    while let weakest = weakestCyclicEdge(within: component, edges) {
+      edges[weakest.from]?.removeAll { $0.field == weakest.owner.field }
+    }
+    for member in component { owners[member] = edges[member] }
+  }
+
+  private func stronglyConnected(
+    with name: AnyRecordName, _ edges: [AnyRecordName: [RecordFacts.Owner]]
+  ) -> Set<AnyRecordName> {
+    reachable(from: [name]) { edges[$0] ?? [] }.filter { member in
+      reachable(from: (edges[member] ?? []).map(\.target)) { edges[$0] ?? [] }.contains(name)
+    }
+  }
+
+  private func weakestCyclicEdge(
+    within component: Set<AnyRecordName>, _ edges: [AnyRecordName: [RecordFacts.Owner]]
+  ) -> (from: AnyRecordName, owner: RecordFacts.Owner)? {
+    var weakest: (from: AnyRecordName, owner: RecordFacts.Owner)?
+    for member in component {
+      for edge in edges[member] ?? [] where component.contains(edge.target) {
+        let closes = reachable(from: [edge.target]) { edges[$0] ?? [] }.contains(member)
+        guard closes else { continue }
+        if weakest.map({ (edge.stamp, member, edge.field) < ($0.owner.stamp, $0.from, $0.owner.field) }) ?? true {
+          weakest = (member, edge)
+        }
+      }
+    }
+    return weakest
+  }
+}

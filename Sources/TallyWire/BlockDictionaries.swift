@@ -1,0 +1,176 @@
+import TallyCRDT
+
+/// The stamps and delete contexts that the items of a block share.
+struct BlockDictionaries {
+  /// Ascending in `order`.
+  var stamps: [Stamp] = []
+  /// The context of each stamp that is a delete's.
+  var contexts: [Stamp: StateVector] = [:]
+  /// Where each stamp stands in `stamps`.
+  private var numbers: [Stamp: Int] = [:]
+  private var last: (stamp: Stamp, number: Int)?
+
+  /// By dot, then time, then rank: stamps of one replica stand together and their sequences ascend.
+  static func order(_ a: Stamp, _ b: Stamp) -> Bool {
+    if a.dot != b.dot { return a.dot < b.dot }
+    return a.time != b.time ? a.time < b.time : a.rank < b.rank
+  }
+
+  mutating func note(_ stamp: Stamp) {
+    if last?.stamp == stamp { return }
+    if numbers.updateValue(0, forKey: stamp) == nil { stamps.append(stamp) }
+    last = (stamp, 0)
+  }
+
+  mutating func note(_ state: RecordState) {
+    if let existence = state.existence { note(existence) }
+    for cell in state.fields { note(cell.stamp) }
+    for delete in state.deletes {
+      note(delete.stamp)
+      contexts[delete.stamp, default: StateVector()].merge(delete.context)
+    }
+  }
+
+  mutating func note(_ element: ORSetElement) {
+    for tag in element.tags {
+      note(tag.added)
+      if let removed = tag.removed { note(removed) }
+    }
+  }
+
+  mutating func seal() {
+    stamps.sort(by: Self.order)
+    for (number, stamp) in stamps.enumerated() { numbers[stamp] = number }
+    last = nil
+  }
+
+  /// The number of a stamp that was noted. Only after `seal()`.
+  mutating func number(of stamp: Stamp) -> Int {
+    if let last, last.stamp == stamp { return last.number }
+    guard let number = numbers[stamp] else { preconditionFailure("a stamp was not noted") }
+    last = (stamp, number)
+    return number
+  }
+}
+
+// MARK: - Bytes
+
+extension BlockDictionaries {
+  func encode(to writer: inout ByteWriter, replicas: [ReplicaID: Int]) {
+    writer.varint(stamps.count)
+    var previous: Stamp?
+    for stamp in stamps {
+      encode(stamp, after: previous, to: &writer, replicas)
+      previous = stamp
+    }
+    let deletes = stamps.enumerated().filter { contexts[$0.element] != nil }
+    writer.varint(deletes.count)
+    for (number, stamp) in deletes {
+      writer.varint(number)
+      writer.vector(contexts[stamp] ?? StateVector(), replicas)
+    }
+  }
+
+  private func encode(
+    _ stamp: Stamp, after previous: Stamp?, to writer: inout ByteWriter, _ replicas: [ReplicaID: Int]
+  ) {
+    let rank = stamp.rank.rawValue
+    writer.varint(writer.number(of: stamp.dot.replica, replicas) << 2 | Int(min(rank, 3)))
+    if rank >= 3 { writer.byte(rank) }
+    let isSameReplica = previous?.dot.replica == stamp.dot.replica
+    writer.varint(stamp.dot.sequence - (isSameReplica ? previous?.dot.sequence ?? 0 : 0))
+    writer.zigzag(Int64(stamp.time.milliseconds) - Int64(previous?.time.milliseconds ?? 0))
+  }
+
+  static func decode(_ reader: inout ByteReader, replicas: [ReplicaID]) throws(WireError) -> BlockDictionaries {
+    var result = BlockDictionaries()
+    let count = try reader.count(ofElementsWithAtLeast: 3, "stamps")
+    result.stamps.reserveCapacity(count)
+    for _ in 0..<count {
+      let stamp = try decodeStamp(&reader, after: result.stamps.last, replicas)
+      if let last = result.stamps.last, !order(last, stamp) {
+        throw WireError(.malformed, "the stamps are not ascending")
+      }
+      result.stamps.append(stamp)
+    }
+    var lastNumber = -1
+    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 2, "contexts")) {
+      let number = try reader.count(limit: max(0, count - 1), "a stamp number")
+      guard number > lastNumber, number < count else { throw WireError(.malformed, "the contexts are not ascending") }
+      lastNumber = number
+      let context = try reader.vector(replicas)
+      guard context.covers(result.stamps[number].dot) else {
+        throw WireError(.malformed, "a delete's context does not cover the delete")
+      }
+      result.contexts[result.stamps[number]] = context
+    }
+    return result
+  }
+
+  private static func decodeStamp(
+    _ reader: inout ByteReader, after previous: Stamp?, _ replicas: [ReplicaID]
+  ) throws(WireError) -> Stamp {
+    let head = try reader.varint()
+    var rank = UInt8(head & 3)
+    if rank == 3 {
+      rank = try reader.byte()
+      guard rank >= 3 else { throw WireError(.malformed, "a rank is not in its shortest form") }
+    }
+    let replica = try reader.replica(number: head >> 2, replicas)
+    let isSameReplica = previous?.dot.replica == replica
+    let from = isSameReplica ? previous?.dot.sequence ?? 0 : 0
+    let (sequence, overflow) = from.addingReportingOverflow(try reader.varint())
+    let (time, timeOverflow) = Int64(previous?.time.milliseconds ?? 0).addingReportingOverflow(try reader.zigzag())
+    guard !overflow, sequence > 0, sequence <= UInt64(Int64.max) else {
+      throw WireError(.malformed, "a sequence is out of range")
+    }
+    guard !timeOverflow, time >= 0, time <= Int64(HybridTime.maximum) else {
+      throw WireError(.malformed, "a time is out of range")
+    }
+    return Stamp(
+      rank: Rank(rawValue: rank), time: HybridTime(milliseconds: UInt64(time)),
+      dot: Dot(replica: replica, sequence: sequence))
+  }
+}
+
+extension ByteWriter {
+  func number(of replica: ReplicaID, _ replicas: [ReplicaID: Int]) -> Int {
+    guard let number = replicas[replica] else {
+      preconditionFailure("a replica is not in the delta's vector")
+    }
+    return number
+  }
+
+  /// A count, then replica number and sequence of each entry, ascending.
+  mutating func vector(_ vector: StateVector, _ replicas: [ReplicaID: Int]) {
+    let entries = vector.entries
+    varint(entries.count)
+    for entry in entries {
+      varint(number(of: entry.replica, replicas))
+      varint(entry.sequence)
+    }
+  }
+}
+
+extension ByteReader {
+  mutating func replica(number: UInt64, _ replicas: [ReplicaID]) throws(WireError) -> ReplicaID {
+    guard number < UInt64(replicas.count) else { throw WireError(.malformed, "a replica number is out of range") }
+    return replicas[Int(number)]
+  }
+
+  mutating func vector(_ replicas: [ReplicaID]) throws(WireError) -> StateVector {
+    var result = StateVector()
+    var last: ReplicaID?
+    for _ in 0..<(try count(ofElementsWithAtLeast: 2, "vector entries")) {
+      let replica = try replica(number: try varint(), replicas)
+      if let last, !(last < replica) { throw WireError(.malformed, "a vector is not ascending") }
+      last = replica
+      let sequence = try varint()
+      guard sequence > 0, sequence <= UInt64(Int64.max) else {
+        throw WireError(.malformed, "a sequence is out of range")
+      }
+      result[replica] = sequence
+    }
+    return result
+  }
+}

@@ -1,0 +1,183 @@
+import TallyCRDT
+
+extension DeltaBlock {
+  /// Reads the canonical bytes of a block; refuses any other form of the same items.
+  init(decoding bytes: UnsafeRawBufferPointer, replicas: [ReplicaID]) throws(WireError) {
+    self.init()
+    var reader = ByteReader(bytes)
+    let dictionaries = try BlockDictionaries.decode(&reader, replicas: replicas)
+    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 4, "types")) {
+      let group = try Self.decodeRecords(&reader, dictionaries, replicas)
+      if let last = records.last, !last.type.utf8.lexicographicallyPrecedes(group.type.utf8) {
+        throw WireError(.malformed, "the types are not ascending")
+      }
+      records.append(group)
+    }
+    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 4, "relationships")) {
+      let group = try Self.decodeLinks(&reader, dictionaries)
+      if let last = links.last, !Self.id(last).utf8.lexicographicallyPrecedes(Self.id(group).utf8) {
+        throw WireError(.malformed, "the relationships are not ascending")
+      }
+      links.append(group)
+    }
+    guard reader.remaining == 0 else { throw WireError(.malformed, "bytes follow the end of a block") }
+  }
+
+  private static func id(_ group: Links) -> String { "\(group.source).\(group.relationship).\(group.target)" }
+
+  private static func decodeRecords(
+    _ reader: inout ByteReader, _ dictionaries: BlockDictionaries, _ replicas: [ReplicaID]
+  ) throws(WireError) -> Records {
+    let type = try reader.identifier("a type")
+    var fields: [String] = []
+    for _ in 0..<(try reader.count(limit: WireLimits.fields, "fields")) {
+      let field = try reader.identifier("a field")
+      if let last = fields.last, !last.utf8.lexicographicallyPrecedes(field.utf8) {
+        throw WireError(.malformed, "the fields are not ascending")
+      }
+      fields.append(field)
+    }
+    var group = Records(type: type, fields: fields, items: [])
+    let decoder = RecordDecoder(fieldCount: fields.count, dictionaries: dictionaries, replicas: replicas)
+    var last: RecordKey?
+    for isText in [false, true] {
+      for _ in 0..<(try reader.count(ofElementsWithAtLeast: 2, "records")) {
+        let (key, name) = try reader.recordName(type: type, isText: isText)
+        if let last, !(last < key) { throw WireError(.malformed, "the records are not ascending") }
+        last = key
+        group.items.append(Record(name: name, state: try decoder.decode(&reader)))
+      }
+    }
+    guard !group.items.isEmpty else { throw WireError(.malformed, "a type has no records") }
+    return group
+  }
+
+  private static func decodeLinks(
+    _ reader: inout ByteReader, _ dictionaries: BlockDictionaries
+  ) throws(WireError) -> Links {
+    var group = Links(
+      source: try reader.identifier("a type"), relationship: try reader.identifier("a relationship"),
+      target: try reader.identifier("a type"), items: [])
+    var last: (source: RecordKey, name: AnyRecordName, target: RecordKey)?
+    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 4, "links")) {
+      let flags = try reader.byte()
+      guard flags & ~LinkFlags.all == 0 else { throw WireError(.malformed, "unknown flags of a link") }
+      let source: (RecordKey, AnyRecordName)
+      if flags & LinkFlags.sameSource != 0 {
+        guard let last, flags & LinkFlags.sourceIsText == 0 else {
+          throw WireError(.malformed, "a link without a source")
+        }
+        source = (last.source, last.name)
+      } else {
+        source = try reader.recordName(type: group.source, isText: flags & LinkFlags.sourceIsText != 0)
+        if let last, !(last.source < source.0) { throw WireError(.malformed, "the links are not ascending") }
+      }
+      let target = try reader.recordName(type: group.target, isText: flags & LinkFlags.targetIsText != 0)
+      if let last, last.source == source.0, !(last.target < target.0) {
+        throw WireError(.malformed, "the links are not ascending")
+      }
+      last = (source.0, source.1, target.0)
+      let element = try reader.element(isSimple: flags & LinkFlags.simple != 0, dictionaries)
+      group.items.append(Link(source: source.1, target: target.1, element: element))
+    }
+    guard !group.items.isEmpty else { throw WireError(.malformed, "a relationship has no links") }
+    return group
+  }
+}
+
+private struct RecordDecoder {
+  let fieldCount: Int
+  let dictionaries: BlockDictionaries
+  let replicas: [ReplicaID]
+
+  func decode(_ reader: inout ByteReader) throws(WireError) -> RecordState {
+    var state = RecordState()
+    let flags = try reader.byte()
+    guard flags & ~RecordFlags.all == 0 else { throw WireError(.malformed, "unknown flags of a record") }
+    var shared: Stamp?
+    if flags & RecordFlags.oneStamp != 0 { shared = try reader.stamp(dictionaries) }
+    if flags & RecordFlags.existence != 0 {
+      state.existence = if let shared { shared } else { try reader.stamp(dictionaries) }
+    }
+    state.fields = try decodeFields(&reader, shared: shared)
+    if flags & RecordFlags.superseded != 0 {
+      state.supersededTouches = try reader.vector(replicas)
+      guard state.supersededTouches == state.supersededTouches.beyond(state.cellTouches) else {
+        throw WireError(.malformed, "a superseded touch is not superseded")
+      }
+    }
+    if flags & RecordFlags.deletes != 0 { state.deletes = try decodeDeletes(&reader) }
+    guard !state.isEmpty else { throw WireError(.malformed, "a record without cells") }
+    return state
+  }
+
+  private func decodeFields(_ reader: inout ByteReader, shared: Stamp?) throws(WireError) -> [FieldCell] {
+    let mask = try reader.take((fieldCount + 7) / 8)
+    var cells: [FieldCell] = []
+    cells.reserveCapacity(fieldCount)
+    for field in 0..<mask.count * 8 where mask[field / 8] >> UInt8(field % 8) & 1 != 0 {
+      guard field < fieldCount else { throw WireError(.malformed, "a field number is out of range") }
+      let stamp = if let shared { shared } else { try reader.stamp(dictionaries) }
+      cells.append(FieldCell(field: FieldID(rawValue: UInt32(field)), stamp: stamp, value: try reader.value()))
+    }
+    if shared != nil, cells.isEmpty { throw WireError(.malformed, "one stamp of no fields") }
+    return cells
+  }
+
+  private func decodeDeletes(_ reader: inout ByteReader) throws(WireError) -> [Delete] {
+    var deletes: [Delete] = []
+    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "deletes")) {
+      let stamp = try reader.stamp(dictionaries)
+      guard let context = dictionaries.contexts[stamp] else {
+        throw WireError(.malformed, "a delete has no context")
+      }
+      if let last = deletes.last, !(last.stamp.dot < stamp.dot) {
+        throw WireError(.malformed, "the deletes are not ascending")
+      }
+      deletes.append(Delete(stamp: stamp, context: context))
+    }
+    return deletes
+  }
+}
+
+extension RecordState {
+  fileprivate var cellTouches: StateVector {
+    var result = StateVector()
+    if let existence, existence.rank >= .user { result.include(existence.dot) }
+    for cell in fields where cell.stamp.rank >= .user { result.include(cell.stamp.dot) }
+    return result
+  }
+}
+
+extension ByteReader {
+  fileprivate mutating func stamp(_ dictionaries: BlockDictionaries) throws(WireError) -> Stamp {
+    let number = try varint()
+    guard number < UInt64(dictionaries.stamps.count) else {
+      throw WireError(.malformed, "a stamp number is out of range")
+    }
+    return dictionaries.stamps[Int(number)]
+  }
+
+  fileprivate mutating func element(
+    isSimple: Bool, _ dictionaries: BlockDictionaries
+  ) throws(WireError) -> ORSetElement {
+    if isSimple { return ORSetElement(added: try stamp(dictionaries)) }
+    var element = ORSetElement()
+    for _ in 0..<(try count(ofElementsWithAtLeast: 2, "tags")) {
+      var tag = ORSetElement.Tag(added: try stamp(dictionaries))
+      let removal = try varint()
+      guard removal <= UInt64(dictionaries.stamps.count) else {
+        throw WireError(.malformed, "a stamp number is out of range")
+      }
+      if removal > 0 { tag.removed = dictionaries.stamps[Int(removal) - 1] }
+      if let last = element.tags.last, !(last.added.dot < tag.added.dot) {
+        throw WireError(.malformed, "the tags are not ascending")
+      }
+      element.tags.append(tag)
+    }
+    guard !element.tags.isEmpty, element.uniformStamp == nil else {
+      throw WireError(.malformed, "a link is not in its shortest form")
+    }
+    return element
+  }
+}

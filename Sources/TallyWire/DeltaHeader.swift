@@ -1,0 +1,119 @@
+import TallyCRDT
+
+/// The unit of sync: what has a state vector of its own. There is one zone so far; the formats know more.
+public struct ZoneID: Hashable, Sendable {
+  /// The first and last eight bytes.
+  public let high, low: UInt64
+  /// The zone that every store starts with: all zeros.
+  public static let `default` = ZoneID(high: 0, low: 0)
+  /// A zone by its sixteen bytes.
+  public init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+}
+
+/// What stands before the blocks of a delta.
+public struct DeltaHeader: Hashable, Sendable {
+  /// The zone.
+  public var zone: ZoneID
+  /// What a receiver must have already: the delta holds nothing that this covers.
+  public var base: StateVector
+  /// What a receiver has afterwards: the sender's vector in the snapshot that the delta was read in.
+  public var target: StateVector
+  /// The sender's fingerprint in that snapshot.
+  public var fingerprint: Fingerprint?
+
+  /// A header. `base` is lowered to what `target` covers.
+  public init(zone: ZoneID = .default, base: StateVector, target: StateVector, fingerprint: Fingerprint? = nil) {
+    self.zone = zone
+    self.base = StateVector(target.entries.map { ($0.replica, min($0.sequence, base[$0.replica])) })
+    self.target = target
+    self.fingerprint = fingerprint
+  }
+
+  /// The version of the format that this code writes, and the only one it reads.
+  public static let version: UInt8 = 1
+  static let magic: [UInt8] = [0x54, 0x4C]  // "TL"
+
+  private struct Flags {
+    static let fingerprint: UInt8 = 1
+    static let zone: UInt8 = 2
+  }
+
+  /// The replicas that the blocks refer to by number.
+  var replicas: [ReplicaID] { target.entries.map(\.replica) }
+
+  func encode(to writer: inout ByteWriter) {
+    writer.bytes += Self.magic
+    writer.byte(Self.version)
+    writer.byte((fingerprint == nil ? 0 : Flags.fingerprint) | (zone == .default ? 0 : Flags.zone))
+    let entries = target.entries
+    writer.varint(entries.count)
+    for entry in entries {
+      writer.replica(entry.replica)
+      writer.varint(base[entry.replica])
+      writer.varint(entry.sequence - base[entry.replica])
+    }
+    if zone != .default {
+      writer.fixed(zone.high)
+      writer.fixed(zone.low)
+    }
+    if let fingerprint {
+      writer.fixed(fingerprint.first)
+      writer.fixed(fingerprint.second)
+    }
+  }
+
+  /// Reads a header from the start of `bytes`, or nil if there are not enough bytes yet.
+  static func decode(_ bytes: UnsafeRawBufferPointer) throws(WireError) -> (DeltaHeader, length: Int)? {
+    var reader = ByteReader(bytes)
+    do throws(WireError) {
+      let header = try decode(&reader)
+      return (header, reader.offset)
+    } catch  where error.code == .truncated {
+      return nil
+    }
+  }
+
+  private static func decode(_ reader: inout ByteReader) throws(WireError) -> DeltaHeader {
+    guard try reader.byte() == magic[0], try reader.byte() == magic[1] else {
+      throw WireError(.malformed, "the bytes are not a delta")
+    }
+    let version = try reader.byte()
+    guard version == Self.version else {
+      throw WireError(.unsupportedVersion, "delta format \(version) is not known; this is format \(Self.version)")
+    }
+    let flags = try reader.byte()
+    guard flags & ~(Flags.fingerprint | Flags.zone) == 0 else {
+      throw WireError(.unsupportedVersion, "the delta uses a feature that is not known here")
+    }
+    var header = DeltaHeader(base: StateVector(), target: StateVector())
+    try header.decodeVectors(&reader)
+    if flags & Flags.zone != 0 {
+      header.zone = ZoneID(high: try reader.fixed(), low: try reader.fixed())
+      guard header.zone != .default else { throw WireError(.malformed, "the default zone is spelled out") }
+    }
+    if flags & Flags.fingerprint != 0 {
+      header.fingerprint = Fingerprint(first: try reader.fixed(), second: try reader.fixed())
+    }
+    return header
+  }
+
+  private mutating func decodeVectors(_ reader: inout ByteReader) throws(WireError) {
+    let count = try reader.count(limit: WireLimits.replicas, "replicas")
+    var last: ReplicaID?
+    for _ in 0..<count {
+      let replica = try reader.replica()
+      if let last, !(last < replica) { throw WireError(.malformed, "the replicas are not ascending") }
+      last = replica
+      let from = try reader.varint()
+      let (to, overflow) = from.addingReportingOverflow(try reader.varint())
+      guard !overflow, to > 0, to <= UInt64(Int64.max) else {
+        throw WireError(.malformed, "a sequence is out of range")
+      }
+      base[replica] = from
+      target[replica] = to
+    }
+  }
+}

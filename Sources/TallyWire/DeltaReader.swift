@@ -1,0 +1,114 @@
+import TallyCRDT
+
+/// Reads a delta piece by piece, from any source of bytes. Memory is bounded by one block.
+///
+/// The blocks may be used as they come, but nothing of them may be kept before `nextBlock()` has returned nil: only then has
+/// the checksum been verified.
+public struct DeltaReader {
+  private let source: () throws -> [UInt8]?
+  private var buffer: [UInt8] = []
+  private var position = 0
+  private var checksum = SipHash()
+  private var isFinished = false
+  /// The header.
+  public private(set) var header: DeltaHeader
+
+  /// Reads the header.
+  /// - Parameter source: gives the next bytes, in pieces of any size; nil at the end.
+  /// - Throws: `WireError`, or what the source throws.
+  public init(from source: @escaping () throws -> [UInt8]?) throws {
+    self.source = source
+    header = DeltaHeader(base: StateVector(), target: StateVector())
+    var found: (DeltaHeader, length: Int)?
+    repeat {
+      guard try fill() else { throw WireError(.truncated, "the delta ends within its header") }
+      found = try buffer.withUnsafeBytes { bytes throws(WireError) in try DeltaHeader.decode(bytes) }
+    } while found == nil
+    guard let found else { return }
+    header = found.0
+    _ = try take(found.length)
+  }
+
+  /// A reader of a delta that is all there.
+  public init(_ bytes: [UInt8]) throws {
+    var rest: [UInt8]? = bytes
+    try self.init {
+      defer { rest = nil }
+      return rest
+    }
+  }
+
+  /// The next block; nil after the last one, when the checksum has been verified.
+  /// - Throws: `WireError`, or what the source throws. Discard everything read so far.
+  public mutating func nextBlock() throws -> DeltaBlock? {
+    guard !isFinished else { return nil }
+    let head = try varint()
+    guard head != 0 else {
+      try verifyEnd()
+      return nil
+    }
+    let size = try limited(head >> 1)
+    guard size > 0 else { throw WireError(.malformed, "a block is empty") }
+    let stored = head & 1 == 1 ? try limited(varint()) : size
+    var bytes = try take(stored)
+    if head & 1 == 1 {
+      bytes = try bytes.withUnsafeBytes { bytes throws(WireError) in try Zstandard.decompress(bytes, size: size) }
+    }
+    let replicas = header.replicas
+    return try bytes.withUnsafeBytes { bytes throws(WireError) in
+      try DeltaBlock(decoding: bytes, replicas: replicas)
+    }
+  }
+
+  private mutating func verifyEnd() throws {
+    let expected = checksum.finalized()
+    let trailer = try take(8)
+    guard trailer.reduce(0, { $0 << 8 | UInt64($1) }) == expected else {
+      throw WireError(.checksumMismatch, "the delta is damaged")
+    }
+    while position == buffer.count, try fill() {}
+    guard position == buffer.count else { throw WireError(.malformed, "bytes follow the end of the delta") }
+    isFinished = true
+  }
+
+  private func limited(_ value: UInt64) throws(WireError) -> Int {
+    guard value <= UInt64(WireLimits.blockBytes) else {
+      throw WireError(.limitExceeded, "a block of \(value) bytes")
+    }
+    return Int(value)
+  }
+
+  // MARK: Bytes
+
+  private mutating func fill() throws -> Bool {
+    guard let more = try source() else { return false }
+    if position == buffer.count {
+      buffer = more
+      position = 0
+    } else {
+      buffer.removeFirst(position)
+      position = 0
+      buffer += more
+    }
+    return true
+  }
+
+  private mutating func take(_ count: Int) throws -> [UInt8] {
+    while buffer.count - position < count {
+      guard try fill() else { throw WireError(.truncated, "the delta ends within an element") }
+    }
+    let result = Array(buffer[position..<position + count])
+    position += count
+    result.withUnsafeBytes { checksum.combine(bytes: $0) }
+    return result
+  }
+
+  private mutating func varint() throws -> UInt64 {
+    var bytes: [UInt8] = []
+    repeat { bytes += try take(1) } while bytes.last.map { $0 & 0x80 != 0 } ?? true && bytes.count < 10
+    return try bytes.withUnsafeBytes { raw throws(WireError) in
+      var reader = ByteReader(raw)
+      return try reader.varint()
+    }
+  }
+}

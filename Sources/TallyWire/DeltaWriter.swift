@@ -1,0 +1,57 @@
+import TallyCRDT
+
+/// Writes a delta piece by piece: the header, blocks, then the checksum. Memory is bounded by one block.
+public struct DeltaWriter {
+  private let sink: ([UInt8]) throws -> Void
+  private let replicas: [ReplicaID]
+  private var checksum = SipHash()
+  /// The bytes written so far.
+  public private(set) var byteCount = 0
+
+  /// Starts a delta; the header goes out at once.
+  /// - Parameter sink: takes the bytes, in order. What it throws passes through.
+  public init(header: DeltaHeader, to sink: @escaping ([UInt8]) throws -> Void) throws {
+    self.sink = sink
+    replicas = header.replicas
+    var writer = ByteWriter()
+    header.encode(to: &writer)
+    try emit(writer.bytes)
+  }
+
+  /// Writes one block; an empty one writes nothing.
+  /// - Precondition: all replicas in the block are in the header's target vector.
+  /// - Throws: `WireError.limitExceeded` for a block over 64 MiB; nothing of it is written.
+  public mutating func append(_ block: DeltaBlock) throws {
+    guard !block.isEmpty else { return }
+    let raw = block.encoded(replicas: replicas)
+    guard raw.count <= WireLimits.blockBytes else {
+      throw WireError(.limitExceeded, "a block has \(raw.count) bytes")
+    }
+    var writer = ByteWriter()
+    if let compressed = Zstandard.compress(raw) {
+      writer.varint(raw.count << 1 | 1)
+      writer.varint(compressed.count)
+      try emit(writer.bytes)
+      try emit(compressed)
+    } else {
+      writer.varint(raw.count << 1)
+      try emit(writer.bytes)
+      try emit(raw)
+    }
+  }
+
+  /// Ends the delta with its checksum.
+  public mutating func finish() throws {
+    try emit([0])
+    var trailer = ByteWriter()
+    trailer.fixed(checksum.finalized())
+    byteCount += trailer.bytes.count
+    try sink(trailer.bytes)
+  }
+
+  private mutating func emit(_ bytes: [UInt8]) throws {
+    bytes.withUnsafeBytes { checksum.combine(bytes: $0) }
+    byteCount += bytes.count
+    try sink(bytes)
+  }
+}

@@ -1,0 +1,17 @@
+/// The limits that decoders check before they allocate, and that stores check before they accept a local write.
+public enum WireLimits {
+  /// The most bytes of one text or blob: 16 MiB. Larger things belong in files.
+  public static let valueBytes = 16 << 20
+  /// The most bytes of one block before compression: 64 MiB.
+  public static let blockBytes = 64 << 20
+  /// Writers close a block when it has about this many bytes: 1 MiB.
+  public static let targetBlockBytes = 1 << 20
+  /// Writers close a block when it has this many items.
+  public static let targetBlockItems = 4096
+  /// The most replicas in a vector.
+  public static let replicas = 1 << 16
+  /// The most fields of one entity.
+  public static let fields = 1024
+  /// The most bytes of the name of a type, field or relationship.
+  public static let identifierBytes = 64
+}
