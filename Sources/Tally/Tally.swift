@@ -1,1 +1,4 @@
-
+@_exported import TallyCRDT
+@_exported import TallyStore
+@_exported import TallySync
+@_exported import TallyWire

@@ -1,0 +1,152 @@
+import Foundation
+import GRDB
+import TallyCRDT
+
+/// A record of a type known only at run time, as the app sees it.
+public struct DynamicRecord: Sendable, Equatable {
+  /// The record's name.
+  public var name: AnyRecordName
+  /// The fields and references by column name; all columns of the table.
+  public var fields: [String: Value]
+  /// The members of each relationship, ascending.
+  public var links: [String: [AnyRecordName]]
+}
+
+/// Records without Swift types: for tools, importers and tests. Apps with types of their own use GRDB's records.
+extension Schema {
+  /// Reads a record; nil if it is not there.
+  /// - Throws: `StoreError.unknownType`.
+  public func record(_ name: AnyRecordName, in db: Database) throws -> DynamicRecord? {
+    let entity = try entity(of: name)
+    let columns = entity.columnNames
+    let list = columns.isEmpty ? "id" : columns.map { "\"\($0)\"" }.joined(separator: ", ")
+    let sql = "SELECT \(list) FROM \"\(entity.type)\" WHERE id = ?"
+    guard let row = try Row.fetchOne(db, sql: sql, arguments: [name.text]) else { return nil }
+    var record = DynamicRecord(name: name, fields: [:], links: [:])
+    for column in columns { record.fields[column] = Value(row[column] as DatabaseValue) }
+    for relationship in entity.relationships {
+      let table = Self.joinTable(entity.type, relationship.name)
+      let targets = try String.fetchAll(
+        db, sql: "SELECT target FROM \"\(table)\" WHERE source = ? ORDER BY target", arguments: [name.text])
+      record.links[relationship.name] = try targets.map { try AnyRecordName($0) }
+    }
+    return record
+  }
+
+  /// The names of all records of a type, ascending.
+  /// - Throws: `StoreError.unknownType`.
+  public func names(of type: String, in db: Database) throws -> [AnyRecordName] {
+    guard let entity = self[type] else { throw unknown(type) }
+    return try String.fetchAll(db, sql: "SELECT id FROM \"\(entity.type)\" ORDER BY id").map { try AnyRecordName($0) }
+  }
+
+  /// Inserts a record, or changes the given fields of one that is there.
+  /// - Throws: `StoreError.unknownType`, `.unknownField`, `.typeMismatch`.
+  public func put(_ name: AnyRecordName, _ fields: [String: Value], in db: Database) throws {
+    let entity = try entity(of: name)
+    let columns = fields.keys.sorted()
+    var arguments: [any DatabaseValueConvertible] = []
+    for column in columns {
+      guard let value = fields[column] else { continue }
+      try entity.check(value, of: column, name)
+      arguments.append(value.databaseValue)
+    }
+    let list = columns.map { ", \"\($0)\"" }.joined()
+    let marks = String(repeating: ", ?", count: columns.count)
+    let updates = columns.map { "\"\($0)\" = excluded.\"\($0)\"" }.joined(separator: ", ")
+    try db.execute(
+      sql: """
+        INSERT INTO "\(entity.type)"(id\(list)) VALUES(?\(marks))
+        ON CONFLICT(id) DO \(columns.isEmpty ? "NOTHING" : "UPDATE SET " + updates)
+        """, arguments: StatementArguments([name.text] + arguments))
+  }
+
+  /// Deletes a record.
+  /// - Throws: `StoreError.unknownType`, `.noSuchRecord`.
+  public func delete(_ name: AnyRecordName, in db: Database) throws {
+    let entity = try entity(of: name)
+    try db.execute(sql: "DELETE FROM \"\(entity.type)\" WHERE id = ?", arguments: [name.text])
+    guard db.changesCount > 0 else { throw StoreError(.noSuchRecord, "\(name) is not there") }
+  }
+
+  /// Adds a member to a relationship.
+  /// - Throws: `StoreError.unknownType`, `.unknownRelationship`, `.typeMismatch`; at the end of the transaction
+  ///   `.danglingReference` if one of the two is not there.
+  public func link(_ name: AnyRecordName, _ relationship: String, to target: AnyRecordName, in db: Database) throws {
+    try db.execute(
+      sql: "INSERT OR IGNORE INTO \"\(try table(name, relationship, target))\"(source, target) VALUES(?, ?)",
+      arguments: [name.text, target.text])
+  }
+
+  /// Removes a member from a relationship; nothing happens if it is none.
+  /// - Throws: `StoreError.unknownType`, `.unknownRelationship`, `.typeMismatch`.
+  public func unlink(_ name: AnyRecordName, _ relationship: String, from target: AnyRecordName, in db: Database) throws {
+    try db.execute(
+      sql: "DELETE FROM \"\(try table(name, relationship, target))\" WHERE source = ? AND target = ?",
+      arguments: [name.text, target.text])
+  }
+
+  private func table(_ name: AnyRecordName, _ relationship: String, _ target: AnyRecordName) throws -> String {
+    let entity = try entity(of: name)
+    guard let declared = entity.relationships.first(where: { $0.name == relationship }) else {
+      throw StoreError(.unknownRelationship, "\(entity.type) has no relationship \(printable(relationship))")
+    }
+    guard declared.to == target.type else {
+      throw StoreError(.typeMismatch, "\(entity.type).\(relationship) holds \(declared.to), not \(target.type)")
+    }
+    return Self.joinTable(entity.type, relationship)
+  }
+
+  private func entity(of name: AnyRecordName) throws(StoreError) -> EntitySchema {
+    guard let entity = self[name.type] else { throw unknown(name.type) }
+    return entity
+  }
+
+  private func unknown(_ type: String) -> StoreError {
+    StoreError(.unknownType, "the type \(printable(type)) is not in the schema")
+  }
+}
+
+extension EntitySchema {
+  /// The columns apart from `id`, fields first.
+  public var columnNames: [String] { fields.map(\.name) + references.map(\.name) }
+
+  fileprivate func check(_ value: Value, of column: String, _ name: AnyRecordName) throws(StoreError) {
+    if let field = fields.first(where: { $0.name == column }) {
+      guard value.isNull || field.kind.accepts(value) else {
+        throw StoreError(.typeMismatch, "\(name).\(column) is not a \(field.kind.rawValue)")
+      }
+    } else if let reference = references.first(where: { $0.name == column }) {
+      if value.isNull { return }
+      guard case .text(let text) = value, let target = try? AnyRecordName(text), target.type == reference.to else {
+        throw StoreError(.typeMismatch, "\(name).\(column) is not the name of a \(reference.to)")
+      }
+    } else {
+      throw StoreError(.unknownField, "\(type) has no field \(printable(column))")
+    }
+  }
+}
+
+extension Value {
+  /// A value as GRDB read it.
+  public init(_ value: DatabaseValue) {
+    switch value.storage {
+    case .null: self = .null
+    case .int64(let number): self = .integer(number)
+    case .double(let number): self = Value(real: number)
+    case .string(let text): self = .text(text)
+    case .blob(let data): self = .blob(Array(data))
+    }
+  }
+
+  /// The value for GRDB.
+  public var databaseValue: DatabaseValue {
+    switch self {
+    case .null: .null
+    case .integer(let number): number.databaseValue
+    case .real(let number): number.databaseValue
+    case .text(let text): text.databaseValue
+    case .blob(let bytes): Data(bytes).databaseValue
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import GRDB
+import TallyCRDT
+
+/// A to-many relationship of an entity, read and written as a set.
+///
+/// ```swift
+/// extension Game { static let players = Relationship<Game, Person>("players") }
+/// try Game.players.insert(ann, to: chess, in: db)
+/// let names = try Game.players.members(of: chess, in: db)
+/// ```
+///
+/// It is an observed-remove set: what anybody added while somebody else removed it stays. The rows are in the join table
+/// `Type_relationship` with the columns `source` and `target`, which raw SQL and GRDB associations may use just as well.
+public struct Relationship<Source: Entity, Target: Entity>: Sendable {
+  /// The name in the schema.
+  public let name: String
+
+  /// The relationship of this name in `Source`'s schema.
+  /// - Precondition: the schema has it, with members of the type `Target`.
+  public init(_ name: String) {
+    let isDeclared = Source.schema.relationships.contains { $0.name == name && $0.to == Target.schema.type }
+    precondition(isDeclared, "\(Source.schema.type) has no relationship \(name) to \(Target.schema.type)")
+    self.name = name
+  }
+
+  /// The join table.
+  public var table: String { Schema.joinTable(Source.schema.type, name) }
+
+  /// The members of one record.
+  public func members(of source: RecordName<Source>, in db: Database) throws -> Set<RecordName<Target>> {
+    try RecordName<Target>.fetchSet(
+      db, sql: "SELECT target FROM \"\(table)\" WHERE source = ?", arguments: [source])
+  }
+
+  /// The records that have `target` as a member.
+  public func sources(of target: RecordName<Target>, in db: Database) throws -> Set<RecordName<Source>> {
+    try RecordName<Source>.fetchSet(
+      db, sql: "SELECT source FROM \"\(table)\" WHERE target = ?", arguments: [target])
+  }
+
+  /// Adds a member; nothing happens if it is one.
+  public func insert(_ target: RecordName<Target>, to source: RecordName<Source>, in db: Database) throws {
+    try db.execute(
+      sql: "INSERT OR IGNORE INTO \"\(table)\"(source, target) VALUES(?, ?)", arguments: [source, target])
+  }
+
+  /// Removes a member; nothing happens if it is none. Adds that this device has not seen stay.
+  public func remove(_ target: RecordName<Target>, from source: RecordName<Source>, in db: Database) throws {
+    try db.execute(sql: "DELETE FROM \"\(table)\" WHERE source = ? AND target = ?", arguments: [source, target])
+  }
+
+  /// Adds and removes so that exactly these are members.
+  public func set(_ targets: Set<RecordName<Target>>, of source: RecordName<Source>, in db: Database) throws {
+    let current = try members(of: source, in: db)
+    for target in current.subtracting(targets) { try remove(target, from: source, in: db) }
+    for target in targets.subtracting(current) { try insert(target, to: source, in: db) }
+  }
+}

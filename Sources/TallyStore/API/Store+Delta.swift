@@ -1,0 +1,114 @@
+import Foundation
+import GRDB
+import TallyCRDT
+import TallyWire
+
+/// What a replica is, in a few bytes: where it stands and what it holds.
+public struct StoreSummary: Sendable, Equatable {
+  /// What is in the store.
+  public var vector: StateVector
+  /// The sum over its live content.
+  public var fingerprint: Fingerprint
+  /// This replica; nil before its first write.
+  public var replica: ReplicaID?
+}
+
+extension Store {
+  /// Vector and fingerprint, in one snapshot, with everything captured.
+  public func summary() throws -> StoreSummary {
+    try captureOutsideWrites()
+    return try snapshot { reader in
+      let own = try reader.connection.integer("SELECT value FROM tally_meta WHERE key = 'self'")
+      return StoreSummary(
+        vector: try reader.vector(), fingerprint: try reader.fingerprint(),
+        replica: own.flatMap { reader.catalog.replicas[$0] })
+    }
+  }
+
+  /// What is in the store.
+  public var vector: StateVector { get throws { try summary().vector } }
+
+  // MARK: Giving
+
+  /// Writes everything that `base` does not cover, with the vector of the same snapshot.
+  ///
+  /// One change costs the same in a store of any size; memory is bounded by one block of about a mebibyte. Other reads and
+  /// writes go on meanwhile.
+  /// - Parameter sink: takes the bytes in order; what it throws ends the delta and passes through.
+  /// - Returns: the header: what the receiver must have, and what it has afterwards.
+  @discardableResult
+  public func writeDelta(
+    since base: StateVector = StateVector(), to sink: @escaping ([UInt8]) throws -> Void
+  ) throws -> DeltaHeader {
+    try captureOutsideWrites()
+    return try snapshot { reader in
+      let header = DeltaHeader(
+        base: base, target: try reader.vector(), fingerprint: try reader.fingerprint())
+      var writer = try DeltaWriter(header: header, to: sink)
+      let source = DeltaSource(reader: reader, base: base, planted: options.planted)
+      try source.forEachBlock { try writer.append($0) }
+      try writer.finish()
+      return header
+    }
+  }
+
+  /// Everything that `base` does not cover, as bytes. For large deltas prefer `writeDelta`.
+  public func delta(since base: StateVector = StateVector()) throws -> [UInt8] {
+    let bytes = ByteSink()
+    try writeDelta(since: base) { bytes.bytes += $0 }
+    return bytes.bytes
+  }
+
+  // MARK: Taking
+
+  /// Joins a delta into the store: all of it, or nothing. A second time it changes nothing.
+  /// - Parameters:
+  ///   - source: gives the next bytes, in pieces of any size; nil at the end.
+  ///   - isRepair: joins cells even where the vector says they are here already. For a full delta from a peer whose vector is equal
+  ///     and whose fingerprint is not.
+  /// - Throws: `WireError` for damaged bytes; `StoreError.baseNotCovered` with the vector to ask for a delta since; `StoreError.wrongZone`;
+  ///   GRDB's `DatabaseError`; what the source throws. The store is as it was.
+  @discardableResult
+  public func apply(from source: @escaping () throws -> [UInt8]?, isRepair: Bool = false) throws -> ApplyResult {
+    var reader = try DeltaReader(from: source)
+    return try perform { db in try transact(db) { try $0.apply(&reader, isRepair: isRepair) }.value }
+  }
+
+  /// Joins a delta that is all there. See `apply(from:isRepair:)`.
+  @discardableResult
+  public func apply(_ bytes: [UInt8], isRepair: Bool = false) throws -> ApplyResult {
+    var rest: [UInt8]? = bytes
+    return try apply(
+      from: {
+        defer { rest = nil }
+        return rest
+      }, isRepair: isRepair)
+  }
+
+  // MARK: Snapshots
+
+  /// Captures what other connections have committed since the last write.
+  func captureOutsideWrites() throws {
+    let isPending = try writer.read { db in
+      try Bool.fetchOne(db, sql: "SELECT EXISTS(SELECT 1 FROM tally_pending WHERE op <> 4)") ?? false
+    }
+    if isPending, !options.isReadOnly { try perform { db in _ = try transact(db) { _ in } } }
+  }
+
+  /// Reads states in one snapshot.
+  func snapshot<T>(_ body: (StateReader) throws -> T) throws -> T {
+    try writer.read { db in
+      let connection = Connection(try StoreFile.handle(db))
+      let catalog = try Catalog.load(connection, cached: catalogCache.withLock { $0 })
+      catalogCache.withLock { $0 = catalog }
+      return try body(StateReader(connection, catalog: catalog))
+    }
+  }
+
+  /// The schema that the file holds.
+  public var schema: Schema { get throws { try snapshot { $0.catalog.schema } } }
+}
+
+private final class ByteSink {
+  var bytes: [UInt8] = []
+}

@@ -1,0 +1,171 @@
+import Foundation
+import GRDB
+import Synchronization
+import TallyCRDT
+import TallyWire
+
+/// A database of records that replicates: GRDB as you know it, and every write captured.
+///
+/// ```swift
+/// let store = try Store(path: path, schema: Schema(Person.self, Game.self))
+/// try store.write { db in
+///   try Game(name: "Chess").insert(db)
+/// }
+/// let games = try store.read { db in try Game.order(Column("name")).fetchAll(db) }
+/// ```
+///
+/// Each entity is an ordinary SQLite table, each to-many relationship an ordinary join table. Records, the query interface, raw
+/// SQL and `ValueObservation` work as with GRDB alone, and what other connections and processes write to the file is captured as well.
+/// Of concurrent writes to one field the later wins; a relationship keeps what anybody added; a concurrent edit survives a delete.
+///
+/// A store may be used from any thread. Opening costs the same for any number of records.
+public final class Store: Sendable {
+  /// The file; nil in memory.
+  public let path: String?
+  let writer: any DatabaseWriter
+  let options: StoreOptions
+  private let box = EngineBox()
+  let catalogCache = Mutex<Catalog?>(nil)
+
+  /// For GRDB's own APIs that read: `ValueObservation`, snapshots, `DatabaseSnapshot`.
+  public var reader: any DatabaseReader { writer }
+
+  // MARK: Opening
+
+  /// Opens the store at `path`, creating it if there is no file, and makes its tables cover `schema`.
+  ///
+  /// - Throws: `StoreError`: `.notAStore`, `.newerFormat`, `.invalidSchema`, `.incompatibleSchema`; or GRDB's `DatabaseError`. The
+  ///   file is then as it was.
+  public convenience init(path: String, schema: Schema, options: StoreOptions = StoreOptions()) throws {
+    try schema.validate()
+    try self.init(path: path, isNew: try !StoreFile.probe(path), schema: schema, options: options)
+  }
+
+  /// Opens an existing store with the schema that the file holds, for tools that do not have the app's types.
+  ///
+  /// - Throws: `StoreError`: `.noSuchStore`, `.notAStore`, `.newerFormat`; or GRDB's `DatabaseError`.
+  public convenience init(existing path: String, options: StoreOptions = StoreOptions()) throws {
+    guard try StoreFile.probe(path) else { throw StoreError(.noSuchStore, "there is no store at \(path)") }
+    try self.init(path: path, isNew: false, schema: nil, options: options)
+  }
+
+  private init(path: String, isNew: Bool, schema: Schema?, options: StoreOptions) throws {
+    self.path = path
+    self.options = options
+    writer = try StoreFile.open(path, options)
+    guard !options.isReadOnly else { return }
+    try prepare(isNew: isNew, schema: schema)
+  }
+
+  /// A store in memory, for tests and previews.
+  public init(inMemory schema: Schema, options: StoreOptions = StoreOptions()) throws {
+    try schema.validate()
+    path = nil
+    self.options = options
+    writer = try DatabaseQueue(configuration: StoreFile.configuration(options))
+    try prepare(isNew: true, schema: schema)
+  }
+
+  private func prepare(isNew: Bool, schema: Schema?) throws {
+    try perform { db in
+      let connection = Connection(try StoreFile.handle(db))
+      // Another process may have created the tables since the file was looked at.
+      let isEmpty = try connection.integer("SELECT count(*) FROM sqlite_master WHERE name = 'tally_meta'") == 0
+      if isNew, isEmpty { try Engine.create(connection) }
+      _ = try transact(db) { engine in if let schema { try engine.migrate(to: schema) } }
+      db.clearSchemaCache()
+    }
+  }
+
+  /// Closes the file. Fails with SQLITE_BUSY if it is in use.
+  public func close() throws {
+    try perform { _ in box.engine = nil }
+    try writer.close()
+  }
+
+  // MARK: Reading and writing
+
+  /// Reads, in one snapshot.
+  public func read<T>(_ body: (Database) throws -> T) throws -> T { try writer.read(body) }
+
+  /// Reads, in one snapshot, without blocking the caller's thread.
+  public func read<T: Sendable>(_ body: @Sendable @escaping (Database) throws -> T) async throws -> T {
+    try await writer.read(body)
+  }
+
+  /// Writes, in one transaction: all of it becomes visible and is replicated together, or none.
+  ///
+  /// What a delete means for other records (owned records, references, relationships) happens at the end of the transaction. If
+  /// the body or the commit throws, nothing has changed.
+  ///
+  /// - Throws: what the body throws; `StoreError` for a value or name that cannot be replicated; GRDB's `DatabaseError`.
+  @discardableResult
+  public func write<T>(_ body: (Database) throws -> T) throws -> T { try commit(body).value }
+
+  /// Writes, in one transaction, without blocking the caller's thread. See the synchronous `write`.
+  @discardableResult
+  public func write<T: Sendable>(_ body: @Sendable @escaping (Database) throws -> T) async throws -> T {
+    do {
+      return try await writer.write { db in try self.transact(db) { _ in try body(db) }.value }
+    } catch {
+      box.needsReload.store(true, ordering: .relaxed)
+      throw error
+    }
+  }
+
+  /// What a transaction did.
+  public struct Commit<Value> {
+    /// What the body returned.
+    public let value: Value
+    /// The transaction's dot, or nil if it changed nothing that replicates.
+    public let dot: Dot?
+  }
+
+  /// Writes like `write` and tells the transaction's dot once it is committed.
+  public func commit<T>(_ body: (Database) throws -> T) throws -> Commit<T> {
+    try perform { db in try transact(db) { _ in try body(db) } }
+  }
+
+  /// Runs a writing transaction of GRDB's; if it fails the engine reads everything again next time.
+  func perform<T>(_ body: (Database) throws -> T) throws -> T {
+    do {
+      return try writer.write(body)
+    } catch {
+      box.needsReload.store(true, ordering: .relaxed)
+      throw error
+    }
+  }
+
+  /// Runs the body between the engine's begin and end, and captures what it wrote.
+  func transact<T>(_ db: Database, _ body: (Engine) throws -> T) throws -> Commit<T> {
+    let engine = try engine(db)
+    do {
+      try engine.begin()
+      try engine.capture(isForeign: true)
+      let value = try body(engine)
+      let dot = try engine.capture()
+      try engine.end()
+      for table in engine.touchedTables { try db.notifyChanges(in: Table(table)) }
+      return Commit(value: value, dot: dot)
+    } catch {
+      engine.invalidate()
+      throw error
+    }
+  }
+
+  private func engine(_ db: Database) throws -> Engine {
+    if let engine = box.engine {
+      if box.needsReload.exchange(false, ordering: .relaxed) { engine.invalidate() }
+      return engine
+    }
+    let engine = try Engine(try StoreFile.handle(db), options.environment)
+    box.engine = engine
+    return engine
+  }
+}
+
+/// The engine, used only on the writing connection's queue.
+private final class EngineBox: @unchecked Sendable {
+  var engine: Engine?
+  let needsReload = Atomic<Bool>(false)
+}

@@ -1,0 +1,64 @@
+import TallyCRDT
+import TallyWire
+
+/// Why a store refused something. The store is as it was before the call.
+///
+/// Faults of the disk and of SQLite itself arrive as GRDB's `DatabaseError`, damaged or foreign bytes as `WireError`.
+public struct StoreError: Error, Sendable, CustomStringConvertible {
+  /// The kind of refusal.
+  public enum Code: String, Sendable {
+    /// The file exists but is not a store of ours.
+    case notAStore
+    /// There is no file.
+    case noSuchStore
+    /// The file was written by a newer version of the format.
+    case newerFormat
+    /// A schema breaks a rule; nothing was created.
+    case invalidSchema
+    /// A schema cannot follow the one in the file.
+    case incompatibleSchema
+    /// A record name is malformed.
+    case invalidName
+    /// The type is not in the schema.
+    case unknownType
+    /// The field is not in the schema.
+    case unknownField
+    /// The relationship is not in the schema.
+    case unknownRelationship
+    /// A value has the wrong type for its field.
+    case typeMismatch
+    /// A text or blob is over the limit of `WireLimits.valueBytes`.
+    case valueTooLarge
+    /// A reference names a record that is not there.
+    case danglingReference
+    /// A record that others refer to with `onDelete: .deny` was deleted.
+    case deleteDenied
+    /// The record is not there.
+    case noSuchRecord
+    /// The record was never deleted, so it cannot be restored.
+    case notDeleted
+    /// A delta starts after what this store has; ask for one since an older vector.
+    case baseNotCovered
+    /// A delta belongs to another zone.
+    case wrongZone
+    /// What is stored breaks an invariant.
+    case corrupt
+  }
+
+  /// The kind of refusal.
+  public let code: Code
+  /// What was wrong. Names records, types and fields, never values.
+  public let message: String
+  /// For `baseNotCovered`: the vector to ask for a delta since.
+  public let vector: StateVector?
+
+  /// An error.
+  public init(_ code: Code, _ message: String, vector: StateVector? = nil) {
+    self.code = code
+    self.message = message
+    self.vector = vector
+  }
+
+  /// The message and the code.
+  public var description: String { "\(message) (\(code.rawValue))" }
+}

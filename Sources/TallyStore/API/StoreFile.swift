@@ -1,0 +1,60 @@
+import Foundation
+import GRDB
+import TallyCRDT
+
+/// Opening files safely: looking before touching.
+enum StoreFile {
+  /// Whether there is a store at `path`; false if there is nothing or an empty database.
+  /// - Throws: `StoreError` if there is something else. The file is not changed.
+  static func probe(_ path: String) throws -> Bool {
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else { return false }
+    guard !isFolder.boolValue else { throw StoreError(.notAStore, "\(path) is a folder") }
+    var configuration = Configuration()
+    configuration.readonly = true
+    do {
+      return try DatabaseQueue(path: path, configuration: configuration).read { db in
+        let application = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+        let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        if application == Format.applicationID {
+          guard version <= Format.version else {
+            throw StoreError(.newerFormat, "\(path) has format \(version); this version knows up to \(Format.version)")
+          }
+          return true
+        }
+        let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
+        guard application == 0, version == 0, tables == 0 else {
+          throw StoreError(.notAStore, "\(path) is an SQLite database, but not a store")
+        }
+        return false
+      }
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
+      throw StoreError(.notAStore, "\(path) is not a store")
+    }
+  }
+
+  static func open(_ path: String, _ options: StoreOptions) throws -> any DatabaseWriter {
+    let configuration = configuration(options)
+    return options.isReadOnly
+      ? try DatabaseQueue(path: path, configuration: configuration)
+      : try DatabasePool(path: path, configuration: configuration)
+  }
+
+  static func configuration(_ options: StoreOptions) -> Configuration {
+    var configuration = Configuration()
+    configuration.readonly = options.isReadOnly
+    configuration.busyMode = .timeout(options.busyTimeout)
+    let prepare = options.prepareDatabase
+    configuration.prepareDatabase { db in
+      // Statements nested in triggers would otherwise write their journals to files.
+      try db.execute(sql: "PRAGMA temp_store = MEMORY")
+      try prepare?(db)
+    }
+    return configuration
+  }
+
+  static func handle(_ db: Database) throws -> OpaquePointer {
+    guard let handle = db.sqliteConnection else { throw StoreError(.corrupt, "the connection is closed") }
+    return handle
+  }
+}

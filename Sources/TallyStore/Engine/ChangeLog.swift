@@ -1,0 +1,99 @@
+import TallyCRDT
+import TallyWire
+
+/// What one transaction adds to `tally_log`: for each dot the records and links with a cell of that dot.
+///
+/// The log finds what a delta must hold. It is only ever appended to: an entry whose cells have been superseded since costs one
+/// look-up and nothing else, because the cells themselves say which dot they have.
+struct ChangeLog {
+  private var entries: [Dot: ByteWriter] = [:]
+  private var last: Dot?
+  private var byteCount = 0
+  private static let limit = 4 << 20
+
+  /// Notes that the record has a cell of the dot.
+  mutating func note(_ dot: Dot, kind: Int, _ name: AnyRecordName) {
+    entries[dot, default: ByteWriter()].address(kind, [name])
+    byteCount += 20
+  }
+
+  /// Notes that the link has a tag or removal of the dot.
+  mutating func note(_ dot: Dot, kind: Int, _ key: LinkKey) {
+    entries[dot, default: ByteWriter()].address(kind, [key.source, key.target])
+    byteCount += 40
+  }
+
+  /// Whether the notes should be written before there are more of them.
+  var isFull: Bool { byteCount > Self.limit }
+
+  /// Writes the notes.
+  mutating func flush(_ engine: Engine) throws {
+    let insert = try engine.connection.statement(
+      "INSERT INTO tally_log(zone, replica, sequence, items) VALUES(0, ?, ?, ?)")
+    for (dot, writer) in entries.sorted(by: { $0.key < $1.key }) {
+      insert.bind(1, try engine.number(of: dot.replica))
+      insert.bind(2, Int64(dot.sequence))
+      insert.bind(3, writer.bytes)
+      try insert.run()
+    }
+    entries = [:]
+    byteCount = 0
+  }
+
+  /// Reads the items of one row: for each the kind and one or two names.
+  static func decode(
+    _ bytes: [UInt8], _ catalog: Catalog, _ body: (Int, AnyRecordName, AnyRecordName?) throws -> Void
+  ) throws {
+    try bytes.withUnsafeBytes { raw in
+      var reader = ByteReader(raw)
+      while reader.remaining > 0 {
+        let head = try reader.varint()
+        let kind = Int(head >> 2)
+        if let record = catalog.records[kind] {
+          try body(kind, try reader.recordName(type: record.type, isText: head & 1 != 0).1, nil)
+        } else if let link = catalog.links[kind] {
+          let source = try reader.recordName(type: link.source, isText: head & 1 != 0).1
+          try body(kind, source, try reader.recordName(type: link.target, isText: head & 2 != 0).1)
+        } else {
+          throw StoreError(.corrupt, "the log names an unknown kind")
+        }
+      }
+    }
+  }
+}
+
+extension ByteWriter {
+  /// The kind and which keys are text, then the keys.
+  fileprivate mutating func address(_ kind: Int, _ names: [AnyRecordName]) {
+    let keys = names.map(RecordKey.init)
+    var head = kind << 2
+    for (bit, key) in keys.enumerated() where key.isText { head |= 1 << bit }
+    varint(head)
+    for key in keys { self.key(key) }
+  }
+}
+
+/// What the view must look at again before the transaction ends.
+struct DirtySet {
+  private(set) var records: [AnyRecordName] = []
+  private(set) var links: [(kind: Int, key: LinkKey)] = []
+  private var seenRecords = Set<AnyRecordName>()
+  private var seenLinks = Set<LinkAddress>()
+
+  private struct LinkAddress: Hashable {
+    var kind: Int
+    var key: LinkKey
+  }
+
+  mutating func insert(_ name: AnyRecordName) {
+    if seenRecords.insert(name).inserted { records.append(name) }
+  }
+
+  mutating func insert(_ kind: Int, _ key: LinkKey) {
+    if seenLinks.insert(LinkAddress(kind: kind, key: key)).inserted { links.append((kind, key)) }
+  }
+
+  mutating func popRecord() -> AnyRecordName? { records.popLast() }
+  mutating func popLink() -> (kind: Int, key: LinkKey)? { links.popLast() }
+  var isEmpty: Bool { records.isEmpty && links.isEmpty }
+}

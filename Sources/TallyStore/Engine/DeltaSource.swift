@@ -1,0 +1,174 @@
+import TallyCRDT
+import TallyWire
+
+/// Reads a delta out of one snapshot, block by block.
+struct DeltaSource {
+  let reader: StateReader
+  let base: StateVector
+  let planted: PlantedFault
+  private var catalog: Catalog { reader.catalog }
+
+  /// With more changed items than this, reading the tables once is cheaper than looking each item up.
+  private static let lookupLimit = 50_000
+
+  init(reader: StateReader, base: StateVector, planted: PlantedFault = []) {
+    self.reader = reader
+    self.base = base
+    self.planted = planted
+  }
+
+  /// Hands out the blocks of everything that `base` does not cover.
+  func forEachBlock(_ body: (DeltaBlock) throws -> Void) throws {
+    var builder = BlockBuilder(catalog: catalog, base: base, planted: planted)
+    let own = try reader.vector()
+    let isEverything = own.entries.allSatisfy { base[$0.replica] == 0 }
+    if !isEverything, let items = try changedItems(own) {
+      try readItems(items, &builder, body)
+    } else {
+      try readTables(&builder, body)
+    }
+    if let last = builder.take() { try body(last) }
+  }
+
+  // MARK: Everything
+
+  private func readTables(_ builder: inout BlockBuilder, _ body: (DeltaBlock) throws -> Void) throws {
+    let ordered = catalog.orderedKinds
+    let unknown = catalog.records.values.filter { !$0.isKnown }.sorted { $0.number < $1.number }
+    for kind in ordered {
+      try reader.forEachRow(kind) { name, stored in
+        builder.add(name, kind, stored.state)
+        if builder.isFull, let block = builder.take() { try body(block) }
+      }
+    }
+    for kind in ordered + unknown {
+      try reader.forEachHiddenRecord(kind.number) { name, stored in
+        builder.add(name, kind, stored.state)
+        if builder.isFull, let block = builder.take() { try body(block) }
+      }
+    }
+    for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) {
+      func add(_ key: LinkKey, _ stored: StoredLink) throws {
+        builder.add(key, kind, stored.element)
+        if builder.isFull, let block = builder.take() { try body(block) }
+      }
+      if kind.isKnown { try reader.forEachRow(kind, add) }
+      try reader.forEachHiddenLink(kind.number, add)
+    }
+  }
+
+  // MARK: Changes
+
+  private struct Items {
+    var records: [Int: Set<AnyRecordName>] = [:]
+    var links: [Int: Set<LinkKey>] = [:]
+    var count = 0
+  }
+
+  /// What the change log has beyond `base`; nil if that is too much to look up one by one.
+  private func changedItems(_ own: StateVector) throws -> Items? {
+    var items = Items()
+    for dot in own.entries where dot.sequence > base[dot.replica] {
+      guard let number = catalog.replicaNumbers[dot.replica] else { continue }
+      let query = try reader.connection.statement(
+        "SELECT items FROM tally_log WHERE zone = 0 AND replica = ? AND sequence > ?")
+      query.bind(1, number)
+      query.bind(2, Int64(base[dot.replica]))
+      defer { query.reset() }
+      while try query.step() {
+        try ChangeLog.decode(query.blob(0), catalog) { kind, name, target in
+          let isNew =
+            if let target {
+              items.links[kind, default: []].insert(LinkKey(source: name, target: target)).inserted
+            } else {
+              items.records[kind, default: []].insert(name).inserted
+            }
+          if isNew { items.count += 1 }
+        }
+        if items.count > Self.lookupLimit { return nil }
+      }
+    }
+    return items
+  }
+
+  private func readItems(
+    _ items: Items, _ builder: inout BlockBuilder, _ body: (DeltaBlock) throws -> Void
+  ) throws {
+    let known = catalog.orderedKinds.map(\.number)
+    let rest = items.records.keys.filter { !known.contains($0) }.sorted()
+    for kind in (known + rest).compactMap({ catalog.records[$0] }) {
+      for name in (items.records[kind.number] ?? []).sorted() {
+        guard let stored = try reader.record(name, kind) else { continue }
+        builder.add(name, kind, stored.state)
+        if builder.isFull, let block = builder.take() { try body(block) }
+      }
+    }
+    for kind in items.links.keys.sorted().compactMap({ catalog.links[$0] }) {
+      let keys = (items.links[kind.number] ?? []).sorted { ($0.source, $0.target) < ($1.source, $1.target) }
+      for key in keys {
+        guard let stored = try reader.link(key, kind) else { continue }
+        builder.add(key, kind, stored.element)
+        if builder.isFull, let block = builder.take() { try body(block) }
+      }
+    }
+  }
+}
+
+/// Collects items until a block is full.
+private struct BlockBuilder {
+  private let catalog: Catalog
+  private let base: StateVector
+  private let planted: PlantedFault
+  private var records: [Int: DeltaBlock.Records] = [:]
+  private var fields: [Int: [FieldID: UInt32]] = [:]
+  private var links: [Int: DeltaBlock.Links] = [:]
+  private var count = 0
+  private var byteCount = 0
+
+  init(catalog: Catalog, base: StateVector, planted: PlantedFault) {
+    self.catalog = catalog
+    self.base = base
+    self.planted = planted
+  }
+
+  var isFull: Bool {
+    count >= WireLimits.targetBlockItems || byteCount >= WireLimits.targetBlockBytes
+  }
+
+  mutating func add(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState) {
+    guard var state = state.delta(since: base, planted: planted) else { return }
+    if records[kind.number] == nil { records[kind.number] = .init(type: kind.type, fields: [], items: []) }
+    for index in state.fields.indices {
+      let field = state.fields[index].field
+      state.fields[index].field = FieldID(rawValue: number(of: field, kind.number))
+      byteCount += 4 + state.fields[index].value.byteCount
+    }
+    state.fields.sort { $0.field < $1.field }
+    records[kind.number]?.items.append(.init(name: name, state: state))
+    count += 1
+    byteCount += 24
+  }
+
+  private mutating func number(of field: FieldID, _ kind: Int) -> UInt32 {
+    if let known = fields[kind]?[field] { return known }
+    let number = UInt32(records[kind]?.fields.count ?? 0)
+    fields[kind, default: [:]][field] = number
+    records[kind]?.fields.append(catalog.fields[field]?.name ?? "")
+    return number
+  }
+
+  mutating func add(_ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement) {
+    guard let element = element.delta(since: base) else { return }
+    let empty = DeltaBlock.Links(source: kind.source, relationship: kind.relationship, target: kind.target, items: [])
+    links[kind.number, default: empty].items.append(.init(source: key.source, target: key.target, element: element))
+    count += 1
+    byteCount += 40
+  }
+
+  /// The block so far, or nil if it is empty; starts the next.
+  mutating func take() -> DeltaBlock? {
+    guard count > 0 else { return nil }
+    defer { self = BlockBuilder(catalog: catalog, base: base, planted: planted) }
+    return DeltaBlock(records: Array(records.values), links: Array(links.values))
+  }
+}

@@ -1,0 +1,198 @@
+import GRDB
+import TallyCRDT
+import TallyWire
+
+/// What applying a delta did.
+public struct ApplyResult: Sendable, Equatable {
+  /// Records and links whose state changed.
+  public var changes = 0
+  /// Concurrent writes that lost, now in the conflict journal.
+  public var conflicts = 0
+  /// Whether the sender's fingerprint contradicts ours although both vectors are equal: one of the two has lost or altered
+  /// something. Exchange full states to repair it.
+  public var fingerprintMismatch = false
+
+  /// A result of nothing.
+  public init() {}
+}
+
+/// Joining what peers wrote.
+extension Engine {
+  /// Applies a delta; the caller's transaction makes it all or nothing.
+  /// - Parameter isRepair: joins cells even if the vector says they are here.
+  func apply(_ delta: inout DeltaReader, isRepair: Bool) throws -> ApplyResult {
+    try capture(isForeign: true)
+    let header = delta.header
+    guard header.zone == .default else { throw StoreError(.wrongZone, "the delta belongs to another zone") }
+    guard vector.covers(header.base) else {
+      throw StoreError(
+        .baseNotCovered, "the delta starts after what is here; ask for one since \(vector)", vector: vector)
+    }
+    var result = ApplyResult()
+    if vector.covers(header.target), !isRepair {
+      while try delta.nextBlock() != nil {}
+    } else {
+      try noticeRestore(header)
+      var merge = Merge(
+        header: header, before: vector, logged: isRepair ? StateVector() : vector, clock: environment.now())
+      while let block = try delta.nextBlock() {
+        if environment.planted.contains(.vectorPerChunk) { try raiseVector(to: header.target) }
+        try apply(block, &merge)
+      }
+      try raiseVector(to: header.target)
+      try settle()
+      try checkReferences()
+      try trimConflicts()
+      (result.changes, result.conflicts) = (merge.changes, merge.conflicts)
+    }
+    if let theirs = header.fingerprint, header.target == vector { result.fingerprintMismatch = theirs != fingerprint }
+    return result
+  }
+
+  /// A peer that knows more of this replica than the replica itself: this file is an old copy. It must not issue those dots again.
+  private func noticeRestore(_ header: DeltaHeader) throws {
+    guard let ownNumber, let own = catalog.replicas[ownNumber], header.target[own] > vector[own] else { return }
+    environment.logger.warning("this store is an older copy of itself; it takes a new replica id")
+    try forgetOwnReplica()
+  }
+
+  /// What stays the same while one delta is joined.
+  struct Merge {
+    let header: DeltaHeader
+    let before: StateVector
+    /// What the change log has entries for already.
+    let logged: StateVector
+    let clock: HybridTime
+    var changes = 0
+    var conflicts = 0
+  }
+
+  private func apply(_ block: DeltaBlock, _ merge: inout Merge) throws {
+    for group in block.records {
+      let number = try kind(source: group.type)
+      let fields = try group.fields.map { try field($0, kind: number) }
+      guard let kind = catalog.records[number] else { continue }
+      for item in group.items {
+        var state = item.state
+        for index in state.fields.indices {
+          state.fields[index].field = fields[Int(state.fields[index].field.rawValue)]
+        }
+        state.fields.sort { $0.field < $1.field }
+        try join(item.name, kind, state, &merge)
+        if log.isFull { try log.flush(self) }
+      }
+    }
+    for group in block.links {
+      let number = try kind(source: group.source, relationship: group.relationship, target: group.target)
+      guard let kind = catalog.links[number] else { continue }
+      for item in group.items {
+        try join(LinkKey(source: item.source, target: item.target), kind, item.element, &merge)
+        if log.isFull { try log.flush(self) }
+      }
+    }
+  }
+
+  // MARK: Records
+
+  private func join(_ name: AnyRecordName, _ kind: RecordKind, _ received: RecordState, _ merge: inout Merge) throws {
+    var received = received
+    if environment.planted.contains(.receiverClampsStamps) { received.clamp(to: merge.clock) }
+    let stored = try reader.record(name, kind)
+    guard let stored else {
+      return try receive(name, kind, received, &merge)
+    }
+    var state = stored.state
+    var lost: [LostWrite] = []
+    state.merge(received, lost: &lost, planted: environment.planted)
+    guard state != stored.state else { return }
+    merge.changes += 1
+    for write in lost { try journal(write, name, kind, &merge) }
+    try storeMerged(name, kind, state, stored)
+    noteDots(of: received, name, kind, merge)
+    try updateFingerprint(name, from: stored.state, to: state)
+    try markDirty(name, kind, from: stored.state, to: state)
+  }
+
+  /// A record that was not here. It is written as if it were visible; what may not be is looked at when all is in.
+  private func receive(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ merge: inout Merge) throws {
+    merge.changes += 1
+    let mayBeVisible = kind.isKnown && state.deletes.isEmpty
+    let shown = mayBeVisible ? try plainValues(name, kind, state) : nil
+    try put(name, kind, state, previous: nil, shown: shown)
+    noteDots(of: state, name, kind, merge)
+    try updateFingerprint(name, from: nil, to: state)
+    try markDirty(name, kind, from: nil, to: state)
+    if shown != nil, hasWaits { try markWaitingDirty(name) }
+  }
+
+  /// The registers' values as they are; a reference to something that is not there yet marks the record for another look.
+  private func plainValues(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState) throws -> [Value] {
+    var rest = state.fields[...]
+    return try kind.columns.map { column in
+      while let first = rest.first, first.field < column.field { rest.removeFirst() }
+      guard let cell = rest.first, cell.field == column.field, column.accepts(cell.value) else {
+        return column.defaultValue
+      }
+      if let target = column.target(of: cell.value), try !hasRow(target) { dirty.insert(name) }
+      return cell.value
+    }
+  }
+
+  private func hasRow(_ name: AnyRecordName) throws -> Bool {
+    let query = try connection.statement("SELECT 1 FROM \"\(name.type)\" WHERE id = ?")
+    query.bind(1, name.text)
+    defer { query.reset() }
+    return try query.step()
+  }
+
+  private func storeMerged(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ stored: StoredRecord) throws {
+    guard stored.place.isVisible else {
+      dirty.insert(name)
+      return try put(name, kind, state, previous: stored, shown: nil)
+    }
+    var shown = stored.values
+    for (index, column) in kind.columns.enumerated() {
+      let (old, new) = (stored.state[column.field], state[column.field])
+      guard old?.value != new?.value else { continue }
+      if column.reference != nil { dirty.insert(name) }
+      shown[index] = new.flatMap { column.accepts($0.value) ? $0.value : nil } ?? column.defaultValue
+    }
+    try put(name, kind, state, previous: stored, shown: shown)
+  }
+
+  private func noteDots(of received: RecordState, _ name: AnyRecordName, _ kind: RecordKind, _ merge: Merge) {
+    if let only = received.uniformStamp {
+      if !merge.logged.covers(only.dot) { log.note(only.dot, kind: kind.number, name) }
+      return
+    }
+    for dot in received.dots where !merge.logged.covers(dot) { log.note(dot, kind: kind.number, name) }
+  }
+
+  // MARK: Links
+
+  private func join(_ key: LinkKey, _ kind: LinkKind, _ received: ORSetElement, _ merge: inout Merge) throws {
+    let stored = try reader.link(key, kind)
+    let old = stored?.element ?? ORSetElement()
+    let element = stored == nil ? received : {
+      var joined = old
+      joined.merge(received, planted: environment.planted)
+      return joined
+    }()
+    guard element != old else { return }
+    merge.changes += 1
+    let bothEnds = try kind.isKnown && element.isMember && hasRow(key.source) && hasRow(key.target)
+    try put(key, kind, element, previous: stored, isShown: bothEnds)
+    if kind.isKnown, element.isMember, !bothEnds { dirty.insert(kind.number, key) }
+    for dot in received.dots where !merge.logged.covers(dot) { log.note(dot, kind: kind.number, key) }
+    try updateFingerprint(key, kind, from: old, to: element)
+    if hasDeletes { try climb(from: [key.source]) }
+  }
+}
+
+extension RecordState {
+  fileprivate mutating func clamp(to limit: HybridTime) {
+    func clamped(_ stamp: Stamp) -> Stamp { Stamp(rank: stamp.rank, time: min(stamp.time, limit), dot: stamp.dot) }
+    existence = existence.map(clamped)
+    for index in fields.indices { fields[index].stamp = clamped(fields[index].stamp) }
+  }
+}

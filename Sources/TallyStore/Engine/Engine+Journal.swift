@@ -1,0 +1,41 @@
+import TallyCRDT
+import TallyWire
+
+/// The conflict journal: writes that lost to a write that had not seen them.
+extension Engine {
+  /// Notes a lost write if the two were concurrent.
+  ///
+  /// A local loser was not seen by the sender, and so not by the winner's author, if the sender's vector does not cover it. A received
+  /// loser that is new here was not seen by the local winner's author: had it been, our vector would cover it.
+  func journal(_ write: LostWrite, _ name: AnyRecordName, _ kind: RecordKind, _ merge: inout Merge) throws {
+    let wasSeen = write.wasLocal ? merge.header.target : merge.before
+    guard write.loser.stamp.rank >= .user, !wasSeen.covers(write.loser.stamp.dot) else { return }
+    merge.conflicts += 1
+    let insert = try connection.statement(
+      """
+      INSERT OR IGNORE INTO tally_conflict(noticed, name, field, loser_replica, loser_sequence, loser_time, loser_value,
+        winner_replica, winner_sequence, winner_time, winner_value) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """)
+    insert.bind(1, Int64(merge.clock.milliseconds))
+    insert.bind(2, name.text)
+    insert.bind(3, catalog.fields[write.loser.field]?.name ?? "")
+    bind(write.loser, to: insert, from: 4)
+    bind(write.winner, to: insert, from: 8)
+    try insert.run()
+  }
+
+  private func bind(_ cell: FieldCell, to statement: SQLStatement, from index: Int) {
+    statement.bind(index, cell.stamp.dot.replica.bytes)
+    statement.bind(index + 1, Int64(cell.stamp.dot.sequence))
+    statement.bind(index + 2, Int64(cell.stamp.time.milliseconds))
+    statement.bind(index + 3, cell.value)
+  }
+
+  /// Drops the oldest entries beyond the journal's limit.
+  func trimConflicts() throws {
+    let delete = try connection.statement(
+      "DELETE FROM tally_conflict WHERE n <= (SELECT max(n) FROM tally_conflict) - ?")
+    delete.bind(1, environment.conflictLimit)
+    try delete.run()
+  }
+}

@@ -1,0 +1,226 @@
+import Foundation
+import TallyCRDT
+import TallyWire
+
+/// Creating a store's tables, and following the app's schema when it grows.
+///
+/// Migrations write no cells: a new field reads as its default, and what a newer peer had sent for it before is shown now.
+extension Engine {
+  /// Creates the tables of a new store.
+  static func create(_ connection: Connection) throws {
+    try connection.execute(Format.tables)
+    try connection.execute("PRAGMA application_id = \(Format.applicationID)")
+    try connection.execute("PRAGMA user_version = \(Format.version)")
+  }
+
+  /// Makes the file's schema cover `schema`. Entities and properties that the file has and `schema` lacks stay as they are.
+  /// - Throws: `StoreError.incompatibleSchema` if a property changes its kind, target or default.
+  func migrate(to schema: Schema) throws {
+    try schema.validate()
+    let old = catalog.schema
+    let merged = try old.following(schema)
+    guard merged != old || catalog.version == 0 else { return }
+    try capture(isForeign: true)
+    try renameColumns(from: old, to: merged)
+    let store = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES('schema', ?)")
+    store.bind(1, Array(try merged.json()))
+    try store.run()
+    try number(merged)
+    catalog.schema = merged
+    changedCatalog()
+    for (number, kind) in catalog.records { catalog.records[number]?.entity = merged[kind.type] }
+    for (number, link) in catalog.links {
+      catalog.links[number]?.isKnown =
+        merged[link.source]?.relationships.contains { $0.name == link.relationship && $0.to == link.target } ?? false
+    }
+    catalog.index()
+    try createTables(old)
+    try createTriggers()
+    connection.forgetStatements()
+    try showEverything()
+  }
+
+  private func number(_ schema: Schema) throws {
+    for entity in schema.entities {
+      let kind = try kind(source: entity.type)
+      for field in entity.fields { _ = try fieldNumber(field.wireName, kind) }
+      for reference in entity.references { _ = try fieldNumber(reference.name, kind) }
+      for relationship in entity.relationships {
+        _ = try self.kind(source: entity.type, relationship: relationship.name, target: relationship.to)
+      }
+    }
+  }
+
+  private func fieldNumber(_ name: String, _ kind: Int) throws -> FieldID { try field(name, kind: kind) }
+
+  private func renameColumns(from old: Schema, to new: Schema) throws {
+    for entity in new.entities {
+      for field in entity.fields {
+        guard let before = old[entity.type]?.fields.first(where: { $0.wireName == field.wireName }),
+          before.name != field.name
+        else { continue }
+        try dropTriggers()
+        try connection.execute(
+          "ALTER TABLE \"\(entity.type)\" RENAME COLUMN \"\(before.name)\" TO \"\(field.name)\"")
+      }
+    }
+  }
+
+  // MARK: Tables
+
+  private func createTables(_ old: Schema) throws {
+    for kind in catalog.orderedKinds {
+      guard let entity = kind.entity else { continue }
+      if let before = old[entity.type] {
+        let known = Set(before.fields.map(\.wireName) + before.references.map(\.name))
+        for field in entity.fields where !known.contains(field.wireName) {
+          try connection.execute("ALTER TABLE \"\(entity.type)\" ADD COLUMN \(Self.column(field))")
+        }
+        for reference in entity.references where !known.contains(reference.name) {
+          try connection.execute("ALTER TABLE \"\(entity.type)\" ADD COLUMN \(Self.column(reference))")
+        }
+      } else {
+        try connection.execute(Self.table(entity))
+      }
+      for reference in entity.references where reference.isIndexed {
+        let name = "\(entity.type)_on_\(reference.name)"
+        try connection.execute(
+          "CREATE INDEX IF NOT EXISTS \"tally_\(name)\" ON \"\(entity.type)\"(\"\(reference.name)\")")
+      }
+    }
+    for link in catalog.knownLinks {
+      try connection.execute(Self.table(link))
+      try connection.execute(
+        "CREATE INDEX IF NOT EXISTS \"tally_\(link.table)_target\" ON \"\(link.table)\"(target, source)")
+    }
+    let width = catalog.records.values.map(\.columns.count).max() ?? 0
+    let present = (try connection.integer("SELECT count(*) FROM pragma_table_info('tally_pending')") ?? 5) - 5
+    for index in present..<max(present, width) {
+      try connection.execute("ALTER TABLE tally_pending ADD COLUMN c\(index)")
+    }
+  }
+
+  /// Identifiers were checked by `Schema.validate()`: letters, digits and underscores only, so quotes need no escaping.
+  private static func table(_ entity: EntitySchema) -> String {
+    let columns = entity.fields.map(column) + entity.references.map(column)
+    let prefix = entity.type + AnyRecordName.delimiter
+    let parts =
+      ["id TEXT NOT NULL PRIMARY KEY CHECK(substr(id, 1, \(prefix.utf8.count)) = '\(prefix)' AND length(id) <= 255)"]
+      + columns + [clockColumn]
+    return "CREATE TABLE \"\(entity.type)\"(\(parts.joined(separator: ", "))) STRICT"
+  }
+
+  private static func table(_ link: LinkKind) -> String {
+    """
+    CREATE TABLE IF NOT EXISTS "\(link.table)"(
+      source TEXT NOT NULL REFERENCES "\(link.source)"(id) DEFERRABLE INITIALLY DEFERRED,
+      target TEXT NOT NULL REFERENCES "\(link.target)"(id) DEFERRABLE INITIALLY DEFERRED,
+      \(clockColumn), PRIMARY KEY(source, target)) STRICT
+    """
+  }
+
+  private static let zeros = "x'" + String(repeating: "00", count: InlineClock.size) + "'"
+  private static let leaving = "x'" + String(repeating: "FF", count: InlineClock.size) + "'"
+  private static let clockColumn = "tally_clock BLOB NOT NULL DEFAULT \(zeros)"
+
+  private static func column(_ field: FieldSchema) -> String {
+    let definition = "\"\(field.name)\" \(field.kind.columnType)"
+    switch field.defaultValue {
+    case .null: return definition
+    case .integer(let number): return definition + " NOT NULL DEFAULT \(number)"
+    case .real(let number): return definition + " NOT NULL DEFAULT \(number)"
+    case .text(let text): return definition + " NOT NULL DEFAULT '\(text.replacingOccurrences(of: "'", with: "''"))'"
+    case .blob(let bytes):
+      return definition + " NOT NULL DEFAULT x'\(bytes.map { String(format: "%02x", $0) }.joined())'"
+    }
+  }
+
+  private static func column(_ reference: ReferenceSchema) -> String {
+    "\"\(reference.name)\" TEXT REFERENCES \"\(reference.to)\"(id) DEFERRABLE INITIALLY DEFERRED"
+  }
+
+  // MARK: Triggers
+
+  private func dropTriggers() throws {
+    let query = try connection.statement(
+      "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'tally\\_%' ESCAPE '\\'")
+    var names: [String] = []
+    while try query.step() { if let name = query.text(0) { names.append(name) } }
+    for name in names { try connection.execute("DROP TRIGGER \"\(name)\"") }
+  }
+
+  private func createTriggers() throws {
+    try dropTriggers()
+    for kind in catalog.orderedKinds { try connection.execute(Self.triggers(kind)) }
+    for link in catalog.knownLinks { try connection.execute(Self.triggers(link)) }
+  }
+
+  /// The app's writes leave `tally_clock` alone, the store's own change it: that tells them apart, row by row.
+  private static func triggers(_ kind: RecordKind) -> String {
+    let (table, number) = (kind.type, kind.number)
+    let slots = kind.columns.indices.map { ", c\($0)" }.joined()
+    func values(_ row: String) -> String { kind.columns.map { ", \(row)\"\($0.name)\"" }.joined() }
+    let differs = (["OLD.id IS NOT NEW.id"] + kind.columns.map { "OLD.\"\($0.name)\" IS NOT NEW.\"\($0.name)\"" })
+      .joined(separator: " OR ")
+    return """
+      CREATE TRIGGER "tally_\(table)_replace" BEFORE INSERT ON "\(table)" WHEN NEW.tally_clock = \(zeros) BEGIN
+        INSERT INTO tally_pending(kind, op, key, clock\(slots))
+          SELECT \(number), 3, id, tally_clock\(values("")) FROM "\(table)" WHERE id = NEW.id;
+      END;
+      CREATE TRIGGER "tally_\(table)_insert" AFTER INSERT ON "\(table)" WHEN NEW.tally_clock = \(zeros) BEGIN
+        INSERT INTO tally_pending(kind, op, key) VALUES(\(number), 0, NEW.id);
+      END;
+      CREATE TRIGGER "tally_\(table)_update" AFTER UPDATE ON "\(table)"
+        WHEN NEW.tally_clock IS OLD.tally_clock AND (\(differs)) BEGIN
+        INSERT INTO tally_pending(kind, op, key, clock\(slots))
+          VALUES(\(number), 1, OLD.id, OLD.tally_clock\(values("OLD.")));
+        INSERT INTO tally_pending(kind, op, key) SELECT \(number), 0, NEW.id WHERE NEW.id IS NOT OLD.id;
+      END;
+      CREATE TRIGGER "tally_\(table)_delete" AFTER DELETE ON "\(table)" WHEN OLD.tally_clock IS NOT \(leaving) BEGIN
+        INSERT INTO tally_pending(kind, op, key, clock\(slots))
+          VALUES(\(number), 2, OLD.id, OLD.tally_clock\(values("OLD.")));
+      END;
+      """
+  }
+
+  private static func triggers(_ link: LinkKind) -> String {
+    let (table, number) = (link.table, link.number)
+    func key(_ row: String) -> String { "\(row)source || char(10) || \(row)target" }
+    return """
+      CREATE TRIGGER "tally_\(table)_replace" BEFORE INSERT ON "\(table)" WHEN NEW.tally_clock = \(zeros) BEGIN
+        INSERT INTO tally_pending(kind, op, key, clock)
+          SELECT \(number), 3, \(key("")), tally_clock FROM "\(table)"
+          WHERE source = NEW.source AND target = NEW.target;
+      END;
+      CREATE TRIGGER "tally_\(table)_insert" AFTER INSERT ON "\(table)" WHEN NEW.tally_clock = \(zeros) BEGIN
+        INSERT INTO tally_pending(kind, op, key) VALUES(\(number), 0, \(key("NEW.")));
+      END;
+      CREATE TRIGGER "tally_\(table)_update" AFTER UPDATE ON "\(table)"
+        WHEN NEW.tally_clock IS OLD.tally_clock
+          AND (OLD.source IS NOT NEW.source OR OLD.target IS NOT NEW.target) BEGIN
+        INSERT INTO tally_pending(kind, op, key, clock) VALUES(\(number), 1, \(key("OLD.")), OLD.tally_clock);
+        INSERT INTO tally_pending(kind, op, key) VALUES(\(number), 0, \(key("NEW.")));
+      END;
+      CREATE TRIGGER "tally_\(table)_delete" AFTER DELETE ON "\(table)" WHEN OLD.tally_clock IS NOT \(leaving) BEGIN
+        INSERT INTO tally_pending(kind, op, key, clock) VALUES(\(number), 2, \(key("OLD.")), OLD.tally_clock);
+      END;
+      """
+  }
+
+  // MARK: Hydration
+
+  /// After the schema grew: shows what was kept for it.
+  private func showEverything() throws {
+    for kind in catalog.orderedKinds {
+      try reader.forEachHiddenRecord(kind.number) { name, _ in dirty.insert(name) }
+      let query = try SQLStatement(
+        connection.handle, "SELECT id FROM \"\(kind.type)\" WHERE substr(tally_clock, 1, 2) = x'FFFF'")
+      while try query.step() { if let name = try? AnyRecordName(query.text(0) ?? "") { dirty.insert(name) } }
+    }
+    for link in catalog.knownLinks {
+      try reader.forEachHiddenLink(link.number) { key, _ in dirty.insert(link.number, key) }
+    }
+    isChanged = true
+    try settle()
+  }
+}

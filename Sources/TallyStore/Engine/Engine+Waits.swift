@@ -1,0 +1,67 @@
+import TallyCRDT
+
+/// `tally_wait` finds what must be looked at again when a record appears: the owned records hidden with it, the references that
+/// read as null without it, the links hidden with it.
+extension Engine {
+  private func waits(_ state: RecordState, _ kind: RecordKind, _ shown: [Value]?) -> Set<AnyRecordName> {
+    var result = Set<AnyRecordName>()
+    for (index, column) in kind.columns.enumerated() where column.reference != nil {
+      guard let cell = state[column.field], let target = column.target(of: cell.value) else { continue }
+      if let shown {
+        if shown[index] != cell.value { result.insert(target) }
+      } else if column.reference?.onDelete == .cascade {
+        result.insert(target)
+      }
+    }
+    return result
+  }
+
+  func putWaits(
+    for name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ shown: [Value]?, _ previous: StoredRecord?
+  ) throws {
+    guard kind.columns.contains(where: { $0.reference != nil }) else { return }
+    let new = waits(state, kind, shown)
+    let old = previous.map { waits($0.state, kind, $0.values.isEmpty ? nil : $0.values) } ?? []
+    try replaceWaits(old, with: new, kind.number, name.text)
+  }
+
+  func putWaits(
+    for key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, _ isShown: Bool, _ previous: StoredLink?
+  ) throws {
+    let ends: Set = [key.source, key.target]
+    let old = previous.map { !$0.place.isVisible && $0.element.isMember } ?? false
+    try replaceWaits(old ? ends : [], with: !isShown && element.isMember ? ends : [], kind.number, key.text)
+  }
+
+  private func replaceWaits(
+    _ old: Set<AnyRecordName>, with new: Set<AnyRecordName>, _ kind: Int, _ key: String
+  ) throws {
+    guard old != new else { return }
+    for target in old.subtracting(new) {
+      try wait("DELETE FROM tally_wait WHERE target = ? AND kind = ? AND key = ?", target, kind, key)
+    }
+    if !new.isEmpty { hasWaits = true }
+    for target in new.subtracting(old) {
+      try wait("INSERT OR IGNORE INTO tally_wait VALUES(?, ?, ?)", target, kind, key)
+    }
+  }
+
+  private func wait(_ sql: String, _ target: AnyRecordName, _ kind: Int, _ key: String) throws {
+    let statement = try connection.statement(sql)
+    statement.bind(1, target.text)
+    statement.bind(2, kind)
+    statement.bind(3, key)
+    try statement.run()
+  }
+}
+
+extension StateReader {
+  /// What waits for a record: the kinds and keys of records and links.
+  func waiting(for target: AnyRecordName) throws -> [(kind: Int, key: String)] {
+    let query = try connection.statement("SELECT kind, key FROM tally_wait WHERE target = ?")
+    query.bind(1, target.text)
+    var result: [(Int, String)] = []
+    while try query.step() { result.append((query.int(0), query.text(1) ?? "")) }
+    return result
+  }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import GRDB
+import TallyCRDT
+
+/// A type of records: what the app declares once, as schema and merge rules.
+///
+/// ```swift
+/// struct Game: Entity, Codable, FetchableRecord, PersistableRecord {
+///   static let schema = EntitySchema("SBGame", .text("name"), .reference("owner", to: "SBPerson"))
+///   var id = RecordName<Game>()
+///   var name: String?
+///   var owner: RecordName<Person>?
+/// }
+/// ```
+public protocol Entity: Sendable {
+  /// The table, its columns and how they merge.
+  static var schema: EntitySchema { get }
+}
+
+extension TableRecord where Self: Entity {
+  /// The entity's type is its table's name.
+  public static var databaseTableName: String { schema.type }
+}
+
+/// The name of a record of one entity: `Type|~|UUID`. It is what the `id` column and reference columns hold.
+///
+/// Equal names mean the same record on every device. A new name holds a time-ordered UUID (version 7, RFC 9562), which keeps
+/// inserts cheap.
+public struct RecordName<Record: Entity>: Hashable, Sendable {
+  /// The whole name.
+  public let name: AnyRecordName
+
+  /// A new name with a time-ordered UUID.
+  public init() { self.init(uuid: .timeOrdered()) }
+
+  /// The name with this UUID; two devices that use the same UUID mean the same record.
+  public init(uuid: UUID) {
+    do {
+      name = try AnyRecordName(type: Record.schema.type, key: uuid.uuidString.lowercased())
+    } catch {
+      preconditionFailure("\(Record.schema.type) is not a valid type: \(error)")
+    }
+  }
+
+  /// The name with a key of the app's own, such as `"chess"`.
+  /// - Throws: `RecordNameError` for a key that is not printable ASCII or too long.
+  public init(key: String) throws(RecordNameError) {
+    name = try AnyRecordName(type: Record.schema.type, key: key)
+  }
+
+  /// A name whose type is known only now; nil if the type is another.
+  public init?(_ name: AnyRecordName) {
+    guard name.type == Record.schema.type else { return nil }
+    self.name = name
+  }
+}
+
+extension RecordName: CustomStringConvertible, Comparable {
+  /// The whole name.
+  public var description: String { name.text }
+  /// Orders by bytes.
+  public static func < (lhs: RecordName, rhs: RecordName) -> Bool { lhs.name < rhs.name }
+}
+
+extension RecordName: Codable {
+  /// Reads a name of the right type.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    let text = try container.decode(String.self)
+    guard let name = try? AnyRecordName(text), let typed = RecordName(name) else {
+      throw DecodingError.dataCorruptedError(
+        in: container, debugDescription: "not the name of a record of type \(Record.schema.type)")
+    }
+    self = typed
+  }
+
+  /// Writes the whole name.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(name.text)
+  }
+}
+
+extension RecordName: DatabaseValueConvertible, SQLExpressible {
+  /// The whole name as text.
+  public var databaseValue: DatabaseValue { name.text.databaseValue }
+
+  /// Reads a name of the right type from a text column.
+  public static func fromDatabaseValue(_ value: DatabaseValue) -> RecordName? {
+    String.fromDatabaseValue(value).flatMap { try? AnyRecordName($0) }.flatMap(RecordName.init)
+  }
+}
+
+extension UUID {
+  /// A version 7 UUID: 48 bits of Unix milliseconds, then 74 random bits (RFC 9562, section 5.7).
+  public static func timeOrdered(
+    at date: Date = Date(), using generator: inout some RandomNumberGenerator
+  ) -> UUID {
+    let milliseconds = UInt64(max(0, date.timeIntervalSince1970 * 1000)) & 0xFFFF_FFFF_FFFF
+    let high = milliseconds << 16 | 0x7000 | UInt64.random(in: 0...0xFFF, using: &generator)
+    let low = 0x8000_0000_0000_0000 | generator.next() as UInt64 >> 2
+    func byte(_ word: UInt64, _ index: Int) -> UInt8 { UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * index)) }
+    return UUID(
+      uuid: (
+        byte(high, 0), byte(high, 1), byte(high, 2), byte(high, 3), byte(high, 4), byte(high, 5), byte(high, 6),
+        byte(high, 7), byte(low, 0), byte(low, 1), byte(low, 2), byte(low, 3), byte(low, 4), byte(low, 5), byte(low, 6),
+        byte(low, 7)
+      ))
+  }
+
+  /// A version 7 UUID of now.
+  public static func timeOrdered() -> UUID {
+    var generator = SystemRandomNumberGenerator()
+    return timeOrdered(using: &generator)
+  }
+}

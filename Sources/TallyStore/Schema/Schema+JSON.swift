@@ -1,0 +1,162 @@
+import Foundation
+import TallyCRDT
+
+/// The schema file:
+/// `{"entities":[{"type":"SBGame","fields":{"name":"text"},"references":{"owner":{"to":"SBPerson","onDelete":"cascade"}},`
+/// `"relationships":{"players":{"to":"SBPerson"}}}]}`.
+/// A field can also be `{"kind":"text","default":"…","wireName":"…"}`.
+extension Schema {
+  /// Reads a schema from JSON and checks it.
+  /// - Throws: `StoreError.invalidSchema`.
+  public init(json: Data) throws(StoreError) {
+    do {
+      self = try JSONDecoder().decode(Schema.self, from: json)
+    } catch {
+      throw StoreError(.invalidSchema, "the schema is not readable: \(Self.reason(error))")
+    }
+    try validate()
+  }
+
+  /// The schema as JSON, with sorted keys.
+  public func json() throws -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return try encoder.encode(self)
+  }
+
+  private static func reason(_ error: any Error) -> String {
+    guard let error = error as? DecodingError else { return "\(error)" }
+    switch error {
+    case .dataCorrupted(let context), .keyNotFound(_, let context), .typeMismatch(_, let context),
+      .valueNotFound(_, let context):
+      let path = context.codingPath.map(\.stringValue).joined(separator: ".")
+      return path.isEmpty ? context.debugDescription : "\(path): \(context.debugDescription)"
+    @unknown default: return "\(error)"
+    }
+  }
+}
+
+extension EntitySchema: Codable {
+  private enum Key: String, CodingKey { case type, fields, references, relationships, deleteWins }
+
+  private struct Target: Codable {
+    var to: String
+    var onDelete: DeleteRule?
+    var isIndexed: Bool?
+  }
+
+  /// Reads an entity; columns come in the order of their names.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: Key.self)
+    self.init(type: try container.decode(String.self, forKey: .type))
+    deleteWins = try container.decodeIfPresent(Bool.self, forKey: .deleteWins) ?? false
+    let fields = try container.decodeIfPresent([String: FieldCoding].self, forKey: .fields) ?? [:]
+    self.fields = try fields.sorted { $0.key < $1.key }.map { try $0.value.field(named: $0.key) }
+    let references = try container.decodeIfPresent([String: Target].self, forKey: .references) ?? [:]
+    self.references = references.sorted { $0.key < $1.key }.map {
+      ReferenceSchema(
+        $0.key, to: $0.value.to, onDelete: $0.value.onDelete ?? .nullify, isIndexed: $0.value.isIndexed ?? true)
+    }
+    let relationships = try container.decodeIfPresent([String: Target].self, forKey: .relationships) ?? [:]
+    self.relationships = relationships.sorted { $0.key < $1.key }.map { RelationshipSchema($0.key, to: $0.value.to) }
+  }
+
+  /// Writes an entity.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    try container.encode(type, forKey: .type)
+    if deleteWins { try container.encode(true, forKey: .deleteWins) }
+    try container.encode(keyed(fields.map { ($0.name, FieldCoding($0)) }), forKey: .fields)
+    if !references.isEmpty {
+      let targets = references.map {
+        ($0.name, Target(to: $0.to, onDelete: $0.onDelete, isIndexed: $0.isIndexed ? nil : false))
+      }
+      try container.encode(keyed(targets), forKey: .references)
+    }
+    if !relationships.isEmpty {
+      try container.encode(keyed(relationships.map { ($0.name, Target(to: $0.to)) }), forKey: .relationships)
+    }
+  }
+
+  private func keyed<T>(_ pairs: [(String, T)]) -> [String: T] { Dictionary(pairs) { first, _ in first } }
+}
+
+/// A field in JSON: a kind alone, or an object.
+private struct FieldCoding: Codable {
+  var kind: String
+  var defaultValue: ScalarCoding?
+  var wireName: String?
+
+  private enum Key: String, CodingKey { case kind, defaultValue = "default", wireName }
+
+  init(_ field: FieldSchema) {
+    kind = field.kind.rawValue
+    defaultValue = field.defaultValue.isNull ? nil : ScalarCoding(value: field.defaultValue)
+    wireName = field.wireName == field.name ? nil : field.wireName
+  }
+
+  init(from decoder: any Decoder) throws {
+    if let kind = try? decoder.singleValueContainer().decode(String.self) {
+      self.kind = kind
+      return
+    }
+    let container = try decoder.container(keyedBy: Key.self)
+    kind = try container.decode(String.self, forKey: .kind)
+    defaultValue = try container.decodeIfPresent(ScalarCoding.self, forKey: .defaultValue)
+    wireName = try container.decodeIfPresent(String.self, forKey: .wireName)
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    guard defaultValue != nil || wireName != nil else {
+      var container = encoder.singleValueContainer()
+      return try container.encode(kind)
+    }
+    var container = encoder.container(keyedBy: Key.self)
+    try container.encode(kind, forKey: .kind)
+    try container.encodeIfPresent(defaultValue, forKey: .defaultValue)
+    try container.encodeIfPresent(wireName, forKey: .wireName)
+  }
+
+  func field(named name: String) throws -> FieldSchema {
+    guard let kind = FieldKind(rawValue: kind) else {
+      let known = FieldKind.allCases.map(\.rawValue).joined(separator: ", ")
+      throw StoreError(.invalidSchema, "\(printable(self.kind)) is no kind of field; there are \(known)")
+    }
+    return FieldSchema(name, kind, default: try defaultValue?.value(of: kind) ?? .null, wireName: wireName)
+  }
+}
+
+/// A default in JSON.
+private struct ScalarCoding: Codable {
+  var value: Value
+
+  init(value: Value) { self.value = value }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if let flag = try? container.decode(Bool.self) {
+      value = .integer(flag ? 1 : 0)
+    } else if let number = try? container.decode(Int64.self) {
+      value = .integer(number)
+    } else if let number = try? container.decode(Double.self) {
+      value = Value(real: number)
+    } else {
+      value = .text(try container.decode(String.self))
+    }
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    switch value {
+    case .integer(let number): try container.encode(number)
+    case .real(let number): try container.encode(number)
+    case .text(let text): try container.encode(text)
+    case .null, .blob: try container.encodeNil()
+    }
+  }
+
+  func value(of kind: FieldKind) throws -> Value {
+    if case (.real, .integer(let number)) = (kind, value) { return Value(real: Double(number)) }
+    return value
+  }
+}

@@ -1,0 +1,90 @@
+import TallyCRDT
+import TallyWire
+
+/// All entities of a store.
+public struct Schema: Sendable, Hashable, Codable {
+  /// The entities.
+  public var entities: [EntitySchema]
+
+  /// A schema of these entities.
+  public init(_ entities: [EntitySchema] = []) { self.entities = entities }
+
+  /// The schema of these entity types.
+  public init(_ types: any Entity.Type...) { entities = types.map { $0.schema } }
+
+  /// The entity of a type.
+  public subscript(type: String) -> EntitySchema? { entities.first { $0.type == type } }
+
+  /// The join table of a relationship.
+  public static func joinTable(_ type: String, _ relationship: String) -> String { "\(type)_\(relationship)" }
+
+  /// Checks the rules that every schema must keep.
+  /// - Throws: `StoreError.invalidSchema` with the first rule that is broken.
+  public func validate() throws(StoreError) {
+    var tables = Set<String>()
+    for entity in entities {
+      try Self.check(identifier: entity.type, "type")
+      try Self.check(entity)
+      try Self.insert(entity.type, into: &tables, "table")
+      for relationship in entity.relationships {
+        try Self.insert(Self.joinTable(entity.type, relationship.name), into: &tables, "table")
+      }
+    }
+    for entity in entities {
+      for target in entity.references.map(\.to) + entity.relationships.map(\.to) where self[target] == nil {
+        throw StoreError(.invalidSchema, "\(entity.type) refers to the type \(printable(target)), which is not in the schema")
+      }
+    }
+  }
+
+  private static func check(_ entity: EntitySchema) throws(StoreError) {
+    var columns: Set<String> = ["id", "rowid", "oid", "_rowid_", "tally_clock"]
+    var wireNames = Set<String>()
+    for field in entity.fields {
+      try check(identifier: field.name, "field")
+      try check(identifier: field.wireName, "wire name")
+      try insert(field.name, into: &columns, "column")
+      try insert(field.wireName, into: &wireNames, "wire name")
+      guard field.defaultValue.isNull || field.kind.accepts(field.defaultValue) else {
+        throw StoreError(.invalidSchema, "the default of \(entity.type).\(field.name) is not of kind \(field.kind.rawValue)")
+      }
+    }
+    for reference in entity.references {
+      try check(identifier: reference.name, "reference")
+      try insert(reference.name, into: &columns, "column")
+      try insert(reference.name, into: &wireNames, "wire name")
+    }
+    guard wireNames.count <= WireLimits.fields else {
+      throw StoreError(.invalidSchema, "\(entity.type) has more than \(WireLimits.fields) fields")
+    }
+    var relationships = Set<String>()
+    for relationship in entity.relationships {
+      try check(identifier: relationship.name, "relationship")
+      try insert(relationship.name, into: &relationships, "relationship")
+    }
+  }
+
+  private static func check(identifier: String, _ what: String) throws(StoreError) {
+    let isFine =
+      identifier.utf8.count <= WireLimits.identifierBytes && AnyRecordName.isIdentifier(identifier.utf8)
+      && !identifier.lowercased().hasPrefix("tally_") && !identifier.lowercased().hasPrefix("sqlite_")
+    guard isFine else {
+      throw StoreError(
+        .invalidSchema,
+        "\(printable(identifier)) is no name for a \(what): a letter, then letters, digits and underscores, "
+          + "at most \(WireLimits.identifierBytes) bytes, not beginning with tally_ or sqlite_")
+    }
+  }
+
+  private static func insert(_ name: String, into names: inout Set<String>, _ what: String) throws(StoreError) {
+    guard names.insert(name.lowercased()).inserted else {
+      throw StoreError(.invalidSchema, "the \(what) name \(printable(name)) is taken (case does not count)")
+    }
+  }
+}
+
+/// A text that is safe to print: short, without control characters.
+func printable(_ text: String) -> String {
+  let safe = String(String.UnicodeScalarView(text.unicodeScalars.prefix(64).map { $0.value < 32 || $0.value == 127 ? "?" : $0 }))
+  return "'\(safe)\(text.unicodeScalars.count > 64 ? "…" : "")'"
+}

@@ -1,0 +1,253 @@
+import Foundation
+import TallyCRDT
+import TallyWire
+
+/// One column of an entity's table, as the store handles it.
+struct Column: Sendable {
+  var field: FieldID
+  var name: String
+  var wireName: String
+  var defaultValue: Value
+  /// Nil for a reference.
+  var kind: FieldKind?
+  var reference: ReferenceSchema?
+
+  /// Whether a value can stand in the column. References are checked by type; whether the target is there is another matter.
+  func accepts(_ value: Value) -> Bool {
+    if value.isNull { return defaultValue.isNull }
+    if let kind { return kind.accepts(value) }
+    return target(of: value) != nil
+  }
+
+  /// The record that a reference's value names, or nil.
+  func target(of value: Value) -> AnyRecordName? {
+    guard let reference, case .text(let text) = value, let name = try? AnyRecordName(text), name.type == reference.to
+    else { return nil }
+    return name
+  }
+}
+
+/// A type of records. Types that only a newer app knows have a number as well, but no table.
+struct RecordKind: Sendable {
+  var number: Int
+  var type: String
+  /// Nil for a type that the schema does not have.
+  var entity: EntitySchema?
+  /// In the order of the table's columns after `id` and `tally_clock`.
+  private(set) var columns: [Column] = []
+  /// Whether ownership could form a cycle through this type.
+  var mayCycle = false
+  /// Selects row id, name, clock and the kind's columns; alone, and of one name.
+  private(set) var rowSQL = ""
+  private(set) var rowByNameSQL = ""
+
+  var isKnown: Bool { entity != nil }
+  /// Sets the columns and what follows from them.
+  mutating func setColumns(_ columns: [Column]) {
+    self.columns = columns
+    let list = columns.map { ", \"\($0.name)\"" }.joined()
+    rowSQL = "SELECT rowid, id, tally_clock\(list) FROM \"\(type)\""
+    rowByNameSQL = rowSQL + " WHERE id = ?"
+  }
+
+  var ownerColumns: [Column] { columns.filter { $0.reference?.onDelete == .cascade } }
+}
+
+/// A relationship between two types.
+struct LinkKind: Sendable {
+  var number: Int
+  var source: String
+  var relationship: String
+  var target: String
+  /// Whether the schema has it.
+  var isKnown: Bool
+
+  var table: String { Schema.joinTable(source, relationship) }
+  var wireName: String { "\(source).\(relationship).\(target)" }
+}
+
+/// What the file says about types, fields and replicas. Entries are only ever added.
+struct Catalog: Sendable {
+  struct Field: Sendable {
+    var kind: Int
+    var name: String
+    var hash: UInt64
+  }
+
+  var version = -1
+  var schema = Schema()
+  var records: [Int: RecordKind] = [:]
+  var links: [Int: LinkKind] = [:]
+  var fields: [FieldID: Field] = [:]
+  var replicas: [Int: ReplicaID] = [:]
+
+  private(set) var kindOfType: [String: Int] = [:]
+  private(set) var linkOfName: [String: Int] = [:]
+  private(set) var fieldOfName: [Int: [String: FieldID]] = [:]
+  private(set) var replicaNumbers: [ReplicaID: Int] = [:]
+  /// For each type the columns of other types that refer to it.
+  private(set) var referrers: [String: [(kind: Int, column: Column)]] = [:]
+  private(set) var linksFrom: [String: [Int]] = [:]
+  private(set) var linksTo: [String: [Int]] = [:]
+
+  func kind(of type: String) -> RecordKind? { kindOfType[type].flatMap { records[$0] } }
+  func hash(of field: FieldID) -> UInt64 { fields[field]?.hash ?? 0 }
+
+  /// Kinds with a table, those that others refer to first, so that a receiver meets a target before what refers to it.
+  var orderedKinds: [RecordKind] {
+    var order: [RecordKind] = []
+    var seen = Set<String>()
+    func visit(_ type: String) {
+      guard seen.insert(type).inserted, let kind = kind(of: type), kind.isKnown else { return }
+      for reference in kind.columns.compactMap(\.reference) { visit(reference.to) }
+      order.append(kind)
+    }
+    for entity in schema.entities { visit(entity.type) }
+    return order
+  }
+
+  var knownLinks: [LinkKind] { links.values.filter(\.isKnown).sorted { $0.number < $1.number } }
+}
+
+// MARK: - Reading
+
+extension Catalog {
+  /// The catalogue as this connection sees it; `cached` if that is still right.
+  static func load(_ connection: Connection, cached: Catalog?) throws -> Catalog {
+    guard let version = try connection.integer("SELECT value FROM tally_meta WHERE key = 'catalog'") else {
+      throw StoreError(.corrupt, "the catalogue is missing")
+    }
+    if let cached, cached.version == version { return cached }
+    var catalog = Catalog()
+    catalog.version = version
+    let schema = try connection.statement("SELECT value FROM tally_meta WHERE key = 'schema'")
+    defer { schema.reset() }
+    if try schema.step() {
+      catalog.schema = try Schema(json: Data(schema.blob(0)))
+    }
+    try catalog.loadRows(connection)
+    catalog.index()
+    return catalog
+  }
+
+  private mutating func loadRows(_ connection: Connection) throws {
+    let kinds = try connection.statement("SELECT n, source, relationship, target FROM tally_kind")
+    while try kinds.step() {
+      let (number, source) = (kinds.int(0), kinds.text(1) ?? "")
+      if let relationship = kinds.text(2), !relationship.isEmpty {
+        let target = kinds.text(3) ?? ""
+        let isKnown = schema[source]?.relationships.contains { $0.name == relationship && $0.to == target } ?? false
+        links[number] = LinkKind(
+          number: number, source: source, relationship: relationship, target: target, isKnown: isKnown)
+      } else {
+        records[number] = RecordKind(number: number, type: source, entity: schema[source])
+      }
+    }
+    let rows = try connection.statement("SELECT n, kind, name FROM tally_field")
+    while try rows.step() {
+      let name = rows.text(2) ?? ""
+      fields[FieldID(rawValue: UInt32(rows.int(0)))] = Field(kind: rows.int(1), name: name, hash: SipHash.hash(name))
+    }
+    let replicas = try connection.statement("SELECT n, id FROM tally_replica")
+    while try replicas.step() { self.replicas[replicas.int(0)] = ReplicaID(replicas.blob(1)) }
+  }
+
+  /// Fills in what follows from the rows.
+  mutating func index() {
+    kindOfType = Dictionary(uniqueKeysWithValues: records.values.map { ($0.type, $0.number) })
+    linkOfName = Dictionary(uniqueKeysWithValues: links.values.map { ($0.wireName, $0.number) })
+    replicaNumbers = Dictionary(uniqueKeysWithValues: replicas.map { ($0.value, $0.key) })
+    fieldOfName = [:]
+    for (id, field) in fields { fieldOfName[field.kind, default: [:]][field.name] = id }
+    referrers = [:]
+    for number in records.keys.sorted() {
+      let columns = columns(of: number)
+      records[number]?.setColumns(columns)
+      for column in records[number]?.columns ?? [] {
+        if let reference = column.reference { referrers[reference.to, default: []].append((number, column)) }
+      }
+    }
+    linksFrom = Dictionary(grouping: knownLinks.map(\.number)) { links[$0]?.source ?? "" }
+    linksTo = Dictionary(grouping: knownLinks.map(\.number)) { links[$0]?.target ?? "" }
+    for number in records.keys {
+      let mayCycle = ownershipReaches(number)
+      records[number]?.mayCycle = mayCycle
+    }
+  }
+
+  private func columns(of number: Int) -> [Column] {
+    guard let entity = records[number]?.entity, let ids = fieldOfName[number] else { return [] }
+    let fields = entity.fields.compactMap { field in
+      ids[field.wireName].map {
+        Column(
+          field: $0, name: field.name, wireName: field.wireName, defaultValue: field.defaultValue, kind: field.kind)
+      }
+    }
+    let references = entity.references.compactMap { reference in
+      ids[reference.name].map {
+        Column(field: $0, name: reference.name, wireName: reference.name, defaultValue: .null, reference: reference)
+      }
+    }
+    return (fields + references).sorted { $0.field < $1.field }
+  }
+
+  private func ownershipReaches(_ start: Int) -> Bool {
+    var seen = Set<String>()
+    var stack = (records[start]?.ownerColumns ?? []).compactMap(\.reference?.to)
+    while let type = stack.popLast() {
+      if type == records[start]?.type { return true }
+      guard seen.insert(type).inserted else { continue }
+      stack += kind(of: type)?.ownerColumns.compactMap(\.reference?.to) ?? []
+    }
+    return false
+  }
+}
+
+// MARK: - Adding
+
+extension Catalog {
+  mutating func add(replica: ReplicaID, number: Int) {
+    replicas[number] = replica
+    replicaNumbers[replica] = number
+  }
+
+  mutating func add(kind number: Int, source: String, relationship: String, target: String) {
+    if relationship.isEmpty {
+      records[number] = RecordKind(number: number, type: source, entity: schema[source])
+    } else {
+      let isKnown = schema[source]?.relationships.contains { $0.name == relationship && $0.to == target } ?? false
+      links[number] = LinkKind(
+        number: number, source: source, relationship: relationship, target: target, isKnown: isKnown)
+    }
+    index()
+  }
+
+  mutating func add(field: FieldID, kind: Int, name: String) {
+    fields[field] = Field(kind: kind, name: name, hash: SipHash.hash(name))
+    fieldOfName[kind, default: [:]][name] = field
+  }
+}
+
+extension ReplicaID {
+  init(_ bytes: [UInt8]) {
+    func half(_ range: Range<Int>) -> UInt64 {
+      range.reduce(0) { $0 << 8 | UInt64($1 < bytes.count ? bytes[$1] : 0) }
+    }
+    self.init(high: half(0..<8), low: half(8..<16))
+  }
+
+  var bytes: [UInt8] {
+    var writer = ByteWriter()
+    writer.replica(self)
+    return writer.bytes
+  }
+}
+
+extension Fingerprint {
+  init(_ bytes: [UInt8]) {
+    let id = ReplicaID(bytes)
+    self.init(first: id.high, second: id.low)
+  }
+
+  var bytes: [UInt8] { ReplicaID(high: first, low: second).bytes }
+}

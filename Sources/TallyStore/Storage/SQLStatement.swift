@@ -1,0 +1,149 @@
+import GRDB
+import GRDBSQLite
+import TallyCRDT
+
+/// A prepared statement on SQLite's own interface, for the paths where GRDB's records would cost more than the work.
+final class SQLStatement {
+  let handle: OpaquePointer
+  private let database: OpaquePointer
+
+  init(_ database: OpaquePointer, _ sql: String) throws {
+    var handle: OpaquePointer?
+    let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
+    guard sqlite3_prepare_v3(database, sql, -1, flags, &handle, nil) == SQLITE_OK, let handle else {
+      throw DatabaseError(database, sql: sql)
+    }
+    self.handle = handle
+    self.database = database
+  }
+
+  deinit { sqlite3_finalize(handle) }
+
+  // MARK: Binding, from 1
+
+  func bind(_ index: Int, _ number: Int64) { sqlite3_bind_int64(handle, Int32(index), number) }
+  func bind(_ index: Int, _ number: Int) { sqlite3_bind_int64(handle, Int32(index), Int64(number)) }
+  func bindNull(_ index: Int) { sqlite3_bind_null(handle, Int32(index)) }
+
+  func bind(_ index: Int, _ text: String) {
+    var text = text
+    text.withUTF8 { bytes in
+      let base = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
+      _ = base.map { sqlite3_bind_text(handle, Int32(index), $0, Int32(bytes.count), Self.transient) }
+        ?? sqlite3_bind_text(handle, Int32(index), "", 0, Self.transient)
+    }
+  }
+
+  func bind(_ index: Int, _ bytes: [UInt8]) {
+    bytes.withUnsafeBytes { raw in
+      _ = raw.isEmpty
+        ? sqlite3_bind_zeroblob(handle, Int32(index), 0)
+        : sqlite3_bind_blob(handle, Int32(index), raw.baseAddress, Int32(raw.count), Self.transient)
+    }
+  }
+
+  func bind(_ index: Int, _ value: Value) {
+    switch value {
+    case .null: bindNull(index)
+    case .integer(let number): bind(index, number)
+    case .real(let number): sqlite3_bind_double(handle, Int32(index), number)
+    case .text(let text): bind(index, text)
+    case .blob(let bytes): bind(index, bytes)
+    }
+  }
+
+  private static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+
+  // MARK: Running
+
+  /// Moves to the next row; false at the end, when the statement is reset for its next use.
+  func step() throws -> Bool {
+    switch sqlite3_step(handle) {
+    case SQLITE_ROW: return true
+    case SQLITE_DONE:
+      sqlite3_reset(handle)
+      return false
+    default:
+      let error = DatabaseError(database, sql: String(cString: sqlite3_sql(handle)))
+      sqlite3_reset(handle)
+      throw error
+    }
+  }
+
+  /// Runs a statement that returns no rows.
+  func run() throws { while try step() {} }
+
+  /// Ends a query before its last row.
+  func reset() { sqlite3_reset(handle) }
+
+  // MARK: Columns, from 0
+
+  func int(_ column: Int) -> Int { Int(sqlite3_column_int64(handle, Int32(column))) }
+  func isNull(_ column: Int) -> Bool { sqlite3_column_type(handle, Int32(column)) == SQLITE_NULL }
+
+  func blob(_ column: Int) -> [UInt8] {
+    guard let base = sqlite3_column_blob(handle, Int32(column)) else { return [] }
+    return Array(UnsafeRawBufferPointer(start: base, count: Int(sqlite3_column_bytes(handle, Int32(column)))))
+  }
+
+  /// The text of a column; nil for text that is not UTF-8.
+  func text(_ column: Int) -> String? {
+    guard let base = sqlite3_column_text(handle, Int32(column)) else { return "" }
+    let count = Int(sqlite3_column_bytes(handle, Int32(column)))
+    return String(validating: UnsafeBufferPointer(start: base, count: count), as: UTF8.self)
+  }
+
+  func value(_ column: Int) throws -> Value {
+    switch sqlite3_column_type(handle, Int32(column)) {
+    case SQLITE_INTEGER: return .integer(sqlite3_column_int64(handle, Int32(column)))
+    case SQLITE_FLOAT: return Value(real: sqlite3_column_double(handle, Int32(column)))
+    case SQLITE_TEXT:
+      guard let text = text(column) else {
+        throw StoreError(.typeMismatch, "a text is not valid UTF-8")
+      }
+      return .text(text)
+    case SQLITE_BLOB: return .blob(blob(column))
+    default: return .null
+    }
+  }
+}
+
+extension DatabaseError {
+  init(_ database: OpaquePointer, sql: String?) {
+    self.init(
+      resultCode: ResultCode(rawValue: sqlite3_extended_errcode(database)),
+      message: String(cString: sqlite3_errmsg(database)), sql: sql)
+  }
+}
+
+/// One SQLite connection with its prepared statements. Confined to where the connection may be used.
+final class Connection {
+  let handle: OpaquePointer
+  private var statements: [String: SQLStatement] = [:]
+
+  init(_ handle: OpaquePointer) { self.handle = handle }
+
+  /// The statement for this SQL, prepared once.
+  func statement(_ sql: String) throws -> SQLStatement {
+    if let known = statements[sql] { return known }
+    let statement = try SQLStatement(handle, sql)
+    statements[sql] = statement
+    return statement
+  }
+
+  func execute(_ sql: String) throws {
+    guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw DatabaseError(handle, sql: sql) }
+  }
+
+  /// The first column of the first row, or nil.
+  func integer(_ sql: String) throws -> Int? {
+    let query = try statement(sql)
+    defer { query.reset() }
+    return try query.step() ? query.int(0) : nil
+  }
+
+  func exists(_ sql: String) throws -> Bool { try integer(sql) != nil }
+
+  /// Forgets the prepared statements, for instance after the schema changed.
+  func forgetStatements() { statements = [:] }
+}

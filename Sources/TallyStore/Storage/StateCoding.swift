@@ -1,0 +1,172 @@
+import TallyCRDT
+import TallyWire
+
+/// The bytes in `tally_extra` and `tally_hidden`: the state of one record or link, with local numbers for replicas and fields.
+///
+/// A value that the record's row shows is left out here. Delete contexts are in `tally_context`.
+enum StateCoding {
+  private static let record: UInt8 = 1
+  private static let link: UInt8 = 2
+
+  /// What the numbers in a body mean.
+  struct Names {
+    var replicas: [Int: ReplicaID]
+    var context: (Stamp) throws -> StateVector
+  }
+
+  static func encode(
+    _ state: RecordState, omitting omitted: Set<FieldID>, replicaNumber: (ReplicaID) throws -> Int
+  ) rethrows -> [UInt8] {
+    var writer = ByteWriter()
+    writer.byte(record)
+    var stamps = StampTable()
+    if let existence = state.existence { stamps.note(existence) }
+    for cell in state.fields { stamps.note(cell.stamp) }
+    for delete in state.deletes { stamps.note(delete.stamp) }
+    try stamps.encode(to: &writer, replicaNumber)
+    writer.varint(state.existence.map { stamps.number(of: $0) + 1 } ?? 0)
+    writer.varint(state.fields.count)
+    for cell in state.fields {
+      let isOmitted = omitted.contains(cell.field)
+      writer.varint(UInt64(cell.field.rawValue) << 1 | (isOmitted ? 0 : 1))
+      writer.varint(stamps.number(of: cell.stamp))
+      if !isOmitted { writer.value(cell.value) }
+    }
+    try encode(state.supersededTouches, to: &writer, replicaNumber)
+    writer.varint(state.deletes.count)
+    for delete in state.deletes { writer.varint(stamps.number(of: delete.stamp)) }
+    return writer.bytes
+  }
+
+  static func encode(_ element: ORSetElement, replicaNumber: (ReplicaID) throws -> Int) rethrows -> [UInt8] {
+    var writer = ByteWriter()
+    writer.byte(link)
+    var stamps = StampTable()
+    for tag in element.tags {
+      stamps.note(tag.added)
+      if let removed = tag.removed { stamps.note(removed) }
+    }
+    try stamps.encode(to: &writer, replicaNumber)
+    writer.varint(element.tags.count)
+    for tag in element.tags {
+      writer.varint(stamps.number(of: tag.added))
+      writer.varint(tag.removed.map { stamps.number(of: $0) + 1 } ?? 0)
+    }
+    return writer.bytes
+  }
+
+  /// Reads a record. `rowValue` gives the values that were left out.
+  static func decodeRecord(
+    _ bytes: [UInt8], _ names: Names, rowValue: (FieldID) -> Value?
+  ) throws -> RecordState {
+    try bytes.withUnsafeBytes { raw in
+      var reader = ByteReader(raw)
+      guard try reader.byte() == record else { throw StoreError(.corrupt, "a stored state is not a record") }
+      let stamps = try StampTable.decode(&reader, names.replicas)
+      var state = RecordState()
+      let existence = try reader.count(limit: stamps.count, "a stamp number")
+      if existence > 0 { state.existence = stamps[existence - 1] }
+      let count = try reader.count(ofElementsWithAtLeast: 2, "fields")
+      state.fields.reserveCapacity(count)
+      for _ in 0..<count {
+        let head = try reader.varint()
+        let field = FieldID(rawValue: UInt32(truncatingIfNeeded: head >> 1))
+        let stamp = try stamps.at(try reader.varint())
+        let value: Value
+        if head & 1 == 1 {
+          value = try reader.value()
+        } else if let known = rowValue(field) {
+          value = known
+        } else {
+          throw StoreError(.corrupt, "a stored state lacks a value")
+        }
+        state.fields.append(FieldCell(field: field, stamp: stamp, value: value))
+      }
+      state.supersededTouches = try decodeVector(&reader, names.replicas)
+      for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "deletes")) {
+        let stamp = try stamps.at(try reader.varint())
+        state.deletes.append(Delete(stamp: stamp, context: try names.context(stamp)))
+      }
+      return state
+    }
+  }
+
+  /// Reads a link.
+  static func decodeLink(_ bytes: [UInt8], _ names: Names) throws -> ORSetElement {
+    try bytes.withUnsafeBytes { raw in
+      var reader = ByteReader(raw)
+      guard try reader.byte() == link else { throw StoreError(.corrupt, "a stored state is not a link") }
+      let stamps = try StampTable.decode(&reader, names.replicas)
+      var element = ORSetElement()
+      for _ in 0..<(try reader.count(ofElementsWithAtLeast: 2, "tags")) {
+        var tag = ORSetElement.Tag(added: try stamps.at(try reader.varint()))
+        let removed = try reader.varint()
+        if removed > 0 { tag.removed = try stamps.at(removed - 1) }
+        element.tags.append(tag)
+      }
+      return element
+    }
+  }
+
+  // MARK: Vectors
+
+  static func encode(
+    _ vector: StateVector, to writer: inout ByteWriter, _ replicaNumber: (ReplicaID) throws -> Int
+  ) rethrows {
+    let entries = try vector.entries.map { (try replicaNumber($0.replica), $0.sequence) }.sorted { $0.0 < $1.0 }
+    writer.varint(entries.count)
+    for (number, sequence) in entries {
+      writer.varint(number)
+      writer.varint(sequence)
+    }
+  }
+
+  static func decodeVector(_ reader: inout ByteReader, _ replicas: [Int: ReplicaID]) throws -> StateVector {
+    var vector = StateVector()
+    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 2, "vector entries")) {
+      let number = try reader.count(limit: Int(Int32.max), "a replica number")
+      guard let replica = replicas[number] else { throw StoreError(.corrupt, "a replica is not known") }
+      vector[replica] = try reader.varint()
+    }
+    return vector
+  }
+}
+
+/// The distinct stamps of one state, in the order of first use.
+private struct StampTable {
+  private var stamps: [Stamp] = []
+  var count: Int { stamps.count }
+  subscript(number: Int) -> Stamp { stamps[number] }
+
+  mutating func note(_ stamp: Stamp) { if !stamps.contains(stamp) { stamps.append(stamp) } }
+
+  func number(of stamp: Stamp) -> Int { stamps.firstIndex(of: stamp) ?? 0 }
+
+  func at(_ number: UInt64) throws(StoreError) -> Stamp {
+    guard number < UInt64(stamps.count) else { throw StoreError(.corrupt, "a stamp number is out of range") }
+    return stamps[Int(number)]
+  }
+
+  func encode(to writer: inout ByteWriter, _ replicaNumber: (ReplicaID) throws -> Int) rethrows {
+    writer.varint(stamps.count)
+    for stamp in stamps {
+      writer.byte(stamp.rank.rawValue)
+      writer.varint(try replicaNumber(stamp.dot.replica))
+      writer.varint(stamp.dot.sequence)
+      writer.varint(stamp.time.milliseconds)
+    }
+  }
+
+  static func decode(_ reader: inout ByteReader, _ replicas: [Int: ReplicaID]) throws -> StampTable {
+    var table = StampTable()
+    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 4, "stamps")) {
+      let rank = Rank(rawValue: try reader.byte())
+      let number = try reader.count(limit: Int(Int32.max), "a replica number")
+      guard let replica = replicas[number] else { throw StoreError(.corrupt, "a replica is not known") }
+      let sequence = try reader.varint()
+      let time = HybridTime(milliseconds: try reader.varint())
+      table.stamps.append(Stamp(rank: rank, time: time, dot: Dot(replica: replica, sequence: sequence)))
+    }
+    return table
+  }
+}

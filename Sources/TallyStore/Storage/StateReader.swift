@@ -1,0 +1,300 @@
+import TallyCRDT
+import TallyWire
+
+/// Where a record or link stands in the file.
+enum Place: Equatable {
+  /// Not stored yet.
+  case nowhere
+  /// In the app's table.
+  case row(id: Int, clock: InlineClock)
+  /// In `tally_hidden`.
+  case hidden(number: Int)
+
+  var isVisible: Bool { if case .row = self { true } else { false } }
+}
+
+/// A record as stored.
+struct StoredRecord {
+  var state: RecordState
+  var place: Place
+  /// The values in the row, in the order of the kind's columns; empty if there is no row.
+  var values: [Value] = []
+}
+
+/// A link as stored.
+struct StoredLink {
+  var element: ORSetElement
+  var place: Place
+}
+
+/// Two record names as one key, for links: no name holds a line break.
+struct LinkKey: Hashable {
+  var source: AnyRecordName
+  var target: AnyRecordName
+
+  var text: String { "\(source.text)\n\(target.text)" }
+
+  init(source: AnyRecordName, target: AnyRecordName) {
+    self.source = source
+    self.target = target
+  }
+
+  init(_ text: String) throws {
+    let parts = text.split(separator: "\n", omittingEmptySubsequences: false)
+    guard parts.count == 2 else { throw StoreError(.corrupt, "a link's key is malformed") }
+    do {
+      source = try AnyRecordName(String(parts[0]))
+      target = try AnyRecordName(String(parts[1]))
+    } catch {
+      throw StoreError(.invalidName, "a relationship holds a malformed record name: \(error)")
+    }
+  }
+}
+
+/// Loads states on one connection, inside a transaction of its owner.
+final class StateReader {
+  let connection: Connection
+  var catalog: Catalog
+  private var contexts: [Dot: StateVector] = [:]
+
+  init(_ connection: Connection, catalog: Catalog) {
+    self.connection = connection
+    self.catalog = catalog
+  }
+
+  /// Forgets what another transaction may have changed.
+  func forget() { contexts = [:] }
+
+  // MARK: Vectors
+
+  func vector(zone: Int = 0) throws -> StateVector {
+    let query = try connection.statement("SELECT replica, sequence FROM tally_vector WHERE zone = ?")
+    query.bind(1, zone)
+    var vector = StateVector()
+    while try query.step() {
+      guard let replica = catalog.replicas[query.int(0)] else {
+        throw StoreError(.corrupt, "a replica of the vector is not known")
+      }
+      vector[replica] = UInt64(query.int(1))
+    }
+    return vector
+  }
+
+  func fingerprint(zone: Int = 0) throws -> Fingerprint {
+    let query = try connection.statement("SELECT fingerprint FROM tally_zone WHERE n = ?")
+    defer { query.reset() }
+    query.bind(1, zone)
+    guard try query.step() else { throw StoreError(.corrupt, "the zone is missing") }
+    return Fingerprint(query.blob(0))
+  }
+
+  /// Remembers the context of a delete that is about to be stored.
+  func note(context: StateVector, of dot: Dot) { contexts[dot] = context }
+
+  private func context(of stamp: Stamp) throws -> StateVector {
+    if let known = contexts[stamp.dot] { return known }
+    guard let number = catalog.replicaNumbers[stamp.dot.replica] else {
+      throw StoreError(.corrupt, "the replica of a delete is not known")
+    }
+    let query = try connection.statement("SELECT vector FROM tally_context WHERE replica = ? AND sequence = ?")
+    defer { query.reset() }
+    query.bind(1, number)
+    query.bind(2, Int64(stamp.dot.sequence))
+    guard try query.step() else { throw StoreError(.corrupt, "the context of a delete is missing") }
+    let bytes = query.blob(0)
+    let vector = try bytes.withUnsafeBytes { raw in
+      var reader = ByteReader(raw)
+      return try StateCoding.decodeVector(&reader, catalog.replicas)
+    }
+    contexts[stamp.dot] = vector
+    return vector
+  }
+
+  private var names: StateCoding.Names {
+    StateCoding.Names(replicas: catalog.replicas) { [unowned self] in try self.context(of: $0) }
+  }
+
+  // MARK: Records
+
+  /// A record by its name; nil if nothing is known of it.
+  func record(_ name: AnyRecordName, _ kind: RecordKind) throws -> StoredRecord? {
+    if kind.isKnown {
+      let query = try connection.statement(kind.rowByNameSQL)
+      query.bind(1, name.text)
+      defer { query.reset() }
+      if try query.step() { return try record(in: query, kind) }
+    }
+    return try record(hidden: name, kind)
+  }
+
+  /// A hidden record by its name.
+  func record(hidden name: AnyRecordName, _ kind: RecordKind) throws -> StoredRecord? {
+    guard let (number, body) = try hidden(kind.number, name.text) else { return nil }
+    let state = try StateCoding.decodeRecord(body, names) { _ in nil }
+    return StoredRecord(state: state, place: .hidden(number: number))
+  }
+
+  /// The record in the current row of a query for a kind's rows.
+  func record(in query: SQLStatement, _ kind: RecordKind) throws -> StoredRecord {
+    let clock = try InlineClock(query.blob(2))
+    var values: [Value] = []
+    values.reserveCapacity(kind.columns.count)
+    for index in kind.columns.indices { values.append(try query.value(3 + index)) }
+    let state = try self.state(clock, values, kind)
+    return StoredRecord(state: state, place: .row(id: query.int(0), clock: clock), values: values)
+  }
+
+  /// The state that a clock and a row's values stand for.
+  func state(_ clock: InlineClock, _ values: [Value], _ kind: RecordKind) throws -> RecordState {
+    switch clock {
+    case .unstamped, .leaving: return RecordState()
+    case .uniform(let number, let sequence, let time):
+      guard let replica = catalog.replicas[number] else {
+        throw StoreError(.corrupt, "the replica of a clock is not known")
+      }
+      let stamp = Stamp(time: time, dot: Dot(replica: replica, sequence: sequence))
+      var fields: [FieldCell] = []
+      fields.reserveCapacity(values.count)
+      for (column, value) in zip(kind.columns, values) where value != column.defaultValue {
+        fields.append(FieldCell(field: column.field, stamp: stamp, value: value))
+      }
+      return RecordState(inserted: stamp, fields: fields)
+    case .extra(let number, _):
+      return try StateCoding.decodeRecord(try extra(number), names) { field in
+        kind.columns.firstIndex { $0.field == field }.map { values[$0] }
+      }
+    }
+  }
+
+  // MARK: Links
+
+  static func rowQuery(_ kind: LinkKind) -> String {
+    "SELECT rowid, source, target, tally_clock FROM \"\(kind.table)\""
+  }
+
+  /// A link by its ends; nil if nothing is known of it.
+  func link(_ key: LinkKey, _ kind: LinkKind) throws -> StoredLink? {
+    if kind.isKnown {
+      let query = try connection.statement(Self.rowQuery(kind) + " WHERE source = ? AND target = ?")
+      query.bind(1, key.source.text)
+      query.bind(2, key.target.text)
+      defer { query.reset() }
+      if try query.step() { return try link(in: query) }
+    }
+    return try link(hidden: key, kind)
+  }
+
+  /// A hidden link by its ends.
+  func link(hidden key: LinkKey, _ kind: LinkKind) throws -> StoredLink? {
+    guard let (number, body) = try hidden(kind.number, key.text) else { return nil }
+    return StoredLink(element: try StateCoding.decodeLink(body, names), place: .hidden(number: number))
+  }
+
+  /// The link in the current row of a `rowQuery`.
+  func link(in query: SQLStatement) throws -> StoredLink {
+    let clock = try InlineClock(query.blob(3))
+    return StoredLink(element: try element(clock), place: .row(id: query.int(0), clock: clock))
+  }
+
+  /// The element that a clock stands for.
+  func element(_ clock: InlineClock) throws -> ORSetElement {
+    switch clock {
+    case .unstamped, .leaving: return ORSetElement()
+    case .uniform(let number, let sequence, let time):
+      guard let replica = catalog.replicas[number] else {
+        throw StoreError(.corrupt, "the replica of a clock is not known")
+      }
+      return ORSetElement(added: Stamp(time: time, dot: Dot(replica: replica, sequence: sequence)))
+    case .extra(let number, _): return try StateCoding.decodeLink(try extra(number), names)
+    }
+  }
+
+  /// The links whose source is `source`, seen or hidden.
+  func links(from source: AnyRecordName) throws -> [(kind: LinkKind, key: LinkKey, link: StoredLink)] {
+    var result: [(LinkKind, LinkKey, StoredLink)] = []
+    for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) where kind.source == source.type {
+      if kind.isKnown {
+        let query = try connection.statement(Self.rowQuery(kind) + " WHERE source = ?")
+        query.bind(1, source.text)
+        while try query.step() { result.append((kind, try key(in: query), try link(in: query))) }
+      }
+      let query = try connection.statement(
+        "SELECT n, key, body FROM tally_hidden WHERE kind = ? AND key > ? AND key < ?")
+      query.bind(1, kind.number)
+      query.bind(2, source.text + "\n")
+      query.bind(3, source.text + "\u{0B}")
+      while try query.step() {
+        let element = try StateCoding.decodeLink(query.blob(2), names)
+        let stored = StoredLink(element: element, place: .hidden(number: query.int(0)))
+        result.append((kind, try LinkKey(query.text(1) ?? ""), stored))
+      }
+    }
+    return result
+  }
+
+  /// The ends of the link in the current row of a `rowQuery`.
+  func key(in query: SQLStatement) throws -> LinkKey {
+    try LinkKey("\(query.text(1) ?? "")\n\(query.text(2) ?? "")")
+  }
+
+  // MARK: Bodies
+
+  private func extra(_ number: Int) throws -> [UInt8] {
+    let query = try connection.statement("SELECT body FROM tally_extra WHERE n = ?")
+    defer { query.reset() }
+    query.bind(1, number)
+    guard try query.step() else { throw StoreError(.corrupt, "the state of a row is missing") }
+    return query.blob(0)
+  }
+
+  private func hidden(_ kind: Int, _ key: String) throws -> (number: Int, body: [UInt8])? {
+    let query = try connection.statement("SELECT n, body FROM tally_hidden WHERE kind = ? AND key = ?")
+    defer { query.reset() }
+    query.bind(1, kind)
+    query.bind(2, key)
+    return try query.step() ? (query.int(0), query.blob(1)) : nil
+  }
+
+  /// Each hidden record of a kind.
+  func forEachHiddenRecord(_ kind: Int, _ body: (AnyRecordName, StoredRecord) throws -> Void) throws {
+    let query = try SQLStatement(connection.handle, "SELECT n, key, body FROM tally_hidden WHERE kind = \(kind) ORDER BY key")
+    while try query.step() {
+      guard let name = try? AnyRecordName(query.text(1) ?? "") else {
+        throw StoreError(.corrupt, "a hidden record's name is malformed")
+      }
+      let state = try StateCoding.decodeRecord(query.blob(2), names) { _ in nil }
+      try body(name, StoredRecord(state: state, place: .hidden(number: query.int(0))))
+    }
+  }
+
+  /// Each hidden link of a kind.
+  func forEachHiddenLink(_ kind: Int, _ body: (LinkKey, StoredLink) throws -> Void) throws {
+    let query = try SQLStatement(connection.handle, "SELECT n, key, body FROM tally_hidden WHERE kind = \(kind) ORDER BY key")
+    while try query.step() {
+      let element = try StateCoding.decodeLink(query.blob(2), names)
+      try body(try LinkKey(query.text(1) ?? ""), StoredLink(element: element, place: .hidden(number: query.int(0))))
+    }
+  }
+
+  /// Each record with a row, in the order of the rows or of their names.
+  func forEachRow(
+    _ kind: RecordKind, ordered: Bool = false, _ body: (AnyRecordName, StoredRecord) throws -> Void
+  ) throws {
+    let query = try SQLStatement(connection.handle, kind.rowSQL + (ordered ? " ORDER BY id" : ""))
+    while try query.step() {
+      guard let name = try? AnyRecordName(query.text(1) ?? "") else {
+        throw StoreError(.corrupt, "a record's name is malformed")
+      }
+      try body(name, try record(in: query, kind))
+    }
+  }
+
+  /// Each link with a row, in the order of the rows or of their names.
+  func forEachRow(
+    _ kind: LinkKind, ordered: Bool = false, _ body: (LinkKey, StoredLink) throws -> Void
+  ) throws {
+    let order = ordered ? " ORDER BY source, target" : ""
+    let query = try SQLStatement(connection.handle, Self.rowQuery(kind) + order)
+    while try query.step() { try body(try key(in: query), try link(in: query)) }
+  }
+}
