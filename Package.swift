@@ -50,6 +50,13 @@ let package = Package(
         "Tally", grdb,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
+    .executableTarget(name: "Scorebook", dependencies: ["Tally", grdb], path: "Examples/Scorebook"),
+    .testTarget(name: "TallyCRDTTests", dependencies: ["TallyCRDT"]),
+    .testTarget(name: "TallyWireTests", dependencies: ["TallyCRDT", "TallyWire"], resources: [.copy("Golden")]),
+    .testTarget(name: "TallyStoreTests", dependencies: ["Tally", grdb]),
+    .testTarget(name: "ConvergenceTests", dependencies: ["Tally", "TallyCRDT", "TallyWire", grdb]),
+    .testTarget(name: "ChinookTests", dependencies: ["Tally", grdb], resources: [.copy("Fixtures")]),
+    .testTarget(name: "TallyCLITests", dependencies: ["TallyCLI", "Tally", grdb]),
   ],
   swiftLanguageModes: [.v6]
 )

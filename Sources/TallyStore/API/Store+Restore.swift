@@ -2,11 +2,12 @@ import GRDB
 import TallyCRDT
 
 extension Store {
-  /// Brings a deleted record back, complete: its fields, relationships, and what it owns.
+  /// Brings a deleted record back, complete: its fields, relationships, and what it owns. A record that disappeared with its
+  /// owner brings the owner back as well.
   ///
   /// A restore is a write: it wins over every delete that it has seen, on all devices.
   /// - Returns: the dot of the restore.
-  /// - Throws: `StoreError.noSuchRecord` if nothing is known of the record, `.notDeleted` if it is alive.
+  /// - Throws: `StoreError.noSuchRecord` if nothing is known of the record, `.notDeleted` if it is there.
   @discardableResult
   public func restore(_ name: AnyRecordName) throws -> Dot? {
     try perform { db in try transact(db) { try $0.restore(name) }.value }
@@ -22,7 +23,7 @@ extension Engine {
     guard let kind = catalog.kind(of: name.type), let stored = try reader.record(name, kind) else {
       throw StoreError(.noSuchRecord, "nothing is known of \(name)")
     }
-    guard try !Visibility(SnapshotFacts(reader)).isAlive(name) else { throw StoreError(.notDeleted, "\(name) is not deleted") }
+    guard !stored.place.isVisible else { throw StoreError(.notDeleted, "\(name) is not deleted") }
     var transaction = LocalTransaction(now: environment.now())
     let stamp = try transaction.stamp(self, over: stored.state.existence?.time)
     var state = stored.state

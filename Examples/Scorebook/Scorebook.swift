@@ -1,0 +1,1 @@
+@main struct Scorebook { static func main() throws {} }
