@@ -16,7 +16,7 @@ public struct RecordFacts: Sendable {
     }
   }
 
-  /// The user cells ever written to the record, and the live tags of its relationships.
+  /// The user cells ever written to the record.
   public var touches: StateVector
   /// What its deletes had seen.
   public var deletedContext: StateVector
@@ -28,9 +28,8 @@ public struct RecordFacts: Sendable {
   public var owners: [Owner]
 
   /// The facts of a record in this state.
-  public init(state: RecordState, liveTags: [Dot] = [], deleteWins: Bool = false, owners: [Owner] = []) {
+  public init(state: RecordState, deleteWins: Bool = false, owners: [Owner] = []) {
     touches = state.touches
-    for dot in liveTags { touches.include(dot) }
     deletedContext = state.deletedContext
     existence = state.existence
     self.deleteWins = deleteWins
@@ -42,6 +41,9 @@ public struct RecordFacts: Sendable {
 public protocol VisibilitySource {
   /// The facts of a record, or nil if nothing is known of it.
   func facts(of name: AnyRecordName) throws -> RecordFacts?
+  /// The dots of the live tags in the record's relationships: an add is an edit of the record that has the relationship. Asked for
+  /// only where a delete is above.
+  func liveTags(of name: AnyRecordName) throws -> [Dot]
   /// The records with a register that names `owner` as their owner. May hold repetitions.
   func owned(by owner: AnyRecordName) throws -> [AnyRecordName]
 }
@@ -152,6 +154,7 @@ extension Visibility {
     guard let own = try lookUp(name) else { return StateVector() }
     if own.deleteWins, try !isAlive(name) { return StateVector() }
     var sum = own.touches
+    for dot in try source.liveTags(of: name) { sum.include(dot) }
     for child in children { sum.merge(alive[child] ?? StateVector()) }
     return sum.beyond(own.deletedContext)
   }

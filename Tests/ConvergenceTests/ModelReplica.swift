@@ -89,8 +89,11 @@ extension ModelReplica {
 extension ModelReplica: VisibilitySource {
   func facts(of name: AnyRecordName) -> RecordFacts? {
     guard let state = records[name] else { return nil }
-    let live = links.filter { $0.key.source == name }.flatMap(\.value.liveDots)
-    return RecordFacts(state: state, liveTags: live, owners: owners(of: state))
+    return RecordFacts(state: state, owners: owners(of: state))
+  }
+
+  func liveTags(of name: AnyRecordName) -> [Dot] {
+    links.filter { $0.key.source == name }.flatMap(\.value.liveDots)
   }
 
   func owned(by owner: AnyRecordName) -> [AnyRecordName] {

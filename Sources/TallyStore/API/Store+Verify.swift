@@ -33,6 +33,7 @@ private struct Verifier {
   private let vector: StateVector
   private var sum = Fingerprint()
   private var logged: [Dot: Set<String>] = [:]
+  private var waits = Set<String>()
   private(set) var report = VerifyReport()
   private var catalog: Catalog { reader.catalog }
 
@@ -91,6 +92,11 @@ private struct Verifier {
   }
 
   private mutating func checkOrphans() throws {
+    let query = try SQLStatement(reader.connection.handle, "SELECT target, kind, key FROM tally_wait")
+    var found = Set<String>()
+    while try query.step() { found.insert("\(query.int(1)) \(query.text(2) ?? "") waits for \(query.text(0) ?? "")") }
+    for line in waits.subtracting(found) { problem("\(line), but is not listed") }
+    for line in found.subtracting(waits) { problem("\(line) without need") }
     let rejected = try reader.connection.integer("SELECT count(*) FROM tally_pending") ?? 0
     if rejected > 0 { problem("\(rejected) rows were written that cannot be replicated") }
   }
@@ -100,6 +106,10 @@ private struct Verifier {
       if !vector.covers(dot) { problem("\(label) has a cell of \(dot), which the vector does not cover") }
       if logged[dot]?.contains(address) != true { problem("\(label) has a cell of \(dot), which the log does not list") }
     }
+  }
+
+  private mutating func note(waits targets: Set<AnyRecordName>, _ kind: Int, _ key: String) {
+    for target in targets { waits.insert("\(kind) \(key) waits for \(target.text)") }
   }
 
   // MARK: Records
@@ -114,6 +124,7 @@ private struct Verifier {
     guard isVisible == stored.place.isVisible else {
       return problem("\(name) is \(isVisible ? "hidden but should be seen" : "seen but should be hidden")")
     }
+    note(waits: kind.waits(stored.state, shown: isVisible ? stored.values : nil), kind.number, name.text)
     guard isVisible else { return }
     let expected = try visibility.values(of: name, kind, stored.state)
     for (index, column) in kind.columns.enumerated() where expected[index] != stored.values[index] {
@@ -135,6 +146,7 @@ private struct Verifier {
     guard kind.isKnown else { return }
     let isShown =
       try stored.element.isMember && visibility.isVisible(key.source) && visibility.isVisible(key.target)
+    note(waits: !isShown && stored.element.isMember ? [key.source, key.target] : [], kind.number, key.text)
     if isShown != stored.place.isVisible {
       problem("\(label) is \(isShown ? "hidden but should be seen" : "seen but should be hidden")")
     }

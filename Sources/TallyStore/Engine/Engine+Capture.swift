@@ -155,12 +155,10 @@ extension Engine {
     let stamp = try transaction.stamp(self, over: hidden?.state.existence?.time)
     let cells = try newLife(kind, after.values, hidden?.state ?? RecordState(), stamp, &transaction)
     var state = RecordState(inserted: stamp, fields: cells)
-    if let hidden {
-      state = hidden.state.merging(state)
-      try endMemberships(of: name, wasAlive: Visibility(SnapshotFacts(reader)).isAlive(name), &transaction)
-    }
+    if let hidden { state = hidden.state.merging(state) }
     try adopt(row: after.id, name, kind, state, hidden: hidden, shown: after.values)
     try note(name, kind, from: hidden?.state, to: state, stamp.dot)
+    if hidden != nil { try endMemberships(of: name, &transaction) }
     if hasWaits { try markWaitingDirty(name) }
   }
 
@@ -214,7 +212,8 @@ extension Engine {
     written.deletes = [Delete(stamp: stamp, context: context)]
     let state = old.merging(written)
     if case .extra(let number, _) = before.clock { try deleteExtra(number) }
-    try put(name, kind, state, previous: StoredRecord(state: old, place: .nowhere), shown: nil)
+    let previous = StoredRecord(state: old, place: .nowhere, values: before.values)
+    try put(name, kind, state, previous: previous, shown: nil)
     try note(name, kind, from: old, to: state, stamp.dot)
     try markReferrersDirty(name)
   }
@@ -280,8 +279,7 @@ extension Engine {
   }
 
   /// A record that begins a new life starts with empty relationships, on both sides.
-  private func endMemberships(of name: AnyRecordName, wasAlive: Bool, _ transaction: inout LocalTransaction) throws {
-    guard !wasAlive else { return }
+  private func endMemberships(of name: AnyRecordName, _ transaction: inout LocalTransaction) throws {
     var ended = try reader.links(from: name)
     for waiting in try reader.waiting(for: name) {
       guard let kind = catalog.links[waiting.kind], let key = try? LinkKey(waiting.key), key.target == name,

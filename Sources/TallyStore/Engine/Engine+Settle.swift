@@ -79,9 +79,9 @@ extension Engine {
   }
 
   private func settle(_ name: AnyRecordName, _ visibility: Visibility<SnapshotFacts>) throws {
-    guard let kind = catalog.kind(of: name.type), kind.isKnown, let stored = try reader.record(name, kind) else {
-      return
-    }
+    guard let kind = catalog.kind(of: name.type), kind.isKnown, let stored = try reader.record(name, kind),
+      !stored.state.isEmpty
+    else { return }
     guard try visibility.isVisible(name) else {
       guard stored.place.isVisible else { return }
       try put(name, kind, stored.state, previous: stored, shown: nil)

@@ -2,10 +2,11 @@ import TallyCRDT
 
 /// `tally_wait` finds what must be looked at again when a record appears: the owned records hidden with it, the references that
 /// read as null without it, the links hidden with it.
-extension Engine {
-  private func waits(_ state: RecordState, _ kind: RecordKind, _ shown: [Value]?) -> Set<AnyRecordName> {
+extension RecordKind {
+  /// What a record in this state waits for, with a row of these values or without a row.
+  func waits(_ state: RecordState, shown: [Value]?) -> Set<AnyRecordName> {
     var result = Set<AnyRecordName>()
-    for (index, column) in kind.columns.enumerated() where column.reference != nil {
+    for (index, column) in columns.enumerated() where column.reference != nil {
       guard let cell = state[column.field], let target = column.target(of: cell.value) else { continue }
       if let shown {
         if shown[index] != cell.value { result.insert(target) }
@@ -15,13 +16,15 @@ extension Engine {
     }
     return result
   }
+}
 
+extension Engine {
   func putWaits(
     for name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ shown: [Value]?, _ previous: StoredRecord?
   ) throws {
     guard kind.columns.contains(where: { $0.reference != nil }) else { return }
-    let new = waits(state, kind, shown)
-    let old = previous.map { waits($0.state, kind, $0.values.isEmpty ? nil : $0.values) } ?? []
+    let new = kind.waits(state, shown: shown)
+    let old = previous.map { kind.waits($0.state, shown: $0.values.isEmpty ? nil : $0.values) } ?? []
     try replaceWaits(old, with: new, kind.number, name.text)
   }
 

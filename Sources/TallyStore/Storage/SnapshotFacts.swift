@@ -14,9 +14,11 @@ struct SnapshotFacts: VisibilitySource {
         column.target(of: cell.value).map { RecordFacts.Owner(field: column.wireName, target: $0, stamp: cell.stamp) }
       }
     }
-    var tags: [Dot] = []
-    if !state.deletes.isEmpty { tags = try reader.links(from: name).flatMap(\.link.element.liveDots) }
-    return RecordFacts(state: state, liveTags: tags, deleteWins: kind.entity?.deleteWins ?? false, owners: owners)
+    return RecordFacts(state: state, deleteWins: kind.entity?.deleteWins ?? false, owners: owners)
+  }
+
+  func liveTags(of name: AnyRecordName) throws -> [Dot] {
+    try reader.links(from: name).flatMap(\.link.element.liveDots)
   }
 
   func owned(by owner: AnyRecordName) throws -> [AnyRecordName] {

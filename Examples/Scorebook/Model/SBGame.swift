@@ -1,0 +1,22 @@
+import GRDB
+import Tally
+
+/// A game that is played in many matches.
+struct SBGame: Entity, Codable, Identifiable, Equatable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema(
+    "SBGame",
+    .text("title"), .integer("minutes"), .bool("lowestWins", default: false),
+    .toMany("players", to: "SBPerson"), .toMany("favourites", to: "SBPerson"))
+
+  /// Who plays this game. A to-many relationship is a set: what one device adds stays, whatever another removes meanwhile.
+  static let players = Relationship<SBGame, SBPerson>("players")
+  /// Whose favourite it is.
+  static let favourites = Relationship<SBGame, SBPerson>("favourites")
+  /// The matches, newest or oldest first as you order them.
+  static let matches = hasMany(SBMatch.self)
+
+  var id = RecordName<SBGame>()
+  var title: String?
+  var minutes: Int?
+  var lowestWins = false
+}

@@ -1,0 +1,18 @@
+import GRDB
+import Tally
+
+/// Where a match took place.
+struct SBMatchLocation: Entity, Codable, Identifiable, Equatable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema(
+    "SBMatchLocation",
+    .text("name"), .real("latitude"), .real("longitude"),
+    .reference("match", to: "SBMatch", onDelete: .cascade))
+
+  static let match = belongsTo(SBMatch.self)
+
+  var id = RecordName<SBMatchLocation>()
+  var name: String?
+  var latitude: Double?
+  var longitude: Double?
+  var match: RecordName<SBMatch>?
+}

@@ -1,1 +1,0 @@
-@main struct Scorebook { static func main() throws {} }

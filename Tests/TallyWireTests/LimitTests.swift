@@ -1,0 +1,194 @@
+import TallyCRDT
+import TallyWire
+import Testing
+
+/// Quantities are checked before anything is allocated for them.
+@Suite struct LimitTests {
+  let header = Samples(seed: 9).header
+  static let huge = UInt64(Int64.max)
+
+  private func code(_ rest: [UInt8]) throws -> WireError.Code? {
+    Bytes.refusal(of: try Bytes.seal(header, rest))?.code
+  }
+
+  /// A block that starts with `numbers`.
+  private func payload(_ numbers: [UInt64]) -> [UInt8] {
+    var writer = ByteWriter()
+    for number in numbers { writer.varint(number) }
+    return Bytes.block(writer.bytes)
+  }
+
+  @Test func blockThatClaimsMoreThanTheLimitIsRefused() throws {
+    let limit = UInt64(WireLimits.blockBytes)
+    for size in [limit + 1, Self.huge / 2] {
+      #expect(try code(Bytes.block(compressed: [1, 2, 3], size: size)) == .limitExceeded)
+      var writer = ByteWriter()
+      writer.varint(size << 1)
+      #expect(try code(writer.bytes) == .limitExceeded)
+      writer.bytes = []
+      writer.varint(UInt64(100) << 1 | 1)
+      writer.varint(size)
+      #expect(try code(writer.bytes) == .limitExceeded)
+    }
+  }
+
+  @Test func blockThatClaimsMoreThanThereIsIsTruncated() throws {
+    var writer = ByteWriter()
+    writer.varint(WireLimits.blockBytes << 1)
+    #expect(try code(writer.bytes) == .truncated)
+  }
+
+  /// The compressed form of a block that is nearly all zeros, and its size when it is not compressed.
+  private func zeros(_ count: Int) throws -> (compressed: [UInt8], size: UInt64) {
+    var samples = Samples(seed: 9)
+    let cell = FieldCell(
+      field: FieldID(rawValue: 0), stamp: samples.stamp(), value: .blob([UInt8](repeating: 0, count: count)))
+    var state = RecordState()
+    state.fields = [cell]
+    let group = DeltaBlock.Records(
+      type: "A", fields: ["b"], items: [DeltaBlock.Record(name: try AnyRecordName("A|~|b"), state: state)])
+    let block = DeltaBlock(records: [group])
+    let (stored, isCompressed) = try Bytes.payload(of: header, block)
+    #expect(isCompressed && stored.count < count / 100)
+    let start = try Bytes.write(header, [block]).dropFirst(Bytes.header(header).count)
+    let size = try Array(start).withUnsafeBytes { raw in
+      var reader = ByteReader(raw)
+      return try reader.varint() >> 1
+    }
+    return (stored, size)
+  }
+
+  @Test func frameThatInflatesBeyondItsDeclaredSizeIsRefused() throws {
+    let (bomb, size) = try zeros(8 << 20)
+    #expect(try code(Bytes.block(compressed: bomb, size: size)) == nil)
+    for claim in [1, 100, size / 2, size - 1] {
+      #expect(try code(Bytes.block(compressed: bomb, size: claim)) == .limitExceeded)
+    }
+  }
+
+  @Test func frameThatInflatesToLessThanItsDeclaredSizeIsRefused() throws {
+    let (frame, size) = try zeros(100_000)
+    for claim in [size + 1, size * 2, UInt64(WireLimits.blockBytes)] {
+      #expect(try code(Bytes.block(compressed: frame, size: claim)) == .compression)
+    }
+  }
+
+  @Test func damagedFramesAreRefused() throws {
+    let (frame, size) = try zeros(100_000)
+    #expect(try code(Bytes.block(compressed: frame + [0], size: size)) == .compression)
+    #expect(try code(Bytes.block(compressed: frame + frame, size: size * 2)) == .compression)
+    #expect(try code(Bytes.block(compressed: Array(frame.dropLast()), size: size)) == .compression)
+    #expect(try code(Bytes.block(compressed: [], size: size)) == .compression)
+    #expect(try code(Bytes.block(compressed: Array("no frame".utf8), size: size)) == .compression)
+  }
+
+  @Test(arguments: [0, 1, 2, 3])
+  func hugeCountsInABlockAreRefused(place: Int) throws {
+    // Stamps, contexts, types and relationships, each after nothing.
+    let zeros = [UInt64](repeating: 0, count: place)
+    #expect(try code(payload(zeros + [Self.huge])) == .limitExceeded)
+    #expect(try code(payload(zeros + [1_000])) == .limitExceeded)
+  }
+
+  /// A block without dictionaries and with one group, as far as `body` writes it.
+  private func group(afterTypes count: Int, _ body: (inout ByteWriter) -> Void) throws -> WireError.Code? {
+    var writer = ByteWriter()
+    for _ in 0..<2 + count { writer.varint(0) }
+    writer.varint(1)
+    body(&writer)
+    return try code(Bytes.block(writer.bytes + [UInt8](repeating: 0, count: 16)))
+  }
+
+  @Test func hugeCountsInAGroupAreRefused() throws {
+    let limit = UInt64(WireLimits.fields)
+    let records: [(what: String, texts: [String], numbers: [UInt64])] = [
+      ("length of a type", [], [Self.huge]),
+      ("length of a type", [String(repeating: "a", count: WireLimits.identifierBytes + 1)], []),
+      ("fields", ["A"], [limit + 1]),
+      ("length of a field", ["A"], [1, Self.huge]),
+      ("records", ["A"], [0, Self.huge]),
+      ("records with texts", ["A"], [0, 0, Self.huge]),
+      ("length of a key", ["A"], [0, 0, 1, 256]),
+    ]
+    for (what, texts, numbers) in records {
+      let code = try group(afterTypes: 0) { writer in
+        for text in texts { writer.text(text) }
+        for number in numbers { writer.varint(number) }
+      }
+      #expect(code == .limitExceeded, "\(what)")
+    }
+    let links: (inout ByteWriter) -> Void = { writer in
+      for name in ["A", "b", "C"] { writer.text(name) }
+      writer.varint(Self.huge)
+    }
+    #expect(try group(afterTypes: 1, links) == .limitExceeded)
+  }
+
+  @Test func hugeNumberOfReplicasIsRefused() {
+    for count in [UInt64(WireLimits.replicas) + 1, Self.huge, .max] {
+      var writer = ByteWriter()
+      writer.bytes = [0x54, 0x4C, 1, 0]
+      writer.varint(count)
+      #expect(Bytes.refusal(of: writer.bytes)?.code == .limitExceeded)
+    }
+  }
+
+  @Test func sequencesBeyondTheirRangeAreRefused() {
+    for (from, more) in [(UInt64.max, UInt64(1)), (0, 0), (0, 1 << 63), (1 << 62, 1 << 62)] {
+      var writer = ByteWriter()
+      writer.bytes = [0x54, 0x4C, 1, 0]
+      writer.varint(1)
+      writer.replica(ReplicaID(high: 1, low: 2))
+      writer.varint(from)
+      writer.varint(more)
+      #expect(Bytes.refusal(of: writer.bytes)?.code == .malformed)
+    }
+  }
+
+  @Test func numbersHaveOneForm() {
+    for bytes in [[0x80, 0x00], [0xFF, 0x00], [0x81, 0x80, 0x00]] as [[UInt8]] {
+      #expect(throws: WireError(.malformed, "a number is not in its shortest form")) {
+        try bytes.withUnsafeBytes { raw in
+          var reader = ByteReader(raw)
+          return try reader.varint()
+        }
+      }
+    }
+    let long = [UInt8](repeating: 0xFF, count: 9) + [2]
+    #expect(throws: WireError(.malformed, "a number exceeds 64 bits")) {
+      try long.withUnsafeBytes { raw in
+        var reader = ByteReader(raw)
+        return try reader.varint()
+      }
+    }
+  }
+
+  @Test func numbersKeepTheirValue() throws {
+    for number in [0, 1, 127, 128, 1 << 35, UInt64(Int64.max), .max] {
+      var writer = ByteWriter()
+      writer.varint(number)
+      writer.zigzag(Int64(bitPattern: number))
+      writer.fixed(number)
+      let read = try writer.bytes.withUnsafeBytes { raw in
+        var reader = ByteReader(raw)
+        let numbers = [try reader.varint(), UInt64(bitPattern: try reader.zigzag()), try reader.fixed()]
+        return numbers + [UInt64(reader.remaining)]
+      }
+      #expect(read == [number, number, number, 0])
+    }
+  }
+
+  @Test func writerRefusesABlockBeyondTheLimitAndWritesNothingOfIt() throws {
+    var samples = Samples(seed: 9)
+    let blob = Value.blob([UInt8](repeating: 7, count: WireLimits.blockBytes + 1))
+    var state = RecordState()
+    state.fields = [FieldCell(field: FieldID(rawValue: 0), stamp: samples.stamp(), value: blob)]
+    let group = DeltaBlock.Records(
+      type: "A", fields: ["b"], items: [DeltaBlock.Record(name: try AnyRecordName("A|~|b"), state: state)])
+    var count = 0
+    var writer = try DeltaWriter(header: header) { count += $0.count }
+    let before = count
+    #expect { try writer.append(DeltaBlock(records: [group])) } throws: { ($0 as? WireError)?.code == .limitExceeded }
+    #expect(count == before)
+  }
+}

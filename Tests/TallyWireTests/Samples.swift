@@ -1,0 +1,154 @@
+import TallyCRDT
+import TallyWire
+
+/// Generated deltas that keep the rules of the state: sorted, causally covered, without empty parts.
+struct Samples {
+  var random: SplitMix64
+  let replicas: [ReplicaID]
+  let header: DeltaHeader
+  /// One context a delete, as one transaction has only one.
+  private var contexts: [Dot: StateVector] = [:]
+
+  init(seed: UInt64, replicas count: Int = 4) {
+    var random = SplitMix64(seed: seed)
+    replicas = (0..<count).map { _ in ReplicaID.random(using: &random) }
+    let target = StateVector(replicas.map { ($0, 1 + random.next() % 300) })
+    let base = StateVector(target.entries.map { ($0.replica, random.next() % ($0.sequence + 1)) })
+    header = DeltaHeader(
+      zone: random.chance(30) ? ZoneID(high: random.next(), low: 7) : .default, base: base, target: target,
+      fingerprint: random.chance(50) ? Fingerprint(first: random.next(), second: random.next()) : nil)
+    self.random = random
+  }
+
+  mutating func block(items: Int = 6) -> DeltaBlock {
+    var block = DeltaBlock()
+    for type in ["Game", "Move", "Zebra"] where random.chance(70) {
+      block.records.append(records(type, 1 + random.below(items)))
+    }
+    for relationship in ["members", "tags"] where random.chance(60) {
+      block.links.append(links(relationship, 1 + random.below(items)))
+    }
+    return block.isEmpty ? self.block(items: items) : block
+  }
+
+  /// The stored forms of small blocks, as far as they are not compressed: one item each.
+  mutating func plainPayloads() throws -> [[UInt8]] {
+    let block = block()
+    var parts: [DeltaBlock] = []
+    for group in block.records {
+      parts += group.items.map { DeltaBlock(records: [.init(type: group.type, fields: group.fields, items: [$0])]) }
+    }
+    for group in block.links {
+      var one = group
+      one.items = Array(group.items.prefix(2))
+      parts.append(DeltaBlock(links: [one]))
+    }
+    return try parts.map { try Bytes.payload(of: header, $0) }.filter { !$0.isCompressed }.map(\.stored)
+  }
+
+  /// The bytes with one to three of them changed.
+  mutating func damage(_ bytes: [UInt8]) -> [UInt8] {
+    var damaged = bytes
+    for _ in 0...random.below(3) {
+      let place = random.below(damaged.count)
+      damaged[place] = random.chance(50) ? damaged[place] ^ 1 << UInt8(random.below(8)) : UInt8(random.below(8))
+    }
+    return damaged
+  }
+
+  private mutating func records(_ type: String, _ count: Int) -> DeltaBlock.Records {
+    let fields = ["title", "a", "zulu", "b2", "Upper", "under_score", "x7", "y", "z", "k"].shuffled(using: &random)
+    let names = Set((0..<count).compactMap { _ in name(type) })
+    return DeltaBlock.Records(
+      type: type, fields: fields,
+      items: names.sorted().map { DeltaBlock.Record(name: $0, state: state(fields.count)) }.shuffled(using: &random))
+  }
+
+  private mutating func links(_ relationship: String, _ count: Int) -> DeltaBlock.Links {
+    let sources = Set((0..<3).compactMap { _ in name("Game") }).sorted()
+    let targets = Set((0..<count).compactMap { _ in name("Move") }).sorted()
+    var links = DeltaBlock.Links(source: "Game", relationship: relationship, target: "Move", items: [])
+    for source in sources {
+      for target in targets {
+        links.items.append(DeltaBlock.Link(source: source, target: target, element: element()))
+      }
+    }
+    links.items.shuffle(using: &random)
+    return links
+  }
+
+  private mutating func name(_ type: String) -> AnyRecordName? {
+    let digits = "0123456789abcdef"
+    var key = String((0..<32).map { _ in digits.randomElement(using: &random) ?? "0" })
+    if random.chance(60) {
+      for offset in [20, 16, 12, 8] { key.insert("-", at: key.index(key.startIndex, offsetBy: offset)) }
+    } else {
+      key = random.pick(["key \(random.below(50))", key, "UPPER-\(random.below(9))", "~"])
+    }
+    return try? AnyRecordName(type: type, key: key)
+  }
+
+  mutating func stamp() -> Stamp {
+    let entry = random.pick(header.target.entries)
+    let times: [UInt64] = [0, 1_700_000_000_000 + random.next() % 100_000, HybridTime.maximum]
+    let rank: Rank = random.chance(85) ? .user : Rank(rawValue: random.pick([0, 2, 3, 4, 255]))
+    return Stamp(
+      rank: rank, time: HybridTime(milliseconds: random.pick(times)),
+      dot: Dot(replica: entry.replica, sequence: 1 + random.next() % entry.sequence))
+  }
+
+  private mutating func state(_ fields: Int) -> RecordState {
+    var state = RecordState()
+    let shared = stamp()
+    let isUniform = random.chance(40)
+    if isUniform || random.chance(40) { state.existence = isUniform ? shared : stamp() }
+    for field in 0..<fields where random.chance(40) {
+      let stamp = isUniform ? shared : stamp()
+      state.fields.append(FieldCell(field: FieldID(rawValue: UInt32(field)), stamp: stamp, value: value()))
+    }
+    if random.chance(20) {
+      let touches = StateVector([stamp(), stamp()].map { ($0.dot.replica, $0.dot.sequence) })
+      state.supersededTouches = touches.beyond(state.touches)
+    }
+    if random.chance(20) || state.isEmpty { state.deletes = deletes() }
+    return state
+  }
+
+  private mutating func deletes() -> [Delete] {
+    let stamps = Dictionary([stamp(), stamp()].map { ($0.dot, $0) }) { first, _ in first }
+    return stamps.sorted { $0.key < $1.key }.map { dot, stamp in
+      // One of them with the same dot and another rank or time would be another delete.
+      let stamp = Stamp(time: HybridTime(milliseconds: dot.sequence), dot: dot)
+      var context =
+        contexts[dot]
+        ?? StateVector(
+          header.target.entries.map { ($0.replica, random.next() % ($0.sequence + 1)) })
+      context.include(dot)
+      contexts[dot] = context
+      return Delete(stamp: stamp, context: context)
+    }
+  }
+
+  private mutating func element() -> ORSetElement {
+    var element = ORSetElement()
+    var dots: Set<Dot> = []
+    for _ in 0..<(random.chance(60) ? 1 : 3) {
+      let stamp = stamp()
+      guard dots.insert(stamp.dot).inserted else { continue }
+      if random.chance(30) { element.remove(self.stamp()) }
+      element.add(stamp)
+    }
+    return element
+  }
+
+  mutating func value() -> Value {
+    switch random.below(10) {
+    case 0: .null
+    case 1: .integer(random.pick([0, 1, -1, .min, .max, 63, 64, -64, -65]))
+    case 2: .integer(Int64(bitPattern: random.next()))
+    case 3: Value(real: random.pick([0, -0.0, 1, -1.5, .infinity, -.infinity, .leastNonzeroMagnitude]))
+    case 4: .blob((0..<random.below(40)).map { _ in UInt8(truncatingIfNeeded: random.next()) })
+    default: .text(random.pick(["", "a", "e\u{301}", "\u{E9}", "🧮 tally", "nul \0 inside", "\u{FEFF}", "long " + "x"]))
+    }
+  }
+}
