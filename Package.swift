@@ -60,3 +60,10 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// The gate treats warnings in our own code as errors; users' builds do not.
+if Context.environment["TALLY_STRICT"] != nil {
+  for target in package.targets where target.type != .system {
+    target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-warnings-as-errors"])]
+  }
+}

@@ -1,10 +1,6 @@
 import GRDB
 import Tally
 
-/// All entities of the app.
-let scorebookSchema = Schema(
-  SBPerson.self, SBGame.self, SBMatch.self, SBPlayer.self, SBScore.self, SBMatchImage.self, SBMatchLocation.self)
-
 /// A player's total in a match: an ordinary query over ordinary tables.
 struct Standing: Decodable, FetchableRecord {
   var name: String

@@ -1,0 +1,62 @@
+import Tally
+
+/// The records that the story is about.
+///
+/// Their names are fixed, so that every run prints the same. An app writes `RecordName<SBGame>()`, which is what the structs do
+/// by themselves, and gets a new name each time.
+struct Cast {
+  let ann: SBPerson
+  let ben: SBPerson
+  let cleo: SBPerson
+  let dora: SBPerson
+  let emil: SBPerson
+  let finn: SBPerson
+  let chess: SBGame
+  let skat: SBGame
+
+  init() throws {
+    ann = SBPerson(id: try RecordName(key: "ann"), name: "Ann", birthday: StoryClock.date(day: 3, "00:00"))
+    ben = SBPerson(id: try RecordName(key: "ben"), name: "Ben")
+    cleo = SBPerson(id: try RecordName(key: "cleo"), name: "Cléo", nickname: "Clé")
+    dora = SBPerson(id: try RecordName(key: "dora"), name: "Dora")
+    emil = SBPerson(id: try RecordName(key: "emil"), name: "Emil")
+    finn = SBPerson(id: try RecordName(key: "finn"), name: "Finn")
+    chess = SBGame(id: try RecordName(key: "chess"), title: "Chess", minutes: 60)
+    skat = SBGame(id: try RecordName(key: "skat"), title: "Skat", minutes: 90)
+  }
+
+  var persons: [SBPerson] { [ann, ben, cleo, dora, emil, finn] }
+}
+
+/// A match with all that it owns.
+struct Evening {
+  let match: SBMatch
+  let players: [SBPlayer]
+  let scores: [SBScore]
+  let image: SBMatchImage
+  let location: SBMatchLocation
+
+  /// A match of one round, in which the persons score the points.
+  init(_ key: String, _ game: SBGame, day: Int, _ place: String, _ points: KeyValuePairs<String, Int>) throws {
+    match = SBMatch(
+      id: try RecordName(key: key), playedAt: StoryClock.date(day: day, "20:00"), note: "played \(place)", game: game.id
+    )
+    var players: [SBPlayer] = []
+    var scores: [SBScore] = []
+    for (seat, entry) in points.enumerated() {
+      let person = entry.key.lowercased()
+      let player = SBPlayer(
+        id: try RecordName(key: "\(key)-\(person)"), name: entry.key, seat: seat + 1, match: match.id,
+        person: try RecordName(key: person))
+      players.append(player)
+      scores.append(
+        SBScore(id: try RecordName(key: "\(key)-\(person)-1"), round: 1, points: entry.value, player: player.id))
+    }
+    (self.players, self.scores) = (players, scores)
+    image = SBMatchImage(
+      id: try RecordName(key: "\(key)-photo"), fileName: "\(key).jpg",
+      sha256: String(repeating: "0f1e2d3c4b5a6978", count: 4), caption: "The table", match: match.id)
+    location = SBMatchLocation(
+      id: try RecordName(key: "\(key)-place"), name: place, latitude: 48.137154, longitude: 11.576124, match: match.id)
+  }
+}

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Builds and runs every example; each exits with an error if its replicas differ.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+for example in Examples/*/; do
+  name=$(basename "$example")
+  echo "== $name"
+  swift run --quiet "$name" >"/tmp/tally-example-$$.txt" || { cat "/tmp/tally-example-$$.txt"; exit 1; }
+  tail -n 3 "/tmp/tally-example-$$.txt"
+  rm -f "/tmp/tally-example-$$.txt"
+done

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Checks for the two system libraries that Tally links, and installs them where that is possible.
+set -euo pipefail
+
+case "$(uname -s)" in
+  Darwin) exit 0 ;; # SQLite is part of the system, zstd comes as a Swift package.
+esac
+
+missing=()
+[ -e /usr/include/sqlite3.h ] || missing+=(libsqlite3-dev)
+[ -e /usr/include/zstd.h ] || missing+=(libzstd-dev)
+command -v pkg-config >/dev/null || missing+=(pkg-config)
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+  echo "Installing ${missing[*]} …"
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get update -qq
+  apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  exit 0
+fi
+
+echo "Tally needs these packages: ${missing[*]}" >&2
+echo "  Debian, Ubuntu:  sudo apt-get install ${missing[*]}" >&2
+echo "  Fedora:          sudo dnf install sqlite-devel libzstd-devel pkgconf" >&2
+exit 1

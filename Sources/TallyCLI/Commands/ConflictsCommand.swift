@@ -1,0 +1,84 @@
+import ArgumentParser
+import Foundation
+import Tally
+
+struct ConflictsCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "conflicts",
+    abstract: "Prints the writes that lost to a concurrent write, newest first.",
+    discussion: "Example: tally conflicts scores.tally --limit 10")
+
+  @OptionGroup var store: StoreArguments
+  @Option(help: "At most this many.") var limit = 100
+  @Flag(help: "Print one line of JSON each.") var json = false
+
+  func validate() throws {
+    guard limit >= 0 else { throw ValidationError("--limit is negative") }
+  }
+
+  func run() throws {
+    try store.reading { store in
+      let schema = try store.schema
+      let conflicts = try store.conflicts(limit: limit)
+      try Output.run { output in
+        for conflict in conflicts {
+          let entry = ConflictOutput(conflict: conflict, entity: schema[conflict.name.type])
+          for line in json ? [entry.json.text] : entry.lines { try output.line(line) }
+        }
+      }
+    }
+  }
+}
+
+/// A conflict, to be printed.
+struct ConflictOutput {
+  let conflict: Conflict
+  let entity: EntitySchema?
+
+  private var type: FieldType { entity?.type(wireName: conflict.field) ?? .field(.text) }
+  private var column: String { entity?.column(conflict.field) ?? conflict.field }
+
+  var json: JSON {
+    .object([
+      "name": .string(conflict.name.text), "field": .string(column),
+      "loser": .object(["value": type.json(conflict.loserValue), "written": StampOutput.json(conflict.loser)]),
+      "winner": .object(["value": type.json(conflict.winnerValue), "written": StampOutput.json(conflict.winner)]),
+      "noticed": .string(
+        ISODate.iso(milliseconds: UInt64(max(0, (conflict.noticed.timeIntervalSince1970 * 1000).rounded())))),
+    ])
+  }
+
+  var lines: [String] {
+    [
+      "\(conflict.name) \(column)",
+      "  lost: \(assignment(column, conflict.loserValue, type))",
+      "    written \(StampOutput.text(conflict.loser))",
+      "  won:  \(assignment(column, conflict.winnerValue, type))",
+      "    written \(StampOutput.text(conflict.winner))",
+    ]
+  }
+}
+
+/// A stamp, to be printed.
+enum StampOutput {
+  static func json(_ stamp: Stamp) -> JSON {
+    .object([
+      "at": .string(ISODate.iso(milliseconds: stamp.time.milliseconds)), "by": .string(stamp.dot.replica.description),
+      "sequence": .integer(stamp.dot.sequence),
+    ])
+  }
+
+  static func text(_ stamp: Stamp) -> String {
+    "\(ISODate.iso(milliseconds: stamp.time.milliseconds)) by \(stamp.dot)\(stamp.rank == .seed ? ", default data" : "")"
+  }
+}
+
+extension EntitySchema {
+  /// The column of a wire name, if the schema has it.
+  func column(_ wireName: String) -> String? {
+    fields.first { $0.wireName == wireName }?.name ?? references.first { $0.name == wireName }?.name
+  }
+
+  /// The type of a wire name's column, if the schema has it.
+  func type(wireName: String) -> FieldType? { column(wireName).flatMap { try? fieldType($0) } }
+}

@@ -1,0 +1,48 @@
+import ArgumentParser
+import Tally
+
+struct DeleteCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "delete",
+    abstract: "Deletes a record, and with it what it owns.",
+    discussion: """
+      What other devices changed without having seen the delete stays. Prints an ACK as tally put does.
+
+      Example: tally delete scores.tally 'SBGame|~|chess'
+      """)
+
+  @OptionGroup var store: StoreArguments
+  @Argument(help: "The record's name.") var name: String
+
+  func run() throws {
+    let name = try recordName(name)
+    try store.writing { store in
+      let schema = try store.schema
+      let commit = try store.commit { try schema.delete(name, in: $0) }
+      try Output().acknowledge(name, commit.dot)
+    }
+  }
+}
+
+struct RestoreCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "restore",
+    abstract: "Brings a deleted record back: its fields, relationships and what it owns.",
+    discussion: """
+      A record that disappeared with its owner brings the owner back as well. The exit code is 66 if nothing is known of
+      the record, and 65 if it is not deleted.
+
+      Example: tally restore scores.tally 'SBGame|~|chess'
+      """)
+
+  @OptionGroup var store: StoreArguments
+  @Argument(help: "The record's name.") var name: String
+
+  func run() throws {
+    let name = try recordName(name)
+    try store.writing { store in
+      _ = try store.schema.entity(of: name)
+      try Output().acknowledge(name, try store.restore(name))
+    }
+  }
+}

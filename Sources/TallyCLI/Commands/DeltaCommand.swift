@@ -1,0 +1,44 @@
+import ArgumentParser
+import Foundation
+import Tally
+
+struct DeltaCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "delta",
+    abstract: "Writes what another replica lacks into a file.",
+    discussion: """
+      The file appears under its name only when it is complete and on disk.
+
+      Examples:
+        tally delta a.tally --since b.tally -o news.delta
+        tally delta a.tally -o - | ssh host tally apply b.tally -
+      """)
+
+  @OptionGroup var store: StoreArguments
+  @Option(help: "A vector, as tally vector prints it, or a store that has one. Without it: everything.") var since: String?
+  @Option(name: .shortAndLong, help: ArgumentHelp("The file to write, or - for standard output.", valueName: "file"))
+  var output: String
+
+  func run() throws {
+    let base = try since.map(baseVector) ?? StateVector()
+    try store.reading { store in
+      if output == "-" {
+        try Output.run { output in try store.writeDelta(since: base) { try output.write($0) } }
+      } else {
+        let file = try NewFile(output)
+        try store.writeDelta(since: base) { try file.write($0) }
+        try file.finish()
+        try Output.run { try $0.line("wrote \(file.byteCount) bytes") }
+      }
+    }
+  }
+
+  private func baseVector(_ text: String) throws -> StateVector {
+    if let vector = StateVector(text) { return vector }
+    let isVectorLike = text.utf8.allSatisfy { hexadecimalValue($0) != nil || $0 == 0x3A || $0 == 0x2C }
+    if isVectorLike, access(text, F_OK) != 0 {
+      throw Failure(.badData, "\(shown(text)) is neither a vector nor a store")
+    }
+    return try OpenStore.reading(text, store.waiting.timeout) { try $0.vector }
+  }
+}

@@ -1,0 +1,35 @@
+import ArgumentParser
+import Foundation
+import Tally
+
+struct NewCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "new",
+    abstract: "Creates a store from a schema.",
+    discussion: """
+      The schema is JSON: {"entities":[{"type":"SBGame","fields":{"name":"text","rating":"real"},
+      "references":{"owner":{"to":"SBPerson","onDelete":"cascade"}},"relationships":{"players":{"to":"SBPerson"}}}]}.
+      Fields are \(FieldKind.allCases.map(\.rawValue).joined(separator: ", ")); onDelete is nullify, cascade or deny.
+
+      Example: tally new scores.tally --schema schema.json
+      """)
+
+  @Argument(help: "The store's file; there must be none yet.") var store: String
+  @Option(help: ArgumentHelp("The schema, or - for standard input.", valueName: "file")) var schema: String
+
+  private static let schemaLimit = 16 << 20
+
+  func run() throws {
+    let schema = try Schema(json: Data(try InputFile(schema).readAll(limit: Self.schemaLimit)))
+    // Takes the name at once, so that of two that create the same store one fails.
+    let descriptor = open(store, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw Failure(errno: errno, .create, store) }
+    close(descriptor)
+    do {
+      try Store(path: store, schema: schema).close()
+    } catch {
+      for suffix in ["", "-wal", "-shm"] { unlink(store + suffix) }
+      throw error
+    }
+  }
+}

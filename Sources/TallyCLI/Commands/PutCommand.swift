@@ -1,0 +1,97 @@
+import ArgumentParser
+import Tally
+
+struct PutCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "put",
+    abstract: "Inserts a record, or changes fields of one that is there.",
+    discussion: """
+      Values are written as the field's kind says: text as it is; true or false; a date in ISO 8601 (UTC unless it says
+      otherwise); a UUID; JSON; a blob as hexadecimal digits or base64:…; a reference as the target's name.
+      field= is the empty text for a text field and null for any other.
+      field:=JSON gives the value as JSON, as an import does, so field:=null is null.
+
+      Prints "ACK <name> <replica>:<sequence>" when the change is committed and on disk, and "ACK <name> -" if nothing
+      had to change because the values were equal.
+
+      With - for the name, reads one record a line from standard input: either words as on the command line, in quotes
+      where they have spaces, or {"name":…,"fields":{…},"links":{…}}. Each line is a transaction with an ACK of its own.
+      A bad line is reported with its number and skipped, and the exit code is then 65. After a fault of the disk nothing
+      more is read.
+
+      Examples:
+        tally put scores.tally 'SBGame|~|chess' name=Chess rating=4.5 owner:=null
+        tally put scores.tally - < games.txt
+      """)
+
+  @OptionGroup var store: StoreArguments
+  @Argument(help: "The record's name, or - to read lines from standard input.") var name: String
+  @Argument(help: ArgumentHelp("field=value or field:=JSON", valueName: "field=value")) var assignments: [String] = []
+  @Flag(help: "Do not wait for the disk before each ACK. A power failure may then lose the last ones.") var relaxed = false
+
+  func validate() throws {
+    if name == "-", !assignments.isEmpty { throw ValidationError("values come from standard input, not from the command line") }
+    if let bad = assignments.first(where: { !$0.contains("=") }) {
+      throw ValidationError("\(shown(bad)) is not an assignment; write field=value or field:=JSON")
+    }
+  }
+
+  func run() throws {
+    try store.writing(isDurable: !relaxed) { store in
+      let schema = try store.schema
+      let output = Output()
+      if name == "-" {
+        try PutLines(store: store, schema: schema, output: output).run()
+      } else {
+        try output.put(try RecordInput(words: [name] + assignments, schema: schema), schema, in: store)
+      }
+    }
+  }
+}
+
+extension Output {
+  /// Puts a record in a transaction of its own and acknowledges it.
+  fileprivate func put(_ record: RecordInput, _ schema: Schema, in store: Store) throws {
+    let commit = try store.commit { db in try record.put(schema, in: db) }
+    try acknowledge(record.name, commit.dot)
+  }
+
+  /// The line that says that a transaction is committed.
+  func acknowledge(_ name: AnyRecordName, _ dot: Dot?) throws {
+    try acknowledge("ACK \(name) \(dot?.description ?? "-")")
+  }
+}
+
+/// Puts line by line.
+private struct PutLines {
+  let store: Store
+  let schema: Schema
+  let output: Output
+
+  func run() throws {
+    var reader = LineReader(try InputFile("-"))
+    var badLines = 0
+    while let line = try reader.next() {
+      guard !line.isBlank else { continue }
+      do {
+        try put(line)
+      } catch {
+        let failure = Failure(ExitStatus(of: error), "line \(line.number): \(Failure.message(of: error))")
+        guard [.badData, .notFound].contains(failure.status) else { throw failure }
+        complain(failure.message)
+        badLines += 1
+      }
+    }
+    if badLines > 0 { throw Failure(.badData, "\(badLines) bad \(badLines == 1 ? "line was" : "lines were") skipped") }
+  }
+
+  private func put(_ line: LineReader.Line) throws {
+    let text = try line.text()
+    let isJSON = text.drop(while: \.isWhitespace).first == "{"
+    let record =
+      isJSON
+      ? try RecordInput(json: JSONParser.parse(line.bytes), schema: schema)
+      : try RecordInput(words: ShellWords.split(text), schema: schema)
+    try output.put(record, schema, in: store)
+  }
+}

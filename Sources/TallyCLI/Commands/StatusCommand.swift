@@ -1,0 +1,52 @@
+import ArgumentParser
+import Tally
+
+struct StatusCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "status",
+    abstract: "Prints how the store stands: replica, vector, counts, conflicts.",
+    discussion: "Example: tally status scores.tally --json")
+
+  @OptionGroup var store: StoreArguments
+  @Flag(help: "Print one line of JSON.") var json = false
+
+  func run() throws {
+    try store.reading { store in
+      let status = try store.status()
+      try Output.run { output in
+        for line in json ? [status.json.text] : status.lines { try output.line(line) }
+      }
+    }
+  }
+}
+
+extension StoreStatus {
+  fileprivate var json: JSON {
+    let vector = summary.vector.entries.map { ("\($0.replica)", JSON.integer($0.sequence)) }
+    let counts = counts.map { count -> JSON in
+      .object([
+        "type": .string(count.type), "visible": .integer(count.visible), "hidden": .integer(count.hidden),
+        "isKnown": .bool(count.isKnown),
+      ])
+    }
+    return .object([
+      "replica": .string(summary.replica?.description), "vector": .object(Dictionary(uniqueKeysWithValues: vector)),
+      "fingerprint": .string(summary.fingerprint.description), "counts": .array(counts),
+      "conflicts": .integer(conflicts), "rejectedWrites": .integer(rejectedWrites), "bytes": .integer(byteCount),
+    ])
+  }
+
+  fileprivate var lines: [String] {
+    var lines = ["replica      \(summary.replica?.description ?? "none yet")"]
+    lines += summary.vector.entries.enumerated().map { "\($0.offset == 0 ? "vector" : "      ")       \($0.element)" }
+    lines.append("fingerprint  \(summary.fingerprint)")
+    for count in counts {
+      let hidden = count.hidden > 0 ? ", \(count.hidden) hidden" : ""
+      lines.append("\(count.type): \(count.visible)\(hidden)\(count.isKnown ? "" : ", not in this schema")")
+    }
+    lines.append("conflicts    \(conflicts)")
+    if rejectedWrites > 0 { lines.append("rejected     \(rejectedWrites) rows that cannot be replicated") }
+    lines.append("size         \(byteCount) bytes")
+    return lines
+  }
+}

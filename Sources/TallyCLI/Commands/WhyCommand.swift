@@ -1,0 +1,99 @@
+import ArgumentParser
+import Tally
+
+struct WhyCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "why",
+    abstract: "Prints who wrote a record's fields and when, and what lost.",
+    discussion: """
+      Times are those of the writers' clocks, in ISO 8601; who is the replica and the number of its transaction.
+
+      Example: tally why scores.tally 'SBGame|~|chess' rating
+      """)
+
+  @OptionGroup var store: StoreArguments
+  @Argument(help: "The record's name.") var name: String
+  @Argument(help: "One field of it; without it all.") var field: String?
+  @Flag(help: "Print one line of JSON.") var json = false
+
+  func run() throws {
+    let name = try recordName(name)
+    try store.reading { store in
+      let explanation = try explanation(of: name, in: store)
+      try Output.run { output in
+        for line in json ? [explanation.json.text] : explanation.lines { try output.line(line) }
+      }
+    }
+  }
+
+  private func explanation(of name: AnyRecordName, in store: Store) throws -> Explanation {
+    let entity = try store.schema[name.type]
+    guard var history = try store.history(of: name) else {
+      guard entity != nil else { throw StoreError(.unknownType, "the type \(shown(name.type)) is not in the schema") }
+      throw StoreError(.noSuchRecord, "nothing is known of \(name)")
+    }
+    if let field {
+      let wireName = entity?.fields.first { $0.name == field }?.wireName ?? field
+      if !history.fields.contains(where: { $0.field == wireName }) { _ = try entity?.fieldType(field) }
+      history.fields.removeAll { $0.field != wireName }
+      history.conflicts.removeAll { $0.field != wireName }
+    }
+    return Explanation(
+      history: history, entity: entity, own: try store.summary().replica, isOfField: field != nil)
+  }
+}
+
+/// The history of a record, to be printed.
+private struct Explanation {
+  let history: RecordHistory
+  let entity: EntitySchema?
+  let own: ReplicaID?
+  let isOfField: Bool
+
+  var json: JSON {
+    let fields = history.fields.map { field in
+      JSON.object([
+        "field": .string(column(field.field)), "value": type(field.field).json(field.value),
+        "written": StampOutput.json(field.stamp), "hiddenBecause": .string(field.hiddenBecause),
+      ])
+    }
+    let deletes = history.deletes.map { delete in
+      JSON.object([
+        "written": StampOutput.json(delete.stamp),
+        "context": .object(
+          Dictionary(uniqueKeysWithValues: delete.context.entries.map { ("\($0.replica)", .integer($0.sequence)) })),
+      ])
+    }
+    return .object([
+      "name": .string(history.name.text), "isAlive": .bool(history.isAlive), "isVisible": .bool(history.isVisible),
+      "existence": history.existence.map(StampOutput.json) ?? .null, "fields": .array(fields),
+      "deletes": .array(deletes),
+      "conflicts": .array(history.conflicts.map { ConflictOutput(conflict: $0, entity: entity).json }),
+    ])
+  }
+
+  var lines: [String] {
+    let presence = history.isVisible ? "visible" : history.isAlive ? "hidden: what owns it is deleted" : "deleted"
+    var lines = ["\(history.name)  \(presence)"]
+    if let existence = history.existence { lines.append("  inserted \(text(existence))") }
+    for field in history.fields {
+      lines.append("  " + assignment(column(field.field), field.value, type(field.field)))
+      lines.append("    written \(text(field.stamp))")
+      if let reason = field.hiddenBecause { lines.append("    not shown: \(reason)") }
+      for lost in history.conflicts where lost.field == field.field {
+        lines.append("    lost: \(assignment(column(lost.field), lost.loserValue, type(lost.field)))")
+        lines.append("      written \(text(lost.loser))")
+      }
+    }
+    for delete in history.deletes { lines.append("  deleted \(text(delete.stamp))") }
+    if isOfField, history.fields.isEmpty { lines.append("  never written; it reads as its default") }
+    return lines
+  }
+
+  private func text(_ stamp: Stamp) -> String {
+    StampOutput.text(stamp) + (stamp.dot.replica == own ? " (this store)" : "")
+  }
+
+  private func column(_ wireName: String) -> String { entity?.column(wireName) ?? wireName }
+  private func type(_ wireName: String) -> FieldType { entity?.type(wireName: wireName) ?? .field(.text) }
+}

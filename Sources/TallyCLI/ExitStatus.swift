@@ -1,0 +1,128 @@
+import Foundation
+import GRDB
+import Tally
+
+/// What the tool tells the shell, after the BSD `sysexits(3)`.
+enum ExitStatus: Int32 {
+  case usage = 64
+  case badData = 65
+  case notFound = 66
+  case software = 70
+  case cannotCreate = 73
+  case inputOutput = 74
+  case busy = 75
+  case noPermission = 77
+  case newerFormat = 78
+
+  static let table = """
+    0 done; 64 wrong command line; 65 bad data: an unknown or malformed name, type, field or value, damaged bytes, something \
+    that is not a store, a refused delete or reference, problems found by verify; 66 no such file or record; 70 a fault of the \
+    tool; 73 the file cannot be created; 74 a disk is full, read-only or failing; 75 somebody else is writing, try again; \
+    77 no permission to read; 78 written by a newer version.
+    """
+
+  /// The one place where errors become codes.
+  init(of error: any Error) {
+    switch error {
+    case let error as Failure: self = error.status
+    case let error as StoreError: self = Self.status(error)
+    case let error as WireError: self = error.code == .unsupportedVersion ? .newerFormat : .badData
+    case is RecordNameError: self = .badData
+    case let error as DatabaseError: self = Self.status(error)
+    case let error as CocoaError: self = Self.status(error)
+    default: self = .software
+    }
+  }
+
+  private static func status(_ error: StoreError) -> ExitStatus {
+    switch error.code {
+    case .noSuchStore, .noSuchRecord: .notFound
+    case .newerFormat: .newerFormat
+    default: .badData
+    }
+  }
+
+  private static func status(_ error: DatabaseError) -> ExitStatus {
+    switch error.resultCode.primaryResultCode {
+    case .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY: .inputOutput
+    case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL: .busy
+    case .SQLITE_PERM, .SQLITE_AUTH: .noPermission
+    case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG: .badData
+    default: .software
+    }
+  }
+
+  private static func status(_ error: CocoaError) -> ExitStatus {
+    switch error.code {
+    case .fileReadNoSuchFile, .fileNoSuchFile: .notFound
+    case .fileReadNoPermission: .noPermission
+    case .fileWriteFileExists, .fileWriteInvalidFileName: .cannotCreate
+    case .fileReadCorruptFile, .fileReadInapplicableStringEncoding: .badData
+    default: .inputOutput
+    }
+  }
+}
+
+/// An error of the tool itself.
+struct Failure: Error {
+  var status: ExitStatus
+  var message: String
+
+  init(_ status: ExitStatus, _ message: String) {
+    self.status = status
+    self.message = message
+  }
+
+  /// What `errno` says about a file.
+  init(errno number: Int32, _ doing: FileAction, _ path: String) {
+    let status: ExitStatus =
+      switch (doing, number) {
+      case (_, ENOSPC), (_, EDQUOT), (_, EIO): .inputOutput
+      case (.create, _): .cannotCreate
+      case (.read, ENOENT), (.read, ENOTDIR): .notFound
+      case (.read, EACCES), (.read, EPERM): .noPermission
+      case (.read, EISDIR): .badData
+      default: .inputOutput
+      }
+    self.init(status, "cannot \(doing.rawValue) \(path): \(String(cString: strerror(number)))")
+  }
+
+  /// One line for people.
+  static func message(of error: any Error) -> String {
+    switch error {
+    case let error as Failure: error.message
+    case let error as DatabaseError: "SQLite: \(error.message ?? "error") (\(error.extendedResultCode.rawValue))"
+    case let error as RecordNameError: "malformed record name: \(explain(error))"
+    case let error as StoreError: "\(error)"
+    case let error as WireError: "\(error)"
+    case let error as CocoaError: error.localizedDescription
+    default: "\(error)"
+    }
+  }
+
+  /// Why a name was refused, in words.
+  static func explain(_ error: RecordNameError) -> String {
+    switch error {
+    case .delimiter: "it needs exactly one |~|, as in SBGame|~|chess"
+    case .empty: "nothing stands before or after the |~|"
+    case .tooLong(let length): "it has \(length) bytes; the limit is \(AnyRecordName.maximumLength)"
+    case .notPrintableASCII(let offset): "byte \(offset + 1) is not printable ASCII"
+    case .type: "the part before |~| is not a letter followed by letters, digits and underscores"
+    }
+  }
+}
+
+/// What was tried with a file.
+enum FileAction: String {
+  case read, write, create
+}
+
+/// Whoever read the output has seen enough.
+struct ReaderWentAway: Error {}
+
+/// A text in quotes that is safe to print: short, without control characters.
+func shown(_ text: String) -> String {
+  let limit = 80
+  let head = text.unicodeScalars.prefix(limit).map { $0.value < 32 || $0.value == 127 ? "?" : $0 }
+  return "'\(String(String.UnicodeScalarView(head)))\(text.unicodeScalars.dropFirst(limit).isEmpty ? "" : "…")'"
+}

@@ -1,0 +1,62 @@
+import Foundation
+
+/// Standard output, buffered.
+final class Output {
+  private static let limit = 1 << 16
+  private var buffer: [UInt8] = []
+
+  /// Runs the body and flushes, also when it throws.
+  static func run(_ body: (Output) throws -> Void) throws {
+    let output = Output()
+    do {
+      try body(output)
+    } catch {
+      try? output.flush()
+      throw error
+    }
+    try output.flush()
+  }
+
+  func write(_ text: String) throws {
+    buffer += text.utf8
+    if buffer.count >= Self.limit { try flush() }
+  }
+
+  func write(_ bytes: [UInt8]) throws {
+    buffer += bytes
+    if buffer.count >= Self.limit { try flush() }
+  }
+
+  func line(_ text: String) throws { try write(text + "\n") }
+
+  /// A line that the reader has before anything else happens: an acknowledgement.
+  func acknowledge(_ text: String) throws {
+    do {
+      try line(text)
+      try flush()
+    } catch is ReaderWentAway {
+      throw Failure(.inputOutput, "nobody reads the acknowledgements any more")
+    }
+  }
+
+  /// - Throws: `ReaderWentAway` if the other end of a pipe is closed.
+  func flush() throws {
+    defer { buffer.removeAll(keepingCapacity: true) }
+    try buffer.withUnsafeBytes { try writeAll($0, to: STDOUT_FILENO, "the output") }
+  }
+}
+
+/// Writes all the bytes.
+/// - Throws: `ReaderWentAway` if the other end of a pipe is closed.
+func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, _ path: String) throws {
+  var rest = bytes[...]
+  while !rest.isEmpty {
+    let count = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+    if count < 0 {
+      if errno == EINTR { continue }
+      if errno == EPIPE { throw ReaderWentAway() }
+      throw Failure(errno: errno, .write, path)
+    }
+    rest = rest.dropFirst(count)
+  }
+}

@@ -1,3 +1,0 @@
-import GRDB
-
-@main struct M { static func main() {} }

@@ -1,0 +1,70 @@
+import ArgumentParser
+import Foundation
+
+/// The `tally` tool: a thin layer on the public library.
+struct TallyTool: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "tally",
+    abstract: "Looks into, changes and synchronises Tally stores.",
+    discussion: """
+      Examples:
+        tally new scores.tally --schema schema.json
+        tally put scores.tally 'SBGame|~|chess' name=Chess rating=4.5
+        tally sync scores.tally /media/stick/scores.tally
+
+      Exit codes: \(ExitStatus.table)
+
+      Errors are one line on standard error and begin with "tally:". After an error the store is as it was, unless the \
+      command's help says otherwise.
+      """,
+    version: "0.1.0",
+    subcommands: [
+      NewCommand.self, PutCommand.self, GetCommand.self, DeleteCommand.self, RestoreCommand.self, LinkCommand.self,
+      UnlinkCommand.self, ListCommand.self, ImportCommand.self, DumpCommand.self, VerifyCommand.self, StatusCommand.self,
+      DeltaCommand.self, ApplyCommand.self, SyncCommand.self, WhyCommand.self, VectorCommand.self, ConflictsCommand.self,
+      SchemaCommand.self,
+    ])
+
+  func run() throws { throw Failure(.usage, "which command? See tally --help") }
+}
+
+@main
+private enum Main {
+  static func main() {
+    // A reader that goes away shows as EPIPE where it can be handled.
+    signal(SIGPIPE, SIG_IGN)
+    var command: any ParsableCommand
+    do {
+      command = try TallyTool.parseAsRoot()
+    } catch {
+      endParsing(error)
+    }
+    do {
+      try command.run()
+    } catch let error as CleanExit {
+      endParsing(error)
+    } catch is ReaderWentAway {
+      exit(0)
+    } catch {
+      fail(ExitStatus(of: error), Failure.message(of: error))
+    }
+  }
+
+  /// Help and the version go to standard output; everything else is a mistake in the command line.
+  private static func endParsing(_ error: any Error) -> Never {
+    guard TallyTool.exitCode(for: error).isSuccess else { fail(.usage, TallyTool.message(for: error)) }
+    print(TallyTool.fullMessage(for: error))
+    exit(0)
+  }
+
+  private static func fail(_ status: ExitStatus, _ message: String) -> Never {
+    complain(message)
+    exit(status.rawValue)
+  }
+}
+
+/// One line on standard error.
+func complain(_ message: String) {
+  let line = message.split(whereSeparator: \.isNewline).joined(separator: " ")
+  FileHandle.standardError.write(Data("tally: \(line)\n".utf8))
+}

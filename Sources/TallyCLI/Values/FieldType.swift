@@ -1,0 +1,189 @@
+import Foundation
+import Tally
+
+/// What a column takes, and how its values are written outside: as text on the command line and as JSON.
+enum FieldType {
+  case field(FieldKind)
+  case reference(to: String)
+
+  var label: String {
+    switch self {
+    case .field(let kind): "a \(kind.rawValue)"
+    case .reference(let type): "the name of a \(type)"
+    }
+  }
+}
+
+extension EntitySchema {
+  /// The type of a column.
+  /// - Throws: `StoreError.unknownField`.
+  func fieldType(_ column: String) throws -> FieldType {
+    if let field = fields.first(where: { $0.name == column }) { return .field(field.kind) }
+    if let reference = references.first(where: { $0.name == column }) { return .reference(to: reference.to) }
+    throw StoreError(.unknownField, "\(type) has no field \(shown(column))")
+  }
+}
+
+// MARK: - Reading
+
+extension FieldType {
+  /// The value of a text from the command line. An empty text is an empty text for text fields and null for others.
+  func value(text: String) throws -> Value {
+    if text.isEmpty {
+      if case .field(.text) = self { return .text("") }
+      return .null
+    }
+    guard let value = try parse(text) else { throw mismatch(shown(text)) }
+    return value
+  }
+
+  private func parse(_ text: String) throws -> Value? {
+    switch self {
+    case .reference: return .text(try recordName(text).text)
+    case .field(.text): return .text(try checked(text))
+    case .field(.integer): return Int64(text).map(Value.integer)
+    case .field(.real): return Self.real(text)
+    case .field(.bool): return Self.flags[text].map { .integer($0) }
+    case .field(.date): return ISODate.stored(text).map(Value.text)
+    case .field(.uuid): return UUID(uuidString: text).map { .blob(withUnsafeBytes(of: $0.uuid) { Array($0) }) }
+    case .field(.json):
+      _ = try JSONParser.parse(Array(text.utf8))
+      return .text(try checked(text))
+    case .field(.blob): return Self.blob(text).map(Value.blob)
+    }
+  }
+
+  /// The value of a JSON value.
+  func value(json: JSON) throws -> Value {
+    switch (self, json) {
+    case (_, .null): return .null
+    case (.field(.json), .string(let text)):
+      _ = try JSONParser.parse(Array(text.utf8))
+      return .text(try checked(text))
+    case (.field(.json), _): return .text(try checked(json.text))
+    case (.field(.text), .string(let text)): return .text(try checked(text))
+    case (.field(.integer), .number(let text)), (.field(.real), .number(let text)):
+      if let value = try parse(text) { return value }
+    case (.field(.bool), .bool(let flag)): return .integer(flag ? 1 : 0)
+    case (.field(.bool), .number(let text)):
+      if let number = Self.flags[text] { return .integer(number) }
+    case (.field(.real), .object(let members)):
+      if case .string(let text)? = members["real"], members.count == 1, let value = Self.real(text) { return value }
+    case (.field(.blob), .object(let members)), (.field(.uuid), .object(let members)):
+      if case .string(let text)? = members["blob"], members.count == 1, let bytes = Self.bytes(hex: text) {
+        return .blob(bytes)
+      }
+    case (.field(.date), .string(let text)), (.field(.uuid), .string(let text)), (.field(.blob), .string(let text)),
+      (.reference, .string(let text)):
+      if let value = try parse(text) { return value }
+    default: break
+    }
+    throw mismatch(shown(json.text))
+  }
+
+  private func mismatch(_ text: String) -> StoreError {
+    let hint =
+      switch self {
+      case .field(.bool): "; write true or false"
+      case .field(.date): "; write ISO 8601, for example 2026-02-28T09:30:00Z"
+      case .field(.blob): "; write hexadecimal digits, or base64: and Base64"
+      default: ""
+      }
+    return StoreError(.typeMismatch, "\(text) is not \(label)\(hint)")
+  }
+
+  /// SQLite's texts end at a NUL for much of what reads them.
+  private func checked(_ text: String) throws -> String {
+    guard !text.utf8.contains(0) else { throw StoreError(.typeMismatch, "a text holds a NUL") }
+    return text
+  }
+
+  private static let flags: [String: Int64] = ["true": 1, "1": 1, "false": 0, "0": 0]
+
+  private static func real(_ text: String) -> Value? {
+    guard let number = Double(text), !number.isNaN else { return nil }
+    // A number too large for a double is a mistake, unless it says that it is infinite.
+    guard number.isFinite || !text.unicodeScalars.contains { ("0"..."9").contains($0) } else { return nil }
+    return Value(real: number)
+  }
+
+  private static func blob(_ text: String) -> [UInt8]? {
+    if text.hasPrefix("base64:") { return Data(base64Encoded: String(text.dropFirst(7))).map { Array($0) } }
+    return bytes(hex: text.hasPrefix("hex:") ? String(text.dropFirst(4)) : text)
+  }
+
+  private static func bytes(hex text: String) -> [UInt8]? {
+    let digits = text.utf8.map(hexadecimalValue)
+    guard digits.count.isMultiple(of: 2) else { return nil }
+    var result: [UInt8] = []
+    result.reserveCapacity(digits.count / 2)
+    for index in stride(from: 0, to: digits.count, by: 2) {
+      guard let high = digits[index], let low = digits[index + 1] else { return nil }
+      result.append(high << 4 | low)
+    }
+    return result
+  }
+}
+
+// MARK: - Writing
+
+extension FieldType {
+  /// The JSON of a value, which `value(json:)` reads back. A value that does not fit the type is shown as it is stored.
+  func json(_ value: Value) -> JSON {
+    switch (self, value) {
+    case (.field(.bool), .integer(let number)) where number == 0 || number == 1: return .bool(number == 1)
+    case (.field(.date), .text(let text)): return .string(ISODate.iso(stored: text) ?? text)
+    case (.field(.uuid), .blob(let bytes)) where bytes.count == 16: return .string(Self.uuid(bytes))
+    case (.field(.json), .text(let text)):
+      // A string or null would be read back as something else.
+      guard let json = try? JSONParser.parse(Array(text.utf8)), json != .null else { return .string(text) }
+      if case .string = json { return .string(text) }
+      return json
+    default: return Self.stored(value)
+    }
+  }
+
+  private static func stored(_ value: Value) -> JSON {
+    switch value {
+    case .null: .null
+    case .integer(let number): .integer(number)
+    case .real(let number): number.isFinite ? .number("\(number)") : .object(["real": .string("\(number)")])
+    case .text(let text): .string(text)
+    case .blob(let bytes): .object(["blob": .string(JSONText.hex(bytes))])
+    }
+  }
+
+  /// The text of a value, which `value(text:)` reads back; nil for null and for texts that are better shown as JSON.
+  func text(_ value: Value) -> String? {
+    switch (self, value) {
+    case (_, .null): nil
+    case (.field(.bool), .integer(let number)): number == 0 ? "false" : number == 1 ? "true" : String(number)
+    case (.field(.date), .text(let text)): ISODate.iso(stored: text) ?? text
+    case (.field(.uuid), .blob(let bytes)) where bytes.count == 16: Self.uuid(bytes)
+    case (_, .integer(let number)): String(number)
+    case (_, .real(let number)): "\(number)"
+    case (_, .blob(let bytes)): JSONText.hex(bytes)
+    case (.field(.text), .text(let text)): Self.isPlain(text) ? text : nil
+    case (_, .text(let text)): Self.isPlain(text) && !text.isEmpty ? text : nil
+    }
+  }
+
+  private static func isPlain(_ text: String) -> Bool {
+    !text.unicodeScalars.contains { $0.properties.generalCategory == .control || $0.properties.isWhitespace && $0 != " " }
+  }
+
+  private static func uuid(_ bytes: [UInt8]) -> String {
+    let hex = JSONText.hex(bytes)
+    let ends = [8, 12, 16, 20, 32]
+    return zip([0] + ends, ends).map { String(hex.dropFirst($0.0).prefix($0.1 - $0.0)) }.joined(separator: "-")
+  }
+}
+
+/// A record name from outside.
+func recordName(_ text: String) throws -> AnyRecordName {
+  do {
+    return try AnyRecordName(text)
+  } catch {
+    throw Failure(.badData, "\(shown(text)) is not a record name: \(Failure.explain(error))")
+  }
+}

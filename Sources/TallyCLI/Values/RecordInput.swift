@@ -1,0 +1,112 @@
+import GRDB
+import Tally
+
+/// A record to put: from the command line, a line of `put -` or a line of an import.
+struct RecordInput {
+  var name: AnyRecordName
+  var fields: [String: Value] = [:]
+  var links: [(relationship: String, target: AnyRecordName)] = []
+
+  /// A name and assignments: `field=text` or `field:=JSON`.
+  init(words: [String], schema: Schema) throws {
+    name = try recordName(words.first ?? "")
+    let entity = try schema.entity(of: name)
+    for word in words.dropFirst() {
+      guard let sign = word.firstIndex(of: "=") else {
+        throw Failure(.badData, "\(shown(word)) is not an assignment; write field=value or field:=JSON")
+      }
+      let isJSON = word[..<sign].last == ":"
+      let field = String(isJSON ? word[..<sign].dropLast() : word[..<sign])
+      let text = String(word[word.index(after: sign)...])
+      let type = try entity.fieldType(field)
+      let value = try located(name, field) {
+        isJSON ? try type.value(json: JSONParser.parse(Array(text.utf8))) : try type.value(text: text)
+      }
+      guard fields.updateValue(value, forKey: field) == nil else {
+        throw Failure(.badData, "the field \(field) is given twice")
+      }
+    }
+  }
+
+  /// `{"name":…,"fields":{…},"links":{relationship:[…]}}`.
+  init(json: JSON, schema: Schema) throws {
+    guard case .object(let members) = json else { throw Failure(.badData, "the line is not a JSON object") }
+    for key in members.keys.sorted() where !["name", "fields", "links"].contains(key) {
+      throw Failure(.badData, "the key \(shown(key)) is not one of name, fields and links")
+    }
+    guard case .string(let text)? = members["name"] else { throw Failure(.badData, "the record has no name") }
+    name = try recordName(text)
+    let entity = try schema.entity(of: name)
+    for (field, json) in try Self.object(members["fields"], "fields").sorted(by: { $0.key < $1.key }) {
+      let type = try entity.fieldType(field)
+      fields[field] = try located(name, field) { try type.value(json: json) }
+    }
+    for (relationship, json) in try Self.object(members["links"], "links").sorted(by: { $0.key < $1.key }) {
+      guard case .array(let targets) = json else { throw Failure(.badData, "links: \(shown(relationship)) is not a list") }
+      guard entity.relationships.contains(where: { $0.name == relationship }) else {
+        throw StoreError(.unknownRelationship, "\(entity.type) has no relationship \(shown(relationship))")
+      }
+      for target in targets {
+        guard case .string(let text) = target else { throw Failure(.badData, "links: a target is not a record name") }
+        links.append((relationship, try recordName(text)))
+      }
+    }
+  }
+
+  private static func object(_ json: JSON?, _ key: String) throws -> [String: JSON] {
+    switch json {
+    case .object(let members)?: return members
+    case nil, .null?: return [:]
+    default: throw Failure(.badData, "\(key) is not a JSON object")
+    }
+  }
+
+  /// A record alone, to be filled in.
+  init(_ name: AnyRecordName) { self.name = name }
+
+  var isEmpty: Bool { fields.isEmpty && links.isEmpty }
+
+  /// The line that `init(json:schema:)` reads.
+  func json(_ entity: EntitySchema) throws -> JSON {
+    var values: [String: JSON] = [:]
+    for (field, value) in fields { values[field] = try entity.fieldType(field).json(value) }
+    var targets: [String: [JSON]] = [:]
+    for link in links { targets[link.relationship, default: []].append(.string(link.target.text)) }
+    return .object([
+      "name": .string(name.text), "fields": .object(values), "links": .object(targets.mapValues(JSON.array)),
+    ])
+  }
+
+  /// Puts the record and its links.
+  func put(_ schema: Schema, in db: Database) throws {
+    try schema.put(name, fields, in: db)
+    try putLinks(schema, in: db)
+  }
+
+  /// Adds the links of a record that is there.
+  func putLinks(_ schema: Schema, in db: Database) throws {
+    for link in links { try schema.link(name, link.relationship, to: link.target, in: db) }
+  }
+}
+
+extension Schema {
+  /// The entity of a record.
+  /// - Throws: `StoreError.unknownType`.
+  func entity(of name: AnyRecordName) throws -> EntitySchema { try entity(type: name.type) }
+
+  /// The entity of a type.
+  /// - Throws: `StoreError.unknownType`.
+  func entity(type: String) throws -> EntitySchema {
+    guard let entity = self[type] else { throw StoreError(.unknownType, "the type \(shown(type)) is not in the schema") }
+    return entity
+  }
+}
+
+/// Adds to an error which field it is about.
+private func located<T>(_ name: AnyRecordName, _ field: String, _ body: () throws -> T) throws -> T {
+  do {
+    return try body()
+  } catch {
+    throw Failure(ExitStatus(of: error), "\(name).\(field): \(Failure.message(of: error))")
+  }
+}

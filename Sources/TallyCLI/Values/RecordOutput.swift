@@ -1,0 +1,31 @@
+import Tally
+
+/// How a record is printed.
+extension DynamicRecord {
+  /// One JSON object, which an import reads back.
+  func json(_ entity: EntitySchema) throws -> JSON {
+    var values: [String: JSON] = [:]
+    for (field, value) in fields { values[field] = try entity.fieldType(field).json(value) }
+    return .object([
+      "name": .string(name.text), "fields": .object(values),
+      "links": .object(links.mapValues { .array($0.map { .string($0.text) }) }),
+    ])
+  }
+
+  /// The name, then assignments as `tally put` takes them, then the members of each relationship.
+  func lines(_ entity: EntitySchema) throws -> [String] {
+    var lines = [name.text]
+    for (field, value) in fields.sorted(by: { $0.key < $1.key }) {
+      lines.append("  " + assignment(field, value, try entity.fieldType(field)))
+    }
+    for (relationship, targets) in links.sorted(by: { $0.key < $1.key }) {
+      lines += targets.map { "  \(relationship) -> \($0)" }
+    }
+    return lines
+  }
+}
+
+/// A field and its value as `tally put` takes them.
+func assignment(_ field: String, _ value: Value, _ type: FieldType) -> String {
+  type.text(value).map { "\(field)=\($0)" } ?? "\(field):=\(type.json(value).text)"
+}

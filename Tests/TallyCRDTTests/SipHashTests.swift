@@ -1,0 +1,59 @@
+import TallyCRDT
+import Testing
+
+/// Vectors of the reference implementation (github.com/veorq/SipHash, `vectors.h`): key 00 01 … 0f, message 00 01 ….
+@Suite struct SipHashTests {
+  static let narrow: [(length: Int, hash: UInt64)] = [
+    (0, 0x726F_DB47_DD0E_0E31), (1, 0x74F8_39C5_93DC_67FD), (2, 0x0D6C_8009_D9A9_4F5A), (3, 0x8567_6696_D7FB_7E2D),
+    (7, 0xAB02_00F5_8B01_D137), (8, 0x93F5_F579_9A93_2462), (15, 0xA129_CA61_49BE_45E5),
+    (63, 0x958A_324C_EB06_4572),
+  ]
+
+  private func hash(_ message: [UInt8], wide: Bool = false) -> SipHash {
+    var hash = SipHash(wide: wide)
+    message.withUnsafeBytes { hash.combine(bytes: $0) }
+    return hash
+  }
+
+  private func message(_ length: Int) -> [UInt8] { (0..<length).map { UInt8($0) } }
+
+  @Test func narrowHashesAreThoseOfTheReference() {
+    for vector in Self.narrow { #expect(hash(message(vector.length)).finalized() == vector.hash, "\(vector.length)") }
+  }
+
+  @Test func wideHashesAreThoseOfTheReference() {
+    let vectors: [(length: Int, bytes: String)] = [
+      (0, "a3817f04ba25a8e66df67214c7550293"), (1, "da87c1d86b99af44347659119b22fc45"),
+      (2, "8177228da4a45dc7fca38bdef60affe4"),
+    ]
+    for vector in vectors {
+      let (first, second) = hash(message(vector.length), wide: true).finalizedWide()
+      #expect(hexadecimal(first.byteSwapped) + hexadecimal(second.byteSwapped) == vector.bytes)
+    }
+  }
+
+  @Test func bytesWordsAndBuffersFeedTheSame() {
+    for length in 0..<40 {
+      let message = message(length)
+      var byBytes = SipHash()
+      for byte in message { byBytes.combine(byte: byte) }
+      #expect(byBytes.finalized() == hash(message).finalized())
+    }
+    for offset in 0..<9 {
+      var byWord = SipHash()
+      var byBytes = SipHash()
+      for byte in message(offset) {
+        byWord.combine(byte: byte)
+        byBytes.combine(byte: byte)
+      }
+      byWord.combine(word: 0x0807_0605_0403_0201)
+      for byte in UInt8(1)...8 { byBytes.combine(byte: byte) }
+      #expect(byWord.finalized() == byBytes.finalized(), "at offset \(offset)")
+    }
+  }
+
+  @Test func textsHashAsTheirUTF8() {
+    #expect(SipHash.hash("é") == hash([0xC3, 0xA9]).finalized())
+    #expect(SipHash.hash("") == Self.narrow[0].hash)
+  }
+}

@@ -1,0 +1,189 @@
+import Foundation
+import GRDB
+import Tally
+import Testing
+
+/// Every write is captured, however it is made, once.
+@Suite struct CaptureTests {
+  let scratch: Scratch
+  let store: Store
+
+  init() throws {
+    scratch = try Scratch()
+    store = try scratch.store()
+  }
+
+  private func sequence() throws -> UInt64 { try store.vector.entries.first?.sequence ?? 0 }
+
+  @Test func recordsQueryInterfaceAndSQLAreCaptured() throws {
+    let game = Game(name: "Chess")
+    try store.write { try game.insert($0) }
+    #expect(try sequence() == 1)
+    try store.write { _ = try Game.updateAll($0, Column("rating").set(to: 4.5)) }
+    #expect(try sequence() == 2)
+    try store.write { try $0.execute(sql: "UPDATE SBGame SET name = 'Go'") }
+    #expect(try sequence() == 3)
+    let history = try #require(try store.history(of: game.id.name))
+    let sequences = Dictionary(uniqueKeysWithValues: history.fields.map { ($0.field, $0.stamp.dot.sequence) })
+    #expect(sequences["rating"] == 2)
+    #expect(sequences["name"] == 3)
+    try expectConverged(store)
+  }
+
+  @Test func aTransactionHasOneDot() throws {
+    try store.write { db in
+      for number in 1...5 { try Game(name: "Game \(number)").insert(db) }
+      try Person(name: "Ann").insert(db)
+    }
+    #expect(try sequence() == 1)
+  }
+
+  @Test func allKindsOfFieldsSurviveTheTrip() throws {
+    let author = Person(name: "Zoë 'Z' \"é\"", born: Date(timeIntervalSince1970: 1_000_000.123))
+    let game = Game(
+      name: "", rating: -0.5, isTeam: true, rules: ["a", "b"], icon: Data([0, 255, 0]), code: UUID(), author: author.id)
+    try store.write { db in
+      try author.insert(db)
+      try game.insert(db)
+    }
+    let other = try scratch.store("other")
+    try synchronize(store, other)
+    #expect(try other.read { try Game.fetchOne($0) } == game)
+    #expect(try other.read { try Person.fetchOne($0) } == author)
+    try expectConverged(store, other)
+  }
+
+  @Test func equalValuesMakeNoDot() throws {
+    let game = Game(name: "Chess", rating: 3)
+    try store.write { try game.insert($0) }
+    #expect(try store.commit { try game.update($0) }.dot == nil)
+    #expect(try store.commit { try $0.execute(sql: "UPDATE SBGame SET rating = 3, name = 'Chess'") }.dot == nil)
+    #expect(try store.commit { db in
+      try db.execute(sql: "UPDATE SBGame SET rating = 4")
+      try db.execute(sql: "UPDATE SBGame SET rating = 3")
+    }.dot == nil)
+    #expect(try sequence() == 1)
+  }
+
+  @Test func aRolledBackTransactionLeavesNothing() throws {
+    struct Stop: Error {}
+    try store.write { try Game(name: "Chess").insert($0) }
+    let before = try store.summary()
+    #expect(throws: Stop.self) {
+      try store.write { db in
+        try Game(name: "Go").insert(db)
+        throw Stop()
+      }
+    }
+    #expect(try store.summary() == before)
+    try store.write { try Game(name: "Go").insert($0) }
+    #expect(try sequence() == 2)
+    try expectConverged(store)
+  }
+
+  @Test func aRolledBackSavepointLeavesNothing() throws {
+    let game = Game(name: "Chess")
+    try store.write { try game.insert($0) }
+    let commit = try store.commit { db in
+      try db.inSavepoint {
+        try db.execute(sql: "UPDATE SBGame SET name = 'Go'")
+        try Game(name: "Other").insert(db)
+        return .rollback
+      }
+    }
+    #expect(commit.dot == nil)
+    #expect(try store.read { try Game.fetchAll($0) } == [game])
+    try expectConverged(store)
+  }
+
+  @Test func insertOrReplaceIsAnUpdate() throws {
+    let (ann, game) = (Person(name: "Ann"), Game(name: "Chess", rating: 3))
+    try store.write { db in
+      try ann.insert(db)
+      try game.insert(db)
+      try Game.players.insert(ann.id, to: game.id, in: db)
+    }
+    try store.write { db in
+      try db.execute(sql: "INSERT OR REPLACE INTO SBGame(id, name) VALUES(?, 'Chess')", arguments: [game.id])
+    }
+    let history = try #require(try store.history(of: game.id.name))
+    #expect(history.existence?.dot.sequence == 1)
+    #expect(history.fields.first { $0.field == "name" }?.stamp.dot.sequence == 1)
+    #expect(history.fields.first { $0.field == "rating" }?.value == .null)
+    #expect(history.deletes.isEmpty)
+    #expect(try store.read { try Game.players.members(of: game.id, in: $0) } == [ann.id])
+    try expectConverged(store)
+  }
+
+  @Test func upsertAndInsertOrIgnoreAreNetEffects() throws {
+    var game = Game(name: "Chess", rating: 3)
+    try store.write { try game.insert($0) }
+    #expect(try store.commit { try game.insert($0, onConflict: .ignore) }.dot == nil)
+    game.rating = 5
+    try store.write { try game.upsert($0) }
+    #expect(try sequence() == 2)
+    #expect(try store.read { try Game.fetchOne($0) } == game)
+    try expectConverged(store)
+  }
+
+  @Test func deleteAndInsertInOneTransactionIsAnUpdate() throws {
+    var game = Game(name: "Chess")
+    try store.write { try game.insert($0) }
+    game.name = "Go"
+    try store.write { db in
+      try game.delete(db)
+      try game.insert(db)
+    }
+    let history = try #require(try store.history(of: game.id.name))
+    #expect(history.deletes.isEmpty)
+    #expect(history.fields.first { $0.field == "name" }?.value == .text("Go"))
+    try expectConverged(store)
+  }
+
+  @Test func reinsertingADeletedNameIsANewLife() throws {
+    let (ann, game) = (Person(name: "Ann"), Game(name: "Chess", rating: 3))
+    try store.write { db in
+      try ann.insert(db)
+      try game.insert(db)
+      try Game.players.insert(ann.id, to: game.id, in: db)
+    }
+    let other = try scratch.store("other")
+    try synchronize(store, other)
+    try store.write { _ = try game.delete($0) }
+    try store.write { try Game(id: game.id, name: "Chess again").insert($0) }
+    try synchronize(store, other)
+    for replica in [store, other] {
+      let found = try replica.read { try Game.find($0, key: game.id) }
+      #expect(found == Game(id: game.id, name: "Chess again"))
+      #expect(try replica.read { try Game.players.members(of: game.id, in: $0) } == [])
+    }
+    try expectConverged(store, other)
+  }
+
+  @Test func changingAnIdIsADeleteAndAnInsert() throws {
+    let game = Game(name: "Chess")
+    let new = RecordName<Game>()
+    try store.write { try game.insert($0) }
+    try store.write { try $0.execute(sql: "UPDATE SBGame SET id = ?", arguments: [new]) }
+    #expect(try store.history(of: game.id.name)?.isAlive == false)
+    #expect(try store.history(of: new.name)?.isVisible == true)
+    let other = try scratch.store("other")
+    try synchronize(store, other)
+    #expect(try other.read { try Game.fetchAll($0).map(\.id) } == [new])
+    try expectConverged(store, other)
+  }
+
+  @Test func vacuumChangesNothing() throws {
+    try store.write { db in for number in 1...50 { try Game(name: "\(number)").insert(db) } }
+    try store.write { try $0.execute(sql: "DELETE FROM SBGame WHERE name < '3'") }
+    let before = try store.summary()
+    let plain = try DatabaseQueue(path: scratch.path("a.tally"))
+    try plain.vacuum()
+    try plain.close()
+    #expect(try store.summary() == before)
+    try store.write { try $0.execute(sql: "UPDATE SBGame SET rating = 1 WHERE name > '4'") }
+    let other = try scratch.store("other")
+    try synchronize(store, other)
+    try expectConverged(store, other)
+  }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import GRDB
+import Tally
+import Testing
+
+@Suite struct ConflictTests {
+  let scratch: Scratch
+  let here: Store
+  let there: Store
+  let game = Game(name: "Chess")
+
+  init() throws {
+    scratch = try Scratch()
+    here = try scratch.store("here")
+    there = try scratch.store("there")
+    let game = game
+    try here.write { try game.insert($0) }
+    try synchronize(here, there)
+  }
+
+  private func rename(_ store: Store, _ name: String) throws {
+    try store.write { try $0.execute(sql: "UPDATE SBGame SET name = ?", arguments: [name]) }
+  }
+
+  @Test func bothSidesLearnWhatLost() throws {
+    try rename(here, "Go")
+    try rename(there, "Bridge")
+    try synchronize(here, there)
+    let winner = try here.read { try Game.fetchOne($0)?.name }
+    for store in [here, there] {
+      let conflicts = try store.conflicts()
+      #expect(conflicts.count == 1)
+      #expect(conflicts.first?.field == "name")
+      #expect(conflicts.first?.winnerValue == Value(text: winner))
+      #expect(conflicts.first?.loserValue == Value(text: winner == "Go" ? "Bridge" : "Go"))
+      #expect(try store.history(of: game.id.name)?.conflicts == conflicts)
+    }
+  }
+
+  @Test func aWriteThatSawTheOtherIsNoConflict() throws {
+    try rename(here, "Go")
+    try synchronize(here, there)
+    try rename(there, "Bridge")
+    try synchronize(here, there)
+    #expect(try here.conflicts().isEmpty)
+    #expect(try there.conflicts().isEmpty)
+    #expect(try here.read { try Game.fetchOne($0)?.name } == "Bridge")
+  }
+
+  @Test func equalValuesAreNoConflictButAdoptTheWinningStamp() throws {
+    try rename(here, "Go")
+    try rename(there, "Go")
+    try synchronize(here, there)
+    #expect(try here.conflicts().isEmpty)
+    #expect(try here.history(of: game.id.name)?.fields == there.history(of: game.id.name)?.fields)
+    try expectConverged(here, there)
+  }
+
+  @Test func theJournalIsBounded() throws {
+    var options = StoreOptions()
+    options.conflictLimit = 3
+    let small = try scratch.store("small", options: options)
+    try synchronize(here, small)
+    for round in 1...6 {
+      try rename(here, "here \(round)")
+      try rename(small, "small \(round)")
+      try synchronize(here, small)
+    }
+    #expect(try small.conflicts().count == 3)
+    #expect(try here.conflicts().count == 6)
+  }
+
+  @Test func aClockFarAheadIsOvertakenByWhoeverSawIt() throws {
+    var options = StoreOptions()
+    options.now = { Date(timeIntervalSince1970: 4_070_908_800) }
+    let ahead = try scratch.store("ahead", options: options)
+    try synchronize(here, ahead)
+    try rename(ahead, "From 2099")
+    try synchronize(here, ahead)
+    try rename(here, "From today")
+    try synchronize(here, ahead)
+    #expect(try ahead.read { try Game.fetchOne($0)?.name } == "From today")
+    let other = Game(name: "Untouched")
+    try here.write { try other.insert($0) }
+    let stamp = try #require(try here.history(of: other.id.name)?.existence)
+    #expect(stamp.time.milliseconds < 4_000_000_000_000)
+    try expectConverged(here, ahead)
+  }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import GRDB
+import Tally
+import Testing
+
+@Suite struct DeltaTests {
+  let scratch: Scratch
+  let here: Store
+  let there: Store
+
+  init() throws {
+    scratch = try Scratch()
+    here = try scratch.store("here")
+    there = try scratch.store("there")
+    try here.write { db in for number in 1...20 { try Game(name: "Game \(number)", rating: 1).insert(db) } }
+  }
+
+  @Test func applyingTwiceChangesNothing() throws {
+    let delta = try here.delta()
+    #expect(try there.apply(delta).changes == 20)
+    let before = try there.summary()
+    #expect(try there.apply(delta).changes == 0)
+    #expect(try there.apply(delta, isRepair: true).changes == 0)
+    #expect(try there.summary() == before)
+    try expectConverged(here, there)
+  }
+
+  @Test func aDeltaWhoseBaseIsMissingIsRefusedWithTheVectorToAskFor() throws {
+    let early = try here.vector
+    try here.write { try $0.execute(sql: "UPDATE SBGame SET rating = 2") }
+    let delta = try here.delta(since: early)
+    let error = #expect(throws: StoreError.self) { try there.apply(delta) }
+    #expect(error?.code == .baseNotCovered)
+    #expect(error?.vector == StateVector())
+    try there.apply(try here.delta(since: error?.vector ?? early))
+    try expectConverged(here, there)
+  }
+
+  @Test func oneChangeIsSmallInAStoreOfAnySize() throws {
+    try there.apply(try here.delta())
+    try here.write { try $0.execute(sql: "UPDATE SBGame SET rating = 7 WHERE name = 'Game 3'") }
+    let delta = try here.delta(since: try there.vector)
+    #expect(delta.count < 130)
+    #expect(try there.apply(delta).changes == 1)
+    try expectConverged(here, there)
+  }
+
+  @Test func everyDamagedDeltaIsRefusedAndChangesNothing() throws {
+    let delta = try here.delta()
+    let before = try there.summary()
+    for index in stride(from: 0, to: delta.count, by: max(1, delta.count / 150)) {
+      var damaged = delta
+      damaged[index] ^= 1 << UInt8(index % 8)
+      #expect(throws: (any Error).self) { try there.apply(damaged) }
+      #expect(throws: (any Error).self) { try there.apply(Array(delta[..<index])) }
+    }
+    #expect(try there.summary() == before)
+    #expect(try there.read { try Game.fetchCount($0) } == 0)
+    try expectConverged(there)
+  }
+
+  @Test func anOldCopyOfAStoreTakesANewReplicaId() throws {
+    try synchronize(here, there)
+    try here.close()
+    try FileManager.default.copyItem(atPath: scratch.path("here"), toPath: scratch.path("backup"))
+    let original = try scratch.store("here")
+    try original.write { try $0.execute(sql: "UPDATE SBGame SET rating = 5 WHERE name = 'Game 1'") }
+    try synchronize(original, there)
+    let restored = try scratch.store("backup")
+    try synchronize(restored, there)
+    try restored.write { try $0.execute(sql: "UPDATE SBGame SET rating = 6 WHERE name = 'Game 2'") }
+    #expect(try restored.summary().replica != original.summary().replica)
+    try synchronize(restored, there)
+    try synchronize(original, there)
+    try synchronize(original, restored)
+    let ratings = try there.read {
+      try Double.fetchAll($0, sql: "SELECT rating FROM SBGame WHERE rating > 1 ORDER BY rating")
+    }
+    #expect(ratings == [5, 6])
+    try expectConverged(original, restored, there)
+  }
+
+  @Test func contentThatContradictsEqualVectorsIsRepaired() throws {
+    try synchronize(here, there)
+    // Somebody edits one copy behind Tally's back: value and clock, so that it looks as it should.
+    let queue = try DatabaseQueue(path: scratch.path("there"))
+    try queue.write { db in
+      try db.execute(sql: "UPDATE SBGame SET rating = 99, tally_clock = tally_clock || x'' WHERE name = 'Game 4'")
+      try db.execute(sql: "DELETE FROM tally_pending")
+    }
+    try queue.close()
+    #expect(try !there.verify().isSound)
+  }
+
+  @Test func aLateReplicaEqualsAnOldHand() throws {
+    try synchronize(here, there)
+    for round in 1...5 {
+      try here.write { try $0.execute(sql: "UPDATE SBGame SET rating = ? WHERE name < 'Game 15'", arguments: [round]) }
+      try there.write { try $0.execute(sql: "DELETE FROM SBGame WHERE name = ?", arguments: ["Game \(round)"]) }
+      try synchronize(here, there)
+    }
+    let late = try scratch.store("late")
+    try synchronize(late, here)
+    try expectConverged(late, here, there)
+  }
+}

@@ -1,0 +1,156 @@
+import Foundation
+import GRDB
+import Tally
+import Testing
+
+/// Bad input gets a clear error, and nothing changes.
+@Suite struct ErrorTests {
+  let scratch: Scratch
+
+  init() throws { scratch = try Scratch() }
+
+  private func expect(_ code: StoreError.Code, _ body: () throws -> Void, _ location: SourceLocation = #_sourceLocation) {
+    let error = #expect(throws: StoreError.self, sourceLocation: location) { try body() }
+    #expect(error?.code == code, sourceLocation: location)
+  }
+
+  @Test func aForeignDatabaseIsRefusedAndNotTouched() throws {
+    let path = scratch.path("foreign")
+    let queue = try DatabaseQueue(path: path)
+    try queue.write { try $0.execute(sql: "CREATE TABLE t(a)") }
+    try queue.close()
+    let before = try Data(contentsOf: URL(fileURLWithPath: path))
+    expect(.notAStore) { _ = try scratch.store("foreign") }
+    expect(.notAStore) { _ = try Store(existing: path) }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
+  }
+
+  @Test func whatIsNoDatabaseIsRefused() throws {
+    try Data("hello, this is a text, not a database".utf8).write(to: URL(fileURLWithPath: scratch.path("text")))
+    expect(.notAStore) { _ = try scratch.store("text") }
+    expect(.notAStore) { _ = try Store(path: scratch.url.path, schema: scorebook) }
+    expect(.noSuchStore) { _ = try Store(existing: scratch.path("missing")) }
+    #expect(!FileManager.default.fileExists(atPath: scratch.path("missing")))
+  }
+
+  @Test func aNewerFormatIsRefused() throws {
+    try scratch.store().close()
+    let queue = try DatabaseQueue(path: scratch.path("a.tally"))
+    try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 99") }
+    try queue.close()
+    expect(.newerFormat) { _ = try scratch.store() }
+  }
+
+  @Test(arguments: [
+    "x\" INTEGER); DROP TABLE t;--", "", "1st", "a b", "naïve", "nul\u{0}", "tally_x", "sqlite_x", "id",
+    String(repeating: "x", count: 1 << 20),
+  ])
+  func aHostileNameInASchemaIsRefused(name: String) throws {
+    expect(.invalidSchema) {
+      _ = try scratch.store(schema: Schema([EntitySchema("Fine", .text(name))]))
+    }
+    if name != "id" {
+      expect(.invalidSchema) { _ = try scratch.store(schema: Schema([EntitySchema(name, .text("fine"))])) }
+    }
+    #expect(!FileManager.default.fileExists(atPath: scratch.path("a.tally")))
+  }
+
+  @Test func contradictionsInASchemaAreRefused() throws {
+    for properties: [EntitySchema.Property] in [
+      [.text("name"), .integer("NAME")], [.reference("owner", to: "Nobody")], [.toMany("things", to: "Nobody")],
+      [.text("a", wireName: "x"), .text("b", wireName: "x")],
+    ] {
+      var entity = EntitySchema("Thing")
+      for property in properties {
+        switch property {
+        case .field(let field): entity.fields.append(field)
+        case .reference(let reference): entity.references.append(reference)
+        case .relationship(let relationship): entity.relationships.append(relationship)
+        }
+      }
+      expect(.invalidSchema) { _ = try scratch.store(schema: Schema([entity])) }
+    }
+  }
+
+  @Test func wrongValuesAreRefusedWhole() throws {
+    let store = try scratch.store()
+    let before = try store.summary()
+    expect(.typeMismatch) {
+      try store.write { try $0.execute(sql: "INSERT INTO SBGame(id, isTeam) VALUES('SBGame|~|a', 2)") }
+    }
+    expect(.typeMismatch) {
+      try store.write { try $0.execute(sql: "INSERT INTO SBGame(id, code) VALUES('SBGame|~|a', x'00')") }
+    }
+    expect(.invalidName) {
+      try store.write { try $0.execute(sql: "INSERT INTO SBGame(id) VALUES('SBGame|~|a|~|b')") }
+    }
+    expect(.invalidName) { try store.write { try $0.execute(sql: "INSERT INTO SBGame(id) VALUES('SBGame|~|é')") } }
+    expect(.valueTooLarge) {
+      try store.write { try $0.execute(sql: "INSERT INTO SBGame(id, icon) VALUES('SBGame|~|a', zeroblob(16777217))") }
+    }
+    expect(.danglingReference) {
+      try store.write {
+        try $0.execute(sql: "INSERT INTO SBGame(id, author) VALUES('SBGame|~|a', 'SBPerson|~|nobody')")
+      }
+    }
+    #expect(throws: DatabaseError.self) {
+      try store.write { try $0.execute(sql: "INSERT INTO SBGame(id, rating) VALUES('SBGame|~|a', 'many')") }
+    }
+    #expect(throws: DatabaseError.self) {
+      try store.write { try $0.execute(sql: "INSERT INTO SBGame(id) VALUES('SBPerson|~|a')") }
+    }
+    #expect(try store.summary() == before)
+    #expect(try store.read { try Game.fetchCount($0) } == 0)
+    try expectConverged(store)
+  }
+
+  @Test func aDeniedDeleteFailsHere() throws {
+    let store = try scratch.store()
+    let ann = Person(name: "Ann")
+    try store.write { db in
+      try ann.insert(db)
+      try Score(points: 1, person: ann.id).insert(db)
+    }
+    expect(.deleteDenied) { try store.write { _ = try ann.delete($0) } }
+    #expect(try store.read { try Person.fetchCount($0) } == 1)
+    try store.write { db in
+      try Score.deleteAll(db)
+      try ann.delete(db)
+    }
+    try expectConverged(store)
+  }
+
+  @Test func aFullDiskLeavesTheStoreAsItWas() throws {
+    let (full, other) = (try scratch.store("full"), try scratch.store("other"))
+    try full.write { try Game(name: "Here").insert($0) }
+    try other.write { db in
+      for number in 1...2_000 { try Game(name: String(repeating: "x", count: 200), rating: Double(number)).insert(db) }
+    }
+    let before = try full.summary()
+    let limit = try full.write { db -> Int in
+      let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+      return try Int.fetchOne(db, sql: "PRAGMA max_page_count = \(pages + 8)") ?? 0
+    }
+    let error = #expect(throws: DatabaseError.self) { try synchronize(full, other) }
+    #expect(error?.resultCode == .SQLITE_FULL)
+    #expect(try full.summary() == before)
+    try expectConverged(full)
+    try full.write { try $0.execute(sql: "PRAGMA max_page_count = \(limit * 1000)") }
+    try synchronize(full, other)
+    try expectConverged(full, other)
+  }
+
+  @Test func aReadOnlyStoreReadsAndRefusesToWrite() throws {
+    let store = try scratch.store()
+    try store.write { try Game(name: "Chess").insert($0) }
+    try store.close()
+    var options = StoreOptions()
+    options.isReadOnly = true
+    let reading = try Store(existing: scratch.path("a.tally"), options: options)
+    #expect(try reading.read { try Game.fetchCount($0) } == 1)
+    #expect(try reading.verify().isSound)
+    #expect(try !reading.delta().isEmpty)
+    let error = #expect(throws: DatabaseError.self) { try reading.write { try Game(name: "Go").insert($0) } }
+    #expect(error?.resultCode == .SQLITE_READONLY)
+  }
+}

@@ -1,0 +1,146 @@
+import Foundation
+import GRDB
+import Tally
+import Testing
+
+/// An app's schema grows; devices with older versions keep what they do not know.
+@Suite struct EvolutionTests {
+  let scratch: Scratch
+  static let old = Schema([EntitySchema("Note", .text("title"))])
+  static let new = Schema([
+    EntitySchema(
+      "Note", .text("title"), .integer("stars", default: 3), .text("color"), .reference("folder", to: "Folder"),
+      .toMany("tags", to: "Tag")),
+    EntitySchema("Folder", .text("name")), EntitySchema("Tag", .text("name")),
+  ])
+
+  init() throws { scratch = try Scratch() }
+
+  private func fill(_ store: Store) throws {
+    try store.write { db in
+      try db.execute(
+        sql: """
+          INSERT INTO Folder(id, name) VALUES('Folder|~|f', 'Home');
+          INSERT INTO Tag(id, name) VALUES('Tag|~|t', 'red');
+          INSERT INTO Note(id, title, stars, color, folder) VALUES('Note|~|a', 'A', 5, 'blue', 'Folder|~|f');
+          INSERT INTO Note_tags(source, target) VALUES('Note|~|a', 'Tag|~|t');
+          """)
+    }
+  }
+
+  @Test func unknownTypesAndFieldsAreKeptForwardedAndShownAfterTheUpgrade() throws {
+    let newer = try scratch.store("newer", schema: Self.new)
+    let older = try scratch.store("older", schema: Self.old)
+    try fill(newer)
+    #expect(try synchronize(newer, older).isConverged)
+    try older.write { try $0.execute(sql: "UPDATE Note SET title = 'B'") }
+    try expectConverged(older)
+    let third = try scratch.store("third", schema: Self.new)
+    #expect(try synchronize(older, third).isConverged)
+    let row = try third.read { try Row.fetchOne($0, sql: "SELECT title, stars, color, folder FROM Note") }
+    #expect(row == ["title": "B", "stars": 5, "color": "blue", "folder": "Folder|~|f"])
+    #expect(try third.read { try String.fetchOne($0, sql: "SELECT target FROM Note_tags") } == "Tag|~|t")
+    try older.close()
+    let upgraded = try scratch.store("older", schema: Self.new)
+    let shown = try upgraded.read { try Row.fetchOne($0, sql: "SELECT title, stars, color, folder FROM Note") }
+    #expect(shown == row)
+    #expect(try upgraded.read { try String.fetchOne($0, sql: "SELECT target FROM Note_tags") } == "Tag|~|t")
+    #expect(try synchronize(newer, third).isConverged)
+    #expect(try synchronize(upgraded, newer).isConverged)
+    try expectConverged(newer, third, upgraded)
+  }
+
+  @Test func anUpgradeWritesNoCells() throws {
+    let store = try scratch.store("a", schema: Self.old)
+    try store.write { try $0.execute(sql: "INSERT INTO Note(id, title) VALUES('Note|~|a', 'A')") }
+    let before = try store.summary()
+    try store.close()
+    let upgraded = try scratch.store("a", schema: Self.new)
+    #expect(try upgraded.summary() == before)
+    #expect(try upgraded.read { try Int.fetchOne($0, sql: "SELECT stars FROM Note") } == 3)
+    try upgraded.write { try $0.execute(sql: "UPDATE Note SET stars = 4") }
+    try upgraded.write { try $0.execute(sql: "UPDATE Note SET stars = 3") }
+    let other = try scratch.store("b", schema: Self.new)
+    try synchronize(upgraded, other)
+    try expectConverged(upgraded, other)
+  }
+
+  @Test func aRenamedColumnKeepsItsWireName() throws {
+    let store = try scratch.store("a", schema: Self.old)
+    try store.write { try $0.execute(sql: "INSERT INTO Note(id, title) VALUES('Note|~|a', 'A')") }
+    try store.close()
+    let renamed = Schema([EntitySchema("Note", .text("heading", wireName: "title"))])
+    let upgraded = try scratch.store("a", schema: renamed)
+    try upgraded.write { try $0.execute(sql: "UPDATE Note SET heading = 'B'") }
+    let other = try scratch.store("b", schema: Self.old)
+    try synchronize(upgraded, other)
+    #expect(try other.read { try String.fetchOne($0, sql: "SELECT title FROM Note") } == "B")
+    try expectConverged(upgraded, other)
+  }
+
+  @Test func anIncompatibleChangeIsRefusedAndTheStoreStaysUsable() throws {
+    try scratch.store("a", schema: Self.old).close()
+    let changed = Schema([EntitySchema("Note", .integer("title"))])
+    let error = #expect(throws: StoreError.self) { try scratch.store("a", schema: changed) }
+    #expect(error?.code == .incompatibleSchema)
+    try scratch.store("a", schema: Self.old).write {
+      try $0.execute(sql: "INSERT INTO Note(id, title) VALUES('Note|~|a', 'A')")
+    }
+  }
+
+  @Test func aDeleteRuleThatChangesIsAppliedToWhatIsThere() throws {
+    func schema(_ rule: DeleteRule) -> Schema {
+      Schema([
+        EntitySchema("Box", .text("name")),
+        EntitySchema("Thing", .text("name"), .reference("box", to: "Box", onDelete: rule)),
+      ])
+    }
+    let store = try scratch.store("a", schema: schema(.nullify))
+    try store.write { db in
+      try db.execute(
+        sql: """
+          INSERT INTO Box(id) VALUES('Box|~|b');
+          INSERT INTO Thing(id, box) VALUES('Thing|~|t', 'Box|~|b');
+          """)
+    }
+    try store.write { try $0.execute(sql: "DELETE FROM Box") }
+    #expect(try store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM Thing WHERE box IS NULL") } == 1)
+    try store.close()
+    let owning = try scratch.store("a", schema: schema(.cascade))
+    #expect(try owning.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM Thing") } == 0)
+    try expectConverged(owning)
+    try owning.close()
+    let again = try scratch.store("a", schema: schema(.nullify))
+    #expect(try again.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM Thing") } == 1)
+    try expectConverged(again)
+  }
+
+  @Test func aToolOpensAStoreWithTheSchemaInTheFile() throws {
+    let store = try scratch.store("a", schema: Self.new)
+    try fill(store)
+    try store.close()
+    let tool = try Store(existing: scratch.path("a"))
+    #expect(try tool.schema == Self.new.normalized)
+    let schema = try tool.schema
+    let note = try AnyRecordName("Note|~|a")
+    try tool.write { try schema.put(note, ["stars": .integer(1)], in: $0) }
+    let record = try #require(try tool.read { try schema.record(note, in: $0) })
+    #expect(record.fields["stars"] == .integer(1))
+    #expect(record.links == ["tags": [try AnyRecordName("Tag|~|t")]])
+    try expectConverged(tool)
+  }
+}
+
+extension Schema {
+  /// As JSON gives it back: columns by name.
+  fileprivate var normalized: Schema {
+    Schema(
+      entities.map { entity in
+        var entity = entity
+        entity.fields.sort { $0.name < $1.name }
+        entity.references.sort { $0.name < $1.name }
+        entity.relationships.sort { $0.name < $1.name }
+        return entity
+      })
+  }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import GRDB
+import Tally
+import Testing
+
+/// Other connections and processes write to the file as well: a widget, a shell, a second copy of the app.
+@Suite struct OutsideWriteTests {
+  let scratch: Scratch
+  let store: Store
+  let ann = Person(name: "Ann")
+  let chess = Game(name: "Chess")
+
+  init() throws {
+    scratch = try Scratch()
+    store = try scratch.store()
+    let (ann, chess) = (ann, chess)
+    try store.write { db in
+      try ann.insert(db)
+      try chess.insert(db)
+      try Match(id: RecordName(key: "m"), place: "Home", game: chess.id).insert(db)
+      try Game.players.insert(ann.id, to: chess.id, in: db)
+    }
+  }
+
+  /// A connection that knows nothing of Tally and does not enforce foreign keys, like the `sqlite3` shell.
+  private func shell(_ sql: String...) throws {
+    var configuration = Configuration()
+    configuration.foreignKeysEnabled = false
+    let queue = try DatabaseQueue(path: scratch.path("a.tally"), configuration: configuration)
+    for statement in sql { try queue.write { try $0.execute(sql: statement) } }
+    try queue.close()
+  }
+
+  @Test func writesOfAPlainConnectionAreCapturedOnce() throws {
+    let before = try #require(try store.vector.entries.first?.sequence)
+    try shell(
+      "UPDATE SBGame SET name = 'Go'", "UPDATE SBGame SET rating = 2",
+      "INSERT INTO SBPerson(id, name) VALUES('SBPerson|~|bob', 'Bob')",
+      "INSERT OR REPLACE INTO SBPerson(id, name) VALUES('SBPerson|~|bob', 'Bobby')",
+      "INSERT INTO SBGame_players SELECT id, 'SBPerson|~|bob', zeroblob(12) FROM SBGame")
+    #expect(try store.vector.entries.first?.sequence == before + 1)
+    #expect(try store.vector.entries.first?.sequence == before + 1)
+    let other = try scratch.store("other")
+    try synchronize(store, other)
+    let bob = try RecordName<Person>(key: "bob")
+    #expect(try other.read { try Person.find($0, key: bob).name } == "Bobby")
+    #expect(try other.read { try Game.players.members(of: chess.id, in: $0) } == [ann.id, bob])
+    #expect(try other.read { try Game.fetchOne($0)?.rating } == 2)
+    try expectConverged(store, other)
+  }
+
+  @Test func aDeleteWithoutForeignKeysHidesWhatItOwned() throws {
+    try shell("DELETE FROM SBGame")
+    _ = try store.summary()
+    #expect(try store.read { try Match.fetchCount($0) } == 0)
+    #expect(try store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM SBGame_players") } == 0)
+    try expectConverged(store)
+    try store.restore(chess.id)
+    #expect(try store.read { try Match.fetchCount($0) } == 1)
+    #expect(try store.read { try Game.players.members(of: chess.id, in: $0) } == [ann.id])
+    try expectConverged(store)
+  }
+
+  @Test func aReferenceToNothingReadsAsNullAndIsKept() throws {
+    try shell("UPDATE SBGame SET author = 'SBPerson|~|later'")
+    _ = try store.summary()
+    #expect(try store.read { try Game.fetchOne($0)?.author } == nil)
+    let later = try RecordName<Person>(key: "later")
+    try store.write { try Person(id: later, name: "Late").insert($0) }
+    #expect(try store.read { try Game.fetchOne($0)?.author } == later)
+    try expectConverged(store)
+  }
+
+  @Test func aRowThatCannotReplicateIsReportedAndKeptUntilItIsPutRight() throws {
+    try shell(
+      "INSERT INTO SBGame(id, isTeam) VALUES('SBGame|~|odd', 7)", "UPDATE SBGame SET name = 'Go' WHERE isTeam = 0")
+    #expect(try store.status().rejectedWrites == 1)
+    #expect(try store.read { try String.fetchAll($0, sql: "SELECT name FROM SBGame WHERE name = 'Go'") } == ["Go"])
+    try store.write { try Person(name: "Bob").insert($0) }
+    #expect(try store.status().rejectedWrites == 1)
+    #expect(try !store.verify().isSound)
+    try store.write { try $0.execute(sql: "UPDATE SBGame SET isTeam = 1 WHERE isTeam = 7") }
+    #expect(try store.status().rejectedWrites == 0)
+    let other = try scratch.store("other")
+    try synchronize(store, other)
+    #expect(try other.read { try Game.fetchCount($0) } == 2)
+    try expectConverged(store, other)
+  }
+
+  @Test func twoStoresOnOneFileAreOneReplica() throws {
+    let twin = try scratch.store()
+    for number in 1...10 {
+      try store.write { try Game(name: "a\(number)").insert($0) }
+      try twin.write { try Game(name: "b\(number)").insert($0) }
+    }
+    #expect(try store.vector.count == 1)
+    #expect(try store.vector.entries.first?.sequence == 21)
+    #expect(try store.summary() == twin.summary())
+    try expectConverged(store, twin)
+  }
+
+  @Test func aTwinSeesWhatTheOtherAppliedBeforeItWrites() throws {
+    let twin = try scratch.store()
+    let other = try scratch.store("other")
+    try other.write { try Game(name: "Far").insert($0) }
+    _ = try twin.summary()
+    try synchronize(store, other)
+    try twin.write { try $0.execute(sql: "UPDATE SBGame SET rating = 9") }
+    try synchronize(twin, other)
+    #expect(try other.read { try Game.filter(Column("rating") == 9).fetchCount($0) } == 2)
+    try expectConverged(store, twin, other)
+  }
+}
