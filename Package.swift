@@ -50,7 +50,9 @@ let package = Package(
         "Tally", grdb,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
-    .executableTarget(name: "Scorebook", dependencies: ["Tally", grdb], path: "Examples/Scorebook"),
+    .executableTarget(
+      name: "Scorebook", dependencies: ["Tally", grdb], path: "Examples/Scorebook",
+      exclude: ["README.md"]),
     .testTarget(name: "TallyCRDTTests", dependencies: ["TallyCRDT"]),
     .testTarget(name: "TallyWireTests", dependencies: ["TallyCRDT", "TallyWire"], resources: [.copy("Golden")]),
     .testTarget(name: "TallyStoreTests", dependencies: ["Tally", grdb]),

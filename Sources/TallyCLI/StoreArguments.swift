@@ -48,7 +48,7 @@ enum OpenStore {
       try Bool.fetchOne(db, sql: "SELECT EXISTS(SELECT 1 FROM tally_pending WHERE op <> 4)") ?? false
     }
     guard isPending else { return try using(store, body) }
-    try? store.close()
+    close(store)
     do {
       return try writing(path, timeout, body)
     } catch let error as DatabaseError where [.SQLITE_READONLY, .SQLITE_CANTOPEN].contains(error.resultCode) {
@@ -57,8 +57,14 @@ enum OpenStore {
   }
 
   private static func using<T>(_ store: Store, _ body: (Store) throws -> T) throws -> T {
-    defer { try? store.close() }
+    defer { close(store) }
     return try body(store)
+  }
+
+  /// A writer that closes last takes the write-ahead log with it; a connection that only reads cannot.
+  private static func close(_ store: Store) {
+    (store.reader as? DatabasePool)?.invalidateReadOnlyConnections()
+    try? store.close()
   }
 
   private static func open(_ path: String, _ timeout: Double, isReadOnly: Bool) throws -> Store {

@@ -20,8 +20,10 @@ struct TallyTool: ParsableCommand {
     version: "0.1.0",
     subcommands: [
       NewCommand.self, PutCommand.self, GetCommand.self, DeleteCommand.self, RestoreCommand.self, LinkCommand.self,
-      UnlinkCommand.self, ListCommand.self, ImportCommand.self, DumpCommand.self, VerifyCommand.self, StatusCommand.self,
-      DeltaCommand.self, ApplyCommand.self, SyncCommand.self, WhyCommand.self, VectorCommand.self, ConflictsCommand.self,
+      UnlinkCommand.self, ListCommand.self, ImportCommand.self, DumpCommand.self, VerifyCommand.self,
+      StatusCommand.self,
+      DeltaCommand.self, ApplyCommand.self, SyncCommand.self, WhyCommand.self, VectorCommand.self,
+      ConflictsCommand.self,
       SchemaCommand.self,
     ])
 
@@ -41,11 +43,11 @@ private enum Main {
     }
     do {
       try command.run()
-    } catch let error as CleanExit {
-      endParsing(error)
     } catch is ReaderWentAway {
       exit(0)
     } catch {
+      // Asking for help is a command as well.
+      if TallyTool.exitCode(for: error) != .failure { endParsing(error) }
       fail(ExitStatus(of: error), Failure.message(of: error))
     }
   }

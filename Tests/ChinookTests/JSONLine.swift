@@ -54,7 +54,8 @@ struct JSONLine: Codable, Equatable {
   /// The record again; a whole number in a column of reals is a real.
   func record(in schema: Schema) throws -> DynamicRecord {
     let name = try AnyRecordName(name)
-    var record = DynamicRecord(name: name, fields: [:], links: try links.mapValues { try $0.map { try AnyRecordName($0) } })
+    var record = DynamicRecord(
+      name: name, fields: [:], links: try links.mapValues { try $0.map { try AnyRecordName($0) } })
     for (column, scalar) in fields {
       let isReal = schema[name.type]?.fields.contains { $0.name == column && $0.kind == .real } ?? false
       switch scalar {

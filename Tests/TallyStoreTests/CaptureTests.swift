@@ -58,10 +58,11 @@ import Testing
     try store.write { try game.insert($0) }
     #expect(try store.commit { try game.update($0) }.dot == nil)
     #expect(try store.commit { try $0.execute(sql: "UPDATE SBGame SET rating = 3, name = 'Chess'") }.dot == nil)
-    #expect(try store.commit { db in
-      try db.execute(sql: "UPDATE SBGame SET rating = 4")
-      try db.execute(sql: "UPDATE SBGame SET rating = 3")
-    }.dot == nil)
+    #expect(
+      try store.commit { db in
+        try db.execute(sql: "UPDATE SBGame SET rating = 4")
+        try db.execute(sql: "UPDATE SBGame SET rating = 3")
+      }.dot == nil)
     #expect(try sequence() == 1)
   }
 

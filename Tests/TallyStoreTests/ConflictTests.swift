@@ -84,6 +84,7 @@ import Testing
     try here.write { try other.insert($0) }
     let stamp = try #require(try here.history(of: other.id.name)?.existence)
     #expect(stamp.time.milliseconds < 4_000_000_000_000)
+    try synchronize(here, ahead)
     try expectConverged(here, ahead)
   }
 }

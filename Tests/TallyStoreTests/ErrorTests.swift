@@ -9,7 +9,8 @@ import Testing
 
   init() throws { scratch = try Scratch() }
 
-  private func expect(_ code: StoreError.Code, _ body: () throws -> Void, _ location: SourceLocation = #_sourceLocation) {
+  private func expect(_ code: StoreError.Code, _ body: () throws -> Void, _ location: SourceLocation = #_sourceLocation)
+  {
     let error = #expect(throws: StoreError.self, sourceLocation: location) { try body() }
     #expect(error?.code == code, sourceLocation: location)
   }

@@ -57,7 +57,9 @@ final class Scratch {
   }
   deinit { try? FileManager.default.removeItem(at: url) }
   func path(_ name: String) -> String { url.appendingPathComponent(name).path }
-  func store(_ name: String = "a.tally", schema: Schema = scorebook, options: StoreOptions = StoreOptions()) throws -> Store {
+  func store(_ name: String = "a.tally", schema: Schema = scorebook, options: StoreOptions = StoreOptions()) throws
+    -> Store
+  {
     try Store(path: path(name), schema: schema, options: options)
   }
 }

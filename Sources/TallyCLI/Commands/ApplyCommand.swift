@@ -14,15 +14,20 @@ struct ApplyCommand: ParsableCommand {
 
   @OptionGroup var store: StoreArguments
   @Argument(help: "The delta, or - for standard input.") var file: String
-  @Flag(help: "Join cells even where the vector says that they are here. Needs a delta of everything.") var repair = false
+  @Flag(help: "Join cells even where the vector says that they are here. Needs a delta of everything.") var repair =
+    false
 
   func run() throws {
     let file = try InputFile(file)
     try store.writing { store in
       let result = try store.apply(from: { try file.read() }, isRepair: repair)
-      try Output.run { try $0.line("applied \(count(result.changes, "change")), \(count(result.conflicts, "conflict"))") }
+      try Output.run {
+        try $0.line("applied \(count(result.changes, "change")), \(count(result.conflicts, "conflict"))")
+      }
       if result.fingerprintMismatch {
-        throw Failure(.badData, "the sender's vector is equal but its content is not; sync the two, or apply a full delta with --repair")
+        throw Failure(
+          .badData,
+          "the sender's vector is equal but its content is not; sync the two, or apply a full delta with --repair")
       }
     }
   }

@@ -15,7 +15,8 @@ struct DeltaCommand: ParsableCommand {
       """)
 
   @OptionGroup var store: StoreArguments
-  @Option(help: "A vector, as tally vector prints it, or a store that has one. Without it: everything.") var since: String?
+  @Option(help: "A vector, as tally vector prints it, or a store that has one. Without it: everything.") var since:
+    String?
   @Option(name: .shortAndLong, help: ArgumentHelp("The file to write, or - for standard output.", valueName: "file"))
   var output: String
 

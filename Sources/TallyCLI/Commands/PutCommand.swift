@@ -27,10 +27,13 @@ struct PutCommand: ParsableCommand {
   @OptionGroup var store: StoreArguments
   @Argument(help: "The record's name, or - to read lines from standard input.") var name: String
   @Argument(help: ArgumentHelp("field=value or field:=JSON", valueName: "field=value")) var assignments: [String] = []
-  @Flag(help: "Do not wait for the disk before each ACK. A power failure may then lose the last ones.") var relaxed = false
+  @Flag(help: "Do not wait for the disk before each ACK. A power failure may then lose the last ones.") var relaxed =
+    false
 
   func validate() throws {
-    if name == "-", !assignments.isEmpty { throw ValidationError("values come from standard input, not from the command line") }
+    if name == "-", !assignments.isEmpty {
+      throw ValidationError("values come from standard input, not from the command line")
+    }
     if let bad = assignments.first(where: { !$0.contains("=") }) {
       throw ValidationError("\(shown(bad)) is not an assignment; write field=value or field:=JSON")
     }

@@ -13,9 +13,10 @@ final class NewFile {
     let url = URL(fileURLWithPath: path)
     folder = url.deletingLastPathComponent().path
     let tail = UInt64.random(in: .min ... .max)
-    temporary = url.deletingLastPathComponent().appendingPathComponent(
-      ".\(url.lastPathComponent.prefix(100)).\(String(tail, radix: 16)).tmp"
-    ).path
+    temporary =
+      url.deletingLastPathComponent().appendingPathComponent(
+        ".\(url.lastPathComponent.prefix(100)).\(String(tail, radix: 16)).tmp"
+      ).path
     var isFolder: ObjCBool = false
     if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue {
       throw Failure(errno: EISDIR, .create, path)

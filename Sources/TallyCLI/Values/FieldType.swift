@@ -103,7 +103,7 @@ extension FieldType {
   private static func real(_ text: String) -> Value? {
     guard let number = Double(text), !number.isNaN else { return nil }
     // A number too large for a double is a mistake, unless it says that it is infinite.
-    guard number.isFinite || !text.unicodeScalars.contains { ("0"..."9").contains($0) } else { return nil }
+    guard number.isFinite || !text.contains(where: \.isNumber) else { return nil }
     return Value(real: number)
   }
 
@@ -169,7 +169,9 @@ extension FieldType {
   }
 
   private static func isPlain(_ text: String) -> Bool {
-    !text.unicodeScalars.contains { $0.properties.generalCategory == .control || $0.properties.isWhitespace && $0 != " " }
+    !text.unicodeScalars.contains {
+      $0.properties.generalCategory == .control || $0.properties.isWhitespace && $0 != " "
+    }
   }
 
   private static func uuid(_ bytes: [UInt8]) -> String {

@@ -42,7 +42,9 @@ struct RecordInput {
       fields[field] = try located(name, field) { try type.value(json: json) }
     }
     for (relationship, json) in try Self.object(members["links"], "links").sorted(by: { $0.key < $1.key }) {
-      guard case .array(let targets) = json else { throw Failure(.badData, "links: \(shown(relationship)) is not a list") }
+      guard case .array(let targets) = json else {
+        throw Failure(.badData, "links: \(shown(relationship)) is not a list")
+      }
       guard entity.relationships.contains(where: { $0.name == relationship }) else {
         throw StoreError(.unknownRelationship, "\(entity.type) has no relationship \(shown(relationship))")
       }
@@ -97,7 +99,9 @@ extension Schema {
   /// The entity of a type.
   /// - Throws: `StoreError.unknownType`.
   func entity(type: String) throws -> EntitySchema {
-    guard let entity = self[type] else { throw StoreError(.unknownType, "the type \(shown(type)) is not in the schema") }
+    guard let entity = self[type] else {
+      throw StoreError(.unknownType, "the type \(shown(type)) is not in the schema")
+    }
     return entity
   }
 }

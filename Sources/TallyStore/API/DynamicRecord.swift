@@ -10,6 +10,13 @@ public struct DynamicRecord: Sendable, Equatable {
   public var fields: [String: Value]
   /// The members of each relationship, ascending.
   public var links: [String: [AnyRecordName]]
+
+  /// A record of these values.
+  public init(name: AnyRecordName, fields: [String: Value] = [:], links: [String: [AnyRecordName]] = [:]) {
+    self.name = name
+    self.fields = fields
+    self.links = links
+  }
 }
 
 /// Records without Swift types: for tools, importers and tests. Apps with types of their own use GRDB's records.
@@ -80,7 +87,8 @@ extension Schema {
 
   /// Removes a member from a relationship; nothing happens if it is none.
   /// - Throws: `StoreError.unknownType`, `.unknownRelationship`, `.typeMismatch`.
-  public func unlink(_ name: AnyRecordName, _ relationship: String, from target: AnyRecordName, in db: Database) throws {
+  public func unlink(_ name: AnyRecordName, _ relationship: String, from target: AnyRecordName, in db: Database) throws
+  {
     try db.execute(
       sql: "DELETE FROM \"\(try table(name, relationship, target))\" WHERE source = ? AND target = ?",
       arguments: [name.text, target.text])

@@ -55,7 +55,9 @@ extension Store {
   public func history(of name: AnyRecordName) throws -> RecordHistory? {
     try captureOutsideWrites()
     return try snapshot { reader in
-      guard let kind = reader.catalog.kind(of: name.type), let stored = try reader.record(name, kind) else { return nil }
+      guard let kind = reader.catalog.kind(of: name.type), let stored = try reader.record(name, kind) else {
+        return nil
+      }
       let visibility = Visibility(SnapshotFacts(reader))
       let fields = stored.state.fields.map { cell in
         let shown = kind.columns.firstIndex { $0.field == cell.field }.flatMap {

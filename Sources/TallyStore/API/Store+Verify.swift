@@ -74,7 +74,9 @@ private struct Verifier {
       if let line = integrity.text(0), line != "ok" { problem("SQLite: \(line)") }
     }
     let keys = try SQLStatement(reader.connection.handle, "PRAGMA foreign_key_check")
-    while try keys.step() { problem("\(keys.text(0) ?? "").\(keys.int(1)) refers to a \(keys.text(2) ?? "") that is not there") }
+    while try keys.step() {
+      problem("\(keys.text(0) ?? "").\(keys.int(1)) refers to a \(keys.text(2) ?? "") that is not there")
+    }
   }
 
   private mutating func readLog() throws {
@@ -104,7 +106,9 @@ private struct Verifier {
   private mutating func check(_ dots: Set<Dot>, _ address: String, _ label: String) {
     for dot in dots {
       if !vector.covers(dot) { problem("\(label) has a cell of \(dot), which the vector does not cover") }
-      if logged[dot]?.contains(address) != true { problem("\(label) has a cell of \(dot), which the log does not list") }
+      if logged[dot]?.contains(address) != true {
+        problem("\(label) has a cell of \(dot), which the log does not list")
+      }
     }
   }
 
@@ -143,10 +147,11 @@ private struct Verifier {
     let hashes = linkHashes(key, kind)
     sum += stored.element.fingerprint(
       link: hashes.link, target: hashes.target, deletedContext: source?.state.deletedContext ?? StateVector())
+    let isWaiting = !stored.place.isVisible && stored.element.isMember
+    note(waits: isWaiting ? [key.source, key.target] : [], kind.number, key.text)
     guard kind.isKnown else { return }
     let isShown =
       try stored.element.isMember && visibility.isVisible(key.source) && visibility.isVisible(key.target)
-    note(waits: !isShown && stored.element.isMember ? [key.source, key.target] : [], kind.number, key.text)
     if isShown != stored.place.isVisible {
       problem("\(label) is \(isShown ? "hidden but should be seen" : "seen but should be hidden")")
     }

@@ -145,7 +145,9 @@ extension Engine {
     return try query.step()
   }
 
-  private func storeMerged(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ stored: StoredRecord) throws {
+  private func storeMerged(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ stored: StoredRecord)
+    throws
+  {
     guard stored.place.isVisible else {
       dirty.insert(name)
       return try put(name, kind, state, previous: stored, shown: nil)
@@ -173,11 +175,14 @@ extension Engine {
   private func join(_ key: LinkKey, _ kind: LinkKind, _ received: ORSetElement, _ merge: inout Merge) throws {
     let stored = try reader.link(key, kind)
     let old = stored?.element ?? ORSetElement()
-    let element = stored == nil ? received : {
-      var joined = old
-      joined.merge(received, planted: environment.planted)
-      return joined
-    }()
+    let element =
+      stored == nil
+      ? received
+      : {
+        var joined = old
+        joined.merge(received, planted: environment.planted)
+        return joined
+      }()
     guard element != old else { return }
     merge.changes += 1
     let bothEnds = try kind.isKnown && element.isMember && hasRow(key.source) && hasRow(key.target)

@@ -74,7 +74,8 @@ extension Engine {
     let values = write.before?.values ?? []
     let columns = values.indices.map { ", c\($0)" }.joined()
     let marks = String(repeating: ", ?", count: values.count)
-    let insert = try connection.statement("INSERT INTO tally_pending(kind, op, key, clock\(columns)) VALUES(?, \(PendingWrite.rejected), ?, ?\(marks))")
+    let insert = try connection.statement(
+      "INSERT INTO tally_pending(kind, op, key, clock\(columns)) VALUES(?, \(PendingWrite.rejected), ?, ?\(marks))")
     insert.bind(1, write.kind)
     insert.bind(2, write.key)
     if let before = write.before { insert.bind(3, before.clock.bytes) } else { insert.bindNull(3) }
@@ -234,7 +235,8 @@ extension Engine {
       query.bind(1, name.text)
       defer { query.reset() }
       if try query.step() {
-        throw StoreError(.deleteDenied, "\(name) cannot be deleted: \(query.text(0) ?? "a record").\(column.name) refers to it")
+        throw StoreError(
+          .deleteDenied, "\(name) cannot be deleted: \(query.text(0) ?? "a record").\(column.name) refers to it")
       }
     }
   }

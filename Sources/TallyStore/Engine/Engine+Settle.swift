@@ -38,7 +38,9 @@ extension Engine {
   func markWaitingDirty(_ name: AnyRecordName) throws {
     for (number, key) in try reader.waiting(for: name) {
       if catalog.records[number] != nil {
-        guard let waiting = try? AnyRecordName(key) else { throw StoreError(.corrupt, "a waiting record's name is malformed") }
+        guard let waiting = try? AnyRecordName(key) else {
+          throw StoreError(.corrupt, "a waiting record's name is malformed")
+        }
         dirty.insert(waiting)
       } else {
         dirty.insert(number, try LinkKey(key))

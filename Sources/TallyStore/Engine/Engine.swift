@@ -160,7 +160,8 @@ final class Engine {
   func raiseVector(to target: StateVector) throws {
     for dot in target.entries where dot.sequence > vector[dot.replica] {
       let update = try connection.statement(
-        "INSERT INTO tally_vector VALUES(0, ?, ?) ON CONFLICT(zone, replica) DO UPDATE SET sequence = excluded.sequence")
+        "INSERT INTO tally_vector VALUES(0, ?, ?) ON CONFLICT(zone, replica) DO UPDATE SET sequence = excluded.sequence"
+      )
       update.bind(1, try number(of: dot.replica))
       update.bind(2, Int64(dot.sequence))
       try update.run()

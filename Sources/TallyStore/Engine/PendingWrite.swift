@@ -50,5 +50,7 @@ extension Engine {
   }
 
   /// Whether something was written that has not been captured.
-  func hasPendingWrites() throws -> Bool { try connection.exists("SELECT 1 FROM tally_pending WHERE op < \(PendingWrite.rejected) LIMIT 1") }
+  func hasPendingWrites() throws -> Bool {
+    try connection.exists("SELECT 1 FROM tally_pending WHERE op < \(PendingWrite.rejected) LIMIT 1")
+  }
 }

@@ -87,7 +87,11 @@ private struct FieldCoding: Codable {
   var defaultValue: ScalarCoding?
   var wireName: String?
 
-  private enum Key: String, CodingKey { case kind, defaultValue = "default", wireName }
+  private enum Key: String, CodingKey {
+    case kind
+    case defaultValue = "default"
+    case wireName
+  }
 
   init(_ field: FieldSchema) {
     kind = field.kind.rawValue

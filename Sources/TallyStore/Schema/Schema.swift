@@ -32,7 +32,8 @@ public struct Schema: Sendable, Hashable, Codable {
     }
     for entity in entities {
       for target in entity.references.map(\.to) + entity.relationships.map(\.to) where self[target] == nil {
-        throw StoreError(.invalidSchema, "\(entity.type) refers to the type \(printable(target)), which is not in the schema")
+        throw StoreError(
+          .invalidSchema, "\(entity.type) refers to the type \(printable(target)), which is not in the schema")
       }
     }
   }
@@ -46,7 +47,8 @@ public struct Schema: Sendable, Hashable, Codable {
       try insert(field.name, into: &columns, "column")
       try insert(field.wireName, into: &wireNames, "wire name")
       guard field.defaultValue.isNull || field.kind.accepts(field.defaultValue) else {
-        throw StoreError(.invalidSchema, "the default of \(entity.type).\(field.name) is not of kind \(field.kind.rawValue)")
+        throw StoreError(
+          .invalidSchema, "the default of \(entity.type).\(field.name) is not of kind \(field.kind.rawValue)")
       }
     }
     for reference in entity.references {
@@ -85,6 +87,7 @@ public struct Schema: Sendable, Hashable, Codable {
 
 /// A text that is safe to print: short, without control characters.
 func printable(_ text: String) -> String {
-  let safe = String(String.UnicodeScalarView(text.unicodeScalars.prefix(64).map { $0.value < 32 || $0.value == 127 ? "?" : $0 }))
+  let safe = String(
+    String.UnicodeScalarView(text.unicodeScalars.prefix(64).map { $0.value < 32 || $0.value == 127 ? "?" : $0 }))
   return "'\(safe)\(text.unicodeScalars.count > 64 ? "…" : "")'"
 }

@@ -24,7 +24,9 @@ enum InlineClock: Equatable {
 
   /// The uniform clock of a stamp, or nil if the stamp does not fit.
   init?(_ stamp: Stamp, replica: Int) {
-    guard stamp.rank == .user, replica > 0, replica < Self.extraMark, stamp.dot.sequence <= UInt32.max else { return nil }
+    guard stamp.rank == .user, replica > 0, replica < Self.extraMark, stamp.dot.sequence <= UInt32.max else {
+      return nil
+    }
     self = .uniform(replica: replica, sequence: stamp.dot.sequence, time: stamp.time)
   }
 

@@ -29,14 +29,16 @@ final class SQLStatement {
     var text = text
     text.withUTF8 { bytes in
       let base = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
-      _ = base.map { sqlite3_bind_text(handle, Int32(index), $0, Int32(bytes.count), Self.transient) }
+      _ =
+        base.map { sqlite3_bind_text(handle, Int32(index), $0, Int32(bytes.count), Self.transient) }
         ?? sqlite3_bind_text(handle, Int32(index), "", 0, Self.transient)
     }
   }
 
   func bind(_ index: Int, _ bytes: [UInt8]) {
     bytes.withUnsafeBytes { raw in
-      _ = raw.isEmpty
+      _ =
+        raw.isEmpty
         ? sqlite3_bind_zeroblob(handle, Int32(index), 0)
         : sqlite3_bind_blob(handle, Int32(index), raw.baseAddress, Int32(raw.count), Self.transient)
     }

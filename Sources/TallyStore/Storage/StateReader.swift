@@ -257,7 +257,8 @@ final class StateReader {
 
   /// Each hidden record of a kind.
   func forEachHiddenRecord(_ kind: Int, _ body: (AnyRecordName, StoredRecord) throws -> Void) throws {
-    let query = try SQLStatement(connection.handle, "SELECT n, key, body FROM tally_hidden WHERE kind = \(kind) ORDER BY key")
+    let query = try SQLStatement(
+      connection.handle, "SELECT n, key, body FROM tally_hidden WHERE kind = \(kind) ORDER BY key")
     while try query.step() {
       guard let name = try? AnyRecordName(query.text(1) ?? "") else {
         throw StoreError(.corrupt, "a hidden record's name is malformed")
@@ -269,7 +270,8 @@ final class StateReader {
 
   /// Each hidden link of a kind.
   func forEachHiddenLink(_ kind: Int, _ body: (LinkKey, StoredLink) throws -> Void) throws {
-    let query = try SQLStatement(connection.handle, "SELECT n, key, body FROM tally_hidden WHERE kind = \(kind) ORDER BY key")
+    let query = try SQLStatement(
+      connection.handle, "SELECT n, key, body FROM tally_hidden WHERE kind = \(kind) ORDER BY key")
     while try query.step() {
       let element = try StateCoding.decodeLink(query.blob(2), names)
       try body(try LinkKey(query.text(1) ?? ""), StoredLink(element: element, place: .hidden(number: query.int(0))))
