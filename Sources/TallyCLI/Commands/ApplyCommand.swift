@@ -6,7 +6,7 @@ struct ApplyCommand: ParsableCommand {
     commandName: "apply",
     abstract: "Joins a delta into the store: all of it or nothing.",
     discussion: """
-      A second time it changes nothing. The exit code is 65 if the bytes are damaged, or if the delta starts after what
+      A second time it changes nothing. The exit code is 65 if the bytes are damaged, or if the delta starts after what \
       the store has.
 
       Example: tally apply b.tally news.delta

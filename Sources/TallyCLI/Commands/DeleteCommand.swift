@@ -29,7 +29,7 @@ struct RestoreCommand: ParsableCommand {
     commandName: "restore",
     abstract: "Brings a deleted record back: its fields, relationships and what it owns.",
     discussion: """
-      A record that disappeared with its owner brings the owner back as well. The exit code is 66 if nothing is known of
+      A record that disappeared with its owner brings the owner back as well. The exit code is 66 if nothing is known of \
       the record, and 65 if it is not deleted.
 
       Example: tally restore scores.tally 'SBGame|~|chess'

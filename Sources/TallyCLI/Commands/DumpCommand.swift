@@ -6,7 +6,7 @@ struct DumpCommand: ParsableCommand {
     commandName: "dump",
     abstract: "Prints the store as JSON lines, the same bytes for the same content.",
     discussion: """
-      The canonical form is the whole replicated state: the vector, then records by type and name with existence, fields,
+      The canonical form is the whole replicated state: the vector, then records by type and name with existence, fields, \
       stamps, deletes and their contexts, then links with their tags. Converged replicas print the same bytes.
       The view is what the app sees: records by type and name with their fields and links; tally import reads it.
 

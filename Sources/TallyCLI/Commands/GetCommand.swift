@@ -7,7 +7,7 @@ struct GetCommand: ParsableCommand {
     commandName: "get",
     abstract: "Prints a record.",
     discussion: """
-      The name comes first, then each field as tally put takes it, then the members of each relationship. The exit code
+      The name comes first, then each field as tally put takes it, then the members of each relationship. The exit code \
       is 66 if the record is not there.
 
       Example: tally get scores.tally 'SBGame|~|chess' --json

@@ -6,12 +6,12 @@ struct ImportCommand: ParsableCommand {
     commandName: "import",
     abstract: "Puts records from a file of JSON lines.",
     discussion: """
-      Each line is {"name":…,"fields":{…},"links":{relationship:[…]}}; fields and links may be missing. Dates are ISO 8601,
+      Each line is {"name":…,"fields":{…},"links":{relationship:[…]}}; fields and links may be missing. Dates are ISO 8601, \
       UUIDs text, blobs {"blob":"<hex>"}, references names; a json field takes any JSON, or a string that holds JSON text.
       Links are added to those that are there.
 
-      Records are put in transactions of --batch lines. A reference or link may name a record of a later line: what is not
-      there yet is put at the end. At a bad line the import stops with exit code 65; the message says how many lines before
+      Records are put in transactions of --batch lines. A reference or link may name a record of a later line: what is not \
+      there yet is put at the end. At a bad line the import stops with exit code 65; the message says how many lines before \
       it are committed. Importing the file again changes nothing in what is there already.
 
       Example: tally import scores.tally games.jsonl

@@ -29,7 +29,7 @@ struct UnlinkCommand: ParsableCommand {
     commandName: "unlink",
     abstract: "Removes a member from a relationship.",
     discussion: """
-      What other devices added without having seen this stays. Prints an ACK as tally put does, with - if there was no
+      What other devices added without having seen this stays. Prints an ACK as tally put does, with - if there was no \
       such member.
 
       Example: tally unlink scores.tally 'SBGame|~|chess' players 'SBPerson|~|ann'

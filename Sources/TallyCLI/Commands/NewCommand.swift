@@ -7,7 +7,7 @@ struct NewCommand: ParsableCommand {
     commandName: "new",
     abstract: "Creates a store from a schema.",
     discussion: """
-      The schema is JSON: {"entities":[{"type":"SBGame","fields":{"name":"text","rating":"real"},
+      The schema is JSON: {"entities":[{"type":"SBGame","fields":{"name":"text","rating":"real"}, \
       "references":{"owner":{"to":"SBPerson","onDelete":"cascade"}},"relationships":{"players":{"to":"SBPerson"}}}]}.
       Fields are \(FieldKind.allCases.map(\.rawValue).joined(separator: ", ")); onDelete is nullify, cascade or deny.
 

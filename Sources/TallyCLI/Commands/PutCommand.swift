@@ -6,17 +6,17 @@ struct PutCommand: ParsableCommand {
     commandName: "put",
     abstract: "Inserts a record, or changes fields of one that is there.",
     discussion: """
-      Values are written as the field's kind says: text as it is; true or false; a date in ISO 8601 (UTC unless it says
+      Values are written as the field's kind says: text as it is; true or false; a date in ISO 8601 (UTC unless it says \
       otherwise); a UUID; JSON; a blob as hexadecimal digits or base64:…; a reference as the target's name.
       field= is the empty text for a text field and null for any other.
       field:=JSON gives the value as JSON, as an import does, so field:=null is null.
 
-      Prints "ACK <name> <replica>:<sequence>" when the change is committed and on disk, and "ACK <name> -" if nothing
+      Prints "ACK <name> <replica>:<sequence>" when the change is committed and on disk, and "ACK <name> -" if nothing \
       had to change because the values were equal.
 
-      With - for the name, reads one record a line from standard input: either words as on the command line, in quotes
+      With - for the name, reads one record a line from standard input: either words as on the command line, in quotes \
       where they have spaces, or {"name":…,"fields":{…},"links":{…}}. Each line is a transaction with an ACK of its own.
-      A bad line is reported with its number and skipped, and the exit code is then 65. After a fault of the disk nothing
+      A bad line is reported with its number and skipped, and the exit code is then 65. After a fault of the disk nothing \
       more is read.
 
       Examples:

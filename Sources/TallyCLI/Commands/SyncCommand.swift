@@ -6,7 +6,7 @@ struct SyncCommand: ParsableCommand {
     commandName: "sync",
     abstract: "Brings two stores to the same state.",
     discussion: """
-      Prints what each took. The exit code is 75 if somebody wrote meanwhile, so that they are not equal yet, and 65 if
+      Prints what each took. The exit code is 75 if somebody wrote meanwhile, so that they are not equal yet, and 65 if \
       their contents contradict each other and could not be repaired.
 
       Example: tally sync scores.tally /media/stick/scores.tally

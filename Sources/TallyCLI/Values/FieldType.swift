@@ -8,6 +8,7 @@ enum FieldType {
 
   var label: String {
     switch self {
+    case .field(.integer): "an integer"
     case .field(let kind): "a \(kind.rawValue)"
     case .reference(let type): "the name of a \(type)"
     }
