@@ -93,6 +93,8 @@ struct Failure: Error {
     case let error as Failure: error.message
     case let error as DatabaseError: "SQLite: \(error.message ?? "error") (\(error.extendedResultCode.rawValue))"
     case let error as RecordNameError: "malformed record name: \(explain(error))"
+    case let error as StoreError where error.code == .baseNotCovered:
+      "the delta starts after what is here; make one with --since '\(error.vector?.description ?? "")'"
     case let error as StoreError: "\(error)"
     case let error as WireError: "\(error)"
     case let error as CocoaError: error.localizedDescription

@@ -8,7 +8,7 @@ public enum RecordNameError: Error, Hashable, Sendable {
   case tooLong(Int)
   /// A byte outside printable ASCII, with its offset.
   case notPrintableASCII(offset: Int)
-  /// The type is not a letter followed by letters, digits and underscores.
+  /// The type is not a letter followed by letters, digits and underscores, or has more than 64 bytes.
   case type
 }
 
@@ -28,6 +28,8 @@ public struct AnyRecordName: Hashable, Sendable {
   public static let delimiter = "|~|"
   /// The most bytes a name may have.
   public static let maximumLength = 255
+  /// The most bytes the type may have.
+  public static let maximumTypeLength = 64
 
   /// Reads a name.
   /// - Throws: `RecordNameError` if it is malformed.
@@ -51,7 +53,7 @@ public struct AnyRecordName: Hashable, Sendable {
     }
     guard delimiters == 1 else { throw .delimiter }
     guard first > 0, first + 3 < length else { throw .empty }
-    guard Self.isIdentifier(text.utf8.prefix(first)) else { throw .type }
+    guard first <= Self.maximumTypeLength, Self.isIdentifier(text.utf8.prefix(first)) else { throw .type }
     self.text = text
     typeLength = UInt8(first)
   }

@@ -108,7 +108,7 @@ extension StateVector: CustomStringConvertible, LosslessStringConvertible {
     for pair in description.split(separator: ",", omittingEmptySubsequences: !description.isEmpty ? false : true) {
       let parts = pair.split(separator: ":", omittingEmptySubsequences: false)
       guard parts.count == 2, let replica = ReplicaID(String(parts[0])), let sequence = UInt64(parts[1]),
-        sequence > 0, self[replica] == 0
+        String(sequence) == parts[1], sequence > 0, self[replica] == 0
       else { return nil }
       self[replica] = sequence
     }

@@ -104,13 +104,12 @@ public final class Visibility<Source: VisibilitySource> {
   /// The owners of a record after cycles are broken.
   public func effectiveOwners(of name: AnyRecordName) throws -> [RecordFacts.Owner] {
     if let known = owners[name] { return known }
-    let raw = try lookUp(name)?.owners ?? []
-    guard !raw.isEmpty, try reaches(from: raw.map(\.target), name) else {
-      owners[name] = raw
-      return raw
+    // Components come out owners first, each as a whole: what is known already is complete and needs no second look.
+    let open = try components(from: [name]) { name in
+      self.owners[name] == nil ? try self.lookUp(name)?.owners ?? [] : []
     }
-    try breakCycles(around: name)
-    return owners[name] ?? raw
+    for component in open where owners[component[0]] == nil { try settle(component) }
+    return owners[name] ?? []
   }
 
   private func lookUp(_ name: AnyRecordName) throws -> RecordFacts? {
@@ -169,55 +168,99 @@ extension Visibility {
 // MARK: - Cycles
 
 extension Visibility {
-  private func reaches(from starts: [AnyRecordName], _ goal: AnyRecordName) throws -> Bool {
-    try reachable(from: starts) { try self.lookUp($0)?.owners ?? [] }.contains(goal)
-  }
-
-  private func reachable(
-    from starts: [AnyRecordName], edges: (AnyRecordName) throws -> [RecordFacts.Owner]
-  ) rethrows -> Set<AnyRecordName> {
-    var seen = Set(starts)
-    var stack = starts
-    while let top = stack.popLast() {
-      for edge in try edges(top) where seen.insert(edge.target).inserted { stack.append(edge.target) }
-    }
-    return seen
-  }
-
-  /// Breaks the cycles among the records that `name` shares a cycle with, and notes the owners of each of them.
-  private func breakCycles(around name: AnyRecordName) throws {
+  /// Notes the owners of the records of one strongly connected component, its cycles broken.
+  ///
+  /// The edge with the least stamp inside a component lies on a cycle, so it gives way; what is left falls into smaller
+  /// components. Cost: for each edge that gives way, the size of its component.
+  private func settle(_ component: [AnyRecordName]) throws {
     var edges: [AnyRecordName: [RecordFacts.Owner]] = [:]
-    for member in try reachable(from: [name], edges: { try self.lookUp($0)?.owners ?? [] }) {
-      edges[member] = try lookUp(member)?.owners ?? []
-    }
-    let component = stronglyConnected(with: name, edges)
-    while let weakest = weakestCyclicEdge(within: component, edges) {
+    for member in component { edges[member] = try lookUp(member)?.owners ?? [] }
+    var work = [component]
+    while let part = work.popLast() {
+      let inside = Set(part)
+      var weakest: (from: AnyRecordName, owner: RecordFacts.Owner)?
+      for member in part {
+        for edge in edges[member] ?? [] where inside.contains(edge.target) {
+          if weakest.map({ (edge.stamp, member, edge.field) < ($0.owner.stamp, $0.from, $0.owner.field) }) ?? true {
+            weakest = (member, edge)
+          }
+        }
+      }
+      guard let weakest else { continue }
       edges[weakest.from]?.removeAll { $0.field == weakest.owner.field }
+      work += components(from: part) { member in (edges[member] ?? []).filter { inside.contains($0.target) } }
     }
     for member in component { owners[member] = edges[member] }
   }
 
-  private func stronglyConnected(
-    with name: AnyRecordName, _ edges: [AnyRecordName: [RecordFacts.Owner]]
-  ) -> Set<AnyRecordName> {
-    reachable(from: [name]) { edges[$0] ?? [] }.filter { member in
-      reachable(from: (edges[member] ?? []).map(\.target)) { edges[$0] ?? [] }.contains(name)
-    }
-  }
-
-  private func weakestCyclicEdge(
-    within component: Set<AnyRecordName>, _ edges: [AnyRecordName: [RecordFacts.Owner]]
-  ) -> (from: AnyRecordName, owner: RecordFacts.Owner)? {
-    var weakest: (from: AnyRecordName, owner: RecordFacts.Owner)?
-    for member in component {
-      for edge in edges[member] ?? [] where component.contains(edge.target) {
-        let closes = reachable(from: [edge.target]) { edges[$0] ?? [] }.contains(member)
-        guard closes else { continue }
-        if weakest.map({ (edge.stamp, member, edge.field) < ($0.owner.stamp, $0.from, $0.owner.field) }) ?? true {
-          weakest = (member, edge)
+  /// The strongly connected components of what can be reached, those of the targets before those that point at them
+  /// (Tarjan, "Depth-first search and linear graph algorithms", 1972), without recursion.
+  private func components(
+    from starts: [AnyRecordName], edges: (AnyRecordName) throws -> [RecordFacts.Owner]
+  ) rethrows -> [[AnyRecordName]] {
+    var found: [[AnyRecordName]] = []
+    var search = ComponentSearch()
+    for start in starts where !search.hasSeen(start) {
+      search.enter(start, try edges(start))
+      while let step = search.next() {
+        switch step {
+        case .target(let name): search.enter(name, try edges(name))
+        case .component(let names): found.append(names)
         }
       }
     }
-    return weakest
+    return found
+  }
+}
+
+/// Where a depth-first search for components stands.
+private struct ComponentSearch {
+  enum Step {
+    case target(AnyRecordName)
+    case component([AnyRecordName])
+  }
+
+  private struct Frame {
+    var number: Int
+    var edges: [RecordFacts.Owner]
+    var next = 0
+  }
+
+  /// When a record was first seen; `Int.max` once its component is known.
+  private var numbers: [AnyRecordName: Int] = [:]
+  /// The records that have no component yet, and for each the least number that it is known to reach.
+  private var open: [(name: AnyRecordName, low: Int)] = []
+  private var path: [Frame] = []
+
+  func hasSeen(_ name: AnyRecordName) -> Bool { numbers[name] != nil }
+
+  mutating func enter(_ name: AnyRecordName, _ edges: [RecordFacts.Owner]) {
+    // Numbers are places in `open`, so that a frame finds its record there.
+    numbers[name] = open.count
+    path.append(Frame(number: open.count, edges: edges))
+    open.append((name, open.count))
+  }
+
+  /// The next record to enter, or a component that is complete; nil at the end.
+  mutating func next() -> Step? {
+    while let top = path.indices.last {
+      let number = path[top].number
+      guard path[top].next == path[top].edges.count else {
+        let target = path[top].edges[path[top].next].target
+        path[top].next += 1
+        guard let seen = numbers[target] else { return .target(target) }
+        open[number].low = min(open[number].low, seen)
+        continue
+      }
+      path.removeLast()
+      let low = open[number].low
+      if let parent = path.last { open[parent.number].low = min(open[parent.number].low, low) }
+      guard low == number else { continue }
+      let names = open[number...].map(\.name)
+      open.removeSubrange(number...)
+      for name in names { numbers[name] = .max }
+      return .component(names)
+    }
+    return nil
   }
 }

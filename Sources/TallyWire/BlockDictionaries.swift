@@ -82,12 +82,13 @@ extension BlockDictionaries {
     writer.zigzag(Int64(stamp.time.milliseconds) - Int64(previous?.time.milliseconds ?? 0))
   }
 
-  static func decode(_ reader: inout ByteReader, replicas: [ReplicaID]) throws(WireError) -> BlockDictionaries {
+  /// `limits` is the delta's target: each replica with its highest sequence.
+  static func decode(_ reader: inout ByteReader, limits: [Dot]) throws(WireError) -> BlockDictionaries {
     var result = BlockDictionaries()
     let count = try reader.count(ofElementsWithAtLeast: 3, "stamps")
     result.stamps.reserveCapacity(count)
     for _ in 0..<count {
-      let stamp = try decodeStamp(&reader, after: result.stamps.last, replicas)
+      let stamp = try decodeStamp(&reader, after: result.stamps.last, limits)
       if let last = result.stamps.last, !order(last, stamp) {
         throw WireError(.malformed, "the stamps are not ascending")
       }
@@ -98,7 +99,7 @@ extension BlockDictionaries {
       let number = try reader.count(limit: max(0, count - 1), "a stamp number")
       guard number > lastNumber, number < count else { throw WireError(.malformed, "the contexts are not ascending") }
       lastNumber = number
-      let context = try reader.vector(replicas)
+      let context = try reader.vector(limits)
       guard context.covers(result.stamps[number].dot) else {
         throw WireError(.malformed, "a delete's context does not cover the delete")
       }
@@ -108,7 +109,7 @@ extension BlockDictionaries {
   }
 
   private static func decodeStamp(
-    _ reader: inout ByteReader, after previous: Stamp?, _ replicas: [ReplicaID]
+    _ reader: inout ByteReader, after previous: Stamp?, _ limits: [Dot]
   ) throws(WireError) -> Stamp {
     let head = try reader.varint()
     var rank = UInt8(head & 3)
@@ -116,13 +117,14 @@ extension BlockDictionaries {
       rank = try reader.byte()
       guard rank >= 3 else { throw WireError(.malformed, "a rank is not in its shortest form") }
     }
-    let replica = try reader.replica(number: head >> 2, replicas)
+    let limit = try reader.limit(number: head >> 2, limits)
+    let replica = limit.replica
     let isSameReplica = previous?.dot.replica == replica
     let from = isSameReplica ? previous?.dot.sequence ?? 0 : 0
     let (sequence, overflow) = from.addingReportingOverflow(try reader.varint())
     let (time, timeOverflow) = Int64(previous?.time.milliseconds ?? 0).addingReportingOverflow(try reader.zigzag())
-    guard !overflow, sequence > 0, sequence <= UInt64(Int64.max) else {
-      throw WireError(.malformed, "a sequence is out of range")
+    guard !overflow, sequence > 0, sequence <= limit.sequence else {
+      throw WireError(.malformed, "a sequence is beyond the delta's vector")
     }
     guard !timeOverflow, time >= 0, time <= Int64(HybridTime.maximum) else {
       throw WireError(.malformed, "a time is out of range")
@@ -153,21 +155,22 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-  mutating func replica(number: UInt64, _ replicas: [ReplicaID]) throws(WireError) -> ReplicaID {
-    guard number < UInt64(replicas.count) else { throw WireError(.malformed, "a replica number is out of range") }
-    return replicas[Int(number)]
+  mutating func limit(number: UInt64, _ limits: [Dot]) throws(WireError) -> Dot {
+    guard number < UInt64(limits.count) else { throw WireError(.malformed, "a replica number is out of range") }
+    return limits[Int(number)]
   }
 
-  mutating func vector(_ replicas: [ReplicaID]) throws(WireError) -> StateVector {
+  mutating func vector(_ limits: [Dot]) throws(WireError) -> StateVector {
     var result = StateVector()
     var last: ReplicaID?
     for _ in 0..<(try count(ofElementsWithAtLeast: 2, "vector entries")) {
-      let replica = try replica(number: try varint(), replicas)
+      let limit = try limit(number: try varint(), limits)
+      let replica = limit.replica
       if let last, !(last < replica) { throw WireError(.malformed, "a vector is not ascending") }
       last = replica
       let sequence = try varint()
-      guard sequence > 0, sequence <= UInt64(Int64.max) else {
-        throw WireError(.malformed, "a sequence is out of range")
+      guard sequence > 0, sequence <= limit.sequence else {
+        throw WireError(.malformed, "a sequence is beyond the delta's vector")
       }
       result[replica] = sequence
     }

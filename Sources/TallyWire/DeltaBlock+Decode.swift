@@ -1,13 +1,14 @@
 import TallyCRDT
 
 extension DeltaBlock {
-  /// Reads the canonical bytes of a block; refuses any other form of the same items.
-  init(decoding bytes: UnsafeRawBufferPointer, replicas: [ReplicaID]) throws(WireError) {
+  /// Reads the bytes of a block of a delta to `target`; refuses what lies beyond that.
+  init(decoding bytes: UnsafeRawBufferPointer, target: StateVector) throws(WireError) {
     self.init()
+    let limits = target.entries
     var reader = ByteReader(bytes)
-    let dictionaries = try BlockDictionaries.decode(&reader, replicas: replicas)
+    let dictionaries = try BlockDictionaries.decode(&reader, limits: limits)
     for _ in 0..<(try reader.count(ofElementsWithAtLeast: 4, "types")) {
-      let group = try Self.decodeRecords(&reader, dictionaries, replicas)
+      let group = try Self.decodeRecords(&reader, dictionaries, limits)
       if let last = records.last, !last.type.utf8.lexicographicallyPrecedes(group.type.utf8) {
         throw WireError(.malformed, "the types are not ascending")
       }
@@ -26,7 +27,7 @@ extension DeltaBlock {
   private static func id(_ group: Links) -> String { "\(group.source).\(group.relationship).\(group.target)" }
 
   private static func decodeRecords(
-    _ reader: inout ByteReader, _ dictionaries: BlockDictionaries, _ replicas: [ReplicaID]
+    _ reader: inout ByteReader, _ dictionaries: BlockDictionaries, _ limits: [Dot]
   ) throws(WireError) -> Records {
     let type = try reader.identifier("a type")
     var fields: [String] = []
@@ -38,7 +39,7 @@ extension DeltaBlock {
       fields.append(field)
     }
     var group = Records(type: type, fields: fields, items: [])
-    let decoder = RecordDecoder(fieldCount: fields.count, dictionaries: dictionaries, replicas: replicas)
+    let decoder = RecordDecoder(fieldCount: fields.count, dictionaries: dictionaries, limits: limits)
     var last: RecordKey?
     for isText in [false, true] {
       for _ in 0..<(try reader.count(ofElementsWithAtLeast: 2, "records")) {
@@ -88,7 +89,7 @@ extension DeltaBlock {
 private struct RecordDecoder {
   let fieldCount: Int
   let dictionaries: BlockDictionaries
-  let replicas: [ReplicaID]
+  let limits: [Dot]
 
   func decode(_ reader: inout ByteReader) throws(WireError) -> RecordState {
     var state = RecordState()
@@ -101,7 +102,7 @@ private struct RecordDecoder {
     }
     state.fields = try decodeFields(&reader, shared: shared)
     if flags & RecordFlags.superseded != 0 {
-      state.supersededTouches = try reader.vector(replicas)
+      state.supersededTouches = try reader.vector(limits)
       guard state.supersededTouches == state.supersededTouches.beyond(state.cellTouches) else {
         throw WireError(.malformed, "a superseded touch is not superseded")
       }
@@ -114,7 +115,8 @@ private struct RecordDecoder {
   private func decodeFields(_ reader: inout ByteReader, shared: Stamp?) throws(WireError) -> [FieldCell] {
     let mask = try reader.take((fieldCount + 7) / 8)
     var cells: [FieldCell] = []
-    cells.reserveCapacity(fieldCount)
+    // Not `fieldCount`: many sparse records would reserve a thousand times what they hold.
+    cells.reserveCapacity(mask.reduce(0) { $0 + $1.nonzeroBitCount })
     for field in 0..<mask.count * 8 where mask[field / 8] >> UInt8(field % 8) & 1 != 0 {
       guard field < fieldCount else { throw WireError(.malformed, "a field number is out of range") }
       let stamp = if let shared { shared } else { try reader.stamp(dictionaries) }
@@ -136,7 +138,25 @@ private struct RecordDecoder {
       }
       deletes.append(Delete(stamp: stamp, context: context))
     }
+    try checkNoneSawAnother(deletes)
     return deletes
+  }
+}
+
+/// A delete that another one has seen is dropped by the join, so a state never has both.
+private func checkNoneSawAnother(_ deletes: [Delete]) throws(WireError) {
+  guard deletes.count > 1 else { return }
+  var dots = StateVector()
+  for delete in deletes {
+    // A context covers its own replica's earlier deletes.
+    guard dots[delete.stamp.dot.replica] == 0 else { throw WireError(.malformed, "a delete has seen another") }
+    dots.include(delete.stamp.dot)
+  }
+  for delete in deletes {
+    for seen in delete.context.entries where seen.replica != delete.stamp.dot.replica {
+      let other = dots[seen.replica]
+      guard other == 0 || other > seen.sequence else { throw WireError(.malformed, "a delete has seen another") }
+    }
   }
 }
 

@@ -54,10 +54,13 @@ public struct DeltaReader {
     if head & 1 == 1 {
       bytes = try bytes.withUnsafeBytes { bytes throws(WireError) in try Zstandard.decompress(bytes, size: size) }
     }
-    let replicas = header.replicas
-    return try bytes.withUnsafeBytes { bytes throws(WireError) in
-      try DeltaBlock(decoding: bytes, replicas: replicas)
+    let target = header.target
+    let block = try bytes.withUnsafeBytes { bytes throws(WireError) in try DeltaBlock(decoding: bytes, target: target) }
+    // Unused dictionary entries and roundabout flags decode to the same items; only their shortest form is accepted.
+    guard block.encoded(replicas: header.replicas) == bytes else {
+      throw WireError(.malformed, "a block is not in its canonical form")
     }
+    return block
   }
 
   private mutating func verifyEnd() throws {

@@ -1,3 +1,5 @@
+import TallyCRDT
+
 /// The limits that decoders check before they allocate, and that stores check before they accept a local write.
 public enum WireLimits {
   /// The most bytes of one text or blob: 16 MiB. Larger things belong in files.
@@ -13,5 +15,5 @@ public enum WireLimits {
   /// The most fields of one entity.
   public static let fields = 1024
   /// The most bytes of the name of a type, field or relationship.
-  public static let identifierBytes = 64
+  public static let identifierBytes = AnyRecordName.maximumTypeLength
 }

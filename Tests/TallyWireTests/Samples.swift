@@ -116,7 +116,7 @@ struct Samples {
 
   private mutating func deletes() -> [Delete] {
     let stamps = Dictionary([stamp(), stamp()].map { ($0.dot, $0) }) { first, _ in first }
-    return stamps.sorted { $0.key < $1.key }.map { dot, stamp in
+    let deletes = stamps.sorted { $0.key < $1.key }.map { dot, stamp in
       // One of them with the same dot and another rank or time would be another delete.
       let stamp = Stamp(time: HybridTime(milliseconds: dot.sequence), dot: dot)
       var context =
@@ -127,6 +127,11 @@ struct Samples {
       contexts[dot] = context
       return Delete(stamp: stamp, context: context)
     }
+    // A delete that another one has seen is dropped by the join.
+    let unseen = deletes.filter { delete in
+      !deletes.contains { $0.stamp.dot != delete.stamp.dot && $0.context.covers(delete.stamp.dot) }
+    }
+    return unseen.isEmpty ? Array(deletes.prefix(1)) : unseen
   }
 
   private mutating func element() -> ORSetElement {

@@ -4,31 +4,39 @@ import Foundation
 final class NewFile {
   let path: String
   private let folder: String
-  private let temporary: String
+  private let target: String
+  private let temporary: String?
   private var descriptor: Int32
   private(set) var byteCount = 0
 
   init(_ path: String) throws {
+    // What a symbolic link points to is replaced, not the link.
+    let url = URL(fileURLWithPath: path).resolvingSymlinksInPath()
     self.path = path
-    let url = URL(fileURLWithPath: path)
+    target = url.path
     folder = url.deletingLastPathComponent().path
-    let tail = UInt64.random(in: .min ... .max)
-    temporary =
-      url.deletingLastPathComponent().appendingPathComponent(
-        ".\(url.lastPathComponent.prefix(100)).\(String(tail, radix: 16)).tmp"
-      ).path
-    var isFolder: ObjCBool = false
-    if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue {
-      throw Failure(errno: EISDIR, .create, path)
+    var status = stat()
+    let isThere = stat(path, &status) == 0
+    let kind = status.st_mode & S_IFMT
+    guard !isThere || kind != S_IFDIR else { throw Failure(errno: EISDIR, .create, path) }
+    if isThere, kind != S_IFREG {
+      // A device or a named pipe cannot be replaced; it takes the bytes as they come.
+      temporary = nil
+      descriptor = open(path, O_WRONLY | O_CLOEXEC)
+    } else {
+      let tail = String(UInt64.random(in: .min ... .max), radix: 16)
+      let name = ".\(url.lastPathComponent.prefix(100)).\(tail).tmp"
+      let temporary = url.deletingLastPathComponent().appendingPathComponent(name).path
+      self.temporary = temporary
+      descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
     }
-    descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
     guard descriptor >= 0 else { throw Failure(errno: errno, .create, path) }
   }
 
   deinit {
     guard descriptor >= 0 else { return }
     close(descriptor)
-    unlink(temporary)
+    if let temporary { unlink(temporary) }
   }
 
   func write(_ bytes: [UInt8]) throws {
@@ -38,8 +46,9 @@ final class NewFile {
 
   /// Puts the file in its place.
   func finish() throws {
+    guard let temporary else { return }
     guard fsync(descriptor) == 0 else { throw Failure(errno: errno, .write, path) }
-    guard rename(temporary, path) == 0 else { throw Failure(errno: errno, .create, path) }
+    guard rename(temporary, target) == 0 else { throw Failure(errno: errno, .create, path) }
     close(descriptor)
     descriptor = -1
     let parent = open(folder, O_RDONLY | O_CLOEXEC)
