@@ -98,6 +98,25 @@ extension RecordState {
     for cell in fields where !covered.covers(cell.stamp.dot) {
       sum += .field(name: name, field: fieldHash(cell.field), stamp: cell.stamp, value: cell.value)
     }
+    if let seed { sum += seed.fingerprint(name: name, fieldHash: fieldHash) }
+    return sum
+  }
+}
+
+extension SeedState {
+  /// What the layers and the basis add to the fingerprint. They count whether or not the record was deleted: they are never
+  /// compacted, since a deleted seed must stay recognizable.
+  public func fingerprint(name: UInt64, fieldHash: (FieldID) -> UInt64) -> Fingerprint {
+    var sum = Fingerprint()
+    for layer in layers {
+      sum += .cell(kind: 4, name: name, part: layer.isRetired ? 1 : 0, stamp: layer.stamp, value: .null)
+      for cell in layer.fields {
+        sum += .cell(kind: 5, name: name, part: fieldHash(cell.field), stamp: cell.stamp, value: cell.value)
+      }
+    }
+    if let basis {
+      sum += .cell(kind: 6, name: name, part: 0, stamp: basis.stamp, value: .text("\(basis.layer.dot)"))
+    }
     return sum
   }
 }

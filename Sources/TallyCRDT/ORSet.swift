@@ -30,7 +30,7 @@ public struct ORSetElement: Hashable, Sendable {
   @inlinable
   public init(added stamp: Stamp) { tags = [Tag(added: stamp)] }
 
-  /// Whether the element is in the set: some tag is not removed.
+  /// Whether some tag is not removed. For tags of seeds see `isMember(shownSeed:)`.
   public var isMember: Bool { tags.contains { $0.removed == nil } }
 
   /// The stamp of the only add if nothing else ever happened, or nil.
@@ -39,8 +39,8 @@ public struct ORSetElement: Hashable, Sendable {
     tags.count == 1 && tags[0].removed == nil ? tags[0].added : nil
   }
 
-  /// The dots of the tags that are not removed.
-  public var liveDots: [Dot] { tags.filter { $0.removed == nil }.map(\.added.dot) }
+  /// The dots of the tags that people added and nobody removed.
+  public var liveDots: [Dot] { tags.filter { $0.removed == nil && $0.added.rank >= .user }.map(\.added.dot) }
 
   /// Every dot in the state: of adds and removals.
   public var dots: Set<Dot> {
@@ -52,8 +52,9 @@ public struct ORSetElement: Hashable, Sendable {
     tags.map { max($0.added.time, $0.removed?.time ?? $0.added.time) }.max()
   }
 
-  /// Adds the element: one new tag.
+  /// Adds the element: one new tag. A transaction has at most one tag of an element: a second add with its dot changes nothing.
   public mutating func add(_ stamp: Stamp) {
+    guard !tags.contains(where: { $0.added.dot == stamp.dot }) else { return }
     tags.append(Tag(added: stamp))
     tags.sort { $0.added.dot < $1.added.dot }
   }

@@ -19,4 +19,8 @@ package struct PlantedFault: OptionSet, Sendable {
   package static let vectorOutsideSnapshot = PlantedFault(rawValue: 1 << 6)
   /// Of two cells with one stamp and different values the receiver keeps its own.
   package static let equalStampKeepsLocal = PlantedFault(rawValue: 1 << 7)
+  /// A new version of a seed counts as an edit of the record.
+  package static let seedUpgradeIsTouch = PlantedFault(rawValue: 1 << 8)
+  /// Seeding writes ordinary cells, as if a person had entered them at the time of the version.
+  package static let seedCellsAreOrdinary = PlantedFault(rawValue: 1 << 9)
 }

@@ -16,6 +16,7 @@ extension RecordState {
       result.supersededTouches = supersededTouches.beyond(vector)
     }
     result.deletes = deletes.filter { !vector.covers($0.stamp.dot) }
+    result.seed = seed?.delta(since: vector)
     return result.isEmpty ? nil : result
   }
 }

@@ -34,6 +34,7 @@ extension RecordState {
     mergeFields(other.fields, touches: &touches, lost: &lost, planted: planted)
     normalizeTouches(touches)
     if !other.deletes.isEmpty { mergeDeletes(other.deletes, planted: planted) }
+    if let theirs = other.seed { seed = seed?.merging(theirs) ?? theirs }
   }
 
   private mutating func mergeExistence(_ other: Stamp?, touches: inout StateVector) {

@@ -53,7 +53,7 @@ public struct Delete: Hashable, Sendable {
 ///
 /// Fields are last-writer-wins registers. Presence is decided by causality and not by time: a record is alive when
 /// some user cell was ever written to it that no delete had seen (see `touches`). Cells of a deleted record stay, so that
-/// a concurrent edit or a restore brings it back whole. All concurrent deletes are kept; one goes only when another
+/// a concurrent edit or a restore brings it back whole. What seeds say stands beside the cells, in `seed`. All concurrent deletes are kept; one goes only when another
 /// delete's context covers it. Removing by context follows Bieniusa et al., "An optimized conflict-free replicated set"
 /// (2012); keeping the removed cells is ours.
 public struct RecordState: Hashable, Sendable {
@@ -65,6 +65,8 @@ public struct RecordState: Hashable, Sendable {
   public var supersededTouches: StateVector
   /// The deletes, ascending by dot; none covers another.
   public var deletes: [Delete]
+  /// What seeds say of the record; nil if it is no seed's.
+  public var seed: SeedState?
 
   /// The state of a record that nobody has written.
   public init() {
@@ -72,6 +74,7 @@ public struct RecordState: Hashable, Sendable {
     fields = []
     supersededTouches = StateVector()
     deletes = []
+    seed = nil
   }
 
   /// The state after one transaction inserted the record: every cell has the same stamp.
@@ -82,17 +85,18 @@ public struct RecordState: Hashable, Sendable {
     self.fields = fields
     supersededTouches = StateVector()
     deletes = []
+    seed = nil
   }
 
   /// Whether nothing was ever written.
   public var isEmpty: Bool {
-    existence == nil && fields.isEmpty && supersededTouches.isEmpty && deletes.isEmpty
+    existence == nil && fields.isEmpty && supersededTouches.isEmpty && deletes.isEmpty && seed == nil
   }
 
   /// The one stamp of an insert that nothing has been added to, or nil.
   @inlinable
   public var uniformStamp: Stamp? {
-    guard let existence, deletes.isEmpty, supersededTouches.isEmpty else { return nil }
+    guard let existence, deletes.isEmpty, supersededTouches.isEmpty, seed == nil else { return nil }
     for cell in fields where cell.stamp != existence { return nil }
     return existence
   }
@@ -100,6 +104,23 @@ public struct RecordState: Hashable, Sendable {
   /// The register of a field, or nil if it was never written.
   public subscript(field: FieldID) -> FieldCell? {
     index(of: field).map { fields[$0] }
+  }
+
+  /// Gives every field another number; two fields never get the same.
+  public mutating func renumberFields(_ number: (FieldID) -> FieldID) {
+    Self.renumber(&fields, number)
+    guard let seed else { return }
+    let layers = seed.layers.map { layer in
+      var layer = layer
+      Self.renumber(&layer.fields, number)
+      return layer
+    }
+    self.seed = SeedState(layers: layers, basis: seed.basis)
+  }
+
+  private static func renumber(_ cells: inout [FieldCell], _ number: (FieldID) -> FieldID) {
+    for index in cells.indices { cells[index].field = number(cells[index].field) }
+    cells.sort { $0.field < $1.field }
   }
 
   func index(of field: FieldID) -> Int? {
@@ -136,6 +157,7 @@ extension RecordState {
     if let existence { result.insert(existence.dot) }
     result.formUnion(supersededTouches.entries)
     result.formUnion(deletes.map(\.stamp.dot))
+    if let seed { result.formUnion(seed.dots) }
     return result
   }
 

@@ -32,8 +32,10 @@ public struct Rank: Hashable, Sendable, Comparable, RawRepresentable {
   public let rawValue: UInt8
   /// Default data: below everything a person wrote.
   public static let seed = Rank(rawValue: 0)
+  /// What adoption carried over from duplicates of default data: below what a person wrote, and no touch.
+  public static let adopted = Rank(rawValue: 1)
   /// What a person or their app wrote.
-  public static let user = Rank(rawValue: 1)
+  public static let user = Rank(rawValue: 2)
 
   /// A rank from its encoded form; ranks unknown to this version order by their number.
   @inlinable

@@ -86,3 +86,18 @@ extension Value: Hashable, Comparable {
     }
   }
 }
+
+extension Value: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+  ExpressibleByBooleanLiteral, ExpressibleByNilLiteral
+{
+  /// A text.
+  public init(stringLiteral value: String) { self = .text(value) }
+  /// An integer.
+  public init(integerLiteral value: Int64) { self = .integer(value) }
+  /// A real.
+  public init(floatLiteral value: Double) { self = Value(real: value) }
+  /// 1 for true, 0 for false.
+  public init(booleanLiteral value: Bool) { self = .integer(value ? 1 : 0) }
+  /// Null.
+  public init(nilLiteral: ()) { self = .null }
+}

@@ -22,6 +22,12 @@ public struct RecordFacts: Sendable {
   public var deletedContext: StateVector
   /// The latest insert or restore.
   public var existence: Stamp?
+  /// Whether the newest version of a seed has the record and nobody ever deleted it.
+  public var isOfferedBySeed: Bool
+  /// Whether seeds say anything of the record.
+  public var isSeeded: Bool
+  /// The record that stands for this one, a duplicate that gave way to its seed; nil while this one speaks for itself.
+  public var forward: AnyRecordName?
   /// Whether a delete beats concurrent edits.
   public var deleteWins: Bool
   /// Its owners, as the registers say.
@@ -32,6 +38,8 @@ public struct RecordFacts: Sendable {
     touches = state.touches
     deletedContext = state.deletedContext
     existence = state.existence
+    isOfferedBySeed = state.isOfferedBySeed
+    isSeeded = state.seed != nil
     self.deleteWins = deleteWins
     self.owners = owners
   }
@@ -39,10 +47,10 @@ public struct RecordFacts: Sendable {
 
 /// Where visibility looks things up. A lookup may read a database; each is asked for once per evaluation.
 public protocol VisibilitySource {
-  /// The facts of a record, or nil if nothing is known of it.
+  /// The facts of a record, or nil if nothing is known of it. Owners that gave way to a seed are resolved.
   func facts(of name: AnyRecordName) throws -> RecordFacts?
-  /// The dots of the live tags in the record's relationships: an add is an edit of the record that has the relationship. Asked for
-  /// only where a delete is above.
+  /// The dots of the live tags of people in the record's relationships: an add is an edit of the record that has the relationship.
+  /// Asked for only where a delete or a retired seed is above.
   func liveTags(of name: AnyRecordName) throws -> [Dot]
   /// The records with a register that names `owner` as their owner. May hold repetitions.
   func owned(by owner: AnyRecordName) throws -> [AnyRecordName]
@@ -52,12 +60,13 @@ public protocol VisibilitySource {
 ///
 /// - A record is **alive** when some user cell of its own was written that no delete of it had seen, or when a record that it
 ///   owns is alive through such a cell. With `deleteWins`, only an insert or restore counts that no delete had seen.
+/// - A seeded record is also alive while the newest version of its seed has it and nobody ever deleted it.
 /// - A record is **visible** when it is alive and all its owners are visible.
 /// - Owner references that form a cycle are broken: of a cycle's edges the one with the least stamp gives way, as if it
 ///   were null, until no cycle is left.
 ///
 /// The answers are memoized for one state; make a new evaluation after a merge. Cost: the records that own or are owned by
-/// those asked for; descendants are looked at only below a record that has a delete.
+/// those asked for; descendants are looked at only below a record that has a delete or a retired seed.
 public final class Visibility<Source: VisibilitySource> {
   private let source: Source
   private var facts: [AnyRecordName: RecordFacts?] = [:]
@@ -95,8 +104,13 @@ public final class Visibility<Source: VisibilitySource> {
   /// Whether the record is alive, its owners aside.
   public func isAlive(_ name: AnyRecordName) throws -> Bool {
     guard let own = try lookUp(name) else { return false }
-    if own.deleteWins { return own.existence.map { !own.deletedContext.covers($0.dot) } ?? false }
-    if own.deletedContext.isEmpty { return !own.touches.isEmpty || own.existence != nil }
+    if own.isOfferedBySeed { return true }
+    if own.deleteWins {
+      if let existence = own.existence { return !own.deletedContext.covers(existence.dot) }
+      // A seeded record that a person edited has no insert of its own.
+      return own.isSeeded && own.deletedContext.isEmpty && !own.touches.isEmpty
+    }
+    if own.deletedContext.isEmpty, !own.isSeeded { return !own.touches.isEmpty || own.existence != nil }
     if !own.touches.beyond(own.deletedContext).isEmpty { return true }
     return try !survivingTouches(of: name).isEmpty
   }
@@ -111,6 +125,9 @@ public final class Visibility<Source: VisibilitySource> {
     for component in open where owners[component[0]] == nil { try settle(component) }
     return owners[name] ?? []
   }
+
+  /// The record that stands for this one: itself, unless it gave way to a seed.
+  public func resolved(_ name: AnyRecordName) throws -> AnyRecordName { try lookUp(name)?.forward ?? name }
 
   private func lookUp(_ name: AnyRecordName) throws -> RecordFacts? {
     if let known = facts[name] { return known }

@@ -29,6 +29,12 @@ struct BlockDictionaries {
       note(delete.stamp)
       contexts[delete.stamp, default: StateVector()].merge(delete.context)
     }
+    guard let seed = state.seed else { return }
+    for layer in seed.layers { note(layer.stamp) }
+    if let basis = seed.basis {
+      note(basis.stamp)
+      note(basis.layer)
+    }
   }
 
   mutating func note(_ element: ORSetElement) {

@@ -108,11 +108,14 @@ private struct RecordDecoder {
       }
     }
     if flags & RecordFlags.deletes != 0 { state.deletes = try decodeDeletes(&reader) }
+    if flags & (RecordFlags.layers | RecordFlags.basis) != 0 { state.seed = try decodeSeed(&reader, flags) }
     guard !state.isEmpty else { throw WireError(.malformed, "a record without cells") }
     return state
   }
 
-  private func decodeFields(_ reader: inout ByteReader, shared: Stamp?) throws(WireError) -> [FieldCell] {
+  private func decodeFields(
+    _ reader: inout ByteReader, shared: Stamp?, mayBeEmpty: Bool = false
+  ) throws(WireError) -> [FieldCell] {
     let mask = try reader.take((fieldCount + 7) / 8)
     var cells: [FieldCell] = []
     // Not `fieldCount`: many sparse records would reserve a thousand times what they hold.
@@ -122,8 +125,35 @@ private struct RecordDecoder {
       let stamp = if let shared { shared } else { try reader.stamp(dictionaries) }
       cells.append(FieldCell(field: FieldID(rawValue: UInt32(field)), stamp: stamp, value: try reader.value()))
     }
-    if shared != nil, cells.isEmpty { throw WireError(.malformed, "one stamp of no fields") }
+    if shared != nil, cells.isEmpty, !mayBeEmpty { throw WireError(.malformed, "one stamp of no fields") }
     return cells
+  }
+
+  private func decodeSeed(_ reader: inout ByteReader, _ flags: UInt8) throws(WireError) -> SeedState {
+    var layers: [SeedLayer] = []
+    if flags & RecordFlags.layers != 0 {
+      for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "layers")) {
+        let head = try reader.varint()
+        let stamp = try dictionaries.stamp(number: head >> 1)
+        guard stamp.rank == .seed else { throw WireError(.malformed, "a layer has not the rank of a seed") }
+        if let last = layers.last, !(last.stamp < stamp) {
+          throw WireError(.malformed, "the layers are not ascending")
+        }
+        guard !layers.contains(where: { $0.stamp.dot == stamp.dot }) else {
+          throw WireError(.malformed, "two layers have one dot")
+        }
+        let isRetired = head & 1 != 0
+        let fields = isRetired ? [] : try decodeFields(&reader, shared: stamp, mayBeEmpty: true)
+        layers.append(SeedLayer(stamp: stamp, isRetired: isRetired, fields: fields))
+      }
+      guard !layers.isEmpty else { throw WireError(.malformed, "a seed without layers") }
+    }
+    guard flags & RecordFlags.basis != 0 else { return SeedState(layers: layers) }
+    let basis = SeedBasis(stamp: try reader.stamp(dictionaries), layer: try reader.stamp(dictionaries))
+    guard basis.stamp.rank >= .user, basis.layer.rank == .seed else {
+      throw WireError(.malformed, "a basis has the wrong rank")
+    }
+    return SeedState(layers: layers, basis: basis)
   }
 
   private func decodeDeletes(_ reader: inout ByteReader) throws(WireError) -> [Delete] {
@@ -160,6 +190,13 @@ private func checkNoneSawAnother(_ deletes: [Delete]) throws(WireError) {
   }
 }
 
+extension BlockDictionaries {
+  fileprivate func stamp(number: UInt64) throws(WireError) -> Stamp {
+    guard number < UInt64(stamps.count) else { throw WireError(.malformed, "a stamp number is out of range") }
+    return stamps[Int(number)]
+  }
+}
+
 extension RecordState {
   fileprivate var cellTouches: StateVector {
     var result = StateVector()
@@ -171,11 +208,7 @@ extension RecordState {
 
 extension ByteReader {
   fileprivate mutating func stamp(_ dictionaries: BlockDictionaries) throws(WireError) -> Stamp {
-    let number = try varint()
-    guard number < UInt64(dictionaries.stamps.count) else {
-      throw WireError(.malformed, "a stamp number is out of range")
-    }
-    return dictionaries.stamps[Int(number)]
+    try dictionaries.stamp(number: try varint())
   }
 
   fileprivate mutating func element(

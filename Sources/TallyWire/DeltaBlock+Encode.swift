@@ -2,7 +2,7 @@ import TallyCRDT
 
 extension DeltaBlock {
   /// The canonical bytes. `replicas` are those of the delta's header, ascending.
-  func encoded(replicas: [ReplicaID]) -> [UInt8] {
+  package func encoded(replicas: [ReplicaID]) -> [UInt8] {
     let numbers = Dictionary(uniqueKeysWithValues: replicas.enumerated().map { ($0.element, $0.offset) })
     var dictionaries = BlockDictionaries()
     for group in records { for item in group.items { dictionaries.note(item.state) } }
@@ -66,7 +66,9 @@ enum RecordFlags {
   static let oneStamp: UInt8 = 2
   static let superseded: UInt8 = 4
   static let deletes: UInt8 = 8
-  static let all: UInt8 = 15
+  static let layers: UInt8 = 16
+  static let basis: UInt8 = 32
+  static let all: UInt8 = 63
 }
 
 /// What the flags of a link say.
@@ -88,7 +90,12 @@ private struct RecordEncoder {
 
   init(_ group: DeltaBlock.Records) {
     var used = [Bool](repeating: false, count: group.fields.count)
-    for item in group.items { for cell in item.state.fields { used[Int(cell.field.rawValue)] = true } }
+    for item in group.items {
+      for cell in item.state.fields { used[Int(cell.field.rawValue)] = true }
+      for layer in item.state.seed?.layers ?? [] {
+        for cell in layer.fields { used[Int(cell.field.rawValue)] = true }
+      }
+    }
     let order = group.fields.indices.filter { used[$0] }
       .sorted { group.fields[$0].utf8.lexicographicallyPrecedes(group.fields[$1].utf8) }
     fields = order.map { group.fields[$0] }
@@ -107,13 +114,30 @@ private struct RecordEncoder {
     if shared != nil { flags |= RecordFlags.oneStamp }
     if !state.supersededTouches.isEmpty { flags |= RecordFlags.superseded }
     if !state.deletes.isEmpty { flags |= RecordFlags.deletes }
+    if let seed = state.seed {
+      if !seed.layers.isEmpty { flags |= RecordFlags.layers }
+      if seed.basis != nil { flags |= RecordFlags.basis }
+    }
     writer.byte(flags)
     if let stamp = shared ?? state.existence { writer.varint(dictionaries.number(of: stamp)) }
     encodeFields(state.fields, hasSharedStamp: shared != nil, to: &writer, &dictionaries)
     if !state.supersededTouches.isEmpty { writer.vector(state.supersededTouches, replicas) }
-    guard !state.deletes.isEmpty else { return }
-    writer.varint(state.deletes.count)
-    for delete in state.deletes { writer.varint(dictionaries.number(of: delete.stamp)) }
+    if !state.deletes.isEmpty {
+      writer.varint(state.deletes.count)
+      for delete in state.deletes { writer.varint(dictionaries.number(of: delete.stamp)) }
+    }
+    if let seed = state.seed { encode(seed, to: &writer, &dictionaries) }
+  }
+
+  private func encode(_ seed: SeedState, to writer: inout ByteWriter, _ dictionaries: inout BlockDictionaries) {
+    if !seed.layers.isEmpty { writer.varint(seed.layers.count) }
+    for layer in seed.layers {
+      writer.varint(dictionaries.number(of: layer.stamp) << 1 | (layer.isRetired ? 1 : 0))
+      if !layer.isRetired { encodeFields(layer.fields, hasSharedStamp: true, to: &writer, &dictionaries) }
+    }
+    guard let basis = seed.basis else { return }
+    writer.varint(dictionaries.number(of: basis.stamp))
+    writer.varint(dictionaries.number(of: basis.layer))
   }
 
   private func encodeFields(

@@ -60,15 +60,28 @@ extension StateReader {
     }
     if let existence = state.existence { parts.append("\"existence\":\(JSONText.stamp(existence))") }
     let fields = state.fields.map { cell in
-      let body = "{\"stamp\":\(JSONText.stamp(cell.stamp)),\"value\":\(JSONText.value(cell.value))}"
-      return (catalog.fields[cell.field]?.name ?? "", body)
+      (fieldName(cell), "{\"stamp\":\(JSONText.stamp(cell.stamp)),\"value\":\(JSONText.value(cell.value))}")
     }
     if !fields.isEmpty { parts.append("\"fields\":\(JSONText.object(fields))") }
     parts.append("\"name\":\(JSONText.quoted(name.text))")
+    if let seed = state.seed { parts.append("\"seed\":\(text(seed))") }
     if !state.supersededTouches.isEmpty {
       parts.append("\"superseded\":\(JSONText.vector(state.supersededTouches))")
     }
     return "{\(parts.joined(separator: ","))}\n"
+  }
+
+  private func fieldName(_ cell: FieldCell) -> String { catalog.fields[cell.field]?.name ?? "" }
+
+  private func text(_ seed: SeedState) -> String {
+    let layers = seed.layers.map { layer in
+      let fields = JSONText.object(layer.fields.map { (fieldName($0), JSONText.value($0.value)) })
+      return "{\(layer.isRetired ? "\"retired\":true" : "\"fields\":\(fields)"),\"stamp\":\(JSONText.stamp(layer.stamp))}"
+    }
+    let basis = seed.basis.map {
+      "\"basis\":{\"layer\":\(JSONText.stamp($0.layer)),\"stamp\":\(JSONText.stamp($0.stamp))},"
+    }
+    return "{\(basis ?? "")\"layers\":[\(layers.joined(separator: ","))]}"
   }
 
   private static func line(_ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement) -> String {

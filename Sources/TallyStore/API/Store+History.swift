@@ -14,6 +14,18 @@ public struct FieldHistory: Sendable, Equatable {
   public var hiddenBecause: String?
 }
 
+/// What a seed says of a record.
+public struct SeedProvenance: Sendable, Equatable {
+  /// The version that the record shows beneath the person's own fields; nil if none, because the newest retires it.
+  public var shown: Int?
+  /// All versions that are here, ascending.
+  public var versions: [Int]
+  /// Whether the newest version retires the record.
+  public var isRetired: Bool
+  /// Whether a person has edited the record, so that later versions change nothing in it.
+  public var belongsToUser: Bool
+}
+
 /// A write that lost to a write that had not seen it.
 public struct Conflict: Sendable, Equatable {
   /// The record.
@@ -40,6 +52,10 @@ public struct RecordHistory: Sendable, Equatable {
   public var existence: Stamp?
   /// The fields, by name.
   public var fields: [FieldHistory]
+  /// What a seed says of the record; nil if it is no seed's.
+  public var seed: SeedProvenance?
+  /// The seed for which the record gave way as a duplicate; nil if it speaks for itself.
+  public var gaveWayTo: AnyRecordName?
   /// The deletes, of which none has seen another.
   public var deletes: [Delete]
   /// Whether it is alive, its owners aside.
@@ -59,7 +75,13 @@ extension Store {
         return nil
       }
       let visibility = Visibility(SnapshotFacts(reader))
-      let fields = stored.state.fields.map { cell in
+      let forward = reader.catalog.forwardField(of: kind)
+      let shownSeed = stored.state.shownSeed(followsNewest: kind.followsNewest)
+      let seeded = (shownSeed?.fields ?? []).filter {
+        stored.state.cell($0.field, followsNewest: kind.followsNewest) == $0
+      }
+      let own = stored.state.fields.filter { cell in cell.field != forward && !seeded.contains { $0.field == cell.field } }
+      let fields = (own + seeded).map { cell in
         let shown = kind.columns.firstIndex { $0.field == cell.field }.flatMap {
           stored.values.isEmpty ? nil : stored.values[$0]
         }
@@ -69,9 +91,17 @@ extension Store {
       }
       return RecordHistory(
         name: name, existence: stored.state.existence, fields: fields.sorted { $0.field < $1.field },
+        seed: Self.provenance(stored.state, shownSeed), gaveWayTo: try reader.forward(of: name, stored.state),
         deletes: stored.state.deletes, isAlive: try visibility.isAlive(name),
         isVisible: stored.place.isVisible, conflicts: try reader.conflicts(of: name))
     }
+  }
+
+  private static func provenance(_ state: RecordState, _ shown: SeedLayer?) -> SeedProvenance? {
+    guard let seed = state.seed, let newest = seed.newest else { return nil }
+    return SeedProvenance(
+      shown: shown.flatMap { $0.isRetired ? nil : Int($0.version) }, versions: seed.layers.map { Int($0.version) },
+      isRetired: newest.isRetired, belongsToUser: state.belongsToUser)
   }
 
   private static func reason(_ cell: FieldCell, _ shown: Value?, _ kind: RecordKind, isVisible: Bool) -> String? {

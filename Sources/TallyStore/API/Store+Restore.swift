@@ -27,7 +27,9 @@ extension Engine {
     var transaction = LocalTransaction(now: environment.now())
     let stamp = try transaction.stamp(self, over: stored.state.existence?.time)
     var state = stored.state
-    state.merge(RecordState(inserted: stamp, fields: []))
+    var written = RecordState(inserted: stamp, fields: [])
+    written.seed = state.basis(for: stamp, kind)
+    state.merge(written)
     try put(name, kind, state, previous: stored, shown: nil)
     log.note(stamp.dot, kind: kind.number, name)
     try updateFingerprint(name, from: stored.state, to: state)

@@ -39,7 +39,7 @@ extension Store {
       }
       func rows(_ table: String) throws -> Int { try connection.integer("SELECT count(*) FROM \"\(table)\"") ?? 0 }
       var counts: [StoreStatus.Count] = []
-      for kind in catalog.records.values {
+      for kind in catalog.records.values where kind.type != SeedHistory.setType {
         let visible = kind.isKnown ? try rows(kind.type) : 0
         counts.append(.init(type: kind.type, visible: visible, hidden: try hidden(kind.number), isKnown: kind.isKnown))
       }

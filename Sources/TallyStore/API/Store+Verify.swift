@@ -20,7 +20,7 @@ extension Store {
   public func verify() throws -> VerifyReport {
     try captureOutsideWrites()
     return try snapshot { reader in
-      var verifier = Verifier(reader)
+      var verifier = Verifier(reader, options.planted)
       try verifier.run()
       return verifier.report
     }
@@ -37,9 +37,9 @@ private struct Verifier {
   private(set) var report = VerifyReport()
   private var catalog: Catalog { reader.catalog }
 
-  init(_ reader: StateReader) {
+  init(_ reader: StateReader, _ planted: PlantedFault) {
     self.reader = reader
-    visibility = Visibility(SnapshotFacts(reader))
+    visibility = Visibility(SnapshotFacts(reader, planted: planted))
     vector = (try? reader.vector()) ?? StateVector()
   }
 
@@ -128,7 +128,7 @@ private struct Verifier {
     guard isVisible == stored.place.isVisible else {
       return problem("\(name) is \(isVisible ? "hidden but should be seen" : "seen but should be hidden")")
     }
-    note(waits: kind.waits(stored.state, shown: isVisible ? stored.values : nil), kind.number, name.text)
+    note(waits: kind.waits(stored.state, shown: isVisible ? stored.values : nil, forward: catalog.forwardField(of: kind)), kind.number, name.text)
     guard isVisible else { return }
     let expected = try visibility.values(of: name, kind, stored.state)
     for (index, column) in kind.columns.enumerated() where expected[index] != stored.values[index] {
@@ -147,11 +147,11 @@ private struct Verifier {
     let hashes = linkHashes(key, kind)
     sum += stored.element.fingerprint(
       link: hashes.link, target: hashes.target, deletedContext: source?.state.deletedContext ?? StateVector())
-    let isWaiting = !stored.place.isVisible && stored.element.isMember
+    let isWaiting = !stored.place.isVisible && stored.element.mayBeMember
     note(waits: isWaiting ? [key.source, key.target] : [], kind.number, key.text)
     guard kind.isKnown else { return }
     let isShown =
-      try stored.element.isMember && visibility.isVisible(key.source) && visibility.isVisible(key.target)
+      try reader.isMember(key, stored.element) && visibility.isVisible(key.source) && visibility.isVisible(key.target)
     if isShown != stored.place.isVisible {
       problem("\(label) is \(isShown ? "hidden but should be seen" : "seen but should be hidden")")
     }

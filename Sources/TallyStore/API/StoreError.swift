@@ -37,6 +37,10 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case noSuchRecord
     /// The record was never deleted, so it cannot be restored.
     case notDeleted
+    /// A seed set breaks a rule; nothing of it was applied.
+    case invalidSeeds
+    /// A seed set has a lower version than the one that this store has applied; nothing was applied.
+    case seedVersionBackwards
     /// A delta starts after what this store has; ask for one since an older vector.
     case baseNotCovered
     /// A delta belongs to another zone.

@@ -138,12 +138,9 @@ private struct BlockBuilder {
   mutating func add(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState) {
     guard var state = state.delta(since: base, planted: planted) else { return }
     if records[kind.number] == nil { records[kind.number] = .init(type: kind.type, fields: [], items: []) }
-    for index in state.fields.indices {
-      let field = state.fields[index].field
-      state.fields[index].field = FieldID(rawValue: number(of: field, kind.number))
-      byteCount += 4 + state.fields[index].value.byteCount
-    }
-    state.fields.sort { $0.field < $1.field }
+    state.renumberFields { FieldID(rawValue: number(of: $0, kind.number)) }
+    byteCount += state.fields.reduce(0) { $0 + 4 + $1.value.byteCount }
+    for layer in state.seed?.layers ?? [] { byteCount += layer.fields.reduce(2) { $0 + 4 + $1.value.byteCount } }
     records[kind.number]?.items.append(.init(name: name, state: state))
     count += 1
     byteCount += 24

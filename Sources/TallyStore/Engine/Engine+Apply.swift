@@ -67,17 +67,14 @@ extension Engine {
     var conflicts = 0
   }
 
-  private func apply(_ block: DeltaBlock, _ merge: inout Merge) throws {
+  func apply(_ block: DeltaBlock, _ merge: inout Merge) throws {
     for group in block.records {
       let number = try kind(source: group.type)
       let fields = try group.fields.map { try field($0, kind: number) }
       guard let kind = catalog.records[number] else { continue }
       for item in group.items {
         var state = item.state
-        for index in state.fields.indices {
-          state.fields[index].field = fields[Int(state.fields[index].field.rawValue)]
-        }
-        state.fields.sort { $0.field < $1.field }
+        state.renumberFields { fields[Int($0.rawValue)] }
         try join(item.name, kind, state, &merge)
         if log.isFull { try log.flush(self) }
       }
@@ -116,7 +113,7 @@ extension Engine {
   /// A record that was not here. It is written as if it were visible; what may not be is looked at when all is in.
   private func receive(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ merge: inout Merge) throws {
     merge.changes += 1
-    let mayBeVisible = kind.isKnown && state.deletes.isEmpty
+    let mayBeVisible = kind.isKnown && state.deletes.isEmpty && state.seed?.newest?.isRetired != true
     let shown = mayBeVisible ? try plainValues(name, kind, state) : nil
     try put(name, kind, state, previous: nil, shown: shown)
     noteDots(of: state, name, kind, merge)
@@ -130,9 +127,9 @@ extension Engine {
     var rest = state.fields[...]
     return try kind.columns.map { column in
       while let first = rest.first, first.field < column.field { rest.removeFirst() }
-      guard let cell = rest.first, cell.field == column.field, column.accepts(cell.value) else {
-        return column.defaultValue
-      }
+      let own = rest.first.flatMap { $0.field == column.field ? $0 : nil }
+      let cell = state.seed == nil ? own : state.cell(column.field, followsNewest: kind.followsNewest)
+      guard let cell, column.accepts(cell.value) else { return column.defaultValue }
       if let target = column.target(of: cell.value), try !hasRow(target) { dirty.insert(name) }
       return cell.value
     }
@@ -154,7 +151,8 @@ extension Engine {
     }
     var shown = stored.values
     for (index, column) in kind.columns.enumerated() {
-      let (old, new) = (stored.state[column.field], state[column.field])
+      let old = stored.state.cell(column.field, followsNewest: kind.followsNewest)
+      let new = state.cell(column.field, followsNewest: kind.followsNewest)
       guard old?.value != new?.value else { continue }
       if column.reference != nil { dirty.insert(name) }
       shown[index] = new.flatMap { column.accepts($0.value) ? $0.value : nil } ?? column.defaultValue
@@ -185,9 +183,10 @@ extension Engine {
       }()
     guard element != old else { return }
     merge.changes += 1
-    let bothEnds = try kind.isKnown && element.isMember && hasRow(key.source) && hasRow(key.target)
-    try put(key, kind, element, previous: stored, isShown: bothEnds)
-    if kind.isKnown, element.isMember, !bothEnds { dirty.insert(kind.number, key) }
+    let isShown =
+      try kind.isKnown && reader.isMember(key, element) && hasRow(key.source) && hasRow(key.target)
+    try put(key, kind, element, previous: stored, isShown: isShown)
+    if kind.isKnown, element.mayBeMember, !isShown { dirty.insert(kind.number, key) }
     for dot in received.dots where !merge.logged.covers(dot) { log.note(dot, kind: kind.number, key) }
     try updateFingerprint(key, kind, from: old, to: element)
     if hasDeletes { try climb(from: [key.source]) }

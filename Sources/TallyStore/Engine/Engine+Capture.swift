@@ -13,10 +13,12 @@ struct LocalTransaction {
     self.isForeign = isForeign
   }
 
-  mutating func stamp(_ engine: Engine, over overwritten: HybridTime? = nil) throws -> Stamp {
+  mutating func stamp(
+    _ engine: Engine, over overwritten: HybridTime? = nil, rank: Rank = .user
+  ) throws -> Stamp {
     let dot = try self.dot ?? engine.nextDot()
     self.dot = dot
-    return Stamp(time: .next(now: now, over: overwritten), dot: dot)
+    return Stamp(rank: rank, time: .next(now: now, over: overwritten), dot: dot)
   }
 }
 
@@ -163,7 +165,8 @@ extension Engine {
     if hasWaits { try markWaitingDirty(name) }
   }
 
-  /// The cells of an insert: every value that differs from its default, and the default over every register of an earlier life.
+  /// The cells of an insert: every value that differs from its default, and the default over every register of an earlier life and
+  /// over what a seed says.
   private func newLife(
     _ kind: RecordKind, _ values: [Value], _ earlier: RecordState, _ stamp: Stamp,
     _ transaction: inout LocalTransaction
@@ -171,7 +174,8 @@ extension Engine {
     var cells: [FieldCell] = []
     for (column, value) in zip(kind.columns, values) {
       let old = earlier[column.field]
-      guard value != column.defaultValue || (old != nil && old?.value != value) else { continue }
+      let isSeeded = earlier.seed?.layers.contains { $0[column.field] != nil } ?? false
+      guard value != column.defaultValue || isSeeded || (old != nil && old?.value != value) else { continue }
       let stamp = old == nil ? stamp : try transaction.stamp(self, over: old?.stamp.time)
       cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
     }
@@ -195,6 +199,7 @@ extension Engine {
     guard !cells.isEmpty || after.clock != before.clock else { return }
     var written = RecordState()
     written.fields = cells
+    if let first = cells.first { written.seed = old.basis(for: first.stamp, kind) }
     let state = old.merging(written)
     let previous = StoredRecord(state: old, place: .row(id: after.id, clock: before.clock), values: before.values)
     try put(name, kind, state, previous: previous, shown: after.values, rowIsCurrent: true)
@@ -220,7 +225,7 @@ extension Engine {
   }
 
   /// Marks what the change means for the rest: log, fingerprint, ancestors, links.
-  private func note(
+  func note(
     _ name: AnyRecordName, _ kind: RecordKind, from old: RecordState?, to new: RecordState, _ dot: Dot
   ) throws {
     log.note(dot, kind: kind.number, name)
@@ -289,7 +294,7 @@ extension Engine {
       else { continue }
       ended.append((kind, key, link))
     }
-    for (kind, key, link) in ended where link.element.isMember && !link.place.isVisible {
+    for (kind, key, link) in ended where link.element.mayBeMember && !link.place.isVisible {
       var element = link.element
       let stamp = try transaction.stamp(self, over: element.latestTime)
       element.remove(stamp)

@@ -31,6 +31,9 @@ extension Engine {
       if let before { fingerprint -= hashed(before) }
       fingerprint += hashed(cell)
     }
+    guard old.seed != new.seed else { return }
+    if let seed = old.seed { fingerprint -= seed.fingerprint(name: hash) { catalog.hash(of: $0) } }
+    if let seed = new.seed { fingerprint += seed.fingerprint(name: hash) { catalog.hash(of: $0) } }
   }
 
   /// A delete covers the tags that the deleter had seen as well.

@@ -16,6 +16,7 @@ extension Engine {
   ) throws {
     isChanged = true
     try putWaits(for: name, kind, state, shown, previous)
+    try putSeeded(name, kind, state, isShown: shown != nil, previous)
     guard let shown else { return try hide(name, kind, state, previous) }
     let clock = try clock(state, kind, shown, previous?.place)
     switch previous?.place {
@@ -37,6 +38,7 @@ extension Engine {
     let previous = StoredRecord(
       state: hidden?.state ?? RecordState(), place: .row(id: row, clock: .unstamped), values: shown)
     try putWaits(for: name, kind, state, shown, hidden)
+    try putSeeded(name, kind, state, isShown: true, hidden)
     let clock = try clock(state, kind, shown, previous.place)
     isChanged = true
     try writeClock(kind.type, row: row, clock)
@@ -56,7 +58,10 @@ extension Engine {
       omitted.insert(column.field)
     }
     try storeContexts(of: state)
-    let body = try StateCoding.encode(state, omitting: omitted, replicaNumber: number(of:))
+    let body = try StateCoding.encode(
+      state, omitting: omitted,
+      rowValue: { field in kind.columns.firstIndex { $0.field == field }.map { shown[$0] } },
+      replicaNumber: number(of:))
     return try putExtra(body, old)
   }
 

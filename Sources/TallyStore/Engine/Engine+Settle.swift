@@ -13,10 +13,12 @@ extension Engine {
   /// Marks what a changed state can mean for the record itself and its ancestors.
   func markDirty(_ name: AnyRecordName, _ kind: RecordKind, from old: RecordState?, to new: RecordState) throws {
     if !new.deletes.isEmpty { dirty.insert(name) }
+    if old?.seed != new.seed { try markSeedDirty(name, kind, new) }
+    if let forward = catalog.forwardField(of: kind), new[forward] != nil { dirty.insert(name) }
     let columns = kind.ownerColumns
     guard !columns.isEmpty, hasDeletes || kind.mayCycle else { return }
     let targets = columns.flatMap { column in
-      [old?[column.field], new[column.field]].compactMap { $0.flatMap { column.target(of: $0.value) } }
+      [old, new].map { $0?.cell(column.field, followsNewest: kind.followsNewest) }.compactMap { $0.flatMap { column.target(of: $0.value) } }
     }
     if kind.mayCycle { dirty.insert(name) }
     try climb(from: targets)
@@ -73,7 +75,7 @@ extension Engine {
   /// Looks at everything that was marked, until nothing is.
   func settle() throws {
     guard !dirty.isEmpty else { return }
-    let visibility = Visibility(SnapshotFacts(reader))
+    let visibility = Visibility(SnapshotFacts(reader, planted: environment.planted))
     while !dirty.isEmpty {
       while let name = dirty.popRecord() { try settle(name, visibility) }
       while let (kind, key) = dirty.popLink() { try settle(kind, key, visibility) }
@@ -85,6 +87,8 @@ extension Engine {
       !stored.state.isEmpty
     else { return }
     guard try visibility.isVisible(name) else {
+      // What refers to a duplicate follows its seed, which may have appeared.
+      if try reader.forward(of: name, stored.state) != nil { try markWaitingDirtyOnce(name) }
       guard stored.place.isVisible else { return }
       try put(name, kind, stored.state, previous: stored, shown: nil)
       return try markReferrersDirty(name)
@@ -98,7 +102,7 @@ extension Engine {
   private func settle(_ number: Int, _ key: LinkKey, _ visibility: Visibility<SnapshotFacts>) throws {
     guard let kind = catalog.links[number], kind.isKnown, let stored = try reader.link(key, kind) else { return }
     let isShown =
-      try stored.element.isMember && visibility.isVisible(key.source) && visibility.isVisible(key.target)
+      try reader.isMember(key, stored.element) && visibility.isVisible(key.source) && visibility.isVisible(key.target)
     if isShown != stored.place.isVisible {
       try put(key, kind, stored.element, previous: stored, isShown: isShown)
     }

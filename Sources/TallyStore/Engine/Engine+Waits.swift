@@ -4,10 +4,14 @@ import TallyCRDT
 /// read as null without it, the links hidden with it.
 extension RecordKind {
   /// What a record in this state waits for, with a row of these values or without a row.
-  func waits(_ state: RecordState, shown: [Value]?) -> Set<AnyRecordName> {
+  /// - Parameter forward: the field that says for which seed the record gave way.
+  func waits(_ state: RecordState, shown: [Value]?, forward: FieldID?) -> Set<AnyRecordName> {
     var result = Set<AnyRecordName>()
+    if let forward, case .text(let text) = state[forward]?.value, let target = try? AnyRecordName(text) {
+      result.insert(target)
+    }
     for (index, column) in columns.enumerated() where column.reference != nil {
-      guard let cell = state[column.field], let target = column.target(of: cell.value) else { continue }
+      guard let cell = state.cell(column.field, followsNewest: followsNewest), let target = column.target(of: cell.value) else { continue }
       if let shown {
         if shown[index] != cell.value { result.insert(target) }
       } else if column.reference?.onDelete == .cascade {
@@ -22,9 +26,10 @@ extension Engine {
   func putWaits(
     for name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ shown: [Value]?, _ previous: StoredRecord?
   ) throws {
-    guard kind.columns.contains(where: { $0.reference != nil }) else { return }
-    let new = kind.waits(state, shown: shown)
-    let old = previous.map { kind.waits($0.state, shown: $0.values.isEmpty ? nil : $0.values) } ?? []
+    let forward = catalog.forwardField(of: kind)
+    guard forward != nil || kind.columns.contains(where: { $0.reference != nil }) else { return }
+    let new = kind.waits(state, shown: shown, forward: forward)
+    let old = previous.map { kind.waits($0.state, shown: $0.values.isEmpty ? nil : $0.values, forward: forward) } ?? []
     try replaceWaits(old, with: new, kind.number, name.text)
   }
 
@@ -32,8 +37,8 @@ extension Engine {
     for key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, _ isShown: Bool, _ previous: StoredLink?
   ) throws {
     let ends: Set = [key.source, key.target]
-    let old = previous.map { !$0.place.isVisible && $0.element.isMember } ?? false
-    try replaceWaits(old ? ends : [], with: !isShown && element.isMember ? ends : [], kind.number, key.text)
+    let old = previous.map { !$0.place.isVisible && $0.element.mayBeMember } ?? false
+    try replaceWaits(old ? ends : [], with: !isShown && element.mayBeMember ? ends : [], kind.number, key.text)
   }
 
   private func replaceWaits(

@@ -22,12 +22,14 @@ final class Engine {
   var vector = StateVector()
   var fingerprint = Fingerprint()
   var ownNumber: Int?
+  /// Whether any record has a delete or a retired seed, so that what is below it matters.
   var hasDeletes = false
   var hasWaits = false
   private var dataVersion: Int?
 
   // What this transaction has done.
   var log = ChangeLog()
+  var forwarded = Set<AnyRecordName>()
   var dirty = DirtySet()
   var touchedTables = Set<String>()
   var isChanged = false
@@ -49,6 +51,7 @@ final class Engine {
     dataVersion = version
     log = ChangeLog()
     dirty = DirtySet()
+    forwarded = []
     touchedTables = []
     isChanged = false
     catalogIsChanged = false
@@ -62,7 +65,9 @@ final class Engine {
     vector = try reader.vector()
     fingerprint = try reader.fingerprint()
     ownNumber = try connection.integer("SELECT value FROM tally_meta WHERE key = 'self'")
-    hasDeletes = try connection.exists("SELECT 1 FROM tally_context LIMIT 1")
+    hasDeletes =
+      try connection.exists("SELECT 1 FROM tally_context LIMIT 1")
+      || connection.exists("SELECT 1 FROM tally_meta WHERE key = 'retired'")
     hasWaits = try connection.exists("SELECT 1 FROM tally_wait LIMIT 1")
   }
 

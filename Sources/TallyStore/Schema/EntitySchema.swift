@@ -105,6 +105,14 @@ public struct RelationshipSchema: Sendable, Hashable {
   }
 }
 
+/// What a person's edit of a seeded record means for later versions of the seed.
+public enum SeedFollowing: String, Sendable, Codable {
+  /// The record is theirs from then on: later versions change nothing in it.
+  case untilEdited
+  /// Fields that they did not edit go on following the seed.
+  case perField
+}
+
 /// One entity: its table, its columns and how each of them merges.
 ///
 /// ```swift
@@ -135,10 +143,14 @@ public struct EntitySchema: Sendable, Hashable {
   public var relationships: [RelationshipSchema]
   /// Whether a delete beats concurrent edits. By default a concurrent edit keeps the record.
   public var deleteWins: Bool
+  /// What a person's edit means for later versions of a seed.
+  public var follows: SeedFollowing
 
   /// An entity of the given properties.
-  public init(_ type: String, deleteWins: Bool = false, _ properties: Property...) {
-    self.init(type: type, deleteWins: deleteWins)
+  public init(
+    _ type: String, deleteWins: Bool = false, follows: SeedFollowing = .untilEdited, _ properties: Property...
+  ) {
+    self.init(type: type, deleteWins: deleteWins, follows: follows)
     for property in properties {
       switch property {
       case .field(let field): fields.append(field)
@@ -151,13 +163,14 @@ public struct EntitySchema: Sendable, Hashable {
   /// An entity of the given parts.
   public init(
     type: String, fields: [FieldSchema] = [], references: [ReferenceSchema] = [],
-    relationships: [RelationshipSchema] = [], deleteWins: Bool = false
+    relationships: [RelationshipSchema] = [], deleteWins: Bool = false, follows: SeedFollowing = .untilEdited
   ) {
     self.type = type
     self.fields = fields
     self.references = references
     self.relationships = relationships
     self.deleteWins = deleteWins
+    self.follows = follows
   }
 }
 

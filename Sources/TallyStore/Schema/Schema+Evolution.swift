@@ -22,6 +22,7 @@ extension Schema {
 extension EntitySchema {
   fileprivate mutating func follow(_ next: EntitySchema) throws(StoreError) {
     deleteWins = next.deleteWins
+    follows = next.follows
     for field in next.fields {
       guard let index = fields.firstIndex(where: { $0.wireName == field.wireName }) else {
         fields.append(field)

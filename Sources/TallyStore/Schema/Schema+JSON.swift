@@ -37,7 +37,7 @@ extension Schema {
 }
 
 extension EntitySchema: Codable {
-  private enum Key: String, CodingKey { case type, fields, references, relationships, deleteWins }
+  private enum Key: String, CodingKey { case type, fields, references, relationships, deleteWins, follows }
 
   private struct Target: Codable {
     var to: String
@@ -50,6 +50,7 @@ extension EntitySchema: Codable {
     let container = try decoder.container(keyedBy: Key.self)
     self.init(type: try container.decode(String.self, forKey: .type))
     deleteWins = try container.decodeIfPresent(Bool.self, forKey: .deleteWins) ?? false
+    follows = try container.decodeIfPresent(SeedFollowing.self, forKey: .follows) ?? .untilEdited
     let fields = try container.decodeIfPresent([String: FieldCoding].self, forKey: .fields) ?? [:]
     self.fields = try fields.sorted { $0.key < $1.key }.map { try $0.value.field(named: $0.key) }
     let references = try container.decodeIfPresent([String: Target].self, forKey: .references) ?? [:]
@@ -66,6 +67,7 @@ extension EntitySchema: Codable {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(type, forKey: .type)
     if deleteWins { try container.encode(true, forKey: .deleteWins) }
+    if follows != .untilEdited { try container.encode(follows, forKey: .follows) }
     try container.encode(keyed(fields.map { ($0.name, FieldCoding($0)) }), forKey: .fields)
     if !references.isEmpty {
       let targets = references.map {

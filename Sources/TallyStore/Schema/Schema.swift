@@ -24,6 +24,9 @@ public struct Schema: Sendable, Hashable, Codable {
     var tables = Set<String>()
     for entity in entities {
       try Self.check(identifier: entity.type, "type")
+      guard entity.type.lowercased() != SeedHistory.setType.lowercased() else {
+        throw StoreError(.invalidSchema, "the type \(SeedHistory.setType) is Tally's own")
+      }
       try Self.check(entity)
       try Self.insert(entity.type, into: &tables, "table")
       for relationship in entity.relationships {

@@ -42,6 +42,8 @@ struct RecordKind: Sendable {
   private(set) var rowByNameSQL = ""
 
   var isKnown: Bool { entity != nil }
+  /// Whether records of the type go on following seeds after an edit.
+  var followsNewest: Bool { entity?.follows == .perField }
   /// Sets the columns and what follows from them.
   mutating func setColumns(_ columns: [Column]) {
     self.columns = columns

@@ -34,6 +34,8 @@ enum Format {
       n INTEGER NOT NULL PRIMARY KEY, zone INTEGER NOT NULL, replica INTEGER NOT NULL, sequence INTEGER NOT NULL,
       items BLOB NOT NULL) STRICT;
     CREATE INDEX tally_log_dot ON tally_log(zone, replica, sequence);
+    CREATE TABLE tally_seeded(
+      name TEXT NOT NULL PRIMARY KEY, version INTEGER NOT NULL, belongsToUser INTEGER NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE tally_pending(
       n INTEGER NOT NULL PRIMARY KEY, kind INTEGER NOT NULL, op INTEGER NOT NULL, key TEXT NOT NULL, clock BLOB);
     CREATE TABLE tally_conflict(

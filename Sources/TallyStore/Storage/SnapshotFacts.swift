@@ -3,18 +3,29 @@ import TallyCRDT
 /// What `Visibility` looks up, read from the states that a connection sees.
 struct SnapshotFacts: VisibilitySource {
   private let reader: StateReader
+  private let planted: PlantedFault
 
-  init(_ reader: StateReader) { self.reader = reader }
+  init(_ reader: StateReader, planted: PlantedFault = []) {
+    self.reader = reader
+    self.planted = planted
+  }
 
   func facts(of name: AnyRecordName) throws -> RecordFacts? {
     guard let kind = reader.catalog.kind(of: name.type), let stored = try reader.record(name, kind) else { return nil }
     let state = stored.state
-    let owners = kind.ownerColumns.compactMap { column in
-      state[column.field].flatMap { cell in
-        column.target(of: cell.value).map { RecordFacts.Owner(field: column.wireName, target: $0, stamp: cell.stamp) }
-      }
+    let owners = try kind.ownerColumns.compactMap { column -> RecordFacts.Owner? in
+      guard let cell = state.cell(column.field, followsNewest: kind.followsNewest),
+        let target = column.target(of: cell.value)
+      else { return nil }
+      let owner = try reader.forward(of: target) ?? target
+      return RecordFacts.Owner(field: column.wireName, target: owner, stamp: cell.stamp)
     }
-    return RecordFacts(state: state, deleteWins: kind.entity?.deleteWins ?? false, owners: owners)
+    var facts = RecordFacts(state: state, deleteWins: kind.entity?.deleteWins ?? false, owners: owners)
+    facts.forward = try reader.forward(of: name, state)
+    if planted.contains(.seedUpgradeIsTouch), let seed = state.seed {
+      for layer in seed.layers { facts.touches.include(layer.stamp.dot) }
+    }
+    return facts
   }
 
   func liveTags(of name: AnyRecordName) throws -> [Dot] {
@@ -29,8 +40,13 @@ struct SnapshotFacts: VisibilitySource {
       query.bind(1, owner.text)
       while try query.step() { if let name = try? AnyRecordName(query.text(0) ?? "") { result.append(name) } }
     }
-    for waiting in try reader.waiting(for: owner) where reader.catalog.records[waiting.kind] != nil {
-      if let name = try? AnyRecordName(waiting.key) { result.append(name) }
+    for waiting in try reader.waiting(for: owner) {
+      guard let kind = reader.catalog.records[waiting.kind], let name = try? AnyRecordName(waiting.key) else { continue }
+      result.append(name)
+      // A duplicate that gave way to `owner`: what it owned is owned by its seed.
+      if name.type == owner.type, reader.catalog.forwardField(of: kind) != nil, try reader.forward(of: name) == owner {
+        result += try owned(by: name)
+      }
     }
     return result
   }
@@ -42,13 +58,17 @@ extension Visibility {
     of name: AnyRecordName, _ kind: RecordKind, _ state: RecordState
   ) throws -> [Value] {
     try kind.columns.map { column in
-      guard let cell = state[column.field], column.accepts(cell.value) else { return column.defaultValue }
-      guard let target = column.target(of: cell.value) else { return cell.value }
+      guard let cell = state.cell(column.field, followsNewest: kind.followsNewest), column.accepts(cell.value) else {
+        return column.defaultValue
+      }
+      guard var target = column.target(of: cell.value) else { return cell.value }
       if column.reference?.onDelete == .cascade {
         let isEffective = try effectiveOwners(of: name).contains { $0.field == column.wireName }
         guard isEffective else { return .null }
       }
-      return try isVisible(target) ? cell.value : .null
+      guard try !isVisible(target) else { return cell.value }
+      target = try resolved(target)
+      return try isVisible(target) ? .text(target.text) : .null
     }
   }
 }

@@ -7,6 +7,7 @@ import TallyWire
 enum StateCoding {
   private static let record: UInt8 = 1
   private static let link: UInt8 = 2
+  private static let seededRecord: UInt8 = 3
 
   /// What the numbers in a body mean.
   struct Names {
@@ -14,15 +15,20 @@ enum StateCoding {
     var context: (Stamp) throws -> StateVector
   }
 
+  /// - Parameters:
+  ///   - omitted: the fields whose register holds what the row shows.
+  ///   - rowValue: what the row shows of a field; nil if there is no row.
   static func encode(
-    _ state: RecordState, omitting omitted: Set<FieldID>, replicaNumber: (ReplicaID) throws -> Int
+    _ state: RecordState, omitting omitted: Set<FieldID>, rowValue: (FieldID) -> Value? = { _ in nil },
+    replicaNumber: (ReplicaID) throws -> Int
   ) rethrows -> [UInt8] {
     var writer = ByteWriter()
-    writer.byte(record)
+    writer.byte(state.seed == nil ? record : seededRecord)
     var stamps = StampTable()
     if let existence = state.existence { stamps.note(existence) }
     for cell in state.fields { stamps.note(cell.stamp) }
     for delete in state.deletes { stamps.note(delete.stamp) }
+    if let seed = state.seed { stamps.note(seed) }
     try stamps.encode(to: &writer, replicaNumber)
     writer.varint(state.existence.map { stamps.number(of: $0) + 1 } ?? 0)
     writer.varint(state.fields.count)
@@ -35,7 +41,59 @@ enum StateCoding {
     try encode(state.supersededTouches, to: &writer, replicaNumber)
     writer.varint(state.deletes.count)
     for delete in state.deletes { writer.varint(stamps.number(of: delete.stamp)) }
+    if let seed = state.seed { encode(seed, to: &writer, stamps, rowValue) }
     return writer.bytes
+  }
+
+  private static func encode(
+    _ seed: SeedState, to writer: inout ByteWriter, _ stamps: StampTable, _ rowValue: (FieldID) -> Value?
+  ) {
+    writer.varint(seed.layers.count)
+    for layer in seed.layers {
+      writer.varint(stamps.number(of: layer.stamp) << 1 | (layer.isRetired ? 1 : 0))
+      guard !layer.isRetired else { continue }
+      writer.varint(layer.fields.count)
+      for cell in layer.fields {
+        let isOmitted = rowValue(cell.field) == cell.value
+        writer.varint(UInt64(cell.field.rawValue) << 1 | (isOmitted ? 0 : 1))
+        if !isOmitted { writer.value(cell.value) }
+      }
+    }
+    writer.varint(seed.basis.map { stamps.number(of: $0.stamp) + 1 } ?? 0)
+    if let basis = seed.basis { writer.varint(stamps.number(of: basis.layer)) }
+  }
+
+  private static func decodeSeed(
+    _ reader: inout ByteReader, _ stamps: StampTable, _ rowValue: (FieldID) -> Value?
+  ) throws -> SeedState {
+    var layers: [SeedLayer] = []
+    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "layers")) {
+      let head = try reader.varint()
+      let stamp = try stamps.at(head >> 1)
+      var fields: [FieldCell] = []
+      if head & 1 == 0 {
+        for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "fields")) {
+          let (field, value) = try decodeField(&reader, rowValue)
+          fields.append(FieldCell(field: field, stamp: stamp, value: try value(&reader)))
+        }
+      }
+      layers.append(SeedLayer(stamp: stamp, isRetired: head & 1 == 1, fields: fields))
+    }
+    let number = try reader.varint()
+    guard number > 0 else { return SeedState(layers: layers) }
+    let stamp = try stamps.at(number - 1)
+    return SeedState(layers: layers, basis: SeedBasis(stamp: stamp, layer: try stamps.at(try reader.varint())))
+  }
+
+  /// Reads the number of a field, and tells how to get its value: what comes next, or what the row shows.
+  private static func decodeField(
+    _ reader: inout ByteReader, _ rowValue: (FieldID) -> Value?
+  ) throws -> (FieldID, (inout ByteReader) throws -> Value) {
+    let head = try reader.varint()
+    let field = FieldID(rawValue: UInt32(truncatingIfNeeded: head >> 1))
+    if head & 1 == 1 { return (field, { try $0.value() }) }
+    guard let known = rowValue(field) else { throw StoreError(.corrupt, "a stored state lacks a value") }
+    return (field, { _ in known })
   }
 
   static func encode(_ element: ORSetElement, replicaNumber: (ReplicaID) throws -> Int) rethrows -> [UInt8] {
@@ -61,7 +119,8 @@ enum StateCoding {
   ) throws -> RecordState {
     try bytes.withUnsafeBytes { raw in
       var reader = ByteReader(raw)
-      guard try reader.byte() == record else { throw StoreError(.corrupt, "a stored state is not a record") }
+      let tag = try reader.byte()
+      guard tag == record || tag == seededRecord else { throw StoreError(.corrupt, "a stored state is not a record") }
       let stamps = try StampTable.decode(&reader, names.replicas)
       var state = RecordState()
       let existence = try reader.count(limit: stamps.count, "a stamp number")
@@ -69,24 +128,16 @@ enum StateCoding {
       let count = try reader.count(ofElementsWithAtLeast: 2, "fields")
       state.fields.reserveCapacity(count)
       for _ in 0..<count {
-        let head = try reader.varint()
-        let field = FieldID(rawValue: UInt32(truncatingIfNeeded: head >> 1))
+        let (field, value) = try decodeField(&reader, rowValue)
         let stamp = try stamps.at(try reader.varint())
-        let value: Value
-        if head & 1 == 1 {
-          value = try reader.value()
-        } else if let known = rowValue(field) {
-          value = known
-        } else {
-          throw StoreError(.corrupt, "a stored state lacks a value")
-        }
-        state.fields.append(FieldCell(field: field, stamp: stamp, value: value))
+        state.fields.append(FieldCell(field: field, stamp: stamp, value: try value(&reader)))
       }
       state.supersededTouches = try decodeVector(&reader, names.replicas)
       for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "deletes")) {
         let stamp = try stamps.at(try reader.varint())
         state.deletes.append(Delete(stamp: stamp, context: try names.context(stamp)))
       }
+      if tag == seededRecord { state.seed = try decodeSeed(&reader, stamps, rowValue) }
       return state
     }
   }
@@ -139,6 +190,14 @@ private struct StampTable {
   subscript(number: Int) -> Stamp { stamps[number] }
 
   mutating func note(_ stamp: Stamp) { if !stamps.contains(stamp) { stamps.append(stamp) } }
+
+  mutating func note(_ seed: SeedState) {
+    for layer in seed.layers { note(layer.stamp) }
+    if let basis = seed.basis {
+      note(basis.stamp)
+      note(basis.layer)
+    }
+  }
 
   func number(of stamp: Stamp) -> Int { stamps.firstIndex(of: stamp) ?? 0 }
 

@@ -1,0 +1,99 @@
+import TallyCRDT
+import TallyWire
+
+/// What seeds mean for the engine: which version an edit had in front of it, which links a version shows, and the table that
+/// tells the app.
+extension RecordState {
+  /// What an edit with this stamp notes about the seed; nil if there is no seed, or an earlier edit has noted it already.
+  func basis(for stamp: Stamp, _ kind: RecordKind) -> SeedState? {
+    guard let seed, seed.basis == nil else { return nil }
+    let seen = seed.newest?.isRetired == true ? seed.newestContent : seed.newest
+    return seen.map { SeedState(layers: [], basis: SeedBasis(stamp: stamp, layer: $0.stamp)) }
+  }
+}
+
+extension StateReader {
+  /// Whether a link's element is a member of its relationship, the visibility of both ends aside.
+  func isMember(_ key: LinkKey, _ element: ORSetElement) throws -> Bool {
+    try element.isMember {
+      guard let kind = catalog.kind(of: key.source.type), let source = try record(key.source, kind) else { return nil }
+      return source.state.shownSeed(followsNewest: kind.followsNewest)?.stamp.dot
+    }
+  }
+}
+
+extension Catalog {
+  /// The field of a type by which a duplicate says for which seed it gave way; nil if no record of the type ever did.
+  func forwardField(of kind: RecordKind) -> FieldID? { fieldOfName[kind.number]?[SeedAdoption.forwardField] }
+}
+
+extension StateReader {
+  /// The seed for which a record gave way; nil while the record speaks for itself.
+  func forward(of name: AnyRecordName) throws -> AnyRecordName? {
+    guard let kind = catalog.kind(of: name.type), catalog.forwardField(of: kind) != nil,
+      let stored = try record(name, kind)
+    else { return nil }
+    return try forward(of: name, stored.state)
+  }
+
+  /// The seed for which a record in this state gave way: it was adopted, and nobody edited it concurrently.
+  func forward(of name: AnyRecordName, _ state: RecordState) throws -> AnyRecordName? {
+    guard let kind = catalog.kind(of: name.type), let field = catalog.forwardField(of: kind),
+      case .text(let text) = state[field]?.value, let target = try? AnyRecordName(text), target.type == name.type,
+      target != name
+    else { return nil }
+    let seen = state.deletedContext
+    guard state.touches.beyond(seen).isEmpty else { return nil }
+    return try links(from: name).allSatisfy { $0.link.element.liveDots.allSatisfy(seen.covers) } ? target : nil
+  }
+}
+
+extension Engine {
+  /// Marks what waits for a duplicate that gave way, the first time in a transaction that this is asked for.
+  func markWaitingDirtyOnce(_ name: AnyRecordName) throws {
+    if forwarded.insert(name).inserted { try markWaitingDirty(name) }
+  }
+
+  /// Marks what another version of a seed can mean: the record, and the links that came with a version.
+  func markSeedDirty(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState) throws {
+    dirty.insert(name)
+    for (kind, key, link) in try reader.links(from: name) where link.element.hasSeedTags {
+      dirty.insert(kind.number, key)
+    }
+    guard state.seed?.newest?.isRetired == true, !hasDeletes else { return }
+    try connection.execute("INSERT OR REPLACE INTO tally_meta VALUES('retired', 1)")
+    hasDeletes = true
+  }
+
+  /// Keeps `tally_seeded` equal to what the state says.
+  func putSeeded(
+    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, isShown: Bool, _ previous: StoredRecord?
+  ) throws {
+    guard kind.isKnown, state.seed != nil || previous?.state.seed != nil else { return }
+    touchedTables.insert(SeededRecord.databaseTableName)
+    guard isShown, let row = SeededRecord(name, state, kind) else {
+      let delete = try connection.statement("DELETE FROM tally_seeded WHERE name = ?")
+      delete.bind(1, name.text)
+      return try delete.run()
+    }
+    let insert = try connection.statement(
+      """
+      INSERT INTO tally_seeded VALUES(?1, ?2, ?3) ON CONFLICT DO UPDATE SET version = ?2, belongsToUser = ?3
+      WHERE version <> ?2 OR belongsToUser <> ?3
+      """)
+    insert.bind(1, name.text)
+    insert.bind(2, Int64(row.version))
+    insert.bind(3, row.belongsToUser ? 1 : 0)
+    try insert.run()
+  }
+
+  /// Replays the history of a seed set's virtual replica.
+  func replay(_ history: SeedHistory) throws {
+    let header = DeltaHeader(base: StateVector(), target: history.vector)
+    var merge = Merge(header: header, before: vector, logged: vector, clock: environment.now())
+    try apply(history.block, &merge)
+    try raiseVector(to: history.vector)
+    try settle()
+    try checkReferences()
+  }
+}

@@ -1,0 +1,81 @@
+import TallyCRDT
+import TallyWire
+
+/// The history of a seed set's virtual replica: one transaction that writes one version of every record.
+///
+/// Every installation generates the same one. The virtual replica's id is the first half of the SHA-256 of
+/// `"TallySeeds", generator version, length and UTF-8 of the set's name, version, block`, where the block is the canonical block of the
+/// delta format, version 1, with the replica id zero. So the id covers all values and their dots, and depends on nothing else: not on
+/// the order of declaration, the platform, the locale or the time.
+struct SeedHistory {
+  /// The version of the generator, which every change of the encoding would raise.
+  static let generator: UInt8 = 1
+  /// The type of the record that says which set and version a virtual replica is. Apps do not see it; it travels like any record.
+  static let setType = "TallySeed"
+
+  /// The virtual replica.
+  let replica: ReplicaID
+  /// What it wrote.
+  let block: DeltaBlock
+
+  var dot: Dot { Dot(replica: replica, sequence: 1) }
+  var vector: StateVector {
+    var vector = StateVector()
+    vector.include(dot)
+    return vector
+  }
+
+  /// The history of a set that has been checked against `schema`.
+  init(_ set: CheckedSeedSet, planted: PlantedFault = []) {
+    let nobody = ReplicaID(high: 0, low: 0)
+    var writer = ByteWriter()
+    writer.bytes += Array("TallySeeds".utf8)
+    writer.byte(Self.generator)
+    writer.text(set.name)
+    writer.varint(set.version)
+    writer.bytes += set.block(by: nobody, planted: []).encoded(replicas: [nobody])
+    replica = SeedIdentity.replica(of: writer.bytes)
+    block = set.block(by: replica, planted: planted)
+  }
+}
+
+extension CheckedSeedSet {
+  fileprivate func block(by replica: ReplicaID, planted: PlantedFault) -> DeltaBlock {
+    let stamp = Stamp(
+      rank: .seed, time: HybridTime(milliseconds: UInt64(version)), dot: Dot(replica: replica, sequence: 1))
+    var groups: [String: DeltaBlock.Records] = [:]
+    for record in records {
+      var group = groups[record.name.type] ?? .init(type: record.name.type, fields: [], items: [])
+      let cells = record.values.map { field, value in
+        let place = group.fields.firstIndex(of: field) ?? group.fields.count
+        if place == group.fields.count { group.fields.append(field) }
+        return FieldCell(field: FieldID(rawValue: UInt32(place)), stamp: stamp, value: value)
+      }
+      let state = state(stamp, isRetired: record.isRetired, cells.sorted { $0.field < $1.field }, planted)
+      group.items.append(.init(name: record.name, state: state))
+      groups[record.name.type] = group
+    }
+    var tagged: [String: DeltaBlock.Links] = [:]
+    for link in links {
+      let id = "\(link.source.type).\(link.relationship).\(link.target.type)"
+      let empty = DeltaBlock.Links(
+        source: link.source.type, relationship: link.relationship, target: link.target.type, items: [])
+      tagged[id, default: empty].items.append(
+        .init(source: link.source, target: link.target, element: ORSetElement(added: stamp)))
+    }
+    return DeltaBlock(records: Array(groups.values), links: Array(tagged.values))
+  }
+
+  private func state(
+    _ stamp: Stamp, isRetired: Bool, _ cells: [FieldCell], _ planted: PlantedFault
+  ) -> RecordState {
+    var state = RecordState()
+    if planted.contains(.seedCellsAreOrdinary), !isRetired {
+      let ordinary = Stamp(time: stamp.time, dot: stamp.dot)
+      return RecordState(
+        inserted: ordinary, fields: cells.map { FieldCell(field: $0.field, stamp: ordinary, value: $0.value) })
+    }
+    state.seed = SeedState(layers: [SeedLayer(stamp: stamp, isRetired: isRetired, fields: cells)])
+    return state
+  }
+}

@@ -1,0 +1,36 @@
+import Crypto
+import Foundation
+import TallyCRDT
+
+/// The identities that seeds have on every device: record names by UUID version 5 (RFC 9562, section 5.5), virtual replicas by hash.
+public enum SeedIdentity {
+  /// The namespace of the names of seed sets.
+  static let namespace = UUID(
+    uuid: (0x5A, 0x11, 0x9D, 0x3E, 0x0C, 0x52, 0x4F, 0x6B, 0x8E, 0x27, 0xB1, 0x04, 0x7A, 0xC9, 0x36, 0xD8))
+
+  /// The namespace of the keys of one seed set.
+  public static func uuid(ofSet name: String) -> UUID { version5(namespace, name) }
+
+  /// The UUID in the name of a seeded record.
+  public static func uuid(ofKey key: String, set name: String) -> UUID { version5(uuid(ofSet: name), key) }
+
+  private static func version5(_ namespace: UUID, _ name: String) -> UUID {
+    var hash = Insecure.SHA1()
+    withUnsafeBytes(of: namespace.uuid) { hash.update(bufferPointer: $0) }
+    hash.update(data: Data(name.utf8))
+    var bytes = Array(hash.finalize().prefix(16))
+    bytes[6] = bytes[6] & 0x0F | 0x50
+    bytes[8] = bytes[8] & 0x3F | 0x80
+    return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+  }
+
+  /// The virtual replica whose history has this canonical encoding.
+  static func replica(of bytes: [UInt8]) -> ReplicaID {
+    ReplicaID(Array(SHA256.hash(data: bytes).prefix(16)))
+  }
+}
+
+extension RecordName {
+  /// The name of the seed with this key. It is the same on every device.
+  public init(seed key: String, of set: String) { self.init(uuid: SeedIdentity.uuid(ofKey: key, set: set)) }
+}

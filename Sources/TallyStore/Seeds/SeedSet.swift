@@ -1,0 +1,134 @@
+import GRDB
+import TallyCRDT
+
+/// Default data that an app ships: every installation writes it for itself, also offline, and nothing ever appears twice.
+///
+/// ```swift
+/// let speechTypes = SeedSet("speech-types", version: 2, records: [
+///   SeedRecord("toast", of: SpeechType.self, ["name": "Toast", "seconds": 120]),
+///   SeedRecord("eulogy", of: SpeechType.self, ["name": "Eulogy", "seconds": 600]),
+/// ], retired: [SeedKey("roast", of: SpeechType.self)])
+/// try store.seed(speechTypes)   // at every launch
+/// ```
+///
+/// A person always wins: what they edited stays as it is in all later versions, what they deleted never returns. A record that
+/// nobody edited follows the newest version. A record that a version leaves out stays as the version before has it; to withdraw one,
+/// retire it. Raise `version` with every change of the content.
+public struct SeedSet: Sendable, Hashable {
+  /// The name, which every version keeps: 1 to 64 printable ASCII characters. It is part of the records' identity.
+  public var name: String
+  /// The version, from 1.
+  public var version: Int
+  /// The records.
+  public var records: [SeedRecord]
+  /// What this version withdraws: it disappears where nobody edited it.
+  public var retired: [SeedKey]
+  /// How to recognize what older versions of the app, without seed sets, wrote for themselves.
+  public var adoptions: [SeedAdoption]
+
+  /// A seed set. The order of the records does not matter.
+  public init(
+    _ name: String, version: Int, records: [SeedRecord], retired: [SeedKey] = [], adoptions: [SeedAdoption] = []
+  ) {
+    self.name = name
+    self.version = version
+    self.records = records
+    self.retired = retired
+    self.adoptions = adoptions
+  }
+}
+
+/// One record of a seed set.
+public struct SeedRecord: Sendable, Hashable {
+  /// What identifies the record within its set, for ever: 1 to 128 printable ASCII characters. Never a text that is translated.
+  public var key: String
+  /// The type of the record.
+  public var type: String
+  /// The values by field; a field that is left out has its default.
+  public var fields: [String: Value]
+  /// For each reference the key of the seed that it names.
+  public var references: [String: String]
+  /// For each relationship the keys of its members.
+  public var relationships: [String: [String]]
+
+  /// A record of a type known by name.
+  public init(
+    _ key: String, type: String, _ fields: [String: Value] = [:], references: [String: String] = [:],
+    relationships: [String: [String]] = [:]
+  ) {
+    self.key = key
+    self.type = type
+    self.fields = fields
+    self.references = references
+    self.relationships = relationships
+  }
+
+  /// A record of an entity.
+  public init<Record: Entity>(
+    _ key: String, of record: Record.Type, _ fields: [String: Value] = [:], references: [String: String] = [:],
+    relationships: [String: [String]] = [:]
+  ) {
+    self.init(
+      key, type: Record.schema.type, fields, references: references, relationships: relationships)
+  }
+
+  /// A record with the values of one of the app's own; its `id` and its references are not taken.
+  /// - Throws: what encoding the record throws.
+  public init<Record: Entity & EncodableRecord>(
+    _ key: String, _ record: Record, references: [String: String] = [:], relationships: [String: [String]] = [:]
+  ) throws {
+    let known = Set(Record.schema.fields.map(\.name))
+    let values = try record.databaseDictionary.filter { known.contains($0.key) }.mapValues { Value($0) }
+    self.init(
+      key, type: Record.schema.type, values, references: references, relationships: relationships)
+  }
+}
+
+/// Names one record of a seed set.
+public struct SeedKey: Sendable, Hashable, Codable {
+  /// The key.
+  public var key: String
+  /// The type of the record.
+  public var type: String
+
+  /// The key of a record of a type known by name.
+  public init(_ key: String, type: String) {
+    self.key = key
+    self.type = type
+  }
+
+  /// The key of a record of an entity.
+  public init<Record: Entity>(_ key: String, of record: Record.Type) { self.init(key, type: Record.schema.type) }
+}
+
+/// How to recognize the default data of app versions before seed sets: plain inserts, each device with ids of its own.
+///
+/// A record is taken for such a duplicate of a seed if its natural key equals that of some version of the seed, if it is untouched as
+/// `present` and `absent` say, and if nobody has changed it since it was inserted here. Then everything that refers to it refers to the
+/// seed instead, members move over, attributes that the seed leaves open keep the newest value, and the duplicate is deleted. A
+/// concurrent edit of the duplicate, on any device, keeps it.
+public struct SeedAdoption: Sendable, Hashable, Codable {
+  /// The type.
+  public var type: String
+  /// The fields that tell which seed a record is: its natural key.
+  public var matching: [String]
+  /// Fields that an untouched record has, such as the date of its creation.
+  public var present: [String]
+  /// Fields that an untouched record does not have, such as the date of its last change.
+  public var absent: [String]
+
+  /// A rule for a type known by name.
+  public init(type: String, matching: [String], present: [String] = [], absent: [String] = []) {
+    self.type = type
+    self.matching = matching
+    self.present = present
+    self.absent = absent
+  }
+
+  /// A rule for an entity.
+  public init<Record: Entity>(
+    of record: Record.Type, matching: [String], present: [String] = [], absent: [String] = []
+  ) {
+    self.init(type: Record.schema.type, matching: matching, present: present, absent: absent)
+  }
+}

@@ -1,0 +1,44 @@
+import GRDB
+import TallyCRDT
+
+/// What the app may ask of a record that came from a seed: a row of the table `tally_seeded`, for each one that it sees.
+///
+/// ```sql
+/// SELECT t.*, s.version, s.belongsToUser FROM SpeechType t LEFT JOIN tally_seeded s ON s.name = t.id
+/// ```
+///
+/// A record without a row is no seed's. The table follows merges and edits, also for `ValueObservation`; do not write to it.
+public struct SeededRecord: Codable, Sendable, Hashable, FetchableRecord, TableRecord {
+  /// The table.
+  public static let databaseTableName = "tally_seeded"
+  /// The record's name.
+  public var name: String
+  /// The version of the seed set that the record shows.
+  public var version: Int
+  /// Whether a person has edited it, so that it is theirs.
+  public var belongsToUser: Bool
+
+  init?(_ name: AnyRecordName, _ state: RecordState, _ kind: RecordKind) {
+    guard let layer = state.shownSeed(followsNewest: kind.followsNewest) ?? state.seed?.newest else { return nil }
+    self.name = name.text
+    version = Int(layer.version)
+    belongsToUser = state.belongsToUser
+  }
+
+  /// The row of one record; nil if it is no seed's, or not there.
+  public static func fetchOne(_ db: Database, of name: AnyRecordName) throws -> SeededRecord? {
+    try fetchOne(db, sql: "SELECT * FROM tally_seeded WHERE name = ?", arguments: [name.text])
+  }
+}
+
+extension TableRecord where Self: Entity {
+  /// Those that came from a seed.
+  public static func seeded() -> QueryInterfaceRequest<Self> {
+    filter(sql: "\"\(schema.type)\".id IN (SELECT name FROM tally_seeded)")
+  }
+
+  /// Those that a person made or edited: no seed's, or a seed's that is theirs by now.
+  public static func belongingToUser() -> QueryInterfaceRequest<Self> {
+    filter(sql: "\"\(schema.type)\".id NOT IN (SELECT name FROM tally_seeded WHERE belongsToUser = 0)")
+  }
+}

@@ -1,0 +1,190 @@
+import GRDB
+import TallyCRDT
+import TallyWire
+
+extension SeedAdoption {
+  /// The field by which a duplicate says for which seed it gave way. It travels like any field.
+  static let forwardField = "tally_forward"
+}
+
+extension Store {
+  /// Lets duplicates of a set's records give way to them. Reads only, unless it finds some.
+  func adopt(_ set: SeedSet) throws -> [AnyRecordName] {
+    let isNeeded = try snapshot { reader in
+      try set.adoptions.contains { try !reader.duplicates($0, set).isEmpty }
+    }
+    guard isNeeded else { return [] }
+    return try perform { db in try transact(db) { try $0.adopt(set) }.value }
+  }
+}
+
+// MARK: - Finding
+
+extension StateReader {
+  /// A record of an older app version, and the seed that it is a copy of.
+  struct Duplicate {
+    var name: AnyRecordName
+    var record: StoredRecord
+    var seed: AnyRecordName
+  }
+
+  fileprivate func duplicates(_ rule: SeedAdoption, _ set: SeedSet) throws -> [Duplicate] {
+    guard let kind = catalog.kind(of: rule.type), kind.isKnown else { return [] }
+    let places = rule.matching.compactMap { column in kind.columns.firstIndex { $0.name == column } }
+    let seeds = try naturalKeys(places, rule, set, kind)
+    guard !seeds.isEmpty, places.count == rule.matching.count else { return [] }
+    var found: [Duplicate] = []
+    for name in try candidates(rule, kind, Set(seeds.keys.compactMap(\.first))) {
+      guard let stored = try record(name, kind), stored.state.uniformStamp != nil else { continue }
+      guard let seed = seeds[places.map { stored.values[$0] }], try mayGiveWay(name, to: seed, kind) else { continue }
+      found.append(Duplicate(name: name, record: stored, seed: seed))
+    }
+    return found
+  }
+
+  /// The seeds by natural key, of all their versions; keys that two seeds have had are left out.
+  private func naturalKeys(
+    _ places: [Int], _ rule: SeedAdoption, _ set: SeedSet, _ kind: RecordKind
+  ) throws -> [[Value]: AnyRecordName] {
+    var result: [[Value]: AnyRecordName] = [:]
+    var ambiguous = Set<[Value]>()
+    for record in set.records where record.type == rule.type {
+      let id = SeedIdentity.uuid(ofKey: record.key, set: set.name).uuidString.lowercased()
+      guard let name = try? AnyRecordName(type: record.type, key: id), let stored = try self.record(name, kind) else {
+        continue
+      }
+      for layer in stored.state.seed?.layers ?? [] where !layer.isRetired {
+        let key = places.map { layer[kind.columns[$0].field]?.value ?? kind.columns[$0].defaultValue }
+        if let other = result.updateValue(name, forKey: key), other != name { ambiguous.insert(key) }
+      }
+    }
+    return result.filter { !ambiguous.contains($0.key) }
+  }
+
+  /// The records that an older version may have seeded: untouched as the rule says, with the first part of some natural key.
+  private func candidates(_ rule: SeedAdoption, _ kind: RecordKind, _ keys: Set<Value>) throws -> [AnyRecordName] {
+    // Identifiers were checked with the schema.
+    let marks = Array(repeating: "?", count: keys.count).joined(separator: ", ")
+    let conditions =
+      ["\"\(rule.matching[0])\" IN (\(marks))"] + rule.present.map { "\"\($0)\" IS NOT NULL" }
+      + rule.absent.map { "\"\($0)\" IS NULL" }
+    let query = try SQLStatement(
+      connection.handle,
+      "SELECT id FROM \"\(kind.type)\" WHERE \(conditions.joined(separator: " AND ")) ORDER BY id")
+    for (index, key) in keys.sorted().enumerated() { query.bind(index + 1, key) }
+    var names: [AnyRecordName] = []
+    while try query.step() { if let name = try? AnyRecordName(query.text(0) ?? "") { names.append(name) } }
+    return names
+  }
+
+  /// Where the seed itself is not seen, because somebody deleted it, only a duplicate that nothing refers to gives way.
+  private func mayGiveWay(_ name: AnyRecordName, to seed: AnyRecordName, _ kind: RecordKind) throws -> Bool {
+    if try record(seed, kind)?.place.isVisible == true { return true }
+    for (number, column) in catalog.referrers[name.type] ?? [] {
+      guard let kind = catalog.records[number] else { continue }
+      if try exists("SELECT 1 FROM \"\(kind.type)\" WHERE \"\(column.name)\" = ?", name) { return false }
+    }
+    for link in catalog.knownLinks where link.source == name.type || link.target == name.type {
+      if try exists("SELECT 1 FROM \"\(link.table)\" WHERE source = ?1 OR target = ?1", name) { return false }
+    }
+    return true
+  }
+
+  private func exists(_ sql: String, _ name: AnyRecordName) throws -> Bool {
+    let query = try connection.statement(sql + " LIMIT 1")
+    query.bind(1, name.text)
+    defer { query.reset() }
+    return try query.step()
+  }
+}
+
+// MARK: - Giving way
+
+extension Engine {
+  /// Nothing that a person wrote is written to: references to a duplicate are resolved in the view, and every cell is of rank
+  /// `.adopted`, which neither wins over theirs nor counts as a touch.
+  func adopt(_ set: SeedSet) throws -> [AnyRecordName] {
+    var transaction = LocalTransaction(now: environment.now())
+    var adopted: [AnyRecordName] = []
+    for rule in set.adoptions {
+      for duplicate in try reader.duplicates(rule, set) {
+        guard let kind = catalog.kind(of: rule.type) else { continue }
+        let stamp = try transaction.stamp(self, rank: .adopted)
+        try carryAttributes(of: duplicate, kind, stamp)
+        try copyMemberships(of: duplicate, stamp)
+        try giveWay(duplicate, kind, stamp)
+        adopted.append(duplicate.name)
+      }
+    }
+    guard let dot = transaction.dot else { return [] }
+    var target = StateVector()
+    target.include(dot)
+    try raiseVector(to: target)
+    try settle()
+    try checkReferences()
+    return adopted
+  }
+
+  private func giveWay(_ duplicate: StateReader.Duplicate, _ kind: RecordKind, _ stamp: Stamp) throws {
+    var context = vector
+    context.include(stamp.dot)
+    let forward = try field(SeedAdoption.forwardField, kind: kind.number)
+    var written = RecordState()
+    written.fields = [FieldCell(field: forward, stamp: stamp, value: .text(duplicate.seed.text))]
+    written.deletes = [Delete(stamp: stamp, context: context)]
+    let old = duplicate.record.state
+    let state = old.merging(written)
+    try put(duplicate.name, kind, state, previous: duplicate.record, shown: nil)
+    try note(duplicate.name, kind, from: old, to: state, stamp.dot)
+    try markReferrersDirty(duplicate.name)
+  }
+
+  /// What the seed leaves open keeps the newest value that any duplicate has.
+  private func carryAttributes(of duplicate: StateReader.Duplicate, _ kind: RecordKind, _ stamp: Stamp) throws {
+    guard let seed = try reader.record(duplicate.seed, kind), seed.place.isVisible, !seed.state.belongsToUser else {
+      return
+    }
+    var written = RecordState()
+    for column in kind.columns {
+      guard let cell = duplicate.record.state[column.field],
+        seed.state.shownSeed(followsNewest: kind.followsNewest)?[column.field] == nil
+      else { continue }
+      written.fields.append(
+        FieldCell(
+          field: column.field, stamp: Stamp(rank: .adopted, time: cell.stamp.time, dot: stamp.dot), value: cell.value))
+    }
+    let state = seed.state.merging(written)
+    guard state != seed.state else { return }
+    var shown = seed.values
+    for (index, column) in kind.columns.enumerated() {
+      if let cell = state.cell(column.field, followsNewest: kind.followsNewest) { shown[index] = cell.value }
+    }
+    try put(duplicate.seed, kind, state, previous: seed, shown: shown)
+    try note(duplicate.seed, kind, from: seed.state, to: state, stamp.dot)
+    dirty.insert(duplicate.seed)
+  }
+
+  /// Members of the duplicate become members of the seed, and what had the duplicate as a member has the seed.
+  private func copyMemberships(of duplicate: StateReader.Duplicate, _ stamp: Stamp) throws {
+    for kind in catalog.knownLinks where kind.source == duplicate.name.type || kind.target == duplicate.name.type {
+      let query = try SQLStatement(
+        connection.handle, StateReader.rowQuery(kind) + " WHERE source = ?1 OR target = ?1")
+      query.bind(1, duplicate.name.text)
+      var keys: [LinkKey] = []
+      while try query.step() { keys.append(try reader.key(in: query)) }
+      for key in keys {
+        func moved(_ name: AnyRecordName) -> AnyRecordName { name == duplicate.name ? duplicate.seed : name }
+        let copy = LinkKey(source: moved(key.source), target: moved(key.target))
+        let stored = try reader.link(copy, kind)
+        guard stored?.place.isVisible != true else { continue }
+        let old = stored?.element ?? ORSetElement()
+        var element = old
+        element.add(stamp)
+        try put(copy, kind, element, previous: stored, isShown: false)
+        dirty.insert(kind.number, copy)
+        log.note(stamp.dot, kind: kind.number, copy)
+        try updateFingerprint(copy, kind, from: old, to: element)
+      }
+    }
+  }
+}

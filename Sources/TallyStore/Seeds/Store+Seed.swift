@@ -1,0 +1,128 @@
+import GRDB
+import TallyCRDT
+import TallyWire
+
+/// What `seed` did.
+public struct SeedReport: Sendable, Equatable {
+  /// Whether this call brought the version into the store; false if it was here, from an earlier call or from a peer.
+  public var isNew = false
+  /// Records of older app versions that were taken for duplicates and gave way to their seeds.
+  public var adopted: [AnyRecordName] = []
+  /// The virtual replica of this version.
+  public var replica: ReplicaID
+}
+
+/// A seed set that a store knows of.
+public struct SeedSetStatus: Sendable, Equatable {
+  /// One version.
+  public struct Version: Sendable, Equatable {
+    /// The version.
+    public var version: Int
+    /// Its virtual replica. Two builds that ship different content under one version have two.
+    public var replica: ReplicaID
+    /// How many records it has.
+    public var records: Int
+  }
+
+  /// The set's name.
+  public var name: String
+  /// The versions that are here, ascending.
+  public var versions: [Version]
+  /// The version that this store's app seeded; nil if all came from peers.
+  public var applied: Int?
+}
+
+extension Store {
+  /// Brings a seed set into the store: call it at every launch.
+  ///
+  /// The first time, all of it appears in one transaction. From then on the call reads and writes nothing. A record that a person
+  /// edited does not change; one that they deleted does not return. Peers that have no such set get it by sync; peers that have it
+  /// exchange nothing about it.
+  ///
+  /// Cost: generating and hashing the set; if it is new, like applying a delta of it.
+  /// - Throws: `StoreError.invalidSeeds` if the set breaks a rule or does not fit the schema, `.seedVersionBackwards` if this store
+  ///   has applied a newer version; GRDB's `DatabaseError`. The store is as it was.
+  @discardableResult
+  public func seed(_ set: SeedSet) throws -> SeedReport {
+    let (history, isHere, isNoted) = try snapshot { reader in
+      let history = try SeedHistory(CheckedSeedSet(set, reader.catalog.schema), planted: options.planted)
+      let noted = try reader.appliedSeed(set.name)
+      try check(noted, set, history)
+      return (history, try reader.vector().covers(history.vector), noted?.replica == history.replica)
+    }
+    var report = SeedReport(replica: history.replica)
+    if !isHere || !isNoted {
+      report.isNew = try perform { db in try transact(db) { try $0.seed(set, history) }.value }
+    }
+    if !set.adoptions.isEmpty { report.adopted = try adopt(set) }
+    return report
+  }
+
+  private func check(_ applied: (version: Int, replica: ReplicaID)?, _ set: SeedSet, _ history: SeedHistory) throws {
+    guard let applied else { return }
+    guard set.version >= applied.version else {
+      throw StoreError(
+        .seedVersionBackwards,
+        "\(set.name) has version \(set.version), but this store has applied version \(applied.version)")
+    }
+    if set.version == applied.version, history.replica != applied.replica {
+      options.logger.warning(
+        "a seed set has other content than before under the same version; raise the version",
+        metadata: ["set": "\(set.name)", "version": "\(set.version)"])
+    }
+  }
+
+  /// The seed sets that are here, by name.
+  public func seedSets() throws -> [SeedSetStatus] { try snapshot { try $0.seedSets() } }
+}
+
+extension Engine {
+  /// - Returns: whether the version was not here.
+  func seed(_ set: SeedSet, _ history: SeedHistory) throws -> Bool {
+    let isNew = !vector.covers(history.vector)
+    if isNew { try replay(history) }
+    let note = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES(?, ?)")
+    note.bind(1, StateReader.appliedKey(set.name))
+    note.bind(2, .text("\(set.version) \(history.replica)"))
+    try note.run()
+    return isNew
+  }
+}
+
+extension StateReader {
+  static func appliedKey(_ set: String) -> String { "seeds \(set)" }
+
+  /// The version of a set that this store's own app has applied.
+  func appliedSeed(_ set: String) throws -> (version: Int, replica: ReplicaID)? {
+    let query = try connection.statement("SELECT value FROM tally_meta WHERE key = ?")
+    defer { query.reset() }
+    query.bind(1, Self.appliedKey(set))
+    guard try query.step() else { return nil }
+    let parts = (query.text(0) ?? "").split(separator: " ")
+    guard parts.count == 2, let version = Int(parts[0]), let replica = ReplicaID(String(parts[1])) else {
+      throw StoreError(.corrupt, "the note of a seed set is malformed")
+    }
+    return (version, replica)
+  }
+
+  fileprivate func seedSets() throws -> [SeedSetStatus] {
+    guard let kind = catalog.kind(of: SeedHistory.setType) else { return [] }
+    var result: [SeedSetStatus] = []
+    try forEachHiddenRecord(kind.number) { _, stored in
+      var names = Set<String>()
+      let versions = (stored.state.seed?.layers ?? []).map { layer in
+        if case .text(let name) = value("name", layer, kind) { names.insert(name) }
+        let records = if case .integer(let count) = value("records", layer, kind) { Int(count) } else { 0 }
+        return SeedSetStatus.Version(
+          version: Int(layer.version), replica: layer.stamp.dot.replica, records: records)
+      }
+      guard let name = names.min() else { return }
+      result.append(SeedSetStatus(name: name, versions: versions, applied: try appliedSeed(name)?.version))
+    }
+    return result.sorted { $0.name < $1.name }
+  }
+
+  private func value(_ field: String, _ layer: SeedLayer, _ kind: RecordKind) -> Value? {
+    catalog.fieldOfName[kind.number]?[field].flatMap { layer[$0]?.value }
+  }
+}
