@@ -67,8 +67,11 @@ enum Golden {
       ])
     }
     var seeded = RecordState()
-    let seed = stamp(first, 5, 0, rank: .seed)
-    seeded.fields = [cell(0, seed, .blob([0, 255])), cell(1, insert, .null)]
+    let (old, new) = (stamp(first, 5, 1, rank: .seed), stamp(first, 6, 2, rank: .seed))
+    seeded.fields = [cell(0, stamp(second, 1, 8, rank: .adopted), .blob([0, 255])), cell(1, insert, .null)]
+    seeded.seed = SeedState(
+      layers: [SeedLayer(stamp: old, fields: [cell(1, old, .integer(5))]), SeedLayer(stamp: new, isRetired: true)],
+      basis: SeedBasis(stamp: insert, layer: old))
     return [
       record(game, uniform), record(other, edited), record(other, deleted), record(other, seeded),
       link(other, game, ORSetElement(added: edit)), link(other, other, element),
