@@ -76,7 +76,8 @@ extension StateReader {
   private func text(_ seed: SeedState) -> String {
     let layers = seed.layers.map { layer in
       let fields = JSONText.object(layer.fields.map { (fieldName($0), JSONText.value($0.value)) })
-      return "{\(layer.isRetired ? "\"retired\":true" : "\"fields\":\(fields)"),\"stamp\":\(JSONText.stamp(layer.stamp))}"
+      return
+        "{\(layer.isRetired ? "\"retired\":true" : "\"fields\":\(fields)"),\"stamp\":\(JSONText.stamp(layer.stamp))}"
     }
     let basis = seed.basis.map {
       "\"basis\":{\"layer\":\(JSONText.stamp($0.layer)),\"stamp\":\(JSONText.stamp($0.stamp))},"

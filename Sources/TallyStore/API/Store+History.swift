@@ -80,7 +80,9 @@ extension Store {
       let seeded = (shownSeed?.fields ?? []).filter {
         stored.state.cell($0.field, followsNewest: kind.followsNewest) == $0
       }
-      let own = stored.state.fields.filter { cell in cell.field != forward && !seeded.contains { $0.field == cell.field } }
+      let own = stored.state.fields.filter { cell in
+        cell.field != forward && !seeded.contains { $0.field == cell.field }
+      }
       let fields = (own + seeded).map { cell in
         let shown = kind.columns.firstIndex { $0.field == cell.field }.flatMap {
           stored.values.isEmpty ? nil : stored.values[$0]

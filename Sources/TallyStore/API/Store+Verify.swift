@@ -128,7 +128,9 @@ private struct Verifier {
     guard isVisible == stored.place.isVisible else {
       return problem("\(name) is \(isVisible ? "hidden but should be seen" : "seen but should be hidden")")
     }
-    note(waits: kind.waits(stored.state, shown: isVisible ? stored.values : nil, forward: catalog.forwardField(of: kind)), kind.number, name.text)
+    note(
+      waits: kind.waits(stored.state, shown: isVisible ? stored.values : nil, forward: catalog.forwardField(of: kind)),
+      kind.number, name.text)
     guard isVisible else { return }
     let expected = try visibility.values(of: name, kind, stored.state)
     for (index, column) in kind.columns.enumerated() where expected[index] != stored.values[index] {

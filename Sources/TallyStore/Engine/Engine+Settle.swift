@@ -18,7 +18,9 @@ extension Engine {
     let columns = kind.ownerColumns
     guard !columns.isEmpty, hasDeletes || kind.mayCycle else { return }
     let targets = columns.flatMap { column in
-      [old, new].map { $0?.cell(column.field, followsNewest: kind.followsNewest) }.compactMap { $0.flatMap { column.target(of: $0.value) } }
+      [old, new].map { $0?.cell(column.field, followsNewest: kind.followsNewest) }.compactMap {
+        $0.flatMap { column.target(of: $0.value) }
+      }
     }
     if kind.mayCycle { dirty.insert(name) }
     try climb(from: targets)

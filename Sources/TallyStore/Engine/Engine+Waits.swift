@@ -11,7 +11,9 @@ extension RecordKind {
       result.insert(target)
     }
     for (index, column) in columns.enumerated() where column.reference != nil {
-      guard let cell = state.cell(column.field, followsNewest: followsNewest), let target = column.target(of: cell.value) else { continue }
+      guard let cell = state.cell(column.field, followsNewest: followsNewest),
+        let target = column.target(of: cell.value)
+      else { continue }
       if let shown {
         if shown[index] != cell.value { result.insert(target) }
       } else if column.reference?.onDelete == .cascade {

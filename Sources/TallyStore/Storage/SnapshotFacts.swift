@@ -41,7 +41,9 @@ struct SnapshotFacts: VisibilitySource {
       while try query.step() { if let name = try? AnyRecordName(query.text(0) ?? "") { result.append(name) } }
     }
     for waiting in try reader.waiting(for: owner) {
-      guard let kind = reader.catalog.records[waiting.kind], let name = try? AnyRecordName(waiting.key) else { continue }
+      guard let kind = reader.catalog.records[waiting.kind], let name = try? AnyRecordName(waiting.key) else {
+        continue
+      }
       result.append(name)
       // A duplicate that gave way to `owner`: what it owned is owned by its seed.
       if name.type == owner.type, reader.catalog.forwardField(of: kind) != nil, try reader.forward(of: name) == owner {
