@@ -24,7 +24,7 @@ public struct DeltaHeader: Hashable, Sendable {
   /// The sender's fingerprint in that snapshot, to compare with when the receiver's vector equals the target afterwards.
   public var fingerprint: Fingerprint?
 
-  /// A header. `base` is lowered to what `target` covers. The target has at most `WireLimits.replicas` entries; readers refuse more.
+  /// A header. `base` is lowered to what `target` covers. Readers refuse a target of more than `WireLimits.replicas` entries.
   public init(zone: ZoneID = .default, base: StateVector, target: StateVector, fingerprint: Fingerprint? = nil) {
     self.zone = zone
     self.base = StateVector(target.entries.map { ($0.replica, min($0.sequence, base[$0.replica])) })
