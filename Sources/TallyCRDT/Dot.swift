@@ -6,7 +6,7 @@
 public struct Dot: Hashable, Sendable, Comparable {
   /// The replica that wrote.
   public let replica: ReplicaID
-  /// The number of the transaction at that replica, from 1.
+  /// The number of the transaction at that replica, from 1; at most 2^63 - 1 in files and on the wire.
   public let sequence: UInt64
 
   /// Names the transaction `sequence` of `replica`.

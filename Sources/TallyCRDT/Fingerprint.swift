@@ -3,8 +3,9 @@
 /// A state vector is a claim about content; the fingerprint checks it: two replicas with equal vectors must have
 /// equal fingerprints. It sums one hash per live cell (name, field, stamp and value), where live means not covered by a
 /// delete of the record, and for relationships, tags that are not removed. It is independent of the schema and of
-/// tombstones, so compaction does not change it. Incremental multiset hashing by addition: Clarke et al., "Incremental
-/// multiset hash functions" (2003), here with SipHash, which finds faults and not forgers.
+/// tombstones, so compaction does not change it; so it does not show a lost superseded touch either. Incremental multiset
+/// hashing by addition: Clarke et al., "Incremental multiset hash functions" (2003), here with SipHash, which finds faults and
+/// not forgers.
 public struct Fingerprint: Hashable, Sendable {
   /// The two halves of the sum, each modulo 2^64.
   public var first, second: UInt64

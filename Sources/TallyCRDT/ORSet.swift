@@ -20,7 +20,7 @@ public struct ORSetElement: Hashable, Sendable {
     }
   }
 
-  /// All tags, ascending by dot.
+  /// All tags, ascending by the dot of the add; no two with the same.
   public var tags: [Tag]
 
   /// An element that was never added.
@@ -47,7 +47,7 @@ public struct ORSetElement: Hashable, Sendable {
     Set(tags.map(\.added.dot)).union(tags.compactMap(\.removed?.dot))
   }
 
-  /// The latest time that any of the tags knows.
+  /// The latest time of any add or removal; nil if there are no tags. A new add or removal is stamped over it.
   public var latestTime: HybridTime? {
     tags.map { max($0.added.time, $0.removed?.time ?? $0.added.time) }.max()
   }
@@ -59,12 +59,13 @@ public struct ORSetElement: Hashable, Sendable {
     tags.sort { $0.added.dot < $1.added.dot }
   }
 
-  /// Removes the element: marks the tags that are here.
+  /// Removes the element: marks the live tags that are here. Tags that come later, or from elsewhere, are not affected.
   public mutating func remove(_ stamp: Stamp) {
     for index in tags.indices where tags[index].removed == nil { tags[index].removed = stamp }
   }
 
-  /// Joins another state of the same element: the union of tags, the greatest removal of each.
+  /// Joins another state of the same element: the union of tags, the greatest removal of each. Commutative, associative,
+  /// idempotent. Cost: the product of the numbers of tags.
   public mutating func merge(_ other: ORSetElement) { merge(other, planted: []) }
 
   /// The join of both.
@@ -93,7 +94,8 @@ public struct ORSetElement: Hashable, Sendable {
     tags = [Tag(added: added.added, removed: removed.flatMap { $0 > added.added ? $0 : nil })]
   }
 
-  /// The part of the state that a peer with the vector `vector` lacks; nil if it lacks nothing.
+  /// The part of the state that a peer with the vector `vector` lacks: each tag whose add or whose removal it lacks; nil if it
+  /// lacks nothing.
   public func delta(since vector: StateVector) -> ORSetElement? {
     var result = ORSetElement()
     result.tags = tags.filter { tag in

@@ -11,7 +11,8 @@ public struct LostWrite: Hashable, Sendable {
 extension RecordState {
   /// Joins another state of the same record into this one: commutative, associative, idempotent.
   ///
-  /// Cost: linear in the number of registers of both.
+  /// Of existence and of each register the greater stamp wins; the dot of a user cell that loses stays as a touch. Deletes are
+  /// united, without those that another one has seen. Cost: linear in the registers of both, and in the square of the deletes.
   public mutating func merge(_ other: RecordState) {
     var lost: [LostWrite] = []
     merge(other, lost: &lost, planted: [])

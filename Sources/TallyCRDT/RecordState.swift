@@ -55,13 +55,17 @@ public struct Delete: Hashable, Sendable {
 /// some user cell was ever written to it that no delete had seen (see `touches`). Cells of a deleted record stay, so that
 /// a concurrent edit or a restore brings it back whole. What seeds say stands beside the cells, in `seed`. All concurrent deletes are kept; one goes only when another
 /// delete's context covers it. Removing by context follows Bieniusa et al., "An optimized conflict-free replicated set"
-/// (2012); keeping the removed cells is ours.
+/// (2012); keeping the removed cells, and the touches whose cells have lost, is ours.
+///
+/// The properties are in a canonical form, and equal states are equal in all of them; who changes a property by hand must keep it
+/// so. `Visibility` says what a state means to the app.
 public struct RecordState: Hashable, Sendable {
   /// The latest insert or restore of the record.
   public var existence: Stamp?
   /// The registers, ascending by field.
   public var fields: [FieldCell]
-  /// Touches beyond those that `existence` and `fields` show: dots of user cells that lost to a concurrent write.
+  /// Touches beyond those that `existence` and `fields` show: dots of user cells that another write has replaced. For each
+  /// replica the latest; no entry that a dot of a live user cell covers.
   public var supersededTouches: StateVector
   /// The deletes, ascending by dot; none covers another.
   public var deletes: [Delete]
@@ -88,7 +92,7 @@ public struct RecordState: Hashable, Sendable {
     seed = nil
   }
 
-  /// Whether nothing was ever written.
+  /// Whether nothing is known of the record.
   public var isEmpty: Bool {
     existence == nil && fields.isEmpty && supersededTouches.isEmpty && deletes.isEmpty && seed == nil
   }
@@ -101,7 +105,7 @@ public struct RecordState: Hashable, Sendable {
     return existence
   }
 
-  /// The register of a field, or nil if it was never written.
+  /// The register of a field, or nil if it was never written. Cost: linear in the registers.
   public subscript(field: FieldID) -> FieldCell? {
     index(of: field).map { fields[$0] }
   }

@@ -1,7 +1,8 @@
 /// A hybrid logical time in milliseconds since 1970, in 48 bits.
 ///
-/// A writer takes `max(now, time of the cell being overwritten + 1)`: a write that saw another always has the later
-/// time, whatever the clocks say, and a device whose clock is far ahead affects only the cells that it touched.
+/// A writer takes `max(now, time of the cell being overwritten + 1)`: a write that saw another has the later time, whatever
+/// the clocks say, and a device whose clock is far ahead affects only the cells that it touched. Only at `maximum` is there
+/// no later time: a cell that has it is overwritten by a greater replica or sequence alone.
 /// Receivers never clamp a time and never absorb it into their own clock. This differs from Kulkarni et al., "Logical
 /// Physical Clocks" (2014), where a receiver's clock follows every message: here causality is per cell.
 public struct HybridTime: Hashable, Sendable, Comparable {
@@ -14,7 +15,7 @@ public struct HybridTime: Hashable, Sendable, Comparable {
   @inlinable
   public init(milliseconds: UInt64) { self.milliseconds = min(milliseconds, Self.maximum) }
 
-  /// The time to write with at `now` over a cell of time `overwritten`.
+  /// The time to write with at `now` over a cell of time `overwritten`; nil if the cell was never written.
   @inlinable
   public static func next(now: HybridTime, over overwritten: HybridTime?) -> HybridTime {
     guard let overwritten, overwritten.milliseconds >= now.milliseconds else { return now }
@@ -48,8 +49,10 @@ public struct Rank: Hashable, Sendable, Comparable, RawRepresentable {
 
 /// What orders the writes of one register: rank, then time, then replica, then sequence. The greater stamp wins.
 ///
-/// Stamps are unique per transaction, so two cells with equal stamps come from the same transaction. Should they hold
-/// different values all the same (a forged or corrupted peer), the greater value bytes win everywhere.
+/// A dot is issued once, so two cells with equal stamps come from the same transaction. Should two copies of one register hold
+/// different values under one stamp all the same (a forged or corrupted peer), the greater value wins everywhere. One
+/// transaction's cells may differ in time. The order is total and says nothing about causality by itself: it agrees with it
+/// because of how `HybridTime.next(now:over:)` chooses times.
 public struct Stamp: Hashable, Sendable, Comparable {
   /// The rank, compared first.
   public let rank: Rank

@@ -14,7 +14,8 @@ public enum CausalOrder: Sendable {
 /// (Parker et al., 1983). Inclusive and 1-based; a replica that is absent stands at 0.
 ///
 /// Stores apply whole deltas only, so a vector is causally closed: if it covers a transaction, it covers everything
-/// that the transaction's author had seen. Merging is the pointwise maximum.
+/// that the transaction's author had seen. Merging is the pointwise maximum. The order is partial, so there is no `<`; see
+/// `compare(to:)`. Sequences are at most 2^63 - 1 in files and on the wire.
 public struct StateVector: Hashable, Sendable {
   @usableFromInline var sequences: [ReplicaID: UInt64]
 
@@ -28,7 +29,7 @@ public struct StateVector: Hashable, Sendable {
     for (replica, sequence) in entries where sequence > self[replica] { sequences[replica] = sequence }
   }
 
-  /// The highest sequence covered of a replica; 0 if none.
+  /// The highest sequence covered of a replica; 0 if none. Setting it can lower an entry; setting 0 takes it away.
   @inlinable
   public subscript(replica: ReplicaID) -> UInt64 {
     get { sequences.isEmpty ? 0 : sequences[replica] ?? 0 }
@@ -43,7 +44,7 @@ public struct StateVector: Hashable, Sendable {
   @inlinable
   public var count: Int { sequences.count }
 
-  /// The entries in the canonical order, by replica id.
+  /// The entries in the canonical order, by replica id. Sorts them anew each time.
   public var entries: [Dot] {
     sequences.map { Dot(replica: $0.key, sequence: $0.value) }.sorted()
   }
@@ -63,7 +64,7 @@ public struct StateVector: Hashable, Sendable {
     if dot.sequence > self[dot.replica] { sequences[dot.replica] = dot.sequence }
   }
 
-  /// The pointwise maximum with `other`: commutative, associative, idempotent.
+  /// The pointwise maximum with `other`: commutative, associative, idempotent. Cost: the entries of `other`.
   public mutating func merge(_ other: StateVector) {
     if sequences.isEmpty {
       sequences = other.sequences
@@ -79,7 +80,7 @@ public struct StateVector: Hashable, Sendable {
     return result
   }
 
-  /// The entries that `floor` does not cover.
+  /// The entries that `floor` does not cover, each with its own sequence: what of this vector somebody lacks who has `floor`.
   public func beyond(_ floor: StateVector) -> StateVector {
     guard !isEmpty, !floor.isEmpty else { return self }
     var result = self

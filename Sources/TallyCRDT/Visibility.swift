@@ -16,7 +16,7 @@ public struct RecordFacts: Sendable {
     }
   }
 
-  /// The user cells ever written to the record.
+  /// The user cells ever written to the record, as `RecordState.touches`.
   public var touches: StateVector
   /// What its deletes had seen.
   public var deletedContext: StateVector
@@ -58,12 +58,14 @@ public protocol VisibilitySource {
 
 /// Decides which records an app sees: the pure function from state to presence.
 ///
-/// - A record is **alive** when some user cell of its own was written that no delete of it had seen, or when a record that it
-///   owns is alive through such a cell. With `deleteWins`, only an insert or restore counts that no delete had seen.
+/// - A record that was never deleted is **alive** when it was ever inserted or touched. One with deletes is alive through a dot that
+///   no delete of it had seen: of a touch, of a live tag in a relationship that it has, or of what keeps a record alive that it
+///   owns. With `deleteWins`, only the latest insert or restore counts, if no delete had seen it.
 /// - A seeded record is also alive while the newest version of its seed has it and nobody ever deleted it.
 /// - A record is **visible** when it is alive and all its owners are visible.
 /// - Owner references that form a cycle are broken: of a cycle's edges the one with the least stamp gives way, as if it
-///   were null, until no cycle is left.
+///   were null, until no cycle is left. Of equal stamps the record with the lesser name gives way, then the lesser wire name of
+///   the field: local numbers differ from file to file.
 ///
 /// The answers are memoized for one state; make a new evaluation after a merge. Cost: the records that own or are owned by
 /// those asked for; descendants are looked at only below a record that has a delete or a retired seed.
@@ -78,6 +80,7 @@ public final class Visibility<Source: VisibilitySource> {
   public init(_ source: Source) { self.source = source }
 
   /// Whether the app sees the record.
+  /// - Throws: what the source throws.
   public func isVisible(_ name: AnyRecordName) throws -> Bool {
     if let known = visible[name] { return known }
     var stack = [name]
@@ -101,7 +104,8 @@ public final class Visibility<Source: VisibilitySource> {
     return visible[name] == true
   }
 
-  /// Whether the record is alive, its owners aside.
+  /// Whether the record is alive, its owners aside. False for a record of which nothing is known.
+  /// - Throws: what the source throws.
   public func isAlive(_ name: AnyRecordName) throws -> Bool {
     guard let own = try lookUp(name) else { return false }
     if own.isOfferedBySeed { return true }
@@ -116,6 +120,7 @@ public final class Visibility<Source: VisibilitySource> {
   }
 
   /// The owners of a record after cycles are broken.
+  /// - Throws: what the source throws.
   public func effectiveOwners(of name: AnyRecordName) throws -> [RecordFacts.Owner] {
     if let known = owners[name] { return known }
     // Components come out owners first, each as a whole: what is known already is complete and needs no second look.

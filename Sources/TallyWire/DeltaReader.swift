@@ -3,7 +3,7 @@ import TallyCRDT
 /// Reads a delta piece by piece, from any source of bytes. Memory is bounded by one block.
 ///
 /// The blocks may be used as they come, but nothing of them may be kept before `nextBlock()` has returned nil: only then has
-/// the checksum been verified.
+/// the checksum been verified. After an error the reader must not be used further.
 public struct DeltaReader {
   private let source: () throws -> [UInt8]?
   private var buffer: [UInt8] = []
@@ -30,6 +30,7 @@ public struct DeltaReader {
   }
 
   /// A reader of a delta that is all there.
+  /// - Throws: `WireError`.
   public init(_ bytes: [UInt8]) throws {
     var rest: [UInt8]? = bytes
     try self.init {
