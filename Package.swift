@@ -20,7 +20,6 @@ import PackageDescription
 
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
-let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
 let package = Package(
@@ -35,7 +34,6 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
-    .package(url: "https://github.com/apple/swift-crypto", "3.12.0"..<"5.0.0"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
   ] + zstdPackages,
   targets: zstdTargets + [
@@ -43,7 +41,7 @@ let package = Package(
     .target(name: "TallyWire", dependencies: ["TallyCRDT", zstd]),
     .target(
       name: "TallyStore",
-      dependencies: ["TallyCRDT", "TallyWire", grdb, sqlite, crypto, logging]),
+      dependencies: ["TallyCRDT", "TallyWire", grdb, sqlite, logging]),
     .target(name: "TallySync", dependencies: ["TallyCRDT", "TallyWire", "TallyStore"]),
     .target(name: "Tally", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", "TallySync"]),
     .executableTarget(

@@ -1,6 +1,6 @@
-import Crypto
 import Foundation
 import TallyCRDT
+import TallyWire
 
 /// The identities that seeds have on every device: record names by UUID version 5 (RFC 9562, section 5.5), virtual replicas by hash.
 public enum SeedIdentity {
@@ -15,10 +15,8 @@ public enum SeedIdentity {
   public static func uuid(ofKey key: String, set name: String) -> UUID { version5(uuid(ofSet: name), key) }
 
   private static func version5(_ namespace: UUID, _ name: String) -> UUID {
-    var hash = Insecure.SHA1()
-    withUnsafeBytes(of: namespace.uuid) { hash.update(bufferPointer: $0) }
-    hash.update(data: Data(name.utf8))
-    var bytes = Array(hash.finalize().prefix(16))
+    let input = withUnsafeBytes(of: namespace.uuid) { Array($0) } + Array(name.utf8)
+    var bytes = Array(SHA1.hash(input).prefix(16))
     bytes[6] = bytes[6] & 0x0F | 0x50
     bytes[8] = bytes[8] & 0x3F | 0x80
     return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
@@ -26,7 +24,7 @@ public enum SeedIdentity {
 
   /// The virtual replica whose history has this canonical encoding.
   static func replica(of bytes: [UInt8]) -> ReplicaID {
-    ReplicaID(Array(SHA256.hash(data: bytes).prefix(16)))
+    ReplicaID(Array(SHA256.hash(bytes).prefix(16)))
   }
 }
 
