@@ -46,8 +46,8 @@ import Testing
   }
 
   private func deleteAndRestore(_ pair: Pair, _ edits: inout OfflineEdits) throws {
-    let artists = edits.artistsWithEverything()
-    try #require(artists.count >= 2)
+    let artists = edits.artistsWithEverything(2)
+    try #require(artists.count == 2)
     try edits.contradictDelete(ofArtist: artists[1])
     let before = edits.expected
     try edits.delete(artist: artists[0])

@@ -96,14 +96,15 @@ struct OfflineEdits {
   /// The names of a type, ascending.
   func names(_ type: String) -> [AnyRecordName] { expected.keys.filter { $0.type == type }.sorted() }
 
-  /// The artists with a track that was sold and is in a playlist: those whose delete has the most to do.
-  func artistsWithEverything() -> [AnyRecordName] {
+  /// The first artists with a track that was sold and one that is in a playlist: their delete has the most to do.
+  func artistsWithEverything(_ count: Int) -> [AnyRecordName] {
     let listed = Set(expected.values.flatMap { $0.links["tracks"] ?? [] })
     let sold = Set(expected.values.filter { $0.name.type == "InvoiceLine" }.compactMap { $0.fields["track"] })
-    return names("Artist").filter { artist in
+    let fitting = names("Artist").lazy.filter { artist in
       let tracks = owned(by: artist).filter { $0.type == "Track" }
       return tracks.contains(where: listed.contains) && tracks.contains { sold.contains(.text($0.text)) }
     }
+    return Array(fitting.prefix(count))
   }
 
   /// An artist, the albums, the tracks.
