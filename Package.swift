@@ -58,6 +58,7 @@ let package = Package(
     .testTarget(name: "TallyStoreTests", dependencies: ["Tally", grdb]),
     .testTarget(name: "ConvergenceTests", dependencies: ["Tally", "TallyCRDT", "TallyWire", grdb]),
     .testTarget(name: "ChinookTests", dependencies: ["Tally", grdb], resources: [.copy("Fixtures")]),
+    .testTarget(name: "ReadmeTests", dependencies: ["Tally", grdb]),
     .testTarget(name: "TallyCLITests", dependencies: ["TallyCLI", "Tally", grdb]),
   ],
   swiftLanguageModes: [.v6]
