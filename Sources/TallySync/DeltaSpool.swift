@@ -44,6 +44,13 @@ final class DeltaSpool {
     return { try file.read(upToCount: Self.pieceSize).flatMap { $0.isEmpty ? nil : Array($0) } }
   }
 
+  /// Bytes from a place in what was appended.
+  func read(at offset: Int, _ count: Int) throws -> [UInt8] {
+    guard let file else { return Array(memory[min(offset, memory.count)..<min(offset + count, memory.count)]) }
+    try file.seek(toOffset: UInt64(offset))
+    return Array(try file.read(upToCount: count) ?? Data())
+  }
+
   /// Removes the temporary file.
   func discard() {
     try? file?.close()

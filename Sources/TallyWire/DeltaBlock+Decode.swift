@@ -3,8 +3,21 @@ import TallyCRDT
 extension DeltaBlock {
   /// Reads the bytes of a block of a delta to `target`; refuses what lies beyond that.
   init(decoding bytes: UnsafeRawBufferPointer, target: StateVector) throws(WireError) {
+    try self.init(decoding: bytes, limits: target.entries)
+  }
+
+  /// Reads the canonical bytes of a block whose replica numbers are places in `limits`.
+  /// - Throws: `WireError`.
+  package init(live bytes: [UInt8], limits: [Dot]) throws {
+    self = try bytes.withUnsafeBytes { try DeltaBlock(decoding: $0, limits: limits) }
+    guard encoded(replicas: limits.map(\.replica)) == bytes else {
+      throw WireError(.malformed, "a block is not in its canonical form")
+    }
+  }
+
+  /// `limits` has the replicas by number, each with the highest sequence that a cell may have.
+  private init(decoding bytes: UnsafeRawBufferPointer, limits: [Dot]) throws(WireError) {
     self.init()
-    let limits = target.entries
     var reader = ByteReader(bytes)
     let dictionaries = try BlockDictionaries.decode(&reader, limits: limits)
     for _ in 0..<(try reader.count(ofElementsWithAtLeast: 4, "types")) {

@@ -44,6 +44,7 @@ extension Store {
     return try snapshot { reader in
       let header = DeltaHeader(
         base: base, target: try reader.vector(), fingerprint: try reader.fingerprint())
+      try makeDurable(try reader.ownDot())
       var writer = try DeltaWriter(header: header, to: sink)
       let source = DeltaSource(reader: reader, base: base, planted: options.planted)
       try source.forEachBlock { try writer.append($0) }

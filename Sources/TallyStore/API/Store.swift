@@ -26,6 +26,9 @@ public final class Store: Sendable {
   let options: StoreOptions
   private let box = EngineBox()
   let catalogCache = Mutex<Catalog?>(nil)
+  let listeners = ChangeListeners()
+  /// This replica's dots that are known to be on the disk.
+  let durable = Mutex(StateVector())
 
   /// For GRDB's own APIs that read: `ValueObservation`, snapshots, `DatabaseSnapshot`.
   public var reader: any DatabaseReader { writer }
@@ -72,7 +75,10 @@ public final class Store: Sendable {
       // Another process may have created the tables since the file was looked at.
       let isEmpty = try connection.integer("SELECT count(*) FROM sqlite_master WHERE name = 'tally_meta'") == 0
       if isNew, isEmpty { try Engine.create(connection) }
-      _ = try transact(db) { engine in if let schema { try engine.migrate(to: schema) } }
+      _ = try transact(db) { engine in
+        if let schema { try engine.migrate(to: schema) }
+        if let path, options.hasIncarnation { try engine.checkIncarnation(Incarnation(besides: path)) }
+      }
       db.clearSchemaCache()
     }
   }
@@ -106,7 +112,9 @@ public final class Store: Sendable {
   @discardableResult
   public func write<T: Sendable>(_ body: @Sendable @escaping (Database) throws -> T) async throws -> T {
     do {
-      return try await writer.write { db in try self.transact(db) { _ in try body(db) }.value }
+      let value = try await writer.write { db in try self.transact(db) { _ in try body(db) }.value }
+      announce()
+      return value
     } catch {
       box.needsReload.store(true, ordering: .relaxed)
       throw error
@@ -129,11 +137,18 @@ public final class Store: Sendable {
   /// Runs a writing transaction of GRDB's; if it fails the engine reads everything again next time.
   func perform<T>(_ body: (Database) throws -> T) throws -> T {
     do {
-      return try writer.write(body)
+      let value = try writer.write(body)
+      announce()
+      return value
     } catch {
       box.needsReload.store(true, ordering: .relaxed)
       throw error
     }
+  }
+
+  /// Tells listeners if what was committed changed anything.
+  private func announce() {
+    if box.hasChanged.exchange(false, ordering: .relaxed) { listeners.notify() }
   }
 
   /// Runs the body between the engine's begin and end, and captures what it wrote.
@@ -145,6 +160,7 @@ public final class Store: Sendable {
       let value = try body(engine)
       let dot = try engine.capture()
       try engine.end()
+      if engine.isChanged { box.hasChanged.store(true, ordering: .relaxed) }
       for table in engine.touchedTables { try db.notifyChanges(in: Table(table)) }
       return Commit(value: value, dot: dot)
     } catch {
@@ -168,4 +184,6 @@ public final class Store: Sendable {
 private final class EngineBox: @unchecked Sendable {
   var engine: Engine?
   let needsReload = Atomic<Bool>(false)
+  /// Set by a transaction that changed something, cleared when its commit has been told.
+  let hasChanged = Atomic<Bool>(false)
 }

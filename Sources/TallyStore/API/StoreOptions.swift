@@ -13,6 +13,12 @@ public struct StoreOptions: Sendable {
   public var logger = Logger(label: "tally.store")
   /// How many entries the conflict journal keeps; older ones go first.
   public var conflictLimit = 10_000
+  /// Whether this replica's own changes are synced to the disk before a delta with them is handed out. Without it, a power cut after a
+  /// sync can lead to two changes with one identity, and replicas that differ.
+  public var isDurableBeforeSync = true
+  /// Whether a token is kept beside the file, in `<file>-incarnation`, by which an older or copied file is recognized. Off for stores
+  /// that move between folders on purpose.
+  public var hasIncarnation = true
   /// Opens the file without writing to it, for a tool that only looks.
   public var isReadOnly = false
   /// Called for each SQLite connection, for the app's functions, collations or pragmas.

@@ -14,6 +14,11 @@ public struct ApplyResult: Sendable, Equatable {
 
   /// A result of nothing.
   public init() {}
+
+  init(changes: Int, conflicts: Int) {
+    self.changes = changes
+    self.conflicts = conflicts
+  }
 }
 
 /// Joining what peers wrote.
@@ -23,11 +28,7 @@ extension Engine {
   func apply(_ delta: inout DeltaReader, isRepair: Bool) throws -> ApplyResult {
     try capture(isForeign: true)
     let header = delta.header
-    guard header.zone == .default else { throw StoreError(.wrongZone, "the delta belongs to another zone") }
-    guard vector.covers(header.base) else {
-      throw StoreError(
-        .baseNotCovered, "the delta starts after what is here; ask for one since \(vector)", vector: vector)
-    }
+    try checkBase(header)
     var result = ApplyResult()
     if vector.covers(header.target), !isRepair {
       while try delta.nextBlock() != nil {}
@@ -49,11 +50,32 @@ extension Engine {
     return result
   }
 
+  /// Applies blocks that are here already; the caller's transaction makes it all or nothing.
+  func apply(_ header: DeltaHeader, _ blocks: [DeltaBlock]) throws -> ApplyResult {
+    try capture(isForeign: true)
+    try checkBase(header)
+    try noticeRestore(header)
+    var merge = Merge(header: header, before: vector, logged: vector, clock: environment.now())
+    for block in blocks { try apply(block, &merge) }
+    try raiseVector(to: header.target)
+    try settle()
+    try checkReferences()
+    try trimConflicts()
+    return ApplyResult(changes: merge.changes, conflicts: merge.conflicts)
+  }
+
+  private func checkBase(_ header: DeltaHeader) throws {
+    guard header.zone == .default else { throw StoreError(.wrongZone, "the delta belongs to another zone") }
+    guard vector.covers(header.base) else {
+      throw StoreError(
+        .baseNotCovered, "the delta starts after what is here; ask for one since \(vector)", vector: vector)
+    }
+  }
+
   /// A peer that knows more of this replica than the replica itself: this file is an old copy. It must not issue those dots again.
   private func noticeRestore(_ header: DeltaHeader) throws {
     guard let ownNumber, let own = catalog.replicas[ownNumber], header.target[own] > vector[own] else { return }
-    environment.logger.warning("this store is an older copy of itself; it takes a new replica id")
-    try forgetOwnReplica()
+    try renewReplica(because: "a peer knows more of this store than the store itself: it is an older copy")
   }
 
   /// What stays the same while one delta is joined.

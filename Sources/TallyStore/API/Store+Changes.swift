@@ -1,0 +1,57 @@
+import Synchronization
+import TallyCRDT
+import TallyWire
+
+/// Who wants to know that a store has changed.
+final class ChangeListeners: Sendable {
+  private struct State {
+    var next = 0
+    var continuations: [Int: AsyncStream<Void>.Continuation] = [:]
+  }
+  private let state = Mutex(State())
+
+  func stream() -> AsyncStream<Void> {
+    let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let id = state.withLock { state in
+      defer { state.next += 1 }
+      state.continuations[state.next] = continuation
+      return state.next
+    }
+    continuation.onTermination = { [weak self] _ in self?.state.withLock { $0.continuations[id] = nil } }
+    return stream
+  }
+
+  func notify() {
+    for continuation in state.withLock({ Array($0.continuations.values) }) { continuation.yield() }
+  }
+}
+
+extension Store {
+  /// Yields after each commit of this store that changed replicated state: a local write or an applied delta. Several commits in a row
+  /// may be told once. What other processes write is told by the next `captureChanges()` or write.
+  public func changes() -> AsyncStream<Void> { listeners.stream() }
+
+  /// Captures what other connections and processes have written to the file. Costs one look if there is nothing.
+  public func captureChanges() throws { try captureOutsideWrites() }
+}
+
+// MARK: - Small deltas
+
+extension Store {
+  /// The blocks of everything that `base` does not cover, for a change that is small; with the header of the same snapshot.
+  package func blocks(since base: StateVector) throws -> (DeltaHeader, [DeltaBlock]) {
+    try captureOutsideWrites()
+    return try snapshot { reader in
+      let header = DeltaHeader(base: base, target: try reader.vector(), fingerprint: try reader.fingerprint())
+      var blocks: [DeltaBlock] = []
+      try DeltaSource(reader: reader, base: base, planted: options.planted).forEachBlock { blocks.append($0) }
+      try makeDurable(try reader.ownDot())
+      return (header, blocks)
+    }
+  }
+
+  /// Joins blocks that are here already; all of them, or nothing.
+  package func apply(_ header: DeltaHeader, _ blocks: [DeltaBlock]) throws -> ApplyResult {
+    try perform { db in try transact(db) { try $0.apply(header, blocks) }.value }
+  }
+}

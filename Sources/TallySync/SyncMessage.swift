@@ -1,0 +1,90 @@
+import TallyCRDT
+import TallyWire
+
+/// What two sessions say to each other. `Docs/SyncProtocol.md` has the bytes.
+public enum SyncMessage: Sendable, Equatable {
+  /// The first message of each side.
+  case hello(SyncHello)
+  /// The sender's whole vector: the answer to a hello that differs.
+  case vector(StateVector)
+  /// A piece of a delta. `offset` counts the bytes before it; `isLast` ends the transfer.
+  case chunk(transfer: UInt64, offset: UInt64, isLast: Bool, bytes: [UInt8])
+  /// The receiver has put aside this many bytes of a transfer: the sender may go on.
+  case received(transfer: UInt64, byteCount: UInt64)
+  /// The receiver has applied a transfer, and stands there now.
+  case applied(transfer: UInt64, digest: SyncDigest)
+  /// A change that is small enough for one message.
+  case live(SyncLive)
+  /// The receiver has applied this many live changes so far.
+  case liveApplied(UInt64)
+  /// Equal vectors, different contents: send everything.
+  case repair
+  /// The sender has nothing more to send, and stands there.
+  case done(SyncDigest)
+  /// Says that the sender is still there.
+  case ping
+  /// The sender gives up.
+  case failure(code: String, message: String)
+}
+
+/// Vector and content of a replica in 24 bytes.
+public struct SyncDigest: Sendable, Hashable {
+  /// The hash of the canonical vector.
+  public var vectorHash: UInt64
+  /// The fingerprint of the content.
+  public var fingerprint: Fingerprint
+
+  /// The digest of a vector and a fingerprint.
+  public init(vector: StateVector, fingerprint: Fingerprint) {
+    var hash = SipHash()
+    for entry in vector.entries {
+      hash.combine(word: entry.replica.high)
+      hash.combine(word: entry.replica.low)
+      hash.combine(word: entry.sequence)
+    }
+    vectorHash = hash.finalized()
+    self.fingerprint = fingerprint
+  }
+
+  init(vectorHash: UInt64, fingerprint: Fingerprint) {
+    self.vectorHash = vectorHash
+    self.fingerprint = fingerprint
+  }
+}
+
+/// How each side introduces itself.
+public struct SyncHello: Sendable, Hashable {
+  /// The versions of the protocol that the sender speaks.
+  public var versions: ClosedRange<UInt8>
+  /// What is synced.
+  public var zone: ZoneID
+  /// The sender's replica; nil before its first write.
+  public var replica: ReplicaID?
+  /// Where the sender stands.
+  public var digest: SyncDigest
+  /// Whether the sender wants to stay connected and follow changes.
+  public var isLive: Bool
+  /// The largest message that the sender takes, in bytes.
+  public var messageLimit: Int
+
+  /// The version that this code speaks.
+  public static let version: UInt8 = 1
+}
+
+/// A change that is small enough for one message: blocks of a delta without its header.
+public struct SyncLive: Sendable, Hashable {
+  /// What the change advances: replicas by their number in the sender's table, or by id the first time.
+  public struct Advance: Sendable, Hashable {
+    /// The number in the sender's table.
+    public var number: Int
+    /// The id, if the sender adds it to the table with this message.
+    public var added: ReplicaID?
+    /// By how much the sequence grows.
+    public var count: UInt64
+  }
+
+  /// What the change advances.
+  public var advances: [Advance]
+  /// The canonical bytes of the block; its replica numbers are those of the table.
+  public var block: [UInt8]
+}

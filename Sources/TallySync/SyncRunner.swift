@@ -1,0 +1,267 @@
+import Foundation
+import TallyCRDT
+import TallyStore
+import TallyWire
+
+/// What a sync over a connection did.
+public struct SyncOutcome: Sendable, Equatable {
+  /// Records and links of this store that changed.
+  public var changes = 0
+  /// Concurrent writes that lost, now in the conflict journal.
+  public var conflicts = 0
+  /// Bytes of deltas sent and received.
+  public var bytesSent: UInt64 = 0, bytesReceived: UInt64 = 0
+  /// Bytes of all messages, both ways.
+  public var messageBytes: UInt64 = 0
+  /// Whether everything was exchanged, because vectors were equal and contents were not.
+  public var repaired = false
+  /// The peer's replica; nil if it has not written yet.
+  public var peer: ReplicaID?
+}
+
+/// How a session over a connection behaves.
+public struct SyncSettings: Sendable {
+  /// Stay connected and follow changes, if the peer wants that as well.
+  public var isLive = false
+  /// How long to wait for the peer while something is due from it.
+  public var timeout: Duration = .seconds(60)
+  /// How often a live session says that it is there, and looks for what other processes wrote.
+  public var heartbeat: Duration = .seconds(10)
+  /// Called after each step.
+  public var onProgress: (@Sendable (SyncSession.Progress) -> Void)?
+
+  /// The usual settings.
+  public init() {}
+}
+
+extension Store {
+  /// Syncs with the peer at the other end of a connection, and closes it.
+  ///
+  /// Each delta is applied whole or not at all. If the connection breaks, what was applied stays, and the next sync does the rest.
+  /// - Returns: what was done. A live session returns when the peer closes.
+  /// - Throws: `SyncError`; `WireError` for damaged bytes; what the store throws; `CancellationError`.
+  @discardableResult
+  public func sync(over connection: any SyncConnection, _ settings: SyncSettings = SyncSettings()) async throws
+    -> SyncOutcome
+  {
+    try await SyncRunner(self, connection, settings).run()
+  }
+}
+
+/// Performs what a session decides, on one store and one connection.
+actor SyncRunner {
+  private enum Input: Sendable {
+    case event(SyncSession.Event)
+    case applied(ApplyResult, StoreSummary, target: StateVector)
+    case bytes([UInt8])
+    case end
+    case tick
+    case failed(any Error)
+  }
+
+  private let store: Store
+  private let connection: any SyncConnection
+  private let settings: SyncSettings
+  private var session: SyncSession
+  private var outcome = SyncOutcome()
+  private let (inputs, feed) = AsyncStream.makeStream(of: Input.self)
+  private let (outputs, outbox) = AsyncStream.makeStream(of: [UInt8].self)
+  /// Store and spools are used here, one job after the other, off the cooperative threads.
+  private let work: StoreWork
+  private let readyToRead = Gate()
+  private let drained = Gate()
+  private var lastHeard = ContinuousClock.now
+  private var lastSaid = ContinuousClock.now
+
+  init(_ store: Store, _ connection: any SyncConnection, _ settings: SyncSettings) {
+    self.store = store
+    self.connection = connection
+    self.settings = settings
+    session = SyncSession(isLive: settings.isLive)
+    work = StoreWork(store)
+  }
+
+  func run() async throws -> SyncOutcome {
+    defer { work.discard() }
+    return try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await self.receiveAll() }
+      group.addTask { await self.sendAll() }
+      group.addTask { await self.tickAll() }
+      if settings.isLive { group.addTask { await self.followChanges() } }
+      perform { .event(.started(try $0.store.summary())) }
+      let result: Result<Void, any Error>
+      do {
+        try await loop()
+        result = .success(())
+      } catch {
+        sayFailure(error)
+        result = .failure(error)
+      }
+      // What was said last must be on its way before the connection closes; a peer that does not listen is not waited for.
+      outbox.finish()
+      if (try? result.get()) != nil { await drained.wait() } else { await drained.wait(atMost: .seconds(1)) }
+      await connection.close()
+      readyToRead.open()
+      feed.finish()
+      group.cancelAll()
+      try result.get()
+      return outcome
+    }
+  }
+
+  private func sayFailure(_ error: any Error) {
+    guard !(error is CancellationError) else { return }
+    let code = (error as? SyncError)?.code ?? (error is WireError ? .protocolViolation : .peerFailed)
+    guard code != .disconnected else { return }
+    let text = (error as? SyncError)?.message ?? (error as? WireError)?.message ?? "the store cannot go on"
+    say(.failure(code: code.rawValue, message: text))
+  }
+
+  // MARK: The loop
+
+  private func loop() async throws {
+    for await input in inputs {
+      try Task.checkCancellation()
+      switch input {
+      case .event(let event): try handle(event)
+      case .applied(let result, let summary, let target):
+        outcome.changes += result.changes
+        outcome.conflicts += result.conflicts
+        try handle(.applied(summary, target: target))
+      case .bytes(let bytes):
+        lastHeard = .now
+        outcome.messageBytes += UInt64(bytes.count)
+        try handle(.message(SyncMessage(bytes)))
+        readyToRead.open()
+      case .end:
+        guard session.isFinished || session.progress.phase == .live else {
+          throw SyncError(.disconnected, "the connection ended before the sync was done")
+        }
+        return
+      case .tick: try beat()
+      case .failed(let error): throw error
+      }
+      if session.isFinished { return }
+    }
+    throw CancellationError()
+  }
+
+  private func handle(_ event: SyncSession.Event) throws {
+    for action in try session.handle(event) { perform(action) }
+    outcome.bytesSent = session.progress.bytesSent
+    outcome.bytesReceived = session.progress.bytesReceived
+    outcome.repaired = session.progress.repaired
+    outcome.peer = session.peerReplica
+    settings.onProgress?(session.progress)
+  }
+
+  private func beat() throws {
+    let now = ContinuousClock.now
+    if now - lastHeard > settings.timeout { throw SyncError(.timedOut, "nothing came from the peer for too long") }
+    if now - lastSaid >= settings.heartbeat { say(.ping) }
+    guard session.progress.phase == .live else { return }
+    perform { work in
+      try work.store.captureChanges()
+      return nil
+    }
+  }
+
+  private func say(_ message: SyncMessage) {
+    let bytes = message.encoded()
+    outcome.messageBytes += UInt64(bytes.count)
+    lastSaid = .now
+    outbox.yield(bytes)
+  }
+
+  // MARK: Performing
+
+  private func perform(_ action: SyncSession.Action) {
+    switch action {
+    case .send(let message): say(message)
+    case .prepare(let transfer, let base): perform { .event(try $0.prepare(transfer, since: base)) }
+    case .read(let transfer, let offset, let count): perform { .event(try $0.read(transfer, offset, count)) }
+    case .discard:
+      perform { work in
+        work.discardOutgoing()
+        return nil
+      }
+    case .keep(let bytes):
+      perform { work in
+        try work.keep(bytes)
+        return nil
+      }
+    case .apply(let isRepair): apply { try $0.apply(isRepair: isRepair) }
+    case .collect(let base):
+      perform { work in
+        let (header, blocks) = try work.store.blocks(since: base)
+        return .event(.collected(header, blocks))
+      }
+    case .applyLive(let header, let block):
+      apply { work in (try work.store.apply(header, block.map { [$0] } ?? []), header.target) }
+    case .renewReplica(let reason):
+      perform { work in
+        try work.store.renewReplica(because: reason)
+        return .event(.renewed(try work.store.summary()))
+      }
+    case .finish: break
+    }
+  }
+
+  private func apply(_ job: @escaping @Sendable (StoreWork) throws -> (ApplyResult, StateVector)) {
+    perform { work in
+      let (result, target) = try job(work)
+      return .applied(result, try work.store.summary(), target: target)
+    }
+  }
+
+  private func perform(_ job: @escaping @Sendable (StoreWork) throws -> Input?) {
+    let feed = feed
+    work.queue.async { [work] in
+      do {
+        if let input = try job(work) { feed.yield(input) }
+      } catch {
+        feed.yield(.failed(error))
+      }
+    }
+  }
+
+  // MARK: Tasks
+
+  private func receiveAll() async {
+    do {
+      while let bytes = try await connection.receive() {
+        guard bytes.count <= SyncLimits.messageBytes else {
+          throw SyncError(.limitExceeded, "a message has \(bytes.count) bytes")
+        }
+        feed.yield(.bytes(bytes))
+        // One message at a time: a peer that floods waits.
+        await readyToRead.wait()
+      }
+      feed.yield(.end)
+    } catch {
+      feed.yield(.failed(error))
+    }
+  }
+
+  private func sendAll() async {
+    defer { drained.open() }
+    do {
+      for await bytes in outputs { try await connection.send(bytes) }
+    } catch {
+      feed.yield(.failed(error))
+    }
+  }
+
+  private func tickAll() async {
+    while !Task.isCancelled {
+      try? await Task.sleep(for: min(settings.heartbeat, settings.timeout))
+      feed.yield(.tick)
+    }
+  }
+
+  private func followChanges() async {
+    for await _ in store.changes() {
+      perform { .event(.changed(try $0.store.summary())) }
+    }
+  }
+}

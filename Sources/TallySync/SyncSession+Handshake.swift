@@ -1,0 +1,79 @@
+import TallyCRDT
+import TallyStore
+import TallyWire
+
+/// Getting to know each other, and what is wrong when two replicas cannot both be right.
+extension SyncSession {
+  mutating func greeted(_ hello: SyncHello, _ actions: inout [Action]) throws {
+    guard peer == nil, let greeting else { throw violation("a second hello") }
+    guard hello.versions.contains(SyncHello.version) else {
+      throw SyncError(
+        .upgradeRequired,
+        "the peer speaks versions \(hello.versions.lowerBound) to \(hello.versions.upperBound) of the protocol, "
+          + "this side speaks \(SyncHello.version)")
+    }
+    guard hello.zone == zone else { throw SyncError(.wrongZone, "the peer syncs another zone") }
+    guard hello.messageLimit >= 2 * SyncLimits.chunkBytes else {
+      throw SyncError(.limitExceeded, "the peer takes messages of \(hello.messageLimit) bytes only")
+    }
+    peer = hello
+    if let replica = hello.replica, replica == greeting.replica {
+      renew("another store writes with the same replica id: one is a copy of the other", &actions)
+    }
+    let mine = SyncDigest(greeting)
+    guard hello.digest.vectorHash == mine.vectorHash else {
+      actions.append(.send(.vector(greeting.vector)))
+      return
+    }
+    begin(with: greeting.vector)
+    if hello.digest == mine {
+      (sentDone, peerDone) = (mine, hello.digest)
+    } else {
+      try repair(&actions, tell: false)
+    }
+  }
+
+  mutating func learned(_ vector: StateVector, _ actions: inout [Action]) throws {
+    guard peer != nil, delivered == nil, let own else { throw violation("a vector out of its order") }
+    begin(with: vector)
+    if let replica = own.replica, vector[replica] > own.vector[replica] {
+      renew("a peer knows more of this store than the store itself: it is an older copy", &actions)
+    }
+  }
+
+  private mutating func begin(with vector: StateVector) {
+    progress.phase = .syncing
+    delivered = vector
+    acknowledged = vector
+    sendTable = LiveTable(greeting?.vector ?? StateVector())
+    receiveTable = LiveTable(vector)
+  }
+
+  /// Exchanges everything, because equal vectors came with different contents. Each side takes a new replica id: if the difference comes
+  /// from two copies of one store, neither may go on with the old one.
+  mutating func repair(_ actions: inout [Action], tell: Bool) throws {
+    if tell { actions.append(.send(.repair)) }
+    guard !isRepairing else { return }
+    isRepairing = true
+    owesEverything = true
+    progress.repaired = true
+    (sentDone, peerDone) = (nil, nil)
+    renew("a peer has seen the same and holds something else", &actions)
+  }
+
+  private mutating func renew(_ reason: String, _ actions: inout [Action]) {
+    guard !isRenewing else { return }
+    isRenewing = true
+    actions.append(.renewReplica(reason: reason))
+  }
+}
+
+extension StateVector {
+  /// How many transactions this vector covers that `other` does not.
+  func distance(beyond other: StateVector) -> UInt64 {
+    entries.reduce(0) { sum, entry in
+      let known = other[entry.replica]
+      return entry.sequence > known ? sum &+ (entry.sequence - known) : sum
+    }
+  }
+}

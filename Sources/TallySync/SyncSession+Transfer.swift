@@ -1,0 +1,118 @@
+import TallyCRDT
+import TallyStore
+import TallyWire
+
+/// Deltas in chunks: sent at the pace at which the peer puts them aside, applied as a whole.
+extension SyncSession {
+  mutating func offer(since vector: StateVector, _ actions: inout [Action]) {
+    sentDone = nil
+    if progress.phase == .live {
+      guard liveSent.count < LiveTable.windowCount else { return }
+      isCollecting = true
+      actions.append(.collect(since: vector))
+    } else {
+      prepare(since: vector, &actions)
+    }
+  }
+
+  mutating func prepare(since vector: StateVector, _ actions: inout [Action]) {
+    transfers += 1
+    outgoing = Outgoing(number: transfers)
+    owesEverything = false
+    actions.append(.prepare(transfer: transfers, since: vector))
+  }
+
+  mutating func prepared(
+    _ transfer: UInt64, _ header: DeltaHeader, _ byteCount: UInt64, _ actions: inout [Action]
+  ) {
+    guard var current = outgoing, current.number == transfer else { return }
+    current.header = header
+    current.byteCount = byteCount
+    outgoing = current
+    progress.sendTotal = byteCount
+    progress.sendAcknowledged = 0
+    readMore(&actions)
+  }
+
+  private mutating func readMore(_ actions: inout [Action]) {
+    guard var current = outgoing, current.header != nil, !current.isReading, current.sent < current.byteCount,
+      current.sent - current.acknowledged < UInt64(SyncLimits.windowBytes)
+    else { return }
+    current.isReading = true
+    outgoing = current
+    let count = min(UInt64(SyncLimits.chunkBytes), current.byteCount - current.sent)
+    actions.append(.read(transfer: current.number, offset: current.sent, count: Int(count)))
+  }
+
+  mutating func chunk(_ transfer: UInt64, _ bytes: [UInt8], _ actions: inout [Action]) {
+    guard var current = outgoing, current.number == transfer, current.isReading else { return }
+    let offset = current.sent
+    current.sent += UInt64(bytes.count)
+    current.isReading = false
+    outgoing = current
+    progress.bytesSent += UInt64(bytes.count)
+    let isLast = current.sent == current.byteCount
+    actions.append(.send(.chunk(transfer: transfer, offset: offset, isLast: isLast, bytes: bytes)))
+    if isLast, let header = current.header { delivered?.merge(header.target) }
+    readMore(&actions)
+  }
+
+  mutating func confirmed(_ transfer: UInt64, _ byteCount: UInt64, _ actions: inout [Action]) throws {
+    guard var current = outgoing, current.number == transfer, byteCount <= current.sent else {
+      throw violation("more was received than was sent")
+    }
+    current.acknowledged = max(current.acknowledged, byteCount)
+    outgoing = current
+    progress.sendAcknowledged = current.acknowledged
+    readMore(&actions)
+  }
+
+  mutating func peerApplied(_ transfer: UInt64, _ actions: inout [Action]) throws {
+    guard let current = outgoing, current.number == transfer, let header = current.header,
+      current.sent == current.byteCount
+    else { throw violation("a transfer was applied that was not sent") }
+    outgoing = nil
+    progress.sendTotal = 0
+    acknowledged.merge(header.target)
+    actions.append(.discard(transfer: transfer))
+  }
+
+  mutating func received(
+    _ transfer: UInt64, _ offset: UInt64, _ isLast: Bool, _ bytes: [UInt8], _ actions: inout [Action]
+  ) throws {
+    let expected = incoming ?? (transfer, 0)
+    guard expected.number == transfer, expected.offset == offset else {
+      throw violation("a chunk came out of its order")
+    }
+    guard !bytes.isEmpty else { throw violation("a chunk is empty") }
+    let end = offset + UInt64(bytes.count)
+    guard end <= SyncLimits.transferBytes else { throw SyncError(.limitExceeded, "a transfer has too many bytes") }
+    progress.bytesReceived += UInt64(bytes.count)
+    sentDone = nil
+    actions.append(.keep(bytes))
+    guard isLast else {
+      incoming = (transfer, end)
+      actions.append(.send(.received(transfer: transfer, byteCount: end)))
+      return
+    }
+    incoming = nil
+    applying = .transfer(transfer)
+    actions.append(.apply(isRepair: isRepairing))
+  }
+
+  mutating func applied(_ summary: StoreSummary, _ target: StateVector, _ actions: inout [Action]) {
+    own = summary
+    switch applying {
+    case .transfer(let transfer):
+      actions.append(.send(.applied(transfer: transfer, digest: SyncDigest(summary))))
+    case .live:
+      liveReceived += 1
+      actions.append(.send(.liveApplied(liveReceived)))
+    case nil: break
+    }
+    applying = nil
+    // What came from the peer, the peer has.
+    delivered?.merge(target)
+    acknowledged.merge(target)
+  }
+}

@@ -1,0 +1,256 @@
+import TallyCRDT
+import TallyStore
+import TallyWire
+
+/// The protocol of one connection between two replicas, as a state machine that decides and never performs.
+///
+/// Both sides run the same machine. They introduce themselves with a digest of vector and content: two replicas that are equal part
+/// after one message each. Otherwise they exchange vectors, and each transfers a delta of what the other lacks, in chunks that the other
+/// puts aside and applies as a whole. A side that has nothing more to send says where it stands; when both stand at the same place the
+/// sync is done. With both sides `isLive` the session goes on: a change goes out as soon as it is committed, as one small message.
+///
+/// The performer feeds events into `handle(_:)` and carries out the actions in order. A thrown error ends the session.
+public struct SyncSession: Sendable {
+  /// What happens to a session.
+  public enum Event: Sendable {
+    /// The connection is open; the store stands there.
+    case started(StoreSummary)
+    /// A message came.
+    case message(SyncMessage)
+    /// The store has changed, by a local write or by a sync with somebody else.
+    case changed(StoreSummary)
+    /// The delta that `.prepare` asked for is ready to be read in chunks.
+    case prepared(transfer: UInt64, DeltaHeader, byteCount: UInt64)
+    /// The chunk that `.read` asked for.
+    case read(transfer: UInt64, [UInt8])
+    /// The live change that `.collect` asked for.
+    case collected(DeltaHeader, [DeltaBlock])
+    /// What `.apply` or `.applyLive` asked for is committed: where the store stands now, and what the delta brought it to cover.
+    case applied(StoreSummary, target: StateVector)
+    /// What `.renewReplica` asked for is done.
+    case renewed(StoreSummary)
+  }
+
+  /// What the performer must do.
+  public enum Action: Sendable {
+    /// Send a message.
+    case send(SyncMessage)
+    /// Write a delta of everything that the vector does not cover to where it can be read from, then say `.prepared`.
+    case prepare(transfer: UInt64, since: StateVector)
+    /// Read that many bytes of the delta, then say `.read`.
+    case read(transfer: UInt64, offset: UInt64, count: Int)
+    /// Forget the delta: the peer has applied it.
+    case discard(transfer: UInt64)
+    /// Put bytes of the peer's delta aside.
+    case keep([UInt8])
+    /// Apply what was put aside, whole, then say `.applied`.
+    case apply(isRepair: Bool)
+    /// Read the blocks of everything that the vector does not cover, then say `.collected`.
+    case collect(since: StateVector)
+    /// Apply a block, then say `.applied`.
+    case applyLive(DeltaHeader, DeltaBlock?)
+    /// Take a new replica id before anything else is written, then say `.renewed`: this store and another have the same.
+    case renewReplica(reason: String)
+    /// The sync is done.
+    case finish
+  }
+
+  /// Where a session stands, for progress and status.
+  public struct Progress: Sendable, Equatable {
+    /// What the session does.
+    public enum Phase: String, Sendable {
+      /// Hello is out.
+      case connecting
+      /// Deltas are under way.
+      case syncing
+      /// Both are equal; changes go over as they are committed.
+      case live
+      /// Both are equal and the session has ended.
+      case finished
+    }
+
+    /// What the session does.
+    public var phase: Phase = .connecting
+    /// Bytes of deltas sent and received.
+    public var bytesSent: UInt64 = 0, bytesReceived: UInt64 = 0
+    /// The size of the delta that is being sent; 0 if none.
+    public var sendTotal: UInt64 = 0
+    /// How many bytes of it the peer has put aside.
+    public var sendAcknowledged: UInt64 = 0
+    /// Transactions of the store that the peer is not known to have.
+    public var pending: UInt64 = 0
+    /// Whether vectors were equal and contents were not, so that everything was exchanged.
+    public var repaired = false
+  }
+
+  struct Outgoing: Sendable {
+    var number: UInt64
+    var header: DeltaHeader?
+    var byteCount: UInt64 = 0
+    var sent: UInt64 = 0
+    var acknowledged: UInt64 = 0
+    var isReading = false
+  }
+
+  enum Applying: Sendable {
+    case transfer(UInt64)
+    case live
+  }
+
+  let zone: ZoneID
+  let wantsLive: Bool
+  /// Where the store stood when the hello went out, and where it stands now.
+  var greeting: StoreSummary?
+  var own: StoreSummary?
+  var peer: SyncHello?
+  /// What the peer has or will have once it has applied what was sent; nil before its vector is known.
+  var delivered: StateVector?
+  /// What the peer is known to have.
+  var acknowledged = StateVector()
+  var outgoing: Outgoing?
+  var transfers: UInt64 = 0
+  var incoming: (number: UInt64, offset: UInt64)?
+  var applying: Applying?
+  var isCollecting = false
+  var isRenewing = false
+  var isRepairing = false
+  var owesEverything = false
+  var sentDone: SyncDigest?
+  var peerDone: SyncDigest?
+  var sendTable = LiveTable(StateVector())
+  var receiveTable = LiveTable(StateVector())
+  /// The targets of live changes that the peer has not confirmed, oldest first.
+  var liveSent: [StateVector] = []
+  var liveConfirmed: UInt64 = 0
+  var liveReceived: UInt64 = 0
+  /// Messages that wait until the store is free. Windows bound them.
+  var waiting: [SyncMessage] = []
+  /// Where the session stands.
+  public internal(set) var progress = Progress()
+
+  /// A session that has not begun.
+  /// - Parameter isLive: whether to stay connected and follow changes; the peer must want that as well.
+  public init(zone: ZoneID = .default, isLive: Bool = false) {
+    self.zone = zone
+    wantsLive = isLive
+  }
+
+  /// Whether both sides stay connected.
+  public var isLive: Bool { wantsLive && peer?.isLive == true }
+  /// The peer's replica, once it is known.
+  public var peerReplica: ReplicaID? { peer?.replica }
+  /// Whether there is nothing more to do.
+  public var isFinished: Bool { progress.phase == .finished }
+
+  /// Takes an event and decides what to do.
+  /// - Throws: `SyncError`, or `WireError` for damaged bytes. The session is over then.
+  public mutating func handle(_ event: Event) throws -> [Action] {
+    guard !isFinished else { return [] }
+    var actions: [Action] = []
+    switch event {
+    case .started(let summary):
+      (greeting, own) = (summary, summary)
+      actions.append(.send(.hello(hello(summary))))
+    case .message(let message): try queue(message)
+    case .changed(let summary): own = summary
+    case .prepared(let transfer, let header, let byteCount): prepared(transfer, header, byteCount, &actions)
+    case .read(let transfer, let bytes): chunk(transfer, bytes, &actions)
+    case .collected(let header, let blocks): collected(header, blocks, &actions)
+    case .applied(let summary, let target): applied(summary, target, &actions)
+    case .renewed(let summary):
+      own = summary
+      isRenewing = false
+    }
+    while greeting != nil, applying == nil, !isRenewing, !isFinished, !waiting.isEmpty {
+      try take(waiting.removeFirst(), &actions)
+    }
+    try proceed(&actions)
+    return actions
+  }
+
+  private mutating func queue(_ message: SyncMessage) throws {
+    guard waiting.count < 256 else { throw SyncError(.limitExceeded, "the peer does not wait for its messages") }
+    waiting.append(message)
+  }
+
+  private func hello(_ summary: StoreSummary) -> SyncHello {
+    SyncHello(
+      versions: SyncHello.version...SyncHello.version, zone: zone, replica: summary.replica,
+      digest: SyncDigest(summary), isLive: wantsLive, messageLimit: SyncLimits.messageBytes)
+  }
+
+  func violation(_ text: String) -> SyncError { SyncError(.protocolViolation, text) }
+
+  private mutating func take(_ message: SyncMessage, _ actions: inout [Action]) throws {
+    switch message {
+    case .hello(let hello): return try greeted(hello, &actions)
+    case .failure(let code, let text):
+      throw SyncError(SyncError.Code(rawValue: code) ?? .peerFailed, "the peer says: \(text)")
+    case .ping: return
+    case .vector(let vector): return try learned(vector, &actions)
+    default: break
+    }
+    guard delivered != nil else { throw violation("a message before the vectors are known") }
+    switch message {
+    case .chunk(let transfer, let offset, let isLast, let bytes):
+      try received(transfer, offset, isLast, bytes, &actions)
+    case .received(let transfer, let byteCount): try confirmed(transfer, byteCount, &actions)
+    case .applied(let transfer, _): try peerApplied(transfer, &actions)
+    case .live(let live): try receive(live, &actions)
+    case .liveApplied(let count): try peerAppliedLive(count)
+    case .repair: try repair(&actions, tell: false)
+    case .done(let digest): peerDone = digest
+    case .hello, .failure, .ping, .vector: break
+    }
+  }
+}
+
+// MARK: - Deciding
+
+extension SyncSession {
+  /// Decides what to do next when nothing else is under way.
+  private mutating func proceed(_ actions: inout [Action]) throws {
+    guard let own, let delivered, !isRenewing, !isFinished else { return }
+    progress.pending = own.vector.distance(beyond: acknowledged)
+    guard applying == nil, outgoing == nil, !isCollecting else { return }
+    // After its last word a side waits for the peer's: if they agree, both part, whatever has been written since.
+    let waitsForPeer = progress.phase != .live && sentDone != nil && peerDone == nil
+    if !waitsForPeer, owesEverything || !delivered.covers(own.vector) {
+      guard sentDone == nil || sentDone != peerDone else { return conclude(&actions) }
+      return offer(since: owesEverything ? StateVector() : delivered, &actions)
+    }
+    guard progress.phase != .live, incoming == nil else { return }
+    let digest = SyncDigest(own)
+    if sentDone == nil {
+      sentDone = digest
+      actions.append(.send(.done(digest)))
+    }
+    try compare(&actions)
+  }
+
+  private mutating func compare(_ actions: inout [Action]) throws {
+    guard let mine = sentDone, let theirs = peerDone else { return }
+    if mine == theirs { return conclude(&actions) }
+    guard mine.vectorHash == theirs.vectorHash else {
+      // One of the two spoke before it had everything: both say again where they stand.
+      peerDone = nil
+      return
+    }
+    guard !isRepairing else {
+      throw SyncError(.notConverged, "both stores exchanged everything and still differ")
+    }
+    try repair(&actions, tell: true)
+  }
+
+  private mutating func conclude(_ actions: inout [Action]) {
+    isRepairing = false
+    (sentDone, peerDone) = (nil, nil)
+    progress.phase = isLive ? .live : .finished
+    if !isLive { actions.append(.finish) }
+  }
+}
+
+extension SyncDigest {
+  /// The digest of a store.
+  public init(_ summary: StoreSummary) { self.init(vector: summary.vector, fingerprint: summary.fingerprint) }
+}
