@@ -42,7 +42,7 @@ let package = Package(
     .target(
       name: "TallyStore",
       dependencies: ["TallyCRDT", "TallyWire", grdb, sqlite, logging]),
-    .target(name: "TallySync", dependencies: ["TallyCRDT", "TallyWire", "TallyStore"]),
+    .target(name: "TallySync", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", logging]),
     .target(name: "Tally", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", "TallySync"]),
     .executableTarget(
       name: "TallyCLI",
