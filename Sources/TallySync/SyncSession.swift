@@ -110,6 +110,8 @@ public struct SyncSession: Sendable {
   var outgoing: Outgoing?
   var transfers: UInt64 = 0
   var incoming: (number: UInt64, offset: UInt64)?
+  /// The peer's last transfer: its numbers grow.
+  var lastIncoming: UInt64 = 0
   var applying: Applying?
   var isCollecting = false
   var isRenewing = false
@@ -198,7 +200,10 @@ public struct SyncSession: Sendable {
     case .applied(let transfer, _): try peerApplied(transfer, &actions)
     case .live(let live): try receive(live, &actions)
     case .liveApplied(let count): try peerAppliedLive(count)
-    case .repair: try repair(&actions, tell: false)
+    case .repair:
+      // Both find out by themselves, before either goes live.
+      guard progress.phase != .live else { throw violation("a repair of what was equal") }
+      try repair(&actions, tell: false)
     case .done(let digest): peerDone = digest
     case .hello, .failure, .ping, .vector: break
     }

@@ -9,14 +9,41 @@ struct SyncCommand: ParsableCommand {
       Prints what each took. The exit code is 75 if somebody wrote meanwhile, so that they are not equal yet, and 65 if \
       their contents contradict each other and could not be repaired.
 
-      Example: tally sync scores.tally /media/stick/scores.tally
+      With --via the other store is a peer: tcp://HOST:PORT, where tally serve --tcp listens, or a command that runs tally serve \
+      --stdio. --watch stays connected and passes changes on as they are committed, until SIGINT or SIGTERM; a connection that is \
+      lost is opened again. Then the exit code is 69 if the peer cannot be reached or went away, 76 if it does not keep to the \
+      protocol, 77 if it lets nobody in without the right secret, and 78 if it speaks another version.
+
+      Examples:
+        tally sync scores.tally /media/stick/scores.tally
+        tally sync scores.tally --via "ssh home.example tally serve scores.tally --stdio"
+        tally sync scores.tally --via tcp://home.example:7400 --secret-file secret --watch
       """)
 
   @Argument(help: "One store's file.") var first: String
-  @Argument(help: "The other store's file.") var second: String
+  @Argument(help: "The other store's file, unless --via names a peer.") var second: String?
+  @Option(help: ArgumentHelp("Sync with a peer.", valueName: "PEER")) var via: String?
+  @Flag(help: "Stay connected to the peer and follow changes.") var watch = false
+  @OptionGroup var security: SecurityOptions
   @OptionGroup var waiting: WaitingOptions
 
+  func validate() throws {
+    guard (second == nil) != (via == nil) else { throw ValidationError("give either a second store or --via PEER") }
+    guard via != nil || !watch && security.secretFile == nil else {
+      throw ValidationError("--watch and --secret-file go with --via")
+    }
+  }
+
   func run() throws {
+    if let via {
+      let sync = SyncWithPeer(
+        store: first, peer: via, isWatching: watch, security: security, timeout: waiting.timeout)
+      return try sync.run()
+    }
+    if let second { try sync(with: second) }
+  }
+
+  private func sync(with second: String) throws {
     try OpenStore.writing(first, waiting.timeout) { one in
       try OpenStore.writing(second, waiting.timeout) { two in
         let report = try synchronize(one, two)
