@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Synchronization
 import Tally
 import Testing
 
@@ -86,5 +87,38 @@ import Testing
     #expect(stamp.time.milliseconds < 4_000_000_000_000)
     try synchronize(here, ahead)
     try expectConverged(here, ahead)
+  }
+
+  @Test func whatLostCanBeWrittenBackAndThenWinsEverywhere() throws {
+    try rename(here, "Go")
+    try rename(there, "Bridge")
+    try synchronize(here, there)
+    let conflict = try #require(try here.conflicts().first)
+    #expect(try here.restore(conflict) != nil)
+    try synchronize(here, there)
+    for store in [here, there] {
+      #expect(try store.read { try Game.fetchOne($0)?.name.map(Value.text) } == conflict.loserValue)
+      #expect(try store.conflicts().count == 1)
+    }
+    #expect(try here.restore(conflict) == nil)
+    _ = try here.write { try Game.deleteAll($0) }
+    #expect(throws: StoreError.self) { try here.restore(conflict) }
+    #expect(try here.read { try Game.fetchCount($0) } == 0)
+  }
+
+  @Test func theJournalForgetsWhatIsTooOld() throws {
+    var options = StoreOptions()
+    options.conflictAge = 60
+    let clock = Mutex(Date(timeIntervalSince1970: 2_000_000_000))
+    options.now = { clock.withLock { $0 } }
+    let store = try scratch.store("aging", options: options)
+    try synchronize(store, here)
+    for (seconds, name) in [(0, "Go"), (59, "Chess"), (61, "Bridge")] {
+      clock.withLock { $0 = Date(timeIntervalSince1970: 2_000_000_000 + Double(seconds)) }
+      try rename(store, name)
+      try rename(here, "other \(name)")
+      try synchronize(store, here)
+    }
+    #expect(try store.read { try ConflictRow.fetchCount($0) } == 2)
   }
 }

@@ -11,6 +11,7 @@ extension Engine {
     let wasSeen = write.wasLocal ? merge.header.target : merge.before
     guard write.loser.stamp.rank >= .user, !wasSeen.covers(write.loser.stamp.dot) else { return }
     merge.conflicts += 1
+    touchedTables.insert(ConflictRow.databaseTableName)
     let insert = try connection.statement(
       """
       INSERT OR IGNORE INTO tally_conflict(noticed, name, field, loser_replica, loser_sequence, loser_time, loser_value,
@@ -31,11 +32,15 @@ extension Engine {
     statement.bind(index + 3, cell.value)
   }
 
-  /// Drops the oldest entries beyond the journal's limit.
+  /// Drops the oldest entries beyond the journal's limits.
   func trimConflicts() throws {
     let delete = try connection.statement(
       "DELETE FROM tally_conflict WHERE n <= (SELECT max(n) FROM tally_conflict) - ?")
     delete.bind(1, environment.conflictLimit)
     try delete.run()
+    guard let oldest = environment.oldestConflict() else { return }
+    let expire = try connection.statement("DELETE FROM tally_conflict WHERE noticed < ?")
+    expire.bind(1, Int64(oldest.milliseconds))
+    try expire.run()
   }
 }

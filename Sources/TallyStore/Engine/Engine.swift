@@ -186,5 +186,13 @@ struct StoreEnvironment: Sendable {
   var mintReplica: @Sendable () -> ReplicaID
   var logger: Logger
   var conflictLimit: Int
+  var conflictAge: UInt64?
   var planted: PlantedFault
+
+  /// Entries of the conflict journal from before then go; nil to keep them whatever their age.
+  func oldestConflict() -> HybridTime? {
+    guard let conflictAge else { return nil }
+    let now = now().milliseconds
+    return HybridTime(milliseconds: now > conflictAge ? now - conflictAge : 0)
+  }
 }
