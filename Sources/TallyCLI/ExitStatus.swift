@@ -18,7 +18,7 @@ enum ExitStatus: Int32 {
     0 done; 64 wrong command line; 65 bad data: an unknown or malformed name, type, field or value, damaged bytes, something \
     that is not a store, a refused delete or reference, problems found by verify; 66 no such file or record; 70 a fault of the \
     tool; 73 the file cannot be created; 74 a disk is full, read-only or failing; 75 somebody else is writing, try again; \
-    77 no permission to read; 78 written by a newer version.
+    77 no permission; 78 written by a newer version.
     """
 
   /// The one place where errors become codes.
@@ -80,7 +80,7 @@ struct Failure: Error {
       case (_, ENOSPC), (_, EDQUOT), (_, EIO): .inputOutput
       case (.create, _): .cannotCreate
       case (.read, ENOENT), (.read, ENOTDIR): .notFound
-      case (.read, EACCES), (.read, EPERM): .noPermission
+      case (_, EACCES), (_, EPERM): .noPermission
       case (.read, EISDIR): .badData
       default: .inputOutput
       }
