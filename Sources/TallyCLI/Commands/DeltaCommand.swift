@@ -23,7 +23,7 @@ struct DeltaCommand: ParsableCommand {
   func run() throws {
     let base = try since.map(baseVector) ?? StateVector()
     try store.reading { store in
-      guard output != "-" else { 
+      guard output != "-" else {
         return try whole { try Output.run { output in try store.writeDelta(since: base) { try output.write($0) } } }
       }
       let file = try NewFile(output)
