@@ -11,7 +11,7 @@ import Testing
     try bench.done("put", "a", "-", input: "SBPerson|~|ann name=Ann\nSBGame|~|go name=Go\n")
   }
 
-  @Test(arguments: [
+  private static let wrongCommandLines: [[String]] = [
     [], ["nothing"], ["get"], ["get", "a"], ["get", "a", "SBPerson|~|ann", "more"],
     ["put", "a", "SBPerson|~|ann", "name"],
     ["put", "a", "-", "name=Ann"], ["new", "b"], ["delta", "a"], ["sync", "a"], ["sync", "a", "b", "c"],
@@ -19,7 +19,13 @@ import Testing
     ["get", "a", "x", "--timeout", "-1"],
     ["get", "a", "x", "--timeout", "nan"], ["dump", "a", "--view", "--canonical"], ["conflicts", "a", "--limit", "-1"],
     ["get", "a", "x", "--none"], ["\u{1B}[31m\n\n"],
-  ]) func aWrongCommandLineIs64(arguments: [String]) throws { try bench.refused(64, arguments) }
+  ]
+
+  @Test func aWrongCommandLineIs64() throws {
+    try bench.unchanged("a") {
+      for arguments in Self.wrongCommandLines { try bench.refused(64, arguments) }
+    }
+  }
 
   @Test func helpAndVersionAreNoErrors() throws {
     #expect(try bench.done("--help").contains("Exit codes: 0 done; 64 wrong"))
@@ -35,9 +41,10 @@ import Testing
     ]
     try bench.unchanged("a") {
       for name in names {
-        for command in ["put", "get", "why"] {
-          try bench.refused(65, [command, "a", name], saying: "is not a record name")
-        }
+        try bench.refused(65, ["put", "a", name], saying: "is not a record name")
+      }
+      for command in ["get", "delete", "restore", "why"] {
+        try bench.refused(65, [command, "a", "SBPerson"], saying: "is not a record name")
       }
       try bench.refused(65, ["link", "a", "SBGame|~|go", "players", "ann"], saying: "is not a record name")
       try bench.refused(65, ["put", "a", "SBGame|~|go", "owner=ann"], saying: "is not a record name")
@@ -128,7 +135,7 @@ import Testing
     #expect(try bench.done("get", "a", "SBPerson|~|ann").contains("  name=\(mebibyte)\n"))
   }
 
-  @Test(arguments: [
+  private static let malformedSchemas = [
     "", "null", "[]", "{}", "{\"entities\":{}}", "{\"entities\":[{}]}",
     "{\"entities\":[{\"type\":\"x\\\" INTEGER); DROP TABLE t;--\"}]}",
     "{\"entities\":[{\"type\":\"A\",\"fields\":{\"x\\\" INTEGER); DROP TABLE t;--\":\"text\"}}]}",
@@ -139,8 +146,10 @@ import Testing
     "{\"entities\":[{\"type\":\"A\",\"references\":{\"b\":{\"to\":\"B\"}}}]}",
     "{\"entities\":[{\"type\":\"A\",\"references\":{\"b\":{\"to\":\"A\",\"onDelete\":\"explode\"}}}]}",
     "{\"entities\":[{\"type\":\"tally_a\"}]}", "{\"entities\":[{\"type\":\"A\\u0000\"}]}",
-  ]) func aMalformedSchemaCreatesNothing(schema: String) throws {
-    try bench.refused(65, ["new", "b", "--schema", "-"], input: schema)
+  ]
+
+  @Test func aMalformedSchemaCreatesNothing() throws {
+    for schema in Self.malformedSchemas { try bench.refused(65, ["new", "b", "--schema", "-"], input: schema) }
     #expect(try bench.contents().contains { $0.hasPrefix("b") } == false)
   }
 }
