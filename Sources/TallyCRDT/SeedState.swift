@@ -182,6 +182,9 @@ extension ORSetElement {
     return tags.contains { $0.added.rank == .seed && $0.added.dot == dot }
   }
 
+  /// Whether a person took out what a seed had put in, and nobody has put it in since.
+  public var isRefused: Bool { hasRemovedSeed && !isMemberWithoutSeed }
+
   /// Whether any tag comes from a seed.
   public var hasSeedTags: Bool { tags.contains { $0.added.rank == .seed } }
 

@@ -105,16 +105,17 @@ extension Engine {
   /// `.adopted`, which neither wins over theirs nor counts as a touch.
   func adopt(_ set: SeedSet) throws -> [AnyRecordName] {
     var transaction = LocalTransaction(now: environment.now())
-    var adopted: [AnyRecordName] = []
+    var duplicates: [AnyRecordName: StateReader.Duplicate] = [:]
     for rule in set.adoptions {
-      for duplicate in try reader.duplicates(rule, set) {
-        guard let kind = catalog.kind(of: rule.type) else { continue }
-        let stamp = try transaction.stamp(self, rank: .adopted)
-        try carryAttributes(of: duplicate, kind, stamp)
-        try copyMemberships(of: duplicate, stamp)
-        try giveWay(duplicate, kind, stamp)
-        adopted.append(duplicate.name)
-      }
+      for duplicate in try reader.duplicates(rule, set) { duplicates[duplicate.name] = duplicate }
+    }
+    let adopted = duplicates.keys.sorted()
+    for name in adopted {
+      guard let duplicate = duplicates[name], let kind = catalog.kind(of: name.type) else { continue }
+      let stamp = try transaction.stamp(self, rank: .adopted)
+      try carryAttributes(of: duplicate, kind, stamp)
+      try copyMemberships(of: duplicate, stamp) { duplicates[$0]?.seed ?? $0 }
+      try giveWay(duplicate, kind, stamp)
     }
     guard let dot = transaction.dot else { return [] }
     var target = StateVector()
@@ -165,7 +166,12 @@ extension Engine {
   }
 
   /// Members of the duplicate become members of the seed, and what had the duplicate as a member has the seed.
-  private func copyMemberships(of duplicate: StateReader.Duplicate, _ stamp: Stamp) throws {
+  ///
+  /// What a person took out of the seed stays out, and two duplicates of one seed do not make it a member of itself.
+  /// - Parameter moved: the seed of any record that gives way now, since both ends may.
+  private func copyMemberships(
+    of duplicate: StateReader.Duplicate, _ stamp: Stamp, moved: (AnyRecordName) -> AnyRecordName
+  ) throws {
     for kind in catalog.knownLinks where kind.source == duplicate.name.type || kind.target == duplicate.name.type {
       let query = try SQLStatement(
         connection.handle, StateReader.rowQuery(kind) + " WHERE source = ?1 OR target = ?1")
@@ -173,13 +179,14 @@ extension Engine {
       var keys: [LinkKey] = []
       while try query.step() { keys.append(try reader.key(in: query)) }
       for key in keys {
-        func moved(_ name: AnyRecordName) -> AnyRecordName { name == duplicate.name ? duplicate.seed : name }
         let copy = LinkKey(source: moved(key.source), target: moved(key.target))
         let stored = try reader.link(copy, kind)
-        guard stored?.place.isVisible != true else { continue }
+        guard stored?.place.isVisible != true, copy.source != copy.target || key.source == key.target else { continue }
         let old = stored?.element ?? ORSetElement()
+        guard !old.isRefused else { continue }
         var element = old
         element.add(stamp)
+        guard element != old else { continue }
         try put(copy, kind, element, previous: stored, isShown: false)
         dirty.insert(kind.number, copy)
         log.note(stamp.dot, kind: kind.number, copy)

@@ -202,7 +202,7 @@ struct SeedPromiseCheck {
     func resolved(_ record: String) -> String { history.forward(record, past) ?? record }
     for link in past.added.keys {
       let moved = SeedSpecification.Link(source: resolved(link.source), target: resolved(link.target))
-      guard moved != link, let row = shown[moved.source], shown[moved.target] != nil else { continue }
+      guard moved != link, moved.source != moved.target, let row = shown[moved.source], shown[moved.target] != nil else { continue }
       let wasRemoved = seen.contains { event in
         history.events[event].effects.contains { if case .remove(moved) = $0 { true } else { false } }
       }

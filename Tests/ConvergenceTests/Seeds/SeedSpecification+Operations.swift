@@ -103,6 +103,7 @@ extension SeedSpecification {
     for (source, row) in view {
       for target in row.members where chosen[source] != nil || chosen[target] != nil {
         let link = Link(source: chosen[source] ?? source, target: chosen[target] ?? target)
+        guard link.source != link.target || source == target else { continue }
         // What a person took out of the seed stays out.
         if !isMember(link, past), !past.refused.contains(link) { effects.append(.carryMember(link)) }
       }
