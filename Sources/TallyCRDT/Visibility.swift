@@ -20,6 +20,8 @@ public struct RecordFacts: Sendable {
   public var touches: StateVector
   /// What its deletes had seen.
   public var deletedContext: StateVector
+  /// What people's deletes had seen: `deletedContext` without the deletes of adoption.
+  public var personalContext: StateVector
   /// The latest insert or restore.
   public var existence: Stamp?
   /// Whether the newest version of a seed has the record and nobody ever deleted it.
@@ -37,11 +39,20 @@ public struct RecordFacts: Sendable {
   public init(state: RecordState, deleteWins: Bool = false, owners: [Owner] = []) {
     touches = state.touches
     deletedContext = state.deletedContext
+    personalContext = state.personalContext
     existence = state.existence
     isOfferedBySeed = state.isOfferedBySeed
     isSeeded = state.seed != nil
     self.deleteWins = deleteWins
     self.owners = owners
+  }
+
+  /// Whether deletes win and one has. A retirement and an adoption are no deletes of a person's: they give way to edits anywhere.
+  var isBeaten: Bool {
+    guard deleteWins else { return false }
+    if let existence { return personalContext.covers(existence.dot) }
+    // A seeded record that a person edited has no insert of its own.
+    return !isSeeded || !personalContext.isEmpty
   }
 }
 
@@ -59,7 +70,8 @@ public protocol VisibilitySource {
 /// Decides which records an app sees: the pure function from state to presence.
 ///
 /// - A record is **alive** when some user cell of its own was written that no delete of it had seen, or when a record that it
-///   owns is alive through such a cell. With `deleteWins`, only an insert or restore counts that no delete had seen.
+///   owns is alive through such a cell. With `deleteWins`, nothing counts once a
+///   person's delete has seen the latest insert or restore.
 /// - A seeded record is also alive while the newest version of its seed has it and nobody ever deleted it.
 /// - A record is **visible** when it is alive and all its owners are visible.
 /// - Owner references that form a cycle are broken: of a cycle's edges the one with the least stamp gives way, as if it
@@ -105,11 +117,7 @@ public final class Visibility<Source: VisibilitySource> {
   public func isAlive(_ name: AnyRecordName) throws -> Bool {
     guard let own = try lookUp(name) else { return false }
     if own.isOfferedBySeed { return true }
-    if own.deleteWins {
-      if let existence = own.existence { return !own.deletedContext.covers(existence.dot) }
-      // A seeded record that a person edited has no insert of its own.
-      return own.isSeeded && own.deletedContext.isEmpty && !own.touches.isEmpty
-    }
+    if own.isBeaten { return false }
     if own.deletedContext.isEmpty, !own.isSeeded { return !own.touches.isEmpty || own.existence != nil }
     if !own.touches.beyond(own.deletedContext).isEmpty { return true }
     return try !survivingTouches(of: name).isEmpty
@@ -168,7 +176,7 @@ extension Visibility {
 
   private func combine(_ name: AnyRecordName, _ children: [AnyRecordName]) throws -> StateVector {
     guard let own = try lookUp(name) else { return StateVector() }
-    if own.deleteWins, try !isAlive(name) { return StateVector() }
+    if own.isBeaten { return StateVector() }
     var sum = own.touches
     for dot in try source.liveTags(of: name) { sum.include(dot) }
     for child in children { sum.merge(alive[child] ?? StateVector()) }
