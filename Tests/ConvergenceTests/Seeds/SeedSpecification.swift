@@ -195,7 +195,8 @@ extension SeedSpecification {
     guard let forward = past.forwards[record] else { return nil }
     let added = past.added.filter { $0.key.source == record }.values.reduce(Set()) { $0.union($1) }
     let edits = (past.touches[record] ?? []).union(added)
-    return edits.allSatisfy { isDeleted(record, $0, past) } ? forward.seed : nil
+    let adoptions = (past.deletes[record] ?? []).subtracting(past.personal[record] ?? [])
+    return edits.allSatisfy { edit in adoptions.contains { covers($0, edit) } } ? forward.seed : nil
   }
 
   func isDeleted(_ record: String, _ event: Int, _ past: Past) -> Bool {
