@@ -102,6 +102,34 @@ import Testing
     #expect(try new.read { try Topic.related.members(of: Self.x, in: $0) } == [])
   }
 
+  @Test func memberThatCameAfterTheDuplicateGaveWayIsTheSeedsAtTheNextLaunch() throws {
+    let (phone, mac) = (try store(Self.one), try store())
+    let copy = Topic(name: "Y")
+    try mac.write { try copy.insert($0) }
+    try converge(phone, mac)
+    try phone.write { try Topic.related.insert(copy.id, to: Self.y, in: $0) }
+    try phone.write { try Topic.related.insert(copy.id, to: Self.x, in: $0) }
+    try phone.write { try Topic.related.remove(Self.y, from: Self.x, in: $0) }
+    let other = Topic(name: "Other")
+    try phone.write { db in
+      try other.insert(db)
+      try Topic.related.insert(copy.id, to: other.id, in: db)
+    }
+    var set = Self.one
+    set.adoptions = [SeedAdoption(of: Topic.self, matching: ["name"])]
+    #expect(try mac.seed(set).adopted == [copy.id.name])
+    try converge(phone, mac)
+    try phone.seed(set)
+    try converge(phone, mac)
+    for store in [phone, mac] {
+      #expect(try store.read { try Topic.related.members(of: other.id, in: $0) } == [Self.y])
+      #expect(try store.read { try Topic.related.members(of: Self.x, in: $0) } == [])
+      let before = try store.read { try Int.fetchOne($0, sql: "SELECT total_changes()") }
+      try store.seed(set)
+      #expect(try store.read { try Int.fetchOne($0, sql: "SELECT total_changes()") } == before)
+    }
+  }
+
   @Test func retiredSeedThatIsUsedLooksAsItDid() throws {
     let store = try self.store(Self.one)
     try store.write { try Item(title: "Mine", topic: Self.x).insert($0) }

@@ -12,7 +12,7 @@ enum SeedPromise: String, CaseIterable {
   case copiesGiveWay = "an untouched copy gives way to its seed"
   case editedCopiesStay = "a copy that a person edited stays"
   case referencesStay = "no reference becomes null because a copy gave way"
-  case membersStay = "no member is lost because a copy gave way"
+  case membersStay = "no member is lost because a copy gave way, once the app has started again"
 
   /// What breaks the promise in what a replica shows that has seen these events; nil if nothing does.
   func violation(
@@ -202,7 +202,8 @@ struct SeedPromiseCheck {
     func resolved(_ record: String) -> String { history.forward(record, past) ?? record }
     for link in past.added.keys {
       let moved = SeedSpecification.Link(source: resolved(link.source), target: resolved(link.target))
-      guard moved != link, moved.source != moved.target, let row = shown[moved.source], shown[moved.target] != nil else { continue }
+      guard moved != link, moved.source != moved.target, let row = shown[moved.source], shown[moved.target] != nil
+      else { continue }
       let wasRemoved = seen.contains { event in
         history.events[event].effects.contains { if case .remove(moved) = $0 { true } else { false } }
       }

@@ -15,6 +15,7 @@ final class SeedReplica {
     options.now = { Date(timeIntervalSince1970: Double(clock.milliseconds) / 1000) }
     options.mintReplica = { id }
     options.planted = planted
+    options.logger.logLevel = .critical
     author = id.description
     store = try Store(inMemory: SeedWorld.schema(mode), options: options)
   }

@@ -33,7 +33,7 @@ extension SeedSpecification {
         found.insert(register.field.isOwner ? .ownedByACopy : .referenceToACopy)
       }
     }
-    for link in past.carried where view[link.source]?.members.contains(link.target) == true {
+    for link in past.carried.keys where view[link.source]?.members.contains(link.target) == true {
       found.insert(.memberMoved)
     }
     for link in past.refused {

@@ -70,7 +70,7 @@ extension SeedSpecification {
       guard value != field.defaultValue || isSeeded || (old != nil && old?.value != value) else { continue }
       effects.append(.write(register, value, time: old.map { max(now, $0.order.time + 1) } ?? time))
     }
-    for link in Set(past.added.keys).union(past.carried).union(past.offered.keys)
+    for link in Set(past.added.keys).union(past.carried.keys).union(past.offered.keys)
     where (link.source == record || link.target == record) && mayBeMember(link, past) {
       effects.append(.remove(link))
     }
@@ -108,7 +108,23 @@ extension SeedSpecification {
         if !isMember(link, past), !past.refused.contains(link) { effects.append(.carryMember(link)) }
       }
     }
+    effects += lateMembers(past) { chosen[$0] ?? forward($0, past) ?? $0 }.map(Effect.carryMember)
     return (append(author, seen, now, effects), chosen.keys.sorted())
+  }
+
+  /// Members that came to a copy that had given way elsewhere, and were not there when it did.
+  private func lateMembers(_ past: Past, moved: (String) -> String) -> Set<Link> {
+    var result: Set<Link> = []
+    for (link, adds) in past.added.merging(past.carried, uniquingKeysWith: { $0.union($1) }) {
+      let gone = [link.source, link.target].filter { forward($0, past) != nil }
+      guard gone.contains(where: { copy in adds.contains { !wasThere($0, whenGaveWay: copy, past) } }) else { continue }
+      let known = Link(
+        source: forward(link.source, past) ?? link.source, target: forward(link.target, past) ?? link.target)
+      guard known.source != known.target, !isMember(known, past), !past.removed.contains(known) else { continue }
+      let now = Link(source: moved(link.source), target: moved(link.target))
+      if now.source != now.target, !past.refused.contains(now), !isMember(now, past) { result.insert(now) }
+    }
+    return result
   }
 
   /// The seeds by the names that any edition gives them; names that two of them have had are nobody's.

@@ -83,7 +83,7 @@ extension SeedSpecification {
       }
       view[record] = row
     }
-    for link in Set(past.added.keys).union(past.carried).union(past.offered.keys)
+    for link in Set(past.added.keys).union(past.carried.keys).union(past.offered.keys)
     where visible.contains(link.source) && visible.contains(link.target) && isMember(link, past) {
       view[link.source]?.members.insert(link.target)
     }

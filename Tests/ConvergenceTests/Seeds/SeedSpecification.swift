@@ -90,7 +90,8 @@ extension SeedSpecification {
     var winners: [Register: Winner] = [:]
     /// The events that added what nobody has removed since: by a person, or by adoption.
     var added: [Link: Set<Int>] = [:]
-    var carried: Set<Link> = []
+    var carried: [Link: Set<Int>] = [:]
+    var removed: Set<Link> = []
     /// The editions that have a member.
     var offered: [Link: Set<Int>] = [:]
     /// The members that somebody removed with an edition in front of them that has them.
@@ -116,17 +117,18 @@ extension SeedSpecification {
       if !(past.offered[remove.link] ?? []).isDisjoint(with: had) { past.refused.insert(remove.link) }
     }
     past.added = past.added.filter { !$0.value.isEmpty }
+    past.removed = Set(removes.map(\.link))
     past.carried = carried(seen, removes)
     past.owners = owners(past)
     return past
   }
 
-  private func carried(_ seen: Set<Int>, _ removes: [(link: Link, event: Int)]) -> Set<Link> {
-    var result: Set<Link> = []
+  private func carried(_ seen: Set<Int>, _ removes: [(link: Link, event: Int)]) -> [Link: Set<Int>] {
+    var result: [Link: Set<Int>] = [:]
     for event in seen {
       for case .carryMember(let link) in events[event].effects
       where !removes.contains(where: { $0.link == link && events[$0.event].seen.contains(event) }) {
-        result.insert(link)
+        result[link, default: []].insert(event)
       }
     }
     return result
@@ -195,8 +197,13 @@ extension SeedSpecification {
     guard let forward = past.forwards[record] else { return nil }
     let added = past.added.filter { $0.key.source == record }.values.reduce(Set()) { $0.union($1) }
     let edits = (past.touches[record] ?? []).union(added)
-    let adoptions = (past.deletes[record] ?? []).subtracting(past.personal[record] ?? [])
-    return edits.allSatisfy { edit in adoptions.contains { covers($0, edit) } } ? forward.seed : nil
+    return edits.allSatisfy { wasThere($0, whenGaveWay: record, past) } ? forward.seed : nil
+  }
+
+  /// Whether adoption had an event in front of it when a copy gave way.
+  func wasThere(_ event: Int, whenGaveWay copy: String, _ past: Past) -> Bool {
+    let adoptions = (past.deletes[copy] ?? []).subtracting(past.personal[copy] ?? [])
+    return adoptions.contains { covers($0, event) }
   }
 
   func isDeleted(_ record: String, _ event: Int, _ past: Past) -> Bool {
@@ -212,12 +219,12 @@ extension SeedSpecification {
   }
 
   func mayBeMember(_ link: Link, _ past: Past) -> Bool {
-    past.added[link] != nil || past.carried.contains(link)
+    past.added[link] != nil || past.carried[link] != nil
       || (past.offered[link] != nil && !past.refused.contains(link))
   }
 
   func isMember(_ link: Link, _ past: Past) -> Bool {
-    if past.added[link] != nil || past.carried.contains(link) { return true }
+    if past.added[link] != nil || past.carried[link] != nil { return true }
     guard mayBeMember(link, past), let layer = shown(link.source, past) else { return false }
     return past.offered[link]?.contains(layer.event) ?? false
   }
