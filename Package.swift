@@ -24,7 +24,7 @@ let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
 let package = Package(
   name: "Tally",
-  platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "Tally", targets: ["Tally"]),
     .library(name: "TallyCRDT", targets: ["TallyCRDT"]),
@@ -58,6 +58,7 @@ let package = Package(
     .testTarget(name: "TallyStoreTests", dependencies: ["Tally", grdb]),
     .testTarget(name: "ConvergenceTests", dependencies: ["Tally", "TallyCRDT", "TallyWire", grdb]),
     .testTarget(name: "ChinookTests", dependencies: ["Tally", grdb], resources: [.copy("Fixtures")]),
+    .testTarget(name: "ReadmeTests", dependencies: ["Tally", grdb]),
     .testTarget(name: "TallyCLITests", dependencies: ["TallyCLI", "Tally", grdb]),
   ],
   swiftLanguageModes: [.v6]

@@ -7,14 +7,16 @@ struct Device {
   let name: String
   let path: String
   let store: Store
+  private let isLeft: Bool
   private let clock: StoryClock
   private let terminal: Terminal
 
-  init(name: String, folder: URL, terminal: Terminal) throws {
+  init(name: String, folder: URL, isLeft: Bool, terminal: Terminal) throws {
     let clock = StoryClock()
     var options = StoreOptions()
     options.now = { clock.now }
     self.name = name
+    self.isLeft = isLeft
     self.terminal = terminal
     self.clock = clock
     path = folder.appendingPathComponent("\(name).tally").path
@@ -24,14 +26,14 @@ struct Device {
   /// Says what somebody does on this device, and does it in one transaction.
   func does(_ time: String, day: Int = 8, _ what: String, _ write: (Database) throws -> Void) throws {
     clock.set(StoryClock.date(day: day, time))
-    terminal.step(name, time, what)
+    terminal.step(name, isLeft: isLeft, time, what)
     try store.write(write)
   }
 
   /// Says that a deleted record is brought back, and does it.
   func restores<Record>(_ record: RecordName<Record>, _ time: String, _ what: String) throws {
     clock.set(StoryClock.date(day: 8, time))
-    terminal.step(name, time, what)
+    terminal.step(name, isLeft: isLeft, time, what)
     try store.restore(record)
   }
 }
@@ -49,6 +51,10 @@ struct Devices {
 
   /// A state vector in short: how many transactions of each device are in a store.
   func short(_ vector: StateVector) throws -> String {
-    try vector.entries.map { "\(try name(of: $0.replica)) \($0.sequence)" }.sorted().joined(separator: ", ")
+    try both.map { device in
+      let replica = try device.store.summary().replica
+      let sequence = vector.entries.first { $0.replica == replica }?.sequence ?? 0
+      return "\(device.name) \(sequence)"
+    }.joined(separator: ", ")
   }
 }

@@ -29,8 +29,8 @@ struct Scorebook {
     let folder = try Folder(arguments.folder, isKept: arguments.isKept)
     defer { folder.clean() }
     let devices = Devices(
-      phone: try Device(name: "phone", folder: folder.url, terminal: terminal),
-      tablet: try Device(name: "tablet", folder: folder.url, terminal: terminal))
+      phone: try Device(name: "phone", folder: folder.url, isLeft: true, terminal: terminal),
+      tablet: try Device(name: "tablet", folder: folder.url, isLeft: false, terminal: terminal))
     let story = try Story(devices, terminal)
     try story.tell()
     for device in devices.both { try device.store.close() }

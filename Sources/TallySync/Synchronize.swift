@@ -23,23 +23,24 @@ public struct SyncReport: Sendable, Equatable {
 /// learns of the conflicts it took part in. Each delta is applied whole or not at all; if the second fails, the first stays,
 /// and the next sync does the rest. Large deltas go through a temporary file, so memory stays bounded.
 ///
+/// If the vectors are equal then but the contents are not, because a store was copied or restored from a backup and both went on
+/// writing as one replica, both exchange everything they have and join it.
+///
 /// - Throws: what reading and applying deltas throw.
 @discardableResult
 public func synchronize(_ first: Store, _ second: Store) throws -> SyncReport {
   var report = SyncReport()
   let (a, b) = (try first.summary(), try second.summary())
-  if a.vector == b.vector {
-    if a.fingerprint == b.fingerprint {
-      report.isConverged = true
-      return report
-    }
-    try exchange(first, second, since: (StateVector(), StateVector()), isRepair: true, &report)
-    report.repaired = true
-  } else {
+  if a.vector != b.vector {
     try exchange(first, second, since: (a.vector, b.vector), isRepair: false, &report)
   }
   let (after, other) = (try first.summary(), try second.summary())
-  report.isConverged = after.vector == other.vector && after.fingerprint == other.fingerprint
+  if after.vector == other.vector, after.fingerprint != other.fingerprint {
+    try exchange(first, second, since: (StateVector(), StateVector()), isRepair: true, &report)
+    report.repaired = true
+  }
+  let (last, lastOther) = (try first.summary(), try second.summary())
+  report.isConverged = last.vector == lastOther.vector && last.fingerprint == lastOther.fingerprint
   return report
 }
 
@@ -54,7 +55,16 @@ private func exchange(
   }
   try second.writeDelta(since: vectors.0, to: toFirst.append)
   try first.writeDelta(since: vectors.1, to: toSecond.append)
-  report.byteCount = toFirst.byteCount + toSecond.byteCount
-  report.first = try first.apply(from: try toFirst.reader(), isRepair: isRepair)
-  report.second = try second.apply(from: try toSecond.reader(), isRepair: isRepair)
+  report.byteCount += toFirst.byteCount + toSecond.byteCount
+  report.first += try first.apply(from: try toFirst.reader(), isRepair: isRepair)
+  report.second += try second.apply(from: try toSecond.reader(), isRepair: isRepair)
+}
+
+extension ApplyResult {
+  /// Adds what a further delta did.
+  fileprivate static func += (sum: inout ApplyResult, next: ApplyResult) {
+    sum.changes += next.changes
+    sum.conflicts += next.conflicts
+    sum.fingerprintMismatch = next.fingerprintMismatch
+  }
 }

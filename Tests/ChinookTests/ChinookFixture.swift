@@ -38,7 +38,11 @@ struct ChinookFixture {
       }
       records[pair.playlist]?.links["tracks", default: []].append(pair.track)
     }
-    for name in Set(pairs.map(\.playlist)) { records[name]?.links["tracks"]?.sort() }
+    for (name, record) in records {
+      let members = record.links["tracks", default: []]
+      guard Set(members).count == members.count else { throw Malformed(description: "\(name) has a track twice") }
+      if !members.isEmpty { records[name]?.links["tracks"] = members.sorted() }
+    }
     objectCount = objects.count
   }
 

@@ -52,9 +52,18 @@ func expectContents(
   #expect(complaints.prefix(10) == [], "\(name), \(complaints.count) in all", sourceLocation: sourceLocation)
 }
 
-/// All stores stand at the same point, hold the same, and are sound.
+/// The whole replicated state as bytes.
+func canonicalDump(_ store: Store) throws -> [UInt8] {
+  var bytes: [UInt8] = []
+  try store.dump(.canonical) { bytes += $0.utf8 }
+  return bytes
+}
+
+/// All stores stand at the same point, hold the same to the byte, and are sound.
 func expectConverged(_ stores: [Store], sourceLocation: Testing.SourceLocation = #_sourceLocation) throws {
   let summaries = try stores.map { try $0.summary() }
+  let dumps = try stores.map(canonicalDump)
+  #expect(dumps.allSatisfy { $0 == dumps.first }, "the canonical dumps differ", sourceLocation: sourceLocation)
   for (store, summary) in zip(stores, summaries) {
     #expect(summary.vector == summaries[0].vector, sourceLocation: sourceLocation)
     #expect(summary.fingerprint == summaries[0].fingerprint, sourceLocation: sourceLocation)

@@ -20,3 +20,13 @@ struct SBGame: Entity, Codable, Identifiable, Equatable, FetchableRecord, Persis
   var minutes: Int?
   var lowestWins = false
 }
+
+extension SBGame {
+  /// The names of a relationship's members, in alphabetical order.
+  static func names(
+    _ relationship: Relationship<SBGame, SBPerson>, of game: RecordName<SBGame>, in db: Database
+  ) throws -> [String] {
+    let members = try relationship.members(of: game, in: db)
+    return try SBPerson.filter(keys: members).order(Column("name")).fetchAll(db).compactMap(\.name)
+  }
+}

@@ -1,4 +1,5 @@
 import Foundation
+import Tally
 
 /// The evening's clock: it shows what the story sets, so that every run tells the same.
 ///
@@ -20,8 +21,8 @@ final class StoryClock: @unchecked Sendable {
   }
 
   /// The time of day, UTC.
-  static func text(milliseconds: UInt64) -> String {
-    let minutes = Int(milliseconds / 60_000 % 1440)
+  static func text(_ time: HybridTime) -> String {
+    let minutes = Int(time.milliseconds / 60_000 % 1440)
     return String(format: "%02d:%02d", minutes / 60, minutes % 60)
   }
 }

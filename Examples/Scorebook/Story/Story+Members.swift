@@ -4,9 +4,9 @@ import Tally
 /// Act 4: both devices change who plays.
 extension Story {
   func tellOfPlayers() throws {
-    terminal.act("4. Players added and removed on both sides: an add wins over a remove that did not see it")
+    terminal.act("4  Players added and removed on both sides: an add wins over a remove that did not see it")
     let (chess, cast) = (cast.chess.id, cast)
-    try phone.does("20:10", "adds Dora, removes Ben and Cléo") { db in
+    try phone.does("20:10", "adds Dora to the chess players, removes Ben and Cléo") { db in
       try SBGame.players.insert(cast.dora.id, to: chess, in: db)
       try SBGame.players.remove(cast.ben.id, from: chess, in: db)
       try SBGame.players.remove(cast.cleo.id, from: chess, in: db)
@@ -18,18 +18,23 @@ extension Story {
     try tablet.does("20:12", "puts Ben back") { db in
       try SBGame.players.insert(cast.ben.id, to: chess, in: db)
     }
-    try tablet.does("20:13", "makes Cléo like chess, with plain SQL") { db in
+    try tablet.does("20:13", "makes it Cléo's favourite, with plain SQL") { db in
       try db.execute(
         sql: "INSERT INTO SBGame_favourites(source, target) VALUES(?, ?)", arguments: [chess, cast.cleo.id])
     }
-    try sync()
+    try meet { db in
+      [
+        Fact("play chess", list(try SBGame.names(SBGame.players, of: chess, in: db))),
+        Fact("like chess best", list(try SBGame.names(SBGame.favourites, of: chess, in: db))),
+      ]
+    }
     try checkBoth("Dora and Emil are both in") { db in
       try SBGame.players.members(of: chess, in: db).isSuperset(of: [cast.dora.id, cast.emil.id])
     }
     try checkBoth("Ben stays: the phone had not seen that he was put back") { db in
       try SBGame.players.members(of: chess, in: db).contains(cast.ben.id)
     }
-    try checkBoth("Cléo is out, because nobody added her again; as a fan of chess she stays") { db in
+    try checkBoth("Cléo is out, for nobody added her again; her favourite is another relationship, and stays") { db in
       let isPlayer = try SBGame.players.members(of: chess, in: db).contains(cast.cleo.id)
       return try !isPlayer && SBGame.favourites.members(of: chess, in: db) == [cast.ann.id, cast.cleo.id]
     }

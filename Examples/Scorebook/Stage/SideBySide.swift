@@ -6,6 +6,7 @@ struct TextTable: Equatable {
 
 /// Prints the tables of two devices beside each other; lines that differ are marked.
 struct SideBySide {
+  private static let column = 46
   private let names: (left: String, right: String)
   private let terminal: Terminal
 
@@ -15,19 +16,19 @@ struct SideBySide {
   }
 
   func show(_ left: [TextTable], _ right: [TextTable]) {
-    let width = left.flatMap(\.lines).map(\.count).max() ?? 0
-    terminal.say(terminal.styled("\(padded(names.left, width + 2)) | \(names.right)", .bold))
+    terminal.row(
+      "\(terminal.styled(padded(names.left, Self.column), .cyan)) │ \(terminal.styled(names.right, .yellow))")
     for (ours, theirs) in zip(left, right) {
-      terminal.say(terminal.styled("\(padded(ours.title, width + 2)) | \(theirs.title)", .dim))
+      terminal.row(terminal.styled("\(padded(ours.title, Self.column)) │ \(theirs.title)", .dim))
       for index in 0..<max(ours.lines.count, theirs.lines.count) {
         let pair = (line(ours, index), line(theirs, index))
-        let row = "  \(padded(pair.0, width)) |   \(pair.1)"
-        terminal.say(pair.0 == pair.1 ? row : terminal.styled(row + "  ≠", .red))
+        let row = "\(padded(pair.0, Self.column)) │ \(pair.1)\(pair.0 == pair.1 ? "" : "  ≠")"
+        terminal.row(pair.0 == pair.1 ? row : terminal.styled(row, .red))
       }
     }
   }
 
   private func line(_ table: TextTable, _ index: Int) -> String {
-    index < table.lines.count ? table.lines[index] : ""
+    index < table.lines.count ? "  " + table.lines[index] : ""
   }
 }

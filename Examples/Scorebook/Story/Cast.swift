@@ -1,3 +1,4 @@
+import GRDB
 import Tally
 
 /// The records that the story is about.
@@ -28,6 +29,17 @@ struct Cast {
   var persons: [SBPerson] { [ann, ben, cleo, dora, emil, finn] }
 }
 
+/// Where an evening takes place.
+struct Place {
+  let name: String
+  let latitude: Double
+  let longitude: Double
+
+  init(_ name: String, _ latitude: Double, _ longitude: Double) {
+    (self.name, self.latitude, self.longitude) = (name, latitude, longitude)
+  }
+}
+
 /// A match with all that it owns.
 struct Evening {
   let match: SBMatch
@@ -37,10 +49,10 @@ struct Evening {
   let location: SBMatchLocation
 
   /// A match of one round, in which the persons score the points.
-  init(_ key: String, _ game: SBGame, day: Int, _ place: String, _ points: KeyValuePairs<String, Int>) throws {
+  init(_ key: String, _ game: SBGame, day: Int, _ place: Place, _ points: KeyValuePairs<String, Int>) throws {
     match = SBMatch(
-      id: try RecordName(key: key), playedAt: StoryClock.date(day: day, "20:00"), note: "played \(place)", game: game.id
-    )
+      id: try RecordName(key: key), playedAt: StoryClock.date(day: day, "20:00"), note: "played \(place.name)",
+      game: game.id)
     var players: [SBPlayer] = []
     var scores: [SBScore] = []
     for (seat, entry) in points.enumerated() {
@@ -57,6 +69,16 @@ struct Evening {
       id: try RecordName(key: "\(key)-photo"), fileName: "\(key).jpg",
       sha256: String(repeating: "0f1e2d3c4b5a6978", count: 4), caption: "The table", match: match.id)
     location = SBMatchLocation(
-      id: try RecordName(key: "\(key)-place"), name: place, latitude: 48.137154, longitude: 11.576124, match: match.id)
+      id: try RecordName(key: "\(key)-place"), name: place.name, latitude: place.latitude, longitude: place.longitude,
+      match: match.id)
+  }
+
+  /// Inserts everything, owners first.
+  func insert(_ db: Database) throws {
+    try match.insert(db)
+    for player in players { try player.insert(db) }
+    for score in scores { try score.insert(db) }
+    try image.insert(db)
+    try location.insert(db)
   }
 }
