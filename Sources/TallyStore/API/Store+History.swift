@@ -16,7 +16,7 @@ public struct FieldHistory: Sendable, Equatable {
 
 /// What a seed says of a record.
 public struct SeedProvenance: Sendable, Equatable {
-  /// The version that the record shows beneath the person's own fields; nil if none, because the newest retires it.
+  /// The version that the record shows beneath the person's own fields; nil if none, or if the record is not visible.
   public var shown: Int?
   /// All versions that are here, ascending.
   public var versions: [Int]
@@ -93,7 +93,7 @@ extension Store {
       }
       return RecordHistory(
         name: name, existence: stored.state.existence, fields: fields.sorted { $0.field < $1.field },
-        seed: Self.provenance(stored.state, shownSeed), gaveWayTo: try reader.forward(of: name, stored.state),
+        seed: Self.provenance(stored.state, stored.place.isVisible ? shownSeed : nil), gaveWayTo: try reader.forward(of: name, stored.state),
         deletes: stored.state.deletes, isAlive: try visibility.isAlive(name),
         isVisible: stored.place.isVisible, conflicts: try reader.conflicts(of: name))
     }
