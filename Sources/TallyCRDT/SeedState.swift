@@ -86,9 +86,11 @@ public struct SeedState: Hashable, Sendable {
   public var newest: SeedLayer? { layers.last }
 
   /// The layer that goes with the person's edits, or the newest if there are none.
+  ///
+  /// A retired record that is there all the same, for what a person put into it, looks as it did before.
   /// - Parameter followsNewest: whether edits leave the record following new versions, field by field.
   public func shown(followsNewest: Bool) -> SeedLayer? {
-    guard let basis, !followsNewest else { return newest }
+    guard let basis, !followsNewest else { return newestContent }
     // A partial state may lack the layer that its basis names; a store never does.
     return layers.last { $0.stamp == basis.layer } ?? layers.last { $0.stamp < basis.layer }
   }
@@ -181,6 +183,9 @@ extension ORSetElement {
     guard mayBeMember, let dot = try shownSeed() else { return false }
     return tags.contains { $0.added.rank == .seed && $0.added.dot == dot }
   }
+
+  /// Whether a person took out what a seed had put in, and nobody has put it in since.
+  public var isRefused: Bool { hasRemovedSeed && !isMemberWithoutSeed }
 
   /// Whether any tag comes from a seed.
   public var hasSeedTags: Bool { tags.contains { $0.added.rank == .seed } }

@@ -34,6 +34,13 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: scratch.path("missing")))
   }
 
+  @Test(.timeLimit(.minutes(1))) func aPipeIsRefusedAndNotWaitedFor() throws {
+    #expect(mkfifo(scratch.path("pipe"), 0o600) == 0)
+    expect(.notAStore) { _ = try scratch.store("pipe") }
+    expect(.notAStore) { _ = try Store(existing: scratch.path("pipe")) }
+    expect(.notAStore) { _ = try Store(existing: "/dev/null") }
+  }
+
   @Test func aNewerFormatIsRefused() throws {
     try scratch.store().close()
     let queue = try DatabaseQueue(path: scratch.path("a.tally"))

@@ -7,9 +7,12 @@ enum StoreFile {
   /// Whether there is a store at `path`; false if there is nothing or an empty database.
   /// - Throws: `StoreError` if there is something else. The file is not changed.
   static func probe(_ path: String) throws -> Bool {
-    var isFolder: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else { return false }
-    guard !isFolder.boolValue else { throw StoreError(.notAStore, "\(path) is a folder") }
+    var status = stat()
+    guard stat(path, &status) == 0 else { return false }
+    let kind = status.st_mode & S_IFMT
+    guard kind != S_IFDIR else { throw StoreError(.notAStore, "\(path) is a folder") }
+    // Opening a named pipe would wait for a writer for ever.
+    guard kind == S_IFREG else { throw StoreError(.notAStore, "\(path) is not an ordinary file") }
     var configuration = Configuration()
     configuration.readonly = true
     do {

@@ -13,7 +13,9 @@ extension Engine {
   /// Marks what a changed state can mean for the record itself and its ancestors.
   func markDirty(_ name: AnyRecordName, _ kind: RecordKind, from old: RecordState?, to new: RecordState) throws {
     if !new.deletes.isEmpty { dirty.insert(name) }
-    if old?.seed != new.seed { try markSeedDirty(name, kind, new) }
+    // A new life shows nothing of its seed.
+    let isNewLife = new.seed != nil && old?.existence != new.existence
+    if old?.seed != new.seed || isNewLife { try markSeedDirty(name, kind, new) }
     if let forward = catalog.forwardField(of: kind), new[forward] != nil { dirty.insert(name) }
     let columns = kind.ownerColumns
     guard !columns.isEmpty, hasDeletes || kind.mayCycle else { return }
@@ -89,8 +91,8 @@ extension Engine {
       !stored.state.isEmpty
     else { return }
     guard try visibility.isVisible(name) else {
-      // What refers to a duplicate follows its seed, which may have appeared.
-      if try reader.forward(of: name, stored.state) != nil { try markWaitingDirtyOnce(name) }
+      // What refers to a duplicate follows its seed, which may have appeared, or no longer does.
+      if let forward = catalog.forwardField(of: kind), stored.state[forward] != nil { try markWaitingDirtyOnce(name) }
       guard stored.place.isVisible else { return }
       try put(name, kind, stored.state, previous: stored, shown: nil)
       return try markReferrersDirty(name)
