@@ -1,4 +1,3 @@
-import Foundation
 import Testing
 
 /// Default data through the tool: seeded, asked for, explained, refused.
@@ -127,88 +126,5 @@ import Testing
     try bench.refused(66, ["seed", "nothing", "--set", "one.json"])
     try bench.refused(66, ["seeds", "nothing"])
     try bench.refused(64, ["seed", "mac"])
-  }
-}
-
-// MARK: - Running the built tool
-
-extension SeedCommandTests {
-  /// A folder of its own that disappears with the test, in which the built tool runs.
-  private final class Bench {
-    private let url = FileManager.default.temporaryDirectory.appendingPathComponent("tally-seeds-\(UUID().uuidString)")
-
-    init() throws { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
-
-    deinit { try? FileManager.default.removeItem(at: url) }
-
-    /// The tool stands beside the test bundle.
-    private static var tool: URL {
-      #if canImport(Darwin)
-        let bundle = Bundle(for: Bench.self).bundleURL
-      #else
-        let bundle = Bundle.main.executableURL ?? Bundle.main.bundleURL
-      #endif
-      return bundle.deletingLastPathComponent().appendingPathComponent("tally")
-    }
-
-    func write(_ text: String, to name: String) throws {
-      try Data(text.utf8).write(to: url.appendingPathComponent(name))
-    }
-
-    private func tally(_ arguments: [String], input: String?) throws -> (status: Int32, output: String, errors: String)
-    {
-      let process = Process()
-      process.executableURL = Self.tool
-      process.arguments = arguments
-      process.currentDirectoryURL = url
-      // Files, so that nothing waits for a full pipe.
-      let streams = try ["in", "out", "err"].map { name in
-        let stream = url.appendingPathComponent("\(UUID().uuidString).\(name)")
-        try Data((name == "in" ? input ?? "" : "").utf8).write(to: stream)
-        return stream
-      }
-      defer { for stream in streams { try? FileManager.default.removeItem(at: stream) } }
-      process.standardInput = try FileHandle(forReadingFrom: streams[0])
-      process.standardOutput = try FileHandle(forWritingTo: streams[1])
-      process.standardError = try FileHandle(forWritingTo: streams[2])
-      try process.run()
-      process.waitUntilExit()
-      return (
-        process.terminationStatus, String(decoding: try Data(contentsOf: streams[1]), as: UTF8.self),
-        String(decoding: try Data(contentsOf: streams[2]), as: UTF8.self)
-      )
-    }
-
-    /// Runs the tool, which must succeed without a complaint.
-    @discardableResult
-    func done(_ arguments: String..., input: String? = nil, at location: SourceLocation = #_sourceLocation) throws
-      -> String
-    {
-      let outcome = try tally(arguments, input: input)
-      #expect(outcome.status == 0, "\(outcome.errors)", sourceLocation: location)
-      #expect(outcome.errors.isEmpty, sourceLocation: location)
-      return outcome.output
-    }
-
-    /// Runs the tool, which must refuse with this code, one line of complaint and no output.
-    func refused(
-      _ status: Int32, _ arguments: [String], saying part: String = "", input: String? = nil,
-      at location: SourceLocation = #_sourceLocation
-    ) throws {
-      let outcome = try tally(arguments, input: input)
-      #expect(outcome.status == status, "\(outcome.errors)", sourceLocation: location)
-      #expect(outcome.output.isEmpty, sourceLocation: location)
-      #expect(outcome.errors.hasPrefix("tally: "), sourceLocation: location)
-      #expect(outcome.errors.split(separator: "\n").count == 1, sourceLocation: location)
-      #expect(part.isEmpty || outcome.errors.contains(part), sourceLocation: location)
-    }
-
-    /// Runs the body, which must leave the store's content as it was and sound.
-    func unchanged(_ store: String, at location: SourceLocation = #_sourceLocation, _ body: () throws -> Void) throws {
-      let before = try done("dump", store, at: location)
-      try body()
-      #expect(try done("dump", store, at: location) == before, sourceLocation: location)
-      #expect(try done("verify", store, at: location).hasPrefix("ok "), sourceLocation: location)
-    }
   }
 }

@@ -16,7 +16,7 @@ public struct FieldHistory: Sendable, Equatable {
 
 /// What a seed says of a record.
 public struct SeedProvenance: Sendable, Equatable {
-  /// The version that the record shows beneath the person's own fields; nil if none, or if the record is not visible.
+  /// The version that the record shows beneath the person's own fields; nil if none, because the newest retires it.
   public var shown: Int?
   /// All versions that are here, ascending.
   public var versions: [Int]
@@ -93,17 +93,18 @@ extension Store {
       }
       return RecordHistory(
         name: name, existence: stored.state.existence, fields: fields.sorted { $0.field < $1.field },
-        seed: Self.provenance(stored.state, stored.place.isVisible ? shownSeed : nil), gaveWayTo: try reader.forward(of: name, stored.state),
+        seed: Self.provenance(stored, shownSeed), gaveWayTo: try reader.forward(of: name, stored.state),
         deletes: stored.state.deletes, isAlive: try visibility.isAlive(name),
         isVisible: stored.place.isVisible, conflicts: try reader.conflicts(of: name))
     }
   }
 
-  private static func provenance(_ state: RecordState, _ shown: SeedLayer?) -> SeedProvenance? {
-    guard let seed = state.seed, let newest = seed.newest else { return nil }
+  private static func provenance(_ stored: StoredRecord, _ shown: SeedLayer?) -> SeedProvenance? {
+    guard let seed = stored.state.seed, let newest = seed.newest else { return nil }
+    let isGone = newest.isRetired && !stored.place.isVisible
     return SeedProvenance(
-      shown: shown.flatMap { $0.isRetired ? nil : Int($0.version) }, versions: seed.layers.map { Int($0.version) },
-      isRetired: newest.isRetired, belongsToUser: state.belongsToUser)
+      shown: isGone ? nil : shown.map { Int($0.version) }, versions: seed.layers.map { Int($0.version) },
+      isRetired: newest.isRetired, belongsToUser: stored.state.belongsToUser)
   }
 
   private static func reason(_ cell: FieldCell, _ shown: Value?, _ kind: RecordKind, isVisible: Bool) -> String? {
