@@ -210,7 +210,8 @@ struct SeedPromiseCheck {
       // A copy that a person brought back speaks for itself again; what was carried over stays with its seed.
       let seed = past.forwards[link.target]?.seed
       let isThere = row.members.contains(moved.target) || seed.map(row.members.contains) ?? false
-      if !isThere, !wasRemoved { return "\(moved.target) in \(moved.source)" }
+      // Where an edition had the member already, it goes with the editions.
+      if !isThere, !wasRemoved, past.offered[moved] == nil { return "\(moved.target) in \(moved.source)" }
     }
     return nil
   }
