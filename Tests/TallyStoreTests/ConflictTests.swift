@@ -87,4 +87,23 @@ import Testing
     try synchronize(here, ahead)
     try expectConverged(here, ahead)
   }
+
+  /// Times have 48 bits. A clock beyond them must not use them up, or nobody could write after it.
+  @Test func aClockBeyondTheEndOfTimeIsOvertakenByWhoeverSawIt() throws {
+    for seconds in [1e12, Double.infinity] {
+      var options = StoreOptions()
+      options.now = { Date(timeIntervalSince1970: seconds) }
+      let broken = try scratch.store("broken \(seconds)", options: options)
+      try synchronize(here, broken)
+      for round in 1...4 {
+        try rename(broken, "broken \(round)")
+        try synchronize(here, broken)
+        #expect(try here.read { try Game.fetchOne($0)?.name } == "broken \(round)")
+        try rename(here, "here \(round)")
+        try synchronize(here, broken)
+        #expect(try broken.read { try Game.fetchOne($0)?.name } == "here \(round)")
+      }
+      try expectConverged(here, broken)
+    }
+  }
 }
