@@ -92,6 +92,16 @@ import Testing
     #expect(try !there.verify().isSound)
   }
 
+  @Test func aRowThatVanishedBehindTallysBackIsFound() throws {
+    let queue = try DatabaseQueue(path: scratch.path("here"))
+    try queue.write { db in
+      try db.execute(sql: "DELETE FROM SBGame WHERE name = 'Game 4'")
+      try db.execute(sql: "DELETE FROM tally_pending")
+    }
+    try queue.close()
+    #expect(try here.verify().problems.contains { $0.contains("of which nothing is stored") })
+  }
+
   @Test func aLateReplicaEqualsAnOldHand() throws {
     try synchronize(here, there)
     for round in 1...5 {

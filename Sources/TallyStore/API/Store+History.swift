@@ -112,7 +112,9 @@ extension Store {
       return "this schema does not have the field"
     }
     guard shown != cell.value else { return nil }
-    return column.accepts(cell.value) ? "its target is not visible" : "the value is of another type than the field"
+    guard column.accepts(cell.value) else { return "the value is of another type than the field" }
+    return column.reference == nil
+      ? "another program wrote a value that cannot be replicated" : "its target is not visible"
   }
 
   /// The conflict journal, newest first: concurrent writes that lost. Bounded by `StoreOptions.conflictLimit`.
@@ -142,8 +144,8 @@ extension StateReader {
       guard let name = try? AnyRecordName(query.text(1) ?? "") else { continue }
       result.append(
         Conflict(
-          name: name, field: query.text(2) ?? "", loser: stamp(3), loserValue: try query.value(6), winner: stamp(7),
-          winnerValue: try query.value(10), noticed: Date(timeIntervalSince1970: Double(query.int(0)) / 1000)))
+          name: name, field: query.text(2) ?? "", loser: stamp(3), loserValue: query.value(6), winner: stamp(7),
+          winnerValue: query.value(10), noticed: Date(timeIntervalSince1970: Double(query.int(0)) / 1000)))
     }
     return result
   }

@@ -6,6 +6,8 @@ enum Format {
   static let applicationID = 0x5441_4C59
   /// The version in `PRAGMA user_version`.
   static let version = 1
+  /// The version of the capture triggers. A file with another one gets new triggers when it is opened for writing.
+  static let triggers = 1
 
   static let tables = """
     CREATE TABLE tally_meta(key TEXT NOT NULL PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
