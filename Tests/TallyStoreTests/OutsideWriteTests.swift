@@ -219,4 +219,49 @@ import Testing
     #expect(try store.history(of: chess.id.name)?.deletes.count == 1)
     try expectConverged(store, other)
   }
+
+  /// Writes once more right after a commit, until it has done so often enough.
+  private final class Meddler: TransactionObserver {
+    private var left: Int
+    private let write: () throws -> Void
+    init(times: Int, _ write: @escaping () throws -> Void) {
+      left = times
+      self.write = write
+    }
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
+    func databaseDidChange(with event: DatabaseEvent) {}
+    func databaseDidRollback(_ db: Database) {}
+    func databaseDidCommit(_ db: Database) {
+      guard left > 0 else { return }
+      left -= 1
+      do { try write() } catch { Issue.record(error) }
+    }
+  }
+
+  @Test func aWriteBetweenCaptureAndSnapshotIsCapturedFirst() throws {
+    let other = try scratch.store("other")
+    try synchronize(store, other)
+    let pool = try #require(store.reader as? DatabasePool)
+    let meddler = Meddler(times: 3) { try shell("UPDATE SBGame SET rating = coalesce(rating, 0) + 1") }
+    try shell("UPDATE SBGame SET rating = 1")
+    pool.add(transactionObserver: meddler)
+    let delta = try store.delta(since: try other.vector)
+    pool.remove(transactionObserver: meddler)
+    try other.apply(delta)
+    #expect(try other.read { try Game.fetchOne($0)?.rating } == 4)
+    try expectConverged(store, other)
+  }
+
+  @Test func aStoreThatOnlyReadsGivesOutNothingUncaptured() throws {
+    try store.close()
+    try shell("UPDATE SBGame SET rating = 1")
+    var options = StoreOptions()
+    options.isReadOnly = true
+    let reading = try Store(existing: scratch.path("a.tally"), options: options)
+    let error = #expect(throws: StoreError.self) { try reading.delta() }
+    #expect(error?.code == .notCaptured)
+    #expect(try reading.read { try Game.fetchOne($0)?.rating } == 1)
+    try scratch.store().write { _ in }
+    #expect(try !reading.delta().isEmpty)
+  }
 }

@@ -26,8 +26,7 @@ extension Store {
   /// - Parameter sink: takes each line with its line break; what it throws ends the dump and passes through.
   /// - Throws: `StoreError.corrupt`; GRDB's `DatabaseError`; what the sink throws.
   public func dump(_ form: DumpForm, to sink: (String) throws -> Void) throws {
-    try captureOutsideWrites()
-    try snapshot { reader in
+    try capturedSnapshot { reader in
       switch form {
       case .canonical: try reader.dumpState(to: sink)
       case .view: try reader.dumpView(to: sink)

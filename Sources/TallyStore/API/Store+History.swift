@@ -69,8 +69,7 @@ public struct RecordHistory: Sendable, Equatable {
 extension Store {
   /// Who wrote a record, when, and what lost; nil if nothing is known of it.
   public func history(of name: AnyRecordName) throws -> RecordHistory? {
-    try captureOutsideWrites()
-    return try snapshot { reader in
+    try capturedSnapshot { reader in
       guard let kind = reader.catalog.kind(of: name.type), let stored = try reader.record(name, kind) else {
         return nil
       }
@@ -118,6 +117,11 @@ extension Store {
   }
 
   /// The conflict journal, newest first: concurrent writes that lost. Bounded by `StoreOptions.conflictLimit`.
+  ///
+  /// A replica lists a lost write if both writes met there: one was here, the other came from a replica that had not seen the first.
+  /// Cells do not say what their author had seen, so who gets the winner from a replica that had both lists nothing, even the author
+  /// of the lost write; the replica between them does. Two writes of one time are concurrent wherever they are met. A repair lists
+  /// everything that lost in it.
   public func conflicts(limit: Int = 100) throws -> [Conflict] {
     try snapshot { try $0.conflicts(limit: limit) }
   }

@@ -19,8 +19,7 @@ extension Store {
   ///
   /// Reads everything; changes nothing. Cost: several passes over the store.
   public func verify() throws -> VerifyReport {
-    try captureOutsideWrites()
-    return try snapshot { reader in
+    try capturedSnapshot { reader in
       var verifier = Verifier(reader, options.planted)
       try verifier.run()
       return verifier.report

@@ -35,7 +35,7 @@ extension Engine {
   /// - Returns: the transaction's dot, or nil if nothing has changed.
   @discardableResult
   func capture(isForeign: Bool = false) throws -> Dot? {
-    guard try hasPendingWrites() else { return nil }
+    guard try reader.hasPendingWrites() else { return nil }
     let writes = try pendingWrites(isForeign: isForeign)
     try forgetPendingWrites()
     var transaction = LocalTransaction(now: environment.now(), isForeign: isForeign)

@@ -55,14 +55,16 @@ extension Engine {
     return writes
   }
 
-  /// Whether something was written that has not been captured.
-  func hasPendingWrites() throws -> Bool {
-    try connection.exists("SELECT 1 FROM tally_pending WHERE op < \(PendingWrite.refusal) LIMIT 1")
-  }
-
   /// Takes what is about to be captured off the list.
   func forgetPendingWrites() throws {
     // Without a condition SQLite empties the table at once (https://www.sqlite.org/lang_delete.html#truncateopt).
     try connection.execute("DELETE FROM tally_pending" + (hasRefusals ? " WHERE op < \(PendingWrite.refusal)" : ""))
+  }
+}
+
+extension StateReader {
+  /// Whether something was written that has not been captured.
+  func hasPendingWrites() throws -> Bool {
+    try connection.exists("SELECT 1 FROM tally_pending WHERE op < \(PendingWrite.refusal) LIMIT 1")
   }
 }
