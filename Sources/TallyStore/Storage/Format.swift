@@ -30,8 +30,8 @@ enum Format {
       target TEXT NOT NULL, kind INTEGER NOT NULL, key TEXT NOT NULL,
       PRIMARY KEY(target, kind, key)) STRICT, WITHOUT ROWID;
     CREATE TABLE tally_context(
-      replica INTEGER NOT NULL, sequence INTEGER NOT NULL, vector BLOB NOT NULL,
-      PRIMARY KEY(replica, sequence)) STRICT, WITHOUT ROWID;
+      replica INTEGER NOT NULL, sequence INTEGER NOT NULL, time INTEGER NOT NULL, vector BLOB NOT NULL,
+      PRIMARY KEY(replica, sequence, time)) STRICT, WITHOUT ROWID;
     CREATE TABLE tally_log(
       n INTEGER NOT NULL PRIMARY KEY, zone INTEGER NOT NULL, replica INTEGER NOT NULL, sequence INTEGER NOT NULL,
       items BLOB NOT NULL) STRICT;

@@ -55,7 +55,7 @@ struct LinkKey: Hashable {
 final class StateReader {
   let connection: Connection
   var catalog: Catalog
-  private var contexts: [Dot: StateVector] = [:]
+  private var contexts: [Stamp: StateVector] = [:]
 
   init(_ connection: Connection, catalog: Catalog) {
     self.connection = connection
@@ -89,24 +89,26 @@ final class StateReader {
   }
 
   /// Remembers the context of a delete that is about to be stored.
-  func note(context: StateVector, of dot: Dot) { contexts[dot] = context }
+  func note(context: StateVector, of stamp: Stamp) { contexts[stamp] = context }
 
   private func context(of stamp: Stamp) throws -> StateVector {
-    if let known = contexts[stamp.dot] { return known }
+    if let known = contexts[stamp] { return known }
     guard let number = catalog.replicaNumbers[stamp.dot.replica] else {
       throw StoreError(.corrupt, "the replica of a delete is not known")
     }
-    let query = try connection.statement("SELECT vector FROM tally_context WHERE replica = ? AND sequence = ?")
+    let query = try connection.statement(
+      "SELECT vector FROM tally_context WHERE replica = ? AND sequence = ? AND time = ?")
     defer { query.reset() }
     query.bind(1, number)
     query.bind(2, Int64(stamp.dot.sequence))
+    query.bind(3, Int64(stamp.time.milliseconds))
     guard try query.step() else { throw StoreError(.corrupt, "the context of a delete is missing") }
     let bytes = query.blob(0)
     let vector = try bytes.withUnsafeBytes { raw in
       var reader = ByteReader(raw)
       return try StateCoding.decodeVector(&reader, catalog.replicas)
     }
-    contexts[stamp.dot] = vector
+    contexts[stamp] = vector
     return vector
   }
 
