@@ -96,6 +96,13 @@ import Testing
     expect(.valueTooLarge) {
       try store.write { try $0.execute(sql: "INSERT INTO SBGame(id, icon) VALUES('SBGame|~|a', zeroblob(16777217))") }
     }
+    // Each value is within its limit.
+    let large = EntitySchema("Large", .blob("a"), .blob("b"), .blob("c"), .blob("d"))
+    let vault = try scratch.store("vault", schema: Schema([large]))
+    let blobs = "zeroblob(16777216), zeroblob(16777216), zeroblob(16777216), x'00'"
+    expect(.valueTooLarge) {
+      try vault.write { try $0.execute(sql: "INSERT INTO Large(id, a, b, c, d) VALUES('Large|~|a', \(blobs))") }
+    }
     expect(.danglingReference) {
       try store.write {
         try $0.execute(sql: "INSERT INTO SBGame(id, author) VALUES('SBGame|~|a', 'SBPerson|~|nobody')")

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import GRDBSQLite
 import TallyCRDT
 
 /// Opening files safely: looking before touching.
@@ -54,6 +55,17 @@ enum StoreFile {
       try prepare?(db)
     }
     return configuration
+  }
+
+  /// Brings the write-ahead log into the file and empties it, unless somebody is using it right now.
+  static func checkpoint(_ db: Database, _ options: StoreOptions) throws {
+    let handle = try handle(db)
+    // Who reads in another process may take long, and closing must not wait for it.
+    sqlite3_busy_timeout(handle, 0)
+    defer { sqlite3_busy_timeout(handle, Int32(clamping: Int(options.busyTimeout * 1000))) }
+    do {
+      try db.checkpoint(.truncate)
+    } catch let error as DatabaseError where [.SQLITE_BUSY, .SQLITE_LOCKED].contains(error.resultCode) {}
   }
 
   static func handle(_ db: Database) throws -> OpaquePointer {

@@ -34,7 +34,8 @@ extension Engine {
     } else {
       try noticeRestore(header)
       var merge = Merge(
-        header: header, before: vector, logged: isRepair ? StateVector() : vector, clock: environment.now())
+        header: header, before: vector, logged: isRepair ? StateVector() : vector, isRepair: isRepair,
+        clock: environment.now())
       while let block = try delta.nextBlock() {
         if environment.planted.contains(.vectorPerChunk) { try raiseVector(to: header.target) }
         try apply(block, &merge)
@@ -43,17 +44,11 @@ extension Engine {
       try settle()
       try checkReferences()
       try trimConflicts()
+      if merge.isCopy { try takeNewReplica("another copy of this store has written under its replica id") }
       (result.changes, result.conflicts) = (merge.changes, merge.conflicts)
     }
     if let theirs = header.fingerprint, header.target == vector { result.fingerprintMismatch = theirs != fingerprint }
     return result
-  }
-
-  /// A peer that knows more of this replica than the replica itself: this file is an old copy. It must not issue those dots again.
-  private func noticeRestore(_ header: DeltaHeader) throws {
-    guard let ownNumber, let own = catalog.replicas[ownNumber], header.target[own] > vector[own] else { return }
-    environment.logger.warning("this store is an older copy of itself; it takes a new replica id")
-    try forgetOwnReplica()
   }
 
   /// What stays the same while one delta is joined.
@@ -62,9 +57,12 @@ extension Engine {
     let before: StateVector
     /// What the change log has entries for already.
     let logged: StateVector
+    var isRepair = false
     let clock: HybridTime
     var changes = 0
     var conflicts = 0
+    /// Whether another copy of this file has written under its replica id.
+    var isCopy = false
   }
 
   func apply(_ block: DeltaBlock, _ merge: inout Merge) throws {
@@ -101,9 +99,11 @@ extension Engine {
     var state = stored.state
     var lost: [LostWrite] = []
     state.merge(received, lost: &lost, planted: environment.planted)
+    guard state != stored.state || merge.isRepair else { return }
+    noticeCopy(&merge) { stored.state.contradicts($0, by: received) }
+    for write in lost { try journal(write, name, kind, &merge) }
     guard state != stored.state else { return }
     merge.changes += 1
-    for write in lost { try journal(write, name, kind, &merge) }
     try storeMerged(name, kind, state, stored)
     noteDots(of: received, name, kind, merge)
     try updateFingerprint(name, from: stored.state, to: state)
@@ -113,6 +113,7 @@ extension Engine {
   /// A record that was not here. It is written as if it were visible; what may not be is looked at when all is in.
   private func receive(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ merge: inout Merge) throws {
     merge.changes += 1
+    noticeCopy(&merge) { RecordState().contradicts($0, by: state) }
     let mayBeVisible = kind.isKnown && state.deletes.isEmpty && state.seed?.newest?.isRetired != true
     let shown = mayBeVisible ? try plainValues(name, kind, state) : nil
     try put(name, kind, state, previous: nil, shown: shown)
@@ -183,6 +184,7 @@ extension Engine {
       }()
     guard element != old else { return }
     merge.changes += 1
+    noticeCopy(&merge) { old.contradicts($0, by: received) }
     let isShown =
       try kind.isKnown && reader.isMember(key, element) && hasRow(key.source) && hasRow(key.target)
     try put(key, kind, element, previous: stored, isShown: isShown)

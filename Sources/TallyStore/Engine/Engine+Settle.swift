@@ -72,7 +72,7 @@ extension Engine {
         guard let kind = catalog.links[number] else { continue }
         let query = try connection.statement("\(StateReader.rowQuery(kind)) WHERE \(end) = ?")
         query.bind(1, name.text)
-        while try query.step() { dirty.insert(number, try reader.key(in: query)) }
+        while try query.step() { if let key = try reader.key(in: query) { dirty.insert(number, key) } }
       }
     }
   }
@@ -100,7 +100,14 @@ extension Engine {
       try put(name, kind, stored.state, previous: stored, shown: nil)
       return try markReferrersDirty(name)
     }
-    let shown = try visibility.values(of: name, kind, stored.state)
+    var shown = try visibility.values(of: name, kind, stored.state)
+    if stored.place.isVisible,
+      let fields = refused.isEmpty ? nil : refused[RowAddress(kind: kind.number, key: name.text)]
+    {
+      for (index, column) in kind.columns.enumerated() where fields.contains(column.field) {
+        shown[index] = stored.values[index]
+      }
+    }
     guard !stored.place.isVisible || shown != stored.values else { return }
     try put(name, kind, stored.state, previous: stored, shown: shown)
     if !stored.place.isVisible, hasWaits { try markWaitingDirty(name) }

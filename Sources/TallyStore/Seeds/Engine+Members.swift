@@ -26,7 +26,7 @@ extension Engine {
         connection.handle, StateReader.rowQuery(kind) + " WHERE source = ?1 OR target = ?1")
       query.bind(1, duplicate.name.text)
       var keys: [LinkKey] = []
-      while try query.step() { keys.append(try reader.key(in: query)) }
+      while try query.step() { if let key = try reader.key(in: query) { keys.append(key) } }
       for key in keys { try copyMember(key, to: key.moved(moved), kind, stamp) }
     }
   }
