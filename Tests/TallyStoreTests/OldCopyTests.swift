@@ -115,6 +115,8 @@ import Testing
   @Test func deletesAndMembersOfBothCopiesStay() throws {
     let ann = try RecordName<Person>(key: "ann")
     try there.write { try $0.execute(sql: "UPDATE SBGame SET code = x'00112233445566778899AABBCCDDEEFF'") }
+    // So that the two deletes, which have one number, have not seen the same.
+    try synchronize(original, there)
     try original.write { db in
       try db.execute(sql: "DELETE FROM SBGame WHERE id = 'SBGame|~|1'")
       try Game.players.insert(ann, to: RecordName(key: "3"), in: db)
@@ -126,7 +128,8 @@ import Testing
       try Game.players.insert(ann, to: RecordName(key: "4"), in: db)
     }
     #expect(try synchronize(restored, there).isConverged)
-    // The first was edited concurrently as well, but its number was not used twice by the time of the edit.
+    // The first delete had seen the code, the second had not.
+    #expect(try there.read { try Game.fetchAll($0).map(\.id.name.key).sorted() } == ["2", "3", "4"])
     #expect(try there.read { try Game.players.sources(of: ann, in: $0) }.map(\.name.key).sorted() == ["3", "4"])
     try expectApart()
   }

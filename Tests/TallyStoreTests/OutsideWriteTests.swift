@@ -220,6 +220,26 @@ import Testing
     try expectConverged(store, other)
   }
 
+  @Test func aRowThatGrewTooLargeKeepsItsSmallerValues() throws {
+    let schema = Schema([EntitySchema("Large", .blob("a"), .blob("b"), .blob("c"), .blob("d"), .text("e"))])
+    let vault = try scratch.store("vault", schema: schema)
+    try vault.write { try $0.execute(sql: "INSERT INTO Large(id, e) VALUES('Large|~|a', 'old')") }
+    let queue = try DatabaseQueue(path: scratch.path("vault"))
+    try queue.write {
+      let blob = "zeroblob(16777217)"
+      try $0.execute(sql: "UPDATE Large SET a = \(blob), b = \(blob), c = \(blob), d = x'01', e = 'new'")
+    }
+    try queue.close()
+    let other = try scratch.store("other vault", schema: schema)
+    #expect(try synchronize(vault, other).isConverged)
+    #expect(try other.read { try String.fetchOne($0, sql: "SELECT e || hex(d) FROM Large WHERE a IS NULL") } == "new01")
+    #expect(try vault.status().rejectedWrites == 1)
+    try vault.write { try $0.execute(sql: "UPDATE Large SET a = x'02', b = NULL, c = NULL") }
+    #expect(try synchronize(vault, other).isConverged)
+    #expect(try other.read { try String.fetchOne($0, sql: "SELECT hex(a) FROM Large") } == "02")
+    try expectConverged(vault, other)
+  }
+
   /// Writes once more right after a commit, until it has done so often enough.
   private final class Meddler: TransactionObserver {
     private var left: Int
