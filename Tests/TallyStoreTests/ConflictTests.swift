@@ -38,6 +38,42 @@ import Testing
     }
   }
 
+  @Test func whoMeetsTheLoserFirstLearnsOfIt() throws {
+    let middle = try scratch.store("middle")
+    try synchronize(middle, here)
+    try rename(here, "Go")
+    // The second is later by a millisecond at the least, so there is no tie.
+    try rename(there, "Poker")
+    try rename(there, "Bridge")
+    try synchronize(here, middle)
+    try synchronize(there, middle)
+    try synchronize(here, middle)
+    #expect(try middle.conflicts().count == 1)
+    #expect(try there.conflicts().count == 1)
+    // The winner's author may have seen "Go" in `middle` before it wrote: nothing that arrives here tells.
+    #expect(try here.conflicts().isEmpty)
+  }
+
+  @Test func aTieOfTimesIsAConflictWhereverItIsMet() throws {
+    let stores = try ["one", "two", "middle"].enumerated().map { number, name in
+      var options = StoreOptions()
+      options.now = { Date(timeIntervalSince1970: 4_000_000_000) }
+      // The greater id wins a tie, so "one" is who loses and hears of it from "middle".
+      options.mintReplica = { ReplicaID(high: UInt64(number + 1), low: 0) }
+      return try scratch.store(name, options: options)
+    }
+    for store in stores { try synchronize(store, here) }
+    for store in stores[0..<2] { try rename(store, "by \(store.path?.last ?? "?")") }
+    for store in stores[0..<2] + stores[0..<2] { try synchronize(store, stores[2]) }
+    for store in stores {
+      #expect(try store.conflicts().count == 1)
+      #expect(try store.conflicts().first?.loser.time == store.conflicts().first?.winner.time)
+    }
+    try rename(stores[0], "after")
+    for store in stores[0..<2] { try synchronize(store, stores[2]) }
+    #expect(try stores[1].conflicts().count == 1)
+  }
+
   @Test func aWriteThatSawTheOtherIsNoConflict() throws {
     try rename(here, "Go")
     try synchronize(here, there)
@@ -120,5 +156,24 @@ import Testing
       try synchronize(store, here)
     }
     #expect(try store.read { try ConflictRow.fetchCount($0) } == 2)
+  }
+
+  /// Times have 48 bits. A clock beyond them must not use them up, or nobody could write after it.
+  @Test func aClockBeyondTheEndOfTimeIsOvertakenByWhoeverSawIt() throws {
+    for seconds in [1e12, Double.infinity] {
+      var options = StoreOptions()
+      options.now = { Date(timeIntervalSince1970: seconds) }
+      let broken = try scratch.store("broken \(seconds)", options: options)
+      try synchronize(here, broken)
+      for round in 1...4 {
+        try rename(broken, "broken \(round)")
+        try synchronize(here, broken)
+        #expect(try here.read { try Game.fetchOne($0)?.name } == "broken \(round)")
+        try rename(here, "here \(round)")
+        try synchronize(here, broken)
+        #expect(try broken.read { try Game.fetchOne($0)?.name } == "here \(round)")
+      }
+      try expectConverged(here, broken)
+    }
   }
 }

@@ -37,7 +37,7 @@ public struct StoreOptions: Sendable {
     let now = now
     let mint = mintReplica
     return StoreEnvironment(
-      now: { HybridTime(milliseconds: UInt64(max(0, (now().timeIntervalSince1970 * 1000).rounded()))) },
+      now: { HybridTime(clock: now().timeIntervalSince1970 * 1000) },
       mintReplica: {
         if let mint { return mint() }
         var generator = SystemRandomNumberGenerator()

@@ -85,7 +85,7 @@ public struct SeedRecord: Sendable, Hashable {
 }
 
 /// Names one record of a seed set.
-public struct SeedKey: Sendable, Hashable, Codable {
+public struct SeedKey: Sendable, Hashable {
   /// The key.
   public var key: String
   /// The type of the record.
@@ -107,7 +107,7 @@ public struct SeedKey: Sendable, Hashable, Codable {
 /// `present` and `absent` say, and if nobody has changed it since it was inserted here. Then everything that refers to it refers to the
 /// seed instead, members move over, attributes that the seed leaves open keep the newest value, and the duplicate is deleted. A
 /// concurrent edit of the duplicate, on any device, keeps it.
-public struct SeedAdoption: Sendable, Hashable, Codable {
+public struct SeedAdoption: Sendable, Hashable {
   /// The type.
   public var type: String
   /// The fields that tell which seed a record is: its natural key.
