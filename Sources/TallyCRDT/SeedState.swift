@@ -24,16 +24,17 @@ public struct SeedLayer: Hashable, Sendable {
   /// The value of a field, or nil if the version leaves it open.
   public subscript(field: FieldID) -> FieldCell? { fields.first { $0.field == field } }
 
-  /// Two copies of one layer. They are equal unless a peer is broken; then the greater of each part, so that all agree.
+  /// Two copies of one layer. They are equal unless a peer is broken; then the greater of each part, so that all agree; the
+  /// greatest of all withdraws the record.
   func merging(_ other: SeedLayer) -> SeedLayer {
     guard self != other else { return self }
+    guard !isRetired, !other.isRetired else { return SeedLayer(stamp: max(stamp, other.stamp), isRetired: true) }
     var cells: [FieldID: FieldCell] = [:]
     for cell in fields + other.fields {
-      cells[cell.field] = cells[cell.field].map { cell.wins(over: $0) ? cell : $0 } ?? cell
+      cells[cell.field] = cells[cell.field].map { $0.value < cell.value ? cell : $0 } ?? cell
     }
     return SeedLayer(
-      stamp: max(stamp, other.stamp), isRetired: isRetired || other.isRetired,
-      fields: cells.values.sorted { $0.field < $1.field })
+      stamp: max(stamp, other.stamp), fields: cells.values.sorted { $0.field < $1.field })
   }
 }
 

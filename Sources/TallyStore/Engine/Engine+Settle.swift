@@ -16,7 +16,10 @@ extension Engine {
     // A new life shows nothing of its seed.
     let isNewLife = new.seed != nil && old?.existence != new.existence
     if old?.seed != new.seed || isNewLife { try markSeedDirty(name, kind, new) }
-    if let forward = catalog.forwardField(of: kind), new[forward] != nil { dirty.insert(name) }
+    if let forward = catalog.forwardField(of: kind), case .text(let seed) = new[forward]?.value {
+      // What the duplicate owned, the seed owns, or no longer does.
+      try climb(from: [name] + [try? AnyRecordName(seed)].compactMap { $0 })
+    }
     let columns = kind.ownerColumns
     guard !columns.isEmpty, hasDeletes || kind.mayCycle else { return }
     let targets = columns.flatMap { column in
@@ -34,9 +37,9 @@ extension Engine {
     var seen = Set(names)
     while let name = stack.popLast() {
       dirty.insert(name)
-      for owner in try SnapshotFacts(reader).facts(of: name)?.owners ?? [] where seen.insert(owner.target).inserted {
-        stack.append(owner.target)
-      }
+      guard let facts = try SnapshotFacts(reader).facts(of: name) else { continue }
+      let above = facts.owners.map(\.target) + (facts.forward.map { [$0] } ?? [])
+      for next in above where seen.insert(next).inserted { stack.append(next) }
     }
   }
 

@@ -1,7 +1,8 @@
 import GRDB
 import TallyCRDT
 
-/// A member that came to a duplicate, or with it, while the duplicate gave way elsewhere.
+/// A member of a duplicate, or a duplicate as a member, that its seed does not have: it came while the duplicate gave way elsewhere, or
+/// somebody edited the record at its other end, which therefore stayed.
 struct LateMember: Hashable {
   var kind: Int
   var key: LinkKey
@@ -47,7 +48,7 @@ extension Engine {
 }
 
 extension StateReader {
-  /// The links to and from duplicates that gave way before the link was known where they did.
+  /// The links to and from duplicates that gave way, as far as the seeds have not got them.
   ///
   /// Cost: the hidden records of the type, if any of them gave way.
   func lateMembers(_ type: String) throws -> Set<LateMember> {
@@ -57,13 +58,15 @@ extension StateReader {
       guard try forward(of: name, stored.state) != nil else { return }
       for waiting in try self.waiting(for: name) {
         guard let links = catalog.links[waiting.kind], let key = try? LinkKey(waiting.key),
-          let element = try link(hidden: key, links)?.element, element.hasMember(beyond: stored.state.adoptedContext)
+          let element = try link(hidden: key, links)?.element, element.mayBeMember
         else { continue }
         let moved = try key.moved { try forward(of: $0) ?? $0 }
         guard moved != key, moved.source != moved.target else { continue }
         let known = try link(moved, links)?.element ?? ORSetElement()
         // What anybody removed since stays out.
-        guard known.tags.allSatisfy({ $0.removed == nil }), try !isMember(moved, known) else { continue }
+        let isLate =
+          known.tags.allSatisfy { $0.removed == nil } && element.hasMember(beyond: stored.state.adoptedContext)
+        guard isLate || known.tags.isEmpty, try !isMember(moved, known) else { continue }
         found.insert(LateMember(kind: waiting.kind, key: key))
       }
     }

@@ -207,7 +207,11 @@ struct SeedPromiseCheck {
       let wasRemoved = seen.contains { event in
         history.events[event].effects.contains { if case .remove(moved) = $0 { true } else { false } }
       }
-      if !row.members.contains(moved.target), !wasRemoved { return "\(moved.target) in \(moved.source)" }
+      // A copy that a person brought back speaks for itself again; what was carried over stays with its seed.
+      let seed = past.forwards[link.target]?.seed
+      let isThere = row.members.contains(moved.target) || seed.map(row.members.contains) ?? false
+      // Where an edition had the member already, it goes with the editions.
+      if !isThere, !wasRemoved, past.offered[moved] == nil { return "\(moved.target) in \(moved.source)" }
     }
     return nil
   }

@@ -117,10 +117,12 @@ extension SeedSpecification {
     var result: Set<Link> = []
     for (link, adds) in past.added.merging(past.carried, uniquingKeysWith: { $0.union($1) }) {
       let gone = [link.source, link.target].filter { forward($0, past) != nil }
-      guard gone.contains(where: { copy in adds.contains { !wasThere($0, whenGaveWay: copy, past) } }) else { continue }
+      guard !gone.isEmpty else { continue }
+      let isLate = gone.contains { copy in adds.contains { !wasThere($0, whenGaveWay: copy, past) } }
       let known = Link(
         source: forward(link.source, past) ?? link.source, target: forward(link.target, past) ?? link.target)
-      guard known.source != known.target, !isMember(known, past), !past.removed.contains(known) else { continue }
+      guard known.source != known.target, !isMember(known, past) else { continue }
+      guard isLate && !past.removed.contains(known) || !past.everAdded.contains(known) else { continue }
       let now = Link(source: moved(link.source), target: moved(link.target))
       if now.source != now.target, !past.refused.contains(now), !isMember(now, past) { result.insert(now) }
     }

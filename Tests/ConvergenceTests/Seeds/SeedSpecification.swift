@@ -88,6 +88,8 @@ extension SeedSpecification {
     /// The deletes that a person made, and not adoption.
     var personal: [String: Set<Int>] = [:]
     var winners: [Register: Winner] = [:]
+    /// What anybody or any edition ever put in.
+    var everAdded: Set<Link> = []
     /// The events that added what nobody has removed since: by a person, or by adoption.
     var added: [Link: Set<Int>] = [:]
     var carried: [Link: Set<Int>] = [:]
@@ -140,7 +142,9 @@ extension SeedSpecification {
       let name = SeedWorld.seed(key)
       past.layers[name, default: []].append(Layer(order: order, content: content))
       for member in content.members {
-        past.offered[Link(source: name, target: SeedWorld.seed(member)), default: []].insert(event)
+        let link = Link(source: name, target: SeedWorld.seed(member))
+        past.offered[link, default: []].insert(event)
+        past.everAdded.insert(link)
       }
     }
     for key in edition.retired { past.layers[SeedWorld.seed(key), default: []].append(Layer(order: order)) }
@@ -172,8 +176,10 @@ extension SeedSpecification {
       past.deletes[record, default: []].insert(event)
       let order = order(event, time, .adopted)
       if past.forwards[record].map({ $0.order < order }) ?? true { past.forwards[record] = (order, seed) }
-    case .add(let link): past.added[link, default: []].insert(event)
-    case .carryMember: break
+    case .add(let link):
+      past.added[link, default: []].insert(event)
+      past.everAdded.insert(link)
+    case .carryMember(let link): past.everAdded.insert(link)
     case .remove(let link): removes.append((link, event))
     }
   }

@@ -124,7 +124,13 @@ extension SeedStory {
     case 0..<52:
       return [.transact(replica: one, elapsed: UInt64(random.below(3)), Self.operation(&random))]
     case 52..<80: return [.sync(from: other, to: one)]
-    case 80..<92: return [.seed(replica: one, edition: edition(&random), adopting: random.chance(70))]
+    case 80..<83:
+      // Takes something out, and sometimes puts it back later.
+      let (source, target) = (random.pick(SeedWorld.seeds), random.pick(SeedWorld.seeds))
+      let out = Step.transact(replica: one, elapsed: 1, .unlink(source, target))
+      let back = Step.transact(replica: one, elapsed: 1, .link(source, target))
+      return random.chance(50) ? [out] : [out, .seed(replica: one, edition: edition(&random), adopting: true), back]
+    case 83..<93: return [.seed(replica: one, edition: edition(&random), adopting: random.chance(70))]
     default: return [.check(replica: one)]
     }
   }
