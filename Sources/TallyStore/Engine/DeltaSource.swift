@@ -19,8 +19,10 @@ struct DeltaSource {
 
   /// Hands out the blocks of everything that `base` does not cover.
   func forEachBlock(_ body: (DeltaBlock) throws -> Void) throws {
-    var builder = BlockBuilder(catalog: catalog, base: base, planted: planted)
     let own = try reader.vector()
+    // Cells can only be of replicas that the catalogue has, so there is nothing to check unless one is not in the vector.
+    let strangers = Set(catalog.replicas.values.filter { own[$0] == 0 })
+    var builder = BlockBuilder(catalog: catalog, base: base, strangers: strangers, planted: planted)
     let isEverything = own.entries.allSatisfy { base[$0.replica] == 0 }
     if !isEverything, let items = try changedItems(own) {
       try readItems(items, &builder, body)
@@ -37,19 +39,19 @@ struct DeltaSource {
     let unknown = catalog.records.values.filter { !$0.isKnown }.sorted { $0.number < $1.number }
     for kind in ordered {
       try reader.forEachRow(kind) { name, stored in
-        builder.add(name, kind, stored.state)
+        try builder.add(name, kind, stored.state)
         if builder.isFull, let block = builder.take() { try body(block) }
       }
     }
     for kind in ordered + unknown {
       try reader.forEachHiddenRecord(kind.number) { name, stored in
-        builder.add(name, kind, stored.state)
+        try builder.add(name, kind, stored.state)
         if builder.isFull, let block = builder.take() { try body(block) }
       }
     }
     for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) {
       func add(_ key: LinkKey, _ stored: StoredLink) throws {
-        builder.add(key, kind, stored.element)
+        try builder.add(key, kind, stored.element)
         if builder.isFull, let block = builder.take() { try body(block) }
       }
       if kind.isKnown { try reader.forEachRow(kind, add) }
@@ -99,7 +101,7 @@ struct DeltaSource {
     for kind in (known + rest).compactMap({ catalog.records[$0] }) {
       for name in (items.records[kind.number] ?? []).sorted() {
         guard let stored = try reader.record(name, kind) else { continue }
-        builder.add(name, kind, stored.state)
+        try builder.add(name, kind, stored.state)
         if builder.isFull, let block = builder.take() { try body(block) }
       }
     }
@@ -107,7 +109,7 @@ struct DeltaSource {
       let keys = (items.links[kind.number] ?? []).sorted { ($0.source, $0.target) < ($1.source, $1.target) }
       for key in keys {
         guard let stored = try reader.link(key, kind) else { continue }
-        builder.add(key, kind, stored.element)
+        try builder.add(key, kind, stored.element)
         if builder.isFull, let block = builder.take() { try body(block) }
       }
     }
@@ -119,15 +121,18 @@ private struct BlockBuilder {
   private let catalog: Catalog
   private let base: StateVector
   private let planted: PlantedFault
+  /// Replicas that no cell can be of.
+  private let strangers: Set<ReplicaID>
   private var records: [Int: DeltaBlock.Records] = [:]
   private var fields: [Int: [FieldID: UInt32]] = [:]
   private var links: [Int: DeltaBlock.Links] = [:]
   private var count = 0
   private var byteCount = 0
 
-  init(catalog: Catalog, base: StateVector, planted: PlantedFault) {
+  init(catalog: Catalog, base: StateVector, strangers: Set<ReplicaID>, planted: PlantedFault) {
     self.catalog = catalog
     self.base = base
+    self.strangers = strangers
     self.planted = planted
   }
 
@@ -135,8 +140,12 @@ private struct BlockBuilder {
     count >= WireLimits.targetBlockItems || byteCount >= WireLimits.targetBlockBytes
   }
 
-  mutating func add(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState) {
+  mutating func add(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState) throws(StoreError) {
     guard var state = state.delta(since: base, planted: planted) else { return }
+    if !strangers.isEmpty {
+      let vectors = state.deletes.map(\.context) + [state.supersededTouches]
+      try check(state.dots.union(vectors.flatMap(\.entries)))
+    }
     if records[kind.number] == nil { records[kind.number] = .init(type: kind.type, fields: [], items: []) }
     for index in state.fields.indices {
       let field = state.fields[index].field
@@ -157,18 +166,24 @@ private struct BlockBuilder {
     return number
   }
 
-  mutating func add(_ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement) {
+  mutating func add(_ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement) throws(StoreError) {
     guard let element = element.delta(since: base) else { return }
+    if !strangers.isEmpty { try check(element.dots) }
     let empty = DeltaBlock.Links(source: kind.source, relationship: kind.relationship, target: kind.target, items: [])
     links[kind.number, default: empty].items.append(.init(source: key.source, target: key.target, element: element))
     count += 1
     byteCount += 40
   }
 
+  private func check(_ dots: Set<Dot>) throws(StoreError) {
+    guard let dot = dots.filter({ strangers.contains($0.replica) }).min() else { return }
+    throw StoreError(.corrupt, "there is a cell of \(dot), which the vector does not cover")
+  }
+
   /// The block so far, or nil if it is empty; starts the next.
   mutating func take() -> DeltaBlock? {
     guard count > 0 else { return nil }
-    defer { self = BlockBuilder(catalog: catalog, base: base, planted: planted) }
+    defer { self = BlockBuilder(catalog: catalog, base: base, strangers: strangers, planted: planted) }
     return DeltaBlock(records: Array(records.values), links: Array(links.values))
   }
 }
