@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 document=Docs/Seeds.md
-tests=(Tests/TallyStoreTests/SeedTests.swift Tests/TallyStoreTests/SeedRegressionTests.swift)
+tests=(Tests/TallyStoreTests/Seed{,Recipe,Regression}Tests.swift)
 begin='<!-- scenarios -->'
 end='<!-- end of scenarios -->'
 

@@ -114,6 +114,13 @@ import Testing
     #expect(try bench.done("seeds", "mac") == "")
   }
 
+  @Test func aStoresOwnSchemaMakesAnother() throws {
+    let schema = #"{"entities":[{"fields":{"name":"text"},"follows":"perField","type":"SpeechType"}]}"#
+    try bench.write(schema, to: "follows.json")
+    try bench.done("new", "tablet", "--schema", "follows.json")
+    #expect(try bench.done("schema", "tablet") == schema + "\n")
+  }
+
   @Test func anOlderVersionIsRefused() throws {
     try bench.done("seed", "mac", "--set", "two.json")
     try bench.unchanged("mac") {

@@ -71,6 +71,18 @@ import Testing
     #expect(try replica(SeedSet(json: Self.set.json())) == replica(Self.set))
   }
 
+  /// The bytes of the example in `Docs/Seeds.md`, hashed by other means than this code.
+  @Test func identityOfTheExampleIsThatOfTheDocumentation() throws {
+    let text = """
+      {"name":"speech-types","version":1,"records":[{"key":"toast","type":"SpeechType","fields":{"name":"Toast","seconds":120}}]}
+      """
+    let store = try Store(inMemory: Self.schema)
+    #expect(try store.seed(SeedSet(json: Data(text.utf8))).replica.description == "0fad5de8e6d3bd2e6fa439bbca466e52")
+    #expect(try store.summary().fingerprint.description == "9c1e59f2bcd2356c81799df62bf1f996")
+    let toast = SeedIdentity.uuid(ofKey: "toast", set: "speech-types").uuidString
+    #expect(toast == "814DCBB8-1417-53AB-9CE6-6E8BB96E2B22")
+  }
+
   @Test func wholeNumbersOfARealFieldHaveOneIdentity() throws {
     func set(_ share: Value) -> SeedSet {
       SeedSet("a", version: 1, records: [SeedRecord("b", type: "SpeechType", ["share": share])])

@@ -7,7 +7,7 @@ enum SchemaKeys {
     try check(file, ["entities"])
     guard case .object(let members) = file, case .array(let entities)? = members["entities"] else { return }
     for entity in entities {
-      try check(entity, ["type", "fields", "references", "relationships", "deleteWins"])
+      try check(entity, ["type", "fields", "references", "relationships", "deleteWins", "follows"])
       try checkMembers(entity, "fields", ["kind", "default", "wireName"])
       try checkMembers(entity, "references", ["to", "onDelete", "isIndexed"])
       try checkMembers(entity, "relationships", ["to"])

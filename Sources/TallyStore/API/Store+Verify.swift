@@ -87,7 +87,7 @@ private struct Verifier {
         problem("the log names an unknown replica")
         continue
       }
-      let dot = Dot(replica: replica, sequence: UInt64(query.int(1)))
+      let dot = Dot(replica: replica, sequence: try query.sequence(1))
       try ChangeLog.decode(query.blob(2), catalog) { kind, name, target in
         logged[dot, default: []].insert("\(kind) \(name.text)\(target.map { "\n" + $0.text } ?? "")")
       }

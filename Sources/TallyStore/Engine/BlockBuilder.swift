@@ -6,23 +6,30 @@ struct BlockBuilder {
   private let catalog: Catalog
   private let base: StateVector
   private let planted: PlantedFault
+  /// Replicas that no cell can be of.
+  private let strangers: Set<ReplicaID>
   private var records: [Int: DeltaBlock.Records] = [:]
   private var fields: [Int: [FieldID: UInt32]] = [:]
   private var links: [Int: DeltaBlock.Links] = [:]
   private var count = 0
   private var byteCount = 0
 
-  init(catalog: Catalog, base: StateVector, planted: PlantedFault) {
+  init(catalog: Catalog, base: StateVector, strangers: Set<ReplicaID>, planted: PlantedFault) {
     self.catalog = catalog
     self.base = base
+    self.strangers = strangers
     self.planted = planted
   }
 
   /// Adds what `base` does not cover of a record, and hands out each block that this fills.
   mutating func add(
     _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ body: (DeltaBlock) throws -> Void
-  ) rethrows {
+  ) throws {
     guard let delta = state.delta(since: base, planted: planted) else { return }
+    if !strangers.isEmpty {
+      let vectors = delta.deletes.map(\.context) + [delta.supersededTouches]
+      try check(delta.dots.union(vectors.flatMap(\.entries)))
+    }
     let size = delta.approximateByteCount
     guard size > WireLimits.targetBlockBytes else { return try add(name, kind, part: delta, size, body) }
     for (index, part) in delta.parts(ofBytes: WireLimits.targetBlockBytes).enumerated() {
@@ -45,11 +52,17 @@ struct BlockBuilder {
   /// Adds what `base` does not cover of a link, and hands out the block if this fills it.
   mutating func add(
     _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, _ body: (DeltaBlock) throws -> Void
-  ) rethrows {
+  ) throws {
     guard let element = element.delta(since: base) else { return }
+    if !strangers.isEmpty { try check(element.dots) }
     let empty = DeltaBlock.Links(source: kind.source, relationship: kind.relationship, target: kind.target, items: [])
     links[kind.number, default: empty].items.append(.init(source: key.source, target: key.target, element: element))
     try count(32 + 8 * element.tags.count, body)
+  }
+
+  private func check(_ dots: Set<Dot>) throws(StoreError) {
+    guard let dot = dots.filter({ strangers.contains($0.replica) }).min() else { return }
+    throw StoreError(.corrupt, "there is a cell of \(dot), which the vector does not cover")
   }
 
   private mutating func count(_ bytes: Int, _ body: (DeltaBlock) throws -> Void) rethrows {
@@ -70,7 +83,7 @@ struct BlockBuilder {
   /// The block so far, or nil if it is empty; starts the next.
   mutating func take() -> DeltaBlock? {
     guard count > 0 else { return nil }
-    defer { self = BlockBuilder(catalog: catalog, base: base, planted: planted) }
+    defer { self = BlockBuilder(catalog: catalog, base: base, strangers: strangers, planted: planted) }
     return DeltaBlock(records: Array(records.values), links: Array(links.values))
   }
 }

@@ -19,8 +19,10 @@ struct DeltaSource {
 
   /// Hands out the blocks of everything that `base` does not cover.
   func forEachBlock(_ body: (DeltaBlock) throws -> Void) throws {
-    var builder = BlockBuilder(catalog: catalog, base: base, planted: planted)
     let own = try reader.vector()
+    // Cells can only be of replicas that the catalogue has, so there is nothing to check unless one is not in the vector.
+    let strangers = Set(catalog.replicas.values.filter { own[$0] == 0 })
+    var builder = BlockBuilder(catalog: catalog, base: base, strangers: strangers, planted: planted)
     let isEverything = own.entries.allSatisfy { base[$0.replica] == 0 }
     if !isEverything, let items = try changedItems(own) {
       try readItems(items, &builder, body)

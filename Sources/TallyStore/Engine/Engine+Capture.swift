@@ -26,6 +26,7 @@ struct LocalTransaction {
 extension Engine {
   func nextDot() throws -> Dot {
     let replica = try ownReplica()
+    guard vector[replica] < UInt64(Int64.max) else { throw StoreError(.corrupt, "the sequence is at its end") }
     return Dot(replica: replica, sequence: vector[replica] + 1)
   }
 

@@ -81,6 +81,14 @@ final class SQLStatement {
   // MARK: Columns, from 0
 
   func int(_ column: Int) -> Int { Int(sqlite3_column_int64(handle, Int32(column))) }
+
+  /// The sequence of a dot.
+  /// - Throws: `StoreError.corrupt` for a negative number.
+  func sequence(_ column: Int) throws(StoreError) -> UInt64 {
+    guard let sequence = UInt64(exactly: int(column)) else { throw StoreError(.corrupt, "a sequence is negative") }
+    return sequence
+  }
+
   func isNull(_ column: Int) -> Bool { sqlite3_column_type(handle, Int32(column)) == SQLITE_NULL }
 
   func blob(_ column: Int) -> [UInt8] {

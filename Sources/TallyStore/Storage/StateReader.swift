@@ -75,7 +75,7 @@ final class StateReader {
       guard let replica = catalog.replicas[query.int(0)] else {
         throw StoreError(.corrupt, "a replica of the vector is not known")
       }
-      vector[replica] = UInt64(query.int(1))
+      vector[replica] = try query.sequence(1)
     }
     return vector
   }

@@ -116,7 +116,7 @@ struct SeedPromiseCheck {
   func usedThatIsGone() -> String? {
     SeedWorld.seeds.first { seed in
       shown[seed] == nil && past.deletes[seed] == nil && !past.owners.contains { $0.key.record == seed }
-        && !uses(of: [seed]).isEmpty
+        && (past.touches[seed] != nil || past.added.contains { $0.key.source == seed })
     }
   }
 
