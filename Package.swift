@@ -73,9 +73,12 @@ let package = Package(
     .executableTarget(
       name: "Scorebook", dependencies: ["Tally", grdb], path: "Examples/Scorebook",
       exclude: ["README.md"]),
+    .executableTarget(
+      name: "SpeechTimer", dependencies: ["Tally", grdb], path: "Examples/SpeechTimer",
+      exclude: ["README.md"]),
     .testTarget(name: "TallyCRDTTests", dependencies: ["TallyCRDT"]),
     .testTarget(name: "TallyWireTests", dependencies: ["TallyCRDT", "TallyWire"], resources: [.copy("Golden")]),
-    .testTarget(name: "TallyStoreTests", dependencies: ["Tally", grdb]),
+    .testTarget(name: "TallyStoreTests", dependencies: ["Tally", grdb], resources: [.copy("Golden")]),
     .testTarget(name: "TallySyncTests", dependencies: ["Tally", grdb]),
     .testTarget(
       name: "TransportTests", dependencies: ["Tally", "TallyTesting", tallyNetwork, grdb] + nio,

@@ -19,7 +19,7 @@ final class SyncProgress: Sendable {
     state.withLock { state in
       guard now - state.last >= Self.interval || progress.phase == .live else { return }
       (state.last, state.isShown) = (now, true)
-      FileHandle.standardError.write(Data("\r\u{1B}[K\(Self.line(progress))".utf8))
+      showOnTerminal("\r\u{1B}[K\(Self.line(progress))")
     }
   }
 
@@ -47,7 +47,7 @@ final class SyncProgress: Sendable {
   /// Clears the line.
   func end() {
     state.withLock { state in
-      if state.isShown { FileHandle.standardError.write(Data("\r\u{1B}[K".utf8)) }
+      if state.isShown { showOnTerminal("\r\u{1B}[K") }
       state.isShown = false
     }
   }
