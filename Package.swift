@@ -81,7 +81,8 @@ let package = Package(
     .testTarget(name: "TallyStoreTests", dependencies: ["Tally", grdb], resources: [.copy("Golden")]),
     .testTarget(name: "TallySyncTests", dependencies: ["Tally", grdb]),
     .testTarget(
-      name: "TransportTests", dependencies: ["Tally", "TallyTesting", tallyNetwork, grdb] + nio,
+      name: "TransportTests",
+      dependencies: ["Tally", "TallyCRDT", "TallySync", "TallyTesting", "TallyWire", tallyNetwork, grdb] + nio,
       resources: [.copy("Certificates")]),
     .testTarget(name: "ConvergenceTests", dependencies: ["Tally", "TallyCRDT", "TallyWire", grdb]),
     .testTarget(name: "ChinookTests", dependencies: ["Tally", grdb], resources: [.copy("Fixtures")]),

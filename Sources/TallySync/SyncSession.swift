@@ -186,6 +186,9 @@ public struct SyncSession: Sendable {
   private mutating func take(_ message: SyncMessage, _ actions: inout [Action]) throws {
     switch message {
     case .hello(let hello): return try greeted(hello, &actions)
+    case .failure(SyncError.compared, _):
+      progress.phase = .finished
+      return actions.append(.finish)
     case .failure(let code, let text):
       throw SyncError(SyncError.Code(rawValue: code) ?? .peerFailed, "the peer says: \(text)")
     case .ping: return

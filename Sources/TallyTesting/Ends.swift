@@ -88,8 +88,9 @@ struct Ends: Sendable {
 }
 
 /// A number that two tasks look at.
-final class Counter: Sendable {
+package final class Counter: Sendable {
   private let number = Atomic(0)
-  var value: Int { number.load(ordering: .acquiring) }
-  func add() { number.add(1, ordering: .acquiringAndReleasing) }
+  package init() {}
+  package var value: Int { number.load(ordering: .acquiring) }
+  package func add() { number.add(1, ordering: .acquiringAndReleasing) }
 }

@@ -21,11 +21,14 @@ public final class FramedConnection: SyncConnection {
     var decoder = FrameDecoder()
     var isEnded = false
     var isClosed = false
-    var isSending = false
+    /// Opens when the message that is going out is out; nil if none is.
+    var sending: Latch?
     /// A message went out in part: nothing that follows can be understood.
     var isBroken = false
   }
 
+  /// How long a close waits for a message that is going out.
+  private static let patience: Duration = .milliseconds(500)
   private let stream: any ByteStream
   private let state = Mutex(State())
 
@@ -36,15 +39,17 @@ public final class FramedConnection: SyncConnection {
   /// - Throws: `SyncError` of code `limitExceeded` if it is too large; the connection can go on then.
   public func send(_ message: [UInt8]) async throws {
     let frame = try FrameDecoder.frame(message)
+    let sending = Latch()
     try state.withLock { state in
       guard !state.isClosed, !state.isBroken else { throw SyncError(.disconnected, "the connection is closed") }
-      state.isSending = true
+      state.sending = sending
     }
+    defer { sending.open() }
     do {
       try await stream.write(frame)
-      state.withLock { $0.isSending = false }
+      state.withLock { $0.sending = nil }
     } catch {
-      state.withLock { ($0.isSending, $0.isBroken) = (false, true) }
+      state.withLock { ($0.sending, $0.isBroken) = (nil, true) }
       throw error
     }
   }
@@ -75,13 +80,15 @@ public final class FramedConnection: SyncConnection {
     return frame
   }
 
-  /// Says farewell and closes both directions.
+  /// Says farewell and closes both directions. A message that is going out has a moment to do so.
   public func close() async {
-    let farewell = state.withLock { state in
-      let isSilent = state.isClosed || state.isSending || state.isBroken
-      state.isClosed = true
-      return isSilent ? [] : FrameDecoder.farewell
+    let (isFirst, sending) = state.withLock { state in
+      defer { state.isClosed = true }
+      return (!state.isClosed, state.sending)
     }
-    await stream.close(saying: farewell)
+    guard isFirst else { return }
+    await sending?.wait(atMost: Self.patience)
+    let isSilent = state.withLock { $0.sending != nil || $0.isBroken }
+    await stream.close(saying: isSilent ? [] : FrameDecoder.farewell)
   }
 }
