@@ -56,8 +56,13 @@
 
     func channelInactive(context: ChannelHandlerContext) {
       stream.closed()
-      ready.fail(SyncError(.disconnected, "the connection ended while it was being opened"))
       context.fireChannelInactive()
+    }
+
+    /// A channel that is refused before it is active ends here.
+    func handlerRemoved(context: ChannelHandlerContext) {
+      stream.closed()
+      ready.fail(SyncError(.disconnected, "the connection ended while it was being opened"))
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

@@ -43,8 +43,11 @@
       _ limit: Duration, _ introduce: @escaping @Sendable (FramedConnection) async throws -> Void
     ) async throws -> TCPConnection {
       let framed = FramedConnection(stream)
+      let late = SyncError(.timedOut, "the peer does not introduce itself")
+      let isLate = Latch()
       let timer = channel.eventLoop.scheduleTask(in: TimeAmount(limit)) {
-        stream.fail(SyncError(.timedOut, "the peer does not introduce itself"))
+        isLate.open()
+        stream.fail(late)
         stream.abort()
       }
       defer { timer.cancel() }
@@ -53,7 +56,7 @@
         try await introduce(framed)
       } catch {
         await framed.close()
-        throw error
+        throw isLate.isOpen ? late : error
       }
       return TCPConnection(framed, channel.remoteAddress.map { "\($0)" } ?? "unknown")
     }

@@ -58,7 +58,8 @@ private struct Comparing {
     let vector = try await vector()
     try await connection.send(SyncMessage.failure(code: SyncError.compared, message: "only compared").encoded())
     return SyncComparison(
-      peer: peer.replica, lacking: vector.distance(beyond: summary.vector), ahead: summary.vector.distance(beyond: vector),
+      peer: peer.replica, lacking: vector.distance(beyond: summary.vector),
+      ahead: summary.vector.distance(beyond: vector),
       isSameVector: vector == summary.vector, isSameContent: peer.digest.fingerprint == own.fingerprint)
   }
 

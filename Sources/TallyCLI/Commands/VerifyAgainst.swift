@@ -15,7 +15,9 @@ extension VerifyCommand {
 
   private static func difference(_ result: SyncComparison) -> String {
     guard !result.isSameVector else { return "both have seen the same and hold something else; sync repairs that" }
-    let (lacking, ahead) = (count(Int(clamping: result.lacking), "transaction"), count(Int(clamping: result.ahead), "transaction"))
+    let (lacking, ahead) = (
+      count(Int(clamping: result.lacking), "transaction"), count(Int(clamping: result.ahead), "transaction")
+    )
     return "not equal: this store lacks \(lacking), the peer lacks \(ahead)"
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -107,6 +108,8 @@ private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ coun
   write(descriptor, bytes, count)
 }
 
+private func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }
+
 /// Wakes a thread that polls.
 final class Waker: Sendable {
   let reading: Int32
@@ -136,12 +139,21 @@ final class Waker: Sendable {
 
 /// Pipes that child processes do not inherit.
 enum Pipes {
+  private static let lock = Mutex(())
+
   static func make() throws -> (reading: Int32, writing: Int32) {
     var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EMFILE) }
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    return (ends[0], ends[1])
+    return try lock.withLock { _ in
+      guard pipe(&ends) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EMFILE) }
+      for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+      return (ends[0], ends[1])
+    }
   }
+
+  /// Between making a pipe and marking it a child of another thread could inherit it, and keep it from ever ending.
+  static func whileNoneIsMade<T>(_ body: () -> T) -> T { lock.withLock { _ in body() } }
+
+  static func close(_ end: Int32) { _ = systemClose(end) }
 }
 
 enum Signals {

@@ -1,5 +1,4 @@
 #if os(macOS) || os(Linux)
-  import Foundation
   import Synchronization
 
   /// Reaches a peer through a command that this process starts and talks to over its standard input and output: `ssh`, a container, a
@@ -37,6 +36,7 @@
 
     init(_ command: String) throws {
       let (input, output) = (try Pipes.make(), try Pipes.make())
+      defer { for end in [input.reading, output.writing] { Pipes.close(end) } }
       stream = try StreamConnection(reading: output.reading, writing: input.writing)
       child = try Child(command, input: input.reading, output: output.writing)
     }
@@ -66,42 +66,9 @@
 
     /// What the shell says about the end of the command tells more than that the bytes ended.
     private func explained(_ error: SyncError) async -> SyncError {
-      guard await child.ended.wait(atMost: Self.patience), child.status != 0 else { return error }
+      guard await child.ended.wait(atMost: Self.patience), let status = child.status, status != 0 else { return error }
       let code: SyncError.Code = hasHeard.load(ordering: .relaxed) ? .disconnected : .unreachable
-      return SyncError(code, "the command failed with exit status \(child.status)", cause: error)
+      return SyncError(code, "the command failed with exit status \(status)", cause: error)
     }
-  }
-
-  /// A running command.
-  final class Child: @unchecked Sendable {
-    let ended = Latch()
-    /// `Process` is used by one thread while it starts, and only asked for its state afterwards.
-    private let process = Process()
-
-    init(_ command: String, input: Int32, output: Int32) throws {
-      let (input, output) = (
-        FileHandle(fileDescriptor: input, closeOnDealloc: true),
-        FileHandle(fileDescriptor: output, closeOnDealloc: true)
-      )
-      process.executableURL = URL(fileURLWithPath: "/bin/sh")
-      process.arguments = ["-c", command]
-      process.standardInput = input
-      process.standardOutput = output
-      let ended = ended
-      process.terminationHandler = { _ in ended.open() }
-      do {
-        try process.run()
-      } catch {
-        throw SyncError(.unreachable, "the command cannot be started", cause: error)
-      }
-      // The child has its own; while ours are open, neither side sees the other's end.
-      try? input.close()
-      try? output.close()
-    }
-
-    /// 0 while it runs.
-    var status: Int32 { process.isRunning ? 0 : process.terminationStatus }
-
-    func terminate() { if process.isRunning { process.terminate() } }
   }
 #endif

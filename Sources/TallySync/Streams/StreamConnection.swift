@@ -41,7 +41,7 @@ public final class StreamConnection: SyncConnection {
     let nothing = open("/dev/null", O_RDONLY | O_CLOEXEC)
     if nothing >= 0 {
       dup2(nothing, STDIN_FILENO)
-      _ = Glue.close(nothing)
+      Pipes.close(nothing)
     }
     dup2(STDERR_FILENO, STDOUT_FILENO)
     return try StreamConnection(reading: input, writing: output)
@@ -62,17 +62,4 @@ public final class StreamConnection: SyncConnection {
   public func receive() async throws -> [UInt8]? { try await framed.receive() }
   /// Says farewell and closes both descriptors. A peer that does not read is waited for two seconds.
   public func close() async { await framed.close() }
-}
-
-/// Inside the class `close` means its method.
-private enum Glue {
-  static func close(_ descriptor: Int32) -> Int32 {
-    #if canImport(Glibc)
-      Glibc.close(descriptor)
-    #elseif canImport(Musl)
-      Musl.close(descriptor)
-    #elseif canImport(Darwin)
-      Darwin.close(descriptor)
-    #endif
-  }
 }
