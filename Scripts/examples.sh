@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 for example in Examples/*/; do
   name=$(basename "$example")
   echo "== $name"
-  swift run --quiet "$name" >"/tmp/tally-example-$$.txt" || { cat "/tmp/tally-example-$$.txt"; exit 1; }
+  swift run --quiet --traits Network "$name" >"/tmp/tally-example-$$.txt" || { cat "/tmp/tally-example-$$.txt"; exit 1; }
   tail -n 3 "/tmp/tally-example-$$.txt"
   rm -f "/tmp/tally-example-$$.txt"
 done
