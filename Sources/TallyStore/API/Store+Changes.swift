@@ -32,7 +32,7 @@ extension Store {
   public func changes() -> AsyncStream<Void> { listeners.stream() }
 
   /// Captures what other connections and processes have written to the file. Costs one look if there is nothing.
-  public func captureChanges() throws { try captureOutsideWrites() }
+  public func captureChanges() throws { if !options.isReadOnly { try capturedSnapshot { _ in } } }
 }
 
 // MARK: - Small deltas
@@ -40,8 +40,7 @@ extension Store {
 extension Store {
   /// The blocks of everything that `base` does not cover, for a change that is small; with the header of the same snapshot.
   package func blocks(since base: StateVector) throws -> (DeltaHeader, [DeltaBlock]) {
-    try captureOutsideWrites()
-    return try snapshot { reader in
+    try capturedSnapshot { reader in
       let header = DeltaHeader(base: base, target: try reader.vector(), fingerprint: try reader.fingerprint())
       var blocks: [DeltaBlock] = []
       try DeltaSource(reader: reader, base: base, planted: options.planted).forEachBlock { blocks.append($0) }
