@@ -38,6 +38,7 @@ struct MailboxPass {
   var elsewhere: [MailboxFileName] = []
   /// Whether content contradicted the store's.
   var isContradicted = false
+  var vectorEntryLimit = MailboxLimits.vectorEntries
   private var vectorEntries = 0
   var report = MailboxReport()
 
@@ -90,7 +91,7 @@ struct MailboxPass {
       let known = mailbox.notes.content(of: item)
       let header = if let known { known.header } else { try reader.header(of: item.name) }
       vectorEntries += header.target.count
-      guard vectorEntries <= MailboxLimits.vectorEntries else {
+      guard vectorEntries <= vectorEntryLimit else {
         throw MailboxReader.Fault(.waitsForOthers, "the files together name too many replicas")
       }
       guard header.zone == name.zone else { throw MailboxReader.Fault(.wrongZone, "it belongs to another zone") }

@@ -44,7 +44,7 @@ struct MailboxReader {
   /// The header alone; the rest is not read.
   func header(of name: String) throws(Fault) -> DeltaHeader {
     do {
-      return try DeltaReader(from: try mailbox.get(name)).header
+      return try DeltaReader(from: Self.doubling(try mailbox.get(name))).header
     } catch {
       throw Fault(error)
     }
@@ -65,11 +65,22 @@ struct MailboxReader {
       return piece
     }
     let header = try withoutActuallyEscaping(next) { next in
-      do { return try DeltaReader(from: next).header } catch let error as WireError { throw Fault(error) }
+      do { return try DeltaReader(from: Self.doubling(next)).header } catch let error as WireError { throw Fault(error) }
     }
     while try next() != nil {}
     guard let check = tally.check else { throw Fault(.incomplete, "the checksum does not match") }
     return MailboxNotes.Content(header: header, check: check, byteCount: tally.byteCount)
+  }
+
+  /// Gives bytes in pieces that grow: a header is decoded anew with each piece, and may be long.
+  private static func doubling(_ source: @escaping () throws -> [UInt8]?) -> () throws -> [UInt8]? {
+    var given = 0
+    return {
+      var bytes: [UInt8] = []
+      while bytes.count <= given, let piece = try source() { bytes += piece }
+      given += bytes.count
+      return bytes.isEmpty ? nil : bytes
+    }
   }
 
   /// The sum of bytes that pass by, and the last eight of them.
