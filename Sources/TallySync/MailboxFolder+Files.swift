@@ -37,7 +37,9 @@ enum FolderFiles {
         return
       }
       let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-        pointer.withMemoryRebound(to: CChar.self, capacity: MailboxLimits.nameBytes + 1) { String(validatingCString: $0) }
+        pointer.withMemoryRebound(to: CChar.self, capacity: MailboxLimits.nameBytes + 1) {
+          String(validatingCString: $0)
+        }
       }
       if let name { try body(name) }
     }

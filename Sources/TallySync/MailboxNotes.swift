@@ -46,7 +46,12 @@ public final class MailboxNotes: Sendable {
     for (item, content) in contents {
       if let version = item.version { entries[item.name] = Entry(version: version, content: content) }
     }
-    state.withLock { $0.entries = entries }
+    let checks = Set(contents.map(\.content.check))
+    state.withLock { state in
+      state.entries = entries
+      state.joined.removeAll { $0.store == nil }
+      for index in state.joined.indices { state.joined[index].checks.formIntersection(checks) }
+    }
   }
 
   /// Whether a store has joined all of a content, whatever its vector said.
@@ -57,7 +62,6 @@ public final class MailboxNotes: Sendable {
   /// Remembers that a store has joined all of a content.
   func join(_ check: UInt64, _ store: Store) {
     state.withLock { state in
-      state.joined.removeAll { $0.store == nil }
       if let index = state.joined.firstIndex(where: { $0.store === store }) {
         state.joined[index].checks.insert(check)
       } else {

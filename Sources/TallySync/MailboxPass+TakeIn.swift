@@ -41,20 +41,40 @@ extension MailboxPass {
   /// - Returns: whether it was applied.
   private mutating func take(_ index: Int) throws -> Bool {
     try checkCancellation()
-    let header = files[index].content.header
-    guard own.vector.covers(header.target) else {
-      return try apply(index, isRepair: files[index].name.kind == .repair)
-    }
-    // Covered. If it covers the same and says something else, one of the two has what the other lacks.
-    let isEqual = header.target == own.vector
-    let contradicts = isEqual && header.fingerprint.map { $0 != own.fingerprint } ?? false
-    guard contradicts || (files[index].name.kind == .repair && !isEqual),
-      !mailbox.notes.hasJoined(files[index].content.check, store)
-    else { return false }
-    return try apply(index, isRepair: true)
+    let (header, kind) = (files[index].content.header, files[index].name.kind)
+    guard own.vector.covers(header.target) else { return try apply(index) }
+    // Covered. A repair is joined all the same, and so is what covers as much as the store and says something else: one of the two has
+    // what the other lacks.
+    let isEqual = header.target == own.vector && header.fingerprint != nil
+    let contradicts = isEqual && header.fingerprint != own.fingerprint && !isSettled
+    guard contradicts || kind == .repair && !isEqual else { return false }
+    return try hasJoined(index) ? false : apply(index)
   }
 
-  private mutating func apply(_ index: Int, isRepair: Bool) throws -> Bool {
+  /// Whether a repair says exactly what the store does, so that everybody gets it.
+  private var isSettled: Bool {
+    files.contains { file in
+      file.name.kind == .repair && file.content.header.target == own.vector
+        && file.content.header.fingerprint == own.fingerprint
+    }
+  }
+
+  private func hasJoined(_ index: Int) -> Bool {
+    files[index].state == .verified && mailbox.notes.hasJoined(files[index].content.check, store)
+  }
+
+  /// Joins also what the store believes that it has. Two stores wrote as one replica, or this one was set back: then a vector says
+  /// that something is here, and it may be something else.
+  mutating func joinEverything() throws {
+    for index in files.indices where files[index].state == .verified && !hasJoined(index) {
+      try checkCancellation()
+      guard own.vector.covers(files[index].content.header.base) else { continue }
+      _ = try apply(index)
+    }
+  }
+
+  /// Applies a file. All of it is joined, whatever the vector says of it; usually that is only what the vector does not cover.
+  private mutating func apply(_ index: Int) throws -> Bool {
     let spool = DeltaSpool()
     defer { spool.discard() }
     do {
@@ -64,8 +84,8 @@ extension MailboxPass {
         throw MailboxReader.Fault(.incomplete, "it has changed while it was looked at")
       }
       let wasCovered = own.vector.covers(content.header.target)
-      let result = try applySpooled(spool, isRepair)
-      if isRepair { mailbox.notes.join(content.check, store) }
+      let result = try applySpooled(spool)
+      mailbox.notes.join(content.check, store)
       if result.fingerprintMismatch || wasCovered && result.changes > 0 { isContradicted = true }
       report.changes += result.changes
       report.conflicts += result.conflicts
@@ -80,9 +100,9 @@ extension MailboxPass {
     return true
   }
 
-  private func applySpooled(_ spool: DeltaSpool, _ isRepair: Bool) throws -> ApplyResult {
+  private func applySpooled(_ spool: DeltaSpool) throws -> ApplyResult {
     do {
-      return try store.apply(from: try spool.reader(), isRepair: isRepair)
+      return try store.apply(from: try spool.reader(), isRepair: true)
     } catch let error as WireError {
       throw MailboxReader.Fault(error)
     } catch let error as StoreError where error.code == .baseNotCovered || error.code == .wrongZone {

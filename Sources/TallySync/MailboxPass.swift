@@ -31,8 +31,11 @@ struct MailboxPass {
 
   /// Where the store stands.
   var own: StoreSummary
-  /// The replica that this pass writes files as, also if the store gives up the id meanwhile.
-  var writer = ReplicaID(high: 0, low: 0)
+  private let formerReplica: ReplicaID?
+  /// The replica that this pass writes files as, also if the store gives up the id meanwhile; zeros if the store has none.
+  var writer: ReplicaID { formerReplica ?? ReplicaID(high: 0, low: 0) }
+  /// All names of ours, readable or not.
+  var names: [MailboxFileName] = []
   var files: [Found] = []
   /// Files of ours that are known to exist and are not on this device.
   var elsewhere: [MailboxFileName] = []
@@ -43,7 +46,8 @@ struct MailboxPass {
   var report = MailboxReport()
 
   init(
-    _ store: Store, _ mailbox: any Mailbox, _ settings: MailboxSettings, _ checkCancellation: @escaping () throws -> Void
+    _ store: Store, _ mailbox: any Mailbox, _ settings: MailboxSettings,
+    _ checkCancellation: @escaping () throws -> Void
   ) throws {
     self.store = store
     self.mailbox = mailbox
@@ -51,7 +55,7 @@ struct MailboxPass {
     self.checkCancellation = checkCancellation
     reader = MailboxReader(mailbox: mailbox)
     own = try store.summary()
-    if let replica = own.replica { writer = replica }
+    formerReplica = own.replica
   }
 
   mutating func run() throws -> MailboxReport {
@@ -63,6 +67,7 @@ struct MailboxPass {
     try takeIn()
     try verifyTheRest()
     try noticeOlderCopy()
+    if isContradicted || own.replica != formerReplica { try joinEverything() }
     let shelf = shelf()
     try put(beyond: shelf)
     remove(from: shelf)
@@ -80,6 +85,7 @@ struct MailboxPass {
     case .file(let parsed): name = parsed
     }
     guard name.zone == .default else { return }
+    names.append(name)
     switch item.state {
     case .notAFile: return note(item.name, .init(.notAFile, "it is not a plain file"))
     case .elsewhere:
@@ -148,9 +154,8 @@ struct MailboxPass {
   /// what it writes next would have the numbers of something else. The name is enough to tell; the file need not have arrived.
   private mutating func noticeOlderCopy() throws {
     guard let replica = own.replica else { return }
-    let named = files.map(\.name) + elsewhere
     let isKnown =
-      named.contains { $0.replica == replica && $0.sequence > own.vector[replica] }
+      names.contains { $0.replica == replica && $0.sequence > own.vector[replica] }
       || files.contains { $0.state == .verified && $0.content.header.target[replica] > own.vector[replica] }
     guard isKnown else { return }
     try renewReplica("a file in \(mailbox.name) knows more of this store than the store itself: it is an older copy")

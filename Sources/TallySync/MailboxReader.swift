@@ -65,7 +65,11 @@ struct MailboxReader {
       return piece
     }
     let header = try withoutActuallyEscaping(next) { next in
-      do { return try DeltaReader(from: Self.doubling(next)).header } catch let error as WireError { throw Fault(error) }
+      do {
+        return try DeltaReader(from: Self.doubling(next)).header
+      } catch let error as WireError {
+        throw Fault(error)
+      }
     }
     while try next() != nil {}
     guard let check = tally.check else { throw Fault(.incomplete, "the checksum does not match") }

@@ -92,7 +92,9 @@ import Testing
     #expect(report.written.count == 1 && report.bytesWritten < 300)
   }
 
-  @Test(arguments: [" (conflicted copy 2026-05-01)", " 2", " (1)", "-DESKTOP", ".sync-conflict-20260501-120000-ABCDEFG"])
+  @Test(arguments: [
+    " (conflicted copy 2026-05-01)", " 2", " (1)", "-DESKTOP", ".sync-conflict-20260501-120000-ABCDEFG",
+  ])
   func aConflictedCopyIsReadLikeTheFileItself(_ addition: String) throws {
     let (name, bytes) = (try only, try folder.bytes(try only))
     let copy = name.replacingOccurrences(of: ".snapshot", with: addition + ".snapshot")

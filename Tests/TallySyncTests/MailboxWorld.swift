@@ -65,6 +65,7 @@ final class SharedFolder {
   func store(_ name: String) throws -> Store {
     var options = StoreOptions()
     options.hasIncarnation = false
+    options.isDurableBeforeSync = false
     return try Store(path: root.appendingPathComponent(name).path, schema: Schema(Note.self), options: options)
   }
 
