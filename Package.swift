@@ -53,6 +53,9 @@ let package = Package(
     .executableTarget(
       name: "Scorebook", dependencies: ["Tally", grdb], path: "Examples/Scorebook",
       exclude: ["README.md"]),
+    .executableTarget(
+      name: "SharedFolder", dependencies: ["Tally", grdb], path: "Examples/SharedFolder",
+      exclude: ["README.md"]),
     .testTarget(name: "TallyCRDTTests", dependencies: ["TallyCRDT"]),
     .testTarget(name: "TallyWireTests", dependencies: ["TallyCRDT", "TallyWire"], resources: [.copy("Golden")]),
     .testTarget(name: "TallyStoreTests", dependencies: ["Tally", grdb]),
