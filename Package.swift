@@ -42,7 +42,7 @@ let package = Package(
     .target(
       name: "TallyStore",
       dependencies: ["TallyCRDT", "TallyWire", grdb, sqlite, logging]),
-    .target(name: "TallySync", dependencies: ["TallyCRDT", "TallyWire", "TallyStore"]),
+    .target(name: "TallySync", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", logging]),
     .target(name: "Tally", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", "TallySync"]),
     .executableTarget(
       name: "TallyCLI",
@@ -56,9 +56,12 @@ let package = Package(
     .executableTarget(
       name: "SharedFolder", dependencies: ["Tally", grdb], path: "Examples/SharedFolder",
       exclude: ["README.md"]),
+    .executableTarget(
+      name: "SpeechTimer", dependencies: ["Tally", grdb], path: "Examples/SpeechTimer",
+      exclude: ["README.md"]),
     .testTarget(name: "TallyCRDTTests", dependencies: ["TallyCRDT"]),
     .testTarget(name: "TallyWireTests", dependencies: ["TallyCRDT", "TallyWire"], resources: [.copy("Golden")]),
-    .testTarget(name: "TallyStoreTests", dependencies: ["Tally", grdb]),
+    .testTarget(name: "TallyStoreTests", dependencies: ["Tally", grdb], resources: [.copy("Golden")]),
     .testTarget(name: "TallySyncTests", dependencies: ["Tally", grdb]),
     .testTarget(name: "ConvergenceTests", dependencies: ["Tally", "TallyCRDT", "TallyWire", grdb]),
     .testTarget(name: "ChinookTests", dependencies: ["Tally", grdb], resources: [.copy("Fixtures")]),

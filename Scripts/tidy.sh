@@ -23,4 +23,7 @@ if grep -lE '^import (GRDB|GRDBSQLite)' -r Sources/TallyCRDT Sources/TallyWire S
   echo "only TallyStore and the tool import GRDB" >&2
   status=1
 fi
+
+# What the documentation promises of seeds is what the tests are named after.
+bash Scripts/seed-scenarios.sh --check || status=1
 exit $status

@@ -18,7 +18,7 @@ enum ExitStatus: Int32 {
     0 done; 64 wrong command line; 65 bad data: an unknown or malformed name, type, field or value, damaged bytes, something \
     that is not a store, a refused delete or reference, problems found by verify; 66 no such file or record; 70 a fault of the \
     tool; 73 the file cannot be created; 74 a disk is full, read-only or failing; 75 somebody else is writing, try again; \
-    77 no permission to read; 78 written by a newer version.
+    77 no permission; 78 written by a newer version.
     """
 
   /// The one place where errors become codes.
@@ -47,7 +47,8 @@ enum ExitStatus: Int32 {
     case .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY: .inputOutput
     case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL: .busy
     case .SQLITE_PERM, .SQLITE_AUTH: .noPermission
-    case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG: .badData
+    // The tool's own SQL is fixed: if SQLite does not understand it, what is wrong is the file's schema.
+    case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG, .SQLITE_ERROR: .badData
     default: .software
     }
   }
@@ -80,7 +81,7 @@ struct Failure: Error {
       case (_, ENOSPC), (_, EDQUOT), (_, EIO): .inputOutput
       case (.create, _): .cannotCreate
       case (.read, ENOENT), (.read, ENOTDIR): .notFound
-      case (.read, EACCES), (.read, EPERM): .noPermission
+      case (_, EACCES), (_, EPERM): .noPermission
       case (.read, EISDIR): .badData
       default: .inputOutput
       }

@@ -8,11 +8,23 @@ enum OpenStore {
   static func writing<T>(
     _ path: String, _ timeout: Double, isDurable: Bool = false, _ body: (Store) throws -> T
   ) throws -> T {
-    let store = try open(path, timeout, isReadOnly: false)
-    if isDurable, let pool = store.reader as? DatabasePool {
-      try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+    try Output.requireOpen()
+    do {
+      let store = try open(path, timeout, isReadOnly: false)
+      if isDurable, let pool = store.reader as? DatabasePool {
+        try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+      }
+      return try using(store, body)
+    } catch let error as DatabaseError where isUnwritable(error) {
+      throw lackOfPermission(path) ?? error
     }
-    return try using(store, body)
+  }
+
+  /// SQLite tells a read-only disk and a file that somebody else owns apart as little as "cannot open" and "read-only" do.
+  private static func lackOfPermission(_ path: String) -> Failure? {
+    let folder = URL(fileURLWithPath: path).resolvingSymlinksInPath().deletingLastPathComponent().path
+    let isForbidden = [path, folder].contains { (path: String) in access(path, W_OK) != 0 && errno == EACCES }
+    return isForbidden ? Failure(errno: EACCES, .write, path) : nil
   }
 
   /// Opens without write access, also in a folder where nothing can be written. Only if another program has written something
@@ -37,6 +49,8 @@ enum OpenStore {
       return try writing(path, timeout, body)
     } catch let error as DatabaseError where isUnwritable(error) {
       throw failure
+    } catch let error as Failure where error.status == .noPermission {
+      throw Failure(.noPermission, failure.message)
     }
   }
 
@@ -67,8 +81,9 @@ enum OpenStore {
     options.isReadOnly = isReadOnly
     do {
       return try Store(existing: path, options: options)
-    } catch let error as StoreError where error.code == .noSuchStore && access(path, F_OK) == 0 {
-      throw StoreError(.notAStore, "\(path) is empty")
+    } catch let error as StoreError where error.code == .noSuchStore {
+      guard access(path, F_OK) != 0 else { throw StoreError(.notAStore, "\(path) is empty") }
+      throw errno == EACCES ? Failure(errno: EACCES, .read, path) : error
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN {
       guard access(path, R_OK) != 0 else { throw error }
       throw Failure(errno: errno, .read, path)

@@ -24,7 +24,7 @@ struct TallyTool: ParsableCommand {
       StatusCommand.self,
       DeltaCommand.self, ApplyCommand.self, SyncCommand.self, WhyCommand.self, VectorCommand.self,
       ConflictsCommand.self,
-      SchemaCommand.self,
+      SchemaCommand.self, SeedCommand.self, SeedsCommand.self,
     ])
 
   func run() throws { throw Failure(.usage, "which command? See tally --help") }
@@ -35,13 +35,10 @@ private enum Main {
   static func main() {
     // A reader that goes away shows as EPIPE where it can be handled.
     signal(SIGPIPE, SIG_IGN)
-    var command: any ParsableCommand
+    StandardFiles.hold()
     do {
-      command = try TallyTool.parseAsRoot()
-    } catch {
-      endParsing(error)
-    }
-    do {
+      try StandardFiles.checkArguments()
+      var command = try parse()
       try command.run()
     } catch is ReaderWentAway {
       exit(0)
@@ -49,6 +46,14 @@ private enum Main {
       // Asking for help is a command as well.
       if TallyTool.exitCode(for: error) != .failure { endParsing(error) }
       fail(ExitStatus(of: error), Failure.message(of: error))
+    }
+  }
+
+  private static func parse() throws -> any ParsableCommand {
+    do {
+      return try TallyTool.parseAsRoot()
+    } catch {
+      endParsing(error)
     }
   }
 
@@ -65,8 +70,11 @@ private enum Main {
   }
 }
 
-/// One line on standard error.
+/// One line on standard error, which can neither fill nor steer a terminal whatever the arguments were.
 func complain(_ message: String) {
-  let line = message.split(whereSeparator: \.isNewline).joined(separator: " ")
-  FileHandle.standardError.write(Data("tally: \(line)\n".utf8))
+  let limit = 1000
+  let scalars = message.unicodeScalars
+  let line = scalars.prefix(limit).map { $0.properties.generalCategory == .control ? " " : $0 }
+  let isCut = !scalars.dropFirst(limit).isEmpty
+  showOnTerminal("tally: \(String(String.UnicodeScalarView(line)))\(isCut ? "…" : "")\n")
 }

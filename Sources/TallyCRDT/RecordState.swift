@@ -155,6 +155,18 @@ extension RecordState {
     return deletes.dropFirst().reduce(first.context) { $0.merging($1.context) }
   }
 
+  /// What people's deletes had seen: `deletedContext` without the deletes of adoption.
+  public var personalContext: StateVector { context { $0 >= .user } }
+
+  /// What adoption had seen when the record gave way to its seed; empty if it never did.
+  public var adoptedContext: StateVector { context { $0 < .user } }
+
+  private func context(of isCounted: (Rank) -> Bool) -> StateVector {
+    deletes.reduce(into: StateVector()) { context, delete in
+      if isCounted(delete.stamp.rank) { context.merge(delete.context) }
+    }
+  }
+
   /// Every dot in the state: of live cells, superseded touches and deletes.
   public var dots: Set<Dot> {
     var result = Set(fields.map(\.stamp.dot))

@@ -24,16 +24,17 @@ public struct SeedLayer: Hashable, Sendable {
   /// The value of a field, or nil if the version leaves it open.
   public subscript(field: FieldID) -> FieldCell? { fields.first { $0.field == field } }
 
-  /// Two copies of one layer. They are equal unless a peer is broken; then the greater of each part, so that all agree.
+  /// Two copies of one layer. They are equal unless a peer is broken; then the greater of each part, so that all agree; the
+  /// greatest of all withdraws the record.
   func merging(_ other: SeedLayer) -> SeedLayer {
     guard self != other else { return self }
+    guard !isRetired, !other.isRetired else { return SeedLayer(stamp: max(stamp, other.stamp), isRetired: true) }
     var cells: [FieldID: FieldCell] = [:]
     for cell in fields + other.fields {
-      cells[cell.field] = cells[cell.field].map { cell.wins(over: $0) ? cell : $0 } ?? cell
+      cells[cell.field] = cells[cell.field].map { $0.value < cell.value ? cell : $0 } ?? cell
     }
     return SeedLayer(
-      stamp: max(stamp, other.stamp), isRetired: isRetired || other.isRetired,
-      fields: cells.values.sorted { $0.field < $1.field })
+      stamp: max(stamp, other.stamp), fields: cells.values.sorted { $0.field < $1.field })
   }
 }
 
@@ -86,9 +87,11 @@ public struct SeedState: Hashable, Sendable {
   public var newest: SeedLayer? { layers.last }
 
   /// The layer that goes with the person's edits, or the newest if there are none.
+  ///
+  /// A retired record that is there all the same, for what a person put into it, looks as it did before.
   /// - Parameter followsNewest: whether edits leave the record following new versions, field by field.
   public func shown(followsNewest: Bool) -> SeedLayer? {
-    guard let basis, !followsNewest else { return newest }
+    guard let basis, !followsNewest else { return newestContent }
     // A partial state may lack the layer that its basis names; a store never does.
     return layers.last { $0.stamp == basis.layer } ?? layers.last { $0.stamp < basis.layer }
   }
@@ -181,6 +184,9 @@ extension ORSetElement {
     guard mayBeMember, let dot = try shownSeed() else { return false }
     return tags.contains { $0.added.rank == .seed && $0.added.dot == dot }
   }
+
+  /// Whether a person took out what a seed had put in, and nobody has put it in since.
+  public var isRefused: Bool { hasRemovedSeed && !isMemberWithoutSeed }
 
   /// Whether any tag comes from a seed.
   public var hasSeedTags: Bool { tags.contains { $0.added.rank == .seed } }

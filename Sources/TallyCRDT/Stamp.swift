@@ -10,10 +10,19 @@ public struct HybridTime: Hashable, Sendable, Comparable {
   public let milliseconds: UInt64
   /// The largest time: 2^48 - 1 milliseconds, in the year 10889.
   public static let maximum: UInt64 = (1 << 48) - 1
+  /// The latest time that a clock may claim: 2^47 milliseconds, in the year 6429. It leaves as many writes after it, each of which
+  /// has seen the one before. Only a forged stamp can stand at `maximum`; a write over that one ties with it and may lose.
+  public static let latestClock: UInt64 = 1 << 47
 
   /// A time, limited to what 48 bits hold.
   @inlinable
   public init(milliseconds: UInt64) { self.milliseconds = min(milliseconds, Self.maximum) }
+
+  /// What a clock shows: milliseconds since 1970, limited to what a clock may claim. Not a number counts as 0.
+  public init(clock milliseconds: Double) {
+    let limited = min(max(0, milliseconds.isNaN ? 0 : milliseconds.rounded()), Double(Self.latestClock))
+    self.init(milliseconds: UInt64(limited))
+  }
 
   /// The time to write with at `now` over a cell of time `overwritten`; nil if the cell was never written.
   @inlinable

@@ -20,6 +20,8 @@ public struct RecordFacts: Sendable {
   public var touches: StateVector
   /// What its deletes had seen.
   public var deletedContext: StateVector
+  /// What people's deletes had seen: `deletedContext` without the deletes of adoption.
+  public var personalContext: StateVector
   /// The latest insert or restore.
   public var existence: Stamp?
   /// Whether the newest version of a seed has the record and nobody ever deleted it.
@@ -37,11 +39,20 @@ public struct RecordFacts: Sendable {
   public init(state: RecordState, deleteWins: Bool = false, owners: [Owner] = []) {
     touches = state.touches
     deletedContext = state.deletedContext
+    personalContext = state.personalContext
     existence = state.existence
     isOfferedBySeed = state.isOfferedBySeed
     isSeeded = state.seed != nil
     self.deleteWins = deleteWins
     self.owners = owners
+  }
+
+  /// Whether deletes win and one has. A retirement and an adoption are no deletes of a person's: they give way to edits anywhere.
+  var isBeaten: Bool {
+    guard deleteWins else { return false }
+    if let existence { return personalContext.covers(existence.dot) }
+    // A seeded record that a person edited has no insert of its own.
+    return !isSeeded || !personalContext.isEmpty
   }
 }
 
@@ -60,7 +71,7 @@ public protocol VisibilitySource {
 ///
 /// - A record that was never deleted is **alive** when it was ever inserted or touched. One with deletes is alive through a dot that
 ///   no delete of it had seen: of a touch, of a live tag in a relationship that it has, or of what keeps a record alive that it
-///   owns. With `deleteWins`, only the latest insert or restore counts, if no delete had seen it.
+///   owns. With `deleteWins`, nothing counts once a person's delete has seen the latest insert or restore.
 /// - A seeded record is also alive while the newest version of its seed has it and nobody ever deleted it.
 /// - A record is **visible** when it is alive and all its owners are visible.
 /// - Owner references that form a cycle are broken: of a cycle's edges the one with the least stamp gives way, as if it
@@ -109,11 +120,7 @@ public final class Visibility<Source: VisibilitySource> {
   public func isAlive(_ name: AnyRecordName) throws -> Bool {
     guard let own = try lookUp(name) else { return false }
     if own.isOfferedBySeed { return true }
-    if own.deleteWins {
-      if let existence = own.existence { return !own.deletedContext.covers(existence.dot) }
-      // A seeded record that a person edited has no insert of its own.
-      return own.isSeeded && own.deletedContext.isEmpty && !own.touches.isEmpty
-    }
+    if own.isBeaten { return false }
     if own.deletedContext.isEmpty, !own.isSeeded { return !own.touches.isEmpty || own.existence != nil }
     if !own.touches.beyond(own.deletedContext).isEmpty { return true }
     return try !survivingTouches(of: name).isEmpty
@@ -173,7 +180,7 @@ extension Visibility {
 
   private func combine(_ name: AnyRecordName, _ children: [AnyRecordName]) throws -> StateVector {
     guard let own = try lookUp(name) else { return StateVector() }
-    if own.deleteWins, try !isAlive(name) { return StateVector() }
+    if own.isBeaten { return StateVector() }
     var sum = own.touches
     for dot in try source.liveTags(of: name) { sum.include(dot) }
     for child in children { sum.merge(alive[child] ?? StateVector()) }

@@ -67,6 +67,19 @@ public struct SyncHello: Sendable, Hashable {
   /// The largest message that the sender takes, in bytes.
   public var messageLimit: Int
 
+  /// A hello.
+  public init(
+    versions: ClosedRange<UInt8>, zone: ZoneID = .default, replica: ReplicaID?, digest: SyncDigest, isLive: Bool,
+    messageLimit: Int
+  ) {
+    self.versions = versions
+    self.zone = zone
+    self.replica = replica
+    self.digest = digest
+    self.isLive = isLive
+    self.messageLimit = messageLimit
+  }
+
   /// The version that this code speaks.
   public static let version: UInt8 = 1
 }

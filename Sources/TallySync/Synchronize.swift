@@ -23,24 +23,29 @@ public struct SyncReport: Sendable, Equatable {
 /// learns of the conflicts it took part in. Each delta is applied whole or not at all; if the second fails, the first stays,
 /// and the next sync does the rest. Large deltas go through a temporary file, so memory stays bounded.
 ///
-/// If the vectors are equal then but the contents are not, because a store was copied or restored from a backup and both went on
-/// writing as one replica, both exchange everything they have and join it.
+/// If vectors are equal then and contents are not, the stores exchange all they have. That is how it shows that two copies of one store
+/// wrote under the same replica id, because a file was copied or restored from a backup: what each wrote is joined like concurrent
+/// writes, and each takes a new replica id as soon as it notices. Nothing that either wrote to another field, relationship or record
+/// than the other is lost, with one limit: a delete by somebody who had seen one of two writes that share a number counts as having
+/// seen the other. The record is then deleted with both writes in it, and can be restored.
 ///
 /// - Throws: what reading and applying deltas throw.
 @discardableResult
 public func synchronize(_ first: Store, _ second: Store) throws -> SyncReport {
   var report = SyncReport()
-  let (a, b) = (try first.summary(), try second.summary())
+  var (a, b) = (try first.summary(), try second.summary())
   if a.vector != b.vector {
     try exchange(first, second, since: (a.vector, b.vector), isRepair: false, &report)
+    (a, b) = (try first.summary(), try second.summary())
   }
-  let (after, other) = (try first.summary(), try second.summary())
-  if after.vector == other.vector, after.fingerprint != other.fingerprint {
+  if a.vector == b.vector, a.fingerprint != b.fingerprint {
     try exchange(first, second, since: (StateVector(), StateVector()), isRepair: true, &report)
     report.repaired = true
+    (a, b) = (try first.summary(), try second.summary())
   }
-  let (last, lastOther) = (try first.summary(), try second.summary())
-  report.isConverged = last.vector == lastOther.vector && last.fingerprint == lastOther.fingerprint
+  report.isConverged = a.vector == b.vector && a.fingerprint == b.fingerprint
+  report.first.fingerprintMismatch = a.vector == b.vector && !report.isConverged
+  report.second.fingerprintMismatch = report.first.fingerprintMismatch
   return report
 }
 
@@ -61,10 +66,8 @@ private func exchange(
 }
 
 extension ApplyResult {
-  /// Adds what a further delta did.
   fileprivate static func += (sum: inout ApplyResult, next: ApplyResult) {
     sum.changes += next.changes
     sum.conflicts += next.conflicts
-    sum.fingerprintMismatch = next.fingerprintMismatch
   }
 }

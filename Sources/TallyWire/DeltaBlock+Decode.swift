@@ -35,6 +35,7 @@ extension DeltaBlock {
       links.append(group)
     }
     guard reader.remaining == 0 else { throw WireError(.malformed, "bytes follow the end of a block") }
+    guard !isEmpty else { throw WireError(.malformed, "a block has nothing in it") }
   }
 
   private static func id(_ group: Links) -> String { "\(group.source).\(group.relationship).\(group.target)" }

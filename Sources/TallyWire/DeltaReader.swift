@@ -20,9 +20,14 @@ public struct DeltaReader {
     self.source = source
     header = DeltaHeader(base: StateVector(), target: StateVector())
     var found: (DeltaHeader, length: Int)?
+    var next = 0
     repeat {
-      guard try fill() else { throw WireError(.truncated, "the delta ends within its header") }
+      // Trying after each doubling keeps the cost in proportion to the length, however small the pieces are.
+      let isMore = try fill()
+      guard buffer.count >= next || !isMore else { continue }
       found = try buffer.withUnsafeBytes { bytes throws(WireError) in try DeltaHeader.decode(bytes) }
+      guard found != nil || isMore else { throw WireError(.truncated, "the delta ends within its header") }
+      next = 2 * buffer.count
     } while found == nil
     guard let found else { return }
     header = found.0

@@ -4,6 +4,8 @@ import TallyCRDT
 public enum WireLimits {
   /// The most bytes of one text or blob: 16 MiB. Larger things belong in files.
   public static let valueBytes = 16 << 20
+  /// The most bytes that the values of one record may sum to when it is written: 48 MiB. Concurrent writes may join to more.
+  public static let recordBytes = 48 << 20
   /// The most bytes of one block before compression: 64 MiB.
   public static let blockBytes = 64 << 20
   /// Writers close a block when it has about this many bytes: 1 MiB.

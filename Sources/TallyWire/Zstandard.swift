@@ -9,6 +9,8 @@ import TallyCRDT
 /// zstd (RFC 8878), one frame a block.
 enum Zstandard {
   static let level: Int32 = 3
+  /// The binary logarithm of the largest window that a frame may ask for: that of the largest block.
+  static let windowLog = Int32(WireLimits.blockBytes.trailingZeroBitCount)
 
   /// The compressed bytes, or nil if they are not fewer.
   static func compress(_ bytes: [UInt8]) -> [UInt8]? {
@@ -28,6 +30,8 @@ enum Zstandard {
   static func decompress(_ bytes: UnsafeRawBufferPointer, size: Int) throws(WireError) -> [UInt8] {
     guard let context = ZSTD_createDStream() else { throw WireError(.compression, "zstd has no memory") }
     defer { ZSTD_freeDStream(context) }
+    let status = ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, windowLog)
+    guard ZSTD_isError(status) == 0 else { throw WireError(.compression, "zstd refuses a window") }
     var input = ZSTD_inBuffer(src: bytes.baseAddress, size: bytes.count, pos: 0)
     var result: [UInt8] = []
     result.reserveCapacity(min(size, 1 << 20))

@@ -13,6 +13,11 @@ import Testing
     ("vectorOutsideSnapshot", .vectorOutsideSnapshot),
     ("equalStampKeepsLocal", .equalStampKeepsLocal),
   ]
+  /// Faults of default data, which only histories with seeds can show.
+  static let seedFaults: [(name: String, fault: PlantedFault)] = [
+    ("seedUpgradeIsTouch", .seedUpgradeIsTouch),
+    ("seedCellsAreOrdinary", .seedCellsAreOrdinary),
+  ]
   /// How many seeds a fault may hide from.
   static let patience: UInt64 = 2_000
 
@@ -29,5 +34,15 @@ import Testing
       let failure = Simulation.failure(of: .generate(seed: seed, forges: forges))
       #expect(failure == nil, "TALLY_SEED=\(seed) fails without a fault")
     }
+  }
+
+  @Test(arguments: seedFaults.map(\.name))
+  func plantedFaultOfSeedsIsFound(name: String) throws {
+    let fault = try #require(Self.seedFaults.first { $0.name == name }?.fault)
+    let found = (1...SeedConvergenceTests.count).first { seed in
+      SeedSimulation.failure(of: .generate(seed: seed), planted: fault) != nil
+    }
+    let seed = try #require(found, "\(name) was not noticed in \(SeedConvergenceTests.count) histories")
+    print("\(name): noticed after \(seed) histories")
   }
 }

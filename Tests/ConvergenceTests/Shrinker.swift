@@ -21,7 +21,7 @@ enum Shrinker {
   }
 
   /// Leaves out runs of elements, shorter and shorter ones, for as long as that helps.
-  private static func minimize<Element>(_ elements: [Element], fails: ([Element]) -> Bool) -> [Element] {
+  static func minimize<Element>(_ elements: [Element], fails: ([Element]) -> Bool) -> [Element] {
     var current = elements
     var length = max(1, current.count / 2)
     while true {

@@ -22,7 +22,7 @@ final class StoreReplica {
   ])
 
   let store: Store
-  private let clock = Clock()
+  private let clock = HistoryClock()
 
   init(id: ReplicaID, planted: PlantedFault = []) throws {
     var options = StoreOptions()
@@ -99,7 +99,7 @@ final class StoreReplica {
 }
 
 /// A clock that the history sets.
-private final class Clock: Sendable {
+final class HistoryClock: Sendable {
   private let time = Mutex<UInt64>(0)
   var milliseconds: UInt64 {
     get { time.withLock { $0 } }

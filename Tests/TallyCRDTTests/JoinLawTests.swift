@@ -35,6 +35,17 @@ import Testing
     }
   }
 
+  @Test func joinOfThePartsOfAStateIsTheState() {
+    forAll { a, b, _, seed in
+      let whole = a.record.merging(b.record)
+      for limit in [1, 40, 1_000] {
+        let parts = whole.parts(ofBytes: limit)
+        #expect(parts.reversed().reduce(RecordState()) { $0.merging($1) } == whole, "seed \(seed)")
+        #expect(parts.count == 1 || parts.allSatisfy { !$0.isEmpty })
+      }
+    }
+  }
+
   @Test func joinOfElementsIsCommutativeAssociativeIdempotent() {
     forAll { a, b, c, seed in
       let both = a.element.merging(b.element)

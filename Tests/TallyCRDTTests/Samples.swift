@@ -36,7 +36,8 @@ struct Samples {
 
   private mutating func step() {
     let index = random.below(replicas.count)
-    switch random.below(10) {
+    switch random.below(12) {
+    case 10, 11: seed(index)
     case 0, 1, 2: write(index)
     case 3: insert(index)
     case 4: delete(index)
@@ -55,7 +56,25 @@ struct Samples {
     let stamp = stamp(index, over: replicas[index].record[field]?.stamp.time)
     var change = RecordState()
     change.fields = [FieldCell(field: field, stamp: stamp, value: .integer(Int64(random.below(3))))]
+    if let seen = replicas[index].record.seed, seen.basis == nil, let newest = seen.newestContent {
+      change.seed = SeedState(layers: [], basis: SeedBasis(stamp: stamp, layer: newest.stamp))
+    }
     replicas[index].record.merge(change)
+  }
+
+  /// Replays one of four editions: three versions, the last one in two builds. Its content is the same wherever it is replayed.
+  private mutating func seed(_ index: Int) {
+    let edition = UInt64(1 + random.below(4))
+    let dot = Dot(replica: ReplicaID(high: 100 - edition, low: 0), sequence: 1)
+    let stamp = Stamp(rank: .seed, time: HybridTime(milliseconds: min(edition, 3)), dot: dot)
+    let value = Value.integer(Int64(edition))
+    let fields = (0..<UInt32(edition)).map { FieldCell(field: FieldID(rawValue: $0), stamp: stamp, value: value) }
+    let isRetired = edition == 2
+    var change = RecordState()
+    change.seed = SeedState(layers: [SeedLayer(stamp: stamp, isRetired: isRetired, fields: isRetired ? [] : fields)])
+    replicas[index].record.merge(change)
+    if edition != 2 { replicas[index].element.add(stamp) }
+    replicas[index].vector.include(dot)
   }
 
   private mutating func insert(_ index: Int) {

@@ -21,7 +21,10 @@ struct World: VisibilitySource {
     var facts = RecordFacts(state: RecordState(), deleteWins: deleteWins)
     facts.existence = touches.first.map { Stamp(time: HybridTime(milliseconds: 0), dot: $0) }
     for dot in touches { facts.touches.include(dot) }
-    for dot in deleted { facts.deletedContext.include(dot) }
+    for dot in deleted {
+      facts.deletedContext.include(dot)
+      facts.personalContext.include(dot)
+    }
     for (number, owner) in owners.enumerated() {
       let stamp = Stamp(time: HybridTime(milliseconds: owner.time), dot: World.dot(1, 1))
       let target = try World.name(owner.key)

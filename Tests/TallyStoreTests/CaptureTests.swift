@@ -187,4 +187,82 @@ import Testing
     try synchronize(store, other)
     try expectConverged(store, other)
   }
+
+  @Test func whatReplaceRemovesThroughAnIndexOfTheAppsIsDeleted() throws {
+    let (chess, go) = (Game(name: "Chess"), Game(name: "Go"))
+    let other = try scratch.store("other")
+    try store.write { db in
+      try db.execute(sql: "CREATE UNIQUE INDEX names ON SBGame(name)")
+      try chess.insert(db)
+      try go.insert(db)
+    }
+    try synchronize(store, other)
+    // The row of the same name and the row of the same index entry go, one comes.
+    try store.write {
+      try $0.execute(sql: "INSERT OR REPLACE INTO SBGame(id, name, rating) VALUES(?, 'Go', 4)", arguments: [chess.id])
+    }
+    try synchronize(store, other)
+    for replica in [store, other] {
+      #expect(try replica.read { try Game.fetchAll($0) } == [Game(id: chess.id, name: "Go", rating: 4)])
+    }
+    #expect(try store.history(of: chess.id.name)?.deletes.isEmpty == true)
+    let poker = Game(name: "Poker")
+    try store.write { db in
+      try poker.insert(db)
+      try db.execute(sql: "UPDATE OR REPLACE SBGame SET name = 'Poker' WHERE name = 'Go'")
+    }
+    #expect(try store.history(of: poker.id.name) == nil)
+    try store.write { try poker.insert($0, onConflict: .ignore) }
+    #expect(try store.read { try Game.fetchCount($0) } == 1)
+    try synchronize(store, other)
+    try expectConverged(store, other)
+  }
+
+  @Test func movingARowOverAnotherIsADeleteAndAnUpdate() throws {
+    let (chess, go) = (Game(name: "Chess", rating: 1), Game(name: "Go"))
+    let (ann, bob) = (Person(name: "Ann"), Person(name: "Bob"))
+    let other = try scratch.store("other")
+    try store.write { db in
+      for game in [chess, go] { try game.insert(db) }
+      for person in [ann, bob] {
+        try person.insert(db)
+        try Game.players.insert(person.id, to: chess.id, in: db)
+      }
+    }
+    try synchronize(store, other)
+    try other.write { try $0.execute(sql: "UPDATE SBGame SET rating = 2 WHERE name = 'Go'") }
+    try store.write { db in
+      try db.execute(
+        sql: "UPDATE OR REPLACE SBGame_players SET target = ? WHERE target = ?", arguments: [ann.id, bob.id])
+    }
+    try store.write {
+      try $0.execute(sql: "UPDATE OR REPLACE SBGame SET id = ? WHERE name = 'Chess'", arguments: [go.id])
+    }
+    #expect(try synchronize(store, other).isConverged)
+    for replica in [store, other] {
+      let games = try replica.read { try Game.fetchAll($0) }
+      #expect(games.map(\.name) == ["Chess"])
+      #expect(games.map(\.id) == [go.id])
+    }
+    #expect(try store.history(of: go.id.name)?.deletes.isEmpty == true)
+    try store.restore(chess.id)
+    try synchronize(store, other)
+    #expect(try other.read { try Game.players.members(of: chess.id, in: $0) } == [ann.id])
+    try expectConverged(store, other)
+  }
+
+  /// The triggers of an older version go when a file is opened.
+  @Test func olderTriggersAreReplaced() throws {
+    try store.write { db in
+      try db.execute(sql: "DROP TRIGGER tally_SBGame_move")
+      try db.execute(sql: "UPDATE tally_meta SET value = 'older' WHERE key = 'triggers'")
+    }
+    let again = try scratch.store()
+    try again.write { try Game(name: "Chess").insert($0) }
+    #expect(
+      try again.read {
+        try Bool.fetchOne($0, sql: "SELECT EXISTS(SELECT 1 FROM sqlite_master WHERE name = 'tally_SBGame_move')")
+      } == true)
+    try expectConverged(again)
+  }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Synchronization
 import Tally
 import Testing
 
@@ -35,6 +36,42 @@ import Testing
       #expect(conflicts.first?.loserValue == Value(text: winner == "Go" ? "Bridge" : "Go"))
       #expect(try store.history(of: game.id.name)?.conflicts == conflicts)
     }
+  }
+
+  @Test func whoMeetsTheLoserFirstLearnsOfIt() throws {
+    let middle = try scratch.store("middle")
+    try synchronize(middle, here)
+    try rename(here, "Go")
+    // The second is later by a millisecond at the least, so there is no tie.
+    try rename(there, "Poker")
+    try rename(there, "Bridge")
+    try synchronize(here, middle)
+    try synchronize(there, middle)
+    try synchronize(here, middle)
+    #expect(try middle.conflicts().count == 1)
+    #expect(try there.conflicts().count == 1)
+    // The winner's author may have seen "Go" in `middle` before it wrote: nothing that arrives here tells.
+    #expect(try here.conflicts().isEmpty)
+  }
+
+  @Test func aTieOfTimesIsAConflictWhereverItIsMet() throws {
+    let stores = try ["one", "two", "middle"].enumerated().map { number, name in
+      var options = StoreOptions()
+      options.now = { Date(timeIntervalSince1970: 4_000_000_000) }
+      // The greater id wins a tie, so "one" is who loses and hears of it from "middle".
+      options.mintReplica = { ReplicaID(high: UInt64(number + 1), low: 0) }
+      return try scratch.store(name, options: options)
+    }
+    for store in stores { try synchronize(store, here) }
+    for store in stores[0..<2] { try rename(store, "by \(store.path?.last ?? "?")") }
+    for store in stores[0..<2] + stores[0..<2] { try synchronize(store, stores[2]) }
+    for store in stores {
+      #expect(try store.conflicts().count == 1)
+      #expect(try store.conflicts().first?.loser.time == store.conflicts().first?.winner.time)
+    }
+    try rename(stores[0], "after")
+    for store in stores[0..<2] { try synchronize(store, stores[2]) }
+    #expect(try stores[1].conflicts().count == 1)
   }
 
   @Test func aWriteThatSawTheOtherIsNoConflict() throws {
@@ -86,5 +123,57 @@ import Testing
     #expect(stamp.time.milliseconds < 4_000_000_000_000)
     try synchronize(here, ahead)
     try expectConverged(here, ahead)
+  }
+
+  @Test func whatLostCanBeWrittenBackAndThenWinsEverywhere() throws {
+    try rename(here, "Go")
+    try rename(there, "Bridge")
+    try synchronize(here, there)
+    let conflict = try #require(try here.conflicts().first)
+    #expect(try here.restore(conflict) != nil)
+    try synchronize(here, there)
+    for store in [here, there] {
+      #expect(try store.read { try Game.fetchOne($0)?.name.map(Value.text) } == conflict.loserValue)
+      #expect(try store.conflicts().count == 1)
+    }
+    #expect(try here.restore(conflict) == nil)
+    _ = try here.write { try Game.deleteAll($0) }
+    #expect(throws: StoreError.self) { try here.restore(conflict) }
+    #expect(try here.read { try Game.fetchCount($0) } == 0)
+  }
+
+  @Test func theJournalForgetsWhatIsTooOld() throws {
+    var options = StoreOptions()
+    options.conflictAge = 60
+    let clock = Mutex(Date(timeIntervalSince1970: 2_000_000_000))
+    options.now = { clock.withLock { $0 } }
+    let store = try scratch.store("aging", options: options)
+    try synchronize(store, here)
+    for (seconds, name) in [(0, "Go"), (59, "Chess"), (61, "Bridge")] {
+      clock.withLock { $0 = Date(timeIntervalSince1970: 2_000_000_000 + Double(seconds)) }
+      try rename(store, name)
+      try rename(here, "other \(name)")
+      try synchronize(store, here)
+    }
+    #expect(try store.read { try ConflictRow.fetchCount($0) } == 2)
+  }
+
+  /// Times have 48 bits. A clock beyond them must not use them up, or nobody could write after it.
+  @Test func aClockBeyondTheEndOfTimeIsOvertakenByWhoeverSawIt() throws {
+    for seconds in [1e12, Double.infinity] {
+      var options = StoreOptions()
+      options.now = { Date(timeIntervalSince1970: seconds) }
+      let broken = try scratch.store("broken \(seconds)", options: options)
+      try synchronize(here, broken)
+      for round in 1...4 {
+        try rename(broken, "broken \(round)")
+        try synchronize(here, broken)
+        #expect(try here.read { try Game.fetchOne($0)?.name } == "broken \(round)")
+        try rename(here, "here \(round)")
+        try synchronize(here, broken)
+        #expect(try broken.read { try Game.fetchOne($0)?.name } == "here \(round)")
+      }
+      try expectConverged(here, broken)
+    }
   }
 }

@@ -57,4 +57,45 @@ import Testing
     #expect(try phone.read { try Game.fetchCount($0) } == 1)
     #expect(try phone.read { try Match.fetchCount($0) } == 1)
   }
+
+  @Test func restoringAChildBringsBackEveryOwnerAboveIt() throws {
+    func entity(_ type: String, deleteWins: Bool, owner: String?) -> EntitySchema {
+      var entity = EntitySchema(type: type, fields: [.init("name", .text)], deleteWins: deleteWins)
+      if let owner { entity.references = [.init("owner", to: owner, onDelete: .cascade)] }
+      return entity
+    }
+    let schema = Schema([
+      entity("House", deleteWins: true, owner: nil), entity("Floor", deleteWins: false, owner: "House"),
+      entity("Room", deleteWins: true, owner: "Floor"), entity("Chair", deleteWins: false, owner: "Room"),
+    ])
+    let scratch = try Scratch()
+    let stores = try ["phone", "tablet"].map { try scratch.store($0, schema: schema) }
+    try stores[0].write { db in
+      var owner: String?
+      for type in ["House", "Floor", "Room", "Chair"] {
+        let columns = owner == nil ? "" : ", owner"
+        try db.execute(
+          sql: "INSERT INTO \(type)(id, name\(columns)) VALUES(?, 'x'\(owner == nil ? "" : ", ?"))",
+          arguments: StatementArguments(["\(type)|~|a"] + (owner.map { [$0] } ?? [])))
+        owner = "\(type)|~|a"
+      }
+    }
+    try synchronize(stores[0], stores[1])
+    try stores[0].write { try $0.execute(sql: "DELETE FROM Room") }
+    try stores[0].write { try $0.execute(sql: "DELETE FROM House") }
+    func count(_ store: Store) throws -> Int {
+      try store.read { db in
+        try ["House", "Floor", "Room", "Chair"].reduce(0) {
+          try $0 + (Int.fetchOne(db, sql: "SELECT count(*) FROM \($1)") ?? 0)
+        }
+      }
+    }
+    #expect(try count(stores[0]) == 0)
+    let before = try stores[0].vector
+    let dot = try #require(try stores[0].restore(AnyRecordName("Chair|~|a")))
+    #expect(try stores[0].vector == before.merging(StateVector([(dot.replica, dot.sequence)])))
+    try synchronize(stores[0], stores[1])
+    for store in stores { #expect(try count(store) == 4) }
+    try expectConverged(stores[0], stores[1])
+  }
 }

@@ -59,27 +59,6 @@ import Testing
     try expectConverged(there)
   }
 
-  @Test func anOldCopyOfAStoreTakesANewReplicaId() throws {
-    try synchronize(here, there)
-    try here.close()
-    try FileManager.default.copyItem(atPath: scratch.path("here"), toPath: scratch.path("backup"))
-    let original = try scratch.store("here")
-    try original.write { try $0.execute(sql: "UPDATE SBGame SET rating = 5 WHERE name = 'Game 1'") }
-    try synchronize(original, there)
-    let restored = try scratch.store("backup")
-    try synchronize(restored, there)
-    try restored.write { try $0.execute(sql: "UPDATE SBGame SET rating = 6 WHERE name = 'Game 2'") }
-    #expect(try restored.summary().replica != original.summary().replica)
-    try synchronize(restored, there)
-    try synchronize(original, there)
-    try synchronize(original, restored)
-    let ratings = try there.read {
-      try Double.fetchAll($0, sql: "SELECT rating FROM SBGame WHERE rating > 1 ORDER BY rating")
-    }
-    #expect(ratings == [5, 6])
-    try expectConverged(original, restored, there)
-  }
-
   @Test func contentThatWasChangedBehindTallysBackIsFound() throws {
     try synchronize(here, there)
     // Somebody edits one copy and removes the trace that the capture triggers left.
@@ -90,6 +69,34 @@ import Testing
     }
     try queue.close()
     #expect(try !there.verify().isSound)
+  }
+
+  @Test func aRecordLargerThanABlockTravelsInParts() throws {
+    let schema = Schema([EntitySchema("Large", .blob("a"), .blob("b"), .blob("c"), .text("d", default: "x"))])
+    let stores = try ["first", "second", "third"].map { try scratch.store($0, schema: schema) }
+    let blob = "zeroblob(\(WireLimits.targetBlockBytes * 3 / 4))"
+    try stores[0].write { try $0.execute(sql: "INSERT INTO Large(id, a, b) VALUES('Large|~|a', \(blob), x'02')") }
+    try stores[1].write { try $0.execute(sql: "INSERT INTO Large(id, b, c) VALUES('Large|~|a', x'01', \(blob))") }
+    try synchronize(stores[0], stores[1])
+    try stores[0].write { try $0.execute(sql: "DELETE FROM Large") }
+    try stores[1].write { try $0.execute(sql: "UPDATE Large SET d = 'y'") }
+    try synchronize(stores[0], stores[1])
+    var reader = try DeltaReader(try stores[0].delta())
+    var blocks = 0
+    while try reader.nextBlock() != nil { blocks += 1 }
+    #expect(blocks > 1)
+    try synchronize(stores[2], stores[0])
+    try expectConverged(stores[0], stores[1], stores[2])
+  }
+
+  @Test func aRowThatVanishedBehindTallysBackIsFound() throws {
+    let queue = try DatabaseQueue(path: scratch.path("here"))
+    try queue.write { db in
+      try db.execute(sql: "DELETE FROM SBGame WHERE name = 'Game 4'")
+      try db.execute(sql: "DELETE FROM tally_pending")
+    }
+    try queue.close()
+    #expect(try here.verify().problems.contains { $0.contains("of which nothing is stored") })
   }
 
   @Test func aLateReplicaEqualsAnOldHand() throws {

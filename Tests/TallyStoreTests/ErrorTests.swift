@@ -34,6 +34,13 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: scratch.path("missing")))
   }
 
+  @Test(.timeLimit(.minutes(1))) func aPipeIsRefusedAndNotWaitedFor() throws {
+    #expect(mkfifo(scratch.path("pipe"), 0o600) == 0)
+    expect(.notAStore) { _ = try scratch.store("pipe") }
+    expect(.notAStore) { _ = try Store(existing: scratch.path("pipe")) }
+    expect(.notAStore) { _ = try Store(existing: "/dev/null") }
+  }
+
   @Test func aNewerFormatIsRefused() throws {
     try scratch.store().close()
     let queue = try DatabaseQueue(path: scratch.path("a.tally"))
@@ -88,6 +95,13 @@ import Testing
     expect(.invalidName) { try store.write { try $0.execute(sql: "INSERT INTO SBGame(id) VALUES('SBGame|~|é')") } }
     expect(.valueTooLarge) {
       try store.write { try $0.execute(sql: "INSERT INTO SBGame(id, icon) VALUES('SBGame|~|a', zeroblob(16777217))") }
+    }
+    // Each value is within its limit.
+    let large = EntitySchema("Large", .blob("a"), .blob("b"), .blob("c"), .blob("d"))
+    let vault = try scratch.store("vault", schema: Schema([large]))
+    let blobs = "zeroblob(16777216), zeroblob(16777216), zeroblob(16777216), x'00'"
+    expect(.valueTooLarge) {
+      try vault.write { try $0.execute(sql: "INSERT INTO Large(id, a, b, c, d) VALUES('Large|~|a', \(blobs))") }
     }
     expect(.danglingReference) {
       try store.write {

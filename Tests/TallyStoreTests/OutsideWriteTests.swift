@@ -110,4 +110,178 @@ import Testing
     #expect(try other.read { try Game.filter(Column("rating") == 9).fetchCount($0) } == 2)
     try expectConverged(store, twin, other)
   }
+
+  @Test func whileAValueIsRefusedPeersGetTheOneBefore() throws {
+    let other = try scratch.store("other")
+    try synchronize(store, other)
+    try shell("UPDATE SBGame SET name = 'Go', isTeam = 7")
+    let late = try scratch.store("late")
+    for peer in [other, late] { #expect(try synchronize(store, peer).isConverged) }
+    for peer in [other, late] {
+      #expect(try peer.read { try Game.fetchOne($0) } == Game(id: chess.id, name: "Go", isTeam: false))
+    }
+    #expect(try store.read { try Int.fetchOne($0, sql: "SELECT isTeam FROM SBGame") } == 7)
+    #expect(try store.history(of: chess.id.name)?.fields.contains { $0.field == "isTeam" } == false)
+    #expect(try store.status().rejectedWrites == 1)
+    try expectConverged(other, late)
+
+    try store.write { try $0.execute(sql: "UPDATE SBGame SET rating = 2") }
+    #expect(try store.status().rejectedWrites == 1)
+    try store.write { try $0.execute(sql: "UPDATE SBGame SET isTeam = 1") }
+    #expect(try store.status().rejectedWrites == 0)
+    for peer in [other, late] { #expect(try synchronize(store, peer).isConverged) }
+    #expect(try other.read { try Game.fetchOne($0) } == Game(id: chess.id, name: "Go", rating: 2, isTeam: true))
+    try expectConverged(store, other, late)
+  }
+
+  @Test func aRefusedValueThatIsPutBackWritesNothing() throws {
+    let before = try store.vector
+    try shell("UPDATE SBGame SET code = x'00'", "UPDATE SBGame SET name = CAST(x'FF' AS TEXT)")
+    #expect(try store.vector == before)
+    #expect(try store.status().rejectedWrites == 1)
+    try shell("UPDATE SBGame SET code = NULL", "UPDATE SBGame SET name = 'Chess'")
+    #expect(try store.vector == before)
+    #expect(try store.status().rejectedWrites == 0)
+    try expectConverged(store)
+  }
+
+  @Test func aPeersWritePutsARefusedValueRight() throws {
+    let other = try scratch.store("other")
+    try synchronize(store, other)
+    try shell("UPDATE SBGame SET isTeam = 7, name = 'Go'")
+    try other.write { try $0.execute(sql: "UPDATE SBGame SET rating = 3") }
+    #expect(try synchronize(store, other).isConverged)
+    #expect(try store.read { try Int.fetchOne($0, sql: "SELECT isTeam FROM SBGame") } == 7)
+    try other.write { try $0.execute(sql: "UPDATE SBGame SET isTeam = 1") }
+    #expect(try synchronize(store, other).isConverged)
+    #expect(try store.status().rejectedWrites == 0)
+    let expected = Game(id: chess.id, name: "Go", rating: 3, isTeam: true)
+    for replica in [store, other] { #expect(try replica.read { try Game.fetchOne($0) } == expected) }
+    try expectConverged(store, other)
+  }
+
+  @Test func aRefusedRowCanBeDeletedAndComesBackAsItWasCaptured() throws {
+    let other = try scratch.store("other")
+    try synchronize(store, other)
+    try shell("UPDATE SBGame SET isTeam = 7")
+    try store.write { _ = try $0.execute(sql: "DELETE FROM SBGame") }
+    #expect(try store.status().rejectedWrites == 0)
+    #expect(try synchronize(store, other).isConverged)
+    try other.restore(chess.id)
+    #expect(try synchronize(store, other).isConverged)
+    for replica in [store, other] { #expect(try replica.read { try Game.fetchOne($0) } == chess) }
+    try expectConverged(store, other)
+  }
+
+  @Test func rowsUnderNamesThatAreNoneStayHere() throws {
+    try shell(
+      "INSERT INTO SBGame(id) VALUES('SBGame|~|a|~|b')",
+      "INSERT INTO SBGame(id) VALUES('SBGame|~|' || CAST(x'FF' AS TEXT))",
+      "INSERT INTO SBGame_players(source, target) VALUES('x' || char(10) || 'y', 'z')",
+      "INSERT INTO SBGame_players(source, target) SELECT id, id FROM SBGame WHERE name = 'Chess'")
+    #expect(try store.status().rejectedWrites == 4)
+    let other = try scratch.store("other")
+    #expect(try synchronize(store, other).isConverged)
+    #expect(try other.read { try Game.fetchAll($0) } == [chess])
+    try store.write { try $0.execute(sql: "UPDATE SBGame SET rating = 5 WHERE name = 'Chess'") }
+    try shell("DELETE FROM SBGame WHERE name IS NULL", "DELETE FROM SBGame_players WHERE target NOT LIKE 'SBPerson%'")
+    #expect(try synchronize(store, other).isConverged)
+    #expect(try store.status().rejectedWrites == 0)
+    try expectConverged(store, other)
+  }
+
+  @Test func aDeleteThatTheAppWouldDenyHasHappened() throws {
+    try store.write { try Score(id: RecordName(key: "s"), points: 1, person: ann.id).insert($0) }
+    let other = try scratch.store("other")
+    try synchronize(store, other)
+    try shell("DELETE FROM SBPerson")
+    let late = try scratch.store("late")
+    for peer in [other, late] {
+      #expect(try synchronize(store, peer).isConverged)
+      #expect(try peer.read { try Person.fetchCount($0) } == 0)
+      #expect(try peer.read { try Score.fetchOne($0)?.person } == nil)
+    }
+    #expect(try store.status().rejectedWrites == 0)
+    try other.restore(ann.id)
+    #expect(try synchronize(store, other).isConverged)
+    #expect(try store.read { try Score.fetchOne($0)?.person } == ann.id)
+    try expectConverged(store, other)
+  }
+
+  @Test func whatAnotherConnectionReplacesThroughAnIndexOfTheAppsIsDeleted() throws {
+    let other = try scratch.store("other")
+    try store.write { try $0.execute(sql: "CREATE UNIQUE INDEX names ON SBGame(name COLLATE NOCASE, rating)") }
+    try store.write { try $0.execute(sql: "UPDATE SBGame SET rating = 1") }
+    try synchronize(store, other)
+    try shell("INSERT OR REPLACE INTO SBGame(id, name, rating) VALUES('SBGame|~|new', 'CHESS', 1)")
+    #expect(try synchronize(store, other).isConverged)
+    #expect(try other.read { try Game.fetchAll($0).map(\.id.name.key) } == ["new"])
+    #expect(try store.history(of: chess.id.name)?.deletes.count == 1)
+    try expectConverged(store, other)
+  }
+
+  @Test func aRowThatGrewTooLargeKeepsItsSmallerValues() throws {
+    let schema = Schema([EntitySchema("Large", .blob("a"), .blob("b"), .blob("c"), .blob("d"), .text("e"))])
+    let vault = try scratch.store("vault", schema: schema)
+    try vault.write { try $0.execute(sql: "INSERT INTO Large(id, e) VALUES('Large|~|a', 'old')") }
+    let queue = try DatabaseQueue(path: scratch.path("vault"))
+    try queue.write {
+      let blob = "zeroblob(16777217)"
+      try $0.execute(sql: "UPDATE Large SET a = \(blob), b = \(blob), c = \(blob), d = x'01', e = 'new'")
+    }
+    try queue.close()
+    let other = try scratch.store("other vault", schema: schema)
+    #expect(try synchronize(vault, other).isConverged)
+    #expect(try other.read { try String.fetchOne($0, sql: "SELECT e || hex(d) FROM Large WHERE a IS NULL") } == "new01")
+    #expect(try vault.status().rejectedWrites == 1)
+    try vault.write { try $0.execute(sql: "UPDATE Large SET a = x'02', b = NULL, c = NULL") }
+    #expect(try synchronize(vault, other).isConverged)
+    #expect(try other.read { try String.fetchOne($0, sql: "SELECT hex(a) FROM Large") } == "02")
+    try expectConverged(vault, other)
+  }
+
+  /// Writes once more right after a commit, until it has done so often enough.
+  private final class Meddler: TransactionObserver {
+    private var left: Int
+    private let write: () throws -> Void
+    init(times: Int, _ write: @escaping () throws -> Void) {
+      left = times
+      self.write = write
+    }
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
+    func databaseDidChange(with event: DatabaseEvent) {}
+    func databaseDidRollback(_ db: Database) {}
+    func databaseDidCommit(_ db: Database) {
+      guard left > 0 else { return }
+      left -= 1
+      do { try write() } catch { Issue.record(error) }
+    }
+  }
+
+  @Test func aWriteBetweenCaptureAndSnapshotIsCapturedFirst() throws {
+    let other = try scratch.store("other")
+    try synchronize(store, other)
+    let pool = try #require(store.reader as? DatabasePool)
+    let meddler = Meddler(times: 3) { try shell("UPDATE SBGame SET rating = coalesce(rating, 0) + 1") }
+    try shell("UPDATE SBGame SET rating = 1")
+    pool.add(transactionObserver: meddler)
+    let delta = try store.delta(since: try other.vector)
+    pool.remove(transactionObserver: meddler)
+    try other.apply(delta)
+    #expect(try other.read { try Game.fetchOne($0)?.rating } == 4)
+    try expectConverged(store, other)
+  }
+
+  @Test func aStoreThatOnlyReadsGivesOutNothingUncaptured() throws {
+    try store.close()
+    try shell("UPDATE SBGame SET rating = 1")
+    var options = StoreOptions()
+    options.isReadOnly = true
+    let reading = try Store(existing: scratch.path("a.tally"), options: options)
+    let error = #expect(throws: StoreError.self) { try reading.delta() }
+    #expect(error?.code == .notCaptured)
+    #expect(try reading.read { try Game.fetchOne($0)?.rating } == 1)
+    try scratch.store().write { _ in }
+    #expect(try !reading.delta().isEmpty)
+  }
 }

@@ -5,7 +5,7 @@ import Testing
 
 /// What a person may rely on when an app ships default data.
 @Suite struct SeedTests {
-  struct Kind: Entity, Codable, FetchableRecord, PersistableRecord {
+  struct Kind: Entity, Codable, FetchableRecord, PersistableRecord, Equatable {
     static let schema = EntitySchema(
       "Kind", .text("name"), .integer("seconds", default: 60), .text("colour"), .date("createdAt"), .date("updatedAt"),
       .toMany("related", to: "Kind"))

@@ -105,6 +105,42 @@ import Testing
     #expect(outcome.peer == nil)
   }
 
+  @Test func oneLiveChangeTakesAtMostSixtyBytes() async throws {
+    let (a, b) = (try World.store(notes: 100), try World.store())
+    _ = try await World.sync(a, b)
+    var (left, right) = (SyncSession(isLive: true), SyncSession(isLive: true))
+    _ = try left.handle(.started(try a.summary()))
+    _ = try right.handle(.started(try b.summary()))
+    func hello(_ store: Store) throws -> SyncMessage {
+      .hello(
+        SyncHello(
+          versions: 1...1, replica: try store.summary().replica, digest: SyncDigest(try store.summary()), isLive: true,
+          messageLimit: SyncLimits.messageBytes))
+    }
+    _ = try left.handle(.message(try hello(b)))
+    _ = try right.handle(.message(try hello(a)))
+    #expect(left.progress.phase == .live && right.progress.phase == .live)
+    var sizes: [Int] = []
+    for stars in 2...20 {
+      try World.change(stars: stars, a)
+      let asked = try left.handle(.changed(try a.summary()))
+      guard case .collect(let base)? = asked.first else { throw SyncError(.protocolViolation, "\(asked)") }
+      let (header, blocks) = try a.blocks(since: base)
+      let sent = try left.handle(.collected(header, blocks))
+      guard case .send(let message)? = sent.first else { throw SyncError(.protocolViolation, "\(sent)") }
+      sizes.append(message.encoded().count)
+      for action in try right.handle(.message(try SyncMessage(message.encoded()))) {
+        guard case .applyLive(let header, let block) = action else { continue }
+        _ = try b.apply(header, block.map { [$0] } ?? [])
+        let answers = try right.handle(.applied(try b.summary(), target: header.target))
+        guard case .send(let answer)? = answers.first else { throw SyncError(.protocolViolation, "\(answers)") }
+        _ = try left.handle(.message(answer))
+      }
+    }
+    #expect(sizes.max() ?? 0 <= 60, "\(sizes)")
+    try World.expectEqual(a, b)
+  }
+
   @Test func aBrokenConnectionLeavesBothStoresSound() async throws {
     for cut in [0, 1, 2, 3, 5, 8, 12] {
       let (a, b) = (try World.store(notes: 300, "a"), try World.store(notes: 300, "b"))

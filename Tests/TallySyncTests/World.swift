@@ -31,6 +31,12 @@ enum World {
     return (try await one, try await two)
   }
 
+  static func change(stars: Int, _ store: Store) throws {
+    try store.write { db in
+      try db.execute(sql: "UPDATE Note SET stars = ? WHERE rowid = 7", arguments: [stars])
+    }
+  }
+
   static func count(_ store: Store) throws -> Int { try store.read { try Note.fetchCount($0) } }
 
   static func dump(_ store: Store) throws -> String {

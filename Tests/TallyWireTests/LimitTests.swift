@@ -191,4 +191,26 @@ import Testing
     #expect { try writer.append(DeltaBlock(records: [group])) } throws: { ($0 as? WireError)?.code == .limitExceeded }
     #expect(count == before)
   }
+
+  /// A frame says how much of its output a reader must remember; no block needs more than its own size at the most.
+  @Test func frameWithAWindowBeyondTheLargestBlockIsRefused() throws {
+    func frame(windowLog: UInt8, _ content: [UInt8]) -> [UInt8] {
+      let head = UInt32(content.count) << 3 | 1
+      return [0x28, 0xB5, 0x2F, 0xFD, 0, (windowLog - 10) << 3]
+        + (0..<3).map { UInt8(truncatingIfNeeded: head >> (8 * UInt32($0))) } + content
+    }
+    var samples = Samples(seed: 9)
+    let payload = try #require(try samples.plainPayloads().first)
+    for (windowLog, expected) in [(UInt8(20), nil), (26, nil), (27, WireError.Code.compression)] {
+      let frame = frame(windowLog: windowLog, payload)
+      #expect(try code(Bytes.block(compressed: frame, size: UInt64(payload.count))) == expected)
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func longHeaderInSmallPiecesCostsTimeInProportionToItsLength() throws {
+    let target = StateVector((1...5_000).map { (ReplicaID(high: 0, low: $0), $0) })
+    let header = DeltaHeader(base: StateVector(), target: target)
+    #expect(try Bytes.read(Bytes.write(header, []), inPiecesOf: 1).header == header)
+  }
 }

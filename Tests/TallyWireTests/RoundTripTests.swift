@@ -120,8 +120,18 @@ import Testing
           let field = group.fields[Int(cell.field.rawValue)]
           cells.insert(Cell(name: item.name, field: field, stamp: cell.stamp, value: cell.value))
         }
+        for layer in item.state.seed?.layers ?? [] {
+          for cell in layer.fields {
+            let field = group.fields[Int(cell.field.rawValue)]
+            cells.insert(Cell(name: item.name, field: field, stamp: cell.stamp, value: cell.value))
+          }
+        }
         var rest = item
         rest.state.fields = []
+        rest.state.seed = item.state.seed.map { seed in
+          let layers = seed.layers.map { SeedLayer(stamp: $0.stamp, isRetired: $0.isRetired) }
+          return SeedState(layers: layers, basis: seed.basis)
+        }
         records.insert(rest)
       }
     }
@@ -134,11 +144,7 @@ import Testing
     group.fields.shuffle(using: &random)
     let numbers = Dictionary(uniqueKeysWithValues: group.fields.enumerated().map { ($0.element, $0.offset) })
     for item in group.items.indices {
-      for cell in group.items[item].state.fields.indices {
-        let name = old[Int(group.items[item].state.fields[cell].field.rawValue)]
-        group.items[item].state.fields[cell].field = FieldID(rawValue: UInt32(numbers[name] ?? 0))
-      }
-      group.items[item].state.fields.sort { $0.field < $1.field }
+      group.items[item].state.renumberFields { FieldID(rawValue: UInt32(numbers[old[Int($0.rawValue)]] ?? 0)) }
     }
     group.items.shuffle(using: &random)
   }

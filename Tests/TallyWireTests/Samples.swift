@@ -111,7 +111,28 @@ struct Samples {
       state.supersededTouches = touches.beyond(state.touches)
     }
     if random.chance(20) || state.isEmpty { state.deletes = deletes() }
+    if random.chance(30) { state.seed = seed(fields) }
     return state
+  }
+
+  /// Layers, a basis, or both: a delta may carry either alone.
+  private mutating func seed(_ fields: Int) -> SeedState {
+    let versions = random.below(4)
+    var layers: [SeedLayer] = []
+    for version in 0..<versions {
+      let stamp = Stamp(rank: .seed, time: HybridTime(milliseconds: UInt64(1 + version)), dot: self.stamp().dot)
+      guard !layers.contains(where: { $0.stamp.dot == stamp.dot }) else { continue }
+      var cells: [FieldCell] = []
+      for field in 0..<fields where random.chance(30) {
+        cells.append(FieldCell(field: FieldID(rawValue: UInt32(field)), stamp: stamp, value: value()))
+      }
+      let isRetired = random.chance(25)
+      layers.append(SeedLayer(stamp: stamp, isRetired: isRetired, fields: isRetired ? [] : cells))
+    }
+    guard layers.isEmpty || random.chance(40) else { return SeedState(layers: layers) }
+    let seen = Stamp(rank: .seed, time: HybridTime(milliseconds: 1 + random.next() % 4), dot: stamp().dot)
+    let edit = Stamp(rank: .user, time: stamp().time, dot: stamp().dot)
+    return SeedState(layers: layers, basis: SeedBasis(stamp: edit, layer: seen))
   }
 
   private mutating func deletes() -> [Delete] {

@@ -41,4 +41,9 @@ import Testing
     #expect(record?.state.fields.count == 1)
     #expect(record?.state.fields.capacity ?? .max < 16)
   }
+
+  @Test func blockWithNothingInItIsRefused() throws {
+    let bytes = try Bytes.seal(Samples(seed: 9).header, Bytes.block([0, 0, 0, 0]))
+    #expect(Bytes.refusal(of: bytes)?.code == .malformed)
+  }
 }

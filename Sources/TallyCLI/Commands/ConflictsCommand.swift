@@ -61,15 +61,20 @@ struct ConflictOutput {
 
 /// A stamp, to be printed.
 enum StampOutput {
+  /// The time of a seed's stamp is the version of its set.
   static func json(_ stamp: Stamp) -> JSON {
-    .object([
-      "at": .string(ISODate.iso(milliseconds: stamp.time.milliseconds)), "by": .string(stamp.dot.replica.description),
-      "sequence": .integer(stamp.dot.sequence),
+    let isSeed = stamp.rank == .seed
+    return .object([
+      "at": isSeed ? .null : .string(ISODate.iso(milliseconds: stamp.time.milliseconds)),
+      "by": .string(stamp.dot.replica.description), "sequence": .integer(stamp.dot.sequence),
+      "seedVersion": isSeed ? .integer(stamp.time.milliseconds) : .null,
     ])
   }
 
   static func text(_ stamp: Stamp) -> String {
-    "\(ISODate.iso(milliseconds: stamp.time.milliseconds)) by \(stamp.dot)\(stamp.rank == .seed ? ", default data" : "")"
+    if stamp.rank == .seed { return "in version \(stamp.time.milliseconds) of the default data, by \(stamp.dot)" }
+    let note = stamp.rank == .adopted ? ", adopting" : ""
+    return "\(ISODate.iso(milliseconds: stamp.time.milliseconds)) by \(stamp.dot)\(note)"
   }
 }
 

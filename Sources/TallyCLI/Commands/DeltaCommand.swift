@@ -23,14 +23,24 @@ struct DeltaCommand: ParsableCommand {
   func run() throws {
     let base = try since.map(baseVector) ?? StateVector()
     try store.reading { store in
-      if output == "-" {
-        try Output.run { output in try store.writeDelta(since: base) { try output.write($0) } }
-      } else {
-        let file = try NewFile(output)
+      guard output != "-" else {
+        return try whole { try Output.run { output in try store.writeDelta(since: base) { try output.write($0) } } }
+      }
+      let file = try NewFile(output)
+      try whole {
         try store.writeDelta(since: base) { try file.write($0) }
         try file.finish()
-        try Output.run { try $0.line("wrote \(file.byteCount) bytes") }
       }
+      try Output.run { try $0.line("wrote \(file.byteCount) bytes") }
+    }
+  }
+
+  /// Part of a dump is of use, part of a delta is not: a reader that goes away is an error here.
+  private func whole(_ body: () throws -> Void) throws {
+    do {
+      try body()
+    } catch is ReaderWentAway {
+      throw Failure(.inputOutput, "nobody reads the delta any more")
     }
   }
 

@@ -12,7 +12,7 @@ struct ImportCommand: ParsableCommand {
 
       Records are put in transactions of --batch lines. A reference or link may name a record of a later line: what is not \
       there yet is put at the end. At a bad line the import stops with exit code 65; the message says how many lines before \
-      it are committed. Importing the file again changes nothing in what is there already.
+      it are committed. A record whose reference or link no line fills is there without it. Importing the file again changes nothing in what is there already.
 
       Example: tally import scores.tally games.jsonl
       """)

@@ -20,7 +20,9 @@ struct NewCommand: ParsableCommand {
   private static let schemaLimit = 16 << 20
 
   func run() throws {
-    let schema = try Schema(json: Data(try InputFile(schema).readAll(limit: Self.schemaLimit)))
+    let bytes = try InputFile(schema).readAll(limit: Self.schemaLimit)
+    try SchemaKeys.check(bytes)
+    let schema = try Schema(json: Data(bytes))
     // Takes the name at once, so that of two that create the same store one fails.
     let descriptor = open(store, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { throw Failure(errno: errno, .create, store) }

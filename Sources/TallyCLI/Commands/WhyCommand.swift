@@ -7,6 +7,8 @@ struct WhyCommand: ParsableCommand {
     abstract: "Prints who wrote a record's fields and when, and what lost.",
     discussion: """
       Times are those of the writers' clocks, in ISO 8601; who is the replica and the number of its transaction.
+      Of default data it says which version shows, which are here, whether the newest retires the record, and whether it \
+      belongs to the user; of a copy that gave way to default data, to which record.
 
       Example: tally why scores.tally 'SBGame|~|chess' rating
       """)
@@ -67,14 +69,13 @@ private struct Explanation {
     return .object([
       "name": .string(history.name.text), "isAlive": .bool(history.isAlive), "isVisible": .bool(history.isVisible),
       "existence": history.existence.map(StampOutput.json) ?? .null, "fields": .array(fields),
-      "deletes": .array(deletes),
+      "deletes": .array(deletes), "seed": history.seedJSON, "gaveWayTo": .string(history.gaveWayTo?.text),
       "conflicts": .array(history.conflicts.map { ConflictOutput(conflict: $0, entity: entity).json }),
     ])
   }
 
   var lines: [String] {
-    let presence = history.isVisible ? "visible" : history.isAlive ? "hidden: what owns it is deleted" : "deleted"
-    var lines = ["\(history.name)  \(presence)"]
+    var lines = ["\(history.name)  \(history.presence)"] + history.seedLines
     if let existence = history.existence { lines.append("  inserted \(text(existence))") }
     for field in history.fields {
       lines.append("  " + assignment(column(field.field), field.value, type(field.field)))

@@ -11,10 +11,10 @@ final class InputFile {
   init(_ path: String) throws {
     self.path = path == "-" ? "standard input" : path
     descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw Failure(errno: errno, .read, path) }
+    guard descriptor >= 0 else { throw Failure(errno: errno, .read, self.path) }
     var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw Failure(errno: errno, .read, path) }
-    guard status.st_mode & S_IFMT != S_IFDIR else { throw Failure(errno: EISDIR, .read, path) }
+    guard fstat(descriptor, &status) == 0 else { throw Failure(errno: errno, .read, self.path) }
+    guard status.st_mode & S_IFMT != S_IFDIR else { throw Failure(errno: EISDIR, .read, self.path) }
     byteCount = status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
   }
 

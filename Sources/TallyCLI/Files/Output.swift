@@ -5,6 +5,13 @@ final class Output {
   private static let limit = 1 << 16
   private var buffer: [UInt8] = []
 
+  /// Looks before anything is changed whether standard output can take what the command has to say.
+  /// - Throws: `Failure` if it is closed.
+  static func requireOpen() throws {
+    let flags = fcntl(STDOUT_FILENO, F_GETFL)
+    guard flags >= 0, flags & O_ACCMODE != O_RDONLY else { throw Failure(errno: EBADF, .write, "the output") }
+  }
+
   /// Runs the body and flushes, also when it throws.
   static func run(_ body: (Output) throws -> Void) throws {
     let output = Output()
@@ -44,6 +51,11 @@ final class Output {
     defer { buffer.removeAll(keepingCapacity: true) }
     try buffer.withUnsafeBytes { try writeAll($0, to: STDOUT_FILENO, "the output") }
   }
+}
+
+/// Writes to standard error. If nobody listens there, nothing can be done about it.
+func showOnTerminal(_ text: String) {
+  try? Array(text.utf8).withUnsafeBytes { try writeAll($0, to: STDERR_FILENO, "standard error") }
 }
 
 /// Writes all the bytes.

@@ -19,11 +19,11 @@ final class Progress {
       let filled = min(Self.width, Self.width * file.bytesRead / total)
       bar = "[\(String(repeating: "#", count: filled))\(String(repeating: ".", count: Self.width - filled))] "
     }
-    FileHandle.standardError.write(Data("\r\u{1B}[K\(bar)\(text)".utf8))
+    showOnTerminal("\r\u{1B}[K\(bar)\(text)")
   }
 
   /// Clears the line.
   func end() {
-    if isShown, last > 0 { FileHandle.standardError.write(Data("\r\u{1B}[K".utf8)) }
+    if isShown, last > 0 { showOnTerminal("\r\u{1B}[K") }
   }
 }

@@ -35,7 +35,7 @@ extension Schema {
       let table = Self.joinTable(entity.type, relationship.name)
       let targets = try String.fetchAll(
         db, sql: "SELECT target FROM \"\(table)\" WHERE source = ? ORDER BY target", arguments: [name.text])
-      record.links[relationship.name] = try targets.map { try AnyRecordName($0) }
+      record.links[relationship.name] = targets.compactMap { try? AnyRecordName($0) }
     }
     return record
   }
@@ -44,7 +44,10 @@ extension Schema {
   /// - Throws: `StoreError.unknownType`.
   public func names(of type: String, in db: Database) throws -> [AnyRecordName] {
     guard let entity = self[type] else { throw unknown(type) }
-    return try String.fetchAll(db, sql: "SELECT id FROM \"\(entity.type)\" ORDER BY id").map { try AnyRecordName($0) }
+    return try String.fetchAll(db, sql: "SELECT id FROM \"\(entity.type)\" ORDER BY id").compactMap {
+      // Another program may have written a row under a name that is none.
+      try? AnyRecordName($0)
+    }
   }
 
   /// Inserts a record, or changes the given fields of one that is there.

@@ -15,14 +15,13 @@ public struct StoreSummary: Sendable, Equatable {
 
 extension Store {
   /// Vector and fingerprint, in one snapshot, with everything captured.
-  public func summary() throws -> StoreSummary {
-    try captureOutsideWrites()
-    return try snapshot { reader in
-      let own = try reader.connection.integer("SELECT value FROM tally_meta WHERE key = 'self'")
-      return StoreSummary(
-        vector: try reader.vector(), fingerprint: try reader.fingerprint(),
-        replica: own.flatMap { reader.catalog.replicas[$0] })
-    }
+  public func summary() throws -> StoreSummary { try capturedSnapshot(Self.summary) }
+
+  static func summary(_ reader: StateReader) throws -> StoreSummary {
+    let own = try reader.connection.integer("SELECT value FROM tally_meta WHERE key = 'self'")
+    return StoreSummary(
+      vector: try reader.vector(), fingerprint: try reader.fingerprint(),
+      replica: own.flatMap { reader.catalog.replicas[$0] })
   }
 
   /// What is in the store.
@@ -40,8 +39,7 @@ extension Store {
   public func writeDelta(
     since base: StateVector = StateVector(), to sink: @escaping ([UInt8]) throws -> Void
   ) throws -> DeltaHeader {
-    try captureOutsideWrites()
-    return try snapshot { reader in
+    try capturedSnapshot { reader in
       let header = DeltaHeader(
         base: base, target: try reader.vector(), fingerprint: try reader.fingerprint())
       try makeDurable(try reader.ownDot())
@@ -88,12 +86,23 @@ extension Store {
 
   // MARK: Snapshots
 
-  /// Captures what other connections have committed since the last write.
-  func captureOutsideWrites() throws {
-    let isPending = try writer.read { db in
-      try Bool.fetchOne(db, sql: "SELECT EXISTS(SELECT 1 FROM tally_pending WHERE op <> 4)") ?? false
+  /// How often a snapshot is taken anew because another program has written once more.
+  private static let attempts = 100
+
+  /// Reads states in one snapshot that holds nothing uncaptured: a row that another connection has written shows new values under
+  /// old stamps until it is captured.
+  /// - Throws: `StoreError.notCaptured` if there is something to capture and the store only reads; `DatabaseError` with SQLITE_BUSY if
+  ///   other programs write faster than that.
+  func capturedSnapshot<T>(_ body: (StateReader) throws -> T) throws -> T {
+    for _ in 0..<Self.attempts {
+      let result = try snapshot { reader -> T? in try reader.hasPendingWrites() ? nil : try body(reader) }
+      if let result { return result }
+      guard !options.isReadOnly else {
+        throw StoreError(.notCaptured, "another program has written to the file; open it for writing to capture that")
+      }
+      try perform { db in _ = try transact(db) { _ in } }
     }
-    if isPending, !options.isReadOnly { try perform { db in _ = try transact(db) { _ in } } }
+    throw DatabaseError(resultCode: .SQLITE_BUSY, message: "other programs keep writing")
   }
 
   /// Reads states in one snapshot.

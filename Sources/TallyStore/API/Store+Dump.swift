@@ -26,8 +26,7 @@ extension Store {
   /// - Parameter sink: takes each line with its line break; what it throws ends the dump and passes through.
   /// - Throws: `StoreError.corrupt`; GRDB's `DatabaseError`; what the sink throws.
   public func dump(_ form: DumpForm, to sink: (String) throws -> Void) throws {
-    try captureOutsideWrites()
-    try snapshot { reader in
+    try capturedSnapshot { reader in
       switch form {
       case .canonical: try reader.dumpState(to: sink)
       case .view: try reader.dumpView(to: sink)
@@ -111,7 +110,7 @@ extension StateReader {
     if kind.isKnown {
       try forEachRow(kind, ordered: true) { name, stored in
         try give(before: name)
-        // A row that cannot be replicated as another program wrote it has no state.
+        // A row that another program wrote and nobody has captured has no state.
         if !stored.state.isEmpty { try body(name, stored.state) }
         if !stored.state.deletes.isEmpty { forget() }
       }
@@ -168,10 +167,11 @@ extension StateReader {
       let relationships = entity.relationships.map(\.name).sorted()
       let query = try SQLStatement(connection.handle, kind.rowSQL + " ORDER BY id")
       while try query.step() {
-        guard let name = query.text(1) else { throw StoreError(.corrupt, "a record's name is malformed") }
+        // Under a name that is not even text there is nothing to show.
+        guard let name = query.text(1) else { continue }
         // Row id, name and clock come before the columns.
-        let fields = try kind.columns.enumerated().map {
-          ($0.element.name, JSONText.value(try query.value(3 + $0.offset)))
+        let fields = kind.columns.enumerated().map {
+          ($0.element.name, JSONText.value(query.value(3 + $0.offset)))
         }
         let links = try relationships.map { relationship in
           let members = try members(of: name, Schema.joinTable(entity.type, relationship))

@@ -69,8 +69,7 @@ public struct RecordHistory: Sendable, Equatable {
 extension Store {
   /// Who wrote a record, when, and what lost; nil if nothing is known of it.
   public func history(of name: AnyRecordName) throws -> RecordHistory? {
-    try captureOutsideWrites()
-    return try snapshot { reader in
+    try capturedSnapshot { reader in
       guard let kind = reader.catalog.kind(of: name.type), let stored = try reader.record(name, kind) else {
         return nil
       }
@@ -93,17 +92,18 @@ extension Store {
       }
       return RecordHistory(
         name: name, existence: stored.state.existence, fields: fields.sorted { $0.field < $1.field },
-        seed: Self.provenance(stored.state, shownSeed), gaveWayTo: try reader.forward(of: name, stored.state),
+        seed: Self.provenance(stored, shownSeed), gaveWayTo: try reader.forward(of: name, stored.state),
         deletes: stored.state.deletes, isAlive: try visibility.isAlive(name),
         isVisible: stored.place.isVisible, conflicts: try reader.conflicts(of: name))
     }
   }
 
-  private static func provenance(_ state: RecordState, _ shown: SeedLayer?) -> SeedProvenance? {
-    guard let seed = state.seed, let newest = seed.newest else { return nil }
+  private static func provenance(_ stored: StoredRecord, _ shown: SeedLayer?) -> SeedProvenance? {
+    guard let seed = stored.state.seed, let newest = seed.newest else { return nil }
+    let isGone = newest.isRetired && !stored.place.isVisible
     return SeedProvenance(
-      shown: shown.flatMap { $0.isRetired ? nil : Int($0.version) }, versions: seed.layers.map { Int($0.version) },
-      isRetired: newest.isRetired, belongsToUser: state.belongsToUser)
+      shown: isGone ? nil : shown.map { Int($0.version) }, versions: seed.layers.map { Int($0.version) },
+      isRetired: newest.isRetired, belongsToUser: stored.state.belongsToUser)
   }
 
   private static func reason(_ cell: FieldCell, _ shown: Value?, _ kind: RecordKind, isVisible: Bool) -> String? {
@@ -112,10 +112,17 @@ extension Store {
       return "this schema does not have the field"
     }
     guard shown != cell.value else { return nil }
-    return column.accepts(cell.value) ? "its target is not visible" : "the value is of another type than the field"
+    guard column.accepts(cell.value) else { return "the value is of another type than the field" }
+    return column.reference == nil
+      ? "another program wrote a value that cannot be replicated" : "its target is not visible"
   }
 
   /// The conflict journal, newest first: concurrent writes that lost. Bounded by `StoreOptions.conflictLimit`.
+  ///
+  /// A replica lists a lost write if both writes met there: one was here, the other came from a replica that had not seen the first.
+  /// Cells do not say what their author had seen, so who gets the winner from a replica that had both lists nothing, even the author
+  /// of the lost write; the replica between them does. Two writes of one time are concurrent wherever they are met. A repair lists
+  /// everything that lost in it.
   public func conflicts(limit: Int = 100) throws -> [Conflict] {
     try snapshot { try $0.conflicts(limit: limit) }
   }
@@ -142,8 +149,8 @@ extension StateReader {
       guard let name = try? AnyRecordName(query.text(1) ?? "") else { continue }
       result.append(
         Conflict(
-          name: name, field: query.text(2) ?? "", loser: stamp(3), loserValue: try query.value(6), winner: stamp(7),
-          winnerValue: try query.value(10), noticed: Date(timeIntervalSince1970: Double(query.int(0)) / 1000)))
+          name: name, field: query.text(2) ?? "", loser: stamp(3), loserValue: query.value(6), winner: stamp(7),
+          winnerValue: query.value(10), noticed: Date(timeIntervalSince1970: Double(query.int(0)) / 1000)))
     }
     return result
   }

@@ -3,7 +3,7 @@ import TallyCRDT
 
 extension Store {
   /// Brings a deleted record back, complete: its fields, relationships, and what it owns. A record that disappeared with its
-  /// owner brings the owner back as well.
+  /// owner brings the owner back as well, and the owner's owner; an owner whose deletes win is restored along with it.
   ///
   /// A restore is a write: it wins over every delete that it has seen, on all devices.
   /// - Returns: the dot of the restore.
@@ -24,7 +24,42 @@ extension Engine {
       throw StoreError(.noSuchRecord, "nothing is known of \(name)")
     }
     guard !stored.place.isVisible else { throw StoreError(.notDeleted, "\(name) is not deleted") }
+    // Found before anything is written: what is known of visibility is of one state.
+    let owners = try ownersToRestore(of: name)
     var transaction = LocalTransaction(now: environment.now())
+    let dot = try restore(name, kind, stored, &transaction)
+    for owner in owners {
+      guard let kind = catalog.kind(of: owner.type), let stored = try reader.record(owner, kind) else { continue }
+      try restore(owner, kind, stored, &transaction)
+    }
+    var target = StateVector()
+    target.include(dot)
+    try raiseVector(to: target)
+    try settle()
+    return dot
+  }
+
+  /// The owners above a record that its restore alone would not bring back: those that are dead although something below them lives.
+  private func ownersToRestore(of name: AnyRecordName) throws -> [AnyRecordName] {
+    let visibility = Visibility(SnapshotFacts(reader, planted: environment.planted))
+    var found: [AnyRecordName] = []
+    var stack = [name]
+    var seen = Set(stack)
+    while let next = stack.popLast() {
+      if next != name, catalog.kind(of: next.type)?.entity?.deleteWins == true, try !visibility.isAlive(next) {
+        found.append(next)
+      }
+      for owner in try visibility.effectiveOwners(of: next) where seen.insert(owner.target).inserted {
+        stack.append(owner.target)
+      }
+    }
+    return found
+  }
+
+  @discardableResult
+  private func restore(
+    _ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord, _ transaction: inout LocalTransaction
+  ) throws -> Dot {
     let stamp = try transaction.stamp(self, over: stored.state.existence?.time)
     var state = stored.state
     var written = RecordState(inserted: stamp, fields: [])
@@ -35,10 +70,6 @@ extension Engine {
     try updateFingerprint(name, from: stored.state, to: state)
     try markDirty(name, kind, from: stored.state, to: state)
     dirty.insert(name)
-    var target = StateVector()
-    target.include(stamp.dot)
-    try raiseVector(to: target)
-    try settle()
     return stamp.dot
   }
 }

@@ -30,8 +30,7 @@ public struct StoreStatus: Sendable, Equatable {
 extension Store {
   /// How the store stands. Counts all rows, so it costs one pass over the indexes.
   public func status() throws -> StoreStatus {
-    let summary = try summary()
-    return try snapshot { reader in
+    try capturedSnapshot { reader in
       let connection = reader.connection
       let catalog = reader.catalog
       func hidden(_ kind: Int) throws -> Int {
@@ -50,7 +49,7 @@ extension Store {
       }
       let pages = try connection.integer("PRAGMA page_count") ?? 0
       return StoreStatus(
-        summary: summary, counts: counts.sorted { $0.type < $1.type },
+        summary: try Self.summary(reader), counts: counts.sorted { $0.type < $1.type },
         conflicts: try connection.integer("SELECT count(*) FROM tally_conflict") ?? 0,
         rejectedWrites: try connection.integer("SELECT count(*) FROM tally_pending") ?? 0,
         byteCount: pages * (try connection.integer("PRAGMA page_size") ?? 0))

@@ -16,6 +16,7 @@ import TallyWire
 ///
 /// Each entity is an ordinary SQLite table, each to-many relationship an ordinary join table. Records, the query interface, raw
 /// SQL and `ValueObservation` work as with GRDB alone, and what other connections and processes write to the file is captured as well.
+/// What REPLACE removes through a unique index of the app's own is captured from the transaction after the one that made the index.
 /// Of concurrent writes to one field the later wins; a relationship keeps what anybody added; a concurrent edit survives a delete.
 ///
 /// A store may be used from any thread. Opening costs the same for any number of records.
@@ -83,9 +84,22 @@ public final class Store: Sendable {
     }
   }
 
-  /// Closes the file. Fails with SQLITE_BUSY if it is in use.
+  /// Closes the file: all of its connections, so that the store cannot be used afterwards.
+  ///
+  /// Everything is in the file itself then, and the write-ahead log beside it is gone or empty, unless another process or another
+  /// `Store` has the file open: the last one to close sees to it.
+  /// - Throws: `DatabaseError` with SQLITE_BUSY if the store is in use; it stays open.
   public func close() throws {
-    try perform { _ in box.engine = nil }
+    if let pool = writer as? DatabasePool {
+      // A connection that only reads cannot write the log back, and as the last one to go it would leave it behind.
+      pool.invalidateReadOnlyConnections()
+      try pool.writeWithoutTransaction { db in
+        box.engine = nil
+        try StoreFile.checkpoint(db, options)
+      }
+    } else {
+      writer.writeWithoutTransaction { _ in box.engine = nil }
+    }
     try writer.close()
   }
 

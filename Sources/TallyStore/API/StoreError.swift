@@ -27,7 +27,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case unknownRelationship
     /// A value has the wrong type for its field.
     case typeMismatch
-    /// A text or blob is over the limit of `WireLimits.valueBytes`.
+    /// A text or blob is over the limit of `WireLimits.valueBytes`, or all values of a record together over `recordBytes`.
     case valueTooLarge
     /// A reference names a record that is not there.
     case danglingReference
@@ -45,6 +45,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case baseNotCovered
     /// A delta belongs to another zone.
     case wrongZone
+    /// Another program has written to the file, and this store, which only reads, cannot capture that.
+    case notCaptured
     /// What is stored breaks an invariant.
     case corrupt
   }

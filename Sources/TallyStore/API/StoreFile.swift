@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import GRDBSQLite
 import TallyCRDT
 
 /// Opening files safely: looking before touching.
@@ -7,9 +8,12 @@ enum StoreFile {
   /// Whether there is a store at `path`; false if there is nothing or an empty database.
   /// - Throws: `StoreError` if there is something else. The file is not changed.
   static func probe(_ path: String) throws -> Bool {
-    var isFolder: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else { return false }
-    guard !isFolder.boolValue else { throw StoreError(.notAStore, "\(path) is a folder") }
+    var status = stat()
+    guard stat(path, &status) == 0 else { return false }
+    let kind = status.st_mode & S_IFMT
+    guard kind != S_IFDIR else { throw StoreError(.notAStore, "\(path) is a folder") }
+    // Opening a named pipe would wait for a writer for ever.
+    guard kind == S_IFREG else { throw StoreError(.notAStore, "\(path) is not an ordinary file") }
     var configuration = Configuration()
     configuration.readonly = true
     do {
@@ -51,6 +55,17 @@ enum StoreFile {
       try prepare?(db)
     }
     return configuration
+  }
+
+  /// Brings the write-ahead log into the file and empties it, unless somebody is using it right now.
+  static func checkpoint(_ db: Database, _ options: StoreOptions) throws {
+    let handle = try handle(db)
+    // Who reads in another process may take long, and closing must not wait for it.
+    sqlite3_busy_timeout(handle, 0)
+    defer { sqlite3_busy_timeout(handle, Int32(clamping: Int(options.busyTimeout * 1000))) }
+    do {
+      try db.checkpoint(.truncate)
+    } catch let error as DatabaseError where [.SQLITE_BUSY, .SQLITE_LOCKED].contains(error.resultCode) {}
   }
 
   static func handle(_ db: Database) throws -> OpaquePointer {

@@ -13,6 +13,8 @@ public struct StoreOptions: Sendable {
   public var logger = Logger(label: "tally.store")
   /// How many entries the conflict journal keeps; older ones go first.
   public var conflictLimit = 10_000
+  /// How many seconds the conflict journal keeps an entry, by this device's clock: 90 days. Nil for ever.
+  public var conflictAge: TimeInterval? = 90 * 86_400
   /// Whether this replica's own changes are synced to the disk before a delta with them is handed out. Without it, a power cut after a
   /// sync can lead to two changes with one identity, and replicas that differ.
   public var isDurableBeforeSync = true
@@ -35,12 +37,13 @@ public struct StoreOptions: Sendable {
     let now = now
     let mint = mintReplica
     return StoreEnvironment(
-      now: { HybridTime(milliseconds: UInt64(max(0, (now().timeIntervalSince1970 * 1000).rounded()))) },
+      now: { HybridTime(clock: now().timeIntervalSince1970 * 1000) },
       mintReplica: {
         if let mint { return mint() }
         var generator = SystemRandomNumberGenerator()
         return .random(using: &generator)
       },
-      logger: logger, conflictLimit: conflictLimit, planted: planted)
+      logger: logger, conflictLimit: conflictLimit,
+      conflictAge: conflictAge.map { UInt64(max(0, $0 * 1000)) }, planted: planted)
   }
 }

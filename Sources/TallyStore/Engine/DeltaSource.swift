@@ -19,8 +19,10 @@ struct DeltaSource {
 
   /// Hands out the blocks of everything that `base` does not cover.
   func forEachBlock(_ body: (DeltaBlock) throws -> Void) throws {
-    var builder = BlockBuilder(catalog: catalog, base: base, planted: planted)
     let own = try reader.vector()
+    // Cells can only be of replicas that the catalogue has, so there is nothing to check unless one is not in the vector.
+    let strangers = Set(catalog.replicas.values.filter { own[$0] == 0 })
+    var builder = BlockBuilder(catalog: catalog, base: base, strangers: strangers, planted: planted)
     let isEverything = own.entries.allSatisfy { base[$0.replica] == 0 }
     if !isEverything, let items = try changedItems(own) {
       try readItems(items, &builder, body)
@@ -37,20 +39,17 @@ struct DeltaSource {
     let unknown = catalog.records.values.filter { !$0.isKnown }.sorted { $0.number < $1.number }
     for kind in ordered {
       try reader.forEachRow(kind) { name, stored in
-        builder.add(name, kind, stored.state)
-        if builder.isFull, let block = builder.take() { try body(block) }
+        try builder.add(name, kind, stored.state, body)
       }
     }
     for kind in ordered + unknown {
       try reader.forEachHiddenRecord(kind.number) { name, stored in
-        builder.add(name, kind, stored.state)
-        if builder.isFull, let block = builder.take() { try body(block) }
+        try builder.add(name, kind, stored.state, body)
       }
     }
     for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) {
       func add(_ key: LinkKey, _ stored: StoredLink) throws {
-        builder.add(key, kind, stored.element)
-        if builder.isFull, let block = builder.take() { try body(block) }
+        try builder.add(key, kind, stored.element, body)
       }
       if kind.isKnown { try reader.forEachRow(kind, add) }
       try reader.forEachHiddenLink(kind.number, add)
@@ -99,73 +98,15 @@ struct DeltaSource {
     for kind in (known + rest).compactMap({ catalog.records[$0] }) {
       for name in (items.records[kind.number] ?? []).sorted() {
         guard let stored = try reader.record(name, kind) else { continue }
-        builder.add(name, kind, stored.state)
-        if builder.isFull, let block = builder.take() { try body(block) }
+        try builder.add(name, kind, stored.state, body)
       }
     }
     for kind in items.links.keys.sorted().compactMap({ catalog.links[$0] }) {
       let keys = (items.links[kind.number] ?? []).sorted { ($0.source, $0.target) < ($1.source, $1.target) }
       for key in keys {
         guard let stored = try reader.link(key, kind) else { continue }
-        builder.add(key, kind, stored.element)
-        if builder.isFull, let block = builder.take() { try body(block) }
+        try builder.add(key, kind, stored.element, body)
       }
     }
-  }
-}
-
-/// Collects items until a block is full.
-private struct BlockBuilder {
-  private let catalog: Catalog
-  private let base: StateVector
-  private let planted: PlantedFault
-  private var records: [Int: DeltaBlock.Records] = [:]
-  private var fields: [Int: [FieldID: UInt32]] = [:]
-  private var links: [Int: DeltaBlock.Links] = [:]
-  private var count = 0
-  private var byteCount = 0
-
-  init(catalog: Catalog, base: StateVector, planted: PlantedFault) {
-    self.catalog = catalog
-    self.base = base
-    self.planted = planted
-  }
-
-  var isFull: Bool {
-    count >= WireLimits.targetBlockItems || byteCount >= WireLimits.targetBlockBytes
-  }
-
-  mutating func add(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState) {
-    guard var state = state.delta(since: base, planted: planted) else { return }
-    if records[kind.number] == nil { records[kind.number] = .init(type: kind.type, fields: [], items: []) }
-    state.renumberFields { FieldID(rawValue: number(of: $0, kind.number)) }
-    byteCount += state.fields.reduce(0) { $0 + 4 + $1.value.byteCount }
-    for layer in state.seed?.layers ?? [] { byteCount += layer.fields.reduce(2) { $0 + 4 + $1.value.byteCount } }
-    records[kind.number]?.items.append(.init(name: name, state: state))
-    count += 1
-    byteCount += 24
-  }
-
-  private mutating func number(of field: FieldID, _ kind: Int) -> UInt32 {
-    if let known = fields[kind]?[field] { return known }
-    let number = UInt32(records[kind]?.fields.count ?? 0)
-    fields[kind, default: [:]][field] = number
-    records[kind]?.fields.append(catalog.fields[field]?.name ?? "")
-    return number
-  }
-
-  mutating func add(_ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement) {
-    guard let element = element.delta(since: base) else { return }
-    let empty = DeltaBlock.Links(source: kind.source, relationship: kind.relationship, target: kind.target, items: [])
-    links[kind.number, default: empty].items.append(.init(source: key.source, target: key.target, element: element))
-    count += 1
-    byteCount += 40
-  }
-
-  /// The block so far, or nil if it is empty; starts the next.
-  mutating func take() -> DeltaBlock? {
-    guard count > 0 else { return nil }
-    defer { self = BlockBuilder(catalog: catalog, base: base, planted: planted) }
-    return DeltaBlock(records: Array(records.values), links: Array(links.values))
   }
 }

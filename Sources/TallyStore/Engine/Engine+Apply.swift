@@ -35,7 +35,8 @@ extension Engine {
     } else {
       try noticeRestore(header)
       var merge = Merge(
-        header: header, before: vector, logged: isRepair ? StateVector() : vector, clock: environment.now())
+        header: header, before: vector, logged: isRepair ? StateVector() : vector, isRepair: isRepair,
+        clock: environment.now())
       while let block = try delta.nextBlock() {
         if environment.planted.contains(.vectorPerChunk) { try raiseVector(to: header.target) }
         try apply(block, &merge)
@@ -44,6 +45,7 @@ extension Engine {
       try settle()
       try checkReferences()
       try trimConflicts()
+      if merge.isCopy { try renewReplica(because: "another copy of this store has written under its replica id") }
       (result.changes, result.conflicts) = (merge.changes, merge.conflicts)
     }
     if let theirs = header.fingerprint, header.target == vector { result.fingerprintMismatch = theirs != fingerprint }
@@ -55,7 +57,7 @@ extension Engine {
     try capture(isForeign: true)
     try checkBase(header)
     try noticeRestore(header)
-    var merge = Merge(header: header, before: vector, logged: vector, clock: environment.now())
+    var merge = Merge(header: header, before: vector, logged: vector, isRepair: false, clock: environment.now())
     for block in blocks { try apply(block, &merge) }
     try raiseVector(to: header.target)
     try settle()
@@ -72,21 +74,18 @@ extension Engine {
     }
   }
 
-  /// A peer that knows more of this replica than the replica itself: this file is an old copy. It must not issue those dots again.
-  private func noticeRestore(_ header: DeltaHeader) throws {
-    guard let ownNumber, let own = catalog.replicas[ownNumber], header.target[own] > vector[own] else { return }
-    try renewReplica(because: "a peer knows more of this store than the store itself: it is an older copy")
-  }
-
   /// What stays the same while one delta is joined.
   struct Merge {
     let header: DeltaHeader
     let before: StateVector
     /// What the change log has entries for already.
     let logged: StateVector
+    var isRepair = false
     let clock: HybridTime
     var changes = 0
     var conflicts = 0
+    /// Whether another copy of this file has written under its replica id.
+    var isCopy = false
   }
 
   func apply(_ block: DeltaBlock, _ merge: inout Merge) throws {
@@ -123,9 +122,11 @@ extension Engine {
     var state = stored.state
     var lost: [LostWrite] = []
     state.merge(received, lost: &lost, planted: environment.planted)
+    guard state != stored.state || merge.isRepair else { return }
+    noticeCopy(&merge) { stored.state.contradicts($0, by: received) }
+    for write in lost { try journal(write, name, kind, &merge) }
     guard state != stored.state else { return }
     merge.changes += 1
-    for write in lost { try journal(write, name, kind, &merge) }
     try storeMerged(name, kind, state, stored)
     noteDots(of: received, name, kind, merge)
     try updateFingerprint(name, from: stored.state, to: state)
@@ -135,6 +136,7 @@ extension Engine {
   /// A record that was not here. It is written as if it were visible; what may not be is looked at when all is in.
   private func receive(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ merge: inout Merge) throws {
     merge.changes += 1
+    noticeCopy(&merge) { RecordState().contradicts($0, by: state) }
     let mayBeVisible = kind.isKnown && state.deletes.isEmpty && state.seed?.newest?.isRetired != true
     let shown = mayBeVisible ? try plainValues(name, kind, state) : nil
     try put(name, kind, state, previous: nil, shown: shown)
@@ -205,6 +207,7 @@ extension Engine {
       }()
     guard element != old else { return }
     merge.changes += 1
+    noticeCopy(&merge) { old.contradicts($0, by: received) }
     let isShown =
       try kind.isKnown && reader.isMember(key, element) && hasRow(key.source) && hasRow(key.target)
     try put(key, kind, element, previous: stored, isShown: isShown)

@@ -26,26 +26,26 @@ struct LocalTransaction {
 extension Engine {
   func nextDot() throws -> Dot {
     let replica = try ownReplica()
+    guard vector[replica] < UInt64(Int64.max) else { throw StoreError(.corrupt, "the sequence is at its end") }
     return Dot(replica: replica, sequence: vector[replica] + 1)
   }
 
   /// Captures what was written since the last capture, as one transaction of this replica.
-  /// - Parameter isForeign: the writes were committed by somebody else's connection. A row that cannot be replicated then stays
-  ///   pending and is logged, since there is nobody to tell; otherwise the first such row fails the transaction.
+  /// - Parameter isForeign: the writes were committed by somebody else's connection. What cannot be replicated is then refused and
+  ///   logged, since there is nobody to tell; otherwise it fails the transaction.
   /// - Returns: the transaction's dot, or nil if nothing has changed.
   @discardableResult
   func capture(isForeign: Bool = false) throws -> Dot? {
-    guard try hasPendingWrites() else { return nil }
-    let writes = try pendingWrites(withRejected: isForeign)
-    try forget(writes, withRejected: isForeign)
+    guard try reader.hasPendingWrites() else { return nil }
+    let writes = try pendingWrites(isForeign: isForeign)
+    try forgetPendingWrites()
     var transaction = LocalTransaction(now: environment.now(), isForeign: isForeign)
     for links in [false, true] {
       for write in writes where (catalog.links[write.kind] != nil) == links {
         do {
           try capture(write, &transaction)
-        } catch let error as StoreError where isForeign && error.code != .corrupt {
-          environment.logger.warning("a write from outside cannot be replicated", metadata: ["reason": "\(error)"])
-          try keepPending(write)
+        } catch let error as StoreError where isForeign && error.code == .invalidName {
+          try refuse(RowAddress(kind: write.kind, key: write.key), error)
         }
       }
     }
@@ -57,32 +57,6 @@ extension Engine {
     try settle()
     try checkReferences()
     return transaction.dot
-  }
-
-  /// Takes the rows of these writes off the list.
-  private func forget(_ writes: [PendingWrite], withRejected: Bool) throws {
-    let rejected = PendingWrite.rejected
-    try connection.execute("DELETE FROM tally_pending" + (withRejected ? "" : " WHERE op < \(rejected)"))
-    guard !withRejected, try connection.exists("SELECT 1 FROM tally_pending LIMIT 1") else { return }
-    for write in writes {
-      let delete = try connection.statement("DELETE FROM tally_pending WHERE kind = ? AND key = ?")
-      delete.bind(1, write.kind)
-      delete.bind(2, write.key)
-      try delete.run()
-    }
-  }
-
-  private func keepPending(_ write: PendingWrite) throws {
-    let values = write.before?.values ?? []
-    let columns = values.indices.map { ", c\($0)" }.joined()
-    let marks = String(repeating: ", ?", count: values.count)
-    let insert = try connection.statement(
-      "INSERT INTO tally_pending(kind, op, key, clock\(columns)) VALUES(?, \(PendingWrite.rejected), ?, ?\(marks))")
-    insert.bind(1, write.kind)
-    insert.bind(2, write.key)
-    if let before = write.before { insert.bind(3, before.clock.bytes) } else { insert.bindNull(3) }
-    for (index, value) in values.enumerated() { insert.bind(4 + index, value) }
-    try insert.run()
   }
 
   private func capture(_ write: PendingWrite, _ transaction: inout LocalTransaction) throws {
@@ -104,12 +78,24 @@ extension Engine {
     let after = try row(write.key, kind)
     guard after != nil || write.before != nil else { return }
     let name = try recordName(write.key, kind)
-    if let after { try check(after.values, name, kind) }
-    switch (write.before, after) {
-    case (let before?, let after?): try captureUpdate(name, kind, before, after, &transaction)
-    case (let before?, nil): try captureDelete(name, kind, before, &transaction)
-    case (nil, let after?): try captureInsert(name, kind, after, &transaction)
-    case (nil, nil): break
+    guard let after else {
+      if let before = write.before { try captureDelete(name, kind, before, &transaction) }
+      return
+    }
+    let address = RowAddress(kind: kind.number, key: write.key)
+    let earlier = refused.isEmpty ? [] : refused[address] ?? []
+    let faults = faults(of: after.values, over: write.before?.values, name, kind, earlier: earlier)
+    if !faults.isEmpty {
+      // A value that somebody else wrote before does not keep the app from changing another one.
+      let own = faults.filter { write.before?.values[$0.key] != after.values[$0.key] }
+      if !transaction.isForeign, let first = own.min(by: { $0.key < $1.key }) { throw first.value }
+      try refuse(address, faults, kind)
+    }
+    let left = Set(faults.keys)
+    if let before = write.before {
+      try captureUpdate(name, kind, before, after, left, earlier, &transaction)
+    } else {
+      try captureInsert(name, kind, after, left, &transaction)
     }
   }
 
@@ -120,7 +106,7 @@ extension Engine {
     guard try query.step() else { return nil }
     var values: [Value] = []
     values.reserveCapacity(kind.columns.count)
-    for index in kind.columns.indices { values.append(try query.value(3 + index)) }
+    for index in kind.columns.indices { values.append(query.value(3 + index)) }
     return (query.int(0), try InlineClock(query.blob(2)), values)
   }
 
@@ -137,26 +123,15 @@ extension Engine {
     return name
   }
 
-  private func check(_ values: [Value], _ name: AnyRecordName, _ kind: RecordKind) throws(StoreError) {
-    for (column, value) in zip(kind.columns, values) {
-      guard value.byteCount <= WireLimits.valueBytes else {
-        throw StoreError(
-          .valueTooLarge, "\(name).\(column.name) has \(value.byteCount) bytes; the limit is \(WireLimits.valueBytes)")
-      }
-      guard value.isNull || column.accepts(value) else {
-        let expected = column.kind.map { "a \($0.rawValue)" } ?? "the name of a \(column.reference?.to ?? "record")"
-        throw StoreError(.typeMismatch, "\(name).\(column.name) is not \(expected)")
-      }
-    }
-  }
-
   private func captureInsert(
     _ name: AnyRecordName, _ kind: RecordKind, _ after: (id: Int, clock: InlineClock, values: [Value]),
-    _ transaction: inout LocalTransaction
+    _ refused: Set<Int>, _ transaction: inout LocalTransaction
   ) throws {
     let hidden = try reader.record(hidden: name, kind)
     let stamp = try transaction.stamp(self, over: hidden?.state.existence?.time)
-    let cells = try newLife(kind, after.values, hidden?.state ?? RecordState(), stamp, &transaction)
+    var values = after.values
+    for index in refused { values[index] = kind.columns[index].defaultValue }
+    let cells = try newLife(kind, values, hidden?.state ?? RecordState(), stamp, &transaction)
     var state = RecordState(inserted: stamp, fields: cells)
     if let hidden { state = hidden.state.merging(state) }
     try adopt(row: after.id, name, kind, state, hidden: hidden, shown: after.values)
@@ -188,15 +163,22 @@ extension Engine {
 
   private func captureUpdate(
     _ name: AnyRecordName, _ kind: RecordKind, _ before: PendingWrite.Image,
-    _ after: (id: Int, clock: InlineClock, values: [Value]), _ transaction: inout LocalTransaction
+    _ after: (id: Int, clock: InlineClock, values: [Value]), _ refused: Set<Int>, _ earlier: Set<FieldID>,
+    _ transaction: inout LocalTransaction
   ) throws {
     let old = try reader.state(before.clock, before.values, kind)
     var cells: [FieldCell] = []
-    for (index, column) in kind.columns.enumerated() where before.values[index] != after.values[index] {
+    for (index, column) in kind.columns.enumerated() where !refused.contains(index) {
+      let value = after.values[index]
+      let wasRefused = earlier.contains(column.field)
+      guard wasRefused || before.values[index] != value else { continue }
+      // Putting a refused value back to what the register holds writes nothing.
+      let register = wasRefused ? old.cell(column.field, followsNewest: kind.followsNewest) : nil
+      if wasRefused, (register?.value ?? column.defaultValue) == value { continue }
       let stamp = try transaction.stamp(self, over: old[column.field]?.stamp.time)
-      cells.append(FieldCell(field: column.field, stamp: stamp, value: after.values[index]))
+      cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
     }
-    guard !cells.isEmpty || after.clock != before.clock else { return }
+    guard !cells.isEmpty || after.clock != before.clock || !refused.isEmpty || !earlier.isEmpty else { return }
     var written = RecordState()
     written.fields = cells
     if let first = cells.first { written.seed = old.basis(for: first.stamp, kind) }
@@ -210,7 +192,12 @@ extension Engine {
     _ name: AnyRecordName, _ kind: RecordKind, _ before: PendingWrite.Image, _ transaction: inout LocalTransaction
   ) throws {
     let old = try reader.state(before.clock, before.values, kind)
-    try checkDenied(name)
+    do {
+      try checkDenied(name)
+    } catch  where transaction.isForeign {
+      // It has happened, and the app sees it: what refers to the record reads as null, here as everywhere.
+      environment.logger.warning("a record was deleted from outside", metadata: ["reason": "\(error)"])
+    }
     let stamp = try transaction.stamp(self)
     var context = vector
     context.include(stamp.dot)
@@ -249,7 +236,9 @@ extension Engine {
   // MARK: Links
 
   private func captureLink(_ write: PendingWrite, _ kind: LinkKind, _ transaction: inout LocalTransaction) throws {
-    let key = try LinkKey(write.key)
+    guard let key = try? LinkKey(write.key) else {
+      throw StoreError(.invalidName, "\(kind.table) links what are no record names")
+    }
     guard key.source.type == kind.source, key.target.type == kind.target else {
       throw StoreError(.invalidName, "\(kind.table) links a \(kind.source) with a \(kind.target)")
     }

@@ -2,15 +2,16 @@ import TallyCRDT
 import TallyWire
 
 /// The conflict journal: writes that lost to a write that had not seen them.
+///
+/// Neither cells nor deltas say what the author of a write had seen, so concurrency must show in something else. It always does where
+/// two writes meet first: one is here, the other comes from a replica that lacks the first. Whoever gets the winner later, from a
+/// replica that had both, cannot tell; there the journal leaves out what may have been seen, except after a tie of times.
 extension Engine {
-  /// Notes a lost write if the two were concurrent.
-  ///
-  /// A local loser was not seen by the sender, and so not by the winner's author, if the sender's vector does not cover it. A received
-  /// loser that is new here was not seen by the local winner's author: had it been, our vector would cover it.
+  /// Notes a lost write if the two were concurrent for certain.
   func journal(_ write: LostWrite, _ name: AnyRecordName, _ kind: RecordKind, _ merge: inout Merge) throws {
-    let wasSeen = write.wasLocal ? merge.header.target : merge.before
-    guard write.loser.stamp.rank >= .user, !wasSeen.covers(write.loser.stamp.dot) else { return }
+    guard write.loser.stamp.rank >= .user, merge.isConcurrent(write) else { return }
     merge.conflicts += 1
+    touchedTables.insert(ConflictRow.databaseTableName)
     let insert = try connection.statement(
       """
       INSERT OR IGNORE INTO tally_conflict(noticed, name, field, loser_replica, loser_sequence, loser_time, loser_value,
@@ -31,11 +32,29 @@ extension Engine {
     statement.bind(index + 3, cell.value)
   }
 
-  /// Drops the oldest entries beyond the journal's limit.
+  /// Drops the oldest entries beyond the journal's limits.
   func trimConflicts() throws {
     let delete = try connection.statement(
       "DELETE FROM tally_conflict WHERE n <= (SELECT max(n) FROM tally_conflict) - ?")
     delete.bind(1, environment.conflictLimit)
     try delete.run()
+    guard let oldest = environment.oldestConflict() else { return }
+    let expire = try connection.statement("DELETE FROM tally_conflict WHERE noticed < ?")
+    expire.bind(1, Int64(oldest.milliseconds))
+    try expire.run()
+  }
+}
+
+extension Engine.Merge {
+  /// Whether the author of the winner had certainly not seen the loser.
+  fileprivate func isConcurrent(_ write: LostWrite) -> Bool {
+    let (loser, winner) = (write.loser.stamp, write.winner.stamp)
+    // A write that saw the other has a later time.
+    if loser.time == winner.time, loser.time.milliseconds < HybridTime.maximum { return true }
+    // Vectors agree and contents do not: a dot was issued twice, and what it hides nobody has seen.
+    if isRepair, header.target == before { return true }
+    // A local loser was not seen by the sender, and so not by the winner's author, if the sender's vector does not cover it. A
+    // received loser that is new here was not seen by the local winner's author: had it been, our vector would cover it.
+    return !(write.wasLocal ? header.target : before).covers(loser.dot)
   }
 }

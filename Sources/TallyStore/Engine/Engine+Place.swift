@@ -112,15 +112,17 @@ extension Engine {
 
   private func storeContexts(of state: RecordState) throws {
     for delete in state.deletes {
+      // The time tells apart the deletes of a dot that two copies of one store have both issued.
       let insert = try connection.statement(
-        "INSERT INTO tally_context VALUES(?, ?, ?) ON CONFLICT DO UPDATE SET vector = excluded.vector")
+        "INSERT INTO tally_context VALUES(?, ?, ?, ?) ON CONFLICT DO UPDATE SET vector = excluded.vector")
       var writer = ByteWriter()
       try StateCoding.encode(delete.context, to: &writer, number(of:))
       insert.bind(1, try number(of: delete.stamp.dot.replica))
       insert.bind(2, Int64(delete.stamp.dot.sequence))
-      insert.bind(3, writer.bytes)
+      insert.bind(3, Int64(delete.stamp.time.milliseconds))
+      insert.bind(4, writer.bytes)
       try insert.run()
-      reader.note(context: delete.context, of: delete.stamp.dot)
+      reader.note(context: delete.context, of: delete.stamp)
       hasDeletes = true
     }
   }

@@ -119,9 +119,7 @@ extension Engine {
     """
   }
 
-  private static let zeros = "x'" + String(repeating: "00", count: InlineClock.size) + "'"
-  private static let leaving = "x'" + String(repeating: "FF", count: InlineClock.size) + "'"
-  private static let clockColumn = "tally_clock BLOB NOT NULL DEFAULT \(zeros)"
+  private static let clockColumn = "tally_clock BLOB NOT NULL DEFAULT \(InlineClock.unstampedSQL)"
 
   private static func column(_ field: FieldSchema) -> String {
     let definition = "\"\(field.name)\" \(field.kind.columnType)"
@@ -137,74 +135,6 @@ extension Engine {
 
   private static func column(_ reference: ReferenceSchema) -> String {
     "\"\(reference.name)\" TEXT REFERENCES \"\(reference.to)\"(id) DEFERRABLE INITIALLY DEFERRED"
-  }
-
-  // MARK: Triggers
-
-  private func dropTriggers() throws {
-    let query = try connection.statement(
-      "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'tally\\_%' ESCAPE '\\'")
-    var names: [String] = []
-    while try query.step() { if let name = query.text(0) { names.append(name) } }
-    for name in names { try connection.execute("DROP TRIGGER \"\(name)\"") }
-  }
-
-  private func createTriggers() throws {
-    try dropTriggers()
-    for kind in catalog.orderedKinds { try connection.execute(Self.triggers(kind)) }
-    for link in catalog.knownLinks { try connection.execute(Self.triggers(link)) }
-  }
-
-  /// The app's writes leave `tally_clock` alone, the store's own change it: that tells them apart, row by row.
-  private static func triggers(_ kind: RecordKind) -> String {
-    let (table, number) = (kind.type, kind.number)
-    let slots = kind.columns.indices.map { ", c\($0)" }.joined()
-    func values(_ row: String) -> String { kind.columns.map { ", \(row)\"\($0.name)\"" }.joined() }
-    let differs = (["OLD.id IS NOT NEW.id"] + kind.columns.map { "OLD.\"\($0.name)\" IS NOT NEW.\"\($0.name)\"" })
-      .joined(separator: " OR ")
-    return """
-      CREATE TRIGGER "tally_\(table)_replace" BEFORE INSERT ON "\(table)" WHEN NEW.tally_clock = \(zeros) BEGIN
-        INSERT INTO tally_pending(kind, op, key, clock\(slots))
-          SELECT \(number), 3, id, tally_clock\(values("")) FROM "\(table)" WHERE id = NEW.id;
-      END;
-      CREATE TRIGGER "tally_\(table)_insert" AFTER INSERT ON "\(table)" WHEN NEW.tally_clock = \(zeros) BEGIN
-        INSERT INTO tally_pending(kind, op, key) VALUES(\(number), 0, NEW.id);
-      END;
-      CREATE TRIGGER "tally_\(table)_update" AFTER UPDATE ON "\(table)"
-        WHEN NEW.tally_clock IS OLD.tally_clock AND (\(differs)) BEGIN
-        INSERT INTO tally_pending(kind, op, key, clock\(slots))
-          VALUES(\(number), 1, OLD.id, OLD.tally_clock\(values("OLD.")));
-        INSERT INTO tally_pending(kind, op, key) SELECT \(number), 0, NEW.id WHERE NEW.id IS NOT OLD.id;
-      END;
-      CREATE TRIGGER "tally_\(table)_delete" AFTER DELETE ON "\(table)" WHEN OLD.tally_clock IS NOT \(leaving) BEGIN
-        INSERT INTO tally_pending(kind, op, key, clock\(slots))
-          VALUES(\(number), 2, OLD.id, OLD.tally_clock\(values("OLD.")));
-      END;
-      """
-  }
-
-  private static func triggers(_ link: LinkKind) -> String {
-    let (table, number) = (link.table, link.number)
-    func key(_ row: String) -> String { "\(row)source || char(10) || \(row)target" }
-    return """
-      CREATE TRIGGER "tally_\(table)_replace" BEFORE INSERT ON "\(table)" WHEN NEW.tally_clock = \(zeros) BEGIN
-        INSERT INTO tally_pending(kind, op, key, clock)
-          SELECT \(number), 3, \(key("")), tally_clock FROM "\(table)"
-          WHERE source = NEW.source AND target = NEW.target;
-      END;
-      CREATE TRIGGER "tally_\(table)_insert" AFTER INSERT ON "\(table)" WHEN NEW.tally_clock = \(zeros) BEGIN
-        INSERT INTO tally_pending(kind, op, key) VALUES(\(number), 0, \(key("NEW.")));
-      END;
-      CREATE TRIGGER "tally_\(table)_update" AFTER UPDATE ON "\(table)"
-        WHEN NEW.tally_clock IS OLD.tally_clock
-          AND (OLD.source IS NOT NEW.source OR OLD.target IS NOT NEW.target) BEGIN
-        INSERT INTO tally_pending(kind, op, key, clock) VALUES(\(number), 1, \(key("OLD.")), OLD.tally_clock);
-        INSERT INTO tally_pending(kind, op, key) VALUES(\(number), 0, \(key("NEW.")));
-      END;
-      CREATE TRIGGER "tally_\(table)_delete" AFTER DELETE ON "\(table)" WHEN OLD.tally_clock IS NOT \(leaving) BEGIN
-        INSERT INTO tally_pending(kind, op, key, clock) VALUES(\(number), 2, \(key("OLD.")), OLD.tally_clock);
-      END;
-      """
   }
 
   // MARK: Hydration

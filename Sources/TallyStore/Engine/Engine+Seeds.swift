@@ -4,11 +4,10 @@ import TallyWire
 /// What seeds mean for the engine: which version an edit had in front of it, which links a version shows, and the table that
 /// tells the app.
 extension RecordState {
-  /// What an edit with this stamp notes about the seed; nil if there is no seed, or an earlier edit has noted it already.
+  /// What an edit with this stamp notes about the seed; nil if the person sees nothing of a seed, or an earlier edit has noted it.
   func basis(for stamp: Stamp, _ kind: RecordKind) -> SeedState? {
-    guard let seed, seed.basis == nil else { return nil }
-    let seen = seed.newest?.isRetired == true ? seed.newestContent : seed.newest
-    return seen.map { SeedState(layers: [], basis: SeedBasis(stamp: stamp, layer: $0.stamp)) }
+    guard let seed, seed.basis == nil, let seen = shownSeed(followsNewest: kind.followsNewest) else { return nil }
+    return SeedState(layers: [], basis: SeedBasis(stamp: stamp, layer: seen.stamp))
   }
 }
 
@@ -36,13 +35,14 @@ extension StateReader {
     return try forward(of: name, stored.state)
   }
 
-  /// The seed for which a record in this state gave way: it was adopted, and nobody edited it concurrently.
+  /// The seed for which a record in this state gave way: it was adopted, and nobody edited it concurrently or since.
   func forward(of name: AnyRecordName, _ state: RecordState) throws -> AnyRecordName? {
     guard let kind = catalog.kind(of: name.type), let field = catalog.forwardField(of: kind),
       case .text(let text) = state[field]?.value, let target = try? AnyRecordName(text), target.type == name.type,
       target != name
     else { return nil }
-    let seen = state.deletedContext
+    // A person who deletes an edited duplicate deletes that, and what refers to it refers to nothing.
+    let seen = state.adoptedContext
     guard state.touches.beyond(seen).isEmpty else { return nil }
     return try links(from: name).allSatisfy { $0.link.element.liveDots.allSatisfy(seen.covers) } ? target : nil
   }

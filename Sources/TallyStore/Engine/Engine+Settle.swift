@@ -13,8 +13,13 @@ extension Engine {
   /// Marks what a changed state can mean for the record itself and its ancestors.
   func markDirty(_ name: AnyRecordName, _ kind: RecordKind, from old: RecordState?, to new: RecordState) throws {
     if !new.deletes.isEmpty { dirty.insert(name) }
-    if old?.seed != new.seed { try markSeedDirty(name, kind, new) }
-    if let forward = catalog.forwardField(of: kind), new[forward] != nil { dirty.insert(name) }
+    // A new life shows nothing of its seed.
+    let isNewLife = new.seed != nil && old?.existence != new.existence
+    if old?.seed != new.seed || isNewLife { try markSeedDirty(name, kind, new) }
+    if let forward = catalog.forwardField(of: kind), case .text(let seed) = new[forward]?.value {
+      // What the duplicate owned, the seed owns, or no longer does.
+      try climb(from: [name] + [try? AnyRecordName(seed)].compactMap { $0 })
+    }
     let columns = kind.ownerColumns
     guard !columns.isEmpty, hasDeletes || kind.mayCycle else { return }
     let targets = columns.flatMap { column in
@@ -32,9 +37,9 @@ extension Engine {
     var seen = Set(names)
     while let name = stack.popLast() {
       dirty.insert(name)
-      for owner in try SnapshotFacts(reader).facts(of: name)?.owners ?? [] where seen.insert(owner.target).inserted {
-        stack.append(owner.target)
-      }
+      guard let facts = try SnapshotFacts(reader).facts(of: name) else { continue }
+      let above = facts.owners.map(\.target) + (facts.forward.map { [$0] } ?? [])
+      for next in above where seen.insert(next).inserted { stack.append(next) }
     }
   }
 
@@ -67,7 +72,7 @@ extension Engine {
         guard let kind = catalog.links[number] else { continue }
         let query = try connection.statement("\(StateReader.rowQuery(kind)) WHERE \(end) = ?")
         query.bind(1, name.text)
-        while try query.step() { dirty.insert(number, try reader.key(in: query)) }
+        while try query.step() { if let key = try reader.key(in: query) { dirty.insert(number, key) } }
       }
     }
   }
@@ -89,13 +94,20 @@ extension Engine {
       !stored.state.isEmpty
     else { return }
     guard try visibility.isVisible(name) else {
-      // What refers to a duplicate follows its seed, which may have appeared.
-      if try reader.forward(of: name, stored.state) != nil { try markWaitingDirtyOnce(name) }
+      // What refers to a duplicate follows its seed, which may have appeared, or no longer does.
+      if let forward = catalog.forwardField(of: kind), stored.state[forward] != nil { try markWaitingDirtyOnce(name) }
       guard stored.place.isVisible else { return }
       try put(name, kind, stored.state, previous: stored, shown: nil)
       return try markReferrersDirty(name)
     }
-    let shown = try visibility.values(of: name, kind, stored.state)
+    var shown = try visibility.values(of: name, kind, stored.state)
+    if stored.place.isVisible,
+      let fields = refused.isEmpty ? nil : refused[RowAddress(kind: kind.number, key: name.text)]
+    {
+      for (index, column) in kind.columns.enumerated() where fields.contains(column.field) {
+        shown[index] = stored.values[index]
+      }
+    }
     guard !stored.place.isVisible || shown != stored.values else { return }
     try put(name, kind, stored.state, previous: stored, shown: shown)
     if !stored.place.isVisible, hasWaits { try markWaitingDirty(name) }

@@ -25,7 +25,12 @@ final class Engine {
   /// Whether any record has a delete or a retired seed, so that what is below it matters.
   var hasDeletes = false
   var hasWaits = false
+  /// The fields of rows that another connection wrote and that cannot be replicated; none if the whole row cannot.
+  var refused: [RowAddress: Set<FieldID>] = [:]
+  var hasRefusals = false
   private var dataVersion: Int?
+  /// The schema that the capture triggers were last compared with.
+  var schemaVersion: Int?
 
   // What this transaction has done.
   var log = ChangeLog()
@@ -49,6 +54,7 @@ final class Engine {
     let version = try connection.integer("PRAGMA data_version")
     if version != dataVersion || dataVersion == nil { try reload() }
     dataVersion = version
+    try followIndexes()
     log = ChangeLog()
     dirty = DirtySet()
     forwarded = []
@@ -69,11 +75,13 @@ final class Engine {
       try connection.exists("SELECT 1 FROM tally_context LIMIT 1")
       || connection.exists("SELECT 1 FROM tally_meta WHERE key = 'retired'")
     hasWaits = try connection.exists("SELECT 1 FROM tally_wait LIMIT 1")
+    try loadRefusals()
   }
 
   /// Writes what the transaction changed in the engine's own tables.
   func end() throws {
     blobs = [:]
+    if hasRefusals { try reviewRefusals() }
     guard isChanged else { return }
     try log.flush(self)
     let update = try connection.statement("UPDATE tally_zone SET fingerprint = ? WHERE n = 0")
@@ -88,6 +96,7 @@ final class Engine {
   /// Forgets everything, after an error or a rollback.
   func invalidate() {
     dataVersion = nil
+    schemaVersion = nil
     blobs = [:]
     catalog.version = -1
     connection.forgetStatements()
@@ -186,5 +195,13 @@ struct StoreEnvironment: Sendable {
   var mintReplica: @Sendable () -> ReplicaID
   var logger: Logger
   var conflictLimit: Int
+  var conflictAge: UInt64?
   var planted: PlantedFault
+
+  /// Entries of the conflict journal from before then go; nil to keep them whatever their age.
+  func oldestConflict() -> HybridTime? {
+    guard let conflictAge else { return nil }
+    let now = now().milliseconds
+    return HybridTime(milliseconds: now > conflictAge ? now - conflictAge : 0)
+  }
 }

@@ -46,7 +46,7 @@ public enum DeleteRule: String, Sendable, Codable {
   /// The reference reads as null while its target is not there.
   case nullify
   /// The delete fails on the device that tries it. Checked locally only: two devices can still delete and refer concurrently, and
-  /// then the reference reads as null.
+  /// then the reference reads as null. So it does after a delete that another program committed without asking.
   case deny
 }
 

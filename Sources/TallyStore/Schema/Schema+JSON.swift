@@ -12,6 +12,7 @@ extension Schema {
     do {
       self = try JSONDecoder().decode(Schema.self, from: json)
     } catch {
+      if let error = error as? StoreError { throw error }
       throw StoreError(.invalidSchema, "the schema is not readable: \(Self.reason(error))")
     }
     try validate()

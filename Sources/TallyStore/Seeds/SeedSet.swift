@@ -85,7 +85,7 @@ public struct SeedRecord: Sendable, Hashable {
 }
 
 /// Names one record of a seed set.
-public struct SeedKey: Sendable, Hashable, Codable {
+public struct SeedKey: Sendable, Hashable {
   /// The key.
   public var key: String
   /// The type of the record.
@@ -106,8 +106,9 @@ public struct SeedKey: Sendable, Hashable, Codable {
 /// A record is taken for such a duplicate of a seed if its natural key equals that of some version of the seed, if it is untouched as
 /// `present` and `absent` say, and if nobody has changed it since it was inserted here. Then everything that refers to it refers to the
 /// seed instead, members move over, attributes that the seed leaves open keep the newest value, and the duplicate is deleted. A
-/// concurrent edit of the duplicate, on any device, keeps it.
-public struct SeedAdoption: Sendable, Hashable, Codable {
+/// concurrent edit of the duplicate, on any device, keeps it, also where deletes win. A member that another device added to the
+/// duplicate meanwhile moves to the seed at the next call of `seed`; what a person took out of the seed stays out.
+public struct SeedAdoption: Sendable, Hashable {
   /// The type.
   public var type: String
   /// The fields that tell which seed a record is: its natural key.

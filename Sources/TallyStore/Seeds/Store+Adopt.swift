@@ -11,7 +11,9 @@ extension Store {
   /// Lets duplicates of a set's records give way to them. Reads only, unless it finds some.
   func adopt(_ set: SeedSet) throws -> [AnyRecordName] {
     let isNeeded = try snapshot { reader in
-      try set.adoptions.contains { try !reader.duplicates($0, set).isEmpty }
+      try set.adoptions.contains { rule in
+        try !reader.duplicates(rule, set).isEmpty || !reader.lateMembers(rule.type).isEmpty
+      }
     }
     guard isNeeded else { return [] }
     return try perform { db in try transact(db) { try $0.adopt(set) }.value }
@@ -105,16 +107,25 @@ extension Engine {
   /// `.adopted`, which neither wins over theirs nor counts as a touch.
   func adopt(_ set: SeedSet) throws -> [AnyRecordName] {
     var transaction = LocalTransaction(now: environment.now())
-    var adopted: [AnyRecordName] = []
+    var duplicates: [AnyRecordName: StateReader.Duplicate] = [:]
     for rule in set.adoptions {
-      for duplicate in try reader.duplicates(rule, set) {
-        guard let kind = catalog.kind(of: rule.type) else { continue }
-        let stamp = try transaction.stamp(self, rank: .adopted)
-        try carryAttributes(of: duplicate, kind, stamp)
-        try copyMemberships(of: duplicate, stamp)
-        try giveWay(duplicate, kind, stamp)
-        adopted.append(duplicate.name)
-      }
+      for duplicate in try reader.duplicates(rule, set) { duplicates[duplicate.name] = duplicate }
+    }
+    var late = Set<LateMember>()
+    for rule in set.adoptions { try late.formUnion(reader.lateMembers(rule.type)) }
+    let adopted = duplicates.keys.sorted()
+    for name in adopted {
+      guard let duplicate = duplicates[name], let kind = catalog.kind(of: name.type) else { continue }
+      let stamp = try transaction.stamp(self, rank: .adopted)
+      try carryAttributes(of: duplicate, kind, stamp)
+      try copyMemberships(of: duplicate, stamp) { duplicates[$0]?.seed ?? $0 }
+      try giveWay(duplicate, kind, stamp)
+    }
+    for member in late.sorted(by: { ($0.kind, $0.key.text) < ($1.kind, $1.key.text) }) {
+      guard let kind = catalog.links[member.kind] else { continue }
+      let stamp = try transaction.stamp(self, rank: .adopted)
+      let moved = try member.key.moved { try duplicates[$0]?.seed ?? reader.forward(of: $0) ?? $0 }
+      try copyMember(member.key, to: moved, kind, stamp)
     }
     guard let dot = transaction.dot else { return [] }
     var target = StateVector()
@@ -162,29 +173,5 @@ extension Engine {
     try put(duplicate.seed, kind, state, previous: seed, shown: shown)
     try note(duplicate.seed, kind, from: seed.state, to: state, stamp.dot)
     dirty.insert(duplicate.seed)
-  }
-
-  /// Members of the duplicate become members of the seed, and what had the duplicate as a member has the seed.
-  private func copyMemberships(of duplicate: StateReader.Duplicate, _ stamp: Stamp) throws {
-    for kind in catalog.knownLinks where kind.source == duplicate.name.type || kind.target == duplicate.name.type {
-      let query = try SQLStatement(
-        connection.handle, StateReader.rowQuery(kind) + " WHERE source = ?1 OR target = ?1")
-      query.bind(1, duplicate.name.text)
-      var keys: [LinkKey] = []
-      while try query.step() { keys.append(try reader.key(in: query)) }
-      for key in keys {
-        func moved(_ name: AnyRecordName) -> AnyRecordName { name == duplicate.name ? duplicate.seed : name }
-        let copy = LinkKey(source: moved(key.source), target: moved(key.target))
-        let stored = try reader.link(copy, kind)
-        guard stored?.place.isVisible != true else { continue }
-        let old = stored?.element ?? ORSetElement()
-        var element = old
-        element.add(stamp)
-        try put(copy, kind, element, previous: stored, isShown: false)
-        dirty.insert(kind.number, copy)
-        log.note(stamp.dot, kind: kind.number, copy)
-        try updateFingerprint(copy, kind, from: old, to: element)
-      }
-    }
   }
 }

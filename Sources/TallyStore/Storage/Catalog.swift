@@ -133,25 +133,37 @@ extension Catalog {
   }
 
   private mutating func loadRows(_ connection: Connection) throws {
+    var names = Set<String>()
     let kinds = try connection.statement("SELECT n, source, relationship, target FROM tally_kind")
     while try kinds.step() {
       let (number, source) = (kinds.int(0), kinds.text(1) ?? "")
       if let relationship = kinds.text(2), !relationship.isEmpty {
         let target = kinds.text(3) ?? ""
         let isKnown = schema[source]?.relationships.contains { $0.name == relationship && $0.to == target } ?? false
-        links[number] = LinkKind(
+        let link = LinkKind(
           number: number, source: source, relationship: relationship, target: target, isKnown: isKnown)
+        guard names.insert(link.wireName).inserted else { throw StoreError(.corrupt, "a relationship is there twice") }
+        links[number] = link
       } else {
+        guard names.insert(source).inserted else { throw StoreError(.corrupt, "a type is there twice") }
         records[number] = RecordKind(number: number, type: source, entity: schema[source])
       }
     }
     let rows = try connection.statement("SELECT n, kind, name FROM tally_field")
     while try rows.step() {
       let name = rows.text(2) ?? ""
-      fields[FieldID(rawValue: UInt32(rows.int(0)))] = Field(kind: rows.int(1), name: name, hash: SipHash.hash(name))
+      guard let number = UInt32(exactly: rows.int(0)) else {
+        throw StoreError(.corrupt, "a field's number is out of range")
+      }
+      fields[FieldID(rawValue: number)] = Field(kind: rows.int(1), name: name, hash: SipHash.hash(name))
     }
     let replicas = try connection.statement("SELECT n, id FROM tally_replica")
-    while try replicas.step() { self.replicas[replicas.int(0)] = ReplicaID(replicas.blob(1)) }
+    while try replicas.step() {
+      let bytes = replicas.blob(1)
+      // The column is unique, and what has sixteen bytes stays so as an id.
+      guard bytes.count == 16 else { throw StoreError(.corrupt, "a replica has \(bytes.count) bytes") }
+      self.replicas[replicas.int(0)] = ReplicaID(bytes)
+    }
   }
 
   /// Fills in what follows from the rows.

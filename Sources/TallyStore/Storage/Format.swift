@@ -6,6 +6,8 @@ enum Format {
   static let applicationID = 0x5441_4C59
   /// The version in `PRAGMA user_version`.
   static let version = 1
+  /// The version of the capture triggers. A file with another one gets new triggers when it is opened for writing.
+  static let triggers = 1
 
   static let tables = """
     CREATE TABLE tally_meta(key TEXT NOT NULL PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
@@ -28,8 +30,8 @@ enum Format {
       target TEXT NOT NULL, kind INTEGER NOT NULL, key TEXT NOT NULL,
       PRIMARY KEY(target, kind, key)) STRICT, WITHOUT ROWID;
     CREATE TABLE tally_context(
-      replica INTEGER NOT NULL, sequence INTEGER NOT NULL, vector BLOB NOT NULL,
-      PRIMARY KEY(replica, sequence)) STRICT, WITHOUT ROWID;
+      replica INTEGER NOT NULL, sequence INTEGER NOT NULL, time INTEGER NOT NULL, vector BLOB NOT NULL,
+      PRIMARY KEY(replica, sequence, time)) STRICT, WITHOUT ROWID;
     CREATE TABLE tally_log(
       n INTEGER NOT NULL PRIMARY KEY, zone INTEGER NOT NULL, replica INTEGER NOT NULL, sequence INTEGER NOT NULL,
       items BLOB NOT NULL) STRICT;

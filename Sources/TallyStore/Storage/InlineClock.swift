@@ -19,6 +19,8 @@ enum InlineClock: Equatable {
   static let size = 12
   static let unstampedBytes = [UInt8](repeating: 0, count: size)
   static let leavingBytes = [UInt8](repeating: 0xFF, count: size)
+  static let unstampedSQL = "x'" + String(repeating: "00", count: size) + "'"
+  static let leavingSQL = "x'" + String(repeating: "FF", count: size) + "'"
   private static let extraMark: UInt64 = 0xFFFF
   private static let largestNumber: UInt64 = (1 << 48) - 1
 

@@ -81,6 +81,14 @@ final class SQLStatement {
   // MARK: Columns, from 0
 
   func int(_ column: Int) -> Int { Int(sqlite3_column_int64(handle, Int32(column))) }
+
+  /// The sequence of a dot.
+  /// - Throws: `StoreError.corrupt` for a negative number.
+  func sequence(_ column: Int) throws(StoreError) -> UInt64 {
+    guard let sequence = UInt64(exactly: int(column)) else { throw StoreError(.corrupt, "a sequence is negative") }
+    return sequence
+  }
+
   func isNull(_ column: Int) -> Bool { sqlite3_column_type(handle, Int32(column)) == SQLITE_NULL }
 
   func blob(_ column: Int) -> [UInt8] {
@@ -95,15 +103,12 @@ final class SQLStatement {
     return String(validating: UnsafeBufferPointer(start: base, count: count), as: UTF8.self)
   }
 
-  func value(_ column: Int) throws -> Value {
+  /// The value of a column. Text that is not UTF-8 comes as its bytes, which no text column accepts.
+  func value(_ column: Int) -> Value {
     switch sqlite3_column_type(handle, Int32(column)) {
     case SQLITE_INTEGER: return .integer(sqlite3_column_int64(handle, Int32(column)))
     case SQLITE_FLOAT: return Value(real: sqlite3_column_double(handle, Int32(column)))
-    case SQLITE_TEXT:
-      guard let text = text(column) else {
-        throw StoreError(.typeMismatch, "a text is not valid UTF-8")
-      }
-      return .text(text)
+    case SQLITE_TEXT: return text(column).map(Value.text) ?? .blob(blob(column))
     case SQLITE_BLOB: return .blob(blob(column))
     default: return .null
     }

@@ -177,9 +177,18 @@ enum StateCoding {
     for _ in 0..<(try reader.count(ofElementsWithAtLeast: 2, "vector entries")) {
       let number = try reader.count(limit: Int(Int32.max), "a replica number")
       guard let replica = replicas[number] else { throw StoreError(.corrupt, "a replica is not known") }
-      vector[replica] = try reader.varint()
+      vector[replica] = try reader.sequence()
     }
     return vector
+  }
+}
+
+extension ByteReader {
+  /// The sequence of a dot: SQLite's integers are signed.
+  fileprivate mutating func sequence() throws -> UInt64 {
+    let sequence = try varint()
+    guard sequence <= UInt64(Int64.max) else { throw StoreError(.corrupt, "a sequence is out of range") }
+    return sequence
   }
 }
 
@@ -222,7 +231,7 @@ private struct StampTable {
       let rank = Rank(rawValue: try reader.byte())
       let number = try reader.count(limit: Int(Int32.max), "a replica number")
       guard let replica = replicas[number] else { throw StoreError(.corrupt, "a replica is not known") }
-      let sequence = try reader.varint()
+      let sequence = try reader.sequence()
       let time = HybridTime(milliseconds: try reader.varint())
       table.stamps.append(Stamp(rank: rank, time: time, dot: Dot(replica: replica, sequence: sequence)))
     }

@@ -55,7 +55,7 @@ struct LinkKey: Hashable {
 final class StateReader {
   let connection: Connection
   var catalog: Catalog
-  private var contexts: [Dot: StateVector] = [:]
+  private var contexts: [Stamp: StateVector] = [:]
 
   init(_ connection: Connection, catalog: Catalog) {
     self.connection = connection
@@ -75,7 +75,7 @@ final class StateReader {
       guard let replica = catalog.replicas[query.int(0)] else {
         throw StoreError(.corrupt, "a replica of the vector is not known")
       }
-      vector[replica] = UInt64(query.int(1))
+      vector[replica] = try query.sequence(1)
     }
     return vector
   }
@@ -89,24 +89,26 @@ final class StateReader {
   }
 
   /// Remembers the context of a delete that is about to be stored.
-  func note(context: StateVector, of dot: Dot) { contexts[dot] = context }
+  func note(context: StateVector, of stamp: Stamp) { contexts[stamp] = context }
 
   private func context(of stamp: Stamp) throws -> StateVector {
-    if let known = contexts[stamp.dot] { return known }
+    if let known = contexts[stamp] { return known }
     guard let number = catalog.replicaNumbers[stamp.dot.replica] else {
       throw StoreError(.corrupt, "the replica of a delete is not known")
     }
-    let query = try connection.statement("SELECT vector FROM tally_context WHERE replica = ? AND sequence = ?")
+    let query = try connection.statement(
+      "SELECT vector FROM tally_context WHERE replica = ? AND sequence = ? AND time = ?")
     defer { query.reset() }
     query.bind(1, number)
     query.bind(2, Int64(stamp.dot.sequence))
+    query.bind(3, Int64(stamp.time.milliseconds))
     guard try query.step() else { throw StoreError(.corrupt, "the context of a delete is missing") }
     let bytes = query.blob(0)
     let vector = try bytes.withUnsafeBytes { raw in
       var reader = ByteReader(raw)
       return try StateCoding.decodeVector(&reader, catalog.replicas)
     }
-    contexts[stamp.dot] = vector
+    contexts[stamp] = vector
     return vector
   }
 
@@ -139,7 +141,7 @@ final class StateReader {
     let clock = try InlineClock(query.blob(2))
     var values: [Value] = []
     values.reserveCapacity(kind.columns.count)
-    for index in kind.columns.indices { values.append(try query.value(3 + index)) }
+    for index in kind.columns.indices { values.append(query.value(3 + index)) }
     let state = try self.state(clock, values, kind)
     return StoredRecord(state: state, place: .row(id: query.int(0), clock: clock), values: values)
   }
@@ -216,7 +218,7 @@ final class StateReader {
       if kind.isKnown {
         let query = try connection.statement(Self.rowQuery(kind) + " WHERE source = ?")
         query.bind(1, source.text)
-        while try query.step() { result.append((kind, try key(in: query), try link(in: query))) }
+        while try query.step() { if let key = try key(in: query) { result.append((kind, key, try link(in: query))) } }
       }
       let query = try connection.statement(
         "SELECT n, key, body FROM tally_hidden WHERE kind = ? AND key > ? AND key < ?")
@@ -232,9 +234,15 @@ final class StateReader {
     return result
   }
 
-  /// The ends of the link in the current row of a `rowQuery`.
-  func key(in query: SQLStatement) throws -> LinkKey {
-    try LinkKey("\(query.text(1) ?? "")\n\(query.text(2) ?? "")")
+  /// The ends of the link in the current row of a `rowQuery`; nil for a row of another program's that links no record names and
+  /// so was never captured.
+  func key(in query: SQLStatement) throws -> LinkKey? {
+    do {
+      return try LinkKey("\(query.text(1) ?? "")\n\(query.text(2) ?? "")")
+    } catch {
+      if try InlineClock(query.blob(3)) == .unstamped { return nil }
+      throw error
+    }
   }
 
   // MARK: Bodies
@@ -285,6 +293,8 @@ final class StateReader {
     let query = try SQLStatement(connection.handle, kind.rowSQL + (ordered ? " ORDER BY id" : ""))
     while try query.step() {
       guard let name = try? AnyRecordName(query.text(1) ?? "") else {
+        // What another program wrote under a name that is none was never captured.
+        if try InlineClock(query.blob(2)) == .unstamped { continue }
         throw StoreError(.corrupt, "a record's name is malformed")
       }
       try body(name, try record(in: query, kind))
@@ -297,6 +307,6 @@ final class StateReader {
   ) throws {
     let order = ordered ? " ORDER BY source, target" : ""
     let query = try SQLStatement(connection.handle, Self.rowQuery(kind) + order)
-    while try query.step() { try body(try key(in: query), try link(in: query)) }
+    while try query.step() { if let key = try key(in: query) { try body(key, try link(in: query)) } }
   }
 }

@@ -1,0 +1,37 @@
+import Tally
+
+/// The speech types that the app ships.
+///
+/// A real app has only its newest version here; the story needs both, as two releases of the app.
+enum DefaultSpeechTypes {
+  /// The set's name and the keys are the records' identity. They never change, and nobody reads them on a screen.
+  static let set = "speech-types"
+
+  /// As the first release of the app has them.
+  static let version1 = SeedSet(
+    set, version: 1,
+    records: [
+      SeedRecord("toast", of: SpeechType.self, ["name": "Toast", "seconds": 120, "colour": "yellow"]),
+      SeedRecord("eulogy", of: SpeechType.self, ["name": "Eulogy", "seconds": 600, "colour": "blue"]),
+      SeedRecord("pitch", of: SpeechType.self, ["name": "Pitch", "seconds": 180, "colour": "green"]),
+      SeedRecord("roast", of: SpeechType.self, ["name": "Roast", "seconds": 300, "colour": "red"]),
+      SeedRecord("debate", of: SpeechType.self, ["name": "Debate", "seconds": 420, "colour": "cyan"]),
+    ])
+
+  /// The second release: toasts are shorter, eulogies have another colour, lightning talks are new, roasts and debates are retired.
+  static let version2 = SeedSet(
+    set, version: 2,
+    records: [
+      SeedRecord("toast", of: SpeechType.self, ["name": "Toast", "seconds": 90, "colour": "yellow"]),
+      SeedRecord("eulogy", of: SpeechType.self, ["name": "Eulogy", "seconds": 600, "colour": "purple"]),
+      SeedRecord("pitch", of: SpeechType.self, ["name": "Pitch", "seconds": 180, "colour": "green"]),
+      SeedRecord("lightning", of: SpeechType.self, ["name": "Lightning", "seconds": 300, "colour": "cyan"]),
+    ],
+    retired: [SeedKey("roast", of: SpeechType.self), SeedKey("debate", of: SpeechType.self)])
+
+  /// The keys in the order in which the app lists them.
+  static let keys = ["toast", "eulogy", "pitch", "roast", "debate", "lightning"]
+
+  /// The record of a key, known without asking the database.
+  static func id(_ key: String) -> RecordName<SpeechType> { RecordName(seed: key, of: set) }
+}

@@ -1,0 +1,35 @@
+import GRDB
+import Tally
+
+/// A kind of speech: how long it may take, and the colour of its clock.
+struct SpeechType: Entity, Codable, Identifiable, Equatable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema(
+    "SpeechType", .text("name"), .integer("seconds", default: 60), .text("colour", default: "white"))
+
+  var id = RecordName<SpeechType>()
+  var name: String?
+  var seconds = 60
+  var colour = "white"
+}
+
+/// What the app shows of a speech type: an ordinary query, joined with what is known of its seed.
+struct SpeechTypeRow: Decodable, Equatable, FetchableRecord {
+  var id: RecordName<SpeechType>
+  var name: String
+  var seconds: Int
+  var colour: String
+  /// Whether somebody made it or changed it. Otherwise it is as the app ships it.
+  var isOwn: Bool
+
+  /// All of them.
+  static func all(_ db: Database) throws -> [SpeechTypeRow] {
+    try fetchAll(
+      db,
+      sql: """
+        SELECT SpeechType.id, coalesce(SpeechType.name, '') AS name, seconds, colour,
+          coalesce(belongsToUser, 1) AS isOwn
+        FROM SpeechType LEFT JOIN tally_seeded ON tally_seeded.name = SpeechType.id
+        ORDER BY SpeechType.id
+        """)
+  }
+}

@@ -1,0 +1,72 @@
+import Foundation
+
+/// Prints the story, at most 100 columns wide. In colour only on a terminal, and never when NO_COLOR is set (https://no-color.org).
+struct Terminal {
+  enum Style: String {
+    case bold = "1"
+    case dim = "2"
+    case red = "31"
+    case green = "32"
+    case yellow = "33"
+    case blue = "34"
+    case purple = "35"
+    case cyan = "36"
+
+    /// The style of a colour's name.
+    init?(named name: String) {
+      let colours: [String: Style] = [
+        "red": .red, "green": .green, "yellow": .yellow, "blue": .blue, "purple": .purple, "cyan": .cyan,
+      ]
+      guard let style = colours[name] else { return nil }
+      self = style
+    }
+  }
+
+  private static let width = 98
+  private let hasColour: Bool
+
+  init() {
+    let noColour = ProcessInfo.processInfo.environment["NO_COLOR"] ?? ""
+    hasColour = noColour.isEmpty && isatty(STDOUT_FILENO) == 1
+  }
+
+  func styled(_ text: String, _ style: Style) -> String {
+    hasColour ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
+  }
+
+  func title(_ text: String) {
+    let rule = String(repeating: "─", count: max(3, Self.width - text.count - 4))
+    print("\n" + styled("── \(text) \(rule)", .bold))
+  }
+
+  /// Text in lines that end between words.
+  func say(_ text: String) { for line in wrapped(text) { print("  " + line) } }
+
+  /// What somebody does.
+  func step(_ text: String) {
+    print()
+    for line in wrapped(text) { print("  " + styled(line, .bold)) }
+  }
+
+  private func wrapped(_ text: String) -> [String] {
+    text.split(separator: " ").reduce(into: [""]) { lines, word in
+      let last = lines.count - 1
+      if lines[last].isEmpty {
+        lines[last] = String(word)
+      } else if lines[last].count + 1 + word.count <= Self.width - 2 {
+        lines[last] += " " + word
+      } else {
+        lines.append(String(word))
+      }
+    }
+  }
+
+  /// A line of a table.
+  func row(_ text: String) { print("  " + text.replacing(#/\ +$/#, with: "")) }
+
+  func check(_ text: String, _ isFulfilled: Bool) {
+    print("  " + (isFulfilled ? styled("✓", .green) : styled("✗", .red)) + " \(text)")
+  }
+
+  func complain(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
+}

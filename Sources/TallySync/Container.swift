@@ -1,0 +1,204 @@
+import Foundation
+import Synchronization
+import TallyCRDT
+import TallyStore
+import TallyWire
+
+/// Whose data an app shows.
+public enum Account: Sendable, Hashable, CustomStringConvertible {
+  /// Nobody is signed in.
+  case local
+  /// A person, by the id that the account's service gives them.
+  case person(String)
+
+  /// `local`, or the person's id.
+  public var description: String {
+    switch self {
+    case .local: "local"
+    case .person(let id): id
+    }
+  }
+}
+
+/// What becomes of data made while nobody was signed in when somebody signs in.
+public enum LocalData: Sendable {
+  /// It stays where it is, and shows again after signing out.
+  case keepApart
+  /// It is joined into the account's, and also stays where it is.
+  case copy
+  /// It is joined into the account's, and put aside here: after signing out the app begins empty. Nothing is deleted.
+  case move
+}
+
+/// The stores of one app on one device: one for each account, and one for when nobody is signed in.
+///
+/// ```swift
+/// let container = try Container(directory: folder, schema: schema)
+/// var store = try container.store()
+/// store = try container.signIn("ann", localData: .move)
+/// store = try container.signOut()
+/// ```
+///
+/// Signing out and signing in as somebody else delete nothing, whatever the account's service says: each account's file stays until
+/// `erase` is asked for. Stop the sync engine of one store before taking another.
+public final class Container: Sendable {
+  private struct Contents: Codable {
+    var version = 1
+    var current: String?
+    /// The accounts by the name of their file.
+    var people: [String: String] = [:]
+  }
+
+  private struct State {
+    var contents: Contents
+    var open: [Account: Store] = [:]
+  }
+
+  /// The folder.
+  public let directory: URL
+  private let schema: Schema
+  private let options: StoreOptions
+  private let state: Mutex<State>
+
+  /// The container in a folder, which is created if it is not there.
+  /// - Throws: `StoreError.newerFormat` or `.corrupt` for a list of accounts that cannot be read; what the file system throws.
+  public init(directory: URL, schema: Schema, options: StoreOptions = StoreOptions()) throws {
+    try schema.validate()
+    self.directory = directory
+    self.schema = schema
+    self.options = options
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    state = Mutex(State(contents: try Self.read(directory)))
+  }
+
+  private static let listName = "accounts.json"
+
+  private static func read(_ directory: URL) throws -> Contents {
+    let url = directory.appendingPathComponent(listName)
+    guard FileManager.default.fileExists(atPath: url.path) else { return Contents() }
+    let contents: Contents
+    do {
+      contents = try JSONDecoder().decode(Contents.self, from: try Data(contentsOf: url))
+    } catch is DecodingError {
+      throw StoreError(.corrupt, "the list of accounts is not readable")
+    }
+    guard contents.version == 1 else {
+      throw StoreError(.newerFormat, "the list of accounts has version \(contents.version)")
+    }
+    return contents
+  }
+
+  private func write(_ contents: Contents) throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
+    try encoder.encode(contents).write(to: directory.appendingPathComponent(Self.listName), options: .atomic)
+  }
+
+  // MARK: Accounts
+
+  /// Whose data the app shows.
+  public var current: Account {
+    state.withLock { $0.contents.current.map(Account.person) ?? .local }
+  }
+
+  /// Everybody who ever signed in and was not erased, by id.
+  public var people: [String] { state.withLock { $0.contents.people.values.sorted() } }
+
+  /// The store of the current account.
+  public func store() throws -> Store { try store(of: current) }
+
+  /// The store of an account, current or not.
+  public func store(of account: Account) throws -> Store { try state.withLock { try open(account, &$0) } }
+
+  /// Shows a person's data from now on.
+  /// - Parameter localData: what becomes of what was made while nobody was signed in.
+  /// - Returns: the person's store.
+  /// - Throws: what opening and joining throw. The current account is then as before, and nothing is lost.
+  public func signIn(_ id: String, localData: LocalData) throws -> Store {
+    try state.withLock { state in
+      let store = try open(.person(id), &state)
+      if localData != .keepApart {
+        let local = try open(.local, &state)
+        let spool = DeltaSpool()
+        defer { spool.discard() }
+        try local.writeDelta(since: try store.vector, to: spool.append)
+        try store.apply(from: try spool.reader())
+      }
+      if localData == .move { try putLocalAside(&state) }
+      try change(&state) { $0.current = id }
+      return store
+    }
+  }
+
+  /// Shows the data of nobody from now on; the person's stays in its file.
+  /// - Returns: the local store.
+  public func signOut() throws -> Store {
+    try state.withLock { state in
+      let store = try open(.local, &state)
+      try change(&state) { $0.current = nil }
+      return store
+    }
+  }
+
+  /// Deletes an account's file for good. What has not been synced is lost: ask the person first.
+  /// - Precondition: it is not the current account.
+  public func erase(_ account: Account) throws {
+    try state.withLock { state in
+      let shown = state.contents.current.map(Account.person) ?? .local
+      precondition(account != shown, "the current account cannot be erased")
+      try state.open.removeValue(forKey: account)?.close()
+      try remove(file(of: account))
+      try change(&state) { contents in
+        if case .person = account { contents.people[file(of: account).lastPathComponent] = nil }
+      }
+    }
+  }
+
+  // MARK: Files
+
+  private func file(of account: Account) -> URL {
+    switch account {
+    case .local: return directory.appendingPathComponent("local.sqlite")
+    case .person(let id):
+      // An id may hold anything; a hash is a safe name on every file system.
+      let name = SHA256.hash(Array(id.utf8)).prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+      return directory.appendingPathComponent("account-\(name).sqlite")
+    }
+  }
+
+  private func open(_ account: Account, _ state: inout State) throws -> Store {
+    if let store = state.open[account] { return store }
+    let file = file(of: account)
+    if case .person(let id) = account, state.contents.people[file.lastPathComponent] == nil {
+      try change(&state) { $0.people[file.lastPathComponent] = id }
+    }
+    let store = try Store(path: file.path, schema: schema, options: options)
+    state.open[account] = store
+    return store
+  }
+
+  private func change(_ state: inout State, _ body: (inout Contents) -> Void) throws {
+    var contents = state.contents
+    body(&contents)
+    try write(contents)
+    state.contents = contents
+  }
+
+  private static let suffixes = ["", "-wal", "-shm", "-incarnation"]
+
+  private func putLocalAside(_ state: inout State) throws {
+    try state.open.removeValue(forKey: .local)?.close()
+    let file = file(of: .local)
+    let aside = directory.appendingPathComponent("local-\(UUID().uuidString.lowercased()).sqlite")
+    // The log first: without it the database would be older than what was joined, but never the other way round.
+    for suffix in Self.suffixes.reversed() where FileManager.default.fileExists(atPath: file.path + suffix) {
+      try FileManager.default.moveItem(atPath: file.path + suffix, toPath: aside.path + suffix)
+    }
+  }
+
+  private func remove(_ file: URL) throws {
+    for suffix in Self.suffixes where FileManager.default.fileExists(atPath: file.path + suffix) {
+      try FileManager.default.removeItem(atPath: file.path + suffix)
+    }
+  }
+}

@@ -1,0 +1,132 @@
+import Foundation
+import Testing
+
+/// What a run of a program left behind.
+struct Outcome {
+  /// The exit code, or the number of the signal that ended it, negative.
+  var status: Int32
+  var bytes: [UInt8]
+  var errors: String
+
+  var output: String { String(decoding: bytes, as: UTF8.self) }
+  var lines: [String] { output.split(separator: "\n").map(String.init) }
+}
+
+/// A folder of its own that disappears with the test, in which the built tool runs.
+final class Bench {
+  let url: URL
+  /// Outside the folder, so that a test may look at what the tool left there.
+  private let streams: URL
+
+  static let schema = """
+    {"entities":[{"type":"SBPerson","fields":{"name":"text","born":"date"}},
+    {"type":"SBGame","fields":{"name":"text","rating":"real","isTeam":"bool","plays":"integer","since":"date",\
+    "code":"uuid","rules":"json","icon":"blob"},
+    "references":{"owner":{"to":"SBPerson","onDelete":"cascade"},"author":{"to":"SBPerson"},\
+    "judge":{"to":"SBPerson","onDelete":"deny"}},"relationships":{"players":{"to":"SBPerson"}}}]}
+    """
+
+  /// A folder with these stores, all of the test schema.
+  init(_ stores: String...) throws {
+    let base = FileManager.default.temporaryDirectory.appendingPathComponent("tally-tool-\(UUID().uuidString)")
+    url = base.appendingPathComponent("folder")
+    streams = base.appendingPathComponent("streams")
+    for folder in [url, streams] {
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+    try write(Self.schema, to: "schema.json")
+    for store in stores { try done("new", store, "--schema", "schema.json") }
+  }
+
+  deinit { try? FileManager.default.removeItem(at: url.deletingLastPathComponent()) }
+
+  // MARK: Running
+
+  /// The built tool, which stands beside the test bundle.
+  static let tool: String = {
+    #if canImport(Darwin)
+      let folder = Bundle(for: Bench.self).bundleURL.deletingLastPathComponent()
+    #else
+      let folder = (Bundle.main.executableURL ?? Bundle.main.bundleURL).deletingLastPathComponent()
+    #endif
+    return folder.appendingPathComponent("tally").path
+  }()
+
+  /// Runs the tool to its end.
+  func tally(_ arguments: [String], input: String? = nil) throws -> Outcome {
+    try run([Self.tool] + arguments, input: input)
+  }
+
+  /// Runs the tool to its end.
+  func tally(_ arguments: String..., input: String? = nil) throws -> Outcome { try tally(arguments, input: input) }
+
+  /// Runs a script in which `$0` is the tool.
+  func shell(_ script: String) throws -> Outcome { try run(["/bin/sh", "-c", script, Self.tool]) }
+
+  /// Runs any program to its end. Its streams are files: nothing can wait for the other.
+  func run(_ command: [String], input: String? = nil) throws -> Outcome {
+    let name = UUID().uuidString
+    func stream(_ kind: String) -> URL { streams.appendingPathComponent(name + kind) }
+    defer { for kind in ["in", "out", "err"] { try? FileManager.default.removeItem(at: stream(kind)) } }
+    var files = Spawn.Files(output: stream("out").path, errors: stream("err").path)
+    if let input {
+      try Data(input.utf8).write(to: stream("in"))
+      files.input = stream("in").path
+    }
+    let status = Spawn.wait(for: try Spawn.start(command, in: url.path, files: files))
+    return Outcome(
+      status: status, bytes: Array(try Data(contentsOf: stream("out"))),
+      errors: String(decoding: try Data(contentsOf: stream("err")), as: UTF8.self))
+  }
+
+  // MARK: Expecting
+
+  /// Runs the tool, which must succeed without a complaint.
+  @discardableResult
+  func done(_ arguments: String..., input: String? = nil, at location: SourceLocation = #_sourceLocation) throws
+    -> String
+  {
+    let outcome = try tally(arguments, input: input)
+    #expect(outcome.status == 0, "\(arguments.first ?? "")", sourceLocation: location)
+    #expect(outcome.errors.isEmpty, sourceLocation: location)
+    return outcome.output
+  }
+
+  /// Runs the tool, which must refuse with this code, one line of complaint and no output.
+  func refused(
+    _ status: Int32, _ arguments: [String], saying part: String = "", input: String? = nil,
+    at location: SourceLocation = #_sourceLocation
+  ) throws {
+    let outcome = try tally(arguments, input: input)
+    let command = arguments.joined(separator: " ").prefix(100)
+    #expect(outcome.status == status, "\(command)", sourceLocation: location)
+    #expect(outcome.bytes.isEmpty, "\(command)", sourceLocation: location)
+    #expect(outcome.errors.hasPrefix("tally: "), "\(command)", sourceLocation: location)
+    #expect(outcome.errors.utf8.count { $0 == 0x0A } == 1, "\(command)", sourceLocation: location)
+    #expect(outcome.errors.utf8.count < 5000, "\(command)", sourceLocation: location)
+    #expect(part.isEmpty || outcome.errors.contains(part), "\(command)", sourceLocation: location)
+  }
+
+  /// Runs the body, which must leave the store's content as it was and sound.
+  func unchanged(_ store: String, at location: SourceLocation = #_sourceLocation, _ body: () throws -> Void) throws {
+    let before = try done("dump", store, at: location)
+    try body()
+    #expect(try done("dump", store, at: location) == before, sourceLocation: location)
+    #expect(try done("verify", store, at: location).hasPrefix("ok "), sourceLocation: location)
+  }
+
+  // MARK: Files
+
+  func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+
+  func bytes(_ name: String) throws -> [UInt8] { Array(try Data(contentsOf: url.appendingPathComponent(name))) }
+
+  func write(_ bytes: [UInt8], to name: String) throws { try Data(bytes).write(to: url.appendingPathComponent(name)) }
+
+  func write(_ text: String, to name: String) throws { try write(Array(text.utf8), to: name) }
+
+  func remove(_ name: String) throws { try FileManager.default.removeItem(at: url.appendingPathComponent(name)) }
+
+  /// What stands in the folder, sorted.
+  func contents() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: url.path).sorted() }
+}

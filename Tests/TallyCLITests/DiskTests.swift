@@ -1,0 +1,118 @@
+import Foundation
+import GRDB
+import Testing
+
+/// A disk that is busy, full, read-only or somebody else's.
+@Suite struct DiskTests {
+  let bench: Bench
+
+  init() throws {
+    bench = try Bench("a")
+    try bench.done("put", "a", "SBPerson|~|ann", "name=Ann")
+  }
+
+  // MARK: Busy
+
+  @Test func whileSomebodyWritesWritersGet75AndReadersRead() throws {
+    try bench.done("new", "b", "--schema", "schema.json")
+    try bench.done("delta", "a", "-o", "delta")
+    let before = try bench.done("dump", "a")
+    let other = try DatabaseQueue(path: bench.path("a"))
+    try other.writeWithoutTransaction { db in
+      try db.execute(sql: "BEGIN IMMEDIATE")
+      let wait = ["--timeout", "0.01"]
+      let line = "{\"name\":\"SBPerson|~|bob\"}\n"
+      for arguments in [
+        ["put", "a", "SBPerson|~|bob"], ["put", "a", "-"], ["delete", "a", "SBPerson|~|ann"], ["import", "a", "-"],
+        ["apply", "a", "delta"], ["sync", "b", "a"], ["sync", "a", "b"],
+      ] { try bench.refused(75, arguments + wait, input: line) }
+      #expect(try bench.done("get", "a", "SBPerson|~|ann").contains("name=Ann"))
+      #expect(try bench.done("dump", "a") == before)
+      try db.execute(sql: "ROLLBACK")
+    }
+    try other.close()
+    #expect(try bench.done("dump", "a") == before)
+    #expect(try bench.done("dump", "b").split(separator: "\n").count == 1)
+    try bench.done("put", "a", "SBPerson|~|bob")
+  }
+
+  // MARK: Full
+
+  @Test(.enabled(if: SmallDisk.isPossible, "needs root and tmpfs"))
+  func onAFullDiskTheStoreStaysSoundAndGoesOnLater() throws {
+    let disk = try SmallDisk(at: bench.path("disk"), kibibytes: 1600)
+    // Making the log part of the file takes as much again as the log has.
+    try bench.write([UInt8](repeating: 0, count: 800 << 10), to: "disk/reserve")
+    try bench.done("new", "disk/s", "--schema", "schema.json")
+    let text = String(repeating: "x", count: 3000)
+    let lines = (1...400).map { "SBPerson|~|p\($0) name=\(text)\n" }.joined()
+    let outcome = try bench.tally("put", "disk/s", "-", "--relaxed", input: lines)
+    #expect(outcome.status == 74 && outcome.errors.contains("full"))
+    let names = outcome.lines.map { String($0.split(separator: " ")[1]) }
+    #expect(!names.isEmpty && names.count < 400)
+    #expect(try bench.done("list", "disk/s", "SBPerson").split(separator: "\n").map(String.init) == names.sorted())
+
+    try bench.write([UInt8](repeating: 0, count: 4 << 20), full: "disk/filler")
+    try bench.unchanged("disk/s") {
+      try bench.refused(74, ["put", "disk/s", "SBPerson|~|big", "name=\(text)"])
+      try bench.refused(74, ["delete", "disk/s", "SBPerson|~|p1"])
+      try bench.refused(74, ["delta", "disk/s", "-o", "disk/delta"])
+      try bench.refused(74, ["new", "disk/t", "--schema", "schema.json"])
+    }
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: disk.path).filter { !$0.hasPrefix("s") }.sorted() == [
+        "filler", "reserve",
+      ])
+    for name in ["disk/filler", "disk/reserve"] { try bench.remove(name) }
+    try bench.done("delete", "disk/s", "SBPerson|~|p1")
+    #expect(try bench.done("verify", "disk/s").hasPrefix("ok "))
+  }
+
+  @Test(.enabled(if: SmallDisk.isPossible, "needs root and tmpfs"))
+  func aReadOnlyDiskCanBeReadAndNotWritten() throws {
+    let disk = try SmallDisk(at: bench.path("disk"), kibibytes: 2000)
+    try bench.done("new", "disk/s", "--schema", "schema.json")
+    try bench.done("put", "disk/s", "SBPerson|~|ann", "name=Ann")
+    try disk.makeReadOnly()
+    try bench.unchanged("disk/s") {
+      #expect(try bench.done("get", "disk/s", "SBPerson|~|ann").contains("name=Ann"))
+      try bench.refused(74, ["put", "disk/s", "SBPerson|~|ann", "name=Anne"])
+      try bench.refused(74, ["sync", "a", "disk/s"])
+      try bench.refused(73, ["new", "disk/t", "--schema", "schema.json"])
+      try bench.refused(73, ["delta", "a", "-o", "disk/delta"])
+    }
+    try bench.done("delta", "disk/s", "-o", "delta")
+    try bench.done("apply", "a", "delta")
+  }
+
+  // MARK: Permission
+
+  @Test(.enabled(if: Stranger.isPossible, "needs root and setpriv")) func withoutPermissionTheCodeIs77() throws {
+    func expect(_ status: Int32, _ arguments: String..., at location: SourceLocation = #_sourceLocation) throws {
+      let outcome = try bench.run(Stranger.command + [Bench.tool] + arguments)
+      #expect(outcome.status == status, "\(outcome.errors)", sourceLocation: location)
+    }
+    try bench.unchanged("a") {
+      // The folder and the file are ours: reading is allowed, writing is not.
+      chmod(bench.path("a"), 0o644)
+      try expect(0, "get", "a", "SBPerson|~|ann")
+      try expect(77, "put", "a", "SBPerson|~|bob")
+      chmod(bench.path("a"), 0o600)
+      try expect(77, "get", "a", "SBPerson|~|ann")
+      try expect(77, "put", "a", "SBPerson|~|bob")
+      try expect(77, "apply", "a", "schema.json")
+      try expect(73, "new", "b", "--schema", "schema.json")
+      chmod(bench.url.path, 0o700)
+      try expect(77, "get", bench.path("a"), "SBPerson|~|ann")
+    }
+  }
+}
+
+extension Bench {
+  /// Writes until the disk is full.
+  fileprivate func write(_ bytes: [UInt8], full name: String) throws {
+    let descriptor = open(path(name), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    defer { close(descriptor) }
+    for size in [4096, 1] { while Foundation.write(descriptor, bytes, size) > 0 {} }
+  }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import GRDB
+import Testing
+
+/// What is not a store is refused and not touched.
+@Suite struct HostileFileTests {
+  let bench: Bench
+  private static let person = "SBPerson|~|ann"
+
+  init() throws {
+    bench = try Bench("a")
+    try bench.done("put", "a", Self.person, "name=Ann")
+  }
+
+  /// Commands that read, write and take two stores.
+  private func expectRefused(_ status: Int32, _ store: String, at location: SourceLocation = #_sourceLocation) throws {
+    for arguments in [
+      ["get", store, Self.person], ["put", store, Self.person, "name=x"], ["dump", store], ["verify", store],
+      ["sync", "a", store], ["delta", "a", "--since", store, "-o", "delta"],
+    ] { try bench.refused(status, arguments, at: location) }
+    #expect(try bench.contents().contains("delta") == false, sourceLocation: location)
+  }
+
+  @Test func aMissingFileStaysMissing() throws {
+    try bench.unchanged("a") { try expectRefused(66, "missing") }
+    #expect(try bench.contents().contains("missing") == false)
+    try bench.refused(66, ["apply", "a", "missing"])
+    try bench.refused(66, ["import", "a", "missing"])
+  }
+
+  @Test func textFoldersAndEmptyFilesAreNoStores() throws {
+    try bench.write("hello, this is a text and long enough to be a header of one hundred bytes", to: "text")
+    try bench.write([UInt8](), to: "empty")
+    try FileManager.default.createDirectory(atPath: bench.path("folder"), withIntermediateDirectories: false)
+    for name in ["text", "empty", "folder"] { try expectRefused(65, name) }
+    #expect(try bench.bytes("empty").isEmpty)
+    try bench.refused(65, ["apply", "a", "folder"])
+    try bench.refused(65, ["apply", "a", "text"])
+    try bench.refused(73, ["delta", "a", "-o", "folder"])
+    try bench.refused(73, ["new", "text", "--schema", "schema.json"])
+  }
+
+  @Test func aForeignDatabaseIsNotTouched() throws {
+    let queue = try DatabaseQueue(path: bench.path("foreign"))
+    try queue.write {
+      try $0.execute(sql: "CREATE TABLE SBPerson(id, name); INSERT INTO SBPerson VALUES('SBPerson|~|ann', 1)")
+    }
+    try queue.close()
+    let before = try bench.bytes("foreign")
+    try expectRefused(65, "foreign")
+    #expect(try bench.bytes("foreign") == before)
+  }
+
+  @Test func aNewerFormatIs78() throws {
+    let queue = try DatabaseQueue(path: bench.path("a"))
+    try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 99") }
+    try queue.close()
+    let before = try bench.bytes("a")
+    for arguments in [
+      ["get", "a", Self.person], ["put", "a", Self.person], ["verify", "a"], ["delta", "a", "-o", "x"],
+    ] {
+      try bench.refused(78, arguments, saying: "newerFormat")
+    }
+    #expect(try bench.bytes("a") == before)
+  }
+
+  @Test(.timeLimit(.minutes(1))) func aNamedPipeIsNotWaitedFor() throws {
+    #expect(mkfifo(bench.path("pipe"), 0o600) == 0)
+    try expectRefused(65, "pipe")
+    try bench.refused(73, ["new", "pipe", "--schema", "schema.json"])
+  }
+
+  @Test func aDeltaGoesThroughANamedPipe() throws {
+    #expect(mkfifo(bench.path("pipe"), 0o600) == 0)
+    try bench.done("new", "b", "--schema", "schema.json")
+    let outcome = try bench.shell("\"$0\" delta a -o pipe & \"$0\" apply b pipe && wait $!")
+    #expect(outcome.status == 0)
+    #expect(try bench.done("dump", "b") == bench.done("dump", "a"))
+  }
+
+  @Test func aStoreIsFoundThroughASymbolicLink() throws {
+    try FileManager.default.createSymbolicLink(atPath: bench.path("link"), withDestinationPath: bench.path("a"))
+    #expect(try bench.done("get", "link", Self.person) == bench.done("get", "a", Self.person))
+    try FileManager.default.createSymbolicLink(atPath: bench.path("loop"), withDestinationPath: bench.path("loop"))
+    try expectRefused(66, "loop")
+  }
+
+  @Test func aFailedDeltaLeavesNoFileAndAnOldOneStays() throws {
+    try bench.write("old", to: "delta")
+    try bench.refused(66, ["delta", "missing", "-o", "delta"])
+    try bench.refused(65, ["delta", "a", "--since", "ab:1", "-o", "delta"])
+    try bench.refused(73, ["delta", "a", "-o", "none/delta"])
+    #expect(try bench.bytes("delta") == Array("old".utf8))
+    try bench.done("delta", "a", "-o", "delta")
+    #expect(try bench.bytes("delta").count > 3)
+    #expect(try bench.contents().filter { $0.hasSuffix(".tmp") }.isEmpty)
+  }
+
+  @Test func aLogLeftBehindByAnotherStoreIsNotReplayed() throws {
+    try bench.done("put", "a", Self.person, "name=Anne")
+    try bench.done("dump", "a")
+    try bench.write(try bench.bytes("a"), to: "b-wal")
+    try bench.done("new", "b", "--schema", "schema.json")
+    #expect(try bench.done("verify", "b") == "ok 0 checked\n")
+  }
+}

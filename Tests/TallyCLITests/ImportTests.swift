@@ -1,0 +1,87 @@
+import Testing
+
+/// Many records at once.
+@Suite struct ImportTests {
+  let bench: Bench
+
+  init() throws { bench = try Bench("a") }
+
+  private static let ownersLast = """
+    {"name":"SBGame|~|go","fields":{"name":"Go","owner":"SBPerson|~|ann"},"links":{"players":["SBPerson|~|ann","SBPerson|~|bob"]}}
+    {"name":"SBGame|~|chess","fields":{"name":"Chess"}}
+
+    {"name":"SBPerson|~|bob"}
+    {"name":"SBPerson|~|ann","fields":{"name":"Ann"}}
+    """
+
+  @Test(arguments: ["1", "2", "1000"]) func theOrderOfLinesDoesNotMatter(batch: String) throws {
+    #expect(try bench.done("import", "a", "-", "--batch", batch, input: Self.ownersLast) == "imported 4 lines\n")
+    let game = try bench.done("get", "a", "SBGame|~|go")
+    #expect(game.contains("  owner=SBPerson|~|ann\n"))
+    #expect(game.hasSuffix("  players -> SBPerson|~|ann\n  players -> SBPerson|~|bob\n"))
+    #expect(try bench.done("verify", "a") == "ok 6 checked\n")
+  }
+
+  @Test func aSecondImportChangesNothing() throws {
+    try bench.write(Self.ownersLast, to: "lines.jsonl")
+    try bench.done("import", "a", "lines.jsonl")
+    let before = try bench.done("dump", "a")
+    try bench.done("import", "a", "lines.jsonl")
+    #expect(try bench.done("dump", "a") == before)
+  }
+
+  @Test func theViewOfOneStoreImportsIntoAnother() throws {
+    try bench.done("import", "a", "-", input: Self.ownersLast)
+    let odd = ["name=a\u{7F}b", "rating=-0.0", "since=0001-01-01", "rules=null", "icon=", "isTeam=0"]
+    _ = try bench.tally(["put", "a", "SBGame|~|odd"] + odd)
+    try bench.done("new", "b", "--schema", "schema.json")
+    let view = try bench.done("dump", "a", "--view")
+    try bench.done("import", "b", "-", input: view)
+    #expect(try bench.done("dump", "b", "--view") == view)
+    #expect(try bench.done("list", "b", "SBGame", "--json") == bench.done("list", "a", "SBGame", "--json"))
+  }
+
+  @Test func anImportStopsAtABadLineAndSaysWhatIsCommitted() throws {
+    let input = """
+      {"name":"SBPerson|~|ann"}
+      {"name":"SBPerson|~|bob"}
+      {"name":"SBPerson|~|carl"}
+      {"name":"SBPerson|~|dora","fields":{"born":"yesterday"}}
+      {"name":"SBPerson|~|eve"}
+      """
+    try bench.refused(65, ["import", "a", "-", "--batch", "2"], saying: "line 4: SBPerson|~|dora.born", input: input)
+    #expect(try bench.done("list", "a", "SBPerson") == "SBPerson|~|ann\nSBPerson|~|bob\n")
+    try bench.refused(65, ["import", "a", "-"], saying: "0 lines committed", input: input)
+  }
+
+  @Test func aReferenceThatNoLineFillsIsNamed() throws {
+    let line = "{\"name\":\"SBGame|~|go\",\"fields\":{\"owner\":\"SBPerson|~|nobody\"}}"
+    try bench.refused(65, ["import", "a", "-"], saying: "line 1: SBGame|~|go refers to SBPerson|~|nobody", input: line)
+    #expect(try bench.done("get", "a", "SBGame|~|go").contains("  owner:=null\n"))
+    #expect(try bench.done("verify", "a") == "ok 1 checked\n")
+  }
+
+  private static let malformedLines = [
+    "[]", "{}", "null", "{\"name\":7}", "{\"name\":\"SBPerson|~|x\",\"name\":\"SBPerson|~|y\"}",
+    "{\"name\":\"SBPerson|~|x\"",
+    "{\"name\":\"SBPerson|~|x\",\"feilds\":{}}", "{\"name\":\"SBPerson|~|x\",\"fields\":[]}",
+    "{\"name\":\"SBPerson|~|x\",\"fields\":{\"name\":1}}", "{\"name\":\"SBPerson|~|x\",\"fields\":{\"none\":1}}",
+    "{\"name\":\"SBPerson|~|x\",\"links\":{\"players\":[]}}",
+    "{\"name\":\"SBGame|~|x\",\"links\":{\"players\":\"SBPerson|~|x\"}}",
+    "{\"name\":\"SBGame|~|x\",\"links\":{\"players\":[\"SBGame|~|x\"]}}", "{\"name\":\"SBPerson|~|x\\u0000\"}",
+    "{\"name\":\"SBPerson|~|x\",\"fields\":{\"name\":\"\\ud800\"}}", "{\"name\":\"SBPerson|~|x\"} 1",
+  ]
+
+  @Test func malformedLinesAreRefused() throws {
+    try bench.unchanged("a") {
+      for line in Self.malformedLines {
+        try bench.refused(65, ["import", "a", "-"], saying: "line 1: ", input: line + "\n")
+      }
+    }
+  }
+
+  @Test func progressIsForTerminalsOnly() throws {
+    let input = (1...3000).map { "{\"name\":\"SBPerson|~|p\($0)\"}\n" }.joined()
+    #expect(try bench.done("import", "a", "-", "--batch", "100", input: input) == "imported 3000 lines\n")
+  }
+}

@@ -1,0 +1,149 @@
+import Foundation
+import GRDB
+import Tally
+import Testing
+
+/// A file that was copied, or restored from a backup, is a replica twice: no write of either copy may be lost.
+@Suite struct OldCopyTests {
+  let scratch: Scratch
+  let there: Store
+  let original: Store
+  let restored: Store
+
+  /// `original` went on after `restored` was copied from it.
+  init() throws {
+    scratch = try Scratch()
+    there = try scratch.store("there")
+    let here = try scratch.store("here")
+    try here.write { db in
+      for number in 1...4 { try Game(id: RecordName(key: "\(number)"), name: "Game \(number)", rating: 1).insert(db) }
+      try Person(id: RecordName(key: "ann"), name: "Ann").insert(db)
+    }
+    try synchronize(here, there)
+    try here.close()
+    try FileManager.default.copyItem(atPath: scratch.path("here"), toPath: scratch.path("backup"))
+    original = try scratch.store("here")
+    restored = try scratch.store("backup")
+    #expect(try original.summary() == restored.summary())
+  }
+
+  private func set(_ store: Store, _ column: String, _ value: String, _ key: String) throws {
+    try store.write {
+      try $0.execute(sql: "UPDATE SBGame SET \(column) = ? WHERE id = 'SBGame|~|\(key)'", arguments: [value])
+    }
+  }
+
+  private func ratings(_ store: Store) throws -> [Double] {
+    try store.read { try Double.fetchAll($0, sql: "SELECT rating FROM SBGame ORDER BY id") }
+  }
+
+  /// What `there` and both copies come to, whatever came first: each with a replica id of its own.
+  private func expectApart() throws {
+    for _ in 0..<2 {
+      for store in [original, restored] { #expect(try synchronize(store, there).isConverged) }
+    }
+    #expect(try synchronize(original, restored).isConverged)
+    try set(original, "rules", "o", "3")
+    try set(restored, "rules", "r", "4")
+    #expect(try original.summary().replica != restored.summary().replica)
+    for store in [original, restored] {
+      let report = try synchronize(store, there)
+      #expect(report.isConverged && !report.repaired)
+    }
+    try synchronize(original, there)
+    try expectConverged(original, restored, there)
+  }
+
+  @Test func anOldCopyTakesANewReplicaId() throws {
+    try set(original, "rating", "5", "1")
+    try synchronize(original, there)
+    let old = try restored.summary().replica
+    try synchronize(restored, there)
+    try set(restored, "rating", "6", "2")
+    #expect(try restored.summary().replica != old)
+    #expect(try original.summary().replica == old)
+    #expect(try !synchronize(restored, there).repaired)
+    try synchronize(original, there)
+    #expect(try ratings(there) == [5, 6, 1, 1])
+    try expectConverged(original, restored, there)
+  }
+
+  @Test func anOldCopyThatWritesBeforeItSyncsIsFoundByTheFingerprint() throws {
+    try set(original, "rating", "5", "1")
+    try synchronize(original, there)
+    try set(restored, "rating", "6", "2")
+    let report = try synchronize(restored, there)
+    #expect(report.repaired && report.isConverged)
+    #expect(try ratings(there) == [5, 6, 1, 1])
+    #expect(try synchronize(original, there).repaired)
+    #expect(try ratings(original) == [5, 6, 1, 1])
+    try expectApart()
+  }
+
+  @Test(arguments: [(2, 1), (1, 2), (3, 3)])
+  func copiesThatBothWentOnConvergeInOneSync(mine: Int, theirs: Int) throws {
+    for number in 1...mine { try set(original, "rating", "\(10 + number)", "\(number)") }
+    for number in 1...theirs { try set(restored, "name", "restored \(number)", "\(number)") }
+    try synchronize(original, there)
+    let report = try synchronize(restored, there)
+    #expect(report.repaired && report.isConverged)
+    #expect(try ratings(there).filter { $0 > 10 }.count == mine)
+    #expect(
+      try there.read { try Game.filter(Column("name").like("restored%")).fetchCount($0) } == theirs)
+    try expectApart()
+  }
+
+  @Test func twoCopiesThatMeetEachOtherFirstConverge() throws {
+    try set(original, "rating", "5", "1")
+    try set(restored, "rating", "6", "2")
+    #expect(try synchronize(original, restored).isConverged)
+    #expect(try ratings(original) == [5, 6, 1, 1])
+    try expectApart()
+  }
+
+  @Test func ofTwoWritesToOneFieldTheLoserIsInTheJournal() throws {
+    try set(original, "rating", "5", "1")
+    try synchronize(original, there)
+    try set(restored, "rating", "6", "1")
+    #expect(try synchronize(restored, there).isConverged)
+    #expect(try ratings(there)[0] == 6)
+    #expect(try restored.conflicts().map(\.loserValue) == [.real(5)])
+    #expect(try there.conflicts().map(\.loserValue) == [.real(5)])
+    try expectApart()
+  }
+
+  @Test func deletesAndMembersOfBothCopiesStay() throws {
+    let ann = try RecordName<Person>(key: "ann")
+    try there.write { try $0.execute(sql: "UPDATE SBGame SET code = x'00112233445566778899AABBCCDDEEFF'") }
+    // So that the two deletes, which have one number, have not seen the same.
+    try synchronize(original, there)
+    try original.write { db in
+      try db.execute(sql: "DELETE FROM SBGame WHERE id = 'SBGame|~|1'")
+      try Game.players.insert(ann, to: RecordName(key: "3"), in: db)
+    }
+    try synchronize(original, there)
+    try set(there, "name", "edited", "2")
+    try restored.write { db in
+      try db.execute(sql: "DELETE FROM SBGame WHERE id = 'SBGame|~|2'")
+      try Game.players.insert(ann, to: RecordName(key: "4"), in: db)
+    }
+    #expect(try synchronize(restored, there).isConverged)
+    // The first delete had seen the code, the second had not.
+    #expect(try there.read { try Game.fetchAll($0).map(\.id.name.key).sorted() } == ["2", "3", "4"])
+    #expect(try there.read { try Game.players.sources(of: ann, in: $0) }.map(\.name.key).sorted() == ["3", "4"])
+    try expectApart()
+  }
+
+  @Test func aClosedStoreIsWholeInItsFile() throws {
+    _ = try there.read { try Game.fetchAll($0) }
+    _ = try there.verify()
+    let before = try there.summary()
+    try there.close()
+    for suffix in ["-wal", "-shm"] {
+      #expect(!FileManager.default.fileExists(atPath: scratch.path("there" + suffix)))
+    }
+    try FileManager.default.copyItem(atPath: scratch.path("there"), toPath: scratch.path("copy"))
+    #expect(try scratch.store("copy").summary() == before)
+    #expect(throws: (any Error).self) { try there.summary() }
+  }
+}
