@@ -22,6 +22,16 @@ let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
+// What the trait Network adds. Who does not ask for it neither builds nor resolves these: Docs/Decisions/0010.
+func network(_ product: String, _ package: String) -> Target.Dependency {
+  .product(name: product, package: package, condition: .when(traits: ["Network"]))
+}
+let tallyNetwork: Target.Dependency = .target(name: "TallyNetwork", condition: .when(traits: ["Network"]))
+let nio: [Target.Dependency] = [
+  network("NIOCore", "swift-nio"), network("NIOPosix", "swift-nio"), network("NIOTLS", "swift-nio"),
+  network("NIOSSL", "swift-nio-ssl"),
+]
+
 let package = Package(
   name: "Tally",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -29,12 +39,20 @@ let package = Package(
     .library(name: "Tally", targets: ["Tally"]),
     .library(name: "TallyCRDT", targets: ["TallyCRDT"]),
     .library(name: "TallyWire", targets: ["TallyWire"]),
+    .library(name: "TallyNetwork", targets: ["TallyNetwork"]),
+    .library(name: "TallyTesting", targets: ["TallyTesting"]),
     .executable(name: "tally", targets: ["TallyCLI"]),
+  ],
+  traits: [
+    .trait(name: "Network", description: "TallyNetwork: sync over TCP and TLS, on SwiftNIO; off unless asked for")
   ],
   dependencies: [
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.90.0"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
+    .package(url: "https://github.com/apple/swift-crypto", "3.12.0"..<"5.0.0"),
   ] + zstdPackages,
   targets: zstdTargets + [
     .target(name: "TallyCRDT"),
@@ -44,10 +62,12 @@ let package = Package(
       dependencies: ["TallyCRDT", "TallyWire", grdb, sqlite, logging]),
     .target(name: "TallySync", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", logging]),
     .target(name: "Tally", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", "TallySync"]),
+    .target(name: "TallyNetwork", dependencies: ["TallySync", network("Crypto", "swift-crypto")] + nio),
+    .target(name: "TallyTesting", dependencies: ["TallySync"]),
     .executableTarget(
       name: "TallyCLI",
       dependencies: [
-        "Tally", grdb,
+        "Tally", grdb, tallyNetwork,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(
@@ -63,6 +83,10 @@ let package = Package(
     .testTarget(name: "TallyWireTests", dependencies: ["TallyCRDT", "TallyWire"], resources: [.copy("Golden")]),
     .testTarget(name: "TallyStoreTests", dependencies: ["Tally", grdb], resources: [.copy("Golden")]),
     .testTarget(name: "TallySyncTests", dependencies: ["Tally", grdb]),
+    .testTarget(
+      name: "TransportTests",
+      dependencies: ["Tally", "TallyCRDT", "TallySync", "TallyTesting", "TallyWire", tallyNetwork, grdb] + nio,
+      resources: [.copy("Certificates")]),
     .testTarget(name: "ConvergenceTests", dependencies: ["Tally", "TallyCRDT", "TallyWire", grdb]),
     .testTarget(name: "ChinookTests", dependencies: ["Tally", grdb], resources: [.copy("Fixtures")]),
     .testTarget(name: "ReadmeTests", dependencies: ["Tally", grdb]),

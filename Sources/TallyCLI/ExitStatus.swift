@@ -7,18 +7,21 @@ enum ExitStatus: Int32 {
   case usage = 64
   case badData = 65
   case notFound = 66
+  case unreachable = 69
   case software = 70
   case cannotCreate = 73
   case inputOutput = 74
   case busy = 75
+  case protocolViolated = 76
   case noPermission = 77
   case newerFormat = 78
 
   static let table = """
     0 done; 64 wrong command line; 65 bad data: an unknown or malformed name, type, field or value, damaged bytes, something \
-    that is not a store, a refused delete or reference, problems found by verify; 66 no such file or record; 70 a fault of the \
-    tool; 73 the file cannot be created; 74 a disk is full, read-only or failing; 75 somebody else is writing, try again; \
-    77 no permission; 78 written by a newer version.
+    that is not a store, a refused delete or reference, problems found by verify; 66 no such file or record; 69 a peer cannot be \
+    reached or went away; 70 a fault of the tool; 73 the file cannot be created; 74 a disk is full, read-only or failing; \
+    75 somebody else is writing, try again; 76 a peer does not keep to the protocol; 77 no permission; 78 written by a newer \
+    version, or a peer speaks another one.
     """
 
   /// The one place where errors become codes.
@@ -27,6 +30,7 @@ enum ExitStatus: Int32 {
     case let error as Failure: self = error.status
     case let error as StoreError: self = Self.status(error)
     case let error as WireError: self = error.code == .unsupportedVersion ? .newerFormat : .badData
+    case let error as SyncError: self = Self.status(error)
     case is RecordNameError: self = .badData
     case let error as DatabaseError: self = Self.status(error)
     case let error as CocoaError: self = Self.status(error)
@@ -39,6 +43,16 @@ enum ExitStatus: Int32 {
     case .noSuchStore, .noSuchRecord: .notFound
     case .newerFormat: .newerFormat
     default: .badData
+    }
+  }
+
+  private static func status(_ error: SyncError) -> ExitStatus {
+    switch error.code {
+    case .unreachable, .disconnected, .timedOut: .unreachable
+    case .protocolViolation, .limitExceeded, .wrongZone, .peerFailed: .protocolViolated
+    case .unauthorized: .noPermission
+    case .upgradeRequired: .newerFormat
+    case .notConverged: .badData
     }
   }
 
@@ -98,6 +112,7 @@ struct Failure: Error {
       "the delta starts after what is here; make one with --since '\(error.vector?.description ?? "")'"
     case let error as StoreError: "\(error)"
     case let error as WireError: "\(error)"
+    case let error as SyncError: error.message
     case let error as CocoaError: error.localizedDescription
     default: "\(error)"
     }

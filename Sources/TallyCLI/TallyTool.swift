@@ -22,7 +22,7 @@ struct TallyTool: ParsableCommand {
       NewCommand.self, PutCommand.self, GetCommand.self, DeleteCommand.self, RestoreCommand.self, LinkCommand.self,
       UnlinkCommand.self, ListCommand.self, ImportCommand.self, DumpCommand.self, VerifyCommand.self,
       StatusCommand.self,
-      DeltaCommand.self, ApplyCommand.self, SyncCommand.self, WhyCommand.self, VectorCommand.self,
+      DeltaCommand.self, ApplyCommand.self, SyncCommand.self, ServeCommand.self, WhyCommand.self, VectorCommand.self,
       ConflictsCommand.self,
       SchemaCommand.self, SeedCommand.self, SeedsCommand.self,
     ])

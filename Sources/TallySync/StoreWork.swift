@@ -61,9 +61,16 @@ final class StoreWork: @unchecked Sendable {
 final class Gate: Sendable {
   private struct State {
     var isOpen = false
+    var isGone = false
     var waiting: CheckedContinuation<Void, Never>?
   }
   private let state = Mutex(State())
+
+  /// Lets everybody through from now on.
+  func remove() {
+    state.withLock { $0.isGone = true }
+    open()
+  }
 
   func open() {
     let waiting = state.withLock { state in
@@ -78,7 +85,7 @@ final class Gate: Sendable {
   func wait() async {
     await withCheckedContinuation { continuation in
       let isOpen = state.withLock { state in
-        if state.isOpen {
+        if state.isOpen || state.isGone {
           state.isOpen = false
           return true
         }

@@ -15,6 +15,8 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     case limitExceeded
     /// The peer is not allowed in: a wrong secret or certificate.
     case unauthorized
+    /// No connection to the peer could be opened.
+    case unreachable
     /// The connection ended before the sync was done.
     case disconnected
     /// Nothing came from the peer for too long.

@@ -186,6 +186,7 @@ extension SyncHello {
 extension SyncLive {
   fileprivate func encode(to writer: inout ByteWriter) {
     let start = writer.bytes.count
+    writer.varint(number)
     writer.varint(advances.count)
     for advance in advances {
       writer.varint(advance.number << 1 | (advance.added == nil ? 0 : 1))
@@ -204,6 +205,7 @@ extension SyncLive {
       throw WireError(.checksumMismatch, "a live change is damaged")
     }
     var inner = ByteReader(body)
+    let number = try inner.varint()
     var advances: [Advance] = []
     for _ in 0..<(try inner.count(ofElementsWithAtLeast: 2, "advances")) {
       let head = try inner.varint()
@@ -213,7 +215,7 @@ extension SyncLive {
       guard count > 0, count <= UInt64(Int64.max) else { throw WireError(.malformed, "a live change of nothing") }
       advances.append(Advance(number: Int(head >> 1), added: added, count: count))
     }
-    self.init(advances: advances, block: Array(try inner.take(inner.remaining)))
+    self.init(number: number, advances: advances, block: Array(try inner.take(inner.remaining)))
   }
 }
 

@@ -96,6 +96,8 @@ public struct SyncLive: Sendable, Hashable {
     public var count: UInt64
   }
 
+  /// The how manyeth live change of its direction it is, from 1. A transport that loses, repeats or swaps messages is noticed.
+  public var number: UInt64
   /// What the change advances.
   public var advances: [Advance]
   /// The canonical bytes of the block; its replica numbers are those of the table.

@@ -17,6 +17,9 @@ public struct SyncOutcome: Sendable, Equatable {
   public var repaired = false
   /// The peer's replica; nil if it has not written yet.
   public var peer: ReplicaID?
+
+  /// Nothing done.
+  public init() {}
 }
 
 /// How a session over a connection behaves.
@@ -70,8 +73,14 @@ actor SyncRunner {
   private let work: StoreWork
   private let readyToRead = Gate()
   private let drained = Gate()
+  private let heardAll = Latch()
+  /// The most messages that wait to be sent before no further one is read: what a peer asks for and does not take must not pile up.
+  private static let unsentLimit = 256
+  private var unsent = 0
+  private var owesReading = false
   private var lastHeard = ContinuousClock.now
   private var lastSaid = ContinuousClock.now
+  private var lastTaken = ContinuousClock.now
 
   init(_ store: Store, _ connection: any SyncConnection, _ settings: SyncSettings) {
     self.store = store
@@ -99,9 +108,9 @@ actor SyncRunner {
       }
       // What was said last must be on its way before the connection closes; a peer that does not listen is not waited for.
       outbox.finish()
-      if (try? result.get()) != nil { await drained.wait() } else { await drained.wait(atMost: .seconds(1)) }
+      await drained.wait(atMost: (try? result.get()) == nil ? .seconds(1) : settings.timeout)
       await connection.close()
-      readyToRead.open()
+      readyToRead.remove()
       feed.finish()
       group.cancelAll()
       try result.get()
@@ -129,10 +138,9 @@ actor SyncRunner {
         outcome.conflicts += result.conflicts
         try handle(.applied(summary, target: target))
       case .bytes(let bytes):
-        lastHeard = .now
+        (lastHeard, owesReading) = (.now, true)
         outcome.messageBytes += UInt64(bytes.count)
         try handle(.message(SyncMessage(bytes)))
-        readyToRead.open()
       case .end:
         guard session.isFinished || session.progress.phase == .live else {
           throw SyncError(.disconnected, "the connection ended before the sync was done")
@@ -142,8 +150,16 @@ actor SyncRunner {
       case .failed(let error): throw error
       }
       if session.isFinished { return }
+      readOn()
     }
     throw CancellationError()
+  }
+
+  /// Reads the next message once the last is dealt with and the answers are not stuck: a peer that floods waits.
+  private func readOn() {
+    guard owesReading, session.waiting.isEmpty, unsent < Self.unsentLimit else { return }
+    (lastHeard, owesReading) = (.now, false)
+    readyToRead.open()
   }
 
   private func handle(_ event: SyncSession.Event) throws {
@@ -157,7 +173,13 @@ actor SyncRunner {
 
   private func beat() throws {
     let now = ContinuousClock.now
-    if now - lastHeard > settings.timeout { throw SyncError(.timedOut, "nothing came from the peer for too long") }
+    // What this side does not read because it is busy, the peer may well have said.
+    if !owesReading, now - lastHeard > settings.timeout {
+      throw SyncError(.timedOut, "nothing came from the peer for too long")
+    }
+    if unsent >= Self.unsentLimit, now - lastTaken > settings.timeout {
+      throw SyncError(.timedOut, "the peer asks and does not take the answers")
+    }
     if now - lastSaid >= settings.heartbeat { say(.ping) }
     guard session.progress.phase == .live else { return }
     perform { work in
@@ -170,6 +192,7 @@ actor SyncRunner {
     let bytes = message.encoded()
     outcome.messageBytes += UInt64(bytes.count)
     lastSaid = .now
+    unsent += 1
     outbox.yield(bytes)
   }
 
@@ -228,13 +251,13 @@ actor SyncRunner {
   // MARK: Tasks
 
   private func receiveAll() async {
+    defer { heardAll.open() }
     do {
       while let bytes = try await connection.receive() {
         guard bytes.count <= SyncLimits.messageBytes else {
           throw SyncError(.limitExceeded, "a message has \(bytes.count) bytes")
         }
         feed.yield(.bytes(bytes))
-        // One message at a time: a peer that floods waits.
         await readyToRead.wait()
       }
       feed.yield(.end)
@@ -246,8 +269,14 @@ actor SyncRunner {
   private func sendAll() async {
     defer { drained.open() }
     do {
-      for await bytes in outputs { try await connection.send(bytes) }
+      for await bytes in outputs {
+        try await connection.send(bytes)
+        (unsent, lastTaken) = (unsent - 1, .now)
+        readOn()
+      }
     } catch {
+      // A peer that gave up said why before it closed; that is worth more than that nobody listens.
+      if !Task.isCancelled { await heardAll.wait(atMost: .seconds(1)) }
       feed.yield(.failed(error))
     }
   }

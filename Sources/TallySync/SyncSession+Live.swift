@@ -77,11 +77,14 @@ extension SyncSession {
     delivered?.merge(header.target)
     liveSent.append(header.target)
     progress.bytesSent += UInt64(bytes.count)
-    actions.append(.send(.live(SyncLive(advances: advances, block: bytes))))
+    let number = liveConfirmed + UInt64(liveSent.count)
+    actions.append(.send(.live(SyncLive(number: number, advances: advances, block: bytes))))
   }
 
   mutating func receive(_ live: SyncLive, _ actions: inout [Action]) throws {
     guard let own, isLive else { throw violation("a live change in a session that is not live") }
+    // Applied twice, a change would let the vector cover what never came.
+    guard live.number == liveReceived + 1 else { throw violation("a live change is missing or came twice") }
     try receiveTable.follow(live.advances)
     progress.bytesReceived += UInt64(live.block.count)
     var target = StateVector()

@@ -6,7 +6,7 @@ import TallyWire
 extension SyncSession {
   mutating func offer(since vector: StateVector, _ actions: inout [Action]) {
     sentDone = nil
-    if progress.phase == .live {
+    if progress.phase == .live, !owesEverything {
       guard liveSent.count < LiveTable.windowCount else { return }
       isCollecting = true
       actions.append(.collect(since: vector))
@@ -80,6 +80,8 @@ extension SyncSession {
   mutating func received(
     _ transfer: UInt64, _ offset: UInt64, _ isLast: Bool, _ bytes: [UInt8], _ actions: inout [Action]
   ) throws {
+    guard incoming != nil || transfer > lastIncoming else { throw violation("a transfer came twice") }
+    lastIncoming = transfer
     let expected = incoming ?? (transfer, 0)
     guard expected.number == transfer, expected.offset == offset else {
       throw violation("a chunk came out of its order")

@@ -110,6 +110,8 @@ public struct SyncSession: Sendable {
   var outgoing: Outgoing?
   var transfers: UInt64 = 0
   var incoming: (number: UInt64, offset: UInt64)?
+  /// The peer's last transfer: its numbers grow.
+  var lastIncoming: UInt64 = 0
   var applying: Applying?
   var isCollecting = false
   var isRenewing = false
@@ -184,6 +186,9 @@ public struct SyncSession: Sendable {
   private mutating func take(_ message: SyncMessage, _ actions: inout [Action]) throws {
     switch message {
     case .hello(let hello): return try greeted(hello, &actions)
+    case .failure(SyncError.compared, _):
+      progress.phase = .finished
+      return actions.append(.finish)
     case .failure(let code, let text):
       throw SyncError(SyncError.Code(rawValue: code) ?? .peerFailed, "the peer says: \(text)")
     case .ping: return
@@ -198,7 +203,10 @@ public struct SyncSession: Sendable {
     case .applied(let transfer, _): try peerApplied(transfer, &actions)
     case .live(let live): try receive(live, &actions)
     case .liveApplied(let count): try peerAppliedLive(count)
-    case .repair: try repair(&actions, tell: false)
+    case .repair:
+      // Both find out by themselves, before either goes live.
+      guard progress.phase != .live else { throw violation("a repair of what was equal") }
+      try repair(&actions, tell: false)
     case .done(let digest): peerDone = digest
     case .hello, .failure, .ping, .vector: break
     }

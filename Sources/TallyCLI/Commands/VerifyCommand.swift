@@ -4,16 +4,22 @@ import Tally
 struct VerifyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
-    abstract: "Checks the store against itself.",
+    abstract: "Checks the store against itself, or against a peer.",
     discussion: """
-      Prints "ok <n> checked", or one line for each problem with exit code 65.
+      Prints "ok <n> checked", or one line for each problem with exit code 65. With --against it compares what both have seen and \
+      what both hold, and changes neither: "equal", or one line with exit code 65. A peer is named as for tally sync --via.
 
-      Example: tally verify scores.tally
+      Examples:
+        tally verify scores.tally
+        tally verify scores.tally --against tcp://home.example:7400 --secret-file secret
       """)
 
   @OptionGroup var store: StoreArguments
+  @Option(help: ArgumentHelp("Compare with a peer.", valueName: "PEER")) var against: String?
+  @OptionGroup var security: SecurityOptions
 
   func run() throws {
+    if let against { return try compare(with: against) }
     try store.reading { store in
       let report = try store.verify()
       try Output.run { output in

@@ -38,12 +38,21 @@ extension Store {
 // MARK: - Small deltas
 
 extension Store {
-  /// The blocks of everything that `base` does not cover, for a change that is small; with the header of the same snapshot.
+  /// Ends reading when it is clear that the change is not small.
+  private struct Enough: Error {}
+
+  /// The blocks of everything that `base` does not cover, for a change that is small; with the header of the same snapshot. Two blocks
+  /// at most, so that a change of any size costs little memory: with two, there may be more.
   package func blocks(since base: StateVector) throws -> (DeltaHeader, [DeltaBlock]) {
     try capturedSnapshot { reader in
       let header = DeltaHeader(base: base, target: try reader.vector(), fingerprint: try reader.fingerprint())
       var blocks: [DeltaBlock] = []
-      try DeltaSource(reader: reader, base: base, planted: options.planted).forEachBlock { blocks.append($0) }
+      do {
+        try DeltaSource(reader: reader, base: base, planted: options.planted).forEachBlock { block in
+          blocks.append(block)
+          if blocks.count == 2 { throw Enough() }
+        }
+      } catch is Enough {}
       try makeDurable(try reader.ownDot())
       return (header, blocks)
     }

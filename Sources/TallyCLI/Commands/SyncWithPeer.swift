@@ -1,0 +1,83 @@
+import Tally
+
+/// `tally sync STORE --via PEER`.
+struct SyncWithPeer {
+  var store: String
+  var peer: String
+  var isWatching: Bool
+  var security: SecurityOptions
+  var timeout: Double
+
+  /// Pauses after a lost connection: the first, and the longest.
+  private static let pauses: (Duration, Duration) = (.seconds(1), .seconds(60))
+
+  func run() throws {
+    let transport = try PeerAddress(peer).transport(security)
+    try OpenStore.writing(store, timeout) { store in
+      let progress = SyncProgress()
+      defer { progress.end() }
+      let outcome = try Waiting.run {
+        isWatching ? try await watch(store, transport, progress) : try await sync(store, transport, progress, nil)
+      }
+      progress.end()
+      try Output.run { output in
+        for line in SyncLines.of(outcome, self.store) { try output.line(line) }
+        try output.line(SyncLines.summary(outcome))
+      }
+    }
+  }
+
+  private func sync(
+    _ store: Store, _ transport: any Transport, _ progress: SyncProgress, _ onLive: (@Sendable () -> Void)?
+  ) async throws -> SyncOutcome {
+    var settings = SyncSettings()
+    settings.isLive = isWatching
+    settings.onProgress = { step in
+      if step.phase == .live { onLive?() }
+      progress.show(step)
+    }
+    return try await blamingPeer { [settings] in
+      try await store.sync(over: try await transport.open(), settings)
+    }
+  }
+
+  /// Stays in sync until the tool is asked to end. A peer that was reached once is tried again; one that never was is an error.
+  private func watch(_ store: Store, _ transport: any Transport, _ progress: SyncProgress) async throws -> SyncOutcome {
+    var total = SyncOutcome()
+    let reached = Reached()
+    var pause = Self.pauses.0
+    while !Task.isCancelled {
+      do {
+        let outcome = try await sync(store, transport, progress) { reached.note() }
+        total.add(outcome)
+        pause = Self.pauses.0
+      } catch is CancellationError {
+        break
+      } catch let error as SyncError where error.isPassing && reached.isTrue {
+        progress.end()
+        complain("\(error.message); trying again")
+      }
+      try? await Task.sleep(for: pause)
+      pause = min(pause * 2, Self.pauses.1)
+    }
+    return total
+  }
+}
+
+extension SyncError {
+  /// Whether trying again may help.
+  fileprivate var isPassing: Bool { [.unreachable, .disconnected, .timedOut].contains(code) }
+}
+
+extension SyncOutcome {
+  /// Adds what a further sync did.
+  fileprivate mutating func add(_ next: SyncOutcome) {
+    changes += next.changes
+    conflicts += next.conflicts
+    bytesSent += next.bytesSent
+    bytesReceived += next.bytesReceived
+    messageBytes += next.messageBytes
+    repaired = repaired || next.repaired
+    peer = next.peer ?? peer
+  }
+}

@@ -1,0 +1,30 @@
+import ArgumentParser
+import Foundation
+import Tally
+
+/// How two sides that meet over the network know each other.
+struct SecurityOptions: ParsableArguments {
+  @Option(help: "A file with the secret that both sides share: 16 bytes or more, kept from others.")
+  var secretFile: String?
+
+  /// The bytes of the secret, without the end of the line.
+  func secret() throws -> [UInt8]? {
+    guard let secretFile else { return nil }
+    guard let data = FileManager.default.contents(atPath: secretFile) else {
+      throw Failure(errno: errno == 0 ? ENOENT : errno, .read, secretFile)
+    }
+    var bytes = Array(data)
+    while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }
+    guard (16...4096).contains(bytes.count) else {
+      throw Failure(.badData, "\(secretFile) holds \(bytes.count) bytes; a secret has 16 to 4096")
+    }
+    return bytes
+  }
+
+  #if !Network
+    func transport(host: String, port: Int) throws -> any Transport { throw Self.noNetwork }
+
+    /// What a tool says that was built without the package trait.
+    static let noNetwork = Failure(.usage, "this tally was built without the network: swift build --traits Network")
+  #endif
+}

@@ -1,0 +1,26 @@
+import Tally
+
+/// What a sync with a peer did, in lines.
+enum SyncLines {
+  static func of(_ outcome: SyncOutcome, _ store: String) -> [String] {
+    var lines = ["\(store) took \(count(outcome.changes, "change")), \(count(outcome.conflicts, "conflict"))"]
+    if outcome.repaired { lines.append("contents differed although the vectors were equal; both were joined") }
+    return lines
+  }
+
+  /// The last line.
+  static func summary(_ outcome: SyncOutcome) -> String {
+    "converged, \(outcome.bytesSent) bytes of changes sent, \(outcome.bytesReceived) received, "
+      + "\(outcome.messageBytes) bytes in all"
+  }
+}
+
+/// Damaged bytes of a peer are the peer's fault, those of a file the file's.
+func blamingPeer<T>(_ body: () async throws -> T) async throws -> T {
+  do {
+    return try await body()
+  } catch let error as WireError {
+    let code: SyncError.Code = error.code == .unsupportedVersion ? .upgradeRequired : .protocolViolation
+    throw SyncError(code, "the peer: \(error.message)", cause: error)
+  }
+}

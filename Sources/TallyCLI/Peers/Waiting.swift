@@ -1,0 +1,37 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// Lets a command that is not asynchronous wait for something that is.
+enum Waiting {
+  /// Runs the body until it ends. SIGINT and SIGTERM cancel it, so that stores and connections close in order; a second one ends the
+  /// tool at once.
+  static func run<T: Sendable>(_ body: @escaping @Sendable () async throws -> T) throws -> T {
+    let result = Mutex<Result<T, any Error>?>(nil)
+    let ended = DispatchSemaphore(value: 0)
+    let task = Task.detached {
+      let value: Result<T, any Error>
+      do {
+        value = .success(try await body())
+      } catch {
+        value = .failure(error)
+      }
+      result.withLock { $0 = value }
+      ended.signal()
+    }
+    let sources = [SIGINT, SIGTERM].map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler {
+        guard !task.isCancelled else { exit(128 + number) }
+        task.cancel()
+      }
+      source.resume()
+      return source
+    }
+    defer { for source in sources { source.cancel() } }
+    ended.wait()
+    guard let result = result.withLock({ $0 }) else { throw CancellationError() }
+    return try result.get()
+  }
+}

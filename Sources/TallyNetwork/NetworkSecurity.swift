@@ -1,0 +1,34 @@
+#if Network
+  /// How two sides that meet over a network know each other, and whether others can read along.
+  ///
+  /// | | strangers are kept out | nobody reads or alters on the way |
+  /// | --- | --- | --- |
+  /// | `.none` | no | no: for one machine, or a tunnel that does it |
+  /// | `.secret` | yes | no |
+  /// | `.tls` with a certificate of the server | no | yes |
+  /// | `.tls` with certificates on both sides | yes | yes |
+  /// | `.tls` and a secret | yes | yes, even if nobody checks the certificate: the secret is bound to it |
+  public struct NetworkSecurity: Sendable {
+    /// What both sides must know; nil to ask for nothing.
+    public var secret: SharedSecret?
+    /// Encryption; nil for plain TCP.
+    public var tls: TLSSettings?
+
+    /// Any combination.
+    public init(secret: SharedSecret? = nil, tls: TLSSettings? = nil) {
+      self.secret = secret
+      self.tls = tls
+    }
+
+    /// Neither encryption nor a secret.
+    public static let none = NetworkSecurity()
+
+    /// A secret that both sides share, without encryption.
+    public static func secret(_ secret: SharedSecret) -> NetworkSecurity { NetworkSecurity(secret: secret) }
+
+    /// Encryption, and a secret if there is one.
+    public static func tls(_ settings: TLSSettings, secret: SharedSecret? = nil) -> NetworkSecurity {
+      NetworkSecurity(secret: secret, tls: settings)
+    }
+  }
+#endif

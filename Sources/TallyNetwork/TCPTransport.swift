@@ -1,0 +1,81 @@
+#if Network
+  import NIOCore
+  import NIOPosix
+  import NIOSSL
+  import TallySync
+
+  /// Reaches a peer that listens on a TCP port, such as a `TCPListener`.
+  ///
+  /// ```swift
+  /// let transport = TCPTransport(host: "home.example", port: 7_400, security: .tls(TLSSettings(), secret: secret))
+  /// await engine.add(transport)
+  /// ```
+  public struct TCPTransport: Transport {
+    /// What to call the peer: host and port.
+    public let name: String
+    private let host: String
+    private let port: Int
+    private let security: NetworkSecurity
+    private let limits: NetworkLimits
+
+    /// A transport to a host's port.
+    /// - Parameter name: what to call the peer; `host:port` unless given.
+    public init(
+      host: String, port: Int, security: NetworkSecurity, name: String? = nil, limits: NetworkLimits = NetworkLimits()
+    ) {
+      self.host = host
+      self.port = port
+      self.security = security
+      self.name = name ?? "\(host):\(port)"
+      self.limits = limits
+    }
+
+    /// Connects, and lets both sides introduce themselves.
+    /// - Throws: `SyncError`: `unreachable` if nobody listens there, `unauthorized` if one side does not accept the other, `timedOut`.
+    public func open() async throws -> any SyncConnection { try await connect() }
+
+    /// Like `open`, with the connection's own type.
+    public func connect() async throws -> TCPConnection {
+      let context = try security.clientContext()
+      let opening = try await dial(context)
+      let (secret, channel, isEncrypted) = (security.secret, opening.channel, context != nil)
+      return try await opening.finish(limits.introduction) { framed in
+        guard let secret else { return }
+        let binding = isEncrypted ? try await Self.binding(channel) : []
+        try await Introduction(connection: framed, secret: secret, binding: binding).asClient()
+      }
+    }
+
+    private func dial(_ context: NIOSSLContext?) async throws -> Opening {
+      let limits = limits
+      // An address cannot be asked for by name (RFC 6066, 3); a certificate for addresses is compared with the one dialled.
+      let isAddress = (try? SocketAddress(ipAddress: host, port: port)) != nil
+      let hostname = isAddress ? nil : host
+      do {
+        return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+          .channelOption(.autoRead, value: false)
+          .channelOption(.allowRemoteHalfClosure, value: true)
+          .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+          .channelOption(.socketOption(.so_keepalive), value: 1)
+          .connectTimeout(TimeAmount(limits.connecting))
+          .connect(host: host, port: port) { channel in
+            channel.eventLoop.makeCompletedFuture {
+              try Opening.make(
+                channel, context.map { try NIOSSLClientHandler(context: $0, serverHostname: hostname) }, limits)
+            }
+          }
+      } catch let error as SyncError {
+        throw error
+      } catch {
+        throw SyncError(.unreachable, "nobody answers at \(host):\(port)", cause: error)
+      }
+    }
+
+    private static func binding(_ channel: any Channel) async throws -> [UInt8] {
+      guard let certificate = try await channel.nioSSL_peerCertificate().get() else {
+        throw SyncError(.unauthorized, "the peer has no certificate")
+      }
+      return try certificate.fingerprint()
+    }
+  }
+#endif

@@ -1,0 +1,96 @@
+#if Network
+  import Crypto
+  import Foundation
+  import NIOCore
+  import NIOSSL
+  import TallySync
+
+  /// Who one is over TLS, and whom one trusts. Files are PEM.
+  public struct TLSSettings: Sendable {
+    /// A certificate and the key that belongs to it.
+    public struct Identity: Sendable {
+      /// The certificate, and those between it and the root.
+      public var certificatePath: String
+      /// The private key.
+      public var keyPath: String
+
+      /// An identity in two files.
+      public init(certificatePath: String, keyPath: String) {
+        self.certificatePath = certificatePath
+        self.keyPath = keyPath
+      }
+    }
+
+    /// Whom one trusts.
+    public enum Trust: Sendable {
+      /// Clients: servers with a certificate that the system trusts and that bears the host's name. Servers: like `anybody`.
+      case system
+      /// Clients: servers with a certificate from these authorities that bears the host's name. Servers: only clients with one.
+      case authorities(path: String)
+      /// Certificates are not checked. A client does that only together with a secret, which is bound to the certificate.
+      case anybody
+    }
+
+    /// Who this side is; a server needs one.
+    public var identity: Identity?
+    /// Whom this side trusts.
+    public var trust: Trust
+
+    /// Settings.
+    public init(identity: Identity? = nil, trust: Trust = .system) {
+      self.identity = identity
+      self.trust = trust
+    }
+  }
+
+  // MARK: - Contexts
+
+  extension NetworkSecurity {
+    /// - Throws: `SyncError` or `NIOSSLError` if the files cannot be used.
+    func clientContext() throws -> NIOSSLContext? {
+      guard let tls else { return nil }
+      var configuration = TLSConfiguration.makeClientConfiguration()
+      configuration.minimumTLSVersion = .tlsv12
+      if let (chain, key) = try tls.identity?.load() {
+        configuration.certificateChain = chain.map { .certificate($0) }
+        configuration.privateKey = .privateKey(key)
+      }
+      switch tls.trust {
+      case .system: break
+      case .authorities(let path): configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(path))
+      case .anybody:
+        guard secret != nil else {
+          throw SyncError(.unauthorized, "a client that trusts any certificate needs a secret")
+        }
+        configuration.certificateVerification = .none
+      }
+      return try NIOSSLContext(configuration: configuration)
+    }
+
+    func serverContext() throws -> (context: NIOSSLContext, binding: [UInt8])? {
+      guard let tls else { return nil }
+      guard let (chain, key) = try tls.identity?.load(), let own = chain.first else {
+        throw SyncError(.unauthorized, "a server needs a certificate")
+      }
+      var configuration = TLSConfiguration.makeServerConfiguration(
+        certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
+      configuration.minimumTLSVersion = .tlsv12
+      if case .authorities(let path) = tls.trust {
+        configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(path))
+        configuration.certificateVerification = .noHostnameVerification
+      }
+      return (try NIOSSLContext(configuration: configuration), try own.fingerprint())
+    }
+  }
+
+  extension TLSSettings.Identity {
+    fileprivate func load() throws -> ([NIOSSLCertificate], NIOSSLPrivateKey) {
+      (try NIOSSLCertificate.fromPEMFile(certificatePath), try NIOSSLPrivateKey(file: keyPath, format: .pem))
+    }
+  }
+
+  extension NIOSSLCertificate {
+    /// What binds a secret to the certificate.
+    func fingerprint() throws -> [UInt8] { Array(SHA256.hash(data: try toDERBytes())) }
+  }
+#endif

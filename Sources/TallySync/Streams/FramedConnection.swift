@@ -1,0 +1,94 @@
+import Synchronization
+
+/// Bytes in both directions, in order: a pipe, a socket, a serial line. `FramedConnection` makes a connection of it.
+///
+/// One task reads and one writes at a time. After `close`, and when the task is cancelled, both end soon.
+public protocol ByteStream: Sendable {
+  /// The next bytes, as many as there are, at most 64 KiB; nil where the stream ends. Reads ahead no further than that.
+  func read() async throws -> [UInt8]?
+  /// Writes all of the bytes; waits while the other side is slow.
+  func write(_ bytes: [UInt8]) async throws
+  /// Closes both directions. If nothing is being written, `last` goes out before, unless that takes longer than a moment.
+  func close(saying last: [UInt8]) async
+}
+
+/// Whole messages over a stream of bytes: each with its length before it, at most `SyncLimits.messageBytes`, and an explicit end, so
+/// that a peer that was killed is not mistaken for one that has finished.
+///
+/// A length is checked before anything is allocated for it. Memory: one message and 64 KiB in each direction.
+public final class FramedConnection: SyncConnection {
+  private struct State {
+    var decoder = FrameDecoder()
+    var isEnded = false
+    var isClosed = false
+    /// Opens when the message that is going out is out; nil if none is.
+    var sending: Latch?
+    /// A message went out in part: nothing that follows can be understood.
+    var isBroken = false
+  }
+
+  /// How long a close waits for a message that is going out.
+  private static let patience: Duration = .milliseconds(500)
+  private let stream: any ByteStream
+  private let state = Mutex(State())
+
+  /// A connection over a stream, which it closes.
+  public init(_ stream: any ByteStream) { self.stream = stream }
+
+  /// Sends one message.
+  /// - Throws: `SyncError` of code `limitExceeded` if it is too large; the connection can go on then.
+  public func send(_ message: [UInt8]) async throws {
+    let frame = try FrameDecoder.frame(message)
+    let sending = Latch()
+    try state.withLock { state in
+      guard !state.isClosed, !state.isBroken else { throw SyncError(.disconnected, "the connection is closed") }
+      state.sending = sending
+    }
+    defer { sending.open() }
+    do {
+      try await stream.write(frame)
+      state.withLock { $0.sending = nil }
+    } catch {
+      state.withLock { ($0.sending, $0.isBroken) = (nil, true) }
+      throw error
+    }
+  }
+
+  /// The next message; nil if the peer has closed in order, and after `close`.
+  public func receive() async throws -> [UInt8]? {
+    while true {
+      if let frame = try state.withLock({ state in try Self.take(&state) }) {
+        guard case .message(let message) = frame else { return nil }
+        return message
+      }
+      let bytes = try await stream.read()
+      try state.withLock { state in
+        if let bytes { return state.decoder.append(bytes) }
+        guard !state.isClosed else {
+          state.isEnded = true
+          return
+        }
+        throw SyncError(.disconnected, "the connection ended without a farewell")
+      }
+    }
+  }
+
+  private static func take(_ state: inout State) throws -> FrameDecoder.Frame? {
+    guard !state.isEnded, !state.isClosed else { return .end }
+    let frame = try state.decoder.next()
+    if frame == .end { state.isEnded = true }
+    return frame
+  }
+
+  /// Says farewell and closes both directions. A message that is going out has a moment to do so.
+  public func close() async {
+    let (isFirst, sending) = state.withLock { state in
+      defer { state.isClosed = true }
+      return (!state.isClosed, state.sending)
+    }
+    guard isFirst else { return }
+    await sending?.wait(atMost: Self.patience)
+    let isSilent = state.withLock { $0.sending != nil || $0.isBroken }
+    await stream.close(saying: isSilent ? [] : FrameDecoder.farewell)
+  }
+}

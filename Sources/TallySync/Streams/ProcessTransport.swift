@@ -1,0 +1,74 @@
+#if os(macOS) || os(Linux)
+  import Synchronization
+
+  /// Reaches a peer through a command that this process starts and talks to over its standard input and output: `ssh`, a container, a
+  /// tunnel.
+  ///
+  /// ```swift
+  /// await engine.add(ProcessTransport(command: "ssh home.example tally serve scores.tally --stdio"))
+  /// ```
+  ///
+  /// `/bin/sh` runs the command, so it must come from whoever runs the program, never from a peer. What it writes to standard error
+  /// passes through. When the connection closes, its input ends; if it has not ended two seconds later, it is asked to by `SIGTERM`.
+  public struct ProcessTransport: Transport {
+    /// What to call the peer; the command unless named otherwise.
+    public let name: String
+    /// What the shell runs.
+    public let command: String
+
+    /// A transport through a command.
+    public init(command: String, name: String? = nil) {
+      self.command = command
+      self.name = name ?? command
+    }
+
+    /// Starts the command.
+    /// - Throws: what keeps it from starting. That the command itself fails shows where the connection is used.
+    public func open() async throws -> any SyncConnection { try ProcessConnection(command) }
+  }
+
+  /// A connection to a child process.
+  final class ProcessConnection: SyncConnection {
+    private static let patience: Duration = .seconds(2)
+    private let stream: StreamConnection
+    private let child: Child
+    private let hasHeard = Atomic(false)
+
+    init(_ command: String) throws {
+      let (input, output) = (try Pipes.make(), try Pipes.make())
+      defer { for end in [input.reading, output.writing] { Pipes.close(end) } }
+      stream = try StreamConnection(reading: output.reading, writing: input.writing)
+      child = try Child(command, input: input.reading, output: output.writing)
+    }
+
+    func send(_ message: [UInt8]) async throws {
+      do {
+        try await stream.send(message)
+      } catch let error as SyncError where error.code == .disconnected {
+        throw await explained(error)
+      }
+    }
+
+    func receive() async throws -> [UInt8]? {
+      do {
+        let message = try await stream.receive()
+        hasHeard.store(true, ordering: .relaxed)
+        return message
+      } catch let error as SyncError where error.code == .disconnected {
+        throw await explained(error)
+      }
+    }
+
+    func close() async {
+      await stream.close()
+      if await !child.ended.wait(atMost: Self.patience) { child.terminate() }
+    }
+
+    /// What the shell says about the end of the command tells more than that the bytes ended.
+    private func explained(_ error: SyncError) async -> SyncError {
+      guard await child.ended.wait(atMost: Self.patience), let status = child.status, status != 0 else { return error }
+      let code: SyncError.Code = hasHeard.load(ordering: .relaxed) ? .disconnected : .unreachable
+      return SyncError(code, "the command failed with exit status \(status)", cause: error)
+    }
+  }
+#endif

@@ -1,0 +1,67 @@
+import TallySync
+
+/// Checks that a transport keeps the contract of `SyncConnection`: with your own transport, run this in its tests.
+///
+/// ```swift
+/// @Test func myTransportConforms() async throws {
+///   try await TransportConformance.check { try await MyTransport.connectedPair() }
+/// }
+/// ```
+///
+/// It needs no test framework: a failure is an error that says which rule is broken and how. To see each rule as a case of its own,
+/// run the `rules` one by one. A rule opens connections of its own and closes them; it takes up to a few seconds, and gives up
+/// after thirty, unless told otherwise.
+public enum TransportConformance {
+  /// Makes two connected ends.
+  public typealias Pair = @Sendable () async throws -> (any SyncConnection, any SyncConnection)
+
+  /// One sentence of the contract.
+  public struct Rule: Sendable, CustomStringConvertible {
+    /// What it demands, in camel case.
+    public let name: String
+    let body: @Sendable (Ends) async throws -> Void
+
+    /// The name.
+    public var description: String { name }
+
+    /// Checks the rule.
+    /// - Parameter limit: how long it may take.
+    /// - Throws: `ConformanceFailure`.
+    public func check(within limit: Duration = .seconds(30), _ makePair: @escaping Pair) async throws {
+      let pair = try await makePair()
+      let ends = Ends(rule: name, here: pair.0, there: pair.1)
+      do {
+        try await ends.within(limit, name) { try await body(ends) }
+      } catch {
+        await ends.close()
+        throw (error as? ConformanceFailure) ?? ConformanceFailure(name, "the connection threw: \(error)")
+      }
+      await ends.close()
+    }
+  }
+
+  /// All rules, in the order in which they are best made to hold.
+  public static let rules: [Rule] = messageRules + endingRules + pacingRules
+
+  /// Checks all rules; the first that is broken ends it.
+  /// - Throws: `ConformanceFailure`.
+  public static func check(within limit: Duration = .seconds(30), _ makePair: @escaping Pair) async throws {
+    for rule in rules { try await rule.check(within: limit, makePair) }
+  }
+}
+
+/// A rule that a transport breaks.
+public struct ConformanceFailure: Error, Sendable, CustomStringConvertible {
+  /// The name of the rule.
+  public let rule: String
+  /// How it was broken.
+  public let message: String
+
+  init(_ rule: String, _ message: String) {
+    self.rule = rule
+    self.message = message
+  }
+
+  /// The rule, and how it was broken.
+  public var description: String { "\(rule): \(message)" }
+}

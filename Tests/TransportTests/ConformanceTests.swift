@@ -1,0 +1,44 @@
+import Tally
+import TallyTesting
+import Testing
+
+#if Network
+  import TallyNetwork
+#endif
+
+@Suite(.serialized, .timeLimit(.minutes(2))) struct ConformanceTests {
+  @Test(arguments: TransportConformance.rules)
+  func memory(_ rule: TransportConformance.Rule) async throws { try await rule.check { MemoryConnection.pair() } }
+
+  @Test(arguments: TransportConformance.rules)
+  func pipes(_ rule: TransportConformance.Rule) async throws { try await rule.check { try StreamConnection.pair() } }
+
+  @Test(arguments: TransportConformance.rules)
+  func socketpair(_ rule: TransportConformance.Rule) async throws {
+    try await rule.check { try StreamConnection.sockets() }
+  }
+
+  #if Network
+    @Test(arguments: TransportConformance.rules)
+    func tcp(_ rule: TransportConformance.Rule) async throws { try await rule.check { try await Loopback.pair(.none) } }
+
+    @Test(arguments: TransportConformance.rules)
+    func tcpWithASecret(_ rule: TransportConformance.Rule) async throws {
+      try await rule.check { try await Loopback.pair(.secret(.random())) }
+    }
+
+    @Test(arguments: TransportConformance.rules)
+    func tls(_ rule: TransportConformance.Rule) async throws {
+      try await rule.check { try await Loopback.pair(Certificates.server, client: Certificates.client) }
+    }
+  #endif
+
+  /// A suite that finds nothing wrong with anything is worth nothing.
+  @Test func aTransportThatBreaksTheContractIsFound() async throws {
+    for fault in FaultyConnection.Fault.allCases {
+      await #expect(throws: ConformanceFailure.self, "\(fault)") {
+        try await TransportConformance.check(within: .seconds(5)) { FaultyConnection.pair(fault) }
+      }
+    }
+  }
+}
