@@ -74,6 +74,9 @@ let package = Package(
       name: "Scorebook", dependencies: ["Tally", grdb], path: "Examples/Scorebook",
       exclude: ["README.md"]),
     .executableTarget(
+      name: "SharedFolder", dependencies: ["Tally", grdb], path: "Examples/SharedFolder",
+      exclude: ["README.md"]),
+    .executableTarget(
       name: "SpeechTimer", dependencies: ["Tally", grdb], path: "Examples/SpeechTimer",
       exclude: ["README.md"]),
     .executableTarget(

@@ -110,4 +110,21 @@ import Testing
     try synchronize(late, here)
     try expectConverged(late, here, there)
   }
+
+  /// A vector that claims too much, as a damaged peer may have: what it wrongly covers can still come, and go on.
+  @Test func cellsThatTheVectorWronglyCoversAreListedOnceTheyCome() throws {
+    let summary = try here.summary()
+    var empty: [UInt8] = []
+    let header = DeltaHeader(base: StateVector(), target: summary.vector)
+    var writer = try DeltaWriter(header: header) { empty += $0 }
+    try writer.finish()
+    try there.apply(empty)
+    try here.write { try $0.execute(sql: "UPDATE SBGame SET rating = 2") }
+    try there.apply(try here.delta())
+    #expect(try there.verify().problems == [])
+    try expectConverged(here, there)
+    let late = try scratch.store("late")
+    try late.apply(try there.delta(since: StateVector()))
+    try expectConverged(here, late)
+  }
 }

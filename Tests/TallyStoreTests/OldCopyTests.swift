@@ -3,7 +3,8 @@ import GRDB
 import Tally
 import Testing
 
-/// A file that was copied, or restored from a backup, is a replica twice: no write of either copy may be lost.
+/// A file that was copied, or restored from a backup, is a replica twice: no write of either copy may be lost, also where no token
+/// beside the file tells the copy at opening (`IdentityTests` has those).
 @Suite struct OldCopyTests {
   let scratch: Scratch
   let there: Store
@@ -13,8 +14,10 @@ import Testing
   /// `original` went on after `restored` was copied from it.
   init() throws {
     scratch = try Scratch()
+    var options = StoreOptions()
+    options.hasIncarnation = false
     there = try scratch.store("there")
-    let here = try scratch.store("here")
+    let here = try scratch.store("here", options: options)
     try here.write { db in
       for number in 1...4 { try Game(id: RecordName(key: "\(number)"), name: "Game \(number)", rating: 1).insert(db) }
       try Person(id: RecordName(key: "ann"), name: "Ann").insert(db)
@@ -22,8 +25,8 @@ import Testing
     try synchronize(here, there)
     try here.close()
     try FileManager.default.copyItem(atPath: scratch.path("here"), toPath: scratch.path("backup"))
-    original = try scratch.store("here")
-    restored = try scratch.store("backup")
+    original = try scratch.store("here", options: options)
+    restored = try scratch.store("backup", options: options)
     #expect(try original.summary() == restored.summary())
   }
 

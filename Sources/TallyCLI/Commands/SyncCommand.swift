@@ -4,9 +4,9 @@ import Tally
 struct SyncCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "sync",
-    abstract: "Brings two stores to the same state.",
+    abstract: "Brings two stores to the same state: files, peers, or through a shared folder.",
     discussion: """
-      Prints what each took. The exit code is 75 if somebody wrote meanwhile, so that they are not equal yet, and 65 if \
+      With a second store, prints what each took. The exit code is 75 if somebody wrote meanwhile, so that they are not equal yet, and 65 if \
       their contents contradict each other and could not be repaired.
 
       With --via the other store is a peer: tcp://HOST:PORT, where tally serve --tcp listens, or a command that runs tally serve \
@@ -14,27 +14,34 @@ struct SyncCommand: ParsableCommand {
       lost is opened again. Then the exit code is 69 if the peer cannot be reached or went away, 76 if it does not keep to the \
       protocol, 77 if it lets nobody in without the right secret, and 78 if it speaks another version.
 
+      With --via folder:PATH, takes in what others have put into the folder and puts what it lacks; the others do the \
+      same when they come by. Files that have not arrived yet are listed as pending and taken the next time. The exit code \
+      is 66 if the folder is not there, and 65 or 78 if it holds something that cannot be read.
+
       Examples:
         tally sync scores.tally /media/stick/scores.tally
         tally sync scores.tally --via "ssh home.example tally serve scores.tally --stdio"
         tally sync scores.tally --via tcp://home.example:7400 --secret-file secret --watch
+        tally sync scores.tally --via folder:/home/me/Dropbox/scores
       """)
 
   @Argument(help: "One store's file.") var first: String
-  @Argument(help: "The other store's file, unless --via names a peer.") var second: String?
-  @Option(help: ArgumentHelp("Sync with a peer.", valueName: "PEER")) var via: String?
+  @Argument(help: "The other store's file, unless --via is there.") var second: String?
+  @Option(help: ArgumentHelp("Sync with a peer, or through a folder.", valueName: "PEER")) var via: String?
   @Flag(help: "Stay connected to the peer and follow changes.") var watch = false
   @OptionGroup var security: SecurityOptions
   @OptionGroup var waiting: WaitingOptions
 
   func validate() throws {
     guard (second == nil) != (via == nil) else { throw ValidationError("give either a second store or --via PEER") }
-    guard via != nil || !watch && security.secretFile == nil else {
-      throw ValidationError("--watch and --secret-file go with --via")
+    let isPeer = via.map { !$0.hasPrefix("folder:") } ?? false
+    guard isPeer || !watch && security.secretFile == nil else {
+      throw ValidationError("--watch and --secret-file go with a peer that --via names")
     }
   }
 
   func run() throws {
+    if let via, via.hasPrefix("folder:") { return try SyncThroughFolder(via).run(first, waiting) }
     if let via {
       let sync = SyncWithPeer(
         store: first, peer: via, isWatching: watch, security: security, timeout: waiting.timeout)

@@ -86,6 +86,14 @@ extension Engine {
     var conflicts = 0
     /// Whether another copy of this file has written under its replica id.
     var isCopy = false
+
+    /// The dots that the change log may not have for an item: those that the vector does not cover, and those that it covers although
+    /// the item had no cell of them, because some peer's vector claimed more than it had.
+    func unlisted(_ received: Set<Dot>, _ old: () -> Set<Dot>) -> Set<Dot> {
+      let covered = received.filter(logged.covers)
+      guard !covered.isEmpty else { return received }
+      return received.subtracting(covered.intersection(old()))
+    }
   }
 
   func apply(_ block: DeltaBlock, _ merge: inout Merge) throws {
@@ -128,7 +136,7 @@ extension Engine {
     guard state != stored.state else { return }
     merge.changes += 1
     try storeMerged(name, kind, state, stored)
-    noteDots(of: received, name, kind, merge)
+    noteDots(of: received, over: stored.state, name, kind, merge)
     try updateFingerprint(name, from: stored.state, to: state)
     try markDirty(name, kind, from: stored.state, to: state)
   }
@@ -140,7 +148,7 @@ extension Engine {
     let mayBeVisible = kind.isKnown && state.deletes.isEmpty && state.seed?.newest?.isRetired != true
     let shown = mayBeVisible ? try plainValues(name, kind, state) : nil
     try put(name, kind, state, previous: nil, shown: shown)
-    noteDots(of: state, name, kind, merge)
+    noteDots(of: state, over: nil, name, kind, merge)
     try updateFingerprint(name, from: nil, to: state)
     try markDirty(name, kind, from: nil, to: state)
     if shown != nil, hasWaits { try markWaitingDirty(name) }
@@ -184,12 +192,13 @@ extension Engine {
     try put(name, kind, state, previous: stored, shown: shown)
   }
 
-  private func noteDots(of received: RecordState, _ name: AnyRecordName, _ kind: RecordKind, _ merge: Merge) {
-    if let only = received.uniformStamp {
-      if !merge.logged.covers(only.dot) { log.note(only.dot, kind: kind.number, name) }
-      return
+  private func noteDots(
+    of received: RecordState, over old: RecordState?, _ name: AnyRecordName, _ kind: RecordKind, _ merge: Merge
+  ) {
+    if let only = received.uniformStamp?.dot, !merge.logged.covers(only) {
+      return log.note(only, kind: kind.number, name)
     }
-    for dot in received.dots where !merge.logged.covers(dot) { log.note(dot, kind: kind.number, name) }
+    for dot in merge.unlisted(received.dots, { old?.dots ?? [] }) { log.note(dot, kind: kind.number, name) }
   }
 
   // MARK: Links
@@ -212,7 +221,7 @@ extension Engine {
       try kind.isKnown && reader.isMember(key, element) && hasRow(key.source) && hasRow(key.target)
     try put(key, kind, element, previous: stored, isShown: isShown)
     if kind.isKnown, element.mayBeMember, !isShown { dirty.insert(kind.number, key) }
-    for dot in received.dots where !merge.logged.covers(dot) { log.note(dot, kind: kind.number, key) }
+    for dot in merge.unlisted(received.dots, { old.dots }) { log.note(dot, kind: kind.number, key) }
     try updateFingerprint(key, kind, from: old, to: element)
     if hasDeletes { try climb(from: [key.source]) }
   }

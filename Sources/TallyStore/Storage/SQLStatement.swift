@@ -6,6 +6,8 @@ import TallyCRDT
 final class SQLStatement {
   let handle: OpaquePointer
   private let database: OpaquePointer
+  /// GRDB's statement, if it is borrowed from there.
+  private let owner: Statement?
 
   init(_ database: OpaquePointer, _ sql: String) throws {
     var handle: OpaquePointer?
@@ -15,9 +17,24 @@ final class SQLStatement {
     }
     self.handle = handle
     self.database = database
+    owner = nil
   }
 
-  deinit { sqlite3_finalize(handle) }
+  /// A statement out of GRDB's cache for the connection. It is reset when this object goes.
+  init(borrowing statement: Statement, of database: OpaquePointer) {
+    handle = statement.sqliteStatement
+    owner = statement
+    self.database = database
+  }
+
+  deinit {
+    if owner == nil {
+      sqlite3_finalize(handle)
+    } else {
+      sqlite3_reset(handle)
+      sqlite3_clear_bindings(handle)
+    }
+  }
 
   // MARK: Binding, from 1
 
@@ -127,13 +144,28 @@ extension DatabaseError {
 final class Connection {
   let handle: OpaquePointer
   private var statements: [String: SQLStatement] = [:]
+  private let database: Database?
 
-  init(_ handle: OpaquePointer) { self.handle = handle }
+  init(_ handle: OpaquePointer) {
+    self.handle = handle
+    database = nil
+  }
+
+  /// For one access of GRDB's to a connection that lives on: statements stay prepared there from one access to the next.
+  init(_ database: Database) throws {
+    handle = try StoreFile.handle(database)
+    self.database = database
+  }
 
   /// The statement for this SQL, prepared once.
   func statement(_ sql: String) throws -> SQLStatement {
     if let known = statements[sql] { return known }
-    let statement = try SQLStatement(handle, sql)
+    let statement =
+      if let database {
+        SQLStatement(borrowing: try database.cachedStatement(sql: sql), of: handle)
+      } else {
+        try SQLStatement(handle, sql)
+      }
     statements[sql] = statement
     return statement
   }

@@ -1,0 +1,73 @@
+import Foundation
+
+/// A folder that several devices share: on a cloud drive, a file server, or a stick that goes from one to the other.
+///
+/// The folder must exist. If it is gone a pass fails and nothing is created in its place, so that a stick that is pulled out is not
+/// mistaken for an empty one. Folders below it and everybody else's files are left alone.
+///
+/// A file is written under another name, brought to the disk and renamed, so nobody on this device sees it before it is whole. What a
+/// drive makes of it on other devices is another matter; see `Docs/SharedFolder.md`.
+public struct FolderMailbox: Mailbox {
+  /// The folder.
+  public let url: URL
+  /// What passes remember. Keep the mailbox for as long as the app runs; a new one has everything to read again.
+  public let notes = MailboxNotes()
+
+  /// The mailbox in a folder. Does not touch it.
+  public init(_ url: URL) { self.url = url }
+
+  /// The folder's name.
+  public var name: String { url.lastPathComponent }
+
+  /// The plain files whose name begins with `prefix`, and what iCloud has put in their place.
+  public func list(prefix: String) throws -> [MailboxItem] {
+    var items: [String: MailboxItem] = [:]
+    try FolderFiles.forEachName(in: url.path) { name in
+      if FolderFiles.isTemporary(name) { return FolderFiles.removeIfStale(path(name)) }
+      let real = Self.placeheld(name) ?? name
+      guard real.lowercased().hasPrefix(prefix), items.count < MailboxLimits.files else { return }
+      guard let item = FolderFiles.item(real, at: path(name), isPlaceholder: real != name) else { return }
+      if item.state == .elsewhere { requestDownload(name) }
+      // A placeholder beside the file itself says nothing.
+      if items[real] == nil || items[real]?.state == .elsewhere { items[real] = item }
+    }
+    return Array(items.values)
+  }
+
+  /// Opens a file. Nothing but a plain file is ever opened for reading, and never waited for.
+  public func get(_ name: String) throws -> () throws -> [UInt8]? {
+    let file = try FolderFiles.Reading(try checked(name))
+    return { try file.next() }
+  }
+
+  /// Writes a file aside and renames it.
+  public func put(_ name: String, from source: () throws -> [UInt8]?) throws {
+    let target = try checked(name)
+    try FolderFiles.save(source, to: target, in: url.path)
+  }
+
+  /// Removes a file.
+  public func remove(_ name: String) throws { try FolderFiles.remove(try checked(name)) }
+
+  private func path(_ name: String) -> String { url.path + "/" + name }
+
+  /// The path of a name that can mean nothing but a file in the folder.
+  private func checked(_ name: String) throws -> String {
+    guard !name.isEmpty, !name.hasPrefix("."), name.utf8.count <= MailboxLimits.nameBytes,
+      !name.utf8.contains(where: { $0 == 0x2F || $0 == 0 })
+    else { throw MailboxError(.invalidName, "this cannot be a file's name") }
+    return path(name)
+  }
+
+  /// The name of the file that `.<name>.icloud` stands for.
+  private static func placeheld(_ name: String) -> String? {
+    guard name.hasPrefix("."), name.hasSuffix(".icloud") else { return nil }
+    return String(name.dropFirst().dropLast(".icloud".count))
+  }
+
+  private func requestDownload(_ name: String) {
+    #if canImport(Darwin)
+      try? FileManager.default.startDownloadingUbiquitousItem(at: url.appendingPathComponent(name))
+    #endif
+  }
+}

@@ -1,0 +1,113 @@
+import TallyCRDT
+import TallyStore
+import TallyWire
+
+/// Taking in what others have put, in whatever order makes progress.
+extension MailboxPass {
+  /// Applies deltas as far as they build on what is here; where they do not, the snapshot that brings the most, and deltas again.
+  mutating func takeIn() throws {
+    let order = files.indices
+      .map { (index: $0, total: files[$0].content.header.target.total) }
+      .sorted { ($0.total, files[$0.index].item.name) < ($1.total, files[$1.index].item.name) }
+      .map(\.index)
+    var deltas = order.filter { !isFull($0) }
+    var snapshots = order.filter(isFull)
+    var isMoving = true
+    while isMoving {
+      isMoving = try takeDeltas(&deltas)
+      if isMoving { continue }
+      // The last is the one that leads furthest; those before it are often covered then.
+      while !isMoving, let index = snapshots.popLast() { isMoving = try take(index) }
+    }
+  }
+
+  private func isFull(_ index: Int) -> Bool { files[index].content.header.base.isEmpty }
+
+  private mutating func takeDeltas(_ rest: inout [Int]) throws -> Bool {
+    var hasMoved = false
+    var waiting: [Int] = []
+    for index in rest {
+      guard own.vector.covers(files[index].content.header.base) else {
+        waiting.append(index)
+        continue
+      }
+      if try take(index) { hasMoved = true }
+    }
+    rest = waiting
+    return hasMoved
+  }
+
+  /// Applies a file if there is anything in it for this store.
+  /// - Returns: whether it was applied.
+  private mutating func take(_ index: Int) throws -> Bool {
+    try checkCancellation()
+    let (header, kind) = (files[index].content.header, files[index].name.kind)
+    guard own.vector.covers(header.target) else { return try apply(index) }
+    // Covered. A repair is joined all the same, and so is what covers as much as the store and says something else: one of the two has
+    // what the other lacks.
+    let isEqual = header.target == own.vector && header.fingerprint != nil
+    let contradicts = isEqual && header.fingerprint != own.fingerprint && !isSettled
+    guard contradicts || kind == .repair && !isEqual else { return false }
+    return try hasJoined(index) ? false : apply(index)
+  }
+
+  /// Whether a repair says exactly what the store does, so that everybody gets it.
+  private var isSettled: Bool {
+    files.contains { file in
+      file.name.kind == .repair && file.content.header.target == own.vector
+        && file.content.header.fingerprint == own.fingerprint
+    }
+  }
+
+  private func hasJoined(_ index: Int) -> Bool {
+    files[index].state == .verified && mailbox.notes.hasJoined(files[index].content.check, store)
+  }
+
+  /// Joins also what the store believes that it has. Two stores wrote as one replica, or this one was set back: then a vector says
+  /// that something is here, and it may be something else.
+  mutating func joinEverything() throws {
+    for index in files.indices where files[index].state == .verified && !hasJoined(index) {
+      try checkCancellation()
+      guard own.vector.covers(files[index].content.header.base) else { continue }
+      _ = try apply(index)
+    }
+  }
+
+  /// Applies a file. All of it is joined, whatever the vector says of it; usually that is only what the vector does not cover.
+  private mutating func apply(_ index: Int) throws -> Bool {
+    let spool = DeltaSpool()
+    defer { spool.discard() }
+    do {
+      let content = try reader.content(of: files[index].item.name, to: spool.append)
+      report.bytesRead += content.byteCount
+      guard own.vector.covers(content.header.base) else {
+        throw MailboxReader.Fault(.incomplete, "it has changed while it was looked at")
+      }
+      let wasCovered = own.vector.covers(content.header.target)
+      let result = try applySpooled(spool)
+      mailbox.notes.join(content.check, store)
+      if result.fingerprintMismatch || wasCovered && result.changes > 0 { isContradicted = true }
+      report.changes += result.changes
+      report.conflicts += result.conflicts
+      report.taken.append(files[index].item.name)
+      files[index].content = content
+      files[index].state = .verified
+    } catch let fault as MailboxReader.Fault {
+      fail(index, fault)
+      return false
+    }
+    own = try store.summary()
+    return true
+  }
+
+  private func applySpooled(_ spool: DeltaSpool) throws -> ApplyResult {
+    do {
+      return try store.apply(from: try spool.reader(), isRepair: true)
+    } catch let error as WireError {
+      throw MailboxReader.Fault(error)
+    } catch let error as StoreError where error.code == .baseNotCovered || error.code == .wrongZone {
+      let isPassing = error.code == .baseNotCovered
+      throw MailboxReader.Fault(isPassing ? .waitsForOthers : .wrongZone, error.message)
+    }
+  }
+}

@@ -1,0 +1,68 @@
+/// What one pass through a mailbox did.
+public struct MailboxReport: Sendable, Equatable {
+  /// A file that was not taken in.
+  public struct Issue: Sendable, Hashable {
+    /// Why.
+    public enum Reason: String, Sendable {
+      /// It builds on files that have not arrived.
+      case waitsForOthers
+      /// It is not on this device yet.
+      case elsewhere
+      /// It is incomplete or damaged; from here the two look the same.
+      case incomplete
+      /// Reading it failed.
+      case unreadable
+      /// It was written by a newer version of the format.
+      case newerVersion
+      /// It is larger than the limits allow.
+      case tooLarge
+      /// It has a name of ours, and is a link, a folder or a pipe.
+      case notAFile
+      /// Its content belongs to another zone than its name says.
+      case wrongZone
+    }
+
+    /// The file's name.
+    public var name: String
+    /// Why.
+    public var reason: Reason
+    /// The same in words, for a log.
+    public var message: String
+  }
+
+  /// Files that were applied, in this order.
+  public var taken: [String] = []
+  /// Files that were put.
+  public var written: [String] = []
+  /// Own files that were removed because newer snapshots hold what was in them.
+  public var removed: [String] = []
+  /// Files that the next pass tries again.
+  public var pending: [Issue] = []
+  /// Files that will not be better next time.
+  public var refused: [Issue] = []
+  /// Records and links of this store that changed.
+  public var changes = 0
+  /// Concurrent writes that lost, now in the conflict journal.
+  public var conflicts = 0
+  /// Bytes read from the mailbox and put into it.
+  public var bytesRead = 0, bytesWritten = 0
+  /// Whether content contradicted this store's though both covered the same, so that a full state was put to repair it.
+  public var repaired = false
+
+  /// A report of nothing.
+  public init() {}
+
+  /// Whether the mailbox holds nothing that this store lacks, as far as could be seen.
+  public var isComplete: Bool { pending.isEmpty && refused.isEmpty }
+}
+
+/// How a pass behaves.
+public struct MailboxSettings: Sendable {
+  /// When the deltas since the last snapshot take more bytes than that snapshot, and more than this, a new one is written.
+  public var deltaBytes = 1 << 20
+  /// What a small delta counts for in that sum: files cost something even when they are empty.
+  public var smallestDelta = 1 << 14
+
+  /// The usual settings.
+  public init() {}
+}

@@ -1,0 +1,80 @@
+import TallyCRDT
+import TallyWire
+
+/// The readable files of a mailbox, and the rules about them: what a newcomer can reach, when a snapshot is due, what may go.
+/// Decides and never performs.
+struct MailboxShelf {
+  struct File {
+    var name: MailboxFileName
+    var header: DeltaHeader
+    var check: UInt64
+    var byteCount: Int
+    /// Whether a store that has nothing can take it in.
+    var isFull: Bool { header.base.isEmpty }
+  }
+
+  private(set) var files: [File] = []
+
+  mutating func add(_ file: File) { files.append(file) }
+
+  /// What a store that has nothing gets from these files alone. A file whose base nothing leads to adds nothing.
+  func reach() -> StateVector {
+    var reach = StateVector()
+    // Ascending by what they lead to, so that one round is enough except where chains cross.
+    var rest = files.map { (total: $0.header.target.total, header: $0.header) }.sorted { $0.total < $1.total }
+    var count = 0
+    repeat {
+      count = rest.count
+      rest.removeAll { _, header in
+        guard reach.covers(header.base) else { return false }
+        reach.merge(header.target)
+        return true
+      }
+    } while rest.count < count && !rest.isEmpty
+    return reach
+  }
+
+  // MARK: Snapshots
+
+  /// Whether the deltas that no snapshot covers outweigh the largest snapshot.
+  func isSnapshotDue(_ settings: MailboxSettings) -> Bool {
+    let snapshots = files.filter(\.isFull)
+    let loose = files.filter { file in
+      !file.isFull && !snapshots.contains { $0.header.target.covers(file.header.target) }
+    }
+    let weight = loose.reduce(0) { $0 + max($1.byteCount, settings.smallestDelta) }
+    return weight > max(settings.deltaBytes, snapshots.map(\.byteCount).max() ?? 0)
+  }
+
+  // MARK: What may go
+
+  /// Whether everything in a file is also in two other snapshots, or it is a copy of one that is here under its right name.
+  ///
+  /// Two, because a drive may carry the removal to the others before it carries the snapshot: what a removed file held is still in a
+  /// snapshot that has been here for a while. The relation has no cycles, whoever looks and whatever they see of the mailbox:
+  /// nothing replaces the files that lead furthest, so they stay.
+  func isReplaced(_ file: File) -> Bool {
+    if file.name.isCopy, files.contains(where: { !$0.name.isCopy && $0.check == file.check }) { return true }
+    let checks = files.lazy.filter { Self.replaces($0, file) }.map(\.check)
+    return Set(checks).count >= 2
+  }
+
+  private static func replaces(_ snapshot: File, _ file: File) -> Bool {
+    guard snapshot.isFull, snapshot.check != file.check, snapshot.header.target.covers(file.header.target) else {
+      return false
+    }
+    guard file.isFull, snapshot.header.target == file.header.target else { return true }
+    let (isRepair, wasRepair) = (snapshot.name.kind == .repair, file.name.kind == .repair)
+    return isRepair != wasRepair ? isRepair : snapshot.check > file.check
+  }
+}
+
+extension StateVector {
+  /// How many transactions are covered: a larger vector has a larger total.
+  var total: UInt64 {
+    entries.reduce(0) { sum, entry in
+      let (next, overflow) = sum.addingReportingOverflow(entry.sequence)
+      return overflow ? .max : next
+    }
+  }
+}
