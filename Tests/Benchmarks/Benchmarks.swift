@@ -32,21 +32,33 @@ struct Benchmarks: ParsableCommand {
   func run() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tally-benchmarks-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
-    let findings = try Self.measure(records, runs, wanted, folder)
-    let growth = growth ? try Growth.measure(from: records, in: folder) : []
-    let report = Report(records: records, runs: runs, findings: findings, growth: growth)
+    var report = Report(records: records)
+    try Self.measure(records, runs, wanted, folder) { round, findings in
+      (report.runs, report.findings) = (round, findings)
+      try write(report)
+    }
+    if growth {
+      report.growth = try Growth.measure(from: records, in: folder)
+      try write(report)
+    }
     print(report.text)
+    if gate { try report.requireTargets(times: 2) }
+  }
+
+  /// After each round, so that a run that is broken off leaves what it has found.
+  private func write(_ report: Report) throws {
     try json.map { try report.json().write(to: URL(fileURLWithPath: $0)) }
     try markdown.map { try Page(path: $0).update(report) }
-    if gate { try report.requireTargets(times: 2) }
   }
 
   private var wanted: Set<String> {
     Set(only.uppercased().split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) })
   }
 
-  /// Runs the workloads and gives the findings in the order of their numbers.
-  static func measure(_ records: Int, _ runs: Int, _ wanted: Set<String>, _ folder: URL) throws -> [Finding] {
+  /// Runs the workloads. After each round `afterRound` gets all findings so far, in the order of their numbers.
+  static func measure(
+    _ records: Int, _ runs: Int, _ wanted: Set<String>, _ folder: URL, afterRound: (Int, [Finding]) throws -> Void
+  ) throws {
     let (rows, ledger) = (Rows(count: records), Ledger())
     for number in 1...runs {
       let round = try Round(number, rows: rows, ledger: ledger, folder: folder)
@@ -54,8 +66,8 @@ struct Benchmarks: ParsableCommand {
         try workload.run(round)
       }
       try round.remove()
+      try afterRound(number, ledger.sorted())
       FileHandle.standardError.write(Data("round \(number) of \(runs) with \(records) records is done\n".utf8))
     }
-    return ledger.sorted()
   }
 }

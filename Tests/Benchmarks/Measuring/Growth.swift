@@ -20,8 +20,9 @@ struct Growth: Codable {
   /// One round of each size.
   static func measure(from records: Int, in folder: URL) throws -> [Growth] {
     let folder = folder.appendingPathComponent("growth")
-    let small = try Benchmarks.measure(records, 1, workloads, folder)
-    let large = try Benchmarks.measure(records * 10, 1, workloads, folder)
+    var (small, large): ([Finding], [Finding]) = ([], [])
+    try Benchmarks.measure(records, 1, workloads, folder) { small = $1 }
+    try Benchmarks.measure(records * 10, 1, workloads, folder) { large = $1 }
     return zip(small, large).filter { $0.0.figure.quantity == .cpu }.map {
       Growth(small: $0.0, large: $0.1, smallRecords: records, largeRecords: records * 10)
     }

@@ -3,10 +3,9 @@ import Foundation
 /// What a run found, as text, as JSON and as a verdict.
 struct Report: Codable {
   var records: Int
-  var runs: Int
-  var findings: [Finding]
-  var growth: [Growth]
-  var load = Self.load()
+  var runs = 0
+  var findings: [Finding] = []
+  var growth: [Growth] = []
 
   var text: String {
     let table = TextTable(headings: Line.headings, rows: lines.map(\.cells)).text
@@ -18,7 +17,7 @@ struct Report: Codable {
   var summary: String {
     """
     \(records) records, median of \(runs) \(runs == 1 ? "run" : "runs"), \(ProcessInfo.processInfo.activeProcessorCount) cores\
-    \(load.map { ", load average \($0) at the end" } ?? "").
+    \(Self.load().map { ", load average \($0) at the end" } ?? "").
     """
   }
 
