@@ -18,6 +18,8 @@ struct Benchmarks: ParsableCommand {
   var json: String?
   @Option(help: ArgumentHelp("Writes the tables and charts between the markers of this page.", valueName: "file"))
   var markdown: String?
+  @Option(help: ArgumentHelp("Shows the samples of an earlier run instead of measuring.", valueName: "json file"))
+  var from: String?
   @Flag(help: "Also with ten times the records, once, to see how costs grow.")
   var growth = false
   @Flag(help: "Fails if a ratio of processor time or bytes is more than twice its target.")
@@ -30,19 +32,22 @@ struct Benchmarks: ParsableCommand {
   }
 
   func run() throws {
+    let report = try from.map { try Report(json: Data(contentsOf: URL(fileURLWithPath: $0))) } ?? measured()
+    try write(report)
+    print(report.text)
+    if gate { try report.requireTargets(times: 2) }
+  }
+
+  private func measured() throws -> Report {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tally-benchmarks-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
     var report = Report(records: records)
     try Self.measure(records, runs, wanted, folder) { round, findings in
-      (report.runs, report.findings) = (round, findings)
+      (report.runs, report.findings, report.load) = (round, findings, Report.currentLoad())
       try write(report)
     }
-    if growth {
-      report.growth = try Growth.measure(from: records, in: folder)
-      try write(report)
-    }
-    print(report.text)
-    if gate { try report.requireTargets(times: 2) }
+    if growth { report.growth = try Growth.measure(from: records, in: folder) }
+    return report
   }
 
   /// After each round, so that a run that is broken off leaves what it has found.

@@ -6,6 +6,8 @@ struct Report: Codable {
   var runs = 0
   var findings: [Finding] = []
   var growth: [Growth] = []
+  /// How busy the machine was after the last round: processes that run or wait to, over a minute.
+  var load: Double?
 
   var text: String {
     let table = TextTable(headings: Line.headings, rows: lines.map(\.cells)).text
@@ -17,12 +19,16 @@ struct Report: Codable {
   var summary: String {
     """
     \(records) records, median of \(runs) \(runs == 1 ? "run" : "runs"), \(ProcessInfo.processInfo.activeProcessorCount) cores\
-    \(Self.load().map { ", load average \($0) at the end" } ?? "").
+    \(load.map { String(format: ", load average %.1f after the last round", $0) } ?? "").
     """
   }
 
   var lines: [Line] { findings.map(Line.init) }
   var growthCells: [[String]] { growth.map(\.cells) }
+
+  init(records: Int) { self.records = records }
+
+  init(json: Data) throws { self = try JSONDecoder().decode(Report.self, from: json) }
 
   func json() throws -> Data {
     let encoder = JSONEncoder()
@@ -39,8 +45,8 @@ struct Report: Codable {
     }
   }
 
-  private static func load() -> String? {
+  static func currentLoad() -> Double? {
     var averages = [0.0, 0.0, 0.0]
-    return getloadavg(&averages, 3) > 0 ? String(format: "%.1f", averages[0]) : nil
+    return getloadavg(&averages, 3) > 0 ? averages[0] : nil
   }
 }
