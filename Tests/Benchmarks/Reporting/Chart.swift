@@ -9,32 +9,32 @@ struct Chart {
   }
 
   var title: String
-  var bars: [Bar]
+  private(set) var bars: [Bar] = []
 
   /// One chart of processor time and one of bytes.
   static func all(_ report: Report) -> [(String, Chart)] {
     [
-      ("time", Chart(title: "Processor time, as a multiple of plain SQLite", .cpu, report)),
+      ("time", Chart(title: "Processor time, as a multiple of plain SQLite; bars end at 4", .cpu, report)),
       ("bytes", Chart(title: "Bytes, as a multiple of the bare data", .bytes, report)),
     ].filter { !$0.1.bars.isEmpty }
   }
 
   private init(title: String, _ quantity: Figure.Quantity, _ report: Report) {
     self.title = title
-    bars = report.findings.filter { $0.figure.quantity == quantity }.compactMap { finding in
-      guard let ratio = finding.ratio else { return nil }
-      guard case .ratio(let target) = finding.figure.target else {
-        return Bar(label: Self.label(finding), value: ratio)
-      }
-      return Bar(label: Self.label(finding), value: ratio, target: target)
+    var names: Set<String> = []
+    for finding in report.findings where finding.figure.quantity == quantity {
+      guard let ratio = finding.ratio else { continue }
+      let name = "\(finding.figure.workload) \(finding.figure.name)"
+      let isNew = names.insert(name).inserted
+      var bar = Bar(label: isNew ? name : "\(name), against \(finding.figure.baseline)", value: ratio)
+      if case .ratio(let target) = finding.figure.target { bar.target = target }
+      bars.append(bar)
     }
   }
 
-  private static func label(_ finding: Finding) -> String { "\(finding.figure.workload) \(finding.figure.name)" }
-
   // MARK: SVG
 
-  private static let (labels, width, step, top) = (330.0, 400.0, 24.0, 44.0)
+  private static let (labels, width, step, top, limit) = (470.0, 400.0, 24.0, 44.0, 4.0)
 
   var svg: String {
     let height = Self.top + Self.step * Double(bars.count) + 16
@@ -69,9 +69,10 @@ struct Chart {
       y + 18)
   }
 
+  /// A bar that is longer than the chart ends there; its number says how long it is.
   private func length(_ value: Double) -> Double {
     let most = bars.flatMap { [$0.value, $0.target ?? 0] }.max() ?? 1
-    return Self.width * value / max(most, .leastNonzeroMagnitude)
+    return Self.width * min(value / max(min(most, Self.limit), 1), 1)
   }
 
   private static func text(_ text: String, x: Double, y: Double, anchor: String) -> String {
