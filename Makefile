@@ -2,7 +2,7 @@
 SWIFT ?= swift
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: demo test lint format strict examples setup clean
+.PHONY: demo test lint format strict examples bench bench-short setup clean
 
 demo: setup
 	$(SWIFT) run Scorebook
@@ -21,6 +21,16 @@ strict: setup
 
 examples: setup
 	bash Scripts/examples.sh
+
+# Release builds in a folder of their own. FLAGS: --records N, --runs N, --only W1,W3, --growth, --json FILE, --markdown FILE.
+BENCH = $(SWIFT) run -c release --scratch-path .build-bench Benchmarks
+
+bench: setup
+	$(BENCH) $(FLAGS)
+
+# Fails only on what is more than twice its target.
+bench-short: setup
+	$(BENCH) --records 20000 --runs 3 --gate $(FLAGS)
 
 format:
 	$(SWIFT) format --in-place --recursive Package.swift Sources Tests Examples
