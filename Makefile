@@ -2,7 +2,7 @@
 SWIFT ?= swift
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: demo test lint format strict examples bench bench-short setup clean
+.PHONY: demo test lint format strict examples test-network bench bench-short setup clean
 
 demo: setup
 	$(SWIFT) run Scorebook
@@ -10,6 +10,11 @@ demo: setup
 test: setup
 	$(SWIFT) build --build-tests
 	$(SWIFT) test --skip-build --disable-xctest
+
+# With what only the trait Network builds: TCP and TLS. A first build takes some minutes more.
+test-network: setup
+	$(SWIFT) build --traits Network --scratch-path .build-network --build-tests
+	$(SWIFT) test --traits Network --scratch-path .build-network --skip-build --disable-xctest --filter TransportTests
 
 # What `make test` leaves out and the gate adds.
 lint:
