@@ -1,5 +1,7 @@
 # The two commands are `make demo` and `make test`; both set up what they need.
 SWIFT ?= swift
+# TRAITS="--traits Network" adds TCP and TLS, which an app does not get unless it asks: Docs/Decisions/0010.
+export TRAITS ?=
 export SWIFT_BACKTRACE ?= enable=no
 
 .PHONY: demo test lint format strict examples test-network bench bench-short setup clean
@@ -8,8 +10,8 @@ demo: setup
 	$(SWIFT) run Scorebook
 
 test: setup
-	$(SWIFT) build --build-tests
-	$(SWIFT) test --skip-build --disable-xctest
+	$(SWIFT) build $(TRAITS) --build-tests
+	$(SWIFT) test $(TRAITS) --skip-build --disable-xctest
 
 # With what only the trait Network builds: TCP and TLS. A first build takes some minutes more.
 test-network: setup
@@ -22,7 +24,7 @@ lint:
 	bash Scripts/tidy.sh
 
 strict: setup
-	TALLY_STRICT=1 $(SWIFT) build --build-tests --explicit-target-dependency-import-check error
+	TALLY_STRICT=1 $(SWIFT) build $(TRAITS) --build-tests --explicit-target-dependency-import-check error
 
 examples: setup
 	bash Scripts/examples.sh

@@ -79,6 +79,9 @@ let package = Package(
     .executableTarget(
       name: "SpeechTimer", dependencies: ["Tally", grdb], path: "Examples/SpeechTimer",
       exclude: ["README.md"]),
+    .executableTarget(
+      name: "TwoMachines", dependencies: ["Tally", tallyNetwork, grdb], path: "Examples/TwoMachines",
+      exclude: ["README.md"]),
     .testTarget(name: "TallyCRDTTests", dependencies: ["TallyCRDT"]),
     .testTarget(name: "TallyWireTests", dependencies: ["TallyCRDT", "TallyWire"], resources: [.copy("Golden")]),
     .testTarget(name: "TallyStoreTests", dependencies: ["Tally", grdb], resources: [.copy("Golden")]),

@@ -94,12 +94,20 @@ public struct SyncLive: Sendable, Hashable {
     public var added: ReplicaID?
     /// By how much the sequence grows.
     public var count: UInt64
+
+    package init(number: Int, added: ReplicaID?, count: UInt64) {
+      (self.number, self.added, self.count) = (number, added, count)
+    }
   }
 
-  /// The how manyeth live change of its direction it is, from 1. A transport that loses, repeats or swaps messages is noticed.
+  /// Which live change of its direction it is, counted from 1. A transport that loses, repeats or swaps messages is noticed.
   public var number: UInt64
   /// What the change advances.
   public var advances: [Advance]
   /// The canonical bytes of the block; its replica numbers are those of the table.
   public var block: [UInt8]
+
+  package init(number: UInt64, advances: [Advance], block: [UInt8]) {
+    (self.number, self.advances, self.block) = (number, advances, block)
+  }
 }

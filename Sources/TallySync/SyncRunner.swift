@@ -28,8 +28,10 @@ public struct SyncSettings: Sendable {
   public var isLive = false
   /// How long to wait for the peer while something is due from it.
   public var timeout: Duration = .seconds(60)
-  /// How often a live session says that it is there, and looks for what other processes wrote.
+  /// How often a live session says that it is there.
   public var heartbeat: Duration = .seconds(10)
+  /// How often a live session looks for what other processes wrote. What this process writes goes out at once.
+  public var lookout: Duration = .seconds(1)
   /// Called after each step.
   public var onProgress: (@Sendable (SyncSession.Progress) -> Void)?
 
@@ -59,6 +61,7 @@ actor SyncRunner {
     case bytes([UInt8])
     case end
     case tick
+    case looked(StoreSummary)
     case failed(any Error)
   }
 
@@ -78,6 +81,7 @@ actor SyncRunner {
   private static let unsentLimit = 256
   private var unsent = 0
   private var owesReading = false
+  private var isLooking = false
   private var lastHeard = ContinuousClock.now
   private var lastSaid = ContinuousClock.now
   private var lastTaken = ContinuousClock.now
@@ -147,6 +151,9 @@ actor SyncRunner {
         }
         return
       case .tick: try beat()
+      case .looked(let summary):
+        isLooking = false
+        if summary != session.own { try handle(.changed(summary)) }
       case .failed(let error): throw error
       }
       if session.isFinished { return }
@@ -181,11 +188,10 @@ actor SyncRunner {
       throw SyncError(.timedOut, "the peer asks and does not take the answers")
     }
     if now - lastSaid >= settings.heartbeat { say(.ping) }
-    guard session.progress.phase == .live else { return }
-    perform { work in
-      try work.store.captureChanges()
-      return nil
-    }
+    guard session.progress.phase == .live, !isLooking else { return }
+    isLooking = true
+    // Another process that uses Tally has captured its writes itself: nothing tells of them but the vector.
+    perform { .looked(try $0.store.summary()) }
   }
 
   private func say(_ message: SyncMessage) {
@@ -282,8 +288,9 @@ actor SyncRunner {
   }
 
   private func tickAll() async {
+    let pause = min(settings.heartbeat, settings.timeout, settings.isLive ? settings.lookout : settings.timeout)
     while !Task.isCancelled {
-      try? await Task.sleep(for: min(settings.heartbeat, settings.timeout))
+      try? await Task.sleep(for: pause)
       feed.yield(.tick)
     }
   }

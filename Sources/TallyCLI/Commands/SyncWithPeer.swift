@@ -22,7 +22,7 @@ struct SyncWithPeer {
       progress.end()
       try Output.run { output in
         for line in SyncLines.of(outcome, self.store) { try output.line(line) }
-        try output.line(SyncLines.summary(outcome))
+        try output.line(SyncLines.summary(outcome, isWatching ? "ended" : "converged"))
       }
     }
   }
@@ -37,7 +37,14 @@ struct SyncWithPeer {
       progress.show(step)
     }
     return try await blamingPeer { [settings] in
-      try await store.sync(over: try await transport.open(), settings)
+      let connection = try await transport.open()
+      // Asked to end, a session that only waits for changes ends in order, and says what it did.
+      let syncing = Task { try await store.sync(over: connection, settings) }
+      return try await withTaskCancellationHandler {
+        try await syncing.value
+      } onCancel: {
+        if isWatching { Task { await connection.close() } } else { syncing.cancel() }
+      }
     }
   }
 
@@ -54,6 +61,7 @@ struct SyncWithPeer {
       } catch is CancellationError {
         break
       } catch let error as SyncError where error.isPassing && reached.isTrue {
+        if Task.isCancelled { break }
         progress.end()
         complain("\(error.message); trying again")
       }

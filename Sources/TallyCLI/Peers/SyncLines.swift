@@ -9,8 +9,8 @@ enum SyncLines {
   }
 
   /// The last line.
-  static func summary(_ outcome: SyncOutcome) -> String {
-    "converged, \(outcome.bytesSent) bytes of changes sent, \(outcome.bytesReceived) received, "
+  static func summary(_ outcome: SyncOutcome, _ result: String) -> String {
+    "\(result), \(outcome.bytesSent) bytes of changes sent, \(outcome.bytesReceived) received, "
       + "\(outcome.messageBytes) bytes in all"
   }
 }
