@@ -94,6 +94,12 @@ let package = Package(
     .testTarget(name: "ChinookTests", dependencies: ["Tally", grdb], resources: [.copy("Fixtures")]),
     .testTarget(name: "ReadmeTests", dependencies: ["Tally", grdb]),
     .testTarget(name: "TallyCLITests", dependencies: ["TallyCLI", "Tally", grdb]),
+    .executableTarget(
+      name: "Benchmarks",
+      dependencies: [
+        "Tally", grdb, sqlite, zstd,
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], path: "Tests/Benchmarks"),
   ],
   swiftLanguageModes: [.v6]
 )

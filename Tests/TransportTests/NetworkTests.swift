@@ -159,11 +159,9 @@
     // MARK: Silence and crowds
 
     @Test func nobodyListens() async throws {
-      let server = try await Server(.none)
-      let port = server.listener.port
-      await server.listener.close()
+      // A port that was just free may be another test's by now; nobody listens on the first.
       let error = await #expect(throws: SyncError.self) {
-        try await TCPTransport(host: "127.0.0.1", port: port, security: .none).connect()
+        try await TCPTransport(host: "127.0.0.1", port: 1, security: .none).connect()
       }
       #expect(error?.code == .unreachable)
     }

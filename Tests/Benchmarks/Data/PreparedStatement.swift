@@ -1,0 +1,35 @@
+import GRDB
+import GRDBSQLite
+
+/// A statement of SQLite's own C API.
+final class PreparedStatement {
+  private let handle: OpaquePointer
+  // SQLITE_TRANSIENT, "a special value that tells SQLite to make its own copy" (sqlite.org/c3ref/c_static.html).
+  private static let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+
+  init(_ db: Database, _ sql: String) throws {
+    var handle: OpaquePointer?
+    guard sqlite3_prepare_v2(db.sqliteConnection, sql, -1, &handle, nil) == SQLITE_OK, let handle else {
+      throw Mistake("SQLite does not prepare: \(sql)")
+    }
+    self.handle = handle
+  }
+
+  deinit { sqlite3_finalize(handle) }
+
+  func bind(_ index: Int32, _ value: Int) { sqlite3_bind_int64(handle, index, Int64(value)) }
+  func bind(_ index: Int32, _ value: Double) { sqlite3_bind_double(handle, index, value) }
+
+  func bind(_ index: Int32, _ value: String) {
+    var value = value
+    value.withUTF8 { text in
+      let start = UnsafeRawPointer(text.baseAddress)?.assumingMemoryBound(to: CChar.self)
+      _ = sqlite3_bind_text(handle, index, start, Int32(text.count), Self.copies)
+    }
+  }
+
+  func run() throws {
+    guard sqlite3_step(handle) == SQLITE_DONE else { throw Mistake("SQLite does not run a statement") }
+    sqlite3_reset(handle)
+  }
+}

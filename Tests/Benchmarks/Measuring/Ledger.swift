@@ -1,0 +1,18 @@
+/// Collects what the rounds measure, in the order of the table.
+final class Ledger {
+  private(set) var findings: [Finding] = []
+
+  func add(_ sample: Sample, to figure: Figure) {
+    if let index = findings.firstIndex(where: { $0.figure == figure }) {
+      findings[index].samples.append(sample)
+    } else {
+      findings.append(Finding(figure: figure, samples: [sample]))
+    }
+  }
+
+  /// By the workloads' numbers; within one, in the order of measuring.
+  func sorted() -> [Finding] {
+    func key(_ finding: Finding) -> Int { Int(finding.figure.workload.dropFirst()) ?? 0 }
+    return findings.enumerated().sorted { (key($0.element), $0.offset) < (key($1.element), $1.offset) }.map(\.element)
+  }
+}

@@ -1,0 +1,35 @@
+import Foundation
+
+/// The page that shows the figures: what stands between its markers is replaced, the rest is written by people.
+struct Page {
+  static let begin = "<!-- measured -->"
+  static let end = "<!-- end of measured -->"
+  var path: String
+
+  func update(_ report: Report) throws {
+    let page = try String(contentsOfFile: path, encoding: .utf8)
+    guard let begin = page.range(of: Self.begin), let end = page.range(of: Self.end), begin.upperBound <= end.lowerBound
+    else { throw Mistake("\(path) has no markers \(Self.begin) and \(Self.end)") }
+    let charts = try writeCharts(report)
+    let content = ([report.summary] + charts + [Self.tables(report)]).joined(separator: "\n\n")
+    let updated = page[..<begin.upperBound] + "\n\n" + content + "\n" + page[end.lowerBound...]
+    try Data(updated.utf8).write(to: URL(fileURLWithPath: path))
+  }
+
+  /// Writes the charts into the folder of the page's name, and gives the lines that show them.
+  private func writeCharts(_ report: Report) throws -> [String] {
+    let folder = URL(fileURLWithPath: path).deletingPathExtension()
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    return try Chart.all(report).map { name, chart in
+      try Data(chart.svg.utf8).write(to: folder.appendingPathComponent(name + ".svg"))
+      return "![\(chart.title)](\(folder.lastPathComponent)/\(name).svg)"
+    }
+  }
+
+  private static func tables(_ report: Report) -> String {
+    let table = TextTable(headings: Line.headings, rows: report.lines.map(\.cells)).markdown
+    guard !report.growth.isEmpty else { return table }
+    return table + "\nWith ten times the records, one run:\n\n"
+      + TextTable(headings: Growth.headings, rows: report.growthCells).markdown
+  }
+}

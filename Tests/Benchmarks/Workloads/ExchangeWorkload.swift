@@ -1,0 +1,32 @@
+import GRDB
+import Tally
+
+/// W6: two replicas update a tenth of the records each, half of them the same ones, and exchange.
+enum ExchangeWorkload {
+  static func run(_ round: Round) throws {
+    let (first, second) = (try round.filled(), try round.replicas())
+    let (rows, tenth) = (round.rows.items, round.rows.items.count / 10)
+    var random = SplitMix64(state: UInt64(round.number))
+    let order = Array(rows.indices).shuffled(using: &random)
+    let (mine, theirs) = (Array(order[..<tenth]), Array(order[(tenth / 2)..<(tenth / 2 + tenth)]))
+    let base = try second.store.vector
+    let figure = Figure(
+      "W6", "two replicas update a tenth each and exchange", against: "all these updates on two plain databases",
+      target: .ratio(2))
+    try round.compare(figure) {
+      for plain in [first.plain, second.plain] {
+        try plain.update(rows, mine, from: 3_000_000)
+        try plain.update(rows, theirs, from: 4_000_000)
+      }
+    } tally: {
+      try first.store.update(rows, mine, from: 3_000_000)
+      try second.store.update(rows, theirs, from: 4_000_000)
+      let (there, back) = (try first.store.delta(since: base), try second.store.delta(since: base))
+      try second.store.apply(there)
+      try first.store.apply(back)
+    }
+    guard try first.store.summary().fingerprint == second.store.summary().fingerprint else {
+      throw Mistake("the two replicas differ")
+    }
+  }
+}
