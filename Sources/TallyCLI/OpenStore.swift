@@ -69,11 +69,8 @@ enum OpenStore {
     return try body(store)
   }
 
-  /// A writer that closes last takes the write-ahead log with it; a connection that only reads cannot.
-  private static func close(_ store: Store) {
-    (store.reader as? DatabasePool)?.invalidateReadOnlyConnections()
-    try? store.close()
-  }
+  /// What the body did is committed; if another program keeps the file in use, its log stays, and nothing is lost.
+  private static func close(_ store: Store) { try? store.close() }
 
   private static func open(_ path: String, _ timeout: Double, isReadOnly: Bool) throws -> Store {
     var options = StoreOptions()
