@@ -75,6 +75,7 @@ import Testing
         #expect(try outcome.get().view() == (isNew ? "" : start.view))
         return
       }
+      if case .failure(let error) = outcome { #expect(error is DatabaseError, "call \(call): \(fault) in \(struck)") }
       for seed in Effort.seeds(fault == .powerFailure ? 3 : 1) {
         var generator = SplitMix64(seed: seed)
         let place = "opening, call \(call): \(fault) in \(struck), TALLY_SEED=\(seed)"
