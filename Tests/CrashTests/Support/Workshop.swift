@@ -99,7 +99,10 @@ final class Workshop {
 
   // MARK: Files
 
-  func url(_ name: String) -> URL { URL(fileURLWithPath: folder).appendingPathComponent(name) }
+  /// A file of the folder, or one elsewhere by its whole path.
+  func url(_ name: String) -> URL {
+    name.hasPrefix("/") ? URL(fileURLWithPath: name) : URL(fileURLWithPath: folder).appendingPathComponent(name)
+  }
 
   func files() throws -> [String] { try FileManager.default.subpathsOfDirectory(atPath: folder).sorted() }
 
