@@ -9,7 +9,8 @@ import Testing
   /// acknowledged as being on the disk is there, what the peer has seen comes to be there, and both end equal, with what each wrote.
   @Test func whatWasAcknowledgedOrPublishedSurvivesPowerCuts() throws {
     let cuts = 5 * Effort.factor
-    var figures = (promised: 0, lost: 0, renewed: 0)
+    var lost = 0
+    var renewals = Set<Date>()
     let workshop = try Workshop()
     try workshop.done("new", "peer", "--schema", "schema.json")
     let disk = try BlockDisk()
@@ -36,8 +37,8 @@ import Testing
       #expect(try reopened.verify().problems == [], "\(place)")
       let present = try reopened.read { try Set(String.fetchAll($0, sql: "SELECT id FROM SBPerson")) }
       #expect(promised.subtracting(present) == [], "\(place)")
-      figures.lost += unsynced.subtracting(present).count
-      if let renewal = try reopened.lastRenewal(), renewal.reason.contains("copy") { figures.renewed += 1 }
+      lost += unsynced.subtracting(present).count
+      if let renewal = try reopened.lastRenewal() { renewals.insert(renewal.date) }
       try reopened.close()
 
       try workshop.done("put", store, "SBPerson|~|after\(round)")
@@ -51,9 +52,8 @@ import Testing
       }
     }
     if Effort.factor > 1 {
-      print(
-        "\(cuts) power cuts, \(promised.count) writes acknowledged or published, none lost; \(figures.lost) relaxed ones lost"
-      )
+      print("\(cuts) power cuts, \(promised.count) writes acknowledged or published, none lost")
+      print("\(lost) relaxed ones lost, \(renewals.count) new replica ids")
     }
   }
 
