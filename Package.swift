@@ -63,7 +63,7 @@ let package = Package(
     .target(name: "TallySync", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", logging]),
     .target(name: "Tally", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", "TallySync"]),
     .target(name: "TallyNetwork", dependencies: ["TallySync", network("Crypto", "swift-crypto")] + nio),
-    .target(name: "TallyTesting", dependencies: ["TallySync"]),
+    .target(name: "TallyTesting", dependencies: ["TallySync", "TallyStore", sqlite]),
     .executableTarget(
       name: "TallyCLI",
       dependencies: [
@@ -90,6 +90,8 @@ let package = Package(
       name: "TransportTests",
       dependencies: ["Tally", "TallyCRDT", "TallySync", "TallyTesting", "TallyWire", tallyNetwork, grdb] + nio,
       resources: [.copy("Certificates")]),
+    .testTarget(
+      name: "CrashTests", dependencies: ["Tally", "TallyCLI", "TallyTesting", grdb], resources: [.copy("Shim")]),
     .testTarget(name: "ConvergenceTests", dependencies: ["Tally", "TallyCRDT", "TallyWire", grdb]),
     .testTarget(name: "ChinookTests", dependencies: ["Tally", grdb], resources: [.copy("Fixtures")]),
     .testTarget(name: "ReadmeTests", dependencies: ["Tally", grdb]),
