@@ -63,7 +63,7 @@ let package = Package(
     .target(name: "TallySync", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", logging]),
     .target(name: "Tally", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", "TallySync"]),
     .target(name: "TallyNetwork", dependencies: ["TallySync", network("Crypto", "swift-crypto")] + nio),
-    .target(name: "TallyTesting", dependencies: ["TallySync"]),
+    .target(name: "TallyTesting", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", "TallySync", grdb, sqlite]),
     .executableTarget(
       name: "TallyCLI",
       dependencies: [
@@ -90,10 +90,14 @@ let package = Package(
       name: "TransportTests",
       dependencies: ["Tally", "TallyCRDT", "TallySync", "TallyTesting", "TallyWire", tallyNetwork, grdb] + nio,
       resources: [.copy("Certificates")]),
-    .testTarget(name: "ConvergenceTests", dependencies: ["Tally", "TallyCRDT", "TallyWire", grdb]),
+    .testTarget(
+      name: "ConvergenceTests", dependencies: ["Tally", "TallyCRDT", "TallyWire", "TallyTesting", grdb]),
     .testTarget(name: "ChinookTests", dependencies: ["Tally", grdb], resources: [.copy("Fixtures")]),
     .testTarget(name: "ReadmeTests", dependencies: ["Tally", grdb]),
     .testTarget(name: "TallyCLITests", dependencies: ["TallyCLI", "Tally", grdb]),
+    .executableTarget(
+      name: "Soak", dependencies: ["TallyCRDT", "TallyTesting", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      path: "Tests/Soak"),
     .executableTarget(
       name: "Benchmarks",
       dependencies: [

@@ -1,7 +1,7 @@
 /// Faults that the tests put in on purpose, to show that the suite would notice them. No public API reaches them.
 package struct PlantedFault: OptionSet, Sendable {
-  package let rawValue: UInt32
-  package init(rawValue: UInt32) { self.rawValue = rawValue }
+  package let rawValue: UInt64
+  package init(rawValue: UInt64) { self.rawValue = rawValue }
 
   /// A receiver of a delta in chunks raises its vector with the first chunk instead of the last.
   package static let vectorPerChunk = PlantedFault(rawValue: 1 << 0)
@@ -23,4 +23,13 @@ package struct PlantedFault: OptionSet, Sendable {
   package static let seedUpgradeIsTouch = PlantedFault(rawValue: 1 << 8)
   /// Seeding writes ordinary cells, as if a person had entered them at the time of the version.
   package static let seedCellsAreOrdinary = PlantedFault(rawValue: 1 << 9)
+
+  // MARK: Of identity and durability
+
+  /// A delta with own changes is handed out before they are on the disk.
+  package static let publishedBeforeDurable = PlantedFault(rawValue: 1 << 10)
+  /// A store that was restored from a backup goes on with its replica id.
+  package static let restoredIDReused = PlantedFault(rawValue: 1 << 11)
+  /// Two copies of one store that meet both keep their replica id.
+  package static let cloneKeepsID = PlantedFault(rawValue: 1 << 12)
 }

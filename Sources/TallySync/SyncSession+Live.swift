@@ -16,12 +16,13 @@ struct LiveTable: Sendable {
     numbers = Dictionary(uniqueKeysWithValues: entries.enumerated().map { ($0.element.replica, $0.offset) })
   }
 
-  /// Raises the table to `target` where it is beyond `known`; tells how.
+  /// Raises the table to `target` where it is beyond `known`, and adds the replicas that it lacks: a delete names everything that its
+  /// author had seen, also what came over by a transfer of this session. Tells how.
   mutating func advance(to target: StateVector, beyond known: StateVector) -> [SyncLive.Advance] {
     var advances: [SyncLive.Advance] = []
-    for dot in target.entries where dot.sequence > known[dot.replica] {
+    for dot in target.entries {
       if let number = numbers[dot.replica] {
-        guard dot.sequence > entries[number].sequence else { continue }
+        guard dot.sequence > known[dot.replica], dot.sequence > entries[number].sequence else { continue }
         advances.append(.init(number: number, added: nil, count: dot.sequence - entries[number].sequence))
         entries[number] = dot
       } else {
@@ -71,7 +72,7 @@ extension SyncSession {
     let bytes = blocks.first?.encoded(replicas: replicas) ?? []
     // The peer's limits for cells are its own vector and the table; a change of anything else is transferred.
     guard blocks.count <= 1, bytes.count <= SyncLimits.liveBytes,
-      advances.count == header.newReplicaCount(beyond: known)
+      advances.count(where: { !known.covers(table.entries[$0.number]) }) == header.newReplicaCount(beyond: known)
     else { return prepare(since: known, &actions) }
     sendTable = table
     delivered?.merge(header.target)

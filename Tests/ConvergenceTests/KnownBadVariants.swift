@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyTesting
 import Testing
 
 /// Each fault that would lose or split somebody's data is found by the same checks that the product passes.

@@ -1,0 +1,62 @@
+import TallySync
+
+/// A connection between two replicas, on which messages wait until the world delivers them.
+final class SimulatedConnection {
+  let one: SessionEnd
+  let other: SessionEnd
+  /// After so many more messages the connection breaks; nil if it holds.
+  var messagesLeft: Int?
+  private(set) var isCut = false
+
+  init(
+    _ one: SimulatedReplica, _ other: SimulatedReplica, isLive: Bool = false, chunkLimit: Int = .max,
+    messagesLeft: Int? = nil
+  ) throws {
+    self.one = try SessionEnd(one, isLive: isLive, chunkLimit: chunkLimit)
+    self.other = try SessionEnd(other, isLive: isLive, chunkLimit: chunkLimit)
+    self.messagesLeft = messagesLeft
+  }
+
+  /// Whether nothing more will come of it.
+  var isOver: Bool { isCut || one.isFinished && other.isFinished && one.jobs.isEmpty && other.jobs.isEmpty }
+  /// Whether both wait for changes.
+  var isResting: Bool { one.isIdle && other.isIdle && one.session.isLive && isLive(one) && isLive(other) }
+
+  private func isLive(_ end: SessionEnd) -> Bool { end.session.progress.phase == .live }
+
+  func involves(_ index: Int) -> Bool { one.replica.index == index || other.replica.index == index }
+
+  /// What can happen next.
+  func moves(_ network: SimulatedNetwork) -> [Move] {
+    var moves: [Move] = []
+    for (end, isFirst) in [(one, true), (other, false)] {
+      if !end.jobs.isEmpty { moves.append(.work(isFirst)) }
+      let (from, to) = isFirst ? (one, other) : (other, one)
+      if !from.outbox.isEmpty, network.carries(from.replica.index, to.replica.index) { moves.append(.deliver(isFirst)) }
+    }
+    return moves
+  }
+
+  enum Move {
+    /// An end does what it has to do with its store.
+    case work(Bool)
+    /// The next message of an end arrives.
+    case deliver(Bool)
+  }
+
+  func make(_ move: Move) throws {
+    switch move {
+    case .work(let isFirst): try isFirst ? one.work(other) : other.work(one)
+    case .deliver(let isFirst):
+      if let left = messagesLeft {
+        guard left > 0 else { return cut() }
+        messagesLeft = left - 1
+      }
+      let (from, to) = isFirst ? (one, other) : (other, one)
+      try to.receive(from.outbox.removeFirst())
+    }
+  }
+
+  /// Breaks the connection: what was on its way is lost.
+  func cut() { isCut = true }
+}

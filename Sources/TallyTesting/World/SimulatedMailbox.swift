@@ -1,0 +1,64 @@
+import Synchronization
+import TallySync
+
+/// A mailbox as one device sees it: files of others arrive when the world says so.
+final class SimulatedMailbox: Mailbox {
+  private let shelf: SimulatedShelf
+  private let device: Int
+  let notes = MailboxNotes()
+  var name: String { "shelf" }
+
+  init(_ shelf: SimulatedShelf, _ device: Int) { (self.shelf, self.device) = (shelf, device) }
+
+  func list(prefix: String) throws -> [MailboxItem] {
+    try shelf.files.list(prefix: prefix).filter { !shelf.isHidden($0.name, device) }
+  }
+
+  func get(_ name: String) throws -> () throws -> [UInt8]? {
+    guard !shelf.isHidden(name, device) else { throw MailboxError(.noSuchFile, "there is no such file") }
+    return try shelf.files.get(name)
+  }
+
+  func put(_ name: String, from source: () throws -> [UInt8]?) throws {
+    try shelf.files.put(name, from: source)
+    shelf.put(name, device)
+  }
+
+  func remove(_ name: String) throws { try shelf.files.remove(name) }
+}
+
+/// What all mailboxes of a world share.
+final class SimulatedShelf: Sendable {
+  private struct Way: Hashable {
+    var name: String
+    var device: Int
+  }
+
+  private struct State {
+    /// The devices that a file has reached.
+    var arrived: Set<Way> = []
+    var isSlow = false
+  }
+
+  let files = MemoryMailbox(name: "shelf")
+  private let state = Mutex(State())
+
+  /// Whether files that are put from now on arrive one by one.
+  var isSlow: Bool {
+    get { state.withLock { $0.isSlow } }
+    set { state.withLock { $0.isSlow = newValue } }
+  }
+
+  func isHidden(_ name: String, _ device: Int) -> Bool {
+    state.withLock { $0.isSlow && !$0.arrived.contains(Way(name: name, device: device)) }
+  }
+
+  func put(_ name: String, _ device: Int) {
+    state.withLock { _ = $0.arrived.insert(Way(name: name, device: device)) }
+  }
+
+  /// Lets a file reach a device.
+  func arrive(_ name: String, _ device: Int) { put(name, device) }
+
+  var names: [String] { files.files.map(\.name) }
+}

@@ -1,0 +1,49 @@
+import ArgumentParser
+import Foundation
+import TallyTesting
+
+/// Plays seeds for as long as it is given, and prints how many.
+@main struct Soak: ParsableCommand {
+  @Option(help: "What to simulate: core, store, seeds or world. All in turn without it.")
+  var tier: [Tier] = Tier.allCases
+  @Option(help: "How many seconds in all; the tiers share them.")
+  var seconds: Double = 60
+  @Option(help: "How many seeds of each tier at most.")
+  var count: UInt64 = .max
+  @Option(help: "The first seed.")
+  var first: UInt64 = 1
+
+  func run() throws {
+    if let seed = ProcessInfo.processInfo.environment["TALLY_SEED"].flatMap(UInt64.init) {
+      for tier in tier { print("\(tier.rawValue) \(seed): \(tier.failure(seed) ?? "passes")") }
+      return
+    }
+    var failures = 0
+    for tier in tier { failures += play(tier, for: .seconds(seconds / Double(self.tier.count))) }
+    if failures > 0 { throw ExitCode.failure }
+  }
+
+  private func play(_ tier: Tier, for duration: Duration) -> Int {
+    let start = ContinuousClock.now
+    var (played, failures): (UInt64, Int) = (0, 0)
+    while played < count, ContinuousClock.now - start < duration, failures < 10 {
+      let seed = first + played
+      if let failure = tier.failure(seed) {
+        failures += 1
+        print("TALLY_SEED=\(seed) of \(tier.rawValue)\n\(failure)")
+      }
+      played += 1
+      if played % 50_000 == 0 { report(tier, played, failures, start) }
+    }
+    report(tier, played, failures, start)
+    return failures
+  }
+
+  private func report(_ tier: Tier, _ played: UInt64, _ failures: Int, _ start: ContinuousClock.Instant) {
+    let seconds = Double((ContinuousClock.now - start) / .milliseconds(1)) / 1000
+    print(
+      "\(tier.rawValue): seeds \(first) to \(first + max(1, played) - 1), \(played) played, \(failures) failed, "
+        + "\(Int(Double(played) / max(0.001, seconds))) a second")
+    fflush(nil)
+  }
+}
