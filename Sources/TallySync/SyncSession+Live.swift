@@ -83,21 +83,21 @@ extension SyncSession {
   }
 
   mutating func receive(_ live: SyncLive, _ actions: inout [Action]) throws {
-    guard let own, isLive else { throw violation("a live change in a session that is not live") }
+    guard let own, let delivered, isLive else { throw violation("a live change in a session that is not live") }
     // Applied twice, a change would let the vector cover what never came.
     guard live.number == liveReceived + 1 else { throw violation("a live change is missing or came twice") }
     try receiveTable.follow(live.advances)
     progress.bytesReceived += UInt64(live.block.count)
-    var target = StateVector()
     let limits = receiveTable.entries.map { entry in
       Dot(replica: entry.replica, sequence: max(entry.sequence, own.vector[entry.replica]))
     }
-    for advance in live.advances { target.include(receiveTable.entries[advance.number]) }
     let block = live.block.isEmpty ? nil : try DeltaBlock(live: live.block, limits: limits)
     applying = .live
-    // What the sender relied on, this side has confirmed; the base is what is here.
-    let whole = own.vector.merging(target)
-    actions.append(.applyLive(DeltaHeader(base: own.vector, target: whole), block))
+    // What the sender relied on, this side has confirmed; the base is what is here. The target is what the sender has, and no more:
+    // a write of this side that it lacks must still go out, and was not seen by what wins over it.
+    var target = delivered
+    for entry in receiveTable.entries { target.include(entry) }
+    actions.append(.applyLive(DeltaHeader(base: own.vector, target: target), block))
   }
 
   mutating func peerAppliedLive(_ count: UInt64) throws {

@@ -48,7 +48,7 @@ struct TableImage {
         deletes.append(.delete(name))
         continue
       }
-      for field in Set(row.fields.keys).union(now.fields.keys) where row.fields[field] != now.fields[field] {
+      for field in Set(row.fields.keys).union(now.fields.keys).sorted(by: { $0.name < $1.name }) where row.fields[field] != now.fields[field] {
         updates.append(.update(name, field, now.fields[field]))
       }
       for link in row.links.subtracting(now.links) { gone.append(.unlink(link)) }

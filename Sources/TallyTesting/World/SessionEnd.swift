@@ -9,6 +9,8 @@ final class SessionEnd {
   private(set) var session: SyncSession
   /// What waits for the store, in order.
   private(set) var jobs: [SyncSession.Action] = []
+  /// What the store has answered and the session does not know yet.
+  private(set) var answers: [SyncSession.Event] = []
   /// Messages that are on their way to the other end.
   var outbox: [[UInt8]] = []
   private var outgoing: [UInt8] = []
@@ -30,7 +32,7 @@ final class SessionEnd {
   }
 
   var isFinished: Bool { session.isFinished }
-  var isIdle: Bool { jobs.isEmpty && outbox.isEmpty }
+  var isIdle: Bool { jobs.isEmpty && answers.isEmpty && outbox.isEmpty }
 
   /// Takes a message from the other end.
   func receive(_ bytes: [UInt8]) throws {
@@ -53,6 +55,9 @@ final class SessionEnd {
     }
   }
 
+  /// Tells the session what the store has answered: other things may have happened in between.
+  func takeAnswer() throws { try take(answers.removeFirst()) }
+
   /// Performs the next thing that waits for the store.
   /// - Parameter other: the other end, which knows what its deltas carry.
   func work(_ other: SessionEnd) throws {
@@ -64,21 +69,21 @@ final class SessionEnd {
       let header = try replica.store.writeDelta(since: base) { bytes += $0 }
       outgoing = bytes
       sentTransfers[transfer] = replica.seen
-      try take(.prepared(transfer: transfer, header, byteCount: UInt64(bytes.count)))
+      answers.append(.prepared(transfer: transfer, header, byteCount: UInt64(bytes.count)))
     case .read(let transfer, let offset, let count):
       let end = min(outgoing.count, Int(offset) + min(count, chunkLimit))
-      try take(.read(transfer: transfer, Array(outgoing[Int(offset)..<end])))
+      answers.append(.read(transfer: transfer, Array(outgoing[Int(offset)..<end])))
     case .discard: outgoing = []
     case .keep(let bytes): incoming += bytes
     case .apply(let isRepair): try apply(isRepair, other)
     case .collect(let base):
       let (header, blocks) = try replica.store.blocks(since: base)
       collected = replica.seen
-      try take(.collected(header, blocks))
+      answers.append(.collected(header, blocks))
     case .applyLive(let header, let block): try applyLive(header, block, other)
     case .renewReplica(let reason):
       try replica.renew(reason)
-      try take(.renewed(try replica.store.summary()))
+      answers.append(.renewed(try replica.store.summary()))
     case .finish, .send: break
     }
   }
@@ -89,13 +94,13 @@ final class SessionEnd {
     let target = try DeltaReader(bytes).header.target
     try replica.store.apply(bytes, isRepair: isRepair)
     try replica.learn(other.sentTransfers[incomingTransfer] ?? EventSet())
-    try take(.applied(try replica.store.summary(), target: target))
+    answers.append(.applied(try replica.store.summary(), target: target))
   }
 
   private func applyLive(_ header: DeltaHeader, _ block: DeltaBlock?, _ other: SessionEnd) throws {
     _ = try replica.store.apply(header, block.map { [$0] } ?? [])
     appliedLive += 1
     try replica.learn(other.sentLive[appliedLive] ?? EventSet())
-    try take(.applied(try replica.store.summary(), target: header.target))
+    answers.append(.applied(try replica.store.summary(), target: header.target))
   }
 }

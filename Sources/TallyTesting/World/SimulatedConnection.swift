@@ -18,11 +18,20 @@ final class SimulatedConnection {
   }
 
   /// Whether nothing more will come of it.
-  var isOver: Bool { isCut || one.isFinished && other.isFinished && one.jobs.isEmpty && other.jobs.isEmpty }
+  var isOver: Bool { isCut || one.isFinished && other.isFinished && one.isIdle && other.isIdle }
   /// Whether both wait for changes.
   var isResting: Bool { one.isIdle && other.isIdle && one.session.isLive && isLive(one) && isLive(other) }
 
   private func isLive(_ end: SessionEnd) -> Bool { end.session.progress.phase == .live }
+
+  /// When nothing is under way in a live connection, both must hold the same.
+  func checkRest() throws {
+    guard isResting else { return }
+    let (a, b) = (try one.replica.store.summary(), try other.replica.store.summary())
+    guard a.vector == b.vector else {
+      throw Finding("\(one.replica.index) and \(other.replica.index) are live and at rest, and one lacks what the other has")
+    }
+  }
 
   func involves(_ index: Int) -> Bool { one.replica.index == index || other.replica.index == index }
 
@@ -31,6 +40,7 @@ final class SimulatedConnection {
     var moves: [Move] = []
     for (end, isFirst) in [(one, true), (other, false)] {
       if !end.jobs.isEmpty { moves.append(.work(isFirst)) }
+      if !end.answers.isEmpty { moves.append(.answer(isFirst)) }
       let (from, to) = isFirst ? (one, other) : (other, one)
       if !from.outbox.isEmpty, network.carries(from.replica.index, to.replica.index) { moves.append(.deliver(isFirst)) }
     }
@@ -40,6 +50,8 @@ final class SimulatedConnection {
   enum Move {
     /// An end does what it has to do with its store.
     case work(Bool)
+    /// An end's session learns what its store has answered.
+    case answer(Bool)
     /// The next message of an end arrives.
     case deliver(Bool)
   }
@@ -47,6 +59,7 @@ final class SimulatedConnection {
   func make(_ move: Move) throws {
     switch move {
     case .work(let isFirst): try isFirst ? one.work(other) : other.work(one)
+    case .answer(let isFirst): try (isFirst ? one : other).takeAnswer()
     case .deliver(let isFirst):
       if let left = messagesLeft {
         guard left > 0 else { return cut() }

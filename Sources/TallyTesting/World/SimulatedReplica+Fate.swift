@@ -19,6 +19,7 @@ extension SimulatedReplica {
 
   func restart() throws {
     world.disconnect(index)
+    if !storage.keepsJournal { hasWholeJournal = false }
     store = try storage.reopen(store, schema, world.options(clock))
     try noteCommit()
   }

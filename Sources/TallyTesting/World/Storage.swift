@@ -3,6 +3,7 @@ import TallyStore
 /// Where a replica keeps its file.
 final class Storage {
   var losesPower: Bool { false }
+  var keepsJournal: Bool { false }
 
   func open(_ schema: Schema, _ options: StoreOptions) throws -> Store {
     try Store(inMemory: schema, options: options)

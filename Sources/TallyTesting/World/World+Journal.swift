@@ -8,7 +8,7 @@ extension World {
     let journals = try present.map { try $0.store.conflicts(limit: .max) }.joined()
     let noted = Set(journals.map { Noted(name: $0.name.text, field: $0.field, dot: $0.loser.dot) })
     let lost = oracle.lostWrites(present.first?.seen ?? EventSet())
-    for write in lost where !noted.contains(write) {
+    for write in lost.sorted(by: { ($0.name, $0.field) < ($1.name, $1.field) }) where !noted.contains(write) {
       throw Finding("\(write.field) of \(write.name), written by \(write.dot), is neither shown nor in a journal")
     }
   }
@@ -36,9 +36,13 @@ extension WorldOracle {
       let last = all.filter { write in
         !all.contains { $0.event != write.event && specification.covers($0.event, write.event) }
       }
-      guard let winner = last.max(by: { specification.isBefore(.init(event: $0.event, time: $0.time, value: $0.value), .init(event: $1.event, time: $1.time, value: $1.value)) })
-      else { continue }
-      for write in last where write.event != winner.event && last.allSatisfy({ $0.event == write.event || $0.value != write.value }) {
+      func winner(_ write: (event: Int, value: String?, time: UInt64)) -> Specification<SchemaField>.Winner {
+        .init(event: write.event, time: write.time, value: write.value)
+      }
+      let shown = last.max { specification.isBefore(winner($0), winner($1)) }
+      // A write that lost to an equal value has lost nothing.
+      for write in last where write.event != shown?.event {
+        guard all.allSatisfy({ $0.event == write.event || $0.value != write.value }) else { continue }
         result.insert(World.Noted(name: register.record, field: register.field.name, dot: dots[write.event]))
       }
     }

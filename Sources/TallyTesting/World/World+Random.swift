@@ -69,6 +69,7 @@ extension World {
       try make(move, connection)
     }
     connections.removeAll { $0.isOver }
+    for connection in connections { try connection.checkRest() }
   }
 
   // MARK: Faults
