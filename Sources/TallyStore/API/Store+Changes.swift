@@ -53,7 +53,7 @@ extension Store {
           if blocks.count == 2 { throw Enough() }
         }
       } catch is Enough {}
-      try makeDurable(try reader.ownDot())
+      try makeDurable(try reader.ownDot(), reader.connection)
       return (header, blocks)
     }
   }

@@ -42,7 +42,7 @@ extension Store {
     try capturedSnapshot { reader in
       let header = DeltaHeader(
         base: base, target: try reader.vector(), fingerprint: try reader.fingerprint())
-      try makeDurable(try reader.ownDot())
+      try makeDurable(try reader.ownDot(), reader.connection)
       var writer = try DeltaWriter(header: header, to: sink)
       let source = DeltaSource(reader: reader, base: base, planted: options.planted)
       try source.forEachBlock { try writer.append($0) }

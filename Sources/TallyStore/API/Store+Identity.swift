@@ -1,15 +1,8 @@
 import Foundation
 import GRDB
+import GRDBSQLite
 import Synchronization
 import TallyCRDT
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Why a store writes with another replica id than before.
 public struct ReplicaRenewal: Sendable, Equatable {
@@ -45,11 +38,27 @@ extension Store {
   /// Sees to it that this replica's own dots up to `own` are on the disk. With write-ahead logging and `synchronous = NORMAL` a
   /// power cut may lose commits, and a peer would remember dots that this store issues again.
   ///
-  /// Cost: one sync of the write-ahead log if the replica has written since the last one.
-  func makeDurable(_ own: Dot?) throws {
-    guard options.isDurableBeforeSync, let path, let own, !durable.withLock({ $0.covers(own) }) else { return }
-    try Disk.sync(path + "-wal")
+  /// Cost: one sync of the write-ahead log if the replica has written since the last one; with the log's folder the first time.
+  func makeDurable(_ own: Dot?, _ connection: Connection) throws {
+    guard options.isDurableBeforeSync, path != nil, let own, !durable.withLock({ $0.covers(own) }) else { return }
+    try connection.syncLog()
     durable.withLock { $0.include(own) }
+  }
+}
+
+extension Connection {
+  /// Waits until what the connection sees in the write-ahead log is on the disk, by the file that SQLite itself has open: that syncs the
+  /// folder as well if the log is new there, and keeps to the platform's rules.
+  ///
+  /// Without a log there is nothing to do: everything is in the database, which SQLite syncs before it drops the log.
+  func syncLog() throws {
+    var log: UnsafeMutablePointer<sqlite3_file>?
+    let found = sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log)
+    guard found == SQLITE_OK, let log, let methods = log.pointee.pMethods else { return }
+    let status = methods.pointee.xSync(log, SQLITE_SYNC_FULL)
+    guard status == SQLITE_OK else {
+      throw DatabaseError(resultCode: ResultCode(rawValue: status), message: "the write-ahead log cannot be synced")
+    }
   }
 }
 
@@ -60,26 +69,6 @@ extension StateReader {
       let replica = catalog.replicas[number]
     else { return nil }
     return Dot(replica: replica, sequence: try vector()[replica])
-  }
-}
-
-/// What Foundation has no call for.
-private enum Disk {
-  /// Waits until a file's bytes are on the disk.
-  static func sync(_ path: String) throws {
-    let file = open(path, O_RDONLY)
-    guard file >= 0 else {
-      // Without a log everything is in the database, which SQLite syncs before it drops the log.
-      guard errno == ENOENT else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-      return
-    }
-    defer { close(file) }
-    #if canImport(Darwin)
-      let status = fcntl(file, F_FULLFSYNC)
-    #else
-      let status = fsync(file)
-    #endif
-    guard status == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
   }
 }
 
@@ -96,41 +85,26 @@ extension Engine {
 
 // MARK: - The token
 
-/// What stands beside the file and not in it: a token that changes with every opening, and the file that holds it.
+/// What stands beside the file and not in it: a token that changes with every opening, and the number of the file that holds it.
 struct Incarnation {
   private let path: String
+  private let files: any StoreFiles
 
-  init(besides store: String) { path = store + "-incarnation" }
+  init(besides store: String, _ files: any StoreFiles) {
+    path = store + "-incarnation"
+    self.files = files
+  }
 
   /// Whether the file holds `token` and is the very file that was written with it.
   func holds(_ token: String) -> Bool {
-    guard let text = try? String(contentsOfFile: path, encoding: .utf8), let number = Self.fileNumber(path) else {
-      return false
-    }
-    return text == "\(token) \(number)\n"
+    guard let found = files.token(at: path) else { return false }
+    return found.text == Self.text(token, found.fileNumber)
   }
 
   /// Writes another token. A copy of the file has another number and does not count.
-  func write(_ token: String) throws {
-    let temporary = path + "-new"
-    try Data().write(to: URL(fileURLWithPath: temporary))
-    guard let number = Self.fileNumber(temporary) else { throw CocoaError(.fileWriteUnknown) }
-    let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: temporary))
-    defer { try? handle.close() }
-    try handle.write(contentsOf: Data("\(token) \(number)\n".utf8))
-    guard rename(temporary, path) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-    #if canImport(Darwin)
-      var url = URL(fileURLWithPath: path)
-      var values = URLResourceValues()
-      values.isExcludedFromBackup = true
-      try url.setResourceValues(values)
-    #endif
-  }
+  func write(_ token: String) throws { try files.writeToken(at: path) { Self.text(token, $0) } }
 
-  private static func fileNumber(_ path: String) -> UInt64? {
-    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-    return (attributes?[.systemFileNumber] as? NSNumber)?.uint64Value
-  }
+  private static func text(_ token: String, _ fileNumber: UInt64) -> String { "\(token) \(fileNumber)\n" }
 }
 
 extension Engine {

@@ -42,14 +42,14 @@ public final class Store: Sendable {
   ///   file is then as it was.
   public convenience init(path: String, schema: Schema, options: StoreOptions = StoreOptions()) throws {
     try schema.validate()
-    try self.init(path: path, isNew: try !StoreFile.probe(path), schema: schema, options: options)
+    try self.init(path: path, isNew: try !StoreFile.probe(path, options), schema: schema, options: options)
   }
 
   /// Opens an existing store with the schema that the file holds, for tools that do not have the app's types.
   ///
   /// - Throws: `StoreError`: `.noSuchStore`, `.notAStore`, `.newerFormat`; or GRDB's `DatabaseError`.
   public convenience init(existing path: String, options: StoreOptions = StoreOptions()) throws {
-    guard try StoreFile.probe(path) else { throw StoreError(.noSuchStore, "there is no store at \(path)") }
+    guard try StoreFile.probe(path, options) else { throw StoreError(.noSuchStore, "there is no store at \(path)") }
     try self.init(path: path, isNew: false, schema: nil, options: options)
   }
 
@@ -78,7 +78,7 @@ public final class Store: Sendable {
       if isNew, isEmpty { try Engine.create(connection) }
       _ = try transact(db) { engine in
         if let schema { try engine.migrate(to: schema) }
-        if let path, options.hasIncarnation { try engine.checkIncarnation(Incarnation(besides: path)) }
+        if let path, options.hasIncarnation { try engine.checkIncarnation(Incarnation(besides: path, options.files)) }
       }
       db.clearSchemaCache()
     }

@@ -7,33 +7,40 @@ import TallyCRDT
 enum StoreFile {
   /// Whether there is a store at `path`; false if there is nothing or an empty database.
   /// - Throws: `StoreError` if there is something else. The file is not changed.
-  static func probe(_ path: String) throws -> Bool {
-    var status = stat()
-    guard stat(path, &status) == 0 else { return false }
-    let kind = status.st_mode & S_IFMT
-    guard kind != S_IFDIR else { throw StoreError(.notAStore, "\(path) is a folder") }
-    // Opening a named pipe would wait for a writer for ever.
-    guard kind == S_IFREG else { throw StoreError(.notAStore, "\(path) is not an ordinary file") }
-    var configuration = Configuration()
-    configuration.readonly = true
+  static func probe(_ path: String, _ options: StoreOptions) throws -> Bool {
+    switch options.files.kind(of: path) {
+    case .nothing: return false
+    case .file: break
+    case .folder: throw StoreError(.notAStore, "\(path) is a folder")
+    case .other: throw StoreError(.notAStore, "\(path) is not an ordinary file")
+    }
     do {
-      return try DatabaseQueue(path: path, configuration: configuration).read { db in
-        let application = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
-        let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-        if application == Format.applicationID {
-          guard version <= Format.version else {
-            throw StoreError(.newerFormat, "\(path) has format \(version); this version knows up to \(Format.version)")
-          }
-          return true
-        }
-        let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
-        guard application == 0, version == 0, tables == 0 else {
-          throw StoreError(.notAStore, "\(path) is an SQLite database, but not a store")
-        }
-        return false
-      }
+      return try inspect(path, isReadOnly: true)
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_READONLY && !options.isReadOnly {
+      // A crash left a journal behind. SQLite undoes with it what was half done before anybody can read, and that writes.
+      return try inspect(path, isReadOnly: false)
     } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
       throw StoreError(.notAStore, "\(path) is not a store")
+    }
+  }
+
+  private static func inspect(_ path: String, isReadOnly: Bool) throws -> Bool {
+    var configuration = Configuration()
+    configuration.readonly = isReadOnly
+    return try DatabaseQueue(path: path, configuration: configuration).read { db in
+      let application = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+      let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+      if application == Format.applicationID {
+        guard version <= Format.version else {
+          throw StoreError(.newerFormat, "\(path) has format \(version); this version knows up to \(Format.version)")
+        }
+        return true
+      }
+      let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
+      guard application == 0, version == 0, tables == 0 else {
+        throw StoreError(.notAStore, "\(path) is an SQLite database, but not a store")
+      }
+      return false
     }
   }
 

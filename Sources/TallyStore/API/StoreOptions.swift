@@ -25,6 +25,8 @@ public struct StoreOptions: Sendable {
   public var isReadOnly = false
   /// Called for each SQLite connection, for the app's functions, collations or pragmas.
   public var prepareDatabase: (@Sendable (Database) throws -> Void)?
+  /// The files beside the database.
+  package var files: any StoreFiles = SystemFiles()
   /// Faults that tests put in.
   package var planted: PlantedFault = []
   /// Where replica ids come from; nil for the system's randomness.

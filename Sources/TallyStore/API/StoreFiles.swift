@@ -1,0 +1,63 @@
+import Foundation
+
+/// What a store does with files besides what SQLite does with them: it looks before it opens, and keeps a token beside the database.
+/// A simulated disk takes the place of the system's files in tests.
+package protocol StoreFiles: Sendable {
+  /// What stands at a path.
+  func kind(of path: String) -> StoreFileKind
+  /// A small text, and the number of the file that holds it; nil if it cannot be read.
+  func token(at path: String) -> (text: String, fileNumber: UInt64)?
+  /// Puts a new file with a small text in the place of the old one, whole or not at all.
+  /// - Parameter text: makes the text from the new file's number.
+  func writeToken(at path: String, _ text: (UInt64) -> String) throws
+}
+
+/// What a store may find where its file should be.
+package enum StoreFileKind: Sendable {
+  case nothing
+  case file
+  case folder
+  /// A named pipe, for instance, which opening would wait on for ever.
+  case other
+}
+
+/// The system's files.
+struct SystemFiles: StoreFiles {
+  func kind(of path: String) -> StoreFileKind {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return .nothing }
+    switch status.st_mode & S_IFMT {
+    case S_IFREG: return .file
+    case S_IFDIR: return .folder
+    default: return .other
+    }
+  }
+
+  func token(at path: String) -> (text: String, fileNumber: UInt64)? {
+    guard let text = try? String(contentsOfFile: path, encoding: .utf8), let number = Self.fileNumber(path) else {
+      return nil
+    }
+    return (text, number)
+  }
+
+  func writeToken(at path: String, _ text: (UInt64) -> String) throws {
+    let temporary = path + "-new"
+    try Data().write(to: URL(fileURLWithPath: temporary))
+    guard let number = Self.fileNumber(temporary) else { throw CocoaError(.fileWriteUnknown) }
+    let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: temporary))
+    defer { try? handle.close() }
+    try handle.write(contentsOf: Data(text(number).utf8))
+    guard rename(temporary, path) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    #if canImport(Darwin)
+      var url = URL(fileURLWithPath: path)
+      var values = URLResourceValues()
+      values.isExcludedFromBackup = true
+      try url.setResourceValues(values)
+    #endif
+  }
+
+  private static func fileNumber(_ path: String) -> UInt64? {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+    return (attributes?[.systemFileNumber] as? NSNumber)?.uint64Value
+  }
+}

@@ -1,0 +1,79 @@
+/// What a simulated disk does instead of what it was asked for.
+public enum DiskFault: String, Sendable, CaseIterable {
+  /// Nothing is done, and the call fails (EIO).
+  case inputOutput
+  /// Nothing is done, for want of space (ENOSPC).
+  case noSpace
+  /// Half of the bytes are written. As `inputOutput` for calls that write none.
+  case shortWrite
+  /// The power goes while the call is under way: it fails, as all calls after it do, until `SimulatedDisk.powerCut(using:)`, which
+  /// decides how much of it was done.
+  case powerFailure
+}
+
+/// A call that changes a disk.
+public struct DiskCall: Sendable, Equatable, CustomStringConvertible {
+  /// What a program asks for.
+  public enum Kind: String, Sendable {
+    /// Making a file that was not there.
+    case create
+    /// Writing bytes.
+    case write
+    /// Cutting a file off.
+    case truncate
+    /// Waiting until a file's bytes are on the disk, and its name if it is new.
+    case sync
+    /// Removing a file.
+    case delete
+    /// Putting a file in the place of another.
+    case rename
+    /// Making shared memory larger: a file as well.
+    case share
+  }
+
+  /// What was asked for.
+  public var kind: Kind
+  /// The file's name.
+  public var file: String
+
+  /// As in "sync store-wal".
+  public var description: String { "\(kind.rawValue) \(file)" }
+}
+
+/// What becomes of a call.
+enum DiskVerdict {
+  case done
+  case failed(DiskFault)
+  /// Done, but the power goes with it, so nobody hears of it.
+  case lastOne
+  /// The machine is off.
+  case off
+}
+
+/// Counts calls and says what becomes of each.
+struct DiskFaults: Sendable {
+  private(set) var calls = 0
+  private(set) var struck: DiskCall?
+  private(set) var isOff = false
+  private var plan: (fault: DiskFault, at: Int, isLasting: Bool)?
+
+  mutating func inject(_ fault: DiskFault, inCalls count: Int, isLasting: Bool) {
+    plan = (fault, calls + count, isLasting)
+    struck = nil
+  }
+
+  mutating func heal() {
+    plan = nil
+    isOff = false
+  }
+
+  mutating func judge(_ call: DiskCall) -> DiskVerdict {
+    guard !isOff else { return .off }
+    calls += 1
+    guard let plan, calls == plan.at || plan.isLasting && calls > plan.at else { return .done }
+    if struck == nil { struck = call }
+    guard plan.fault == .powerFailure else { return .failed(plan.fault) }
+    isOff = true
+    return .lastOne
+  }
+}

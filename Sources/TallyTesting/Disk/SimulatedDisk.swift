@@ -1,0 +1,121 @@
+import Synchronization
+import TallyStore
+
+/// A machine's disk, in memory: SQLite writes to it, and it forgets in a power cut what was not synced.
+///
+/// ```swift
+/// let disk = SimulatedDisk()
+/// var store = try disk.store(schema: schema)
+/// try store.write { try Game(name: "Chess").insert($0) }
+/// disk.powerCut(using: &generator)                 // the store that was open is lost
+/// store = try disk.store(schema: schema)           // what a peer has seen is there, the rest perhaps
+/// ```
+///
+/// Nothing depends on time or on the system's disk: the same calls and the same generator give the same bytes. A disk may hold several
+/// stores and be used from several threads; each disk is a machine of its own. It is slower than memory and faster than a real disk:
+/// nothing waits.
+///
+/// What is simulated follows what SQLite expects of disks (https://sqlite.org/atomiccommit.html, section 2): bytes that were not written
+/// to never change, a sync holds, a new file's name is safe after the first sync of a journal or log beside it, sectors of 512 bytes are
+/// written in any order, and one may be torn. A failed sync is honest: the next one tries again.
+public final class SimulatedDisk: Sendable {
+  let state: Mutex<DiskState>
+  let number: Int
+
+  private static let last = Atomic(0)
+
+  /// A disk with these files; empty without.
+  public init(_ image: DiskImage = DiskImage()) {
+    state = Mutex(DiskState(image: image))
+    number = Self.last.add(1, ordering: .relaxed).newValue
+    DiskRegistry.add(self)
+  }
+
+  deinit { DiskRegistry.remove(number) }
+
+  // MARK: Stores
+
+  /// Where SQLite finds a file of this disk, for this process: `DatabasePool(path:)`, for instance.
+  public func path(_ file: String = "store") -> String { "\(DiskRegistry.root)\(number)/\(file)" }
+
+  /// Opens a store on the disk, or makes one.
+  /// - Throws: as `Store(path:schema:options:)`.
+  public func store(_ file: String = "store", schema: Schema, options: StoreOptions = StoreOptions()) throws -> Store {
+    try Store(path: path(file), schema: schema, options: self.options(options))
+  }
+
+  /// Opens a store that is on the disk already, with the schema that it holds.
+  /// - Throws: as `Store(existing:options:)`.
+  public func store(existing file: String, options: StoreOptions = StoreOptions()) throws -> Store {
+    try Store(existing: path(file), options: self.options(options))
+  }
+
+  private func options(_ options: StoreOptions) -> StoreOptions {
+    var options = options
+    options.files = SimulatedFiles(disk: self)
+    return options
+  }
+
+  // MARK: Accidents
+
+  /// All that is on the disk now, with what a power cut may still take.
+  public var image: DiskImage { state.withLock { $0.image } }
+
+  /// Ends every program that has a file open, as `kill -9` does. All that they wrote is there. Their stores fail from here on.
+  public func kill() { state.withLock { $0.restart($0.image) } }
+
+  /// Ends every program, and puts these files in the place of the disk's: an older copy, one of another machine, a damaged one.
+  public func restore(_ image: DiskImage) { state.withLock { $0.restart(image) } }
+
+  /// Ends every program and takes from the disk what was not synced, or some of it, or nothing: the generator says which.
+  public func powerCut(using generator: inout some RandomNumberGenerator) {
+    state.withLock { $0.restart($0.image.afterPowerCut(using: &generator)) }
+  }
+
+  /// How many bytes the files may have together; nil for no limit. Beyond it writes fail for want of space.
+  public var capacity: Int? {
+    get { state.withLock { $0.capacity } }
+    set { state.withLock { $0.capacity = newValue } }
+  }
+
+  /// How many calls have changed the disk so far, or would have.
+  public var calls: Int { state.withLock { $0.faults.calls } }
+
+  /// Lets a call fail, counted from here: 1 is the next call that changes the disk.
+  /// - Parameter isLasting: whether all calls after it fail as well, until `heal()`.
+  public func inject(_ fault: DiskFault, atCall call: Int, isLasting: Bool = false) {
+    state.withLock { $0.faults.inject(fault, inCalls: call, isLasting: isLasting) }
+  }
+
+  /// Ends injected faults.
+  public func heal() { state.withLock { $0.faults.heal() } }
+
+  /// The call that the fault injected last has struck first; nil if it has struck none.
+  public var struckCall: DiskCall? { state.withLock { $0.faults.struck } }
+}
+
+/// A simulated disk, and what is open on it.
+struct DiskState: Sendable {
+  var image: DiskImage
+  var faults = DiskFaults()
+  var capacity: Int?
+  /// Handles of another generation belong to programs that have been ended.
+  private(set) var generation = 0
+  var openCounts: [UInt64: Int] = [:]
+  var locks: [UInt64: FileLocks] = [:]
+  var shared: [UInt64: SharedNode] = [:]
+
+  init(image: DiskImage) { self.image = image }
+
+  mutating func restart(_ image: DiskImage) {
+    self.image = image
+    generation += 1
+    faults.heal()
+    openCounts = [:]
+    locks = [:]
+    shared = [:]
+  }
+
+  /// How many more bytes there is room for.
+  var room: Int { capacity.map { max(0, $0 - image.byteCount) } ?? .max }
+}
