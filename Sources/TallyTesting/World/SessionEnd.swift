@@ -8,7 +8,7 @@ final class SessionEnd {
   let replica: SimulatedReplica
   private(set) var session: SyncSession
   /// What waits for the store, in order.
-  private(set) var jobs: [SyncSession.Action] = []
+  private(set) var jobs: [Job] = []
   /// What the store has answered and the session does not know yet.
   private(set) var answers: [SyncSession.Event] = []
   /// Messages that are on their way to the other end.
@@ -23,6 +23,12 @@ final class SessionEnd {
   private var collected = EventSet()
   private var incomingTransfer: UInt64 = 0
   private var appliedLive: UInt64 = 0
+
+  enum Job {
+    case action(SyncSession.Action)
+    /// The store has changed: see where it stands.
+    case look
+  }
 
   init(_ replica: SimulatedReplica, isLive: Bool, chunkLimit: Int) throws {
     self.replica = replica
@@ -42,12 +48,12 @@ final class SessionEnd {
   }
 
   /// The store has changed.
-  func noteChange() throws { try take(.changed(try replica.store.summary())) }
+  func noteChange() { jobs.append(.look) }
 
   private func take(_ event: SyncSession.Event) throws {
     for action in try session.handle(event) {
       guard case .send(let message) = action else {
-        jobs.append(action)
+        jobs.append(.action(action))
         continue
       }
       if case .live(let live) = message { sentLive[live.number] = collected }
@@ -63,6 +69,13 @@ final class SessionEnd {
   func work(_ other: SessionEnd) throws {
     guard !jobs.isEmpty else { return }
     switch jobs.removeFirst() {
+    case .look: answers.append(.changed(try replica.store.summary()))
+    case .action(let action): try perform(action, other)
+    }
+  }
+
+  private func perform(_ action: SyncSession.Action, _ other: SessionEnd) throws {
+    switch action {
     case .prepare(let transfer, let base):
       outgoing = []
       var bytes: [UInt8] = []

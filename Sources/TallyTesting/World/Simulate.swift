@@ -115,7 +115,7 @@ extension World {
   ) -> SimulationFailure? {
     var world: World?
     do {
-      let made = try World(schema, replicas: replicas, seed: seed, planted: planted)
+      let made = try World(schema, replicas: replicas, seed: seed, onDisk: !faults.isDisjoint(with: [.power, .copies]), planted: planted)
       world = made
       try made.run(steps: steps, faults: faults)
       try made.heal()

@@ -21,7 +21,7 @@ public final class SimulatedReplica {
   /// Whether its conflict journal has everything since it began.
   var hasWholeJournal = true
   unowned let world: World
-  let storage: Storage
+  var storage: Storage
   let mailbox: SimulatedMailbox
   /// The events whose effects it must show.
   var seen = EventSet()
@@ -85,7 +85,7 @@ public final class SimulatedReplica {
   func learn(_ events: EventSet) throws {
     seen.formUnion(events)
     try noteCommit()
-    try world.noteChange(of: index)
+    world.noteChange(of: index)
   }
 
   func renew(_ reason: String) throws {
@@ -94,7 +94,7 @@ public final class SimulatedReplica {
     try noteCommit()
   }
 
-  func noteCommit() throws { if storage.losesPower { commits.append((try store.vector, seen)) } }
+  func noteCommit() throws { if storage.disk != nil { commits.append((try store.vector, seen)) } }
 
   /// The tables as the app sees them.
   func rows() throws -> [String: ShownRow<SchemaField>] {

@@ -25,7 +25,7 @@ extension World {
   private func makeSomeOlder() throws {
     guard let older = schema.older(&random) else { return }
     for index in replicas.indices.dropFirst() where random.chance(50) {
-      let replica = try SimulatedReplica(index, self, Storage(), older)
+      let replica = try SimulatedReplica(index, self, Storage(onDisk: onDisk), older)
       note("replica \(index) has an older version of the app")
       replace(replica)
     }
@@ -155,7 +155,16 @@ extension World {
     }
   }
 
-  private func hardship(_ faults: Faults, _ replica: SimulatedReplica, _ other: SimulatedReplica) throws {}
+  private func hardship(_ faults: Faults, _ replica: SimulatedReplica, _ other: SimulatedReplica) throws {
+    if faults.contains(.power), !faults.contains(.copies) || random.chance(50) {
+      return random.chance(30) ? try replica.restart() : try replica.powerCut()
+    }
+    switch random.below(5) {
+    case 0, 1: try replica.backUp()
+    case 2, 3: try replica.restoreBackup()
+    default: try replica.become(copyOf: other)
+    }
+  }
 }
 
 extension Schema {

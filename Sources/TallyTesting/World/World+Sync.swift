@@ -96,7 +96,7 @@ extension World {
       }
     }
     try checkJournals()
-    let late = try Storage().open(schema, options(SimulatedClock(0)))
+    let late = try Storage(onDisk: false).open(schema, options(SimulatedClock(0)))
     try late.apply(try first.store.delta())
     guard try late.dumped() == first.store.dumped() else {
       throw Finding("a device that joins late holds something else than replica \(first.index)")

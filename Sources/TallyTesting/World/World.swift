@@ -29,6 +29,9 @@ public final class World {
   /// What went into each file of the mailbox.
   private var shelved: [String: EventSet] = [:]
   private let mint: Mint
+  let onDisk: Bool
+  /// Which device each event is of.
+  private(set) var authors: [Int: Int] = [:]
 
   struct Parcel {
     var bytes: [UInt8]
@@ -36,10 +39,11 @@ public final class World {
     var base: StateVector
   }
 
-  init(_ schema: Schema, replicas count: Int, seed: UInt64, planted: PlantedFault = []) throws {
+  init(_ schema: Schema, replicas count: Int, seed: UInt64, onDisk: Bool = false, planted: PlantedFault = []) throws {
     self.schema = schema
     self.seed = seed
     self.planted = planted
+    self.onDisk = onDisk
     random = SplitMix64(seed: seed)
     mint = Mint(seed: ~seed)
     network.onChange = { [unowned self] in note($0) }
@@ -59,7 +63,7 @@ public final class World {
   /// - Parameter schema: its version of the app's schema; the world's if it is left out.
   @discardableResult
   public func addReplica(schema: Schema? = nil) throws -> SimulatedReplica {
-    let replica = try SimulatedReplica(replicas.count, self, Storage(), schema ?? self.schema)
+    let replica = try SimulatedReplica(replicas.count, self, Storage(onDisk: onDisk), schema ?? self.schema)
     replicas.append(replica)
     note("replica \(replica.index) joins")
     return replica
@@ -79,6 +83,7 @@ public final class World {
     options.now = { clock.date }
     options.mintReplica = { [mint] in mint.next() }
     options.planted = planted
+    if planted.contains(.publishedBeforeDurable) { options.isDurableBeforeSync = false }
     options.logger.logLevel = .critical
     options.conflictAge = nil
     return options
@@ -93,10 +98,11 @@ public final class World {
       operations, by: dot, seen: replica.seen, now: replica.clock.milliseconds, replica.schema)
     guard let event, let dot else { return }
     note("replica \(replica.index): \(operations.map(\.description).joined(separator: "; "))")
+    authors[event] = replica.index
     try checkUnique(event, dot)
     replica.seen.insert(event)
     try replica.noteCommit()
-    try noteChange(of: replica.index)
+    noteChange(of: replica.index)
   }
 
   /// No two transactions that anybody knows have one number.
@@ -123,16 +129,16 @@ public final class World {
       replica.seen.insert(try oracle.noteUnknown(by: dot, seen: replica.seen))
     }
     try replica.noteCommit()
-    try noteChange(of: replica.index)
+    noteChange(of: replica.index)
   }
 
   private static func seedName(_ key: String, _ type: String, _ set: SeedSet) -> String {
     "\(type)|~|\(SeedIdentity.uuid(ofKey: key, set: set.name).uuidString.lowercased())"
   }
 
-  func noteChange(of index: Int) throws {
+  func noteChange(of index: Int) {
     for connection in connections where !connection.isOver {
-      for end in [connection.one, connection.other] where end.replica.index == index { try end.noteChange() }
+      for end in [connection.one, connection.other] where end.replica.index == index { end.noteChange() }
     }
   }
 
@@ -148,7 +154,7 @@ public final class World {
     for name in report.written { shelved[name, default: EventSet()].formUnion(replica.seen) }
     if !report.taken.isEmpty {
       try replica.noteCommit()
-      try noteChange(of: index)
+      noteChange(of: index)
     }
     return report
   }
