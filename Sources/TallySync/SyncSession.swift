@@ -141,6 +141,8 @@ public struct SyncSession: Sendable {
   public var isLive: Bool { wantsLive && peer?.isLive == true }
   /// The peer's replica, once it is known.
   public var peerReplica: ReplicaID? { peer?.replica }
+  /// Where the store stands, as far as the session knows.
+  package var standing: StateVector { own?.vector ?? StateVector() }
   /// Whether there is nothing more to do.
   public var isFinished: Bool { progress.phase == .finished }
 

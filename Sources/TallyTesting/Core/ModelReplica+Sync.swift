@@ -31,14 +31,19 @@ package enum Receipt {
 
 extension ModelReplica {
   /// Everything that a replica with the vector `base` lacks, in one snapshot.
-  package func delta(since base: StateVector) -> ModelDelta {
-    let lowered = StateVector(vector.entries.map { ($0.replica, min($0.sequence, base[$0.replica])) })
+  package func delta(since wanted: StateVector) -> ModelDelta {
+    let base = planted.base(wanted)
+    let lowered = StateVector(vector.entries.map { ($0.replica, min($0.sequence, wanted[$0.replica])) })
     var delta = ModelDelta(base: lowered, target: vector)
     for (name, state) in records.sorted(by: { $0.key < $1.key }) {
       if let part = state.delta(since: base, planted: planted) { delta.records.append((name, part)) }
     }
     for (link, element) in links.sorted(by: { $0.key < $1.key }) {
       if let part = element.delta(since: base) { delta.links.append((link, part)) }
+    }
+    if planted.contains(.groupSplitAcrossBatches) { delta.records = Array(delta.records.prefix(2)) }
+    if planted.contains(.hiddenLeftOutForNewcomers), base.isEmpty {
+      delta.records.removeAll { !$0.state.deletes.isEmpty && (try? isVisible($0.name)) == false }
     }
     return delta
   }
@@ -52,10 +57,14 @@ extension ModelReplica {
 
   /// Cells and vector together, or nothing.
   package mutating func apply(_ delta: ModelDelta, now: UInt64) -> Receipt {
-    guard vector.covers(delta.base) else { return .refused }
+    guard vector.covers(delta.base) || planted.contains(.baseNotChecked) else { return .refused }
     noticeRestore(delta.target)
+    let isRepeated = vector.covers(delta.target)
     mergeCells(of: delta, now: now)
     vector.merge(delta.target)
+    if planted.contains(.duplicateCountedTwice), isRepeated {
+      for dot in delta.target.entries { vector[dot.replica] += dot.sequence - delta.base[dot.replica] }
+    }
     return .applied
   }
 
@@ -72,14 +81,27 @@ extension ModelReplica {
     return .applied
   }
 
+  private func received(_ state: RecordState) -> RecordState {
+    guard planted.contains(.referenceToAbsentDropped) else { return state }
+    var state = state
+    state.fields.removeAll { cell in
+      guard case .text(let text) = cell.value, let target = try? AnyRecordName(text) else { return false }
+      return (try? isVisible(target)) == false
+    }
+    return state
+  }
+
   private mutating func noticeRestore(_ target: StateVector) {
     if target[id] > vector[id] { isOlderCopy = true }
   }
 
   private mutating func mergeCells(of delta: ModelDelta, now: UInt64) {
     let clock = planted.contains(.receiverClampsStamps) ? HybridTime(milliseconds: now) : nil
-    for (name, state) in delta.records { merge(name, clock.map { state.clamped(to: $0) } ?? state) }
-    for (link, element) in delta.links { merge(link, clock.map { element.clamped(to: $0) } ?? element) }
+    let partial = planted.contains(.partialBatch)
+    for (name, state) in partial ? delta.records.dropLast(delta.records.count > 1 ? 1 : 0) : delta.records[...] {
+      merge(name, received(clock.map { state.clamped(to: $0) } ?? state))
+    }
+    for (link, element) in partial ? delta.links.dropLast() : delta.links[...] { merge(link, clock.map { element.clamped(to: $0) } ?? element) }
   }
 }
 

@@ -6,13 +6,17 @@ private struct Transaction {
   let now: HybridTime
   /// What the transaction deletes covers the transaction itself.
   let context: StateVector
+  let planted: PlantedFault
+  /// Whether anything but deletes was written.
+  var hasWrites = false
   var deleted: Set<AnyRecordName> = []
   var hasCells = false
 
   /// The stamp of a cell written over one of time `time`.
-  mutating func stamp(over time: HybridTime?) -> Stamp {
+  mutating func stamp(over time: HybridTime?, isDelete: Bool = false) -> Stamp {
     hasCells = true
-    return Stamp(time: .next(now: now, over: time), dot: dot)
+    if !isDelete { hasWrites = true }
+    return Stamp(time: .next(now: now, over: planted.contains(.clockMayGoBack) ? nil : time), dot: dot)
   }
 }
 
@@ -22,9 +26,9 @@ extension ModelReplica {
     let dot = Dot(replica: id, sequence: vector[id] + 1)
     var context = vector
     context.include(dot)
-    var transaction = Transaction(dot: dot, now: HybridTime(milliseconds: now), context: context)
+    var transaction = Transaction(dot: dot, now: HybridTime(milliseconds: now), context: context, planted: planted)
     for operation in operations { try perform(operation, &transaction) }
-    if transaction.hasCells { vector = context }
+    if transaction.hasCells, transaction.hasWrites || !planted.contains(.counterReused) { vector = context }
   }
 
   private mutating func perform(_ operation: Operation, _ transaction: inout Transaction) throws {
@@ -45,7 +49,8 @@ extension ModelReplica {
     for (field, value) in values where field.isReference && fields.contains(field) {
       guard try isVisible(Model.name(value)) else { return }
     }
-    let old = self[name]
+    let keepsOld = planted.contains(.newLifeKeepsOld)
+    let old = keepsOld ? RecordState() : self[name]
     var new = RecordState(inserted: transaction.stamp(over: old.existence?.time), fields: [])
     for field in ModelField.allCases {
       let cell = old[field.id]
@@ -56,7 +61,7 @@ extension ModelReplica {
     }
     merge(name, new)
     // A new life has no relationships, in either direction.
-    for link in links.keys where link.source == name || link.target == name { unlink(link, &transaction) }
+    for link in links.keys where (link.source == name || link.target == name) && !keepsOld { unlink(link, &transaction) }
   }
 
   private mutating func update(
@@ -74,10 +79,12 @@ extension ModelReplica {
   private mutating func delete(_ name: AnyRecordName, _ transaction: inout Transaction) throws {
     guard try isVisible(name) else { return }
     var change = RecordState()
-    let stamp = transaction.stamp(over: self[name].existence?.time)
+    let stamp = transaction.stamp(over: self[name].existence?.time, isDelete: true)
     change.deletes = [Delete(stamp: stamp, context: transaction.context)]
     merge(name, change)
     transaction.deleted.insert(name)
+    guard planted.contains(.cascadeWritesDeletes) else { return }
+    for child in owned(by: name) where self[child].deletes.isEmpty { merge(child, change) }
   }
 
   private mutating func restore(_ name: AnyRecordName, _ transaction: inout Transaction) throws {

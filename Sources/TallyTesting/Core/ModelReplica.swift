@@ -64,8 +64,11 @@ package struct ModelReplica {
   }
 
   private mutating func change(_ name: AnyRecordName, _ body: (inout ModelReplica) -> Void) {
-    fingerprint -= contribution(of: name)
+    let before = contribution(of: name)
+    let members = planted.contains(.fingerprintForgetsRemovals) ? liveTags(of: name).count : 0
     body(&self)
+    if planted.contains(.fingerprintForgetsRemovals), liveTags(of: name).count < members { return }
+    fingerprint -= before
     fingerprint += contribution(of: name)
   }
 }
@@ -98,7 +101,8 @@ extension ModelReplica {
 extension ModelReplica: VisibilitySource {
   package func facts(of name: AnyRecordName) -> RecordFacts? {
     guard let state = records[name] else { return nil }
-    return RecordFacts(state: state, owners: owners(of: state))
+    let deleteWins = planted.contains(.editsDoNotRevive)
+    return RecordFacts(state: state, deleteWins: deleteWins, owners: owners(of: state))
   }
 
   package func liveTags(of name: AnyRecordName) -> [Dot] {

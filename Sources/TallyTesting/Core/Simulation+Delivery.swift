@@ -34,6 +34,7 @@ extension Simulation {
   mutating func deliver(_ slot: Int, _ to: Int) throws {
     guard let parcel = parcels[slot], !devices[to].isLost else { return }
     let delta = devices[parcel.from].file.replica.sending(parcel.delta)
+    saveTooEarly(delta, to)
     try note(devices[to].file.replica.apply(delta, now: devices[to].clock), parcel, to)
   }
 
@@ -71,6 +72,12 @@ extension Simulation {
     if receipt == .applied { devices[to].file.seen.formUnion(parcel.seen) }
   }
 
+  /// A planted fault: the vector is on the disk before the cells are.
+  private mutating func saveTooEarly(_ delta: ModelDelta, _ to: Int) {
+    guard planted.contains(.vectorSavedBeforeCells), devices[to].disk.replica.vector.covers(delta.base) else { return }
+    devices[to].disk.replica.vector.merge(delta.target)
+  }
+
   private mutating func renewIfNoticed(_ index: Int) {
     if planted.contains(.restoredIDReused) { devices[index].file.replica.isOlderCopy = false } else { renew(index) }
   }
@@ -104,6 +111,7 @@ extension Simulation {
     for (from, to, index) in [(a, b, other), (b, a, one)] {
       let base = isRepair ? StateVector() : to.replica.vector
       let delta = from.replica.delta(since: base)
+      saveTooEarly(delta, index)
       let receipt = devices[index].file.replica.apply(delta, now: devices[index].clock)
       guard receipt == .applied else { throw Failure(description: "a fresh delta was \(receipt)") }
       if devices[index].file.replica.isOlderCopy { renewIfNoticed(index) }

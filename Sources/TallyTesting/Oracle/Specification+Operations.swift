@@ -75,7 +75,8 @@ extension Specification {
     var all = events[event].seen
     all.insert(event)
     let past = past(all, schema)
-    func isThere(_ record: String) -> Bool { isVisible(record, past, schema) }
+    let presence = Presence(self, past, schema)
+    func isThere(_ record: String) -> Bool { presence.isVisible(record) }
     switch operation {
     case .insert(let record, let values):
       guard !isThere(record), !isDeleted(record, by: event) else { return }

@@ -1,33 +1,63 @@
 extension Specification.Past {
-  package func owners(of record: String) -> [String] { owners.filter { $0.key.record == record }.map(\.value) }
-  package func owned(by record: String) -> [String] { owners.filter { $0.value == record }.map(\.key.record) }
+  package func owners(of record: String) -> [String] { above[record] ?? [] }
+  package func owned(by record: String) -> [String] { below[record] ?? [] }
+}
+
+/// Which records there are, for one past; each is decided once.
+final class Presence<Field: SpecifiedField> {
+  private let history: Specification<Field>
+  private let past: Specification<Field>.Past
+  private let schema: SpecifiedSchema<Field>
+  private var living: [String: EventSet] = [:]
+  private var visible: [String: Bool] = [:]
+
+  init(_ history: Specification<Field>, _ past: Specification<Field>.Past, _ schema: SpecifiedSchema<Field>) {
+    (self.history, self.past, self.schema) = (history, past, schema)
+  }
+
+  /// Whether deletes win and one has: its author had the record's latest insert or restore in front of them.
+  private func isBeaten(_ record: String) -> Bool {
+    guard schema.deleteWins(record), let life = past.lives[record] else { return false }
+    return (past.deletes[record] ?? EventSet()).contains { history.covers($0, life.event) }
+  }
+
+  /// The events that keep a record alive: writes to it, or what keeps the records that it owns alive, that no delete of it
+  /// had in front of it.
+  func living(_ record: String) -> EventSet {
+    if let known = living[record] { return known }
+    var events = EventSet()
+    if !isBeaten(record) {
+      events = past.touches[record] ?? EventSet()
+      for child in past.owned(by: record) { events.formUnion(living(child)) }
+      if let deletes = past.deletes[record] {
+        var rest = EventSet()
+        for event in events where !deletes.contains(where: { history.covers($0, event) }) { rest.insert(event) }
+        events = rest
+      }
+    }
+    living[record] = events
+    return events
+  }
+
+  func isVisible(_ record: String) -> Bool {
+    if let known = visible[record] { return known }
+    let result =
+      schema.knows(record) && !living(record).isEmpty && past.owners(of: record).allSatisfy { isVisible($0) }
+    visible[record] = result
+    return result
+  }
 }
 
 extension Specification {
   /// All rows by record name.
   package typealias View = [String: ShownRow<Field>]
 
-  /// Whether deletes win and one has: its author had the record's latest insert or restore in front of them.
-  private func isBeaten(_ record: String, _ past: Past, _ schema: SpecifiedSchema<Field>) -> Bool {
-    guard schema.deleteWins(record), let life = past.lives[record] else { return false }
-    return (past.deletes[record] ?? EventSet()).contains { covers($0, life.event) }
-  }
-
-  /// The events that keep a record alive: writes to it, or what keeps the records that it owns alive, that no delete of it
-  /// had in front of it.
   package func living(_ record: String, _ past: Past, _ schema: SpecifiedSchema<Field>) -> EventSet {
-    if isBeaten(record, past, schema) { return EventSet() }
-    var events = past.touches[record] ?? EventSet()
-    for child in past.owned(by: record) { events.formUnion(living(child, past, schema)) }
-    guard let deletes = past.deletes[record] else { return events }
-    var result = EventSet()
-    for event in events where !deletes.contains(where: { covers($0, event) }) { result.insert(event) }
-    return result
+    Presence(self, past, schema).living(record)
   }
 
   package func isVisible(_ record: String, _ past: Past, _ schema: SpecifiedSchema<Field>) -> Bool {
-    schema.knows(record) && !living(record, past, schema).isEmpty
-      && past.owners(of: record).allSatisfy { isVisible($0, past, schema) }
+    Presence(self, past, schema).isVisible(record)
   }
 
   /// The rows that somebody sees who has seen these events.
@@ -37,7 +67,8 @@ extension Specification {
 
   package func view(_ past: Past, _ schema: SpecifiedSchema<Field>) -> View {
     var view = View()
-    for record in past.touches.keys where isVisible(record, past, schema) { view[record] = ShownRow() }
+    let presence = Presence(self, past, schema)
+    for record in past.touches.keys where presence.isVisible(record) { view[record] = ShownRow() }
     for record in view.keys {
       for field in schema.fields(record) {
         guard let value = value(Register(record: record, field: field), past, isThere: { view[$0] != nil }) else {

@@ -109,6 +109,9 @@ extension Specification {
     package var members: Set<Link> = []
     /// The owner references that are left when cycles are broken.
     package var owners: [Register: String] = [:]
+    /// The same by record, both ways.
+    var above: [String: [String]] = [:]
+    var below: [String: [String]] = [:]
   }
 
   package func past(_ seen: EventSet, _ schema: SpecifiedSchema<Field>) -> Past {
@@ -136,6 +139,10 @@ extension Specification {
       past.touches[add.link.source, default: EventSet()].insert(add.event)
     }
     past.owners = owners(past, schema)
+    for (register, owner) in past.owners {
+      past.above[register.record, default: []].append(owner)
+      past.below[owner, default: []].append(register.record)
+    }
     return past
   }
 
@@ -154,7 +161,7 @@ extension Specification {
       guard let value = winner.value, schema.fields(register.record).contains(register.field) else { continue }
       edges[register] = value
     }
-    while true {
+    while !edges.isEmpty {
       let cyclic = edges.filter { edge in ancestors(of: edge.value, edges).contains(edge.key.record) }
       let weakest = cyclic.keys.min { a, b in
         guard let first = past.winners[a], let second = past.winners[b] else { return false }
@@ -164,6 +171,7 @@ extension Specification {
       guard let weakest else { return edges }
       edges[weakest] = nil
     }
+    return edges
   }
 
   /// By when and by whom, values aside.
@@ -175,10 +183,13 @@ extension Specification {
   /// The record and everything that owns it, directly or not.
   private func ancestors(of record: String, _ edges: [Register: String]) -> Set<String> {
     var found: Set<String> = [record]
-    while true {
-      let more = edges.filter { found.contains($0.key.record) && !found.contains($0.value) }.values
-      if more.isEmpty { return found }
-      found.formUnion(more)
+    var isGrowing = true
+    while isGrowing {
+      isGrowing = false
+      for (register, owner) in edges where found.contains(register.record) && found.insert(owner).inserted {
+        isGrowing = true
+      }
     }
+    return found
   }
 }

@@ -76,12 +76,14 @@ final class SessionEnd {
 
   private func perform(_ action: SyncSession.Action, _ other: SessionEnd) throws {
     switch action {
-    case .prepare(let transfer, let base):
+    case .prepare(let transfer, let asked):
+      let base = replica.world.assumed(asked, replica.index, other.replica.index)
       outgoing = []
       var bytes: [UInt8] = []
       let header = try replica.store.writeDelta(since: base) { bytes += $0 }
       outgoing = bytes
       sentTransfers[transfer] = replica.seen
+      replica.world.noteSent(header.target, replica.index, other.replica.index)
       answers.append(.prepared(transfer: transfer, header, byteCount: UInt64(bytes.count)))
     case .read(let transfer, let offset, let count):
       let end = min(outgoing.count, Int(offset) + min(count, chunkLimit))
@@ -110,7 +112,9 @@ final class SessionEnd {
     answers.append(.applied(try replica.store.summary(), target: target))
   }
 
-  private func applyLive(_ header: DeltaHeader, _ block: DeltaBlock?, _ other: SessionEnd) throws {
+  private func applyLive(_ sent: DeltaHeader, _ block: DeltaBlock?, _ other: SessionEnd) throws {
+    var header = sent
+    if replica.world.planted.contains(.liveChangeClaimsReceiver) { header.target.merge(session.standing) }
     _ = try replica.store.apply(header, block.map { [$0] } ?? [])
     appliedLive += 1
     try replica.learn(other.sentLive[appliedLive] ?? EventSet())

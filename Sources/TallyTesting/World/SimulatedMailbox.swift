@@ -1,4 +1,5 @@
 import Synchronization
+import TallyCRDT
 import TallySync
 
 /// A mailbox as one device sees it: files of others arrive when the world says so.
@@ -11,7 +12,8 @@ final class SimulatedMailbox: Mailbox {
   init(_ shelf: SimulatedShelf, _ device: Int) { (self.shelf, self.device) = (shelf, device) }
 
   func list(prefix: String) throws -> [MailboxItem] {
-    try shelf.files.list(prefix: prefix).filter { !shelf.isHidden($0.name, device) }
+    let items = try shelf.files.list(prefix: prefix).filter { !shelf.isHidden($0.name, device) }
+    return shelf.skipsLate ? items.filter { shelf.isInOrder($0.name, device) } : items
   }
 
   func get(_ name: String) throws -> () throws -> [UInt8]? {
@@ -38,6 +40,26 @@ final class SimulatedShelf: Sendable {
     /// The devices that a file has reached.
     var arrived: Set<Way> = []
     var isSlow = false
+    /// Numbers files in the order of their coming.
+    var numbers: [String: Int] = [:]
+    var listed: [Int: (known: Set<String>, last: Int)] = [:]
+  }
+
+  /// A planted fault: devices list only what is newer than what they have listed.
+  let skipsLate: Bool
+
+  init(planted: PlantedFault) { skipsLate = planted.contains(.lateListingSkipped) }
+
+  func isInOrder(_ name: String, _ device: Int) -> Bool {
+    state.withLock { state in
+      let number = state.numbers[name] ?? 0
+      var (known, last) = state.listed[device] ?? ([], 0)
+      guard known.contains(name) || number > last else { return false }
+      known.insert(name)
+      last = max(last, number)
+      state.listed[device] = (known, last)
+      return true
+    }
   }
 
   let files = MemoryMailbox(name: "shelf")
@@ -54,7 +76,10 @@ final class SimulatedShelf: Sendable {
   }
 
   func put(_ name: String, _ device: Int) {
-    state.withLock { _ = $0.arrived.insert(Way(name: name, device: device)) }
+    state.withLock { state in
+      if state.numbers[name] == nil { state.numbers[name] = state.numbers.count + 1 }
+      state.arrived.insert(Way(name: name, device: device))
+    }
   }
 
   /// Lets a file reach a device.

@@ -62,6 +62,22 @@ extension World {
     for replica in present { try replica.upgrade(to: schema) }
   }
 
+  /// Everybody visits the mailbox until nobody finds anything, and then has all that anybody has: it needs no other way.
+  func settleThroughMailbox() throws {
+    for _ in 0..<6 {
+      var isQuiet = true
+      for replica in present {
+        let report = try visitMailbox(replica.index)
+        if !report.taken.isEmpty || !report.written.isEmpty { isQuiet = false }
+      }
+      if isQuiet { break }
+    }
+    let all = present.reduce(EventSet()) { $0.union($1.seen) }
+    for replica in present where !replica.seen.isSuperset(of: all) {
+      throw Finding("replica \(replica.index) has not got everything through the mailbox")
+    }
+  }
+
   // MARK: Checking
 
   /// Checks one device: it shows what it must, its vector counts what it has seen, and its file is sound.

@@ -20,7 +20,7 @@ public final class World {
   public private(set) var trace: [String] = []
   let schema: Schema
   let planted: PlantedFault
-  let shelf = SimulatedShelf()
+  let shelf: SimulatedShelf
   var oracle = WorldOracle()
   var random: SplitMix64
   var connections: [SimulatedConnection] = []
@@ -28,6 +28,8 @@ public final class World {
   var parcels: [Parcel] = []
   /// What went into each file of the mailbox.
   private var shelved: [String: EventSet] = [:]
+  /// What has ever been sent on each way, for a planted fault.
+  var sentVectors: [Int: StateVector] = [:]
   private let mint: Mint
   let onDisk: Bool
   /// Which device each event is of.
@@ -45,6 +47,7 @@ public final class World {
     self.planted = planted
     self.onDisk = onDisk
     random = SplitMix64(seed: seed)
+    shelf = SimulatedShelf(planted: planted)
     mint = Mint(seed: ~seed)
     network.onChange = { [unowned self] in note($0) }
     for _ in 0..<count { try addReplica() }
