@@ -47,6 +47,9 @@ extension Simulation {
         throw Failure(description: "replicas \(present[0]) and \(index) differ in what they hold")
       }
     }
+    guard Set(present.map { devices[$0].file.replica.id }).count == present.count else {
+      throw Failure(description: "after they have met, two devices still have one replica id")
+    }
     try checkRepetition(present)
   }
 

@@ -1,7 +1,7 @@
 import TallySync
 
 /// A connection between two replicas, on which messages wait until the world delivers them.
-final class SimulatedConnection {
+package final class SimulatedConnection {
   let one: SessionEnd
   let other: SessionEnd
   /// After so many more messages the connection breaks; nil if it holds.
@@ -30,6 +30,19 @@ final class SimulatedConnection {
     let (a, b) = (try one.replica.store.summary(), try other.replica.store.summary())
     guard a.vector == b.vector else {
       throw Finding("\(one.replica.index) and \(other.replica.index) are live and at rest, and one lacks what the other has")
+    }
+  }
+
+  /// Lets the world go on until nothing is under way.
+  /// - Parameter backwards: whether the second end comes first.
+  package func runToRest(backwards: Bool = false) throws { try run(steps: 10_000, backwards: backwards) }
+
+  /// Lets so many things happen, always the first that can.
+  package func run(steps: Int, backwards: Bool = false) throws {
+    for _ in 0..<steps {
+      let moves = moves(one.replica.world.network)
+      guard let move = backwards ? moves.last : moves.first else { return }
+      try make(move)
     }
   }
 

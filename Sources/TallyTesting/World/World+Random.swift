@@ -38,7 +38,7 @@ extension World {
     switch random.below(100) {
     case 0..<40: try RandomEdits(schema: replica.schema).edit(replica, &random)
     case 40..<52: if replica !== other { try sync(replica.index, other.index) }
-    case 52..<60: try connect(replica.index, other.index)
+    case 52..<60: try openConnection(replica.index, other.index)
     case 60..<82: try moveConnections()
     case 82..<84: try check(replica, thoroughly: random.chance(20))
     default: try fault(weather.faults, replica, other)
@@ -47,7 +47,7 @@ extension World {
 
   // MARK: Connections
 
-  private func connect(_ one: Int, _ other: Int) throws {
+  private func openConnection(_ one: Int, _ other: Int) throws {
     guard one != other, connections.count < 4 else { return }
     note("\(one) and \(other) connect")
     connections.append(

@@ -41,7 +41,7 @@ public final class World {
     var base: StateVector
   }
 
-  init(_ schema: Schema, replicas count: Int, seed: UInt64, onDisk: Bool = false, planted: PlantedFault = []) throws {
+  package init(_ schema: Schema, replicas count: Int, seed: UInt64, onDisk: Bool = false, planted: PlantedFault = []) throws {
     self.schema = schema
     self.seed = seed
     self.planted = planted
@@ -143,6 +143,13 @@ public final class World {
     for connection in connections where !connection.isOver {
       for end in [connection.one, connection.other] where end.replica.index == index { end.noteChange() }
     }
+  }
+
+  /// Opens a connection that stays; its messages wait until somebody lets them go.
+  package func connect(_ one: Int, _ other: Int) throws -> SimulatedConnection {
+    let connection = try SimulatedConnection(replicas[one], replicas[other], isLive: true)
+    connections.append(connection)
+    return connection
   }
 
   // MARK: Mailbox

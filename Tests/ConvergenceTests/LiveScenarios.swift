@@ -1,0 +1,72 @@
+import GRDB
+import Tally
+import TallyTesting
+import Testing
+
+/// What simulated worlds have found in live sessions, one test each.
+@Suite struct LiveScenarios {
+  let schema = Schema([EntitySchema("Note", .text("text"))])
+  let note = "Note|~|a"
+
+  func world() throws -> World { try World(schema, replicas: 2, seed: 1) }
+
+  func insert(_ name: String, _ replica: SimulatedReplica) throws {
+    try replica.write { try $0.execute(sql: "INSERT INTO Note(id, text) VALUES(?, 'new')", arguments: [name]) }
+  }
+
+  /// The delete names its author's whole past; the replica of the other side came over before the session went live.
+  @Test func deleteOfWhatCameWithTheSameSession() throws {
+    let world = try world()
+    try insert(note, world.replica(1))
+    let live = try world.connect(0, 1)
+    try live.runToRest()
+    try world.replica(0).write { try $0.execute(sql: "DELETE FROM Note") }
+    try live.runToRest()
+    try expectConverged(world)
+    #expect(try world.replica(1).read { try Int.fetchOne($0, sql: "SELECT count(*) FROM Note") } == 0)
+  }
+
+  /// What was written while the two were about to agree goes out at once, not with the next change or the next heartbeat.
+  @Test func writeWhileTheSessionGoesLive() throws {
+    for steps in 0..<12 {
+      let world = try world()
+      let live = try world.connect(0, 1)
+      try live.run(steps: steps)
+      try insert(note, world.replica(0))
+      try live.runToRest()
+      #expect(try world.replica(1).store.vector == world.replica(0).store.vector, "after \(steps) steps")
+    }
+  }
+
+  /// Two live changes arrive back to back, and a local write comes in between: it must not be taken for known to the peer.
+  @Test func writeBetweenTwoChangesOfThePeer() throws {
+    for steps in 0..<14 {
+      let world = try world()
+      let live = try world.connect(0, 1)
+      try live.runToRest()
+      for name in ["b", "c", "d"] { try insert("Note|~|\(name)", world.replica(1)) }
+      try live.run(steps: steps, backwards: true)
+      try insert(note, world.replica(0))
+      try live.runToRest(backwards: true)
+      #expect(try world.replica(1).store.vector == world.replica(0).store.vector, "after \(steps) steps")
+      try expectConverged(world)
+    }
+  }
+
+  /// The loser's author is the first to hold both writes, and the only one who ever sees both cells.
+  @Test func writeThatLosesToALiveChangeIsJournalled() throws {
+    for steps in 0..<14 {
+      let world = try world()
+      try insert(note, world.replica(0))
+      let live = try world.connect(0, 1)
+      try live.runToRest()
+      try world.replica(1).write { try $0.execute(sql: "UPDATE Note SET text = 'winner'") }
+      try live.run(steps: steps, backwards: true)
+      world.replica(0).clock.milliseconds = 0
+      try world.replica(0).write { try $0.execute(sql: "UPDATE Note SET text = 'other'") }
+      try live.runToRest(backwards: true)
+      // It compares the journals with what the specification says was lost.
+      try expectConverged(world)
+    }
+  }
+}
