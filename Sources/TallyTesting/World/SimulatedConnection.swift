@@ -33,17 +33,29 @@ package final class SimulatedConnection {
     }
   }
 
-  /// Lets the world go on until nothing is under way.
-  /// - Parameter backwards: whether the second end comes first.
-  package func runToRest(backwards: Bool = false) throws { try run(steps: 10_000, backwards: backwards) }
+  /// Lets everything happen until nothing is under way.
+  package func runToRest() throws { try run(steps: 10_000) }
 
   /// Lets so many things happen, always the first that can.
-  package func run(steps: Int, backwards: Bool = false) throws {
+  package func run(steps: Int) throws {
     for _ in 0..<steps {
-      let moves = moves(one.replica.world.network)
-      guard let move = backwards ? moves.last : moves.first else { return }
+      guard let move = moves(one.replica.world.network).first else { return }
       try make(move)
     }
+  }
+
+  /// Lets one end do all that it has to do; its messages stay on their way.
+  package func work(_ index: Int) throws {
+    let end = one.replica.index == index ? one : other
+    while !end.jobs.isEmpty || !end.answers.isEmpty {
+      try make(end.jobs.isEmpty ? .answer(end === one) : .work(end === one))
+    }
+  }
+
+  /// Delivers all that one end has sent.
+  package func deliver(from index: Int) throws {
+    let end = one.replica.index == index ? one : other
+    while !end.outbox.isEmpty { try make(.deliver(end === one)) }
   }
 
   func involves(_ index: Int) -> Bool { one.replica.index == index || other.replica.index == index }
