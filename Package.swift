@@ -92,6 +92,7 @@ let package = Package(
       resources: [.copy("Certificates")]),
     .testTarget(
       name: "ConvergenceTests", dependencies: ["Tally", "TallyCRDT", "TallyWire", "TallyTesting", grdb]),
+    .testTarget(name: "SimulatorTests", dependencies: ["Tally", "TallyTesting", grdb]),
     .testTarget(name: "CrashTests", dependencies: ["Tally", "TallyTesting", grdb]),
     .testTarget(name: "ChinookTests", dependencies: ["Tally", grdb], resources: [.copy("Fixtures")]),
     .testTarget(name: "ReadmeTests", dependencies: ["Tally", grdb]),

@@ -21,21 +21,25 @@ import TallyStore
 /// Two devices cost some milliseconds. When the script ends, all faults end, everybody syncs with everybody, and `expectConverged` is checked.
 /// - Parameters:
 ///   - seed: what everything random follows from; `TALLY_SEED` in the environment comes first. A new one if neither is given.
+///   - onDisk: whether the stores are on simulated disks instead of in memory: then there are power cuts, backups and copies, and each
+///     run takes some ten times as long.
 /// - Throws: `SimulationFailure`, which says how to play the run again; what the script throws is its cause.
 public func simulate(
-  _ entities: any Entity.Type..., replicas: Int = 2, seed: UInt64? = nil, isolation: isolated (any Actor)? = #isolation,
+  _ entities: any Entity.Type..., replicas: Int = 2, seed: UInt64? = nil, onDisk: Bool = false,
+  isolation: isolated (any Actor)? = #isolation,
   _ script: (World) async throws -> Void
 ) async throws {
   let schema = Schema(entities.map { $0.schema })
-  try await simulate(schema, replicas: replicas, seed: seed, isolation: isolation, script)
+  try await simulate(schema, replicas: replicas, seed: seed, onDisk: onDisk, isolation: isolation, script)
 }
 
 /// Runs a schema on simulated devices, as the script says. See the form with entities.
 public func simulate(
-  _ schema: Schema, replicas: Int = 2, seed: UInt64? = nil, isolation: isolated (any Actor)? = #isolation,
+  _ schema: Schema, replicas: Int = 2, seed: UInt64? = nil, onDisk: Bool = false,
+  isolation: isolated (any Actor)? = #isolation,
   _ script: (World) async throws -> Void
 ) async throws {
-  let world = try World(schema, replicas: replicas, seed: seed.chosen)
+  let world = try World(schema, replicas: replicas, seed: seed.chosen, onDisk: onDisk)
   do {
     try await script(world)
     try world.heal()
