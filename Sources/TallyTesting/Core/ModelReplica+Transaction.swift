@@ -56,7 +56,8 @@ extension ModelReplica {
       let cell = old[field.id]
       let value = fields.contains(field) ? values[field] : nil
       guard value != nil || cell.map({ !$0.value.isNull }) ?? false else { continue }
-      let stamp = transaction.stamp(over: cell?.stamp.time)
+      let stamp = cell == nil ? new.existence : transaction.stamp(over: cell?.stamp.time)
+      guard let stamp else { continue }
       new.fields.append(FieldCell(field: field.id, stamp: stamp, value: Value(text: value)))
     }
     merge(name, new)

@@ -106,13 +106,14 @@ extension Specification {
     _ record: String, _ values: [Field: String], _ event: Int, _ past: Past, _ schema: SpecifiedSchema<Field>
   ) {
     let fields = schema.fields(record)
-    touch(record, event, past)
+    let begun = touch(record, event, past)
     for field in fields {
       let register = Register(record: record, field: field)
       let value = values[field] ?? (field.isReference ? nil : field.defaultValue)
       let earlier = past.winners[register]
       if value != field.defaultValue || (earlier != nil && earlier?.value != value) {
-        write(register, value, event, past)
+        // What nobody had written before is as old as the record's new life.
+        if earlier == nil { note(.write(register, value, time: begun), event) } else { write(register, value, event, past) }
       }
     }
     for (register, winner) in past.winners where register.record == record && winner.value != nil {
@@ -127,9 +128,11 @@ extension Specification {
     note(.write(register, value, time: max(events[event].now, earliest)), event)
   }
 
-  private mutating func touch(_ record: String, _ event: Int, _ past: Past) {
-    let earliest = past.lives[record].map { $0.time + 1 } ?? 0
-    note(.touch(record, time: max(events[event].now, earliest)), event)
+  @discardableResult
+  private mutating func touch(_ record: String, _ event: Int, _ past: Past) -> UInt64 {
+    let time = max(events[event].now, past.lives[record].map { $0.time + 1 } ?? 0)
+    note(.touch(record, time: time), event)
+    return time
   }
 
   /// A delete covers its own transaction: what it deletes cannot come back before the next one.

@@ -84,8 +84,9 @@ extension Specification {
   }
 
   func value(_ register: Register, _ past: Past, isThere: (String) -> Bool) -> String? {
-    guard let winner = past.winners[register] else { return register.field.defaultValue }
-    guard let value = winner.value, register.field.isReference else { return winner.value }
+    // An older app that begins a new life leaves null in fields that it does not know, also where null is no value.
+    guard let value = past.winners[register]?.value else { return register.field.defaultValue }
+    guard register.field.isReference else { return value }
     if register.field.isOwner, past.owners[register] == nil { return nil }
     return isThere(value) ? value : nil
   }

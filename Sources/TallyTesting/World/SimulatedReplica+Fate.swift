@@ -58,6 +58,7 @@ extension SimulatedReplica {
   public func backUp() throws {
     guard let disk = storage.disk else { return }
     world.note("replica \(index) is backed up")
+    try flush()
     storage.backup = (disk.image.copied(), seen, schema)
   }
 
@@ -74,10 +75,14 @@ extension SimulatedReplica {
   public func become(copyOf other: SimulatedReplica) throws {
     guard let disk = storage.disk, let source = other.storage.disk, other !== self else { return }
     world.note("replica \(index) begins again as a copy of \(other.index)")
+    try other.flush()
     world.disconnect(index)
     disk.restore(source.image.copied())
     try begin(on: disk, other.seen)
   }
+
+  /// Who copies a file has it on the disk before: what is in no file that survives, nobody can have copied.
+  private func flush() throws { try store.writeDelta(since: try store.vector) { _ in } }
 
   private func begin(on disk: SimulatedDisk, _ seen: EventSet) throws {
     store = try disk.store(schema: schema, options: world.options(clock))
