@@ -63,7 +63,7 @@ let package = Package(
     .target(name: "TallySync", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", logging]),
     .target(name: "Tally", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", "TallySync"]),
     .target(name: "TallyNetwork", dependencies: ["TallySync", network("Crypto", "swift-crypto")] + nio),
-    .target(name: "TallyTesting", dependencies: ["TallySync", "TallyStore", sqlite]),
+    .target(name: "TallyTesting", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", "TallySync", grdb, sqlite]),
     .executableTarget(
       name: "TallyCLI",
       dependencies: [
@@ -92,10 +92,15 @@ let package = Package(
       resources: [.copy("Certificates")]),
     .testTarget(
       name: "CrashTests", dependencies: ["Tally", "TallyCLI", "TallyTesting", grdb], resources: [.copy("Shim")]),
-    .testTarget(name: "ConvergenceTests", dependencies: ["Tally", "TallyCRDT", "TallyWire", grdb]),
+    .testTarget(
+      name: "ConvergenceTests", dependencies: ["Tally", "TallyCRDT", "TallyWire", "TallyTesting", grdb]),
+    .testTarget(name: "SimulatorTests", dependencies: ["Tally", "TallyTesting", grdb]),
     .testTarget(name: "ChinookTests", dependencies: ["Tally", grdb], resources: [.copy("Fixtures")]),
     .testTarget(name: "ReadmeTests", dependencies: ["Tally", grdb]),
     .testTarget(name: "TallyCLITests", dependencies: ["TallyCLI", "Tally", grdb]),
+    .executableTarget(
+      name: "Soak", dependencies: ["TallyCRDT", "TallyTesting", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      path: "Tests/Soak"),
     .executableTarget(
       name: "Benchmarks",
       dependencies: [

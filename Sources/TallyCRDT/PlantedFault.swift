@@ -1,7 +1,7 @@
 /// Faults that the tests put in on purpose, to show that the suite would notice them. No public API reaches them.
 package struct PlantedFault: OptionSet, Sendable {
-  package let rawValue: UInt32
-  package init(rawValue: UInt32) { self.rawValue = rawValue }
+  package let rawValue: UInt64
+  package init(rawValue: UInt64) { self.rawValue = rawValue }
 
   /// A receiver of a delta in chunks raises its vector with the first chunk instead of the last.
   package static let vectorPerChunk = PlantedFault(rawValue: 1 << 0)
@@ -23,4 +23,82 @@ package struct PlantedFault: OptionSet, Sendable {
   package static let seedUpgradeIsTouch = PlantedFault(rawValue: 1 << 8)
   /// Seeding writes ordinary cells, as if a person had entered them at the time of the version.
   package static let seedCellsAreOrdinary = PlantedFault(rawValue: 1 << 9)
+
+  // MARK: Of identity and durability
+
+  /// A delta with own changes is handed out before they are on the disk.
+  package static let publishedBeforeDurable = PlantedFault(rawValue: 1 << 10)
+  /// A store that was restored from a backup goes on with its replica id.
+  package static let restoredIDReused = PlantedFault(rawValue: 1 << 11)
+  /// Two copies of one store that meet both keep their replica id.
+  package static let cloneKeepsID = PlantedFault(rawValue: 1 << 12)
+
+  // MARK: Of the join
+
+  /// The dot of an edit that loses its register is forgotten.
+  package static let supersededTouchLost = PlantedFault(rawValue: 1 << 13)
+  /// Of two writes of one time the receiver keeps its own.
+  package static let equalTimesKeepLocal = PlantedFault(rawValue: 1 << 14)
+  /// Of two equal values the receiver keeps its own stamp.
+  package static let equalValueKeepsLocalStamp = PlantedFault(rawValue: 1 << 15)
+  /// A removal from a relationship also removes what the remover had not seen.
+  package static let removeWins = PlantedFault(rawValue: 1 << 16)
+  /// A record that a delete covers is dropped together with the delete.
+  package static let tombstoneDroppedEarly = PlantedFault(rawValue: 1 << 17)
+
+  // MARK: Of deltas
+
+  /// A delta begins one transaction too late.
+  package static let vectorEndOffByOne = PlantedFault(rawValue: 1 << 18)
+  /// A sender puts a part of a large transaction into a delta and says that it is all.
+  package static let groupSplitAcrossBatches = PlantedFault(rawValue: 1 << 19)
+  /// A receiver leaves out the end of a delta and raises its vector all the same.
+  package static let partialBatch = PlantedFault(rawValue: 1 << 20)
+  /// A delta is applied whatever it builds on.
+  package static let baseNotChecked = PlantedFault(rawValue: 1 << 21)
+  /// A delta that comes twice counts twice in the vector.
+  package static let duplicateCountedTwice = PlantedFault(rawValue: 1 << 22)
+  /// A whole state, for somebody who has nothing, leaves out what nobody sees.
+  package static let hiddenLeftOutForNewcomers = PlantedFault(rawValue: 1 << 23)
+  /// A reference to a record that is not here is dropped when it arrives.
+  package static let referenceToAbsentDropped = PlantedFault(rawValue: 1 << 24)
+
+  // MARK: Of local writes
+
+  /// A write takes the time of the clock, also over a later one that it has seen.
+  package static let clockMayGoBack = PlantedFault(rawValue: 1 << 25)
+  /// An insert under a deleted name brings the old fields and members back.
+  package static let newLifeKeepsOld = PlantedFault(rawValue: 1 << 26)
+  /// A delete is written to everything that the record owns.
+  package static let cascadeWritesDeletes = PlantedFault(rawValue: 1 << 27)
+  /// A transaction that only deletes does not use up its number.
+  package static let counterReused = PlantedFault(rawValue: 1 << 28)
+  /// Removing a member does not change the fingerprint.
+  package static let fingerprintForgetsRemovals = PlantedFault(rawValue: 1 << 29)
+  /// A write that loses to one that had not seen it goes to no journal.
+  package static let losersNotJournalled = PlantedFault(rawValue: 1 << 30)
+  /// An edit of a record that somebody deleted concurrently does not keep it.
+  package static let editsDoNotRevive = PlantedFault(rawValue: 1 << 31)
+
+  // MARK: Of syncing
+
+  /// A receiver of a live change takes its own writes for known to the sender.
+  package static let liveChangeClaimsReceiver = PlantedFault(rawValue: 1 << 32)
+  /// A session counts what it has sent as received, and a new connection begins there.
+  package static let sentCountsAsReceived = PlantedFault(rawValue: 1 << 33)
+  /// The vector is written when a delta arrives, and its cells when there is time.
+  package static let vectorSavedBeforeCells = PlantedFault(rawValue: 1 << 34)
+  /// A mailbox is read from the last file that was seen; what is listed later is taken for read.
+  package static let lateListingSkipped = PlantedFault(rawValue: 1 << 35)
+
+  // MARK: Of seeds
+
+  /// Later versions of a seed change what a person has edited.
+  package static let seedOverwritesEdits = PlantedFault(rawValue: 1 << 36)
+  /// Each installation writes the seeds as a replica of its own.
+  package static let seedsOfOwnReplica = PlantedFault(rawValue: 1 << 37)
+  /// Copies of seeds that older versions of the app wrote stay.
+  package static let seedDuplicatesKept = PlantedFault(rawValue: 1 << 38)
+  /// A delete of a seed holds until the next version.
+  package static let deletedSeedReturns = PlantedFault(rawValue: 1 << 39)
 }

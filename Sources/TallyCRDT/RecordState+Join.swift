@@ -31,14 +31,14 @@ extension RecordState {
   package mutating func merge(_ other: RecordState, lost: inout [LostWrite], planted: PlantedFault) {
     var touches = supersededTouches
     touches.merge(other.supersededTouches)
-    mergeExistence(other.existence, touches: &touches)
+    mergeExistence(other.existence, touches: &touches, planted: planted)
     mergeFields(other.fields, touches: &touches, lost: &lost, planted: planted)
     normalizeTouches(touches)
     if !other.deletes.isEmpty { mergeDeletes(other.deletes, planted: planted) }
     if let theirs = other.seed { seed = seed?.merging(theirs) ?? theirs }
   }
 
-  private mutating func mergeExistence(_ other: Stamp?, touches: inout StateVector) {
+  private mutating func mergeExistence(_ other: Stamp?, touches: inout StateVector, planted: PlantedFault) {
     guard let other else { return }
     guard let mine = existence else {
       existence = other
@@ -46,7 +46,7 @@ extension RecordState {
     }
     let loser = min(mine, other)
     existence = max(mine, other)
-    if mine != other, loser.rank >= .user { touches.include(loser.dot) }
+    if mine != other, loser.rank >= .user, !planted.contains(.supersededTouchLost) { touches.include(loser.dot) }
   }
 
   private mutating func mergeFields(
@@ -80,10 +80,10 @@ extension RecordState {
     planted: PlantedFault
   ) -> FieldCell {
     if mine == theirs { return mine }
-    if mine.stamp == theirs.stamp, planted.contains(.equalStampKeepsLocal) { return mine }
+    if !planted.isEmpty, planted.keeps(mine, over: theirs) { return mine }
     let theirsWin = theirs.wins(over: mine)
     let (winner, loser) = theirsWin ? (theirs, mine) : (mine, theirs)
-    if loser.stamp.rank >= .user { touches.include(loser.stamp.dot) }
+    if loser.stamp.rank >= .user, !planted.contains(.supersededTouchLost) { touches.include(loser.stamp.dot) }
     if winner.value != loser.value {
       lost.append(LostWrite(loser: loser, winner: winner, wasLocal: theirsWin))
     }
@@ -104,6 +104,7 @@ extension RecordState {
       !all.contains { $0.stamp.dot != delete.stamp.dot && $0.context.covers(delete.stamp.dot) }
     }
     if planted.contains(.tombstoneDropsCells) { dropCoveredCells() }
+    if planted.contains(.tombstoneDroppedEarly), deletedContext.covers(touches), seed == nil { self = RecordState() }
   }
 
   /// Two copies of one delete. They are equal unless a peer is broken; then the greater of each part, so that all agree.
@@ -116,5 +117,20 @@ extension RecordState {
     fields.removeAll { context.covers($0.stamp.dot) }
     if let existence, context.covers(existence.dot) { self.existence = nil }
     supersededTouches = supersededTouches.beyond(context)
+  }
+}
+
+extension PlantedFault {
+  /// Whether a fault keeps a cell although the other one should win.
+  fileprivate func keeps(_ mine: FieldCell, over theirs: FieldCell) -> Bool {
+    if contains(.equalStampKeepsLocal), mine.stamp == theirs.stamp { return true }
+    if contains(.equalValueKeepsLocalStamp), mine.value == theirs.value { return true }
+    return contains(.equalTimesKeepLocal) && mine.stamp.rank == theirs.stamp.rank && mine.stamp.time == theirs.stamp.time
+  }
+
+  /// The vector that a delta is taken to be since.
+  package func base(_ base: StateVector) -> StateVector {
+    guard contains(.vectorEndOffByOne) else { return base }
+    return StateVector(base.entries.map { ($0.replica, $0.sequence + 1) })
   }
 }

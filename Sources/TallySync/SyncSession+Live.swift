@@ -16,12 +16,13 @@ struct LiveTable: Sendable {
     numbers = Dictionary(uniqueKeysWithValues: entries.enumerated().map { ($0.element.replica, $0.offset) })
   }
 
-  /// Raises the table to `target` where it is beyond `known`; tells how.
+  /// Raises the table to `target` where it is beyond `known`, and adds the replicas that it lacks: a delete names everything that its
+  /// author had seen, also what came over by a transfer of this session. Tells how.
   mutating func advance(to target: StateVector, beyond known: StateVector) -> [SyncLive.Advance] {
     var advances: [SyncLive.Advance] = []
-    for dot in target.entries where dot.sequence > known[dot.replica] {
+    for dot in target.entries {
       if let number = numbers[dot.replica] {
-        guard dot.sequence > entries[number].sequence else { continue }
+        guard dot.sequence > known[dot.replica], dot.sequence > entries[number].sequence else { continue }
         advances.append(.init(number: number, added: nil, count: dot.sequence - entries[number].sequence))
         entries[number] = dot
       } else {
@@ -71,7 +72,7 @@ extension SyncSession {
     let bytes = blocks.first?.encoded(replicas: replicas) ?? []
     // The peer's limits for cells are its own vector and the table; a change of anything else is transferred.
     guard blocks.count <= 1, bytes.count <= SyncLimits.liveBytes,
-      advances.count == header.newReplicaCount(beyond: known)
+      advances.count(where: { !known.covers(table.entries[$0.number]) }) == header.newReplicaCount(beyond: known)
     else { return prepare(since: known, &actions) }
     sendTable = table
     delivered?.merge(header.target)
@@ -82,21 +83,21 @@ extension SyncSession {
   }
 
   mutating func receive(_ live: SyncLive, _ actions: inout [Action]) throws {
-    guard let own, isLive else { throw violation("a live change in a session that is not live") }
+    guard let own, let delivered, isLive else { throw violation("a live change in a session that is not live") }
     // Applied twice, a change would let the vector cover what never came.
     guard live.number == liveReceived + 1 else { throw violation("a live change is missing or came twice") }
     try receiveTable.follow(live.advances)
     progress.bytesReceived += UInt64(live.block.count)
-    var target = StateVector()
     let limits = receiveTable.entries.map { entry in
       Dot(replica: entry.replica, sequence: max(entry.sequence, own.vector[entry.replica]))
     }
-    for advance in live.advances { target.include(receiveTable.entries[advance.number]) }
     let block = live.block.isEmpty ? nil : try DeltaBlock(live: live.block, limits: limits)
     applying = .live
-    // What the sender relied on, this side has confirmed; the base is what is here.
-    let whole = own.vector.merging(target)
-    actions.append(.applyLive(DeltaHeader(base: own.vector, target: whole), block))
+    // What the sender relied on, this side has confirmed; the base is what is here. The target is what the sender has, and no more:
+    // a write of this side that it lacks must still go out, and was not seen by what wins over it.
+    var target = delivered
+    for entry in receiveTable.entries { target.include(entry) }
+    actions.append(.applyLive(DeltaHeader(base: own.vector, target: target), block))
   }
 
   mutating func peerAppliedLive(_ count: UInt64) throws {

@@ -141,6 +141,8 @@ public struct SyncSession: Sendable {
   public var isLive: Bool { wantsLive && peer?.isLive == true }
   /// The peer's replica, once it is known.
   public var peerReplica: ReplicaID? { peer?.replica }
+  /// Where the store stands, as far as the session knows.
+  package var standing: StateVector { own?.vector ?? StateVector() }
   /// Whether there is nothing more to do.
   public var isFinished: Bool { progress.phase == .finished }
 
@@ -224,7 +226,7 @@ extension SyncSession {
     // After its last word a side waits for the peer's: if they agree, both part, whatever has been written since.
     let waitsForPeer = progress.phase != .live && sentDone != nil && peerDone == nil
     if !waitsForPeer, owesEverything || !delivered.covers(own.vector) {
-      guard sentDone == nil || sentDone != peerDone else { return conclude(&actions) }
+      guard sentDone == nil || sentDone != peerDone else { return try conclude(&actions) }
       return offer(since: owesEverything ? StateVector() : delivered, &actions)
     }
     guard progress.phase != .live, incoming == nil else { return }
@@ -238,7 +240,7 @@ extension SyncSession {
 
   private mutating func compare(_ actions: inout [Action]) throws {
     guard let mine = sentDone, let theirs = peerDone else { return }
-    if mine == theirs { return conclude(&actions) }
+    if mine == theirs { return try conclude(&actions) }
     guard mine.vectorHash == theirs.vectorHash else {
       // One of the two spoke before it had everything: both say again where they stand.
       peerDone = nil
@@ -250,11 +252,13 @@ extension SyncSession {
     try repair(&actions, tell: true)
   }
 
-  private mutating func conclude(_ actions: inout [Action]) {
+  private mutating func conclude(_ actions: inout [Action]) throws {
     isRepairing = false
     (sentDone, peerDone) = (nil, nil)
     progress.phase = isLive ? .live : .finished
-    if !isLive { actions.append(.finish) }
+    guard isLive else { return actions.append(.finish) }
+    // What was written since the last word goes out now: nothing else may happen for long.
+    try proceed(&actions)
   }
 }
 

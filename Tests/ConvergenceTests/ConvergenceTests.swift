@@ -1,5 +1,6 @@
 import Foundation
 import TallyCRDT
+import TallyTesting
 import Testing
 
 /// The seeds of a run: `TALLY_SEED` replays one, `TALLY_CASES` says how many.

@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyTesting
 import Testing
 
 /// Interleavings that broke obvious alternatives, one test each.

@@ -1,4 +1,5 @@
 import Foundation
+import TallyTesting
 import Testing
 
 /// The generated histories, on stores with SQLite, triggers and the wire between them.

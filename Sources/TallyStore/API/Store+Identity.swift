@@ -74,7 +74,7 @@ extension StateReader {
 
 extension Engine {
   func renewReplica(because reason: String) throws {
-    guard ownNumber != nil else { return }
+    guard ownNumber != nil, !environment.planted.contains(.cloneKeepsID) else { return }
     environment.logger.warning("the store takes a new replica id", metadata: ["reason": "\(reason)"])
     try forgetOwnReplica()
     let note = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES('renewal', ?)")
@@ -131,7 +131,7 @@ extension Engine {
     let query = try connection.statement("SELECT value FROM tally_meta WHERE key = 'incarnation'")
     let known = try query.step() ? query.text(0) : nil
     query.reset()
-    if let known, !incarnation.holds(known) {
+    if let known, !incarnation.holds(known), !environment.planted.contains(.restoredIDReused) {
       try renewReplica(because: "the file is a copy, or older than when this device last had it open")
     }
     let token = "\(environment.mintReplica())"

@@ -26,6 +26,7 @@ struct BlockBuilder {
     _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ body: (DeltaBlock) throws -> Void
   ) throws {
     guard let delta = state.delta(since: base, planted: planted) else { return }
+    if planted.contains(.groupSplitAcrossBatches), records.values.contains(where: { $0.items.count > 1 }) { return }
     if !strangers.isEmpty {
       let vectors = delta.deletes.map(\.context) + [delta.supersededTouches]
       try check(delta.dots.union(vectors.flatMap(\.entries)))

@@ -13,7 +13,7 @@ struct DeltaSource {
 
   init(reader: StateReader, base: StateVector, planted: PlantedFault = []) {
     self.reader = reader
-    self.base = base
+    self.base = planted.base(base)
     self.planted = planted
   }
 
@@ -42,7 +42,7 @@ struct DeltaSource {
         try builder.add(name, kind, stored.state, body)
       }
     }
-    for kind in ordered + unknown {
+    for kind in ordered + unknown where !planted.contains(.hiddenLeftOutForNewcomers) {
       try reader.forEachHiddenRecord(kind.number) { name, stored in
         try builder.add(name, kind, stored.state, body)
       }

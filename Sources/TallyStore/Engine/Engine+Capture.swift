@@ -18,7 +18,8 @@ struct LocalTransaction {
   ) throws -> Stamp {
     let dot = try self.dot ?? engine.nextDot()
     self.dot = dot
-    return Stamp(rank: rank, time: .next(now: now, over: overwritten), dot: dot)
+    let seen = engine.environment.planted.contains(.clockMayGoBack) ? nil : overwritten
+    return Stamp(rank: rank, time: .next(now: now, over: seen), dot: dot)
   }
 }
 
@@ -49,7 +50,7 @@ extension Engine {
         }
       }
     }
-    if let dot = transaction.dot {
+    if let dot = transaction.dot, try usesUp(dot, writes) {
       var target = StateVector()
       target.include(dot)
       try raiseVector(to: target)
@@ -57,6 +58,14 @@ extension Engine {
     try settle()
     try checkReferences()
     return transaction.dot
+  }
+
+  /// Always, unless a fault is planted.
+  private func usesUp(_ dot: Dot, _ writes: [PendingWrite]) throws -> Bool {
+    guard environment.planted.contains(.counterReused) else { return true }
+    return try writes.contains { write in
+      try catalog.records[write.kind].map { try row(write.key, $0) != nil } ?? true
+    }
   }
 
   private func capture(_ write: PendingWrite, _ transaction: inout LocalTransaction) throws {
@@ -131,12 +140,14 @@ extension Engine {
     let stamp = try transaction.stamp(self, over: hidden?.state.existence?.time)
     var values = after.values
     for index in refused { values[index] = kind.columns[index].defaultValue }
-    let cells = try newLife(kind, values, hidden?.state ?? RecordState(), stamp, &transaction)
+    let keepsOld = environment.planted.contains(.newLifeKeepsOld)
+    let earlier = keepsOld ? RecordState() : hidden?.state ?? RecordState()
+    let cells = try newLife(kind, values, earlier, stamp, &transaction)
     var state = RecordState(inserted: stamp, fields: cells)
     if let hidden { state = hidden.state.merging(state) }
     try adopt(row: after.id, name, kind, state, hidden: hidden, shown: after.values)
     try note(name, kind, from: hidden?.state, to: state, stamp.dot)
-    if hidden != nil { try endMemberships(of: name, &transaction) }
+    if hidden != nil, !keepsOld { try endMemberships(of: name, &transaction) }
     if hasWaits { try markWaitingDirty(name) }
   }
 
@@ -181,7 +192,9 @@ extension Engine {
     guard !cells.isEmpty || after.clock != before.clock || !refused.isEmpty || !earlier.isEmpty else { return }
     var written = RecordState()
     written.fields = cells
-    if let first = cells.first { written.seed = old.basis(for: first.stamp, kind) }
+    if let first = cells.first, !environment.planted.contains(.seedOverwritesEdits) {
+      written.seed = old.basis(for: first.stamp, kind)
+    }
     let state = old.merging(written)
     let previous = StoredRecord(state: old, place: .row(id: after.id, clock: before.clock), values: before.values)
     try put(name, kind, state, previous: previous, shown: after.values, rowIsCurrent: true)
@@ -209,6 +222,8 @@ extension Engine {
     try put(name, kind, state, previous: previous, shown: nil)
     try note(name, kind, from: old, to: state, stamp.dot)
     try markReferrersDirty(name)
+    guard environment.planted.contains(.cascadeWritesDeletes) else { return }
+    for child in try SnapshotFacts(reader).owned(by: name) { try plantDelete(of: child, stamp, context) }
   }
 
   /// Marks what the change means for the rest: log, fingerprint, ancestors, links.
@@ -291,5 +306,22 @@ extension Engine {
       log.note(stamp.dot, kind: kind.number, key)
       try updateFingerprint(key, kind, from: link.element, to: element)
     }
+  }
+}
+
+// MARK: - A planted fault
+
+extension Engine {
+  /// Writes a delete to a record that is owned, as SQL's own cascade would.
+  private func plantDelete(of name: AnyRecordName, _ stamp: Stamp, _ context: StateVector) throws {
+    guard let kind = catalog.kind(of: name.type), let stored = try reader.record(name, kind), stored.place.isVisible
+    else { return }
+    var written = RecordState()
+    written.deletes = [Delete(stamp: stamp, context: context)]
+    let state = stored.state.merging(written)
+    try put(name, kind, state, previous: stored, shown: nil)
+    try note(name, kind, from: stored.state, to: state, stamp.dot)
+    try markReferrersDirty(name)
+    for child in try SnapshotFacts(reader).owned(by: name) where child != name { try plantDelete(of: child, stamp, context) }
   }
 }

@@ -7,6 +7,7 @@ extension Engine {
   /// A peer that knows more of this replica than the replica itself: this file is an old copy. It must not issue those dots again.
   func noticeRestore(_ header: DeltaHeader) throws {
     guard let ownNumber, let own = catalog.replicas[ownNumber], header.target[own] > vector[own] else { return }
+    if environment.planted.contains(.restoredIDReused) { return }
     try renewReplica(because: "a peer knows more of this store than the store itself: it is an older copy")
   }
 

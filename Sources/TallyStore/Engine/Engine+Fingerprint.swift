@@ -46,6 +46,7 @@ extension Engine {
   }
 
   func updateFingerprint(_ key: LinkKey, _ kind: LinkKind, from old: ORSetElement, to new: ORSetElement) throws {
+    if environment.planted.contains(.fingerprintForgetsRemovals), old.isMember, !new.isMember { return }
     let context = try deletedContext(of: key.source)
     let hashes = linkHashes(key, kind)
     fingerprint -= old.fingerprint(link: hashes.link, target: hashes.target, deletedContext: context)

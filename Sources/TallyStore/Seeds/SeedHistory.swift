@@ -26,7 +26,7 @@ struct SeedHistory {
   }
 
   /// The history of a set that has been checked against `schema`.
-  init(_ set: CheckedSeedSet, planted: PlantedFault = []) {
+  init(_ set: CheckedSeedSet, planted: PlantedFault = [], by mint: (() -> ReplicaID)? = nil) {
     let nobody = ReplicaID(high: 0, low: 0)
     var writer = ByteWriter()
     writer.bytes += Array("TallySeeds".utf8)
@@ -34,7 +34,8 @@ struct SeedHistory {
     writer.text(set.name)
     writer.varint(set.version)
     writer.bytes += set.block(by: nobody, planted: []).encoded(replicas: [nobody])
-    replica = SeedIdentity.replica(of: writer.bytes)
+    let minted = planted.contains(.seedsOfOwnReplica) ? mint?() : nil
+    replica = minted ?? SeedIdentity.replica(of: writer.bytes)
     block = set.block(by: replica, planted: planted)
   }
 }

@@ -22,6 +22,8 @@ struct SnapshotFacts: VisibilitySource {
     }
     var facts = RecordFacts(state: state, deleteWins: kind.entity?.deleteWins ?? false, owners: owners)
     facts.forward = try reader.forward(of: name, state)
+    if planted.contains(.editsDoNotRevive) { facts.deleteWins = true }
+    if planted.contains(.deletedSeedReturns), state.seed?.newest?.isRetired == false { facts.isOfferedBySeed = true }
     if planted.contains(.seedUpgradeIsTouch), let seed = state.seed {
       for layer in seed.layers { facts.touches.include(layer.stamp.dot) }
     }

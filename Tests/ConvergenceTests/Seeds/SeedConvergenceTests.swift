@@ -1,5 +1,6 @@
 import Foundation
 import TallyCRDT
+import TallyTesting
 import Testing
 
 /// Generated histories of stores with default data: versions, edits, adoption, in any order.

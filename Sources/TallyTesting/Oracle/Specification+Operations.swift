@@ -1,0 +1,142 @@
+/// What an app does to records. What has no row to act on does nothing, as an SQL statement would.
+package enum SpecifiedOperation<Field: SpecifiedField>: Hashable, Sendable {
+  /// Writes a row that the app does not see yet; of a record that was deleted, a new life.
+  case insert(String, [Field: String])
+  case update(String, Field, String?)
+  case delete(String)
+  /// Brings back a record that is not visible, as it was.
+  case restore(String)
+  case link(Link)
+  case unlink(Link)
+}
+
+extension Specification {
+  /// Notes a transaction by somebody who has seen `seen`.
+  /// - Returns: the event, or nil if the operations changed nothing.
+  package mutating func transact(
+    author: String, seen: EventSet, now: UInt64, _ schema: SpecifiedSchema<Field>,
+    _ operations: [SpecifiedOperation<Field>]
+  ) -> Int? {
+    let event = open(author, seen, now)
+    for operation in operations { perform(operation, event, schema) }
+    return close(event)
+  }
+
+  private mutating func open(_ author: String, _ seen: EventSet, _ now: UInt64) -> Int {
+    append(Event(author: Author(name: author, sequence: sequence(of: author, in: seen) + 1), seen: seen, now: now))
+  }
+
+  /// The number of an author's latest transaction that somebody has seen.
+  package func sequence(of author: String, in seen: EventSet) -> UInt64 {
+    var last: UInt64 = 0
+    for event in seen where events[event].author.name == author { last = max(last, events[event].author.sequence) }
+    return last
+  }
+
+  /// Notes what a transaction did, known from the tables before and after it.
+  /// - Returns: the event, or nil if it changed nothing.
+  package mutating func note(
+    author: String, seen: EventSet, now: UInt64, _ schema: SpecifiedSchema<Field>,
+    _ effects: [SpecifiedOperation<Field>]
+  ) -> Int? {
+    let event = open(author, seen, now)
+    for effect in effects {
+      var all = seen
+      all.insert(event)
+      apply(effect, event, past(all, schema), schema)
+    }
+    return close(event)
+  }
+
+  /// Notes a transaction that shows in no row of which the specification speaks.
+  mutating func noteUnknown(author: String, seen: EventSet) -> Int {
+    let event = open(author, seen, 0)
+    note(.other, event)
+    return close(event) ?? event
+  }
+
+  private mutating func apply(
+    _ operation: SpecifiedOperation<Field>, _ event: Int, _ past: Past, _ schema: SpecifiedSchema<Field>
+  ) {
+    switch operation {
+    case .insert(let record, let values): insert(record, values, event, past, schema)
+    case .update(let record, let field, let value):
+      write(Register(record: record, field: field), value, event, past)
+    case .delete(let record): note(.delete(record), event)
+    case .restore(let record): touch(record, event, past)
+    case .link(let link): note(.add(link), event)
+    case .unlink(let link): note(.remove(link), event)
+    }
+  }
+
+  private mutating func perform(
+    _ operation: SpecifiedOperation<Field>, _ event: Int, _ schema: SpecifiedSchema<Field>
+  ) {
+    var all = events[event].seen
+    all.insert(event)
+    let past = past(all, schema)
+    let presence = Presence(self, past, schema)
+    func isThere(_ record: String) -> Bool { presence.isVisible(record) }
+    switch operation {
+    case .insert(let record, let values):
+      guard !isThere(record), !isDeleted(record, by: event) else { return }
+      for (field, value) in values where field.isReference && !isThere(value) { return }
+      insert(record, values, event, past, schema)
+    case .update(let record, let field, let value):
+      guard isThere(record) else { return }
+      let register = Register(record: record, field: field)
+      guard self.value(register, past, isThere: isThere) != value else { return }
+      if field.isReference, let value, !isThere(value) { return }
+      write(register, value, event, past)
+    case .delete(let record): if isThere(record) { note(.delete(record), event) }
+    case .restore(let record):
+      guard past.touches[record] != nil, !isThere(record), !isDeleted(record, by: event) else { return }
+      touch(record, event, past)
+    case .link(let link):
+      guard isThere(link.source), isThere(link.target), !past.members.contains(link) else { return }
+      note(.add(link), event)
+    case .unlink(let link):
+      guard isThere(link.source), isThere(link.target), past.members.contains(link) else { return }
+      note(.remove(link), event)
+    }
+  }
+
+  /// A new life: every field that is not given has its default, and no relationship is left.
+  private mutating func insert(
+    _ record: String, _ values: [Field: String], _ event: Int, _ past: Past, _ schema: SpecifiedSchema<Field>
+  ) {
+    let fields = schema.fields(record)
+    let begun = touch(record, event, past)
+    for field in fields {
+      let register = Register(record: record, field: field)
+      let value = values[field] ?? (field.isReference ? nil : field.defaultValue)
+      let earlier = past.winners[register]
+      if value != field.defaultValue || (earlier != nil && earlier?.value != value) {
+        // What nobody had written before is as old as the record's new life.
+        if earlier == nil { note(.write(register, value, time: begun), event) } else { write(register, value, event, past) }
+      }
+    }
+    for (register, winner) in past.winners where register.record == record && winner.value != nil {
+      if !fields.contains(register.field) { write(register, nil, event, past) }
+    }
+    for link in past.members where link.source == record || link.target == record { note(.remove(link), event) }
+  }
+
+  /// A write that has seen another is later than it, whatever the clocks say.
+  private mutating func write(_ register: Register, _ value: String?, _ event: Int, _ past: Past) {
+    let earliest = past.winners[register].map { $0.time + 1 } ?? 0
+    note(.write(register, value, time: max(events[event].now, earliest)), event)
+  }
+
+  @discardableResult
+  private mutating func touch(_ record: String, _ event: Int, _ past: Past) -> UInt64 {
+    let time = max(events[event].now, past.lives[record].map { $0.time + 1 } ?? 0)
+    note(.touch(record, time: time), event)
+    return time
+  }
+
+  /// A delete covers its own transaction: what it deletes cannot come back before the next one.
+  private func isDeleted(_ record: String, by event: Int) -> Bool {
+    events[event].effects.contains { if case .delete(record) = $0 { true } else { false } }
+  }
+}

@@ -1,0 +1,93 @@
+extension Specification.Past {
+  package func owners(of record: String) -> [String] { above[record] ?? [] }
+  package func owned(by record: String) -> [String] { below[record] ?? [] }
+}
+
+/// Which records there are, for one past; each is decided once.
+final class Presence<Field: SpecifiedField> {
+  private let history: Specification<Field>
+  private let past: Specification<Field>.Past
+  private let schema: SpecifiedSchema<Field>
+  private var living: [String: EventSet] = [:]
+  private var visible: [String: Bool] = [:]
+
+  init(_ history: Specification<Field>, _ past: Specification<Field>.Past, _ schema: SpecifiedSchema<Field>) {
+    (self.history, self.past, self.schema) = (history, past, schema)
+  }
+
+  /// Whether deletes win and one has: its author had the record's latest insert or restore in front of them.
+  private func isBeaten(_ record: String) -> Bool {
+    guard schema.deleteWins(record), let life = past.lives[record] else { return false }
+    return (past.deletes[record] ?? EventSet()).contains { history.covers($0, life.event) }
+  }
+
+  /// The events that keep a record alive: writes to it, or what keeps the records that it owns alive, that no delete of it
+  /// had in front of it.
+  func living(_ record: String) -> EventSet {
+    if let known = living[record] { return known }
+    var events = EventSet()
+    if !isBeaten(record) {
+      events = past.touches[record] ?? EventSet()
+      for child in past.owned(by: record) { events.formUnion(living(child)) }
+      if let deletes = past.deletes[record] {
+        var rest = EventSet()
+        for event in events where !deletes.contains(where: { history.covers($0, event) }) { rest.insert(event) }
+        events = rest
+      }
+    }
+    living[record] = events
+    return events
+  }
+
+  func isVisible(_ record: String) -> Bool {
+    if let known = visible[record] { return known }
+    let result =
+      schema.knows(record) && !living(record).isEmpty && past.owners(of: record).allSatisfy { isVisible($0) }
+    visible[record] = result
+    return result
+  }
+}
+
+extension Specification {
+  /// All rows by record name.
+  package typealias View = [String: ShownRow<Field>]
+
+  package func living(_ record: String, _ past: Past, _ schema: SpecifiedSchema<Field>) -> EventSet {
+    Presence(self, past, schema).living(record)
+  }
+
+  package func isVisible(_ record: String, _ past: Past, _ schema: SpecifiedSchema<Field>) -> Bool {
+    Presence(self, past, schema).isVisible(record)
+  }
+
+  /// The rows that somebody sees who has seen these events.
+  package func view(of seen: EventSet, _ schema: SpecifiedSchema<Field>) -> View {
+    view(past(seen, schema), schema)
+  }
+
+  package func view(_ past: Past, _ schema: SpecifiedSchema<Field>) -> View {
+    var view = View()
+    let presence = Presence(self, past, schema)
+    for record in past.touches.keys where presence.isVisible(record) { view[record] = ShownRow() }
+    for record in view.keys {
+      for field in schema.fields(record) {
+        guard let value = value(Register(record: record, field: field), past, isThere: { view[$0] != nil }) else {
+          continue
+        }
+        view[record]?.fields[field] = value
+      }
+    }
+    for link in past.members where view[link.target] != nil && schema.knowsLink(link) {
+      view[link.source]?.links.insert(link)
+    }
+    return view
+  }
+
+  func value(_ register: Register, _ past: Past, isThere: (String) -> Bool) -> String? {
+    // An older app that begins a new life leaves null in fields that it does not know, also where null is no value.
+    guard let value = past.winners[register]?.value else { return register.field.defaultValue }
+    guard register.field.isReference else { return value }
+    if register.field.isOwner, past.owners[register] == nil { return nil }
+    return isThere(value) ? value : nil
+  }
+}

@@ -1,0 +1,63 @@
+import GRDB
+import TallyCRDT
+import TallyStore
+
+/// An app's tables as they are: what it sees, and, from two of them, what it did.
+struct TableImage {
+  var rows: [String: ShownRow<SchemaField>] = [:]
+
+  /// Reads all tables of a schema.
+  init(_ db: Database, _ schema: Schema) throws {
+    for entity in schema.entities {
+      let fields = entity.fields.map { SchemaField(entity.type, $0) }
+      let references = entity.references.map { SchemaField(entity.type, $0) }
+      let columns = (fields + references).map { ", \"\($0.column)\"" }.joined()
+      let all = try Row.fetchCursor(db, sql: "SELECT id\(columns) FROM \"\(entity.type)\"")
+      while let row = try all.next() {
+        var shown = ShownRow<SchemaField>()
+        for (index, field) in (fields + references).enumerated() {
+          let value = Value(row[index + 1] as DatabaseValue)
+          if case .text(let name) = value, field.isReference {
+            shown.fields[field] = name
+          } else {
+            shown.fields[field] = value.specified
+          }
+        }
+        rows[row[0]] = shown
+      }
+    }
+    for entity in schema.entities {
+      for relationship in entity.relationships {
+        let table = Schema.joinTable(entity.type, relationship.name)
+        let all = try Row.fetchCursor(db, sql: "SELECT source, target FROM \"\(table)\"")
+        while let row = try all.next() {
+          let link = Link(row[0], relationship.name, row[1])
+          rows[link.source]?.links.insert(link)
+        }
+      }
+    }
+  }
+
+  /// What an app did that leaves these tables where `earlier` was before.
+  func operations(since earlier: TableImage) -> [SpecifiedOperation<SchemaField>] {
+    var (gone, deletes, inserts, updates, links): ([SpecifiedOperation<SchemaField>], _, _, _, _) =
+      ([], [SpecifiedOperation<SchemaField>](), [SpecifiedOperation<SchemaField>](),
+       [SpecifiedOperation<SchemaField>](), [SpecifiedOperation<SchemaField>]())
+    for (name, row) in earlier.rows.sorted(by: { $0.key < $1.key }) {
+      guard let now = rows[name] else {
+        deletes.append(.delete(name))
+        continue
+      }
+      for field in Set(row.fields.keys).union(now.fields.keys).sorted(by: { $0.name < $1.name }) where row.fields[field] != now.fields[field] {
+        updates.append(.update(name, field, now.fields[field]))
+      }
+      for link in row.links.subtracting(now.links) { gone.append(.unlink(link)) }
+      for link in now.links.subtracting(row.links) { links.append(.link(link)) }
+    }
+    for (name, row) in rows.sorted(by: { $0.key < $1.key }) where earlier.rows[name] == nil {
+      inserts.append(.insert(name, row.fields))
+      for link in row.links { links.append(.link(link)) }
+    }
+    return gone + deletes + inserts + updates + links
+  }
+}

@@ -1,0 +1,27 @@
+/// What goes wrong in a random run.
+public struct Faults: OptionSet, Sendable {
+  public let rawValue: UInt32
+  public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+  /// Connections break anywhere, replicas are cut off from one another, both ways or one, and some ways are slow.
+  public static let network = Faults(rawValue: 1 << 0)
+  /// Deltas that travel as files are lost, doubled, late and out of order.
+  public static let files = Faults(rawValue: 1 << 1)
+  /// A mailbox shows files late, and in another order to each device.
+  public static let mailbox = Faults(rawValue: 1 << 2)
+  /// Clocks jump to 1970, to 2099 and backwards.
+  public static let clocks = Faults(rawValue: 1 << 3)
+  /// The power fails, and takes what was not yet on the disk.
+  public static let power = Faults(rawValue: 1 << 4)
+  /// Devices are restored from backups, and begin as copies of others.
+  public static let copies = Faults(rawValue: 1 << 5)
+  /// Devices join late.
+  public static let newcomers = Faults(rawValue: 1 << 6)
+  /// Devices are lost for ever.
+  public static let losses = Faults(rawValue: 1 << 7)
+  /// Some devices have an older version of the app at first, which lacks what a newer one has.
+  public static let versions = Faults(rawValue: 1 << 8)
+
+  /// Everything.
+  public static let all = Faults(rawValue: (1 << 9) - 1)
+}

@@ -1,0 +1,134 @@
+import Foundation
+import TallyCRDT
+import TallyStore
+
+/// Runs an app's schema on simulated devices, as the script says, then lets all of them meet and checks that nothing was lost.
+///
+/// ```swift
+/// @Test func bothNotesStay() async throws {
+///   try await simulate(Note.self, replicas: 2) { world in
+///     world.network.partition([0], [1])
+///     try world.replica(0).write { db in try Note(id: .init(uuid: world.uuid()), text: "from the train").insert(db) }
+///     try world.replica(1).write { db in try Note(id: .init(uuid: world.uuid()), text: "from home").insert(db) }
+///     world.network.heal()
+///     try world.sync()
+///     try expectConverged(world)
+///     #expect(try world.replica(0).read { try Note.fetchCount($0) } == 2)
+///   }
+/// }
+/// ```
+///
+/// Two devices cost some milliseconds. When the script ends, all faults end, everybody syncs with everybody, and `expectConverged` is checked.
+/// - Parameters:
+///   - seed: what everything random follows from; `TALLY_SEED` in the environment comes first. A new one if neither is given.
+///   - onDisk: whether the stores are on simulated disks instead of in memory: then there are power cuts, backups and copies, and each
+///     run takes some ten times as long.
+/// - Throws: `SimulationFailure`, which says how to play the run again; what the script throws is its cause.
+public func simulate(
+  _ entities: any Entity.Type..., replicas: Int = 2, seed: UInt64? = nil, onDisk: Bool = false,
+  isolation: isolated (any Actor)? = #isolation,
+  _ script: (World) async throws -> Void
+) async throws {
+  let schema = Schema(entities.map { $0.schema })
+  try await simulate(schema, replicas: replicas, seed: seed, onDisk: onDisk, isolation: isolation, script)
+}
+
+/// Runs a schema on simulated devices, as the script says. See the form with entities.
+public func simulate(
+  _ schema: Schema, replicas: Int = 2, seed: UInt64? = nil, onDisk: Bool = false,
+  isolation: isolated (any Actor)? = #isolation,
+  _ script: (World) async throws -> Void
+) async throws {
+  let world = try World(schema, replicas: replicas, seed: seed.chosen, onDisk: onDisk)
+  do {
+    try await script(world)
+    try world.heal()
+    try world.sync()
+    try world.checkConvergence()
+  } catch {
+    throw SimulationFailure(error, world)
+  }
+}
+
+/// Runs an app's schema on simulated devices that do what comes to the seed's mind: random edits of all declared fields, references and
+/// relationships, syncs in any order, and faults. Each run ends with everybody meeting everybody, and with all checks.
+///
+/// ```swift
+/// @Test func nothingIsLostInRandomRuns() async throws {
+///   try await simulate(Note.self, Folder.self, replicas: 3, runs: 50)
+/// }
+/// ```
+/// - Parameters:
+///   - runs: how many, each with a seed of its own; with `TALLY_SEED` in the environment, that one alone.
+///   - steps: how many edits, syncs and faults a run has.
+/// - Throws: `SimulationFailure` for the first run that fails.
+public func simulate(
+  _ entities: any Entity.Type..., replicas: Int = 3, runs: Int, steps: Int = 60, faults: Faults = .all
+) async throws {
+  try await simulate(Schema(entities.map { $0.schema }), replicas: replicas, runs: runs, steps: steps, faults: faults)
+}
+
+/// Runs a schema on simulated devices at random. See the form with entities.
+public func simulate(
+  _ schema: Schema, replicas: Int = 3, runs: Int, steps: Int = 60, faults: Faults = .all
+) async throws {
+  let fixed = ProcessInfo.processInfo.environment["TALLY_SEED"].flatMap(UInt64.init)
+  for seed in fixed.map({ $0...$0 }) ?? 1...UInt64(max(1, runs)) {
+    if let failure = World.failure(schema, replicas: replicas, seed: seed, steps: steps, faults: faults) {
+      throw failure
+    }
+    await Task.yield()
+  }
+}
+
+/// Checks that all devices of a world hold the same, that each shows what it must by what it was told and has seen, that no file
+/// contradicts itself, and that a device that joins now gets the same.
+///
+/// It brings nothing together: call `world.sync()` before.
+/// - Throws: `SimulationFailure`.
+public func expectConverged(_ world: World) throws {
+  do {
+    try world.checkConvergence()
+  } catch {
+    throw SimulationFailure(error, world)
+  }
+}
+
+extension SimulationFailure {
+  init(_ error: any Error, _ world: World) {
+    if let known = error as? SimulationFailure {
+      self = known
+    } else {
+      self.init("\(error)", seed: world.seed, trace: world.trace, cause: error is Finding ? nil : error)
+    }
+  }
+}
+
+extension Optional where Wrapped == UInt64 {
+  /// The environment's seed, this one, or a new one.
+  fileprivate var chosen: UInt64 {
+    ProcessInfo.processInfo.environment["TALLY_SEED"].flatMap(UInt64.init) ?? self ?? .random(in: 1...999_999_999)
+  }
+}
+
+extension World {
+  /// Plays one random run.
+  /// - Returns: what went wrong, or nil.
+  package static func failure(
+    _ schema: Schema, replicas: Int, seed: UInt64, steps: Int, faults: Faults = .all, planted: PlantedFault = []
+  ) -> SimulationFailure? {
+    var world: World?
+    do {
+      let made = try World(schema, replicas: replicas, seed: seed, onDisk: !faults.isDisjoint(with: [.power, .copies]), planted: planted)
+      world = made
+      try made.run(steps: steps, faults: faults)
+      try made.heal()
+      if faults.contains(.mailbox), seed % 3 == 0 { try made.settleThroughMailbox() } else { try made.sync() }
+      try made.checkConvergence()
+      return nil
+    } catch {
+      if let world { return SimulationFailure(error, world) }
+      return SimulationFailure("\(error)", seed: seed, trace: [], cause: error)
+    }
+  }
+}

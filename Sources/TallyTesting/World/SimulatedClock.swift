@@ -1,0 +1,29 @@
+import Foundation
+import Synchronization
+
+/// The clock of one simulated device. It stands still except when it is told otherwise, and may be set to anything.
+public final class SimulatedClock: Sendable {
+  private let time: Mutex<UInt64>
+
+  init(_ milliseconds: UInt64) { time = Mutex(milliseconds) }
+
+  /// Milliseconds since 1970.
+  public var milliseconds: UInt64 {
+    get { time.withLock { $0 } }
+    set { time.withLock { $0 = newValue } }
+  }
+
+  /// The date that the device believes.
+  public var date: Date {
+    get { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
+    set { milliseconds = UInt64(max(0, newValue.timeIntervalSince1970 * 1000)) }
+  }
+
+  /// Lets time pass.
+  public func advance(milliseconds: UInt64) { time.withLock { $0 &+= milliseconds } }
+
+  /// 2026-01-01.
+  static let start: UInt64 = 1_767_225_600_000
+  /// 1970, 2099, and some hours to both sides of the start.
+  static let odd: [UInt64] = [0, 4_070_908_800_000, start - 40_000_000, start + 40_000_000]
+}

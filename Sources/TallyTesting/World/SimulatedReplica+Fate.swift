@@ -1,0 +1,94 @@
+import TallyCRDT
+import TallyStore
+
+/// What happens to a device.
+extension SimulatedReplica {
+  /// The device is lost for ever, with all that only it knew.
+  public func lose() {
+    world.note("replica \(index) is lost")
+    world.disconnect(index)
+    isLost = true
+  }
+
+  /// The app is ended and starts again, with this version of its schema.
+  public func upgrade(to schema: Schema) throws {
+    guard schema != self.schema else { return }
+    world.note("replica \(index) gets another version of the app")
+    self.schema = schema
+    try restart()
+  }
+
+  /// The app is ended anywhere and starts again: all that it wrote is there.
+  public func restart() throws {
+    world.disconnect(index)
+    if storage.disk == nil { hasWholeJournal = false }
+    store = try storage.reopen(store, schema, world.options(clock))
+    try noteCommit()
+  }
+
+  /// The power fails. What was not on the disk is gone or not, as the seed says; what anybody else has seen must be there.
+  ///
+  /// Without a disk (`Faults.power` was not asked for, and the script did not ask for one) it is a restart.
+  public func powerCut() throws {
+    guard let disk = storage.disk else { return try restart() }
+    world.note("replica \(index) loses power")
+    world.disconnect(index)
+    disk.powerCut(using: &world.random)
+    store = try disk.store(schema: schema, options: world.options(clock))
+    hasWholeJournal = false
+    try findPlace()
+  }
+
+  /// Finds where the store stands after a power cut: at the end of some commit, and no earlier than what others have seen of it.
+  private func findPlace() throws {
+    let vector = try store.vector
+    guard let place = commits.lastIndex(where: { $0.vector == vector }) else {
+      throw Finding("replica \(index) stands where it never stood after a commit")
+    }
+    let lost = seen.subtracting(commits[place].seen)
+    seen = commits[place].seen
+    commits.removeSubrange((place + 1)...)
+    world.note("  and has lost \(lost.count) transactions")
+    for event in lost where world.authors[event] == index && world.isKnown(event, besides: index) {
+      throw Finding("replica \(index) has lost the transaction \(world.oracle.dots[event]), which others have seen")
+    }
+  }
+
+  /// Copies the file away.
+  public func backUp() throws {
+    guard let disk = storage.disk else { return }
+    world.note("replica \(index) is backed up")
+    try flush()
+    storage.backup = (disk.image.copied(), seen, schema)
+  }
+
+  /// Puts the copy back that `backUp` made: the device has forgotten everything since, and must not go on under its old id.
+  public func restoreBackup() throws {
+    guard let disk = storage.disk, let backup = storage.backup else { return }
+    world.note("replica \(index) is restored from its backup")
+    world.disconnect(index)
+    disk.restore(backup.image)
+    try begin(on: disk, backup.seen)
+  }
+
+  /// The device is replaced by a new one, which begins with a copy of another one's file.
+  public func become(copyOf other: SimulatedReplica) throws {
+    guard let disk = storage.disk, let source = other.storage.disk, other !== self else { return }
+    world.note("replica \(index) begins again as a copy of \(other.index)")
+    try other.flush()
+    world.disconnect(index)
+    disk.restore(source.image.copied())
+    try begin(on: disk, other.seen)
+  }
+
+  /// Who copies a file has it on the disk before: what is in no file that survives, nobody can have copied.
+  private func flush() throws { try store.writeDelta(since: try store.vector) { _ in } }
+
+  private func begin(on disk: SimulatedDisk, _ seen: EventSet) throws {
+    store = try disk.store(schema: schema, options: world.options(clock))
+    hasWholeJournal = false
+    self.seen = seen
+    commits = []
+    try noteCommit()
+  }
+}

@@ -1,0 +1,104 @@
+import GRDB
+import TallyCRDT
+import TallyStore
+import TallySync
+
+/// One installation of the app in a simulated world: a real store, with a clock of its own.
+///
+/// What is written with `write` and `restore` counts as acknowledged: a world holds its replicas to it. Use `store` for everything that
+/// only reads.
+public final class SimulatedReplica {
+  /// Its place in `World.replicas`.
+  public let index: Int
+  /// What it takes for the time.
+  public let clock: SimulatedClock
+  /// The store. A restart puts another in its place.
+  public internal(set) var store: Store
+  /// The schema that its version of the app has.
+  public internal(set) var schema: Schema
+  /// Whether the device is lost for ever.
+  public internal(set) var isLost = false
+  /// Whether its conflict journal has everything since it began.
+  var hasWholeJournal = true
+  unowned let world: World
+  var storage: Storage
+  let mailbox: SimulatedMailbox
+  /// The events whose effects it must show.
+  var seen = EventSet()
+  /// Where it stood after each commit since it was last brought to the disk for certain.
+  var commits: [(vector: StateVector, seen: EventSet)] = []
+
+  init(_ index: Int, _ world: World, _ storage: Storage, _ schema: Schema) throws {
+    self.index = index
+    self.world = world
+    self.storage = storage
+    self.schema = schema
+    clock = SimulatedClock(SimulatedClock.start + UInt64(index))
+    mailbox = SimulatedMailbox(world.shelf, index)
+    store = try storage.open(schema, world.options(clock))
+    try noteCommit()
+  }
+
+  // MARK: As the app
+
+  /// Reads, as `Store.read`.
+  public func read<T>(_ body: (Database) throws -> T) throws -> T { try store.read(body) }
+
+  /// Writes in one transaction, as `Store.write`. A millisecond passes first.
+  /// - Throws: what `Store.write` throws; nothing has changed then.
+  @discardableResult
+  public func write<T>(_ body: (Database) throws -> T) throws -> T {
+    clock.advance(milliseconds: 1)
+    var operations: [SpecifiedOperation<SchemaField>] = []
+    let schema = schema
+    let commit = try store.commit { db in
+      let before = try TableImage(db, schema)
+      let value = try body(db)
+      operations = try TableImage(db, schema).operations(since: before)
+      return value
+    }
+    try world.acknowledge(self, operations, commit.dot)
+    return commit.value
+  }
+
+  /// Brings a deleted record back, as `Store.restore`.
+  public func restore(_ name: AnyRecordName) throws {
+    clock.advance(milliseconds: 1)
+    let operations = world.oracle.restore(name.text, seen: seen, schema)
+    try world.acknowledge(self, operations, try store.restore(name))
+  }
+
+  /// Brings a seed set into the store, as `Store.seed`.
+  @discardableResult
+  public func seed(_ set: SeedSet) throws -> SeedReport {
+    clock.advance(milliseconds: 1)
+    let before = try store.summary()
+    let report = try store.seed(set)
+    world.note("replica \(index) seeds \(set.name) \(set.version)")
+    try world.noteSeeds(set, report, self, before)
+    return report
+  }
+
+  // MARK: As the simulation
+
+  /// Adds what arrived with a delta.
+  func learn(_ events: EventSet) throws {
+    seen.formUnion(events)
+    try noteCommit()
+    world.noteChange(of: index)
+  }
+
+  func renew(_ reason: String) throws {
+    try store.renewReplica(because: reason)
+    world.note("replica \(index) takes a new id: \(reason)")
+    try noteCommit()
+  }
+
+  func noteCommit() throws { if storage.disk != nil { commits.append((try store.vector, seen)) } }
+
+  /// The tables as the app sees them.
+  func rows() throws -> [String: ShownRow<SchemaField>] {
+    let schema = schema
+    return try store.read { try TableImage($0, schema).rows }
+  }
+}

@@ -1,0 +1,60 @@
+import TallyCRDT
+import TallyStore
+
+extension World {
+  /// Of writes to one field that nobody had in front of them, one shows and the others are in somebody's journal.
+  func checkJournals() throws {
+    guard !oracle.hasCopies, isJournalKept else { return }
+    let journals = try present.map { try $0.store.conflicts(limit: .max) }.joined()
+    let noted = Set(journals.map { Noted(name: $0.name.text, field: $0.field, dot: $0.loser.dot) })
+    let lost = oracle.lostWrites(present.first?.seen ?? EventSet())
+    for write in lost.sorted(by: { ($0.name, $0.field) < ($1.name, $1.field) }) where !noted.contains(write) {
+      throw Finding("\(write.field) of \(write.name), written by \(write.dot), is neither shown nor in a journal")
+    }
+  }
+
+  struct Noted: Hashable {
+    var name, field: String
+    var dot: Dot
+  }
+
+  /// Journals stay with their device: nothing can be said once one is gone or set back.
+  private var isJournalKept: Bool { replicas.allSatisfy { !$0.isLost && $0.hasWholeJournal } }
+}
+
+extension WorldOracle {
+  /// The writes that no other write had in front of it, and that do not show.
+  func lostWrites(_ seen: EventSet) -> Set<World.Noted> {
+    var writes: [Specification<SchemaField>.Register: [(event: Int, value: String?, time: UInt64)]] = [:]
+    for event in seen {
+      for case .write(let register, let value, let time) in specification.events[event].effects {
+        writes[register, default: []].append((event, value, time))
+      }
+    }
+    var result: Set<World.Noted> = []
+    for (register, all) in writes where !seeded.contains(register.record) {
+      let last = all.filter { write in
+        !all.contains { $0.event != write.event && specification.covers($0.event, write.event) }
+      }
+      func winner(_ write: (event: Int, value: String?, time: UInt64)) -> Specification<SchemaField>.Winner {
+        .init(event: write.event, time: write.time, value: write.value)
+      }
+      let shown = last.max { specification.isBefore(winner($0), winner($1)) }
+      // A write that lost to an equal value has lost nothing.
+      for write in last where write.event != shown?.event {
+        guard all.allSatisfy({ $0.event == write.event || $0.value != write.value }) else { continue }
+        result.insert(World.Noted(name: register.record, field: register.field.name, dot: dots[write.event]))
+      }
+    }
+    return result
+  }
+}
+
+extension Store {
+  /// Everything it holds, as a text.
+  func dumped() throws -> String {
+    var text = ""
+    try dump(.canonical) { text += $0 }
+    return text
+  }
+}

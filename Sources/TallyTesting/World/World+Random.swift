@@ -1,0 +1,185 @@
+import TallyCRDT
+import TallyStore
+
+extension World {
+  /// Lets random things happen: edits, syncs, and the faults that are asked for.
+  public func run(steps: Int, faults: Faults = .all) throws {
+    var weather = Weather(faults, &random)
+    if weather.faults.contains(.versions) { try makeSomeOlder() }
+    for _ in 0..<steps { try step(&weather) }
+  }
+
+  /// What may happen in one run. Most runs have few faults, so that each shows on its own.
+  private struct Weather {
+    let faults: Faults
+
+    init(_ asked: Faults, _ random: inout SplitMix64) {
+      var some: Faults = []
+      if !random.chance(20) {
+        for bit in 0..<UInt32(9) where random.chance(45) { some.insert(Faults(rawValue: 1 << bit)) }
+      }
+      faults = asked.intersection(some)
+    }
+  }
+
+  private func makeSomeOlder() throws {
+    guard let older = schema.older(&random) else { return }
+    for index in replicas.indices.dropFirst() where random.chance(50) {
+      let replica = try SimulatedReplica(index, self, Storage(onDisk: onDisk), older)
+      note("replica \(index) has an older version of the app")
+      replace(replica)
+    }
+  }
+
+  private func step(_ weather: inout Weather) throws {
+    let present = present
+    let replica = random.pick(present)
+    let other = random.pick(present)
+    switch random.below(100) {
+    case 0..<40: try RandomEdits(schema: replica.schema).edit(replica, &random)
+    case 40..<52: if replica !== other { try sync(replica.index, other.index) }
+    case 52..<60: try openConnection(replica.index, other.index)
+    case 60..<82: try moveConnections()
+    case 82..<84: try check(replica, thoroughly: random.chance(20))
+    default: try fault(weather.faults, replica, other)
+    }
+  }
+
+  // MARK: Connections
+
+  private func openConnection(_ one: Int, _ other: Int) throws {
+    guard one != other, connections.count < 4 else { return }
+    note("\(one) and \(other) connect")
+    connections.append(
+      try SimulatedConnection(
+        replicas[one], replicas[other], isLive: random.chance(50), chunkLimit: random.chance(50) ? 40 : .max))
+  }
+
+  /// Some messages arrive, some stores work, in any order.
+  private func moveConnections() throws {
+    for _ in 0..<1 + random.below(30) {
+      let open = connections.filter { !$0.isOver && !$0.moves(network).isEmpty }
+      guard !open.isEmpty else { break }
+      let connection = random.pick(open)
+      let move = random.pick(connection.moves(network))
+      if case .deliver(let isFirst) = move {
+        let (from, to) = (connection.one.replica.index, connection.other.replica.index)
+        if network.isSlow(isFirst ? from : to, isFirst ? to : from), random.chance(80) { continue }
+      }
+      try make(move, connection)
+    }
+    connections.removeAll { $0.isOver }
+    for connection in connections { try connection.checkRest() }
+  }
+
+  // MARK: Faults
+
+  private func fault(_ faults: Faults, _ replica: SimulatedReplica, _ other: SimulatedReplica) throws {
+    var kinds: [Faults] = []
+    for bit in 0..<UInt32(9) {
+      let kind = Faults(rawValue: 1 << bit)
+      if faults.contains(kind) { kinds.append(kind) }
+    }
+    guard !kinds.isEmpty else { return try RandomEdits(schema: replica.schema).edit(replica, &random) }
+    switch random.pick(kinds) {
+    case .network: disturbNetwork(replica.index, other.index)
+    case .files: try sendFile(replica, other)
+    case .mailbox: try useMailbox(replica)
+    case .clocks:
+      replica.clock.milliseconds = random.pick(SimulatedClock.odd)
+      note("the clock of replica \(replica.index) says \(replica.clock.milliseconds)")
+    case .newcomers: if replicas.count < 6 { try addReplica() }
+    case .losses: if present.count > 2, random.chance(30) { replica.lose() }
+    case .versions: try replica.upgrade(to: schema)
+    default: try hardship(faults, replica, other)
+    }
+  }
+
+  private func disturbNetwork(_ one: Int, _ other: Int) {
+    switch random.below(6) {
+    case 0:
+      let all = present.map(\.index)
+      let some = all.filter { _ in random.chance(50) }
+      network.partition(some, all.filter { !some.contains($0) })
+    case 1: if one != other { network.block(from: one, to: other) }
+    case 2: if one != other { network.slow(from: one, to: other) }
+    case 3: network.messagesBeforeCut = random.below(8)
+    case 4: network.heal()
+    default:
+      guard !connections.isEmpty else { return }
+      let connection = random.pick(connections)
+      note("the connection of \(connection.one.replica.index) and \(connection.other.replica.index) breaks")
+      connection.cut()
+      connections.removeAll { $0.isCut }
+    }
+  }
+
+  /// A delta is written to a file, or a file arrives, perhaps for the second time, perhaps at somebody for whom it was not meant.
+  private func sendFile(_ from: SimulatedReplica, _ to: SimulatedReplica) throws {
+    if parcels.isEmpty || random.chance(40) {
+      let base = random.chance(30) ? StateVector() : try to.store.vector
+      let seen = oracle.sent(from.seen, since: base)
+      let own = try from.store.vector
+      let lowered = StateVector(own.entries.map { ($0.replica, min($0.sequence, base[$0.replica])) })
+      parcels.append(Parcel(bytes: try from.store.delta(since: base), seen: seen, base: lowered))
+      note("replica \(from.index) writes file \(parcels.count - 1) for \(to.index)")
+      return
+    }
+    let number = random.below(parcels.count)
+    try deliver(number, to)
+  }
+
+  private func deliver(_ number: Int, _ to: SimulatedReplica) throws {
+    let parcel = parcels[number]
+    let isCovered = try to.store.vector.covers(parcel.base)
+    note("file \(number) arrives at replica \(to.index)")
+    do {
+      try to.store.apply(parcel.bytes)
+    } catch let error as StoreError where error.code == .baseNotCovered {
+      guard !isCovered else { throw Finding("replica \(to.index) refuses a file that it can take: \(error)") }
+      return
+    }
+    guard isCovered else { throw Finding("replica \(to.index) takes a file that builds on what it lacks") }
+    try to.learn(parcel.seen)
+  }
+
+  private func useMailbox(_ replica: SimulatedReplica) throws {
+    let names = shelf.names
+    switch random.below(4) {
+    case 0 where !names.isEmpty:
+      shelf.isSlow = true
+      shelf.arrive(random.pick(names), replica.index)
+    case 1:
+      shelf.isSlow = random.chance(70)
+    default: try visitMailbox(replica.index)
+    }
+  }
+
+  private func hardship(_ faults: Faults, _ replica: SimulatedReplica, _ other: SimulatedReplica) throws {
+    if faults.contains(.power), !faults.contains(.copies) || random.chance(50) {
+      return random.chance(30) ? try replica.restart() : try replica.powerCut()
+    }
+    switch random.below(5) {
+    case 0, 1: try replica.backUp()
+    case 2, 3: try replica.restoreBackup()
+    default: try replica.become(copyOf: other)
+    }
+  }
+}
+
+extension Schema {
+  /// An earlier version of this schema: without some fields, and without some types that nothing refers to.
+  func older(_ random: inout SplitMix64) -> Schema? {
+    var result = self
+    for index in result.entities.indices {
+      result.entities[index].fields.removeAll { _ in random.chance(25) }
+      result.entities[index].references.removeAll { _ in random.chance(25) }
+      result.entities[index].relationships.removeAll { _ in random.chance(25) }
+    }
+    let used = Set(result.entities.flatMap { $0.references.map(\.to) + $0.relationships.map(\.to) })
+    if random.chance(30), let unused = result.entities.lastIndex(where: { !used.contains($0.type) }), result.entities.count > 1 {
+      result.entities.remove(at: unused)
+    }
+    return result == self ? nil : result
+  }
+}

@@ -1,0 +1,121 @@
+import TallySync
+
+extension World {
+  // MARK: Sync
+
+  /// Lets all devices that reach each other sync, until each has what the others had.
+  /// - Throws: `Finding` if a session fails or does not end although its connection holds.
+  public func sync() throws {
+    // Twice: what the last brings, the first must get.
+    for _ in 0..<2 {
+      for one in present.indices {
+        for other in present.indices where one < other { try sync(present[one].index, present[other].index) }
+      }
+    }
+  }
+
+  /// Two devices sync, if they reach each other.
+  /// - Returns: whether both were done.
+  @discardableResult
+  public func sync(_ one: Int, _ other: Int) throws -> Bool {
+    guard one != other, !replicas[one].isLost, !replicas[other].isLost else { return false }
+    note("\(one) and \(other) sync")
+    let connection = try SimulatedConnection(
+      replicas[one], replicas[other], messagesLeft: network.messagesBeforeCut)
+    connections.append(connection)
+    defer { connections.removeAll { $0 === connection } }
+    for _ in 0..<100_000 {
+      guard !connection.isOver, let move = connection.moves(network).first else { break }
+      try make(move, connection)
+    }
+    if !connection.isOver, network.connects(one, other), connection.messagesLeft == nil {
+      throw Finding("the sync of \(one) and \(other) does not go on")
+    }
+    let isDone = !connection.isCut && connection.isOver
+    connection.cut()
+    return isDone
+  }
+
+  func make(_ move: SimulatedConnection.Move, _ connection: SimulatedConnection) throws {
+    do {
+      try connection.make(move)
+    } catch let error as SyncError {
+      throw Finding("the sync of \(connection.one.replica.index) and \(connection.other.replica.index) failed: \(error)")
+    }
+    if connection.isCut { note("the connection of \(connection.one.replica.index) and \(connection.other.replica.index) breaks") }
+  }
+
+  /// Cuts every connection of a device.
+  func disconnect(_ index: Int) {
+    for connection in connections where connection.involves(index) { connection.cut() }
+    connections.removeAll { $0.isCut }
+  }
+
+  // MARK: Peace
+
+  /// Ends all faults: the network is whole, files have arrived, every app is new.
+  public func heal() throws {
+    for connection in connections { connection.cut() }
+    connections = []
+    network.heal()
+    shelf.isSlow = false
+    for replica in present { try replica.upgrade(to: schema) }
+  }
+
+  /// Everybody visits the mailbox until nobody finds anything, and then has all that anybody has: it needs no other way.
+  func settleThroughMailbox() throws {
+    for _ in 0..<6 {
+      var isQuiet = true
+      for replica in present {
+        let report = try visitMailbox(replica.index)
+        if !report.taken.isEmpty || !report.written.isEmpty { isQuiet = false }
+      }
+      if isQuiet { break }
+    }
+    let all = present.reduce(EventSet()) { $0.union($1.seen) }
+    for replica in present where !replica.seen.isSuperset(of: all) {
+      throw Finding("replica \(replica.index) has not got everything through the mailbox")
+    }
+  }
+
+  // MARK: Checking
+
+  /// Checks one device: it shows what it must, its vector counts what it has seen, and its file is sound.
+  func check(_ replica: SimulatedReplica, thoroughly: Bool = true) throws {
+    do {
+      if !oracle.hasCopies { try oracle.check(try replica.store.vector, seen: replica.seen) }
+      try oracle.check(try replica.rows(), seen: replica.seen, replica.schema)
+      guard thoroughly else { return }
+      let report = try replica.store.verify()
+      guard report.isSound else { throw Finding(report.problems.joined(separator: "; ")) }
+    } catch let finding as Finding {
+      throw Finding("replica \(replica.index): \(finding)")
+    }
+  }
+
+  /// Checks that all devices hold the same, show what they must, and that a new one gets the same.
+  func checkConvergence() throws {
+    let all = present.reduce(EventSet()) { $0.union($1.seen) }
+    guard let first = present.first else { return }
+    let summary = try first.store.summary()
+    for replica in present {
+      guard replica.seen.isSuperset(of: all) else {
+        throw Finding("replica \(replica.index) has not got what others have")
+      }
+      try check(replica)
+      let other = try replica.store.summary()
+      guard other.vector == summary.vector, other.fingerprint == summary.fingerprint else {
+        throw Finding("replicas \(first.index) and \(replica.index) differ in vector or fingerprint")
+      }
+      guard try replica.rows() == first.rows() else {
+        throw Finding("replicas \(first.index) and \(replica.index) show different rows")
+      }
+    }
+    try checkJournals()
+    let late = try Storage(onDisk: false).open(schema, options(SimulatedClock(0)))
+    try late.apply(try first.store.delta())
+    guard try late.dumped() == first.store.dumped() else {
+      throw Finding("a device that joins late holds something else than replica \(first.index)")
+    }
+  }
+}

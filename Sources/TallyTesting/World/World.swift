@@ -1,0 +1,178 @@
+import Foundation
+import Synchronization
+import TallyCRDT
+import TallyStore
+import TallySync
+
+/// Devices of one app, with their clocks and the network between them, in one thread and in simulated time: whatever happens follows
+/// from the seed, and costs microseconds instead of waiting.
+///
+/// The stores are real; so are SQLite, the sync sessions and the mailboxes. What they are held to is a specification that shares no
+/// code with them: it knows what each replica was told and what it had seen at the time, and from that what each must show.
+public final class World {
+  /// What everything follows from.
+  public let seed: UInt64
+  /// Who reaches whom.
+  public let network = SimulatedNetwork()
+  /// All devices, also those that are lost.
+  public private(set) var replicas: [SimulatedReplica] = []
+  /// What has happened, oldest first.
+  public private(set) var trace: [String] = []
+  let schema: Schema
+  let planted: PlantedFault
+  let shelf: SimulatedShelf
+  var oracle = WorldOracle()
+  var random: SplitMix64
+  var connections: [SimulatedConnection] = []
+  /// Deltas that travel as files.
+  var parcels: [Parcel] = []
+  /// What went into each file of the mailbox.
+  private var shelved: [String: EventSet] = [:]
+  /// What has ever been sent on each way, for a planted fault.
+  var sentVectors: [Int: StateVector] = [:]
+  private let mint: Mint
+  let onDisk: Bool
+  /// Which device each event is of.
+  private(set) var authors: [Int: Int] = [:]
+
+  struct Parcel {
+    var bytes: [UInt8]
+    var seen: EventSet
+    var base: StateVector
+  }
+
+  package init(_ schema: Schema, replicas count: Int, seed: UInt64, onDisk: Bool = false, planted: PlantedFault = []) throws {
+    self.schema = schema
+    self.seed = seed
+    self.planted = planted
+    self.onDisk = onDisk
+    random = SplitMix64(seed: seed)
+    shelf = SimulatedShelf(planted: planted)
+    mint = Mint(seed: ~seed)
+    network.onChange = { [unowned self] in note($0) }
+    for _ in 0..<count { try addReplica() }
+    trace = []
+  }
+
+  // MARK: Devices
+
+  /// One of the devices, by number.
+  public func replica(_ index: Int) -> SimulatedReplica { replicas[index] }
+
+  /// The devices that are not lost.
+  public var present: [SimulatedReplica] { replicas.filter { !$0.isLost } }
+
+  /// A new installation joins.
+  /// - Parameter schema: its version of the app's schema; the world's if it is left out.
+  @discardableResult
+  public func addReplica(schema: Schema? = nil) throws -> SimulatedReplica {
+    let replica = try SimulatedReplica(replicas.count, self, Storage(onDisk: onDisk), schema ?? self.schema)
+    replicas.append(replica)
+    note("replica \(replica.index) joins")
+    return replica
+  }
+
+  /// Puts another device in the place of one that has done nothing yet.
+  func replace(_ replica: SimulatedReplica) { replicas[replica.index] = replica }
+
+  /// A UUID that follows from the seed, for records that must be the same when a run is played again.
+  public func uuid() -> UUID {
+    let (high, low) = (random.next(), random.next())
+    return withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+  }
+
+  func options(_ clock: SimulatedClock) -> StoreOptions {
+    var options = StoreOptions()
+    options.now = { clock.date }
+    options.mintReplica = { [mint] in mint.next() }
+    options.planted = planted
+    if planted.contains(.publishedBeforeDurable) { options.isDurableBeforeSync = false }
+    options.logger.logLevel = .critical
+    options.conflictAge = nil
+    return options
+  }
+
+  func note(_ event: String) { trace.append(event) }
+
+  // MARK: What replicas report
+
+  func acknowledge(_ replica: SimulatedReplica, _ operations: [SpecifiedOperation<SchemaField>], _ dot: Dot?) throws {
+    let event = try oracle.note(
+      operations, by: dot, seen: replica.seen, now: replica.clock.milliseconds, replica.schema)
+    guard let event, let dot else { return }
+    note("replica \(replica.index): \(operations.map(\.description).joined(separator: "; "))")
+    authors[event] = replica.index
+    try checkUnique(event, dot)
+    replica.seen.insert(event)
+    try replica.noteCommit()
+    noteChange(of: replica.index)
+  }
+
+  /// No two transactions that anybody knows have one number.
+  private func checkUnique(_ event: Int, _ dot: Dot) throws {
+    guard !oracle.hasCopies else { return }
+    for other in oracle.dots.indices where other != event && oracle.dots[other] == dot {
+      guard !isKnown(other) else { throw Finding("the number \(dot) was given to two transactions") }
+    }
+  }
+
+  /// Whether somebody has an event, or it is on its way.
+  func isKnown(_ event: Int, besides index: Int? = nil) -> Bool {
+    replicas.contains { $0.index != index && $0.seen.contains(event) } || parcels.contains { $0.seen.contains(event) }
+      || shelved.values.contains { $0.contains(event) }
+  }
+
+  func noteSeeds(_ set: SeedSet, _ report: SeedReport, _ replica: SimulatedReplica, _ before: StoreSummary) throws {
+    for record in set.records { oracle.seeded.insert(Self.seedName(record.key, record.type, set)) }
+    for key in set.retired { oracle.seeded.insert(Self.seedName(key.key, key.type, set)) }
+    for name in report.adopted { oracle.seeded.insert(name.text) }
+    let after = try replica.store.summary()
+    if let own = after.replica, after.vector[own] > before.vector[own] {
+      let dot = Dot(replica: own, sequence: after.vector[own])
+      replica.seen.insert(try oracle.noteUnknown(by: dot, seen: replica.seen))
+    }
+    try replica.noteCommit()
+    noteChange(of: replica.index)
+  }
+
+  private static func seedName(_ key: String, _ type: String, _ set: SeedSet) -> String {
+    "\(type)|~|\(SeedIdentity.uuid(ofKey: key, set: set.name).uuidString.lowercased())"
+  }
+
+  func noteChange(of index: Int) {
+    for connection in connections where !connection.isOver {
+      for end in [connection.one, connection.other] where end.replica.index == index { end.noteChange() }
+    }
+  }
+
+  /// Opens a connection that stays; its messages wait until somebody lets them go.
+  package func connect(_ one: Int, _ other: Int) throws -> SimulatedConnection {
+    let connection = try SimulatedConnection(replicas[one], replicas[other], isLive: true)
+    connections.append(connection)
+    return connection
+  }
+
+  // MARK: Mailbox
+
+  /// A replica visits the mailbox that all share: takes what has arrived, puts what is missing.
+  @discardableResult
+  public func visitMailbox(_ index: Int) throws -> MailboxReport {
+    let replica = replicas[index]
+    let report = try replica.store.sync(through: replica.mailbox)
+    note("replica \(index) visits the mailbox, takes \(report.taken.count), puts \(report.written.count)")
+    for name in report.taken { replica.seen.formUnion(shelved[name] ?? EventSet()) }
+    for name in report.written { shelved[name, default: EventSet()].formUnion(replica.seen) }
+    if !report.taken.isEmpty {
+      try replica.noteCommit()
+      noteChange(of: index)
+    }
+    return report
+  }
+}
+
+/// Gives out replica ids that follow from a seed.
+private final class Mint: Sendable {
+  private let random: Mutex<SplitMix64>
+  init(seed: UInt64) { random = Mutex(SplitMix64(seed: seed)) }
+  func next() -> ReplicaID { random.withLock { ReplicaID.random(using: &$0) } }
+}

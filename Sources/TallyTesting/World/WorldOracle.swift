@@ -1,0 +1,129 @@
+import TallyCRDT
+import TallyStore
+
+/// What people must see in a world, and what replicas must keep to.
+struct WorldOracle {
+  var specification = Specification<SchemaField>()
+  /// For each event its transaction.
+  private(set) var dots: [Dot] = []
+  private var schemas: [Schema: SpecifiedSchema<SchemaField>] = [:]
+  /// Records of which seeds speak: the specification knows nothing of seeds.
+  var seeded: Set<String> = []
+  /// Whether two files may go on under one replica id before anybody notices.
+  var hasCopies = false
+
+  mutating func specified(_ schema: Schema) -> SpecifiedSchema<SchemaField> {
+    if let known = schemas[schema] { return known }
+    let made = SpecifiedSchema<SchemaField>(schema)
+    schemas[schema] = made
+    return made
+  }
+
+  /// Notes a transaction that a store has acknowledged.
+  /// - Returns: the event; nil if nothing changed.
+  mutating func note(
+    _ operations: [SpecifiedOperation<SchemaField>], by dot: Dot?, seen: EventSet, now: UInt64, _ schema: Schema
+  ) throws -> Int? {
+    let event = specification.note(
+      author: dot?.replica.description ?? "", seen: seen, now: now, specified(schema), operations)
+    guard (event == nil) == (dot == nil) else {
+      throw Finding("a transaction \(dot == nil ? "got no number" : "got a number and changed nothing"): \(operations)")
+    }
+    guard let event, let dot else { return nil }
+    try number(event, dot)
+    return event
+  }
+
+  /// Notes a transaction of which the specification does not know what it means.
+  mutating func noteUnknown(by dot: Dot, seen: EventSet) throws -> Int {
+    let event = specification.noteUnknown(author: dot.replica.description, seen: seen)
+    try number(event, dot)
+    return event
+  }
+
+  private mutating func number(_ event: Int, _ dot: Dot) throws {
+    dots.append(dot)
+    let expected = specification.events[event].author.sequence
+    guard hasCopies || expected == dot.sequence else {
+      throw Finding("a transaction has the number \(dot.sequence) and should have \(expected)")
+    }
+  }
+
+  /// The events that a delta since a vector carries: with copies about, a vector may cover what its owner has not seen.
+  func sent(_ seen: EventSet, since base: StateVector) -> EventSet {
+    guard hasCopies else { return seen }
+    var result = EventSet()
+    for event in seen where !base.covers(dots[event]) { result.insert(event) }
+    return result
+  }
+
+  /// What restoring a record restores: owners whose deletes win come along.
+  mutating func restore(_ name: String, seen: EventSet, _ schema: Schema) -> [SpecifiedOperation<SchemaField>] {
+    let known = specified(schema)
+    let past = specification.past(seen, known)
+    var (names, stack) = ([name], past.owners(of: name))
+    while let owner = stack.popLast() {
+      guard !names.contains(owner) else { continue }
+      if known.deleteWins(owner), specification.living(owner, past, known).isEmpty { names.append(owner) }
+      stack += past.owners(of: owner)
+    }
+    return names.map { .restore($0) }
+  }
+
+  /// Compares what a replica shows with what it must show.
+  mutating func check(_ shown: [String: ShownRow<SchemaField>], seen: EventSet, _ schema: Schema) throws {
+    let known = specified(schema)
+    let past = specification.past(seen, known)
+    let expected = specification.view(past, known)
+    let unsure = unsure(past)
+    for name in Set(shown.keys).union(expected.keys).sorted() where !unsure.contains(name) {
+      let isSure = unsure.isEmpty
+      let (found, due) = (isSure ? shown[name] : shown[name]?.withoutReferences, isSure ? expected[name] : expected[name]?.withoutReferences)
+      guard found == due else {
+        throw Finding(
+          "\(name) is \(found.map(Self.describe) ?? "not there") and should be \(due.map(Self.describe) ?? "not there")")
+      }
+    }
+  }
+
+  private func unsure(_ past: Specification<SchemaField>.Past) -> Set<String> {
+    guard !seeded.isEmpty else { return [] }
+    var result = seeded
+    while true {
+      var more: Set<String> = []
+      for (register, owner) in past.owners {
+        if result.contains(owner) { more.insert(register.record) }
+        if result.contains(register.record) { more.insert(owner) }
+      }
+      if more.isSubset(of: result) { return result }
+      result.formUnion(more)
+    }
+  }
+
+  /// The vector counts what the replica has seen of each author.
+  func check(_ vector: StateVector, seen: EventSet) throws {
+    var counts: [String: UInt64] = [:]
+    for event in seen {
+      let author = specification.events[event].author
+      counts[author.name] = max(counts[author.name] ?? 0, author.sequence)
+    }
+    let authors = Set(dots.map(\.replica))
+    for author in authors where vector[author] != counts[author.description] ?? 0 {
+      throw Finding(
+        "the vector says \(vector[author]) of \(author), and \(counts[author.description] ?? 0) transactions came")
+    }
+  }
+
+  static func describe(_ row: ShownRow<SchemaField>) -> String {
+    let fields = row.fields.sorted { $0.key.name < $1.key.name }.map { "\($0.key.name): \($0.value)" }
+    let links = row.links.map { "\($0.relationship) \($0.target)" }.sorted()
+    return "[\((fields + links).joined(separator: ", "))]"
+  }
+}
+
+extension ShownRow {
+  /// What does not depend on other records.
+  fileprivate var withoutReferences: ShownRow {
+    ShownRow(fields: fields.filter { !$0.key.isReference })
+  }
+}
