@@ -24,7 +24,7 @@ struct TallyTool: ParsableCommand {
       StatusCommand.self,
       DeltaCommand.self, ApplyCommand.self, SyncCommand.self, ServeCommand.self, WhyCommand.self, VectorCommand.self,
       ConflictsCommand.self,
-      SchemaCommand.self, SeedCommand.self, SeedsCommand.self,
+      SchemaCommand.self, SeedCommand.self, SeedsCommand.self, ShellCommand.self,
     ])
 
   func run() throws { throw Failure(.usage, "which command? See tally --help") }
