@@ -4,7 +4,7 @@ SWIFT ?= swift
 export TRAITS ?=
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: demo test lint format strict examples test-network bench bench-short setup clean
+.PHONY: demo test lint format strict examples test-network bench bench-short embedded setup clean
 
 demo: setup
 	$(SWIFT) run Scorebook
@@ -38,6 +38,10 @@ bench: setup
 # Fails only on what is more than twice its target.
 bench-short: setup
 	$(BENCH) --records 20000 --runs 3 --gate $(FLAGS)
+
+# The core as Embedded Swift and WebAssembly, compared with an ordinary build.
+embedded:
+	bash Scripts/embedded.sh
 
 format:
 	$(SWIFT) format --in-place --recursive Package.swift Sources Tests Examples

@@ -1,0 +1,6 @@
+@_expose(wasm, "exercise")
+@_cdecl("exercise")
+public func exercise() -> UInt64 {
+  var exercise = Exercise()
+  return exercise.run()
+}
