@@ -69,12 +69,3 @@ private enum Main {
     exit(status.rawValue)
   }
 }
-
-/// One line on standard error, which can neither fill nor steer a terminal whatever the arguments were.
-func complain(_ message: String) {
-  let limit = 1000
-  let scalars = message.unicodeScalars
-  let line = scalars.prefix(limit).map { $0.properties.generalCategory == .control ? " " : $0 }
-  let isCut = !scalars.dropFirst(limit).isEmpty
-  showOnTerminal("tally: \(String(String.UnicodeScalarView(line)))\(isCut ? "…" : "")\n")
-}
