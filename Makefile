@@ -4,7 +4,8 @@ SWIFT ?= swift
 export TRAITS ?=
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: demo test crash lint format strict examples test-network bench bench-short setup clean
+.PHONY: demo test crash lint format strict examples test-network bench bench-short
+.PHONY: embedded second-opinion fuzz sanitize coverage setup clean
 
 demo: setup
 	$(SWIFT) run Scorebook
@@ -44,6 +45,25 @@ bench: setup
 # Fails only on what is more than twice its target.
 bench-short: setup
 	$(BENCH) --records 20000 --runs 3 --gate $(FLAGS)
+
+# The core as Embedded Swift and WebAssembly, compared with an ordinary build.
+embedded:
+	bash Scripts/embedded.sh
+
+# A model of what a person must see, in Python, against the tool: Docs/Fuzzing.md. SECONDS, and FLAGS as --seed 7.
+second-opinion: setup
+	bash Scripts/second-opinion.sh $(or $(SECONDS),60) $(FLAGS)
+
+# Coverage-guided fuzzing of every decoder, for SECONDS in all; TARGETS limits it.
+fuzz: setup
+	bash Scripts/fuzz.sh $(or $(SECONDS),60) $(TARGETS)
+
+sanitize: setup
+	bash Scripts/sanitize.sh thread
+	bash Scripts/sanitize.sh address
+
+coverage: setup
+	bash Scripts/coverage.sh
 
 format:
 	$(SWIFT) format --in-place --recursive Package.swift Sources Tests Examples

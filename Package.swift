@@ -100,6 +100,10 @@ let package = Package(
     .testTarget(name: "ChinookTests", dependencies: ["Tally", grdb], resources: [.copy("Fixtures")]),
     .testTarget(name: "ReadmeTests", dependencies: ["Tally", grdb]),
     .testTarget(name: "TallyCLITests", dependencies: ["TallyCLI", "Tally", grdb]),
+    .testTarget(
+      name: "CorpusTests",
+      dependencies: ["TallyCLI", "Tally", "TallyCRDT", "TallyStore", "TallySync", "TallyWire", grdb],
+      path: "Tests/Fuzz", exclude: ["Corpus", "Driver"], sources: ["CorpusTests", "Targets"]),
     .executableTarget(
       name: "Soak", dependencies: ["TallyCRDT", "TallyTesting", .product(name: "ArgumentParser", package: "swift-argument-parser")],
       path: "Tests/Soak"),
@@ -112,6 +116,25 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// make fuzz builds our own modules with coverage for libFuzzer, and of the executables only the fuzzer: Docs/Fuzzing.md.
+if Context.environment["TALLY_FUZZ"] != nil {
+  package.targets.removeAll { [.test, .executable].contains($0.type) }
+  package.products = []
+  package.targets += [
+    .target(
+      name: "TallyCLI",
+      dependencies: ["Tally", grdb, tallyNetwork, .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      exclude: ["TallyTool.swift"]),
+    .executableTarget(
+      name: "fuzz", dependencies: ["TallyCLI", "Tally", "TallyCRDT", "TallyStore", "TallySync", "TallyWire", grdb],
+      path: "Tests/Fuzz", exclude: ["Corpus", "CorpusTests"], sources: ["Driver", "Targets"],
+      linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld"])]),
+  ]
+  for target in package.targets where target.type != .system {
+    target.swiftSettings = [.unsafeFlags(["-sanitize=fuzzer", "-enable-testing"])]
+  }
+}
 
 // The gate treats warnings in our own code as errors; users' builds do not.
 if Context.environment["TALLY_STRICT"] != nil {

@@ -24,7 +24,7 @@ struct TallyTool: ParsableCommand {
       StatusCommand.self,
       DeltaCommand.self, ApplyCommand.self, SyncCommand.self, ServeCommand.self, WhyCommand.self, VectorCommand.self,
       ConflictsCommand.self,
-      SchemaCommand.self, SeedCommand.self, SeedsCommand.self,
+      SchemaCommand.self, SeedCommand.self, SeedsCommand.self, ShellCommand.self,
     ])
 
   func run() throws { throw Failure(.usage, "which command? See tally --help") }
@@ -68,13 +68,4 @@ private enum Main {
     complain(message)
     exit(status.rawValue)
   }
-}
-
-/// One line on standard error, which can neither fill nor steer a terminal whatever the arguments were.
-func complain(_ message: String) {
-  let limit = 1000
-  let scalars = message.unicodeScalars
-  let line = scalars.prefix(limit).map { $0.properties.generalCategory == .control ? " " : $0 }
-  let isCut = !scalars.dropFirst(limit).isEmpty
-  showOnTerminal("tally: \(String(String.UnicodeScalarView(line)))\(isCut ? "…" : "")\n")
 }

@@ -40,11 +40,11 @@ public struct ORSetElement: Hashable, Sendable {
   }
 
   /// The dots of the tags that people added and nobody removed.
-  public var liveDots: [Dot] { tags.filter { $0.removed == nil && $0.added.rank >= .user }.map(\.added.dot) }
+  public var liveDots: [Dot] { tags.filter { $0.removed == nil && $0.added.rank >= .user }.map { $0.added.dot } }
 
   /// Every dot in the state: of adds and removals.
   public var dots: Set<Dot> {
-    Set(tags.map(\.added.dot)).union(tags.compactMap(\.removed?.dot))
+    Set(tags.map { $0.added.dot }).union(tags.compactMap { $0.removed?.dot })
   }
 
   /// The latest time of any add or removal; nil if there are no tags. A new add or removal is stamped over it.
@@ -91,7 +91,7 @@ public struct ORSetElement: Hashable, Sendable {
 
   private mutating func reduceToTimestamps() {
     guard let added = tags.max(by: { $0.added < $1.added }) else { return }
-    let removed = tags.compactMap(\.removed).max()
+    let removed = tags.compactMap { $0.removed }.max()
     tags = [Tag(added: added.added, removed: removed.flatMap { $0 > added.added ? $0 : nil })]
   }
 

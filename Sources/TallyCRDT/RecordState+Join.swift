@@ -95,7 +95,7 @@ extension RecordState {
     for delete in deletes + other {
       byDot[delete.stamp.dot] = byDot[delete.stamp.dot].map { Self.same($0, delete) } ?? delete
     }
-    if planted.contains(.concurrentDeletesMerged), let last = byDot.values.map(\.stamp).max() {
+    if planted.contains(.concurrentDeletesMerged), let last = (byDot.values.map { $0.stamp }.max()) {
       let context = byDot.values.reduce(StateVector()) { $0.merging($1.context) }
       byDot = [last.dot: Delete(stamp: last, context: context)]
     }

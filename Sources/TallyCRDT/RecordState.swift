@@ -169,10 +169,10 @@ extension RecordState {
 
   /// Every dot in the state: of live cells, superseded touches and deletes.
   public var dots: Set<Dot> {
-    var result = Set(fields.map(\.stamp.dot))
+    var result = Set(fields.map { $0.stamp.dot })
     if let existence { result.insert(existence.dot) }
     result.formUnion(supersededTouches.entries)
-    result.formUnion(deletes.map(\.stamp.dot))
+    result.formUnion(deletes.map { $0.stamp.dot })
     if let seed { result.formUnion(seed.dots) }
     return result
   }

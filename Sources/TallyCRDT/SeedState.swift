@@ -118,7 +118,7 @@ public struct SeedState: Hashable, Sendable {
   }
 
   /// Every dot in the state.
-  public var dots: [Dot] { layers.map(\.stamp.dot) + (basis.map { [$0.stamp.dot] } ?? []) }
+  public var dots: [Dot] { layers.map { $0.stamp.dot } + (basis.map { [$0.stamp.dot] } ?? []) }
 
   /// Whether both hold the same.
   public static func == (lhs: SeedState, rhs: SeedState) -> Bool {
@@ -179,7 +179,7 @@ extension ORSetElement {
   /// A person's add counts until it is removed. A seed's add counts while the source shows that version and nobody has ever removed
   /// the element as a seed's: what a person took out stays out in every later version.
   /// - Parameter shownSeed: the dot of the seed layer that the source shows, asked for only if it matters.
-  public func isMember(shownSeed: () throws -> Dot?) rethrows -> Bool {
+  public func isMember<Failure: Error>(shownSeed: () throws(Failure) -> Dot?) throws(Failure) -> Bool {
     if isMemberWithoutSeed { return true }
     guard mayBeMember, let dot = try shownSeed() else { return false }
     return tags.contains { $0.added.rank == .seed && $0.added.dot == dot }

@@ -69,7 +69,7 @@ public struct StateVector: Hashable, Sendable {
     if sequences.isEmpty {
       sequences = other.sequences
     } else {
-      sequences.merge(other.sequences) { max($0, $1) }
+      for (replica, sequence) in other.sequences where sequence > self[replica] { sequences[replica] = sequence }
     }
   }
 
@@ -101,7 +101,7 @@ public struct StateVector: Hashable, Sendable {
 
 extension StateVector: CustomStringConvertible, LosslessStringConvertible {
   /// `replica:sequence` pairs in canonical order, separated by commas; empty for the empty vector.
-  public var description: String { entries.map(\.description).joined(separator: ",") }
+  public var description: String { entries.map { $0.description }.joined(separator: ",") }
 
   /// Reads what `description` writes; nil for anything else, a repeated replica included.
   public init?(_ description: String) {

@@ -58,13 +58,16 @@ public struct RecordFacts: Sendable {
 
 /// Where visibility looks things up. A lookup may read a database; each is asked for once per evaluation.
 public protocol VisibilitySource {
+  /// What a lookup throws; `Never` for a source in memory.
+  associatedtype Failure: Error
+
   /// The facts of a record, or nil if nothing is known of it. Owners that gave way to a seed are resolved.
-  func facts(of name: AnyRecordName) throws -> RecordFacts?
+  func facts(of name: AnyRecordName) throws(Failure) -> RecordFacts?
   /// The dots of the live tags of people in the record's relationships: an add is an edit of the record that has the relationship.
   /// Asked for only where a delete or a retired seed is above.
-  func liveTags(of name: AnyRecordName) throws -> [Dot]
+  func liveTags(of name: AnyRecordName) throws(Failure) -> [Dot]
   /// The records with a register that names `owner` as their owner. May hold repetitions.
-  func owned(by owner: AnyRecordName) throws -> [AnyRecordName]
+  func owned(by owner: AnyRecordName) throws(Failure) -> [AnyRecordName]
 }
 
 /// Decides which records an app sees: the pure function from state to presence.
@@ -92,7 +95,7 @@ public final class Visibility<Source: VisibilitySource> {
 
   /// Whether the app sees the record.
   /// - Throws: what the source throws.
-  public func isVisible(_ name: AnyRecordName) throws -> Bool {
+  public func isVisible(_ name: AnyRecordName) throws(Source.Failure) -> Bool {
     if let known = visible[name] { return known }
     var stack = [name]
     while let top = stack.last {
@@ -105,7 +108,7 @@ public final class Visibility<Source: VisibilitySource> {
         continue
       }
       let edges = try effectiveOwners(of: top)
-      let open = edges.map(\.target).filter { visible[$0] == nil }
+      let open = edges.map { $0.target }.filter { visible[$0] == nil }
       if open.isEmpty {
         visible[top] = edges.allSatisfy { visible[$0.target] == true }
       } else {
@@ -117,7 +120,7 @@ public final class Visibility<Source: VisibilitySource> {
 
   /// Whether the record is alive, its owners aside. False for a record of which nothing is known.
   /// - Throws: what the source throws.
-  public func isAlive(_ name: AnyRecordName) throws -> Bool {
+  public func isAlive(_ name: AnyRecordName) throws(Source.Failure) -> Bool {
     guard let own = try lookUp(name) else { return false }
     if own.isOfferedBySeed { return true }
     if own.isBeaten { return false }
@@ -128,10 +131,10 @@ public final class Visibility<Source: VisibilitySource> {
 
   /// The owners of a record after cycles are broken.
   /// - Throws: what the source throws.
-  public func effectiveOwners(of name: AnyRecordName) throws -> [RecordFacts.Owner] {
+  public func effectiveOwners(of name: AnyRecordName) throws(Source.Failure) -> [RecordFacts.Owner] {
     if let known = owners[name] { return known }
     // Components come out owners first, each as a whole: what is known already is complete and needs no second look.
-    let open = try components(from: [name]) { name in
+    let open = try components(from: [name]) { name throws(Source.Failure) in
       self.owners[name] == nil ? try self.lookUp(name)?.owners ?? [] : []
     }
     for component in open where owners[component[0]] == nil { try settle(component) }
@@ -139,9 +142,11 @@ public final class Visibility<Source: VisibilitySource> {
   }
 
   /// The record that stands for this one: itself, unless it gave way to a seed.
-  public func resolved(_ name: AnyRecordName) throws -> AnyRecordName { try lookUp(name)?.forward ?? name }
+  public func resolved(_ name: AnyRecordName) throws(Source.Failure) -> AnyRecordName {
+    try lookUp(name)?.forward ?? name
+  }
 
-  private func lookUp(_ name: AnyRecordName) throws -> RecordFacts? {
+  private func lookUp(_ name: AnyRecordName) throws(Source.Failure) -> RecordFacts? {
     if let known = facts[name] { return known }
     let found = try source.facts(of: name)
     facts[name] = .some(found)
@@ -153,7 +158,7 @@ public final class Visibility<Source: VisibilitySource> {
 
 extension Visibility {
   /// The touches of the record and of the living records below it that no delete on the way up had seen.
-  private func survivingTouches(of name: AnyRecordName) throws -> StateVector {
+  private func survivingTouches(of name: AnyRecordName) throws(Source.Failure) -> StateVector {
     var stack = [name]
     var below: [AnyRecordName: [AnyRecordName]] = [:]
     while let top = stack.last {
@@ -178,7 +183,7 @@ extension Visibility {
     return alive[name] ?? StateVector()
   }
 
-  private func combine(_ name: AnyRecordName, _ children: [AnyRecordName]) throws -> StateVector {
+  private func combine(_ name: AnyRecordName, _ children: [AnyRecordName]) throws(Source.Failure) -> StateVector {
     guard let own = try lookUp(name) else { return StateVector() }
     if own.isBeaten { return StateVector() }
     var sum = own.touches
@@ -187,10 +192,12 @@ extension Visibility {
     return sum.beyond(own.deletedContext)
   }
 
-  private func effectivelyOwned(by name: AnyRecordName) throws -> [AnyRecordName] {
-    try Set(source.owned(by: name)).filter { child in
-      try effectiveOwners(of: child).contains { $0.target == name }
+  private func effectivelyOwned(by name: AnyRecordName) throws(Source.Failure) -> [AnyRecordName] {
+    var owned: [AnyRecordName] = []
+    for child in Set(try source.owned(by: name)) {
+      if try effectiveOwners(of: child).contains(where: { $0.target == name }) { owned.append(child) }
     }
+    return owned
   }
 }
 
@@ -201,7 +208,7 @@ extension Visibility {
   ///
   /// The edge with the least stamp inside a component lies on a cycle, so it gives way; what is left falls into smaller
   /// components. Cost: for each edge that gives way, the size of its component.
-  private func settle(_ component: [AnyRecordName]) throws {
+  private func settle(_ component: [AnyRecordName]) throws(Source.Failure) {
     var edges: [AnyRecordName: [RecordFacts.Owner]] = [:]
     for member in component { edges[member] = try lookUp(member)?.owners ?? [] }
     var work = [component]
@@ -224,9 +231,9 @@ extension Visibility {
 
   /// The strongly connected components of what can be reached, those of the targets before those that point at them
   /// (Tarjan, "Depth-first search and linear graph algorithms", 1972), without recursion.
-  private func components(
-    from starts: [AnyRecordName], edges: (AnyRecordName) throws -> [RecordFacts.Owner]
-  ) rethrows -> [[AnyRecordName]] {
+  private func components<Failure: Error>(
+    from starts: [AnyRecordName], edges: (AnyRecordName) throws(Failure) -> [RecordFacts.Owner]
+  ) throws(Failure) -> [[AnyRecordName]] {
     var found: [[AnyRecordName]] = []
     var search = ComponentSearch()
     for start in starts where !search.hasSeen(start) {
@@ -285,7 +292,7 @@ private struct ComponentSearch {
       let low = open[number].low
       if let parent = path.last { open[parent.number].low = min(open[parent.number].low, low) }
       guard low == number else { continue }
-      let names = open[number...].map(\.name)
+      let names = open[number...].map { $0.name }
       open.removeSubrange(number...)
       for name in names { numbers[name] = .max }
       return .component(names)

@@ -22,6 +22,17 @@ extension SyncMessage {
     static let ping: UInt8 = 11, failure: UInt8 = 12, held: UInt8 = 13, transfer: UInt8 = 14
   }
 
+  /// The most bytes of the code and of the text of a failure.
+  private static let codeBytes = 256, textBytes = 2048
+
+  /// A text that the peer still reads, cut between two scalars: a single character may be longer than any limit.
+  private static func cut(_ text: String, to limit: Int) -> String {
+    guard text.utf8.count > limit else { return text }
+    var end = text.utf8.index(text.startIndex, offsetBy: limit)
+    while end.samePosition(in: text.unicodeScalars) == nil { end = text.utf8.index(before: end) }
+    return String(text.unicodeScalars[..<end])
+  }
+
   /// The bytes of the message.
   public func encoded() -> [UInt8] {
     var writer = ByteWriter()
@@ -74,8 +85,8 @@ extension SyncMessage {
     case .ping: writer.byte(Tag.ping)
     case .failure(let code, let message):
       writer.byte(Tag.failure)
-      writer.text(String(code.prefix(64)))
-      writer.text(String(message.prefix(512)))
+      writer.text(Self.cut(code, to: Self.codeBytes))
+      writer.text(Self.cut(message, to: Self.textBytes))
     }
     return writer.bytes
   }
@@ -113,7 +124,8 @@ extension SyncMessage {
     case Tag.done: return .done(try SyncDigest(&reader))
     case Tag.ping: return .ping
     case Tag.failure:
-      return .failure(code: try reader.text(limit: 256, "a code"), message: try reader.text(limit: 2048, "a message"))
+      return .failure(
+        code: try reader.text(limit: codeBytes, "a code"), message: try reader.text(limit: textBytes, "a message"))
     default: throw WireError(.malformed, "there is no message \(tag)")
     }
   }

@@ -8,9 +8,11 @@ extension DeltaBlock {
 
   /// Reads the canonical bytes of a block whose replica numbers are places in `limits`.
   /// - Throws: `WireError`.
-  package init(live bytes: [UInt8], limits: [Dot]) throws {
-    self = try bytes.withUnsafeBytes { try DeltaBlock(decoding: $0, limits: limits) }
-    guard encoded(replicas: limits.map(\.replica)) == bytes else {
+  package init(live bytes: [UInt8], limits: [Dot]) throws(WireError) {
+    self = try bytes.withUnsafeBufferPointer { buffer throws(WireError) in
+      try DeltaBlock(decoding: UnsafeRawBufferPointer(buffer), limits: limits)
+    }
+    guard encoded(replicas: limits.map { $0.replica }) == bytes else {
       throw WireError(.malformed, "a block is not in its canonical form")
     }
   }

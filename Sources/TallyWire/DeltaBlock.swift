@@ -83,5 +83,5 @@ public struct DeltaBlock: Hashable, Sendable {
   }
 
   /// Whether there is nothing in the block.
-  public var isEmpty: Bool { records.allSatisfy(\.items.isEmpty) && links.allSatisfy(\.items.isEmpty) }
+  public var isEmpty: Bool { records.allSatisfy { $0.items.isEmpty } && links.allSatisfy { $0.items.isEmpty } }
 }

@@ -42,7 +42,7 @@ public struct DeltaHeader: Hashable, Sendable {
   }
 
   /// The replicas that the blocks refer to by number.
-  var replicas: [ReplicaID] { target.entries.map(\.replica) }
+  var replicas: [ReplicaID] { target.entries.map { $0.replica } }
 
   func encode(to writer: inout ByteWriter) {
     writer.bytes += Self.magic

@@ -71,7 +71,7 @@ struct SeedsCommand: ParsableCommand {
 }
 
 extension SeedSetStatus {
-  fileprivate var json: JSON {
+  var json: JSON {
     let versions = versions.map { version -> JSON in
       .object([
         "version": .integer(version.version), "records": .integer(version.records),

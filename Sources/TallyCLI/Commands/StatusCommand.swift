@@ -21,7 +21,7 @@ struct StatusCommand: ParsableCommand {
 }
 
 extension StoreStatus {
-  fileprivate var json: JSON {
+  var json: JSON {
     let vector = summary.vector.entries.map { ("\($0.replica)", JSON.integer($0.sequence)) }
     let counts = counts.map { count -> JSON in
       .object([

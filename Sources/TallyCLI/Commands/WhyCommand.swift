@@ -21,15 +21,25 @@ struct WhyCommand: ParsableCommand {
   func run() throws {
     let name = try recordName(name)
     try store.reading { store in
-      let explanation = try explanation(of: name, in: store)
+      let explanation = try Explanation(of: name, field: field, in: store)
       try Output.run { output in
         for line in json ? [explanation.json.text] : explanation.lines { try output.line(line) }
       }
     }
   }
 
-  private func explanation(of name: AnyRecordName, in store: Store) throws -> Explanation {
-    let entity = try store.schema[name.type]
+}
+
+/// The history of a record, to be printed.
+struct Explanation {
+  private let history: RecordHistory
+  private let entity: EntitySchema?
+  private let own: ReplicaID?
+  private let isOfField: Bool
+
+  /// - Throws: `StoreError.unknownType`, `.unknownField`, `.noSuchRecord`.
+  init(of name: AnyRecordName, field: String? = nil, in store: Store) throws {
+    entity = try store.schema[name.type]
     guard var history = try store.history(of: name) else {
       guard entity != nil else { throw StoreError(.unknownType, "the type \(shown(name.type)) is not in the schema") }
       throw StoreError(.noSuchRecord, "nothing is known of \(name)")
@@ -40,17 +50,10 @@ struct WhyCommand: ParsableCommand {
       history.fields.removeAll { $0.field != wireName }
       history.conflicts.removeAll { $0.field != wireName }
     }
-    return Explanation(
-      history: history, entity: entity, own: try store.summary().replica, isOfField: field != nil)
+    self.history = history
+    own = try store.summary().replica
+    isOfField = field != nil
   }
-}
-
-/// The history of a record, to be printed.
-private struct Explanation {
-  let history: RecordHistory
-  let entity: EntitySchema?
-  let own: ReplicaID?
-  let isOfField: Bool
 
   var json: JSON {
     let fields = history.fields.map { field in

@@ -53,6 +53,15 @@ final class Output {
   }
 }
 
+/// One line on standard error, which can neither fill nor steer a terminal whatever the arguments were.
+func complain(_ message: String) {
+  let limit = 1000
+  let scalars = message.unicodeScalars
+  let line = scalars.prefix(limit).map { $0.properties.generalCategory == .control ? " " : $0 }
+  let isCut = !scalars.dropFirst(limit).isEmpty
+  showOnTerminal("tally: \(String(String.UnicodeScalarView(line)))\(isCut ? "…" : "")\n")
+}
+
 /// Writes to standard error. If nobody listens there, nothing can be done about it.
 func showOnTerminal(_ text: String) {
   try? Array(text.utf8).withUnsafeBytes { try writeAll($0, to: STDERR_FILENO, "standard error") }

@@ -113,7 +113,7 @@ extension FieldType {
     return bytes(hex: text.hasPrefix("hex:") ? String(text.dropFirst(4)) : text)
   }
 
-  private static func bytes(hex text: String) -> [UInt8]? {
+  static func bytes(hex text: String) -> [UInt8]? {
     let digits = text.utf8.map(hexadecimalValue)
     guard digits.count.isMultiple(of: 2) else { return nil }
     var result: [UInt8] = []

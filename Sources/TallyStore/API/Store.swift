@@ -70,6 +70,16 @@ public final class Store: Sendable {
     try prepare(isNew: true, schema: schema)
   }
 
+  /// A copy of a store, in memory. It goes on under the same replica id, as a file does that is copied and that nobody recognizes.
+  package init(inMemoryCopyOf original: Store, options: StoreOptions = StoreOptions()) throws {
+    path = nil
+    self.options = options
+    let copy = try DatabaseQueue(configuration: StoreFile.configuration(options))
+    try original.writer.backup(to: copy)
+    writer = copy
+    try prepare(isNew: false, schema: nil)
+  }
+
   private func prepare(isNew: Bool, schema: Schema?) throws {
     try perform { db in
       let connection = Connection(try StoreFile.handle(db))

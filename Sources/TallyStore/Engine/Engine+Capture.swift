@@ -6,6 +6,8 @@ struct LocalTransaction {
   let now: HybridTime
   /// The writes were committed by somebody else's connection, perhaps without enforcing foreign keys.
   let isForeign: Bool
+  /// See `Engine.recordsBefore`.
+  var recordsBefore: Set<String>?
   private(set) var dot: Dot?
 
   init(now: HybridTime, isForeign: Bool = false) {
@@ -41,6 +43,7 @@ extension Engine {
     let writes = try pendingWrites(isForeign: isForeign)
     try forgetPendingWrites()
     var transaction = LocalTransaction(now: environment.now(), isForeign: isForeign)
+    if !isForeign { transaction.recordsBefore = try recordsBefore(writes) }
     for links in [false, true] {
       for write in writes where (catalog.links[write.kind] != nil) == links {
         do {
@@ -99,6 +102,9 @@ extension Engine {
       let own = faults.filter { write.before?.values[$0.key] != after.values[$0.key] }
       if !transaction.isForeign, let first = own.min(by: { $0.key < $1.key }) { throw first.value }
       try refuse(address, faults, kind)
+    }
+    if let records = transaction.recordsBefore {
+      try checkReferences(kind, after.values, over: write.before?.values, whereThereWere: records)
     }
     let left = Set(faults.keys)
     if let before = write.before {

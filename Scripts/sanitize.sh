@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Runs tests under a sanitizer, in a build folder of its own.
+#   Scripts/sanitize.sh thread    data races: sync, transports, stores that several use at once
+#   Scripts/sanitize.sh address   memory: the wire, the core, the store, the kept inputs of the fuzzers
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export SWIFT_BACKTRACE=enable=no
+case "${1:-}" in
+  thread) filter='TallySyncTests|TransportTests|OutsideWriteTests|IdentityTests|AppTests' ;;
+  address) filter='TallyWireTests|TallyCRDTTests|TallyStoreTests|CorpusTests' ;;
+  *)
+    echo "usage: sanitize.sh thread | address" >&2
+    exit 64
+    ;;
+esac
+# Without the leak check: GRDB and the runtime keep what lives as long as the process.
+export TSAN_OPTIONS=halt_on_error=0:exitcode=66 ASAN_OPTIONS=detect_leaks=0
+build=(--sanitize="$1" --scratch-path ".build-$1" -Xswiftc -use-ld=lld)
+swift build "${build[@]}" --build-tests
+swift test "${build[@]}" --skip-build --disable-xctest --filter "$filter"

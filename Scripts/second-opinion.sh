@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# The second opinion: Docs/Fuzzing.md. TOOL is a tally that is built already; without it a release build is made.
+#   Scripts/second-opinion.sh SECONDS [--seed N] [--steps N] [--planted N] [--no-shrinking]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+if ! command -v python3 >/dev/null; then
+  echo "second opinion: left out; there is no python3"
+  exit 0
+fi
+if ! python3 -c 'import hypothesis' 2>/dev/null; then
+  echo "second opinion: left out; python3 has no hypothesis (pip install hypothesis)"
+  exit 0
+fi
+if [ -z "${TOOL:-}" ]; then
+  swift build -c release --scratch-path .build-release --product tally
+  TOOL=.build-release/release/tally
+fi
+seconds=${1:-60}
+shift || true
+exec python3 -B Tests/SecondOpinion/second_opinion.py --tool "$TOOL" --seconds "$seconds" "$@"

@@ -1,0 +1,36 @@
+/// What can stand in a line of `tally shell`.
+enum ShellGuide {
+  /// The forms of the commands, with what each answers.
+  static let commands: [(form: String, answer: String)] = [
+    ("new STORE [FILE]", "creates a store, in memory or in a file; null"),
+    ("open STORE FILE", "opens an existing file; null"),
+    ("copy STORE NEW [FILE]", "copies a store; in memory it keeps the identity, in a file it is noticed; null"),
+    ("renew STORE", "gives up the replica's identity, as a noticed copy does; null"),
+    ("close STORE", "closes a store; one in memory is gone; null"),
+    ("reset", "closes all stores and begins anew; null"),
+    ("stores", "the names of the stores"),
+    ("clock STORE MILLISECONDS", "stops the clock for local writes there; null"),
+    ("put STORE RECORD [FIELD=VALUE | FIELD:=JSON]…", "inserts or changes a record; the dot, null if nothing changed"),
+    ("put STORE {\"name\":…,\"fields\":…,\"links\":…}", "the same, of a record as get answers it"),
+    ("delete STORE RECORD", "the dot"),
+    ("restore STORE RECORD", "the dot"),
+    ("link STORE RECORD RELATIONSHIP RECORD", "the dot, null if it was there"),
+    ("unlink STORE RECORD RELATIONSHIP RECORD", "the dot, null if there was none"),
+    ("get STORE RECORD", "the record, an error if it is not there"),
+    ("list STORE TYPE", "the names of its records"),
+    ("view STORE", "all records, as the app sees them"),
+    ("why STORE RECORD", "the record's history"),
+    ("conflicts STORE [LIMIT]", "the writes that lost, newest first"),
+    ("vector STORE", "the state vector"),
+    ("delta STORE [VECTOR | STORE]", "what that lacks, or everything, in hexadecimal digits"),
+    ("apply STORE DELTA [repair]", "changes, conflicts, mismatch"),
+    ("sync STORE STORE", "what each took, bytes, whether both are equal now"),
+    ("seed STORE SET", "whether it is new, and what was adopted; SET is JSON, in quotes"),
+    ("seeds STORE", "the seed sets"),
+    ("status STORE", "replica, vector, fingerprint, counts"),
+    ("verify STORE", "how much was checked, and the problems"),
+    ("dump STORE", "the whole replicated state; equal replicas answer equally"),
+  ]
+
+  static var text: String { commands.map { "  \($0.form): \($0.answer)" }.joined(separator: "\n") }
+}

@@ -1,0 +1,35 @@
+import GRDBSQLite
+import TallyCRDT
+
+/// References of the app's own writes that name nothing, found before the view settles. Settling shows null in their place, or hides
+/// what has no owner, and then nothing would be left to refuse: what the app wrote would be gone without a word.
+extension Engine {
+  /// The records that were there before the transaction; nil if no reference is open, which SQLite counts.
+  ///
+  /// A reference to one of them that is gone is no mistake: the transaction deletes it, and its rule says what shows then.
+  func recordsBefore(_ writes: [PendingWrite]) throws -> Set<String>? {
+    var current: Int32 = 0
+    var highest: Int32 = 0
+    sqlite3_db_status(connection.handle, SQLITE_DBSTATUS_DEFERRED_FKS, &current, &highest, 0)
+    guard current != 0 else { return nil }
+    return Set(writes.filter { $0.before != nil && catalog.records[$0.kind] != nil }.map(\.key))
+  }
+
+  /// - Throws: `StoreError.danglingReference` if a reference that this transaction has written names a record that is not there.
+  func checkReferences(
+    _ kind: RecordKind, _ values: [Value], over before: [Value]?, whereThereWere records: Set<String>
+  ) throws {
+    for (index, column) in kind.columns.enumerated() {
+      guard let reference = column.reference, before?[index] != values[index],
+        let target = column.target(of: values[index]), !records.contains(target.text)
+      else { continue }
+      let query = try connection.statement("SELECT 1 FROM \"\(reference.to)\" WHERE id = ?")
+      query.bind(1, target.text)
+      defer { query.reset() }
+      guard try query.step() else {
+        throw StoreError(
+          .danglingReference, "\(kind.type).\(column.name) refers to \(printable(target.text)), which is not there")
+      }
+    }
+  }
+}

@@ -1,0 +1,7 @@
+@main
+enum Native {
+  static func main() {
+    var exercise = Exercise()
+    print(exercise.run())
+  }
+}

@@ -1,0 +1,156 @@
+import TallyCRDT
+import TallyWire
+
+@testable import TallyStore
+@testable import TallySync
+
+extension FuzzTarget {
+  static let sync = [message, frames, session, mailboxName, mailboxFile]
+
+  private static let message = FuzzTarget("message", seeds: SyncSamples.messages.map { $0.encoded() }) { bytes in
+    guard let message = try accepted(WireError.self, { try SyncMessage(bytes) }) else { return }
+    // A hello of another version is read only as far as all versions agree.
+    if case .hello(let hello) = message, !hello.versions.contains(SyncHello.version) { return }
+    let again = try accepted(WireError.self) { try SyncMessage(message.encoded()) }
+    try claim(again == message, "a message reads back as it was")
+  }
+
+  /// A stream of frames, in pieces as long as its first byte says.
+  private static let frames = FuzzTarget("frames", seeds: [[5] + (try SyncSamples.stream()), [1, 0]]) { bytes in
+    guard let size = bytes.first.map({ max(1, Int($0)) }) else { return }
+    let whole = try all(of: [Array(bytes.dropFirst())])
+    let pieces = stride(from: 1, to: bytes.count, by: size).map { Array(bytes[$0..<min($0 + size, bytes.count)]) }
+    try claim(try all(of: pieces) == whole, "frames do not depend on the pieces they come in")
+    var again: [UInt8] = []
+    for frame in whole ?? [] {
+      if case .message(let message) = frame { again += try FrameDecoder.frame(message) } else { again.append(0) }
+    }
+    guard let whole else { return }
+    try claim(try all(of: [again]) == whole, "frames read back as they were")
+  }
+
+  private static func all(of pieces: [[UInt8]]) throws -> [FrameDecoder.Frame]? {
+    try accepted(SyncError.self) {
+      var decoder = FrameDecoder()
+      var frames: [FrameDecoder.Frame] = []
+      for piece in pieces {
+        decoder.append(piece)
+        while let frame = try decoder.next() { frames.append(frame) }
+      }
+      return frames
+    }
+  }
+
+  /// A peer that says anything in any order. The first byte says whether the session is live and where the store stands.
+  private static let session = FuzzTarget(
+    "session", seeds: try (0..<4).map { [$0] + (try SyncSamples.stream()) }
+  ) { bytes in
+    guard let first = bytes.first else { return }
+    let messages = try accepted(SyncError.self) {
+      var decoder = FrameDecoder()
+      decoder.append(Array(bytes.dropFirst()))
+      var messages: [[UInt8]] = []
+      while case .message(let message)? = try decoder.next() { messages.append(message) }
+      return messages
+    }
+    var performer = Performer(isLive: first & 1 == 1, isEmpty: first & 2 == 2)
+    do {
+      try performer.handle(.started(performer.summary))
+      for message in messages ?? [] { try performer.handle(.message(try SyncMessage(message))) }
+    } catch is SyncError {
+    } catch is WireError {}
+  }
+
+  private static let mailboxName = FuzzTarget(
+    "mailbox-name", maximumLength: 200, seeds: SyncSamples.fileNames.map { Array($0.utf8) }
+  ) { bytes in
+    guard case .file(var name) = MailboxFileName.parse(String(decoding: bytes, as: UTF8.self)) else { return }
+    name.isCopy = false
+    try claim(MailboxFileName.parse(name.text) == .file(name), "a name reads back as it was")
+  }
+
+  /// A file in a mailbox, under a name that fits: the first byte chooses the kind.
+  private static let mailboxFile = FuzzTarget(
+    "mailbox-file", seeds: try (0..<3).map { [$0] + (try FuzzSamples.openDeltas()[0]) }
+  ) { bytes in
+    guard let first = bytes.first else { return }
+    let kinds = MailboxFileName.Kind.allCases
+    let content = FuzzSamples.seal(Array(bytes.dropFirst()))
+    let check = content.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    let name = MailboxFileName(
+      replica: FuzzSamples.first, sequence: 300, check: check, kind: kinds[Int(first) % kinds.count])
+    // Only what reads as a delta is worth a store.
+    guard (try? FuzzSamples.read(content)) != nil || first & 0x80 != 0 else { return }
+    let mailbox = MemoryMailbox()
+    mailbox.place(content, as: name.text)
+    let store = try StoreSamples.store()
+    _ = try store.sync(through: mailbox)
+    try StoreSamples.checkSound(store)
+  }
+}
+
+/// Performs what a session asks for, without a store.
+private struct Performer {
+  private var session: SyncSession
+  private(set) var summary: StoreSummary
+  private var budget = 1000
+
+  init(isLive: Bool, isEmpty: Bool) {
+    session = SyncSession(isLive: isLive)
+    let vector = isEmpty ? StateVector() : FuzzSamples.header.target
+    summary = StoreSummary(vector: vector, fingerprint: Fingerprint(), replica: isEmpty ? nil : FuzzSamples.second)
+  }
+
+  mutating func handle(_ event: SyncSession.Event) throws {
+    var events = [event]
+    while let next = events.popLast() {
+      budget -= 1
+      try claim(budget > 0, "a session comes to rest")
+      for action in try session.handle(next) { events += answer(action) }
+    }
+  }
+
+  private mutating func answer(_ action: SyncSession.Action) -> [SyncSession.Event] {
+    switch action {
+    case .prepare(let transfer, let base):
+      return [.prepared(transfer: transfer, DeltaHeader(base: base, target: summary.vector), byteCount: 100)]
+    case .read(let transfer, _, let count):
+      return [.read(transfer: transfer, [UInt8](repeating: 7, count: min(count, 100)))]
+    case .apply, .applyLive:
+      summary.vector.include(Dot(replica: FuzzSamples.first, sequence: summary.vector[FuzzSamples.first] + 1))
+      return [.applied(summary, target: summary.vector)]
+    case .collect(let base): return [.collected(DeltaHeader(base: base, target: summary.vector), [])]
+    case .renewReplica:
+      summary.replica = nil
+      return [.renewed(summary)]
+    case .send, .discard, .keep, .finish: return []
+    }
+  }
+}
+
+/// What peers say.
+enum SyncSamples {
+  static var messages: [SyncMessage] {
+    let digest = SyncDigest(vector: FuzzSamples.header.target, fingerprint: Fingerprint())
+    let hello = SyncHello(
+      versions: 1...1, replica: FuzzSamples.first, digest: digest, isLive: true, messageLimit: 1 << 20)
+    let advance = SyncLive.Advance(number: 0, added: nil, count: 1)
+    return [
+      .hello(hello), .vector(FuzzSamples.header.target),
+      .chunk(transfer: 1, offset: 0, isLast: false, bytes: [1, 2, 3]),
+      .chunk(transfer: 1, offset: 3, isLast: true, bytes: [4]), .received(transfer: 1, byteCount: 100),
+      .applied(transfer: 1, digest: digest), .live(SyncLive(number: 1, advances: [advance], block: [])),
+      .liveApplied(1), .repair, .done(digest), .ping, .failure(code: "peerFailed", message: "no"),
+    ]
+  }
+
+  static var fileNames: [String] {
+    MailboxFileName.Kind.allCases.map { kind in
+      MailboxFileName(replica: FuzzSamples.first, sequence: 12, check: 0xABCD, kind: kind).text
+    } + ["tally2-x"]
+  }
+
+  static func stream() throws -> [UInt8] {
+    try messages.flatMap { try FrameDecoder.frame($0.encoded()) } + FrameDecoder.farewell
+  }
+}
