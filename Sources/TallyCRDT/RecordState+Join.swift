@@ -44,9 +44,9 @@ extension RecordState {
       existence = other
       return
     }
-    let loser = min(mine, other)
-    existence = max(mine, other)
-    if mine != other, loser.rank >= .user { touches.include(loser.dot) }
+    let (loser, winner) = (min(mine, other), max(mine, other))
+    existence = winner
+    if mine != other, loser.rank >= .user, !winner.impliesTouch(loser.dot) { touches.include(loser.dot) }
   }
 
   private mutating func mergeFields(
@@ -83,7 +83,7 @@ extension RecordState {
     if mine.stamp == theirs.stamp, planted.contains(.equalStampKeepsLocal) { return mine }
     let theirsWin = theirs.wins(over: mine)
     let (winner, loser) = theirsWin ? (theirs, mine) : (mine, theirs)
-    if loser.stamp.rank >= .user { touches.include(loser.stamp.dot) }
+    if loser.stamp.rank >= .user, !winner.stamp.impliesTouch(loser.stamp.dot) { touches.include(loser.stamp.dot) }
     if winner.value != loser.value {
       lost.append(LostWrite(loser: loser, winner: winner, wasLocal: theirsWin))
     }

@@ -137,7 +137,7 @@ extension Engine {
     merge.changes += 1
     try storeMerged(name, kind, state, stored)
     noteDots(of: received, over: stored.state, name, kind, merge)
-    try updateFingerprint(name, from: stored.state, to: state)
+    try updateFingerprint(name, kind, from: stored.state, to: state)
     try markDirty(name, kind, from: stored.state, to: state)
   }
 
@@ -149,7 +149,7 @@ extension Engine {
     let shown = mayBeVisible ? try plainValues(name, kind, state) : nil
     try put(name, kind, state, previous: nil, shown: shown)
     noteDots(of: state, over: nil, name, kind, merge)
-    try updateFingerprint(name, from: nil, to: state)
+    try updateFingerprint(name, kind, from: nil, to: state)
     try markDirty(name, kind, from: nil, to: state)
     if shown != nil, hasWaits { try markWaitingDirty(name) }
   }
@@ -168,7 +168,8 @@ extension Engine {
   }
 
   private func hasRow(_ name: AnyRecordName) throws -> Bool {
-    let query = try connection.statement("SELECT 1 FROM \"\(name.type)\" WHERE id = ?")
+    guard let kind = catalog.kind(of: name.type), kind.isKnown else { return false }
+    let query = try connection.statement(kind.exists)
     query.bind(1, name.text)
     defer { query.reset() }
     return try query.step()
