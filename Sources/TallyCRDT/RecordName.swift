@@ -35,27 +35,30 @@ public struct AnyRecordName: Hashable, Sendable {
   /// - Throws: `RecordNameError` if it is malformed.
   public init(_ text: String) throws(RecordNameError) {
     var text = text
-    text.makeContiguousUTF8()
-    let length = text.utf8.count
-    guard length <= Self.maximumLength else { throw .tooLong(length) }
+    // Copies text that is not in one piece, so that later reads need not.
+    typeLength = try text.withUTF8 { Self.typeLength(of: $0) }.get()
+    self.text = text
+  }
+
+  /// The length of the type in the bytes of a name.
+  private static func typeLength(of bytes: UnsafeBufferPointer<UInt8>) -> Result<UInt8, RecordNameError> {
+    guard bytes.count <= maximumLength else { return .failure(.tooLong(bytes.count)) }
     var delimiters = 0
     var first = 0
-    var offset = 0
     var window: UInt32 = 0
-    for byte in text.utf8 {
-      guard (0x20...0x7E).contains(byte) else { throw .notPrintableASCII(offset: offset) }
+    for offset in 0..<bytes.count {
+      let byte = bytes[offset]
+      guard byte >= 0x20, byte <= 0x7E else { return .failure(.notPrintableASCII(offset: offset)) }
       window = (window << 8 | UInt32(byte)) & 0xFF_FFFF
-      if window == 0x7C_7E7C, offset >= 2 {
+      if window == 0x7C_7E7C {
         delimiters += 1
         if delimiters == 1 { first = offset - 2 }
       }
-      offset += 1
     }
-    guard delimiters == 1 else { throw .delimiter }
-    guard first > 0, first + 3 < length else { throw .empty }
-    guard first <= Self.maximumTypeLength, Self.isIdentifier(text.utf8.prefix(first)) else { throw .type }
-    self.text = text
-    typeLength = UInt8(first)
+    guard delimiters == 1 else { return .failure(.delimiter) }
+    guard first > 0, first + 3 < bytes.count else { return .failure(.empty) }
+    guard first <= maximumTypeLength, isIdentifier(bytes[..<first]) else { return .failure(.type) }
+    return .success(UInt8(first))
   }
 
   /// Joins a type and a key.
@@ -65,6 +68,7 @@ public struct AnyRecordName: Hashable, Sendable {
   }
 
   /// Whether the bytes are a letter followed by letters, digits and underscores.
+  @inlinable
   public static func isIdentifier(_ bytes: some Sequence<UInt8>) -> Bool {
     var isFirst = true
     for byte in bytes {
@@ -76,11 +80,25 @@ public struct AnyRecordName: Hashable, Sendable {
     return !isFirst
   }
 
+  /// Whether the part before the delimiter is `type`, without making a string of it.
+  package func hasType(_ type: String) -> Bool {
+    var (mine, theirs) = (text, type)
+    return mine.withUTF8 { mine in
+      theirs.withUTF8 { UnsafeBufferPointer(rebasing: mine[..<Int(typeLength)]).hasSameBytes(as: $0) }
+    }
+  }
+
   /// The part before the delimiter.
   public var type: String { String(decoding: text.utf8.prefix(Int(typeLength)), as: UTF8.self) }
 
   /// The part after the delimiter.
   public var key: String { String(decoding: text.utf8.dropFirst(Int(typeLength) + 3), as: UTF8.self) }
+
+  /// Calls `body` with the bytes of the key.
+  package func withKeyBytes<T>(_ body: (UnsafeBufferPointer<UInt8>) -> T) -> T {
+    var text = text
+    return text.withUTF8 { body(UnsafeBufferPointer(rebasing: $0[(Int(typeLength) + 3)...])) }
+  }
 
   /// The bytes of the key.
   public var keyBytes: Substring.UTF8View { text[...].utf8.dropFirst(Int(typeLength) + 3) }

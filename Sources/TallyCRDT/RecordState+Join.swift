@@ -44,9 +44,10 @@ extension RecordState {
       existence = other
       return
     }
-    let loser = min(mine, other)
-    existence = max(mine, other)
-    if mine != other, loser.rank >= .user, !planted.contains(.supersededTouchLost) { touches.include(loser.dot) }
+    let (loser, winner) = (min(mine, other), max(mine, other))
+    existence = winner
+    guard mine != other, loser.rank >= .user, !planted.contains(.supersededTouchLost) else { return }
+    if !winner.impliesTouch(loser.dot) { touches.include(loser.dot) }
   }
 
   private mutating func mergeFields(
@@ -83,7 +84,9 @@ extension RecordState {
     if !planted.isEmpty, planted.keeps(mine, over: theirs) { return mine }
     let theirsWin = theirs.wins(over: mine)
     let (winner, loser) = theirsWin ? (theirs, mine) : (mine, theirs)
-    if loser.stamp.rank >= .user, !planted.contains(.supersededTouchLost) { touches.include(loser.stamp.dot) }
+    if loser.stamp.rank >= .user, !winner.stamp.impliesTouch(loser.stamp.dot), !planted.contains(.supersededTouchLost) {
+      touches.include(loser.stamp.dot)
+    }
     if winner.value != loser.value {
       lost.append(LostWrite(loser: loser, winner: winner, wasLocal: theirsWin))
     }
@@ -125,7 +128,8 @@ extension PlantedFault {
   fileprivate func keeps(_ mine: FieldCell, over theirs: FieldCell) -> Bool {
     if contains(.equalStampKeepsLocal), mine.stamp == theirs.stamp { return true }
     if contains(.equalValueKeepsLocalStamp), mine.value == theirs.value { return true }
-    return contains(.equalTimesKeepLocal) && mine.stamp.rank == theirs.stamp.rank && mine.stamp.time == theirs.stamp.time
+    return contains(.equalTimesKeepLocal) && mine.stamp.rank == theirs.stamp.rank
+      && mine.stamp.time == theirs.stamp.time
   }
 
   /// The vector that a delta is taken to be since.

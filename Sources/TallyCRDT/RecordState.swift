@@ -123,8 +123,12 @@ public struct RecordState: Hashable, Sendable {
   }
 
   private static func renumber(_ cells: inout [FieldCell], _ number: (FieldID) -> FieldID) {
-    for index in cells.indices { cells[index].field = number(cells[index].field) }
-    cells.sort { $0.field < $1.field }
+    var isAscending = true
+    for index in cells.indices {
+      cells[index].field = number(cells[index].field)
+      isAscending = isAscending && (index == 0 || cells[index - 1].field < cells[index].field)
+    }
+    if !isAscending { cells.sort { $0.field < $1.field } }
   }
 
   func index(of field: FieldID) -> Int? {
@@ -178,13 +182,18 @@ extension RecordState {
   }
 
   mutating func normalizeTouches(_ candidates: StateVector) {
-    guard !candidates.isEmpty else {
-      supersededTouches = candidates
-      return
-    }
-    var implied = StateVector()
-    if let existence, existence.rank >= .user { implied.include(existence.dot) }
-    for cell in fields where cell.stamp.rank >= .user { implied.include(cell.stamp.dot) }
-    supersededTouches = candidates.beyond(implied)
+    supersededTouches = candidates.isEmpty ? candidates : candidates.filter { !isImplied($0) }
+  }
+
+  /// Whether the dot of a live user cell covers `dot`.
+  private func isImplied(_ dot: Dot) -> Bool {
+    existence?.impliesTouch(dot) ?? false || fields.contains { $0.stamp.impliesTouch(dot) }
+  }
+}
+
+extension Stamp {
+  /// Whether a live cell with this stamp shows a touch that covers `dot`.
+  func impliesTouch(_ dot: Dot) -> Bool {
+    rank >= .user && self.dot.replica == dot.replica && self.dot.sequence >= dot.sequence
   }
 }

@@ -18,7 +18,7 @@ public struct SipHash: Sendable {
     if wide { v1 ^= 0xEE }
   }
 
-  @inlinable
+  @inlinable @inline(__always)
   mutating func round() {
     v0 = v0 &+ v1
     v1 = v1 << 13 | v1 >> 51
@@ -36,7 +36,7 @@ public struct SipHash: Sendable {
     v2 = v2 << 32 | v2 >> 32
   }
 
-  @inlinable
+  @inlinable @inline(__always)
   mutating func compress(_ word: UInt64) {
     v3 ^= word
     round()

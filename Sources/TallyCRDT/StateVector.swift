@@ -46,7 +46,7 @@ public struct StateVector: Hashable, Sendable {
 
   /// The entries in the canonical order, by replica id. Sorts them anew each time.
   public var entries: [Dot] {
-    sequences.map { Dot(replica: $0.key, sequence: $0.value) }.sorted()
+    sequences.isEmpty ? [] : sequences.map { Dot(replica: $0.key, sequence: $0.value) }.sorted()
   }
 
   /// Whether a transaction's effects are covered.
@@ -85,6 +85,15 @@ public struct StateVector: Hashable, Sendable {
     guard !isEmpty, !floor.isEmpty else { return self }
     var result = self
     result.sequences = sequences.filter { $0.value > floor[$0.key] }
+    return result
+  }
+
+  /// The entries for which `isIncluded` holds.
+  func filter(_ isIncluded: (Dot) -> Bool) -> StateVector {
+    var result = self
+    for (replica, sequence) in sequences where !isIncluded(Dot(replica: replica, sequence: sequence)) {
+      result.sequences[replica] = nil
+    }
     return result
   }
 

@@ -57,7 +57,7 @@ extension Value: Hashable, Comparable {
     case (.null, .null): true
     case (.integer(let a), .integer(let b)): a == b
     case (.real(let a), .real(let b)): a.bitPattern == b.bitPattern
-    case (.text(let a), .text(let b)): a.utf8.elementsEqual(b.utf8)
+    case (.text(let a), .text(let b)): textsAreEqual(a, b)
     case (.blob(let a), .blob(let b)): a == b
     default: false
     }
@@ -82,10 +82,17 @@ extension Value: Hashable, Comparable {
     case .null: break
     case .integer(let number): hasher.combine(number)
     case .real(let number): hasher.combine(number.bitPattern)
-    case .text(let text): for byte in text.utf8 { hasher.combine(byte) }
+    case .text(var text): text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     case .blob(let bytes): hasher.combine(bytes)
     }
   }
+}
+
+/// Whether two texts have the same bytes. `String.==` would also hold for equivalent Unicode.
+@usableFromInline
+func textsAreEqual(_ a: String, _ b: String) -> Bool {
+  var (a, b) = (a, b)
+  return a.withUTF8 { a in b.withUTF8 { a.hasSameBytes(as: $0) } }
 }
 
 extension Value: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,

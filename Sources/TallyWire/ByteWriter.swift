@@ -27,9 +27,7 @@ package struct ByteWriter {
 
   /// Eight bytes, big-endian.
   package mutating func fixed(_ value: UInt64) {
-    for shift in stride(from: 56, through: 0, by: -8) {
-      bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(shift)))
-    }
+    withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
   }
 
   /// A length and the UTF-8 bytes.

@@ -2,42 +2,44 @@ import TallyCRDT
 
 extension DeltaBlock {
   /// The canonical bytes. `replicas` are those of the delta's header, ascending.
+  package func encoded(replicas: [ReplicaID]) -> [UInt8] { BlockDraft(self).encoded(replicas: replicas) }
+}
+
+extension BlockDraft {
+  /// The canonical bytes. `replicas` are those of the delta's header, ascending.
   package func encoded(replicas: [ReplicaID]) -> [UInt8] {
     let numbers = Dictionary(uniqueKeysWithValues: replicas.enumerated().map { ($0.element, $0.offset) })
     var dictionaries = BlockDictionaries()
-    for group in records { for item in group.items { dictionaries.note(item.state) } }
-    for group in links { for item in group.items { dictionaries.note(item.element) } }
+    for group in block.records { for item in group.items { dictionaries.note(item.state) } }
+    for group in packed { for stamp in group.stamps { dictionaries.note(stamp) } }
+    for group in block.links { for item in group.items { dictionaries.note(item.element) } }
     dictionaries.seal()
     var writer = ByteWriter()
+    if !packed.isEmpty { writer.bytes.reserveCapacity(WireLimits.targetBlockBytes) }
     dictionaries.encode(to: &writer, replicas: numbers)
     encodeRecords(to: &writer, &dictionaries, numbers)
-    encodeLinks(to: &writer, &dictionaries, numbers)
+    block.encodeLinks(to: &writer, &dictionaries, numbers)
     return writer.bytes
   }
 
   private func encodeRecords(
     to writer: inout ByteWriter, _ dictionaries: inout BlockDictionaries, _ replicas: [ReplicaID: Int]
   ) {
-    let groups = records.filter { !$0.items.isEmpty }.sorted { $0.type.utf8.lexicographicallyPrecedes($1.type.utf8) }
+    var groups = block.records.filter { !$0.items.isEmpty }
+    for packed in packed where !packed.items.isEmpty && !groups.contains(where: { $0.type == packed.type }) {
+      groups.append(.init(type: packed.type, fields: [], items: []))
+    }
+    groups.sort { $0.type.utf8.lexicographicallyPrecedes($1.type.utf8) }
     writer.varint(groups.count)
     for group in groups {
-      var encoder = RecordEncoder(group)
-      writer.text(group.type)
-      writer.varint(encoder.fields.count)
-      for field in encoder.fields { writer.text(field) }
-      let keyed = group.items.map { (RecordKey($0.name), $0.state) }.sorted { $0.0 < $1.0 }
-      let split = keyed.firstIndex { $0.0.isText } ?? keyed.count
-      for part in [keyed[..<split], keyed[split...]] {
-        writer.varint(part.count)
-        for (key, state) in part {
-          writer.key(key)
-          encoder.encode(state, to: &writer, &dictionaries, replicas)
-        }
-      }
+      let packed = packed.first { $0.type == group.type && !$0.items.isEmpty }
+      RecordEncoder(group, packed, &dictionaries).encode(to: &writer, &dictionaries, replicas)
     }
   }
+}
 
-  private func encodeLinks(
+extension DeltaBlock {
+  fileprivate func encodeLinks(
     to writer: inout ByteWriter, _ dictionaries: inout BlockDictionaries, _ replicas: [ReplicaID: Int]
   ) {
     func id(_ group: Links) -> String { "\(group.source).\(group.relationship).\(group.target)" }
@@ -81,14 +83,22 @@ enum LinkFlags {
   static let all: UInt8 = 15
 }
 
+/// Writes the records of one type: states, and packed ones among them.
 private struct RecordEncoder {
+  private let group: DeltaBlock.Records
+  private let packed: PackedRecords?
   /// The names of the fields in use, ascending.
-  let fields: [String]
-  /// For each field of the group its place in `fields`.
+  private let fields: [String]
+  /// For each field of the group, and of the packed records, its place in `fields`.
   private let places: [Int]
+  private let packedPlaces: [Int]
   private let isIdentity: Bool
+  private let isPackedIdentity: Bool
+  /// For each stamp of the packed records its number in the block.
+  private let packedStamps: [Int]
 
-  init(_ group: DeltaBlock.Records) {
+  init(_ group: DeltaBlock.Records, _ packed: PackedRecords?, _ dictionaries: inout BlockDictionaries) {
+    (self.group, self.packed) = (group, packed)
     var used = [Bool](repeating: false, count: group.fields.count)
     for item in group.items {
       for cell in item.state.fields { used[Int(cell.field.rawValue)] = true }
@@ -96,16 +106,80 @@ private struct RecordEncoder {
         for cell in layer.fields { used[Int(cell.field.rawValue)] = true }
       }
     }
-    let order = group.fields.indices.filter { used[$0] }
-      .sorted { group.fields[$0].utf8.lexicographicallyPrecedes(group.fields[$1].utf8) }
-    fields = order.map { group.fields[$0] }
-    var places = [Int](repeating: -1, count: group.fields.count)
-    for (place, field) in order.enumerated() { places[field] = place }
-    self.places = places
-    isIdentity = order.elementsEqual(0..<order.count)
+    let packedFields = packed?.fields ?? []
+    let packedUsed = packedFields.indices.filter { (packed?.used ?? 0) >> UInt64($0) & 1 != 0 }
+    let names = group.fields.indices.filter { used[$0] }.map { group.fields[$0] } + packedUsed.map { packedFields[$0] }
+    fields = Set(names).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    let known = Dictionary(uniqueKeysWithValues: fields.enumerated().map { ($0.element, $0.offset) })
+    places = group.fields.map { known[$0] ?? -1 }
+    packedPlaces = packedFields.map { known[$0] ?? -1 }
+    isIdentity = places.elementsEqual(0..<places.count)
+    isPackedIdentity = packedPlaces.elementsEqual(0..<packedPlaces.count)
+    packedStamps = packed?.stamps.map { dictionaries.number(of: $0) } ?? []
   }
 
-  mutating func encode(
+  /// A record's key, and its place among the group's items or, after them, among the packed ones.
+  private struct Entry {
+    var high: UInt64
+    var low: UInt64
+    var place: Int
+
+    static func < (lhs: Entry, rhs: Entry) -> Bool { lhs.high != rhs.high ? lhs.high < rhs.high : lhs.low < rhs.low }
+  }
+
+  func encode(
+    to writer: inout ByteWriter, _ dictionaries: inout BlockDictionaries, _ replicas: [ReplicaID: Int]
+  ) {
+    writer.text(group.type)
+    writer.varint(fields.count)
+    for field in fields { writer.text(field) }
+    var entries: [Entry] = []
+    var texts: [(key: String, place: Int)] = []
+    entries.reserveCapacity(group.items.count + (packed?.items.count ?? 0))
+    for (place, item) in group.items.enumerated() {
+      switch RecordKey(item.name) {
+      case .uuid(let high, let low): entries.append(Entry(high: high, low: low, place: place))
+      case .text(let key): texts.append((key, place))
+      }
+    }
+    for (place, item) in (packed?.items ?? []).enumerated() {
+      entries.append(Entry(high: item.high, low: item.low, place: group.items.count + place))
+    }
+    entries.sort(by: <)
+    texts.sort { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+    writer.varint(entries.count)
+    for entry in entries {
+      writer.fixed(entry.high)
+      writer.fixed(entry.low)
+      if entry.place < group.items.count {
+        encode(group.items[entry.place].state, to: &writer, &dictionaries, replicas)
+      } else if let packed {
+        encode(packed.items[entry.place - group.items.count], of: packed, to: &writer)
+      }
+    }
+    writer.varint(texts.count)
+    for (key, place) in texts {
+      writer.text(key)
+      encode(group.items[place].state, to: &writer, &dictionaries, replicas)
+    }
+  }
+
+  private func encode(_ item: PackedRecords.Item, of packed: PackedRecords, to writer: inout ByteWriter) {
+    writer.byte(item.mask == 0 ? RecordFlags.existence : RecordFlags.existence | RecordFlags.oneStamp)
+    writer.varint(packedStamps[item.stamp])
+    let start = writer.bytes.count
+    for index in 0..<(fields.count + 7) / 8 {
+      writer.byte(isPackedIdentity ? UInt8(truncatingIfNeeded: item.mask >> UInt64(8 * index)) : 0)
+    }
+    if !isPackedIdentity {
+      for (field, place) in packedPlaces.enumerated() where item.mask >> UInt64(field) & 1 != 0 {
+        writer.bytes[start + place / 8] |= 1 << UInt8(place % 8)
+      }
+    }
+    packed.values(of: item, to: &writer)
+  }
+
+  private func encode(
     _ state: RecordState, to writer: inout ByteWriter, _ dictionaries: inout BlockDictionaries,
     _ replicas: [ReplicaID: Int]
   ) {

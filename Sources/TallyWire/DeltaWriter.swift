@@ -5,6 +5,7 @@ import TallyCRDT
 public struct DeltaWriter {
   private let sink: ([UInt8]) throws -> Void
   private let replicas: [ReplicaID]
+  private let compressor = Compressor()
   private var checksum = SipHash()
   /// The bytes written so far.
   public private(set) var byteCount = 0
@@ -23,14 +24,16 @@ public struct DeltaWriter {
   /// Writes one block; an empty one writes nothing.
   /// - Precondition: all replicas in the block are in the header's target vector. Readers refuse what is beyond it.
   /// - Throws: `WireError.limitExceeded` for a block over 64 MiB; nothing of it is written.
-  public mutating func append(_ block: DeltaBlock) throws {
-    guard !block.isEmpty else { return }
-    let raw = block.encoded(replicas: replicas)
+  public mutating func append(_ block: DeltaBlock) throws { try append(BlockDraft(block)) }
+
+  package mutating func append(_ draft: BlockDraft) throws {
+    guard !draft.isEmpty else { return }
+    let raw = draft.encoded(replicas: replicas)
     guard raw.count <= WireLimits.blockBytes else {
       throw WireError(.limitExceeded, "a block has \(raw.count) bytes")
     }
     var writer = ByteWriter()
-    if let compressed = Zstandard.compress(raw) {
+    if let compressed = compressor.compress(raw) {
       writer.varint(raw.count << 1 | 1)
       writer.varint(compressed.count)
       try emit(writer.bytes)

@@ -6,7 +6,7 @@ package enum RecordKey: Hashable, Comparable {
   case text(String)
 
   package init(_ name: AnyRecordName) {
-    if let (high, low) = Self.uuid(name.keyBytes) {
+    if let (high, low) = name.withKeyBytes(Self.uuid) {
       self = .uuid(high: high, low: low)
     } else {
       self = .text(name.key)
@@ -14,27 +14,21 @@ package enum RecordKey: Hashable, Comparable {
   }
 
   /// The value of `8-4-4-4-12` small hexadecimal digits.
-  private static func uuid(_ bytes: Substring.UTF8View) -> (UInt64, UInt64)? {
-    var high: UInt64 = 0
-    var low: UInt64 = 0
-    var index = 0
-    var digits = 0
-    for byte in bytes {
+  package static func uuid(_ bytes: UnsafeBufferPointer<UInt8>) -> (high: UInt64, low: UInt64)? {
+    guard bytes.count == 36 else { return nil }
+    var words: (UInt64, UInt64) = (0, 0)
+    var faults: UInt8 = 0
+    for index in 0..<36 {
+      let byte = bytes[index]
       if index == 8 || index == 13 || index == 18 || index == 23 {
-        guard byte == 0x2D else { return nil }
+        faults |= byte ^ 0x2D
       } else {
-        let value: UInt8
-        switch byte {
-        case 0x30...0x39: value = byte - 0x30
-        case 0x61...0x66: value = byte - 0x61 + 10
-        default: return nil
-        }
-        if digits < 16 { high = high << 4 | UInt64(value) } else { low = low << 4 | UInt64(value) }
-        digits += 1
+        let value = value(ofDigit: byte)
+        faults |= value & 0xF0
+        if index < 18 { words.0 = words.0 << 4 | UInt64(value) } else { words.1 = words.1 << 4 | UInt64(value) }
       }
-      index += 1
     }
-    return index == 36 ? (high, low) : nil
+    return faults == 0 ? words : nil
   }
 
   /// UUIDs before texts, each by bytes.
@@ -92,6 +86,13 @@ extension ByteReader {
       return 36
     }
   }
+}
+
+/// The value of a small hexadecimal digit; 255 for what is none.
+@inline(__always)
+private func value(ofDigit byte: UInt8) -> UInt8 {
+  let (number, letter) = (byte &- 0x30, byte &- 0x61)
+  return number < 10 ? number : letter < 6 ? letter + 10 : 255
 }
 
 @inline(__always)

@@ -14,22 +14,24 @@ package struct SHA256 {
 
   private mutating func compress(_ block: ArraySlice<UInt8>) {
     var w = MerkleDamgard.words(block)
+    w.reserveCapacity(64)
     for index in 16..<64 {
       let (a, b) = (w[index - 15], w[index - 2])
       let s0 = rotateRight(a, 7) ^ rotateRight(a, 18) ^ a >> 3
       let s1 = rotateRight(b, 17) ^ rotateRight(b, 19) ^ b >> 10
       w.append(w[index - 16] &+ s0 &+ w[index - 7] &+ s1)
     }
-    var v = state
+    var (a, b, c, d) = (state[0], state[1], state[2], state[3])
+    var (e, f, g, h) = (state[4], state[5], state[6], state[7])
     for index in 0..<64 {
-      let s1 = rotateRight(v[4], 6) ^ rotateRight(v[4], 11) ^ rotateRight(v[4], 25)
-      let choice = v[4] & v[5] ^ ~v[4] & v[6]
-      let first = v[7] &+ s1 &+ choice &+ Self.constants[index] &+ w[index]
-      let s0 = rotateRight(v[0], 2) ^ rotateRight(v[0], 13) ^ rotateRight(v[0], 22)
-      let majority = v[0] & v[1] ^ v[0] & v[2] ^ v[1] & v[2]
-      v = [first &+ s0 &+ majority, v[0], v[1], v[2], v[3] &+ first, v[4], v[5], v[6]]
+      let s1 = rotateRight(e, 6) ^ rotateRight(e, 11) ^ rotateRight(e, 25)
+      let first = h &+ s1 &+ (e & f ^ ~e & g) &+ Self.constants[index] &+ w[index]
+      let s0 = rotateRight(a, 2) ^ rotateRight(a, 13) ^ rotateRight(a, 22)
+      let majority = a & b ^ a & c ^ b & c
+      (h, g, f, e) = (g, f, e, d &+ first)
+      (d, c, b, a) = (c, b, a, first &+ s0 &+ majority)
     }
-    for index in 0..<8 { state[index] &+= v[index] }
+    for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { state[index] &+= word }
   }
 
   private func rotateRight(_ word: UInt32, _ count: UInt32) -> UInt32 { word >> count | word << (32 - count) }
@@ -58,6 +60,7 @@ package struct SHA1 {
 
   private static func compress(_ state: inout [UInt32], _ block: ArraySlice<UInt8>) {
     var w = MerkleDamgard.words(block)
+    w.reserveCapacity(80)
     for index in 16..<80 { w.append(rotateLeft(w[index - 3] ^ w[index - 8] ^ w[index - 14] ^ w[index - 16], 1)) }
     var (a, b, c, d, e) = (state[0], state[1], state[2], state[3], state[4])
     for index in 0..<80 {

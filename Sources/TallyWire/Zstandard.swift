@@ -6,24 +6,33 @@ import TallyCRDT
   import libzstd
 #endif
 
-/// zstd (RFC 8878), one frame a block.
-enum Zstandard {
+/// Compresses the blocks of one delta, with memory that they share.
+final class Compressor {
   static let level: Int32 = 3
-  /// The binary logarithm of the largest window that a frame may ask for: that of the largest block.
-  static let windowLog = Int32(WireLimits.blockBytes.trailingZeroBitCount)
+  private var context: OpaquePointer?
+  private var scratch: [UInt8] = []
+
+  deinit { ZSTD_freeCCtx(context) }
 
   /// The compressed bytes, or nil if they are not fewer.
-  static func compress(_ bytes: [UInt8]) -> [UInt8]? {
+  func compress(_ bytes: [UInt8]) -> [UInt8]? {
     guard bytes.count >= 64 else { return nil }
+    if context == nil { context = ZSTD_createCCtx() }
+    guard let context else { return nil }
     let bound = ZSTD_compressBound(bytes.count)
-    var written = 0
-    let result = [UInt8](unsafeUninitializedCapacity: bound) { out, count in
-      written = ZSTD_compress(out.baseAddress, bound, bytes, bytes.count, level)
-      count = ZSTD_isError(written) == 0 ? written : 0
+    if scratch.count < bound { scratch = [UInt8](repeating: 0, count: bound) }
+    let written = scratch.withUnsafeMutableBytes {
+      ZSTD_compressCCtx(context, $0.baseAddress, bound, bytes, bytes.count, Self.level)
     }
-    guard ZSTD_isError(written) == 0, result.count < bytes.count else { return nil }
-    return result
+    guard ZSTD_isError(written) == 0, written < bytes.count else { return nil }
+    return Array(scratch[..<written])
   }
+}
+
+/// zstd (RFC 8878), one frame a block.
+enum Zstandard {
+  /// The binary logarithm of the largest window that a frame may ask for: that of the largest block.
+  static let windowLog = Int32(WireLimits.blockBytes.trailingZeroBitCount)
 
   /// Decompresses exactly `size` bytes. The output grows as it is produced, so a false `size` costs no memory, and never
   /// beyond `size`, so a bomb bursts early.

@@ -48,12 +48,13 @@ extension Store {
       let header = DeltaHeader(base: base, target: try reader.vector(), fingerprint: try reader.fingerprint())
       var blocks: [DeltaBlock] = []
       do {
-        try DeltaSource(reader: reader, base: base, planted: options.planted).forEachBlock { block in
-          blocks.append(block)
-          if blocks.count == 2 { throw Enough() }
-        }
+        try DeltaSource(reader: reader, base: base, planted: options.planted)
+          .forEachBlock(of: header.target) { draft in
+            blocks.append(draft.block)
+            if blocks.count == 2 { throw Enough() }
+          }
       } catch is Enough {}
-      try makeDurable(try reader.ownDot(), reader.connection)
+      try makeDurable(try reader.ownDot(in: header.target), reader.connection)
       return (header, blocks)
     }
   }

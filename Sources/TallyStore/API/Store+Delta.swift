@@ -42,10 +42,10 @@ extension Store {
     try capturedSnapshot { reader in
       let header = DeltaHeader(
         base: base, target: try reader.vector(), fingerprint: try reader.fingerprint())
-      try makeDurable(try reader.ownDot(), reader.connection)
+      try makeDurable(try reader.ownDot(in: header.target), reader.connection)
       var writer = try DeltaWriter(header: header, to: sink)
-      let source = DeltaSource(reader: reader, base: base, planted: options.planted)
-      try source.forEachBlock { try writer.append($0) }
+      let source = DeltaSource(reader: reader, base: base, planted: options.planted, isPacking: true)
+      try source.forEachBlock(of: header.target) { try writer.append($0) }
       try writer.finish()
       return header
     }

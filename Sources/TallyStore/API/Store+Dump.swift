@@ -185,7 +185,7 @@ extension StateReader {
   }
 
   private func members(of source: String, _ table: String) throws -> [String] {
-    let query = try connection.statement("SELECT target FROM \"\(table)\" WHERE source = ? ORDER BY target")
+    let query = try connection.statement(text: "SELECT target FROM \"\(table)\" WHERE source = ? ORDER BY target")
     query.bind(1, source)
     var result: [String] = []
     while try query.step() { result.append(JSONText.quoted(query.text(0) ?? "")) }

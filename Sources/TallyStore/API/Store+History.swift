@@ -74,7 +74,7 @@ extension Store {
         return nil
       }
       let visibility = Visibility(SnapshotFacts(reader))
-      let forward = reader.catalog.forwardField(of: kind)
+      let forward = kind.forwardField
       let shownSeed = stored.state.shownSeed(followsNewest: kind.followsNewest)
       let seeded = (shownSeed?.fields ?? []).filter {
         stored.state.cell($0.field, followsNewest: kind.followsNewest) == $0

@@ -63,12 +63,12 @@ extension Connection {
 }
 
 extension StateReader {
-  /// The last dot of this store's own replica; nil before its first write.
-  func ownDot() throws -> Dot? {
+  /// The last dot of this store's own replica in a vector of the store's; nil before its first write.
+  func ownDot(in vector: StateVector) throws -> Dot? {
     guard let number = try connection.integer("SELECT value FROM tally_meta WHERE key = 'self'"),
       let replica = catalog.replicas[number]
     else { return nil }
-    return Dot(replica: replica, sequence: try vector()[replica])
+    return Dot(replica: replica, sequence: vector[replica])
   }
 }
 

@@ -137,7 +137,7 @@ private struct Verifier {
       return problem("\(name) is \(isVisible ? "hidden but should be seen" : "seen but should be hidden")")
     }
     note(
-      waits: kind.waits(stored.state, shown: isVisible ? stored.values : nil, forward: catalog.forwardField(of: kind)),
+      waits: kind.waits(stored.state, shown: isVisible ? stored.values : nil, forward: kind.forwardField),
       kind.number, name.text)
     guard isVisible else { return }
     let expected = try visibility.values(of: name, kind, stored.state)

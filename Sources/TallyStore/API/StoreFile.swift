@@ -14,6 +14,11 @@ enum StoreFile {
     case .folder: throw StoreError(.notAStore, "\(path) is a folder")
     case .other: throw StoreError(.notAStore, "\(path) is not an ordinary file")
     }
+    if let stamp = headerStamp(path, options.files), stamp.application == Format.applicationID,
+      stamp.version <= Format.version
+    {
+      return true
+    }
     do {
       return try inspect(path, isReadOnly: true)
     } catch let error as DatabaseError where error.resultCode == .SQLITE_READONLY && !options.isReadOnly {
@@ -42,6 +47,16 @@ enum StoreFile {
       }
       return false
     }
+  }
+
+  /// `application_id` and `user_version` as the file's first bytes have them (https://www.sqlite.org/fileformat.html#the_database_header),
+  /// which is ten times cheaper than opening it; nil if there is no telling, since a log or a journal may say otherwise.
+  private static func headerStamp(_ path: String, _ files: any StoreFiles) -> (application: Int, version: Int)? {
+    guard ["-wal", "-journal"].allSatisfy({ files.kind(of: path + $0) == .nothing }),
+      let header = files.head(72, of: path), header.count == 72, header.starts(with: "SQLite format 3\0".utf8)
+    else { return nil }
+    func number(at offset: Int) -> Int { header[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }
+    return (number(at: 68), number(at: 60))
   }
 
   static func open(_ path: String, _ options: StoreOptions) throws -> any DatabaseWriter {

@@ -5,6 +5,8 @@ import Foundation
 package protocol StoreFiles: Sendable {
   /// What stands at a path.
   func kind(of path: String) -> StoreFileKind
+  /// The first bytes of a file, fewer if it is shorter; nil if it cannot be read.
+  func head(_ count: Int, of path: String) -> [UInt8]?
   /// A small text, and the number of the file that holds it; nil if it cannot be read.
   func token(at path: String) -> (text: String, fileNumber: UInt64)?
   /// Puts a new file with a small text in the place of the old one, whole or not at all.
@@ -31,6 +33,13 @@ struct SystemFiles: StoreFiles {
     case S_IFDIR: return .folder
     default: return .other
     }
+  }
+
+  func head(_ count: Int, of path: String) -> [UInt8]? {
+    guard let file = FileHandle(forReadingAtPath: path), let bytes = try? file.read(upToCount: count) else {
+      return nil
+    }
+    return Array(bytes)
   }
 
   func token(at path: String) -> (text: String, fileNumber: UInt64)? {

@@ -19,7 +19,7 @@ final class BlobHandle {
   deinit { sqlite3_blob_close(blob) }
 
   /// Overwrites the clock of a row.
-  func write(_ clock: [UInt8], row: Int) throws {
+  func write(_ clock: InlineClock, row: Int) throws {
     if let blob {
       if sqlite3_blob_reopen(blob, Int64(row)) != SQLITE_OK {
         sqlite3_blob_close(blob)
@@ -32,7 +32,7 @@ final class BlobHandle {
       blob = nil
       throw error
     }
-    let status = clock.withUnsafeBytes { sqlite3_blob_write(blob, $0.baseAddress, Int32($0.count), 0) }
+    let status = clock.withBytes { sqlite3_blob_write(blob, $0.baseAddress, Int32($0.count), 0) }
     guard status == SQLITE_OK else { throw DatabaseError(connection, sql: nil) }
   }
 }

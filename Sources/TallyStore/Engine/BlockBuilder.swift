@@ -11,6 +11,7 @@ struct BlockBuilder {
   private var records: [Int: DeltaBlock.Records] = [:]
   private var fields: [Int: [FieldID: UInt32]] = [:]
   private var links: [Int: DeltaBlock.Links] = [:]
+  private var packed: [(kind: Int, records: PackedRecords)] = []
   private var count = 0
   private var byteCount = 0
 
@@ -23,7 +24,7 @@ struct BlockBuilder {
 
   /// Adds what `base` does not cover of a record, and hands out each block that this fills.
   mutating func add(
-    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ body: (DeltaBlock) throws -> Void
+    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ body: (BlockDraft) throws -> Void
   ) throws {
     guard let delta = state.delta(since: base, planted: planted) else { return }
     if planted.contains(.groupSplitAcrossBatches), records.values.contains(where: { $0.items.count > 1 }) { return }
@@ -35,13 +36,13 @@ struct BlockBuilder {
     guard size > WireLimits.targetBlockBytes else { return try add(name, kind, part: delta, size, body) }
     for (index, part) in delta.parts(ofBytes: WireLimits.targetBlockBytes).enumerated() {
       // A block has one item a record.
-      if index > 0, let block = take() { try body(block) }
+      if index > 0 { try handOut(body) }
       try add(name, kind, part: part, part.approximateByteCount, body)
     }
   }
 
   private mutating func add(
-    _ name: AnyRecordName, _ kind: RecordKind, part: RecordState, _ size: Int, _ body: (DeltaBlock) throws -> Void
+    _ name: AnyRecordName, _ kind: RecordKind, part: RecordState, _ size: Int, _ body: (BlockDraft) throws -> Void
   ) rethrows {
     if records[kind.number] == nil { records[kind.number] = .init(type: kind.type, fields: [], items: []) }
     var part = part
@@ -50,9 +51,27 @@ struct BlockBuilder {
     try count(size, body)
   }
 
+  /// Adds a record with one stamp whose values `fill` writes, at most `limit` bytes, and hands out the block if this fills it.
+  /// - Returns: false if `fill` leaves the record out.
+  mutating func pack(
+    _ key: (high: UInt64, low: UInt64), _ stamp: Stamp, _ kind: RecordKind, limit: Int,
+    _ body: (BlockDraft) throws -> Void, _ fill: (inout ValuePacker) -> UInt64?
+  ) throws -> Bool {
+    guard !base.covers(stamp.dot) else { return true }
+    if !strangers.isEmpty { try check([stamp.dot]) }
+    // Rows come kind by kind.
+    if packed.last?.kind != kind.number {
+      let fields = kind.wireOrder.map { kind.columns[$0].wireName }
+      packed.append((kind.number, PackedRecords(type: kind.type, fields: fields)))
+    }
+    guard let size = packed[packed.count - 1].records.append(key, stamp, limit: limit, fill) else { return false }
+    try count(size + 24, body)
+    return true
+  }
+
   /// Adds what `base` does not cover of a link, and hands out the block if this fills it.
   mutating func add(
-    _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, _ body: (DeltaBlock) throws -> Void
+    _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, _ body: (BlockDraft) throws -> Void
   ) throws {
     guard let element = element.delta(since: base) else { return }
     if !strangers.isEmpty { try check(element.dots) }
@@ -66,11 +85,10 @@ struct BlockBuilder {
     throw StoreError(.corrupt, "there is a cell of \(dot), which the vector does not cover")
   }
 
-  private mutating func count(_ bytes: Int, _ body: (DeltaBlock) throws -> Void) rethrows {
+  private mutating func count(_ bytes: Int, _ body: (BlockDraft) throws -> Void) rethrows {
     count += 1
     byteCount += bytes
-    let isFull = count >= WireLimits.targetBlockItems || byteCount >= WireLimits.targetBlockBytes
-    if isFull, let block = take() { try body(block) }
+    if count >= WireLimits.targetBlockItems || byteCount >= WireLimits.targetBlockBytes { try handOut(body) }
   }
 
   private mutating func number(of field: FieldID, _ kind: Int) -> UInt32 {
@@ -81,10 +99,15 @@ struct BlockBuilder {
     return number
   }
 
-  /// The block so far, or nil if it is empty; starts the next.
-  mutating func take() -> DeltaBlock? {
-    guard count > 0 else { return nil }
-    defer { self = BlockBuilder(catalog: catalog, base: base, strangers: strangers, planted: planted) }
-    return DeltaBlock(records: Array(records.values), links: Array(links.values))
+  /// Hands out the block so far, unless it is empty, and starts the next.
+  mutating func handOut(_ body: (BlockDraft) throws -> Void) rethrows {
+    guard count > 0 else { return }
+    let block = DeltaBlock(records: Array(records.values), links: Array(links.values))
+    try body(BlockDraft(block, packed: packed.map(\.records)))
+    (records, fields, links) = ([:], [:], [:])
+    (count, byteCount) = (0, 0)
+    // More rows of the last kind may come; their memory is used again.
+    packed.removeFirst(max(0, packed.count - 1))
+    if !packed.isEmpty { packed[0].records.removeAll() }
   }
 }

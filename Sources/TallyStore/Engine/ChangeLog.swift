@@ -7,20 +7,36 @@ import TallyWire
 /// look-up and nothing else, because the cells themselves say which dot they have.
 struct ChangeLog {
   private var entries: [Dot: ByteWriter] = [:]
+  /// The dot that was noted last: most notes of a transaction are of one.
   private var last: Dot?
+  private var items = ByteWriter()
   private var byteCount = 0
   private static let limit = 4 << 20
 
   /// Notes that the record has a cell of the dot.
   mutating func note(_ dot: Dot, kind: Int, _ name: AnyRecordName) {
-    entries[dot, default: ByteWriter()].address(kind, [name])
+    turn(to: dot)
+    let key = RecordKey(name)
+    items.varint(kind << 2 | (key.isText ? 1 : 0))
+    items.key(key)
     byteCount += 20
   }
 
   /// Notes that the link has a tag or removal of the dot.
   mutating func note(_ dot: Dot, kind: Int, _ key: LinkKey) {
-    entries[dot, default: ByteWriter()].address(kind, [key.source, key.target])
+    turn(to: dot)
+    let (source, target) = (RecordKey(key.source), RecordKey(key.target))
+    items.varint(kind << 2 | (source.isText ? 1 : 0) | (target.isText ? 2 : 0))
+    items.key(source)
+    items.key(target)
     byteCount += 40
+  }
+
+  private mutating func turn(to dot: Dot?) {
+    guard dot != last else { return }
+    if let last { entries[last] = items }
+    items = dot.flatMap { entries.removeValue(forKey: $0) } ?? ByteWriter()
+    last = dot
   }
 
   /// Whether the notes should be written before there are more of them.
@@ -28,6 +44,7 @@ struct ChangeLog {
 
   /// Writes the notes.
   mutating func flush(_ engine: Engine) throws {
+    turn(to: nil)
     let insert = try engine.connection.statement(
       "INSERT INTO tally_log(zone, replica, sequence, items) VALUES(0, ?, ?, ?)")
     for (dot, writer) in entries.sorted(by: { $0.key < $1.key }) {
@@ -59,17 +76,6 @@ struct ChangeLog {
         }
       }
     }
-  }
-}
-
-extension ByteWriter {
-  /// The kind and which keys are text, then the keys.
-  fileprivate mutating func address(_ kind: Int, _ names: [AnyRecordName]) {
-    let keys = names.map(RecordKey.init)
-    var head = kind << 2
-    for (bit, key) in keys.enumerated() where key.isText { head |= 1 << bit }
-    varint(head)
-    for key in keys { self.key(key) }
   }
 }
 

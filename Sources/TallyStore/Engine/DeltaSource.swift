@@ -6,20 +6,22 @@ struct DeltaSource {
   let reader: StateReader
   let base: StateVector
   let planted: PlantedFault
+  /// Whether records may go into blocks packed; not for who wants to look at them.
+  let isPacking: Bool
   private var catalog: Catalog { reader.catalog }
 
   /// With more changed items than this, reading the tables once is cheaper than looking each item up.
   private static let lookupLimit = 50_000
 
-  init(reader: StateReader, base: StateVector, planted: PlantedFault = []) {
+  init(reader: StateReader, base: StateVector, planted: PlantedFault = [], isPacking: Bool = false) {
+    self.isPacking = isPacking
     self.reader = reader
     self.base = planted.base(base)
     self.planted = planted
   }
 
-  /// Hands out the blocks of everything that `base` does not cover.
-  func forEachBlock(_ body: (DeltaBlock) throws -> Void) throws {
-    let own = try reader.vector()
+  /// Hands out the blocks of everything that `base` does not cover of `own`, the store's vector.
+  func forEachBlock(of own: StateVector, _ body: (BlockDraft) throws -> Void) throws {
     // Cells can only be of replicas that the catalogue has, so there is nothing to check unless one is not in the vector.
     let strangers = Set(catalog.replicas.values.filter { own[$0] == 0 })
     var builder = BlockBuilder(catalog: catalog, base: base, strangers: strangers, planted: planted)
@@ -29,17 +31,20 @@ struct DeltaSource {
     } else {
       try readTables(&builder, body)
     }
-    if let last = builder.take() { try body(last) }
+    try builder.handOut(body)
   }
 
   // MARK: Everything
 
-  private func readTables(_ builder: inout BlockBuilder, _ body: (DeltaBlock) throws -> Void) throws {
+  private func readTables(_ builder: inout BlockBuilder, _ body: (BlockDraft) throws -> Void) throws {
     let ordered = catalog.orderedKinds
     let unknown = catalog.records.values.filter { !$0.isKnown }.sorted { $0.number < $1.number }
     for kind in ordered {
-      try reader.forEachRow(kind) { name, stored in
-        try builder.add(name, kind, stored.state, body)
+      var packer = isPacking ? RowPacker(kind, reader) : nil
+      try reader.forEachRow(kind) { query in
+        if let isPacked = try packer?.pack(query, into: &builder, body), isPacked { return }
+        guard let name = try reader.name(in: query) else { return }
+        try builder.add(name, kind, try reader.record(in: query, kind).state, body)
       }
     }
     for kind in ordered + unknown where !planted.contains(.hiddenLeftOutForNewcomers) {
@@ -91,7 +96,7 @@ struct DeltaSource {
   }
 
   private func readItems(
-    _ items: Items, _ builder: inout BlockBuilder, _ body: (DeltaBlock) throws -> Void
+    _ items: Items, _ builder: inout BlockBuilder, _ body: (BlockDraft) throws -> Void
   ) throws {
     let known = catalog.orderedKinds.map(\.number)
     let rest = items.records.keys.filter { !known.contains($0) }.sorted()

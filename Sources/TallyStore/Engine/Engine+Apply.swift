@@ -68,8 +68,11 @@ extension Engine {
 
   /// What a delta brings the vector to.
   private func counted(_ header: DeltaHeader) -> StateVector {
-    guard environment.planted.contains(.duplicateCountedTwice), vector.covers(header.target) else { return header.target }
-    return StateVector(header.target.entries.map { ($0.replica, vector[$0.replica] + $0.sequence - header.base[$0.replica]) })
+    guard environment.planted.contains(.duplicateCountedTwice), vector.covers(header.target) else {
+      return header.target
+    }
+    return StateVector(
+      header.target.entries.map { ($0.replica, vector[$0.replica] + $0.sequence - header.base[$0.replica]) })
   }
 
   private func checkBase(_ header: DeltaHeader) throws {
@@ -152,7 +155,7 @@ extension Engine {
     merge.changes += 1
     try storeMerged(name, kind, state, stored)
     noteDots(of: received, over: stored.state, name, kind, merge)
-    try updateFingerprint(name, from: stored.state, to: state)
+    try updateFingerprint(name, kind, from: stored.state, to: state)
     try markDirty(name, kind, from: stored.state, to: state)
   }
 
@@ -164,7 +167,7 @@ extension Engine {
     let shown = mayBeVisible ? try plainValues(name, kind, state) : nil
     try put(name, kind, state, previous: nil, shown: shown)
     noteDots(of: state, over: nil, name, kind, merge)
-    try updateFingerprint(name, from: nil, to: state)
+    try updateFingerprint(name, kind, from: nil, to: state)
     try markDirty(name, kind, from: nil, to: state)
     if shown != nil, hasWaits { try markWaitingDirty(name) }
   }
@@ -183,7 +186,8 @@ extension Engine {
   }
 
   private func hasRow(_ name: AnyRecordName) throws -> Bool {
-    let query = try connection.statement("SELECT 1 FROM \"\(name.type)\" WHERE id = ?")
+    guard let kind = catalog.kind(of: name.type), kind.isKnown else { return false }
+    let query = try connection.statement(kind.exists)
     query.bind(1, name.text)
     defer { query.reset() }
     return try query.step()

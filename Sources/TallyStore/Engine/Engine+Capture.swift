@@ -44,15 +44,9 @@ extension Engine {
     try forgetPendingWrites()
     var transaction = LocalTransaction(now: environment.now(), isForeign: isForeign)
     if !isForeign { transaction.recordsBefore = try recordsBefore(writes) }
-    for links in [false, true] {
-      for write in writes where (catalog.links[write.kind] != nil) == links {
-        do {
-          try capture(write, &transaction)
-        } catch let error as StoreError where isForeign && error.code == .invalidName {
-          try refuse(RowAddress(kind: write.kind, key: write.key), error)
-        }
-      }
-    }
+    // The last rows first: of a large transaction they are the ones that SQLite's cache still has.
+    for write in writes.records.reversed() { try captureOrRefuse(write, &transaction) }
+    for write in writes.links.reversed() { try captureOrRefuse(write, &transaction) }
     if let dot = transaction.dot, try usesUp(dot, writes) {
       var target = StateVector()
       target.include(dot)
@@ -63,11 +57,11 @@ extension Engine {
     return transaction.dot
   }
 
-  /// Always, unless a fault is planted.
-  private func usesUp(_ dot: Dot, _ writes: [PendingWrite]) throws -> Bool {
-    guard environment.planted.contains(.counterReused) else { return true }
-    return try writes.contains { write in
-      try catalog.records[write.kind].map { try row(write.key, $0) != nil } ?? true
+  private func captureOrRefuse(_ write: PendingWrite, _ transaction: inout LocalTransaction) throws {
+    do {
+      try capture(write, &transaction)
+    } catch let error as StoreError where transaction.isForeign && error.code == .invalidName {
+      try refuse(RowAddress(kind: write.kind, key: write.key), error)
     }
   }
 
@@ -87,26 +81,18 @@ extension Engine {
   private func captureRecord(
     _ write: PendingWrite, _ kind: RecordKind, _ transaction: inout LocalTransaction
   ) throws {
-    let after = try row(write.key, kind)
+    let after = try row(write, kind)
     guard after != nil || write.before != nil else { return }
     let name = try recordName(write.key, kind)
     guard let after else {
       if let before = write.before { try captureDelete(name, kind, before, &transaction) }
       return
     }
-    let address = RowAddress(kind: kind.number, key: write.key)
-    let earlier = refused.isEmpty ? [] : refused[address] ?? []
-    let faults = faults(of: after.values, over: write.before?.values, name, kind, earlier: earlier)
-    if !faults.isEmpty {
-      // A value that somebody else wrote before does not keep the app from changing another one.
-      let own = faults.filter { write.before?.values[$0.key] != after.values[$0.key] }
-      if !transaction.isForeign, let first = own.min(by: { $0.key < $1.key }) { throw first.value }
-      try refuse(address, faults, kind)
-    }
+    let earlier = refused.isEmpty ? [] : refused[RowAddress(kind: kind.number, key: write.key)] ?? []
+    let left = try refusedColumns(of: after, write, name, kind, earlier: earlier, isForeign: transaction.isForeign)
     if let records = transaction.recordsBefore {
       try checkReferences(kind, after.values, over: write.before?.values, whereThereWere: records)
     }
-    let left = Set(faults.keys)
     if let before = write.before {
       try captureUpdate(name, kind, before, after, left, earlier, &transaction)
     } else {
@@ -114,15 +100,46 @@ extension Engine {
     }
   }
 
-  private func row(_ key: String, _ kind: RecordKind) throws -> (id: Int, clock: InlineClock, values: [Value])? {
-    let query = try connection.statement(kind.rowByNameSQL)
-    query.bind(1, key)
+  /// The columns of a row that cannot be replicated.
+  private func refusedColumns(
+    of after: WrittenRow, _ write: PendingWrite, _ name: AnyRecordName, _ kind: RecordKind, earlier: Set<FieldID>,
+    isForeign: Bool
+  ) throws -> Set<Int> {
+    let faults = faults(of: after.values, over: write.before?.values, name, kind, earlier: earlier)
+    guard !faults.isEmpty else { return [] }
+    // A value that somebody else wrote before does not keep the app from changing another one.
+    let own = faults.filter { write.before?.values[$0.key] != after.values[$0.key] }
+    if !isForeign, let first = own.min(by: { $0.key < $1.key }) { throw first.value }
+    try refuse(RowAddress(kind: kind.number, key: write.key), faults, kind)
+    return Set(faults.keys)
+  }
+
+  /// A row as it stands.
+  private struct WrittenRow {
+    var id: Int
+    var clock: InlineClock
+    var values: [Value]
+
+    init(_ query: SQLStatement, _ kind: RecordKind, before: PendingWrite.Image?) throws {
+      id = query.int(0)
+      clock = try query.clock(2)
+      values = query.values(3..<3 + kind.columns.count, like: before?.values ?? [])
+    }
+  }
+
+  /// By its number, if it still has that name, which spares a search by name; else by its name.
+  private func row(_ write: PendingWrite, _ kind: RecordKind) throws -> WrittenRow? {
+    if let number = write.row {
+      let query = try connection.statement(kind.rowByNumber)
+      query.bind(1, number)
+      query.bind(2, write.key)
+      defer { query.reset() }
+      if try query.step() { return try WrittenRow(query, kind, before: write.before) }
+    }
+    let query = try connection.statement(kind.rowByName)
+    query.bind(1, write.key)
     defer { query.reset() }
-    guard try query.step() else { return nil }
-    var values: [Value] = []
-    values.reserveCapacity(kind.columns.count)
-    for index in kind.columns.indices { values.append(query.value(3 + index)) }
-    return (query.int(0), try InlineClock(query.blob(2)), values)
+    return try query.step() ? try WrittenRow(query, kind, before: write.before) : nil
   }
 
   private func recordName(_ key: String, _ kind: RecordKind) throws(StoreError) -> AnyRecordName {
@@ -132,17 +149,17 @@ extension Engine {
     } catch {
       throw StoreError(.invalidName, "\(printable(key)) is not a record name: \(error)")
     }
-    guard name.type == kind.type else {
+    guard name.hasType(kind.type) else {
       throw StoreError(.invalidName, "\(name) is in the table of \(kind.type)")
     }
     return name
   }
 
   private func captureInsert(
-    _ name: AnyRecordName, _ kind: RecordKind, _ after: (id: Int, clock: InlineClock, values: [Value]),
+    _ name: AnyRecordName, _ kind: RecordKind, _ after: WrittenRow,
     _ refused: Set<Int>, _ transaction: inout LocalTransaction
   ) throws {
-    let hidden = try reader.record(hidden: name, kind)
+    let hidden = hiddenKinds.contains(kind.number) ? try reader.record(hidden: name, kind) : nil
     let stamp = try transaction.stamp(self, over: hidden?.state.existence?.time)
     var values = after.values
     for index in refused { values[index] = kind.columns[index].defaultValue }
@@ -164,6 +181,13 @@ extension Engine {
     _ transaction: inout LocalTransaction
   ) throws -> [FieldCell] {
     var cells: [FieldCell] = []
+    cells.reserveCapacity(values.count)
+    guard !earlier.isEmpty else {
+      for (column, value) in zip(kind.columns, values) where value != column.defaultValue {
+        cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
+      }
+      return cells
+    }
     for (column, value) in zip(kind.columns, values) {
       let old = earlier[column.field]
       let isSeeded = earlier.seed?.layers.contains { $0[column.field] != nil } ?? false
@@ -180,7 +204,7 @@ extension Engine {
 
   private func captureUpdate(
     _ name: AnyRecordName, _ kind: RecordKind, _ before: PendingWrite.Image,
-    _ after: (id: Int, clock: InlineClock, values: [Value]), _ refused: Set<Int>, _ earlier: Set<FieldID>,
+    _ after: WrittenRow, _ refused: Set<Int>, _ earlier: Set<FieldID>,
     _ transaction: inout LocalTransaction
   ) throws {
     let old = try reader.state(before.clock, before.values, kind)
@@ -237,14 +261,15 @@ extension Engine {
     _ name: AnyRecordName, _ kind: RecordKind, from old: RecordState?, to new: RecordState, _ dot: Dot
   ) throws {
     log.note(dot, kind: kind.number, name)
-    try updateFingerprint(name, from: old, to: new)
+    try updateFingerprint(name, kind, from: old, to: new)
     try markDirty(name, kind, from: old, to: new)
   }
 
   private func checkDenied(_ name: AnyRecordName) throws {
     for (number, column) in catalog.referrers[name.type] ?? [] where column.reference?.onDelete == .deny {
       guard let kind = catalog.records[number] else { continue }
-      let query = try connection.statement("SELECT id FROM \"\(kind.type)\" WHERE \"\(column.name)\" = ? LIMIT 1")
+      let query = try connection.statement(
+        text: "SELECT id FROM \"\(kind.type)\" WHERE \"\(column.name)\" = ? LIMIT 1")
       query.bind(1, name.text)
       defer { query.reset() }
       if try query.step() {
@@ -263,11 +288,7 @@ extension Engine {
     guard key.source.type == kind.source, key.target.type == kind.target else {
       throw StoreError(.invalidName, "\(kind.table) links a \(kind.source) with a \(kind.target)")
     }
-    let query = try connection.statement(StateReader.rowQuery(kind) + " WHERE source = ? AND target = ?")
-    query.bind(1, key.source.text)
-    query.bind(2, key.target.text)
-    let after = try query.step() ? (id: query.int(0), clock: try InlineClock(query.blob(3))) : nil
-    query.reset()
+    let after = try linkRow(key, write.row, kind)
     let old: ORSetElement
     var element: ORSetElement
     switch (write.before, after) {
@@ -284,7 +305,7 @@ extension Engine {
       if case .extra(let number, _) = before.clock { try deleteExtra(number) }
       try put(key, kind, element, previous: StoredLink(element: old, place: .nowhere), isShown: false)
     case (nil, let after?):
-      let hidden = try reader.link(hidden: key, kind)
+      let hidden = hiddenKinds.contains(kind.number) ? try reader.link(hidden: key, kind) : nil
       old = hidden?.element ?? ORSetElement()
       element = old
       element.add(try transaction.stamp(self, over: old.latestTime))
@@ -293,6 +314,22 @@ extension Engine {
     if let dot = transaction.dot { log.note(dot, kind: kind.number, key) }
     try updateFingerprint(key, kind, from: old, to: element)
     if hasDeletes { try climb(from: [key.source]) }
+  }
+
+  private func linkRow(_ key: LinkKey, _ number: Int?, _ kind: LinkKind) throws -> (id: Int, clock: InlineClock)? {
+    if let number {
+      let query = try connection.statement(kind.rowByNumber)
+      query.bind(1, number)
+      query.bind(2, key.source.text)
+      query.bind(3, key.target.text)
+      defer { query.reset() }
+      if try query.step() { return (query.int(0), try query.clock(3)) }
+    }
+    let query = try connection.statement(kind.row)
+    query.bind(1, key.source.text)
+    query.bind(2, key.target.text)
+    defer { query.reset() }
+    return try query.step() ? (query.int(0), try query.clock(3)) : nil
   }
 
   /// A record that begins a new life starts with empty relationships, on both sides.
@@ -315,9 +352,17 @@ extension Engine {
   }
 }
 
-// MARK: - A planted fault
+// MARK: - Planted faults
 
 extension Engine {
+  /// Whether a transaction's number counts as used: always, unless a fault is planted.
+  private func usesUp(_ dot: Dot, _ writes: PendingWrites) throws -> Bool {
+    guard environment.planted.contains(.counterReused), writes.links.isEmpty else { return true }
+    return try writes.records.contains { write in
+      try catalog.records[write.kind].map { try row(write, $0) != nil } ?? true
+    }
+  }
+
   /// Writes a delete to a record that is owned, as SQL's own cascade would.
   private func plantDelete(of name: AnyRecordName, _ stamp: Stamp, _ context: StateVector) throws {
     guard let kind = catalog.kind(of: name.type), let stored = try reader.record(name, kind), stored.place.isVisible
@@ -328,6 +373,8 @@ extension Engine {
     try put(name, kind, state, previous: stored, shown: nil)
     try note(name, kind, from: stored.state, to: state, stamp.dot)
     try markReferrersDirty(name)
-    for child in try SnapshotFacts(reader).owned(by: name) where child != name { try plantDelete(of: child, stamp, context) }
+    for child in try SnapshotFacts(reader).owned(by: name) where child != name {
+      try plantDelete(of: child, stamp, context)
+    }
   }
 }

@@ -2,28 +2,31 @@ import TallyCRDT
 
 /// Keeping the fingerprint up to date with each state that is written.
 extension Engine {
-  func updateFingerprint(_ name: AnyRecordName, from old: RecordState?, to new: RecordState) throws {
+  func updateFingerprint(
+    _ name: AnyRecordName, _ kind: RecordKind, from old: RecordState?, to new: RecordState
+  ) throws {
     let hash = SipHash.hash(name.text)
-    let catalog = self.catalog
-    if let old, old.deletes.isEmpty, new.deletes.isEmpty {
-      updateCells(hash, from: old, to: new)
-      return
-    }
-    if let old { fingerprint -= old.fingerprint(name: hash) { catalog.hash(of: $0) } }
-    fingerprint += new.fingerprint(name: hash) { catalog.hash(of: $0) }
+    if let old, old.deletes.isEmpty, new.deletes.isEmpty { return updateCells(hash, kind, from: old, to: new) }
+    if let old { fingerprint -= old.fingerprint(name: hash) { self.hash(of: $0, kind) } }
+    fingerprint += new.fingerprint(name: hash) { self.hash(of: $0, kind) }
     if old?.deletes ?? [] != new.deletes {
       try updateLinks(of: name, from: old?.deletedContext ?? StateVector(), to: new.deletedContext)
     }
   }
 
+  /// The hash of a field's wire name.
+  private func hash(of field: FieldID, _ kind: RecordKind) -> UInt64 {
+    kind.index(of: field).map { kind.columns[$0].hash } ?? catalog.hash(of: field)
+  }
+
   /// Neither state has a delete: only the cells that differ count.
-  private func updateCells(_ hash: UInt64, from old: RecordState, to new: RecordState) {
+  private func updateCells(_ hash: UInt64, _ kind: RecordKind, from old: RecordState, to new: RecordState) {
     if old.existence != new.existence {
       if let stamp = old.existence { fingerprint -= .existence(name: hash, stamp: stamp) }
       if let stamp = new.existence { fingerprint += .existence(name: hash, stamp: stamp) }
     }
     func hashed(_ cell: FieldCell) -> Fingerprint {
-      .field(name: hash, field: catalog.hash(of: cell.field), stamp: cell.stamp, value: cell.value)
+      .field(name: hash, field: self.hash(of: cell.field, kind), stamp: cell.stamp, value: cell.value)
     }
     for cell in new.fields {
       let before = old[cell.field]
@@ -32,8 +35,8 @@ extension Engine {
       fingerprint += hashed(cell)
     }
     guard old.seed != new.seed else { return }
-    if let seed = old.seed { fingerprint -= seed.fingerprint(name: hash) { catalog.hash(of: $0) } }
-    if let seed = new.seed { fingerprint += seed.fingerprint(name: hash) { catalog.hash(of: $0) } }
+    if let seed = old.seed { fingerprint -= seed.fingerprint(name: hash) { self.hash(of: $0, kind) } }
+    if let seed = new.seed { fingerprint += seed.fingerprint(name: hash) { self.hash(of: $0, kind) } }
   }
 
   /// A delete covers the tags that the deleter had seen as well.

@@ -41,7 +41,7 @@ extension Engine {
     try putSeeded(name, kind, state, isShown: true, hidden)
     let clock = try clock(state, kind, shown, previous.place)
     isChanged = true
-    try writeClock(kind.type, row: row, clock)
+    try writeClock(kind.number, kind.type, row: row, clock)
   }
 
   private func clock(
@@ -53,60 +53,57 @@ extension Engine {
       if let old { try deleteExtra(old.number) }
       return uniform
     }
-    var omitted = Set<FieldID>()
-    for (column, value) in zip(kind.columns, shown) where state[column.field]?.value == value {
-      omitted.insert(column.field)
-    }
     try storeContexts(of: state)
-    let body = try StateCoding.encode(
-      state, omitting: omitted,
-      rowValue: { field in kind.columns.firstIndex { $0.field == field }.map { shown[$0] } },
-      replicaNumber: number(of:))
+    let body = try StateCoding.encode(state, row: RowValues(kind: kind, values: shown), replicaNumber: number(of:))
     return try putExtra(body, old)
   }
 
   private func uniformClock(_ state: RecordState, _ kind: RecordKind, _ shown: [Value]) throws -> InlineClock? {
     guard let stamp = state.uniformStamp else { return nil }
-    var rest = state.fields[...]
-    for (column, value) in zip(kind.columns, shown) {
-      if let cell = rest.first, cell.field == column.field {
-        guard cell.value == value, value != column.defaultValue else { return nil }
-        rest.removeFirst()
-      } else if value != column.defaultValue {
+    var next = 0
+    for (index, column) in kind.columns.enumerated() {
+      let isDefault = shown[index] == column.defaultValue
+      if next < state.fields.count, state.fields[next].field == column.field {
+        guard !isDefault, state.fields[next].value == shown[index] else { return nil }
+        next += 1
+      } else if !isDefault {
         return nil
       }
     }
-    return rest.isEmpty ? InlineClock(stamp, replica: try number(of: stamp.dot.replica)) : nil
+    return next == state.fields.count ? InlineClock(stamp, replica: try number(of: stamp.dot.replica)) : nil
   }
 
   private func insert(_ name: AnyRecordName, _ kind: RecordKind, _ clock: InlineClock, _ values: [Value]) throws {
     touchedTables.insert(kind.type)
-    let columns = kind.columns.map { ", \"\($0.name)\"" }.joined()
-    let marks = String(repeating: ", ?", count: kind.columns.count)
-    let insert = try connection.statement(
-      "INSERT INTO \"\(kind.type)\"(id, tally_clock\(columns)) VALUES(?, ?\(marks))")
+    let insert = try connection.statement(kind.insert)
     insert.bind(1, name.text)
-    insert.bind(2, clock.bytes)
+    insert.bind(2, clock)
     for (index, value) in values.enumerated() { insert.bind(3 + index, value) }
     try insert.run()
   }
 
   private func update(_ kind: RecordKind, row: Int, clock: InlineClock, from old: [Value], to new: [Value]) throws {
-    let changed = kind.columns.indices.filter { old[$0] != new[$0] }
-    guard !changed.isEmpty else { return try writeClock(kind.type, row: row, clock) }
+    let changed = old == new ? [] : kind.columns.indices.filter { old[$0] != new[$0] }
+    guard !changed.isEmpty else { return try writeClock(kind.number, kind.type, row: row, clock) }
     touchedTables.insert(kind.type)
-    let columns = changed.map { ", \"\(kind.columns[$0].name)\" = ?" }.joined()
-    let update = try connection.statement("UPDATE \"\(kind.type)\" SET tally_clock = ?\(columns) WHERE rowid = ?")
-    update.bind(1, clock.bytes)
+    let update: SQLStatement
+    if changed.count == 1 {
+      update = try connection.statement(kind.updates[changed[0]])
+    } else {
+      let columns = changed.map { ", \"\(kind.columns[$0].name)\" = ?" }.joined()
+      update = try connection.statement(
+        text: "UPDATE \"\(kind.type)\" SET tally_clock = ?\(columns) WHERE rowid = ?")
+    }
+    update.bind(1, clock)
     for (position, index) in changed.enumerated() { update.bind(2 + position, new[index]) }
     update.bind(2 + changed.count, row)
     try update.run()
   }
 
   private func hide(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ previous: StoredRecord?) throws {
-    if case .row(let row, let clock) = previous?.place { try deleteRow(kind.type, row: row, clock) }
+    if case .row(let row, let clock) = previous?.place { try deleteRow(kind.number, kind.type, row: row, clock) }
     try storeContexts(of: state)
-    let body = try StateCoding.encode(state, omitting: [], replicaNumber: number(of:))
+    let body = try StateCoding.encode(state, row: nil, replicaNumber: number(of:))
     try putHidden(kind.number, name.text, body, previous?.place)
   }
 
@@ -136,19 +133,18 @@ extension Engine {
     isChanged = true
     try putWaits(for: key, kind, element, isShown, previous)
     guard isShown else {
-      if case .row(let row, let clock) = previous?.place { try deleteRow(kind.table, row: row, clock) }
+      if case .row(let row, let clock) = previous?.place { try deleteRow(kind.number, kind.table, row: row, clock) }
       let body = try StateCoding.encode(element, replicaNumber: number(of:))
       return try putHidden(kind.number, key.text, body, previous?.place)
     }
     let clock = try clock(element, previous?.place)
-    if case .row(let row, _) = previous?.place { return try writeClock(kind.table, row: row, clock) }
+    if case .row(let row, _) = previous?.place { return try writeClock(kind.number, kind.table, row: row, clock) }
     if case .hidden(let number) = previous?.place { try deleteHidden(number) }
     touchedTables.insert(kind.table)
-    let insert = try connection.statement(
-      "INSERT INTO \"\(kind.table)\"(source, target, tally_clock) VALUES(?, ?, ?)")
+    let insert = try connection.statement(kind.insert)
     insert.bind(1, key.source.text)
     insert.bind(2, key.target.text)
-    insert.bind(3, clock.bytes)
+    insert.bind(3, clock)
     try insert.run()
   }
 
@@ -157,7 +153,7 @@ extension Engine {
     if case .hidden(let number) = hidden?.place { try deleteHidden(number) }
     try putWaits(for: key, kind, element, true, hidden)
     isChanged = true
-    try writeClock(kind.table, row: row, try clock(element, nil))
+    try writeClock(kind.number, kind.table, row: row, try clock(element, nil))
   }
 
   private func clock(_ element: ORSetElement, _ place: Place?) throws -> InlineClock {
@@ -195,6 +191,7 @@ extension Engine {
       update.bind(2, number)
       return try update.run()
     }
+    hiddenKinds.insert(kind)
     let insert = try connection.statement("INSERT INTO tally_hidden(kind, key, body) VALUES(?, ?, ?)")
     insert.bind(1, kind)
     insert.bind(2, key)
@@ -202,10 +199,10 @@ extension Engine {
     try insert.run()
   }
 
-  private func deleteRow(_ table: String, row: Int, _ clock: InlineClock) throws {
+  private func deleteRow(_ kind: Int, _ table: String, row: Int, _ clock: InlineClock) throws {
     touchedTables.insert(table)
-    try writeClock(table, row: row, .leaving)
-    let delete = try connection.statement("DELETE FROM \"\(table)\" WHERE rowid = ?")
+    try writeClock(kind, table, row: row, .leaving)
+    let delete = try connection.statement(text: "DELETE FROM \"\(table)\" WHERE rowid = ?")
     delete.bind(1, row)
     try delete.run()
     if case .extra(let number, _) = clock { try deleteExtra(number) }
@@ -223,9 +220,14 @@ extension Engine {
     try delete.run()
   }
 
-  private func writeClock(_ table: String, row: Int, _ clock: InlineClock) throws {
-    let handle = blobs[table] ?? BlobHandle(connection.handle, table: table)
-    blobs[table] = handle
-    try handle.write(clock.bytes, row: row)
+  private func writeClock(_ kind: Int, _ table: String, row: Int, _ clock: InlineClock) throws {
+    let handle: BlobHandle
+    if let known = blobs[kind] {
+      handle = known
+    } else {
+      handle = BlobHandle(connection.handle, table: table)
+      blobs[kind] = handle
+    }
+    try handle.write(clock, row: row)
   }
 }

@@ -7,12 +7,12 @@ extension Engine {
   /// The records that were there before the transaction; nil if no reference is open, which SQLite counts.
   ///
   /// A reference to one of them that is gone is no mistake: the transaction deletes it, and its rule says what shows then.
-  func recordsBefore(_ writes: [PendingWrite]) throws -> Set<String>? {
+  func recordsBefore(_ writes: PendingWrites) throws -> Set<String>? {
     var current: Int32 = 0
     var highest: Int32 = 0
     sqlite3_db_status(connection.handle, SQLITE_DBSTATUS_DEFERRED_FKS, &current, &highest, 0)
     guard current != 0 else { return nil }
-    return Set(writes.filter { $0.before != nil && catalog.records[$0.kind] != nil }.map(\.key))
+    return Set(writes.records.filter { $0.before != nil && catalog.records[$0.kind] != nil }.map(\.key))
   }
 
   /// - Throws: `StoreError.danglingReference` if a reference that this transaction has written names a record that is not there.

@@ -81,7 +81,7 @@ extension Engine {
     var writer = ByteWriter()
     for field in fields.sorted() { writer.varint(UInt64(field.rawValue)) }
     let insert = try connection.statement(
-      "INSERT INTO tally_pending(kind, op, key, clock) VALUES(?, \(PendingWrite.refusal), ?, ?)")
+      "INSERT INTO tally_pending(kind, op, key, clock) VALUES(?, 4, ?, ?)")
     insert.bind(1, address.kind)
     insert.bind(2, address.key)
     insert.bind(3, writer.bytes)
@@ -93,14 +93,14 @@ extension Engine {
   /// Refuses a row whose name no Swift string can hold.
   func refuse(unreadable row: Int) throws {
     environment.logger.warning("a write from outside cannot be replicated: its name is not UTF-8")
-    try connection.execute("UPDATE tally_pending SET op = \(PendingWrite.refusal) WHERE n = \(row)")
+    try connection.execute("UPDATE tally_pending SET op = 4 WHERE n = \(row)")
     hasRefusals = true
   }
 
   private func forgetRefusal(_ address: RowAddress) throws {
     guard refused.removeValue(forKey: address) != nil else { return }
     let delete = try connection.statement(
-      "DELETE FROM tally_pending WHERE op = \(PendingWrite.refusal) AND kind = ? AND key = ?")
+      "DELETE FROM tally_pending WHERE op = 4 AND kind = ? AND key = ?")
     delete.bind(1, address.kind)
     delete.bind(2, address.key)
     try delete.run()
@@ -111,7 +111,7 @@ extension Engine {
     refused = [:]
     hasRefusals = false
     let query = try connection.statement(
-      "SELECT kind, key, clock FROM tally_pending WHERE op = \(PendingWrite.refusal)")
+      "SELECT kind, key, clock FROM tally_pending WHERE op = 4")
     while try query.step() {
       hasRefusals = true
       guard let key = query.text(1) else { continue }
@@ -137,7 +137,7 @@ extension Engine {
       if rest.isEmpty { try forgetRefusal(address) } else if rest != fields { try note(address, rest) }
     }
     try forgetUnreadable()
-    hasRefusals = try connection.exists("SELECT 1 FROM tally_pending WHERE op = \(PendingWrite.refusal) LIMIT 1")
+    hasRefusals = try connection.exists("SELECT 1 FROM tally_pending WHERE op = 4 LIMIT 1")
   }
 
   private func stillRefused(_ address: RowAddress, _ fields: Set<FieldID>) throws -> Set<FieldID> {
@@ -167,7 +167,7 @@ extension Engine {
 
   private func forgetUnreadable() throws {
     let query = try SQLStatement(
-      connection.handle, "SELECT n, kind, key FROM tally_pending WHERE op = \(PendingWrite.refusal) ORDER BY n")
+      connection.handle, "SELECT n, kind, key FROM tally_pending WHERE op = 4 ORDER BY n")
     var unreadable: [(row: Int, kind: Int)] = []
     while try query.step() {
       if query.text(2) == nil { unreadable.append((query.int(0), query.int(1))) }
@@ -178,7 +178,7 @@ extension Engine {
         """
         DELETE FROM tally_pending WHERE n = \(row) AND (key NOT IN (SELECT \(key) FROM "\(table)")
           OR EXISTS(SELECT 1 FROM tally_pending AS first
-            WHERE first.op = \(PendingWrite.refusal) AND first.key = tally_pending.key AND first.n < tally_pending.n))
+            WHERE first.op = 4 AND first.key = tally_pending.key AND first.n < tally_pending.n))
         """)
     }
   }

@@ -26,14 +26,8 @@ extension Engine {
     store.bind(1, Array(try merged.json()))
     try store.run()
     try number(merged)
-    catalog.schema = merged
+    catalog.adopt(merged)
     changedCatalog()
-    for (number, kind) in catalog.records { catalog.records[number]?.entity = merged[kind.type] }
-    for (number, link) in catalog.links {
-      catalog.links[number]?.isKnown =
-        merged[link.source]?.relationships.contains { $0.name == link.relationship && $0.to == link.target } ?? false
-    }
-    catalog.index()
     try createTables(old)
     try createTriggers()
     connection.forgetStatements()
@@ -94,7 +88,9 @@ extension Engine {
         "CREATE INDEX IF NOT EXISTS \"tally_\(link.table)_target\" ON \"\(link.table)\"(target, source)")
     }
     let width = catalog.records.values.map(\.columns.count).max() ?? 0
-    let present = (try connection.integer("SELECT count(*) FROM pragma_table_info('tally_pending')") ?? 5) - 5
+    let present =
+      (try connection.integer("SELECT count(*) FROM pragma_table_info('tally_pending')") ?? PendingWrite.fixedColumns)
+      - PendingWrite.fixedColumns
     for index in present..<max(present, width) {
       try connection.execute("ALTER TABLE tally_pending ADD COLUMN c\(index)")
     }

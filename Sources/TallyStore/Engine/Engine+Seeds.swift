@@ -21,15 +21,10 @@ extension StateReader {
   }
 }
 
-extension Catalog {
-  /// The field of a type by which a duplicate says for which seed it gave way; nil if no record of the type ever did.
-  func forwardField(of kind: RecordKind) -> FieldID? { fieldOfName[kind.number]?[SeedAdoption.forwardField] }
-}
-
 extension StateReader {
   /// The seed for which a record gave way; nil while the record speaks for itself.
   func forward(of name: AnyRecordName) throws -> AnyRecordName? {
-    guard let kind = catalog.kind(of: name.type), catalog.forwardField(of: kind) != nil,
+    guard let kind = catalog.kind(of: name.type), kind.forwardField != nil,
       let stored = try record(name, kind)
     else { return nil }
     return try forward(of: name, stored.state)
@@ -37,7 +32,7 @@ extension StateReader {
 
   /// The seed for which a record in this state gave way: it was adopted, and nobody edited it concurrently or since.
   func forward(of name: AnyRecordName, _ state: RecordState) throws -> AnyRecordName? {
-    guard let kind = catalog.kind(of: name.type), let field = catalog.forwardField(of: kind),
+    guard let kind = catalog.kind(of: name.type), let field = kind.forwardField,
       case .text(let text) = state[field]?.value, let target = try? AnyRecordName(text), target.type == name.type,
       target != name
     else { return nil }

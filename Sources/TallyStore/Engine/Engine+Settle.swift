@@ -16,7 +16,7 @@ extension Engine {
     // A new life shows nothing of its seed.
     let isNewLife = new.seed != nil && old?.existence != new.existence
     if old?.seed != new.seed || isNewLife { try markSeedDirty(name, kind, new) }
-    if let forward = catalog.forwardField(of: kind), case .text(let seed) = new[forward]?.value {
+    if let forward = kind.forwardField, case .text(let seed) = new[forward]?.value {
       // What the duplicate owned, the seed owns, or no longer does.
       try climb(from: [name] + [try? AnyRecordName(seed)].compactMap { $0 })
     }
@@ -61,7 +61,7 @@ extension Engine {
   func markReferrersDirty(_ name: AnyRecordName) throws {
     for (number, column) in catalog.referrers[name.type] ?? [] {
       guard let kind = catalog.records[number] else { continue }
-      let query = try connection.statement("SELECT id FROM \"\(kind.type)\" WHERE \"\(column.name)\" = ?")
+      let query = try connection.statement(text: "SELECT id FROM \"\(kind.type)\" WHERE \"\(column.name)\" = ?")
       query.bind(1, name.text)
       while try query.step() {
         if let referrer = try? AnyRecordName(query.text(0) ?? "") { dirty.insert(referrer) }
@@ -70,7 +70,7 @@ extension Engine {
     for (numbers, end) in [(catalog.linksFrom[name.type], "source"), (catalog.linksTo[name.type], "target")] {
       for number in numbers ?? [] {
         guard let kind = catalog.links[number] else { continue }
-        let query = try connection.statement("\(StateReader.rowQuery(kind)) WHERE \(end) = ?")
+        let query = try connection.statement(text: "\(kind.rowSQL) WHERE \(end) = ?")
         query.bind(1, name.text)
         while try query.step() { if let key = try reader.key(in: query) { dirty.insert(number, key) } }
       }
@@ -95,7 +95,7 @@ extension Engine {
     else { return }
     guard try visibility.isVisible(name) else {
       // What refers to a duplicate follows its seed, which may have appeared, or no longer does.
-      if let forward = catalog.forwardField(of: kind), stored.state[forward] != nil { try markWaitingDirtyOnce(name) }
+      if let forward = kind.forwardField, stored.state[forward] != nil { try markWaitingDirtyOnce(name) }
       guard stored.place.isVisible else { return }
       try put(name, kind, stored.state, previous: stored, shown: nil)
       return try markReferrersDirty(name)

@@ -99,7 +99,7 @@ extension Engine {
       END;
       CREATE TRIGGER "tally_\(table)_insert" AFTER INSERT ON "\(table)"
         WHEN NEW.tally_clock = \(InlineClock.unstampedSQL) BEGIN
-        INSERT INTO tally_pending(kind, op, key) VALUES(\(number), 0, NEW.id);
+        INSERT INTO tally_pending(kind, op, key, number) VALUES(\(number), 0, NEW.id, NEW.rowid);
       END;
       CREATE TRIGGER "tally_\(table)_move" BEFORE UPDATE OF \(unique) ON "\(table)"
         WHEN NEW.tally_clock IS OLD.tally_clock BEGIN
@@ -109,9 +109,12 @@ extension Engine {
       END;
       CREATE TRIGGER "tally_\(table)_update" AFTER UPDATE ON "\(table)"
         WHEN NEW.tally_clock IS OLD.tally_clock AND (\(differs)) BEGIN
-        INSERT INTO tally_pending(kind, op, key, clock\(slots))
-          VALUES(\(number), 1, OLD.id, OLD.tally_clock\(values("OLD.")));
-        INSERT INTO tally_pending(kind, op, key) SELECT \(number), 0, NEW.id WHERE NEW.id IS NOT OLD.id;
+        INSERT INTO tally_pending(kind, op, key, clock, number\(slots))
+          VALUES(\(number), 1, OLD.id, OLD.tally_clock, OLD.rowid\(values("OLD.")));
+      END;
+      CREATE TRIGGER "tally_\(table)_rename" AFTER UPDATE OF id ON "\(table)"
+        WHEN NEW.tally_clock IS OLD.tally_clock AND NEW.id IS NOT OLD.id BEGIN
+        INSERT INTO tally_pending(kind, op, key, number) VALUES(\(number), 0, NEW.id, NEW.rowid);
       END;
       CREATE TRIGGER "tally_\(table)_delete" AFTER DELETE ON "\(table)"
         WHEN OLD.tally_clock IS NOT \(InlineClock.leavingSQL) BEGIN
@@ -133,7 +136,7 @@ extension Engine {
       END;
       CREATE TRIGGER "tally_\(table)_insert" AFTER INSERT ON "\(table)"
         WHEN NEW.tally_clock = \(InlineClock.unstampedSQL) BEGIN
-        INSERT INTO tally_pending(kind, op, key) VALUES(\(number), 0, \(key("NEW.")));
+        INSERT INTO tally_pending(kind, op, key, number) VALUES(\(number), 0, \(key("NEW.")), NEW.rowid);
       END;
       CREATE TRIGGER "tally_\(table)_move" BEFORE UPDATE OF source, target ON "\(table)"
         WHEN NEW.tally_clock IS OLD.tally_clock BEGIN

@@ -10,15 +10,12 @@ extension RecordKind {
     if let forward, case .text(let text) = state[forward]?.value, let target = try? AnyRecordName(text) {
       result.insert(target)
     }
-    for (index, column) in columns.enumerated() where column.reference != nil {
-      guard let cell = state.cell(column.field, followsNewest: followsNewest),
-        let target = column.target(of: cell.value)
+    for (index, column) in columns.enumerated() {
+      guard let reference = column.reference, shown != nil || reference.onDelete == .cascade,
+        let cell = state.cell(column.field, followsNewest: followsNewest)
       else { continue }
-      if let shown {
-        if shown[index] != cell.value { result.insert(target) }
-      } else if column.reference?.onDelete == .cascade {
-        result.insert(target)
-      }
+      if let shown, shown[index] == cell.value { continue }
+      if let target = column.target(of: cell.value) { result.insert(target) }
     }
     return result
   }
@@ -28,8 +25,8 @@ extension Engine {
   func putWaits(
     for name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ shown: [Value]?, _ previous: StoredRecord?
   ) throws {
-    let forward = catalog.forwardField(of: kind)
-    guard forward != nil || kind.columns.contains(where: { $0.reference != nil }) else { return }
+    let forward = kind.forwardField
+    guard forward != nil || kind.hasReferences else { return }
     let new = kind.waits(state, shown: shown, forward: forward)
     let old = previous.map { kind.waits($0.state, shown: $0.values.isEmpty ? nil : $0.values, forward: forward) } ?? []
     try replaceWaits(old, with: new, kind.number, name.text)
@@ -56,7 +53,7 @@ extension Engine {
     }
   }
 
-  private func wait(_ sql: String, _ target: AnyRecordName, _ kind: Int, _ key: String) throws {
+  private func wait(_ sql: StaticString, _ target: AnyRecordName, _ kind: Int, _ key: String) throws {
     let statement = try connection.statement(sql)
     statement.bind(1, target.text)
     statement.bind(2, kind)

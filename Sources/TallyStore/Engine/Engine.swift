@@ -15,7 +15,7 @@ final class Engine {
   let environment: StoreEnvironment
   var catalog: Catalog {
     get { reader.catalog }
-    set { reader.catalog = newValue }
+    _modify { yield &reader.catalog }
   }
 
   // What the file says.
@@ -25,6 +25,8 @@ final class Engine {
   /// Whether any record has a delete or a retired seed, so that what is below it matters.
   var hasDeletes = false
   var hasWaits = false
+  /// The kinds of which something is hidden: of others nothing needs to be looked up.
+  var hiddenKinds = Set<Int>()
   /// The fields of rows that another connection wrote and that cannot be replicated; none if the whole row cannot.
   var refused: [RowAddress: Set<FieldID>] = [:]
   var hasRefusals = false
@@ -39,7 +41,7 @@ final class Engine {
   var touchedTables = Set<String>()
   var isChanged = false
   private var catalogIsChanged = false
-  var blobs: [String: BlobHandle] = [:]
+  var blobs: [Int: BlobHandle] = [:]
 
   init(_ handle: OpaquePointer, _ environment: StoreEnvironment) throws {
     connection = Connection(handle)
@@ -75,6 +77,10 @@ final class Engine {
       try connection.exists("SELECT 1 FROM tally_context LIMIT 1")
       || connection.exists("SELECT 1 FROM tally_meta WHERE key = 'retired'")
     hasWaits = try connection.exists("SELECT 1 FROM tally_wait LIMIT 1")
+    let hidden = try connection.statement(
+      "SELECT n FROM tally_kind WHERE EXISTS(SELECT 1 FROM tally_hidden WHERE kind = tally_kind.n)")
+    hiddenKinds = []
+    while try hidden.step() { hiddenKinds.insert(hidden.int(0)) }
     try loadRefusals()
   }
 

@@ -1,3 +1,4 @@
+import Foundation
 import TallyCRDT
 import TallyWire
 
@@ -21,12 +22,15 @@ struct CheckedSeedSet {
   private(set) var records: [Record] = []
   private(set) var links: [Link] = []
   private var names: [String: AnyRecordName] = [:]
+  /// The namespace of the set's keys.
+  private let namespace: UUID
 
   /// Checks a set against a schema.
   /// - Throws: `StoreError.invalidSeeds` with the first rule that is broken.
   init(_ set: SeedSet, _ schema: Schema) throws(StoreError) {
     name = set.name
     version = set.version
+    namespace = SeedIdentity.uuid(ofSet: set.name)
     guard Self.isPlain(set.name, limit: 64) else {
       throw Self.error("\(printable(set.name)) is no name for a seed set: 1 to 64 printable ASCII characters")
     }
@@ -55,7 +59,7 @@ struct CheckedSeedSet {
     guard schema[key.type] != nil else {
       throw Self.error("\(name).\(key.key) is of the type \(printable(key.type)), which is not in the schema")
     }
-    let id = SeedIdentity.uuid(ofKey: key.key, set: name).uuidString.lowercased()
+    let id = SeedIdentity.version5(namespace, key.key).uuidString.lowercased()
     guard let name = try? AnyRecordName(type: key.type, key: id) else {
       throw Self.error("\(self.name).\(key.key) has no valid name")
     }

@@ -23,7 +23,7 @@ extension Engine {
   ) throws {
     for kind in catalog.knownLinks where kind.source == duplicate.name.type || kind.target == duplicate.name.type {
       let query = try SQLStatement(
-        connection.handle, StateReader.rowQuery(kind) + " WHERE source = ?1 OR target = ?1")
+        connection.handle, kind.rowSQL + " WHERE source = ?1 OR target = ?1")
       query.bind(1, duplicate.name.text)
       var keys: [LinkKey] = []
       while try query.step() { if let key = try reader.key(in: query) { keys.append(key) } }
@@ -52,7 +52,7 @@ extension StateReader {
   ///
   /// Cost: the hidden records of the type, if any of them gave way.
   func lateMembers(_ type: String) throws -> Set<LateMember> {
-    guard let kind = catalog.kind(of: type), kind.isKnown, catalog.forwardField(of: kind) != nil else { return [] }
+    guard let kind = catalog.kind(of: type), kind.isKnown, kind.forwardField != nil else { return [] }
     var found = Set<LateMember>()
     try forEachHiddenRecord(kind.number) { name, stored in
       guard try forward(of: name, stored.state) != nil else { return }

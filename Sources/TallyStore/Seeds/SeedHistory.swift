@@ -46,15 +46,11 @@ extension CheckedSeedSet {
       rank: .seed, time: HybridTime(milliseconds: UInt64(version)), dot: Dot(replica: replica, sequence: 1))
     var groups: [String: DeltaBlock.Records] = [:]
     for record in records {
-      var group = groups[record.name.type] ?? .init(type: record.name.type, fields: [], items: [])
-      let cells = record.values.map { field, value in
-        let place = group.fields.firstIndex(of: field) ?? group.fields.count
-        if place == group.fields.count { group.fields.append(field) }
-        return FieldCell(field: FieldID(rawValue: UInt32(place)), stamp: stamp, value: value)
+      let type = record.name.type
+      // In its place: a copy of the group for each record would make the cost quadratic.
+      groups[type, default: .init(type: type, fields: [], items: [])].append(record, stamp) { cells in
+        state(stamp, isRetired: record.isRetired, cells, planted)
       }
-      let state = state(stamp, isRetired: record.isRetired, cells.sorted { $0.field < $1.field }, planted)
-      group.items.append(.init(name: record.name, state: state))
-      groups[record.name.type] = group
     }
     var tagged: [String: DeltaBlock.Links] = [:]
     for link in links {
@@ -78,5 +74,20 @@ extension CheckedSeedSet {
     }
     state.seed = SeedState(layers: [SeedLayer(stamp: stamp, isRetired: isRetired, fields: cells)])
     return state
+  }
+}
+
+extension DeltaBlock.Records {
+  fileprivate mutating func append(
+    _ record: CheckedSeedSet.Record, _ stamp: Stamp, _ state: ([FieldCell]) -> RecordState
+  ) {
+    var cells: [FieldCell] = []
+    for (field, value) in record.values {
+      let place = fields.firstIndex(of: field) ?? fields.count
+      if place == fields.count { fields.append(field) }
+      cells.append(FieldCell(field: FieldID(rawValue: UInt32(place)), stamp: stamp, value: value))
+    }
+    cells.sort { $0.field < $1.field }
+    items.append(.init(name: record.name, state: state(cells)))
   }
 }

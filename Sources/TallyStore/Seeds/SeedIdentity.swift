@@ -14,7 +14,7 @@ public enum SeedIdentity {
   /// The UUID in the name of a seeded record.
   public static func uuid(ofKey key: String, set name: String) -> UUID { version5(uuid(ofSet: name), key) }
 
-  private static func version5(_ namespace: UUID, _ name: String) -> UUID {
+  static func version5(_ namespace: UUID, _ name: String) -> UUID {
     let input = withUnsafeBytes(of: namespace.uuid) { Array($0) } + Array(name.utf8)
     var bytes = Array(SHA1.hash(input).prefix(16))
     bytes[6] = bytes[6] & 0x0F | 0x50

@@ -94,7 +94,7 @@ extension StateReader {
   }
 
   private func exists(_ sql: String, _ name: AnyRecordName) throws -> Bool {
-    let query = try connection.statement(sql + " LIMIT 1")
+    let query = try connection.statement(text: sql + " LIMIT 1")
     query.bind(1, name.text)
     defer { query.reset() }
     return try query.step()
@@ -141,6 +141,8 @@ extension Engine {
     var context = vector
     context.include(stamp.dot)
     let forward = try field(SeedAdoption.forwardField, kind: kind.number)
+    // The first duplicate of a type makes the field, which the kind did not have.
+    guard let kind = catalog.records[kind.number] else { return }
     var written = RecordState()
     written.fields = [FieldCell(field: forward, stamp: stamp, value: .text(duplicate.seed.text))]
     written.deletes = [Delete(stamp: stamp, context: context)]

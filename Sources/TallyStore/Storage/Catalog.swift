@@ -3,14 +3,24 @@ import TallyCRDT
 import TallyWire
 
 /// One column of an entity's table, as the store handles it.
-struct Column: Sendable {
-  var field: FieldID
-  var name: String
-  var wireName: String
-  var defaultValue: Value
+final class Column: Sendable {
+  let field: FieldID
+  let name: String
+  let wireName: String
+  /// The hash of the wire name, for the fingerprint.
+  let hash: UInt64
+  let defaultValue: Value
   /// Nil for a reference.
-  var kind: FieldKind?
-  var reference: ReferenceSchema?
+  let kind: FieldKind?
+  let reference: ReferenceSchema?
+
+  init(
+    field: FieldID, name: String, wireName: String, defaultValue: Value, kind: FieldKind? = nil,
+    reference: ReferenceSchema? = nil
+  ) {
+    (self.field, self.name, self.wireName, hash) = (field, name, wireName, SipHash.hash(wireName))
+    (self.defaultValue, self.kind, self.reference) = (defaultValue, kind, reference)
+  }
 
   /// Whether a value can stand in the column. References are checked by type; whether the target is there is another matter.
   func accepts(_ value: Value) -> Bool {
@@ -21,51 +31,105 @@ struct Column: Sendable {
 
   /// The record that a reference's value names, or nil.
   func target(of value: Value) -> AnyRecordName? {
-    guard let reference, case .text(let text) = value, let name = try? AnyRecordName(text), name.type == reference.to
+    guard let reference, case .text(let text) = value, let name = try? AnyRecordName(text), name.hasType(reference.to)
     else { return nil }
     return name
   }
 }
 
 /// A type of records. Types that only a newer app knows have a number as well, but no table.
-struct RecordKind: Sendable {
-  var number: Int
-  var type: String
+///
+/// A class, so that handing it on costs one reference count and not one for each of its parts.
+final class RecordKind: Sendable {
+  let number: Int
+  let type: String
   /// Nil for a type that the schema does not have.
-  var entity: EntitySchema?
+  let entity: EntitySchema?
   /// In the order of the table's columns after `id` and `tally_clock`.
-  private(set) var columns: [Column] = []
+  let columns: [Column]
+  let ownerColumns: [Column]
+  let hasReferences: Bool
+  /// Whether records of the type go on following seeds after an edit.
+  let followsNewest: Bool
   /// Whether ownership could form a cycle through this type.
-  var mayCycle = false
-  /// Selects row id, name, clock and the kind's columns; alone, and of one name.
-  private(set) var rowSQL = ""
-  private(set) var rowByNameSQL = ""
+  let mayCycle: Bool
+  /// The field by which a duplicate says for which seed it gave way; nil if no record of the type ever did.
+  let forwardField: FieldID?
+  /// Selects row id, name, clock and the kind's columns: of all rows, of one name, and of one row if it has that name.
+  let rowSQL: String
+  let rowByName: RowSQL
+  let rowByNumber: RowSQL
+  /// Finds whether a name has a row.
+  let exists: RowSQL
+  /// Binds name, clock and all columns.
+  let insert: RowSQL
+  /// The places of the columns, ascending by the bytes of their wire names: the order of the wire format.
+  let wireOrder: [Int]
+  /// For each column: binds clock, value and row id.
+  let updates: [RowSQL]
 
   var isKnown: Bool { entity != nil }
-  /// Whether records of the type go on following seeds after an edit.
-  var followsNewest: Bool { entity?.follows == .perField }
-  /// Sets the columns and what follows from them.
-  mutating func setColumns(_ columns: [Column]) {
-    self.columns = columns
-    let list = columns.map { ", \"\($0.name)\"" }.joined()
-    rowSQL = "SELECT rowid, id, tally_clock\(list) FROM \"\(type)\""
-    rowByNameSQL = rowSQL + " WHERE id = ?"
+
+  /// The place of a field among the columns; nil if the table has no such column.
+  func index(of field: FieldID) -> Int? {
+    for (index, column) in columns.enumerated() where column.field >= field {
+      return column.field == field ? index : nil
+    }
+    return nil
   }
 
-  var ownerColumns: [Column] { columns.filter { $0.reference?.onDelete == .cascade } }
+  init(
+    number: Int, type: String, entity: EntitySchema?, columns: [Column] = [], mayCycle: Bool = false,
+    forwardField: FieldID? = nil
+  ) {
+    (self.number, self.type, self.entity, self.columns) = (number, type, entity, columns)
+    (self.mayCycle, self.forwardField) = (mayCycle, forwardField)
+    ownerColumns = columns.filter { $0.reference?.onDelete == .cascade }
+    hasReferences = columns.contains { $0.reference != nil }
+    followsNewest = entity?.follows == .perField
+    let list = columns.map { ", \"\($0.name)\"" }.joined()
+    let marks = String(repeating: ", ?", count: columns.count)
+    rowSQL = "SELECT rowid, id, tally_clock\(list) FROM \"\(type)\""
+    rowByName = RowSQL(rowSQL + " WHERE id = ?")
+    // The plus sign keeps SQLite from looking the name up, and not the number.
+    rowByNumber = RowSQL(rowSQL + " WHERE rowid = ? AND +id = ?")
+    exists = RowSQL("SELECT 1 FROM \"\(type)\" WHERE id = ?")
+    insert = RowSQL("INSERT INTO \"\(type)\"(id, tally_clock\(list)) VALUES(?, ?\(marks))")
+    wireOrder = columns.indices.sorted {
+      columns[$0].wireName.utf8.lexicographicallyPrecedes(columns[$1].wireName.utf8)
+    }
+    updates = columns.map { RowSQL("UPDATE \"\(type)\" SET tally_clock = ?, \"\($0.name)\" = ? WHERE rowid = ?") }
+  }
 }
 
 /// A relationship between two types.
-struct LinkKind: Sendable {
-  var number: Int
-  var source: String
-  var relationship: String
-  var target: String
+final class LinkKind: Sendable {
+  let number: Int
+  let source: String
+  let relationship: String
+  let target: String
   /// Whether the schema has it.
-  var isKnown: Bool
+  let isKnown: Bool
+  let table: String
+  let wireName: String
+  /// Selects row id, ends and clock: of all rows, and of one.
+  let rowSQL: String
+  let row: RowSQL
+  let rowByNumber: RowSQL
+  let rowsFrom: RowSQL
+  let insert: RowSQL
 
-  var table: String { Schema.joinTable(source, relationship) }
-  var wireName: String { "\(source).\(relationship).\(target)" }
+  init(number: Int, source: String, relationship: String, target: String, isKnown: Bool) {
+    (self.number, self.source, self.relationship, self.target) = (number, source, relationship, target)
+    self.isKnown = isKnown
+    table = Schema.joinTable(source, relationship)
+    wireName = "\(source).\(relationship).\(target)"
+    rowSQL = "SELECT rowid, source, target, tally_clock FROM \"\(table)\""
+    row = RowSQL(rowSQL + " WHERE source = ? AND target = ?")
+    rowByNumber = RowSQL(rowSQL + " WHERE rowid = ? AND +source = ? AND +target = ?")
+    rowsFrom = RowSQL(rowSQL + " WHERE source = ?")
+    insert = RowSQL("INSERT INTO \"\(table)\"(source, target, tally_clock) VALUES(?, ?, ?)")
+  }
 }
 
 /// What the file says about types, fields and replicas. Entries are only ever added.
@@ -139,9 +203,9 @@ extension Catalog {
       let (number, source) = (kinds.int(0), kinds.text(1) ?? "")
       if let relationship = kinds.text(2), !relationship.isEmpty {
         let target = kinds.text(3) ?? ""
-        let isKnown = schema[source]?.relationships.contains { $0.name == relationship && $0.to == target } ?? false
         let link = LinkKind(
-          number: number, source: source, relationship: relationship, target: target, isKnown: isKnown)
+          number: number, source: source, relationship: relationship, target: target,
+          isKnown: isKnown(source, relationship, target))
         guard names.insert(link.wireName).inserted else { throw StoreError(.corrupt, "a relationship is there twice") }
         links[number] = link
       } else {
@@ -176,17 +240,17 @@ extension Catalog {
     referrers = [:]
     for number in records.keys.sorted() {
       let columns = columns(of: number)
-      records[number]?.setColumns(columns)
-      for column in records[number]?.columns ?? [] {
+      for column in columns {
         if let reference = column.reference { referrers[reference.to, default: []].append((number, column)) }
+      }
+      records[number] = records[number].map { kind in
+        RecordKind(
+          number: number, type: kind.type, entity: kind.entity, columns: columns, mayCycle: ownershipReaches(number),
+          forwardField: fieldOfName[number]?[SeedAdoption.forwardField])
       }
     }
     linksFrom = Dictionary(grouping: knownLinks.map(\.number)) { links[$0]?.source ?? "" }
     linksTo = Dictionary(grouping: knownLinks.map(\.number)) { links[$0]?.target ?? "" }
-    for number in records.keys {
-      let mayCycle = ownershipReaches(number)
-      records[number]?.mayCycle = mayCycle
-    }
   }
 
   private func columns(of number: Int) -> [Column] {
@@ -206,12 +270,15 @@ extension Catalog {
   }
 
   private func ownershipReaches(_ start: Int) -> Bool {
+    func owners(of type: String) -> [String] {
+      schema[type]?.references.filter { $0.onDelete == .cascade }.map(\.to) ?? []
+    }
+    guard let type = records[start]?.type else { return false }
     var seen = Set<String>()
-    var stack = (records[start]?.ownerColumns ?? []).compactMap(\.reference?.to)
-    while let type = stack.popLast() {
-      if type == records[start]?.type { return true }
-      guard seen.insert(type).inserted else { continue }
-      stack += kind(of: type)?.ownerColumns.compactMap(\.reference?.to) ?? []
+    var stack = owners(of: type)
+    while let next = stack.popLast() {
+      if next == type { return true }
+      if seen.insert(next).inserted { stack += owners(of: next) }
     }
     return false
   }
@@ -229,9 +296,9 @@ extension Catalog {
     if relationship.isEmpty {
       records[number] = RecordKind(number: number, type: source, entity: schema[source])
     } else {
-      let isKnown = schema[source]?.relationships.contains { $0.name == relationship && $0.to == target } ?? false
       links[number] = LinkKind(
-        number: number, source: source, relationship: relationship, target: target, isKnown: isKnown)
+        number: number, source: source, relationship: relationship, target: target,
+        isKnown: isKnown(source, relationship, target))
     }
     index()
   }
@@ -239,6 +306,28 @@ extension Catalog {
   mutating func add(field: FieldID, kind: Int, name: String) {
     fields[field] = Field(kind: kind, name: name, hash: SipHash.hash(name))
     fieldOfName[kind, default: [:]][name] = field
+    guard name == SeedAdoption.forwardField, let known = records[kind] else { return }
+    records[kind] = RecordKind(
+      number: kind, type: known.type, entity: known.entity, columns: known.columns, mayCycle: known.mayCycle,
+      forwardField: field)
+  }
+
+  /// Follows a schema that has grown.
+  mutating func adopt(_ schema: Schema) {
+    self.schema = schema
+    for (number, kind) in records {
+      records[number] = RecordKind(number: number, type: kind.type, entity: schema[kind.type])
+    }
+    for (number, link) in links {
+      let isKnown = isKnown(link.source, link.relationship, link.target)
+      links[number] = LinkKind(
+        number: number, source: link.source, relationship: link.relationship, target: link.target, isKnown: isKnown)
+    }
+    index()
+  }
+
+  private func isKnown(_ source: String, _ relationship: String, _ target: String) -> Bool {
+    schema[source]?.relationships.contains { $0.name == relationship && $0.to == target } ?? false
   }
 }
 

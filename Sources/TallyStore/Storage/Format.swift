@@ -7,7 +7,7 @@ enum Format {
   /// The version in `PRAGMA user_version`.
   static let version = 1
   /// The version of the capture triggers. A file with another one gets new triggers when it is opened for writing.
-  static let triggers = 1
+  static let triggers = 2
 
   static let tables = """
     CREATE TABLE tally_meta(key TEXT NOT NULL PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
@@ -39,7 +39,8 @@ enum Format {
     CREATE TABLE tally_seeded(
       name TEXT NOT NULL PRIMARY KEY, version INTEGER NOT NULL, belongsToUser INTEGER NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE tally_pending(
-      n INTEGER NOT NULL PRIMARY KEY, kind INTEGER NOT NULL, op INTEGER NOT NULL, key TEXT NOT NULL, clock BLOB);
+      n INTEGER NOT NULL PRIMARY KEY, kind INTEGER NOT NULL, op INTEGER NOT NULL, key TEXT NOT NULL, clock BLOB,
+      number INTEGER);
     CREATE TABLE tally_conflict(
       n INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, noticed INTEGER NOT NULL, name TEXT NOT NULL, field TEXT NOT NULL,
       loser_replica BLOB NOT NULL, loser_sequence INTEGER NOT NULL, loser_time INTEGER NOT NULL, loser_value ANY,

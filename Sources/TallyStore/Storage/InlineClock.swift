@@ -17,8 +17,6 @@ enum InlineClock: Equatable {
   case leaving
 
   static let size = 12
-  static let unstampedBytes = [UInt8](repeating: 0, count: size)
-  static let leavingBytes = [UInt8](repeating: 0xFF, count: size)
   static let unstampedSQL = "x'" + String(repeating: "00", count: size) + "'"
   static let leavingSQL = "x'" + String(repeating: "FF", count: size) + "'"
   private static let extraMark: UInt64 = 0xFFFF
@@ -32,35 +30,38 @@ enum InlineClock: Equatable {
     self = .uniform(replica: replica, sequence: stamp.dot.sequence, time: stamp.time)
   }
 
-  init(_ bytes: [UInt8]) throws(StoreError) {
+  init(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
     guard bytes.count == Self.size else { throw StoreError(.corrupt, "a clock has \(bytes.count) bytes") }
-    func number(_ range: Range<Int>) -> UInt64 { bytes[range].reduce(0) { $0 << 8 | UInt64($1) } }
-    let head = number(0..<2)
-    if bytes == Self.leavingBytes {
+    let first = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
+    let last = UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt32.self))
+    let head = first >> 48
+    if first == .max, last == .max {
       self = .leaving
     } else if head == Self.extraMark {
-      self = .extra(number: Int(number(2..<8)), revision: UInt32(number(8..<12)))
+      self = .extra(number: Int(first & Self.largestNumber), revision: last)
     } else if head == 0 {
       self = .unstamped
     } else {
+      let time = (first & 0xFFFF) << 32 | UInt64(last)
       self = .uniform(
-        replica: Int(head), sequence: number(2..<6), time: HybridTime(milliseconds: number(6..<12)))
+        replica: Int(head), sequence: first >> 16 & UInt64(UInt32.max), time: HybridTime(milliseconds: time))
     }
   }
 
-  var bytes: [UInt8] {
-    func pack(_ a: UInt64, _ aBytes: Int, _ b: UInt64, _ bBytes: Int, _ c: UInt64, _ cBytes: Int) -> [UInt8] {
-      [(a, aBytes), (b, bBytes), (c, cBytes)].flatMap { part in
-        (0..<part.1).map { UInt8(truncatingIfNeeded: part.0 >> UInt64(8 * (part.1 - 1 - $0))) }
-      }
-    }
+  /// Calls `body` with the twelve bytes, which are gone afterwards.
+  func withBytes<T>(_ body: (UnsafeRawBufferPointer) throws -> T) rethrows -> T {
+    let (first, last): (UInt64, UInt32)
     switch self {
-    case .unstamped: return Self.unstampedBytes
-    case .leaving: return Self.leavingBytes
+    case .unstamped: (first, last) = (0, 0)
+    case .leaving: (first, last) = (.max, .max)
     case .uniform(let replica, let sequence, let time):
-      return pack(UInt64(replica), 2, sequence, 4, time.milliseconds, 6)
+      first = UInt64(replica) << 48 | sequence << 16 | time.milliseconds >> 32
+      last = UInt32(truncatingIfNeeded: time.milliseconds)
     case .extra(let number, let revision):
-      return pack(Self.extraMark, 2, UInt64(number) & Self.largestNumber, 6, UInt64(revision), 4)
+      (first, last) = (Self.extraMark << 48 | UInt64(number) & Self.largestNumber, revision)
+    }
+    return try withUnsafeBytes(of: (first.bigEndian, last.bigEndian)) {
+      try body(UnsafeRawBufferPointer(rebasing: $0[..<Self.size]))
     }
   }
 }

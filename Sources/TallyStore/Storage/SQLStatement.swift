@@ -61,6 +61,12 @@ final class SQLStatement {
     }
   }
 
+  func bind(_ index: Int, _ clock: InlineClock) {
+    clock.withBytes { raw in
+      _ = sqlite3_bind_blob(handle, Int32(index), raw.baseAddress, Int32(raw.count), Self.transient)
+    }
+  }
+
   func bind(_ index: Int, _ value: Value) {
     switch value {
     case .null: bindNull(index)
@@ -106,6 +112,27 @@ final class SQLStatement {
     return sequence
   }
 
+  func int64(_ column: Int) -> Int64 { sqlite3_column_int64(handle, Int32(column)) }
+  func double(_ column: Int) -> Double { sqlite3_column_double(handle, Int32(column)) }
+
+  /// SQLite's number for the type of a column's value.
+  func type(_ column: Int) -> Int32 { sqlite3_column_type(handle, Int32(column)) }
+
+  /// The bytes of a text or blob; 8 for anything else, which SQLite would turn into a text to count them.
+  func byteCount(_ column: Int) -> Int {
+    switch type(column) {
+    case SQLITE_TEXT, SQLITE_BLOB: Int(sqlite3_column_bytes(handle, Int32(column)))
+    default: 8
+    }
+  }
+
+  /// Calls `body` with the bytes of a text, which are gone afterwards.
+  func withBytes<T>(ofText column: Int, _ body: (UnsafeBufferPointer<UInt8>) throws -> T) rethrows -> T {
+    let base = sqlite3_column_text(handle, Int32(column))
+    let count = base == nil ? 0 : Int(sqlite3_column_bytes(handle, Int32(column)))
+    return try body(UnsafeBufferPointer(start: base, count: count))
+  }
+
   func isNull(_ column: Int) -> Bool { sqlite3_column_type(handle, Int32(column)) == SQLITE_NULL }
 
   func blob(_ column: Int) -> [UInt8] {
@@ -113,11 +140,46 @@ final class SQLStatement {
     return Array(UnsafeRawBufferPointer(start: base, count: Int(sqlite3_column_bytes(handle, Int32(column)))))
   }
 
+  /// The clock of a row.
+  /// - Throws: `StoreError.corrupt` for anything but twelve bytes.
+  func clock(_ column: Int) throws(StoreError) -> InlineClock {
+    let base = sqlite3_column_blob(handle, Int32(column))
+    let count = Int(sqlite3_column_bytes(handle, Int32(column)))
+    return try InlineClock(UnsafeRawBufferPointer(start: base, count: base == nil ? 0 : count))
+  }
+
+  /// Calls `body` with the bytes of a column, which are gone afterwards.
+  func withBlob<T>(_ column: Int, _ body: (UnsafeRawBufferPointer) throws -> T) rethrows -> T {
+    let base = sqlite3_column_blob(handle, Int32(column))
+    let count = Int(sqlite3_column_bytes(handle, Int32(column)))
+    return try body(UnsafeRawBufferPointer(start: base, count: base == nil ? 0 : count))
+  }
+
   /// The text of a column; nil for text that is not UTF-8.
   func text(_ column: Int) -> String? {
-    guard let base = sqlite3_column_text(handle, Int32(column)) else { return "" }
-    let count = Int(sqlite3_column_bytes(handle, Int32(column)))
-    return String(validating: UnsafeBufferPointer(start: base, count: count), as: UTF8.self)
+    withBytes(ofText: column) { bytes in
+      // What is only ASCII needs no second look, and most texts are.
+      bytes.isASCII ? String(decoding: bytes, as: UTF8.self) : String(validating: bytes, as: UTF8.self)
+    }
+  }
+
+  var columnCount: Int { Int(sqlite3_column_count(handle)) }
+
+  /// The values of columns that stand side by side. Texts that are equal to those of `known` share their memory.
+  func values(_ columns: Range<Int>, like known: [Value] = []) -> [Value] {
+    guard !columns.isEmpty else { return [] }
+    return [Value](unsafeUninitializedCapacity: columns.count) { values, count in
+      for column in columns {
+        let isKnown = count < known.count && isText(column, known[count])
+        values.initializeElement(at: count, to: isKnown ? known[count] : value(column))
+        count += 1
+      }
+    }
+  }
+
+  private func isText(_ column: Int, _ value: Value) -> Bool {
+    guard case .text(var text) = value, type(column) == SQLITE_TEXT else { return false }
+    return withBytes(ofText: column) { bytes in text.withUTF8 { bytes.hasSameBytes(as: $0) } }
   }
 
   /// The value of a column. Text that is not UTF-8 comes as its bytes, which no text column accepts.
@@ -140,10 +202,19 @@ extension DatabaseError {
   }
 }
 
+/// SQL for the rows of one table, made once. Its identity finds the statement, which is faster than its text.
+final class RowSQL: Sendable {
+  let text: String
+  init(_ text: String) { self.text = text }
+}
+
 /// One SQLite connection with its prepared statements. Confined to where the connection may be used.
 final class Connection {
   let handle: OpaquePointer
-  private var statements: [String: SQLStatement] = [:]
+  /// By the addresses of their SQL.
+  private var statements: [UnsafeRawPointer: SQLStatement] = [:]
+  private var rowStatements: [ObjectIdentifier: (sql: RowSQL, statement: SQLStatement)] = [:]
+  private var rareStatements: [String: SQLStatement] = [:]
   private let database: Database?
 
   init(_ handle: OpaquePointer) {
@@ -158,16 +229,33 @@ final class Connection {
   }
 
   /// The statement for this SQL, prepared once.
-  func statement(_ sql: String) throws -> SQLStatement {
-    if let known = statements[sql] { return known }
-    let statement =
-      if let database {
-        SQLStatement(borrowing: try database.cachedStatement(sql: sql), of: handle)
-      } else {
-        try SQLStatement(handle, sql)
-      }
-    statements[sql] = statement
+  func statement(_ sql: StaticString) throws -> SQLStatement {
+    let address = UnsafeRawPointer(sql.utf8Start)
+    if let known = statements[address] { return known }
+    let statement = try prepare(sql.withUTF8Buffer { String(decoding: $0, as: UTF8.self) })
+    statements[address] = statement
     return statement
+  }
+
+  /// The statement for the rows of a table, prepared once.
+  func statement(_ sql: RowSQL) throws -> SQLStatement {
+    if let known = rowStatements[ObjectIdentifier(sql)] { return known.statement }
+    let statement = try prepare(sql.text)
+    rowStatements[ObjectIdentifier(sql)] = (sql, statement)
+    return statement
+  }
+
+  /// The statement for SQL that is put together where it is used.
+  func statement(text sql: String) throws -> SQLStatement {
+    if let known = rareStatements[sql] { return known }
+    let statement = try prepare(sql)
+    rareStatements[sql] = statement
+    return statement
+  }
+
+  private func prepare(_ sql: String) throws -> SQLStatement {
+    guard let database else { return try SQLStatement(handle, sql) }
+    return SQLStatement(borrowing: try database.cachedStatement(sql: sql), of: handle)
   }
 
   func execute(_ sql: String) throws {
@@ -175,14 +263,24 @@ final class Connection {
   }
 
   /// The first column of the first row, or nil.
-  func integer(_ sql: String) throws -> Int? {
+  func integer(_ sql: StaticString) throws -> Int? {
     let query = try statement(sql)
     defer { query.reset() }
     return try query.step() ? query.int(0) : nil
   }
 
-  func exists(_ sql: String) throws -> Bool { try integer(sql) != nil }
+  func integer(text sql: String) throws -> Int? {
+    let query = try statement(text: sql)
+    defer { query.reset() }
+    return try query.step() ? query.int(0) : nil
+  }
+
+  func exists(_ sql: StaticString) throws -> Bool { try integer(sql) != nil }
 
   /// Forgets the prepared statements, for instance after the schema changed.
-  func forgetStatements() { statements = [:] }
+  func forgetStatements() {
+    statements = [:]
+    rowStatements = [:]
+    rareStatements = [:]
+  }
 }

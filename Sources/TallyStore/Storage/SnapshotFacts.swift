@@ -38,7 +38,7 @@ struct SnapshotFacts: VisibilitySource {
     var result: [AnyRecordName] = []
     for (number, column) in reader.catalog.referrers[owner.type] ?? [] where column.reference?.onDelete == .cascade {
       guard let kind = reader.catalog.records[number] else { continue }
-      let query = try reader.connection.statement("SELECT id FROM \"\(kind.type)\" WHERE \"\(column.name)\" = ?")
+      let query = try reader.connection.statement(text: "SELECT id FROM \"\(kind.type)\" WHERE \"\(column.name)\" = ?")
       query.bind(1, owner.text)
       while try query.step() { if let name = try? AnyRecordName(query.text(0) ?? "") { result.append(name) } }
     }
@@ -48,7 +48,7 @@ struct SnapshotFacts: VisibilitySource {
       }
       result.append(name)
       // A duplicate that gave way to `owner`: what it owned is owned by its seed.
-      if name.type == owner.type, reader.catalog.forwardField(of: kind) != nil, try reader.forward(of: name) == owner {
+      if name.type == owner.type, kind.forwardField != nil, try reader.forward(of: name) == owner {
         result += try owned(by: name)
       }
     }

@@ -9,20 +9,12 @@ enum StateCoding {
   private static let link: UInt8 = 2
   private static let seededRecord: UInt8 = 3
 
-  /// What the numbers in a body mean.
-  struct Names {
-    var replicas: [Int: ReplicaID]
-    var context: (Stamp) throws -> StateVector
-  }
-
-  /// - Parameters:
-  ///   - omitted: the fields whose register holds what the row shows.
-  ///   - rowValue: what the row shows of a field; nil if there is no row.
+  /// - Parameter row: what the row shows, which is left out; nil if there is no row.
   static func encode(
-    _ state: RecordState, omitting omitted: Set<FieldID>, rowValue: (FieldID) -> Value? = { _ in nil },
-    replicaNumber: (ReplicaID) throws -> Int
+    _ state: RecordState, row: RowValues?, replicaNumber: (ReplicaID) throws -> Int
   ) rethrows -> [UInt8] {
     var writer = ByteWriter()
+    writer.bytes.reserveCapacity(64)
     writer.byte(state.seed == nil ? record : seededRecord)
     var stamps = StampTable()
     if let existence = state.existence { stamps.note(existence) }
@@ -33,7 +25,7 @@ enum StateCoding {
     writer.varint(state.existence.map { stamps.number(of: $0) + 1 } ?? 0)
     writer.varint(state.fields.count)
     for cell in state.fields {
-      let isOmitted = omitted.contains(cell.field)
+      let isOmitted = row?.shows(cell) ?? false
       writer.varint(UInt64(cell.field.rawValue) << 1 | (isOmitted ? 0 : 1))
       writer.varint(stamps.number(of: cell.stamp))
       if !isOmitted { writer.value(cell.value) }
@@ -41,12 +33,12 @@ enum StateCoding {
     try encode(state.supersededTouches, to: &writer, replicaNumber)
     writer.varint(state.deletes.count)
     for delete in state.deletes { writer.varint(stamps.number(of: delete.stamp)) }
-    if let seed = state.seed { encode(seed, to: &writer, stamps, rowValue) }
+    if let seed = state.seed { encode(seed, to: &writer, stamps, row) }
     return writer.bytes
   }
 
   private static func encode(
-    _ seed: SeedState, to writer: inout ByteWriter, _ stamps: StampTable, _ rowValue: (FieldID) -> Value?
+    _ seed: SeedState, to writer: inout ByteWriter, _ stamps: StampTable, _ row: RowValues?
   ) {
     writer.varint(seed.layers.count)
     for layer in seed.layers {
@@ -54,7 +46,7 @@ enum StateCoding {
       guard !layer.isRetired else { continue }
       writer.varint(layer.fields.count)
       for cell in layer.fields {
-        let isOmitted = rowValue(cell.field) == cell.value
+        let isOmitted = row?.shows(cell) ?? false
         writer.varint(UInt64(cell.field.rawValue) << 1 | (isOmitted ? 0 : 1))
         if !isOmitted { writer.value(cell.value) }
       }
@@ -64,7 +56,7 @@ enum StateCoding {
   }
 
   private static func decodeSeed(
-    _ reader: inout ByteReader, _ stamps: StampTable, _ rowValue: (FieldID) -> Value?
+    _ reader: inout ByteReader, _ stamps: StampTable, _ row: RowValues?
   ) throws -> SeedState {
     var layers: [SeedLayer] = []
     for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "layers")) {
@@ -73,8 +65,8 @@ enum StateCoding {
       var fields: [FieldCell] = []
       if head & 1 == 0 {
         for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "fields")) {
-          let (field, value) = try decodeField(&reader, rowValue)
-          fields.append(FieldCell(field: field, stamp: stamp, value: try value(&reader)))
+          let (field, shown) = try decodeField(&reader, row)
+          fields.append(FieldCell(field: field, stamp: stamp, value: try shown ?? reader.value()))
         }
       }
       layers.append(SeedLayer(stamp: stamp, isRetired: head & 1 == 1, fields: fields))
@@ -85,15 +77,13 @@ enum StateCoding {
     return SeedState(layers: layers, basis: SeedBasis(stamp: stamp, layer: try stamps.at(try reader.varint())))
   }
 
-  /// Reads the number of a field, and tells how to get its value: what comes next, or what the row shows.
-  private static func decodeField(
-    _ reader: inout ByteReader, _ rowValue: (FieldID) -> Value?
-  ) throws -> (FieldID, (inout ByteReader) throws -> Value) {
+  /// Reads the number of a field and finds what the row shows of it; nil if its value comes next.
+  private static func decodeField(_ reader: inout ByteReader, _ row: RowValues?) throws -> (FieldID, shown: Value?) {
     let head = try reader.varint()
     let field = FieldID(rawValue: UInt32(truncatingIfNeeded: head >> 1))
-    if head & 1 == 1 { return (field, { try $0.value() }) }
-    guard let known = rowValue(field) else { throw StoreError(.corrupt, "a stored state lacks a value") }
-    return (field, { _ in known })
+    if head & 1 == 1 { return (field, nil) }
+    guard let known = row?[field] else { throw StoreError(.corrupt, "a stored state lacks a value") }
+    return (field, known)
   }
 
   static func encode(_ element: ORSetElement, replicaNumber: (ReplicaID) throws -> Int) rethrows -> [UInt8] {
@@ -113,50 +103,46 @@ enum StateCoding {
     return writer.bytes
   }
 
-  /// Reads a record. `rowValue` gives the values that were left out.
+  /// Reads a record. `row` has the values that were left out, `states` knows replicas and what deletes had seen.
   static func decodeRecord(
-    _ bytes: [UInt8], _ names: Names, rowValue: (FieldID) -> Value?
+    _ bytes: UnsafeRawBufferPointer, _ states: StateReader, row: RowValues?
   ) throws -> RecordState {
-    try bytes.withUnsafeBytes { raw in
-      var reader = ByteReader(raw)
-      let tag = try reader.byte()
-      guard tag == record || tag == seededRecord else { throw StoreError(.corrupt, "a stored state is not a record") }
-      let stamps = try StampTable.decode(&reader, names.replicas)
-      var state = RecordState()
-      let existence = try reader.count(limit: stamps.count, "a stamp number")
-      if existence > 0 { state.existence = stamps[existence - 1] }
-      let count = try reader.count(ofElementsWithAtLeast: 2, "fields")
-      state.fields.reserveCapacity(count)
-      for _ in 0..<count {
-        let (field, value) = try decodeField(&reader, rowValue)
-        let stamp = try stamps.at(try reader.varint())
-        state.fields.append(FieldCell(field: field, stamp: stamp, value: try value(&reader)))
-      }
-      state.supersededTouches = try decodeVector(&reader, names.replicas)
-      for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "deletes")) {
-        let stamp = try stamps.at(try reader.varint())
-        state.deletes.append(Delete(stamp: stamp, context: try names.context(stamp)))
-      }
-      if tag == seededRecord { state.seed = try decodeSeed(&reader, stamps, rowValue) }
-      return state
+    var reader = ByteReader(bytes)
+    let tag = try reader.byte()
+    guard tag == record || tag == seededRecord else { throw StoreError(.corrupt, "a stored state is not a record") }
+    let stamps = try StampTable.decode(&reader, states.catalog.replicas)
+    var state = RecordState()
+    let existence = try reader.count(limit: stamps.count, "a stamp number")
+    if existence > 0 { state.existence = stamps[existence - 1] }
+    let count = try reader.count(ofElementsWithAtLeast: 2, "fields")
+    state.fields.reserveCapacity(count)
+    for _ in 0..<count {
+      let (field, shown) = try decodeField(&reader, row)
+      let stamp = try stamps.at(try reader.varint())
+      state.fields.append(FieldCell(field: field, stamp: stamp, value: try shown ?? reader.value()))
     }
+    state.supersededTouches = try decodeVector(&reader, states.catalog.replicas)
+    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "deletes")) {
+      let stamp = try stamps.at(try reader.varint())
+      state.deletes.append(Delete(stamp: stamp, context: try states.context(of: stamp)))
+    }
+    if tag == seededRecord { state.seed = try decodeSeed(&reader, stamps, row) }
+    return state
   }
 
   /// Reads a link.
-  static func decodeLink(_ bytes: [UInt8], _ names: Names) throws -> ORSetElement {
-    try bytes.withUnsafeBytes { raw in
-      var reader = ByteReader(raw)
-      guard try reader.byte() == link else { throw StoreError(.corrupt, "a stored state is not a link") }
-      let stamps = try StampTable.decode(&reader, names.replicas)
-      var element = ORSetElement()
-      for _ in 0..<(try reader.count(ofElementsWithAtLeast: 2, "tags")) {
-        var tag = ORSetElement.Tag(added: try stamps.at(try reader.varint()))
-        let removed = try reader.varint()
-        if removed > 0 { tag.removed = try stamps.at(removed - 1) }
-        element.tags.append(tag)
-      }
-      return element
+  static func decodeLink(_ bytes: UnsafeRawBufferPointer, _ states: StateReader) throws -> ORSetElement {
+    var reader = ByteReader(bytes)
+    guard try reader.byte() == link else { throw StoreError(.corrupt, "a stored state is not a link") }
+    let stamps = try StampTable.decode(&reader, states.catalog.replicas)
+    var element = ORSetElement()
+    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 2, "tags")) {
+      var tag = ORSetElement.Tag(added: try stamps.at(try reader.varint()))
+      let removed = try reader.varint()
+      if removed > 0 { tag.removed = try stamps.at(removed - 1) }
+      element.tags.append(tag)
     }
+    return element
   }
 
   // MARK: Vectors
@@ -181,6 +167,17 @@ enum StateCoding {
     }
     return vector
   }
+}
+
+/// What a record's row shows, by field.
+struct RowValues {
+  let kind: RecordKind
+  let values: [Value]
+
+  subscript(field: FieldID) -> Value? { kind.index(of: field).map { values[$0] } }
+
+  /// Whether the row shows what the cell holds.
+  func shows(_ cell: FieldCell) -> Bool { kind.index(of: cell.field).map { values[$0] == cell.value } ?? false }
 }
 
 extension ByteReader {

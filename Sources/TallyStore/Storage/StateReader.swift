@@ -91,7 +91,7 @@ final class StateReader {
   /// Remembers the context of a delete that is about to be stored.
   func note(context: StateVector, of stamp: Stamp) { contexts[stamp] = context }
 
-  private func context(of stamp: Stamp) throws -> StateVector {
+  func context(of stamp: Stamp) throws -> StateVector {
     if let known = contexts[stamp] { return known }
     guard let number = catalog.replicaNumbers[stamp.dot.replica] else {
       throw StoreError(.corrupt, "the replica of a delete is not known")
@@ -112,16 +112,12 @@ final class StateReader {
     return vector
   }
 
-  private var names: StateCoding.Names {
-    StateCoding.Names(replicas: catalog.replicas) { [unowned self] in try self.context(of: $0) }
-  }
-
   // MARK: Records
 
   /// A record by its name; nil if nothing is known of it.
   func record(_ name: AnyRecordName, _ kind: RecordKind) throws -> StoredRecord? {
     if kind.isKnown {
-      let query = try connection.statement(kind.rowByNameSQL)
+      let query = try connection.statement(kind.rowByName)
       query.bind(1, name.text)
       defer { query.reset() }
       if try query.step() { return try record(in: query, kind) }
@@ -131,30 +127,34 @@ final class StateReader {
 
   /// A hidden record by its name.
   func record(hidden name: AnyRecordName, _ kind: RecordKind) throws -> StoredRecord? {
-    guard let (number, body) = try hidden(kind.number, name.text) else { return nil }
-    let state = try StateCoding.decodeRecord(body, names) { _ in nil }
-    return StoredRecord(state: state, place: .hidden(number: number))
+    try hidden(kind.number, name.text) { number, body in
+      StoredRecord(state: try StateCoding.decodeRecord(body, self, row: nil), place: .hidden(number: number))
+    }
   }
 
   /// The record in the current row of a query for a kind's rows.
   func record(in query: SQLStatement, _ kind: RecordKind) throws -> StoredRecord {
-    let clock = try InlineClock(query.blob(2))
-    var values: [Value] = []
-    values.reserveCapacity(kind.columns.count)
-    for index in kind.columns.indices { values.append(query.value(3 + index)) }
+    let clock = try query.clock(2)
+    let values = query.values(3..<3 + kind.columns.count)
     let state = try self.state(clock, values, kind)
     return StoredRecord(state: state, place: .row(id: query.int(0), clock: clock), values: values)
+  }
+
+  /// The one stamp of a uniform clock; nil for any other.
+  func stamp(_ clock: InlineClock) throws -> Stamp? {
+    guard case .uniform(let number, let sequence, let time) = clock else { return nil }
+    guard let replica = catalog.replicas[number] else {
+      throw StoreError(.corrupt, "the replica of a clock is not known")
+    }
+    return Stamp(time: time, dot: Dot(replica: replica, sequence: sequence))
   }
 
   /// The state that a clock and a row's values stand for.
   func state(_ clock: InlineClock, _ values: [Value], _ kind: RecordKind) throws -> RecordState {
     switch clock {
     case .unstamped, .leaving: return RecordState()
-    case .uniform(let number, let sequence, let time):
-      guard let replica = catalog.replicas[number] else {
-        throw StoreError(.corrupt, "the replica of a clock is not known")
-      }
-      let stamp = Stamp(time: time, dot: Dot(replica: replica, sequence: sequence))
+    case .uniform:
+      guard let stamp = try stamp(clock) else { return RecordState() }
       var fields: [FieldCell] = []
       fields.reserveCapacity(values.count)
       for (column, value) in zip(kind.columns, values) where value != column.defaultValue {
@@ -162,22 +162,17 @@ final class StateReader {
       }
       return RecordState(inserted: stamp, fields: fields)
     case .extra(let number, _):
-      return try StateCoding.decodeRecord(try extra(number), names) { field in
-        kind.columns.firstIndex { $0.field == field }.map { values[$0] }
-      }
+      let row = RowValues(kind: kind, values: values)
+      return try extra(number) { try StateCoding.decodeRecord($0, self, row: row) }
     }
   }
 
   // MARK: Links
 
-  static func rowQuery(_ kind: LinkKind) -> String {
-    "SELECT rowid, source, target, tally_clock FROM \"\(kind.table)\""
-  }
-
   /// A link by its ends; nil if nothing is known of it.
   func link(_ key: LinkKey, _ kind: LinkKind) throws -> StoredLink? {
     if kind.isKnown {
-      let query = try connection.statement(Self.rowQuery(kind) + " WHERE source = ? AND target = ?")
+      let query = try connection.statement(kind.row)
       query.bind(1, key.source.text)
       query.bind(2, key.target.text)
       defer { query.reset() }
@@ -188,13 +183,14 @@ final class StateReader {
 
   /// A hidden link by its ends.
   func link(hidden key: LinkKey, _ kind: LinkKind) throws -> StoredLink? {
-    guard let (number, body) = try hidden(kind.number, key.text) else { return nil }
-    return StoredLink(element: try StateCoding.decodeLink(body, names), place: .hidden(number: number))
+    try hidden(kind.number, key.text) { number, body in
+      StoredLink(element: try StateCoding.decodeLink(body, self), place: .hidden(number: number))
+    }
   }
 
-  /// The link in the current row of a `rowQuery`.
+  /// The link in the current row of a query for links.
   func link(in query: SQLStatement) throws -> StoredLink {
-    let clock = try InlineClock(query.blob(3))
+    let clock = try query.clock(3)
     return StoredLink(element: try element(clock), place: .row(id: query.int(0), clock: clock))
   }
 
@@ -202,12 +198,8 @@ final class StateReader {
   func element(_ clock: InlineClock) throws -> ORSetElement {
     switch clock {
     case .unstamped, .leaving: return ORSetElement()
-    case .uniform(let number, let sequence, let time):
-      guard let replica = catalog.replicas[number] else {
-        throw StoreError(.corrupt, "the replica of a clock is not known")
-      }
-      return ORSetElement(added: Stamp(time: time, dot: Dot(replica: replica, sequence: sequence)))
-    case .extra(let number, _): return try StateCoding.decodeLink(try extra(number), names)
+    case .uniform: return try stamp(clock).map { ORSetElement(added: $0) } ?? ORSetElement()
+    case .extra(let number, _): return try extra(number) { try StateCoding.decodeLink($0, self) }
     }
   }
 
@@ -216,7 +208,7 @@ final class StateReader {
     var result: [(LinkKind, LinkKey, StoredLink)] = []
     for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) where kind.source == source.type {
       if kind.isKnown {
-        let query = try connection.statement(Self.rowQuery(kind) + " WHERE source = ?")
+        let query = try connection.statement(kind.rowsFrom)
         query.bind(1, source.text)
         while try query.step() { if let key = try key(in: query) { result.append((kind, key, try link(in: query))) } }
       }
@@ -226,7 +218,7 @@ final class StateReader {
       query.bind(2, source.text + "\n")
       query.bind(3, source.text + "\u{0B}")
       while try query.step() {
-        let element = try StateCoding.decodeLink(query.blob(2), names)
+        let element = try query.withBlob(2) { try StateCoding.decodeLink($0, self) }
         let stored = StoredLink(element: element, place: .hidden(number: query.int(0)))
         result.append((kind, try LinkKey(query.text(1) ?? ""), stored))
       }
@@ -234,33 +226,36 @@ final class StateReader {
     return result
   }
 
-  /// The ends of the link in the current row of a `rowQuery`; nil for a row of another program's that links no record names and
+  /// The ends of the link in the current row of a query for links; nil for a row of another program's that links no record names and
   /// so was never captured.
   func key(in query: SQLStatement) throws -> LinkKey? {
     do {
       return try LinkKey("\(query.text(1) ?? "")\n\(query.text(2) ?? "")")
     } catch {
-      if try InlineClock(query.blob(3)) == .unstamped { return nil }
+      if try query.clock(3) == .unstamped { return nil }
       throw error
     }
   }
 
   // MARK: Bodies
 
-  private func extra(_ number: Int) throws -> [UInt8] {
+  private func extra<T>(_ number: Int, _ decode: (UnsafeRawBufferPointer) throws -> T) throws -> T {
     let query = try connection.statement("SELECT body FROM tally_extra WHERE n = ?")
     defer { query.reset() }
     query.bind(1, number)
     guard try query.step() else { throw StoreError(.corrupt, "the state of a row is missing") }
-    return query.blob(0)
+    return try query.withBlob(0, decode)
   }
 
-  private func hidden(_ kind: Int, _ key: String) throws -> (number: Int, body: [UInt8])? {
+  private func hidden<T>(
+    _ kind: Int, _ key: String, _ decode: (Int, UnsafeRawBufferPointer) throws -> T
+  ) throws -> T? {
     let query = try connection.statement("SELECT n, body FROM tally_hidden WHERE kind = ? AND key = ?")
     defer { query.reset() }
     query.bind(1, kind)
     query.bind(2, key)
-    return try query.step() ? (query.int(0), query.blob(1)) : nil
+    guard try query.step() else { return nil }
+    return try query.withBlob(1) { try decode(query.int(0), $0) }
   }
 
   /// Each hidden record of a kind.
@@ -271,7 +266,7 @@ final class StateReader {
       guard let name = try? AnyRecordName(query.text(1) ?? "") else {
         throw StoreError(.corrupt, "a hidden record's name is malformed")
       }
-      let state = try StateCoding.decodeRecord(query.blob(2), names) { _ in nil }
+      let state = try query.withBlob(2) { try StateCoding.decodeRecord($0, self, row: nil) }
       try body(name, StoredRecord(state: state, place: .hidden(number: query.int(0))))
     }
   }
@@ -281,7 +276,7 @@ final class StateReader {
     let query = try SQLStatement(
       connection.handle, "SELECT n, key, body FROM tally_hidden WHERE kind = \(kind) ORDER BY key")
     while try query.step() {
-      let element = try StateCoding.decodeLink(query.blob(2), names)
+      let element = try query.withBlob(2) { try StateCoding.decodeLink($0, self) }
       try body(try LinkKey(query.text(1) ?? ""), StoredLink(element: element, place: .hidden(number: query.int(0))))
     }
   }
@@ -290,15 +285,23 @@ final class StateReader {
   func forEachRow(
     _ kind: RecordKind, ordered: Bool = false, _ body: (AnyRecordName, StoredRecord) throws -> Void
   ) throws {
-    let query = try SQLStatement(connection.handle, kind.rowSQL + (ordered ? " ORDER BY id" : ""))
-    while try query.step() {
-      guard let name = try? AnyRecordName(query.text(1) ?? "") else {
-        // What another program wrote under a name that is none was never captured.
-        if try InlineClock(query.blob(2)) == .unstamped { continue }
-        throw StoreError(.corrupt, "a record's name is malformed")
-      }
-      try body(name, try record(in: query, kind))
+    try forEachRow(kind, ordered: ordered) { query in
+      if let name = try name(in: query) { try body(name, try record(in: query, kind)) }
     }
+  }
+
+  /// Each row of a kind, for who does not need its state.
+  func forEachRow(_ kind: RecordKind, ordered: Bool = false, _ body: (SQLStatement) throws -> Void) throws {
+    let query = try SQLStatement(connection.handle, kind.rowSQL + (ordered ? " ORDER BY id" : ""))
+    while try query.step() { try body(query) }
+  }
+
+  /// The name of the record in the current row of a query for a kind's rows; nil for what another program wrote under a name that is
+  /// none and so was never captured.
+  func name(in query: SQLStatement) throws -> AnyRecordName? {
+    if let name = try? AnyRecordName(query.text(1) ?? "") { return name }
+    if try query.clock(2) == .unstamped { return nil }
+    throw StoreError(.corrupt, "a record's name is malformed")
   }
 
   /// Each link with a row, in the order of the rows or of their names.
@@ -306,7 +309,7 @@ final class StateReader {
     _ kind: LinkKind, ordered: Bool = false, _ body: (LinkKey, StoredLink) throws -> Void
   ) throws {
     let order = ordered ? " ORDER BY source, target" : ""
-    let query = try SQLStatement(connection.handle, Self.rowQuery(kind) + order)
+    let query = try SQLStatement(connection.handle, kind.rowSQL + order)
     while try query.step() { if let key = try key(in: query) { try body(key, try link(in: query)) } }
   }
 }

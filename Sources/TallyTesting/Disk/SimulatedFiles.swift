@@ -10,6 +10,14 @@ struct SimulatedFiles: StoreFiles {
     return disk.state.withLock { $0.image.names[name] == nil ? .nothing : .file }
   }
 
+  func head(_ count: Int, of path: String) -> [UInt8]? {
+    guard let name = DiskRegistry.name(path) else { return nil }
+    return disk.state.withLock { state in
+      guard let number = state.image.names[name], let file = state.image.files[number] else { return nil }
+      return Array(file.bytes.prefix(count))
+    }
+  }
+
   func token(at path: String) -> (text: String, fileNumber: UInt64)? {
     guard let name = DiskRegistry.name(path) else { return nil }
     return disk.state.withLock { state in

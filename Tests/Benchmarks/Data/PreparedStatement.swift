@@ -28,6 +28,24 @@ final class PreparedStatement {
     }
   }
 
+  /// Moves to the next row; false at the end.
+  func step() throws -> Bool {
+    switch sqlite3_step(handle) {
+    case SQLITE_ROW: return true
+    case SQLITE_DONE: return false
+    default: throw Mistake("SQLite does not run a statement")
+    }
+  }
+
+  func integer(_ column: Int32) -> Int { Int(sqlite3_column_int64(handle, column)) }
+  func real(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
+
+  func text(_ column: Int32) -> String {
+    let text = UnsafeBufferPointer(
+      start: sqlite3_column_text(handle, column), count: Int(sqlite3_column_bytes(handle, column)))
+    return String(decoding: text, as: UTF8.self)
+  }
+
   func run() throws {
     guard sqlite3_step(handle) == SQLITE_DONE else { throw Mistake("SQLite does not run a statement") }
     sqlite3_reset(handle)

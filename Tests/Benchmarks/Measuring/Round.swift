@@ -18,6 +18,7 @@ final class Round {
   let ledger: Ledger
   let folder: URL
   private var files = 0
+  private var numbers = 0
   private var pair: Pair?
   private var peers: Pair?
 
@@ -33,6 +34,12 @@ final class Round {
   }
 
   // MARK: Databases
+
+  /// A number that no other call gives: a value that a field does not have.
+  func nextNumber() -> Int {
+    numbers += 1
+    return numbers
+  }
 
   /// A path that nothing has yet.
   func newPath() -> String {
