@@ -69,7 +69,7 @@ extension ModelReplica {
     _ name: AnyRecordName, _ field: ModelField, _ value: String?, _ transaction: inout Transaction
   ) throws {
     // An app compares with what it sees: a reference that shows null is null to it, whatever the register holds.
-    guard fields.contains(field), let row = try view()[name.text], row.fields[field] != value else { return }
+    guard fields.contains(field), let row = try row(name), row[field] != value else { return }
     if field.isReference, let value, try !isVisible(Model.name(value)) { return }
     var change = RecordState()
     let stamp = transaction.stamp(over: self[name][field.id]?.stamp.time)
