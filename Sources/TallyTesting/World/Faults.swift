@@ -22,6 +22,9 @@ public struct Faults: OptionSet, Sendable {
   /// Some devices have an older version of the app at first, which lacks what a newer one has.
   public static let versions = Faults(rawValue: 1 << 8)
 
+  /// Devices bring default data made up for the schema, in versions, and people edit and delete it.
+  public static let seeds = Faults(rawValue: 1 << 9)
+
   /// Everything.
-  public static let all = Faults(rawValue: (1 << 9) - 1)
+  public static let all = Faults(rawValue: (1 << 10) - 1)
 }
