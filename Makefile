@@ -4,7 +4,7 @@ SWIFT ?= swift
 export TRAITS ?=
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: demo test lint format strict examples test-network bench bench-short setup clean
+.PHONY: demo test lint format strict examples test-network bench bench-short soak planted setup clean
 
 demo: setup
 	$(SWIFT) run Scorebook
@@ -38,6 +38,18 @@ bench: setup
 # Fails only on what is more than twice its target.
 bench-short: setup
 	$(BENCH) --records 20000 --runs 3 --gate $(FLAGS)
+
+# Simulated histories for as long as you give it: `make soak SOAK_MINUTES=10`, or SOAK_SECONDS. It prints what fails with a seed;
+# `TALLY_SEED=n make soak FLAGS="--tier world"` plays that one again. More FLAGS: --first N, --count N.
+SOAK = $(SWIFT) run -c release --scratch-path .build-soak Soak
+SOAK_SECONDS ?= $(if $(SOAK_MINUTES),$(shell expr $(SOAK_MINUTES) \* 60),60)
+
+soak: setup
+	nice -n 19 $(SOAK) --seconds $(SOAK_SECONDS) $(FLAGS)
+
+# Puts in each planted fault, counts the seeds until it is noticed, and writes the table of Docs/Testing.md.
+planted: setup
+	SOAK="$(SOAK)" bash Scripts/planted.sh
 
 format:
 	$(SWIFT) format --in-place --recursive Package.swift Sources Tests Examples

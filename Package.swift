@@ -98,7 +98,8 @@ let package = Package(
     .testTarget(name: "ReadmeTests", dependencies: ["Tally", grdb]),
     .testTarget(name: "TallyCLITests", dependencies: ["TallyCLI", "Tally", grdb]),
     .executableTarget(
-      name: "Soak", dependencies: ["TallyCRDT", "TallyTesting", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      name: "Soak",
+      dependencies: ["TallyCRDT", "TallyTesting", .product(name: "ArgumentParser", package: "swift-argument-parser")],
       path: "Tests/Soak"),
     .executableTarget(
       name: "Benchmarks",

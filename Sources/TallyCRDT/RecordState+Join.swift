@@ -125,7 +125,8 @@ extension PlantedFault {
   fileprivate func keeps(_ mine: FieldCell, over theirs: FieldCell) -> Bool {
     if contains(.equalStampKeepsLocal), mine.stamp == theirs.stamp { return true }
     if contains(.equalValueKeepsLocalStamp), mine.value == theirs.value { return true }
-    return contains(.equalTimesKeepLocal) && mine.stamp.rank == theirs.stamp.rank && mine.stamp.time == theirs.stamp.time
+    return contains(.equalTimesKeepLocal) && mine.stamp.rank == theirs.stamp.rank
+      && mine.stamp.time == theirs.stamp.time
   }
 
   /// The vector that a delta is taken to be since.

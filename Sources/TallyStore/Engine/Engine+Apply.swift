@@ -68,8 +68,11 @@ extension Engine {
 
   /// What a delta brings the vector to.
   private func counted(_ header: DeltaHeader) -> StateVector {
-    guard environment.planted.contains(.duplicateCountedTwice), vector.covers(header.target) else { return header.target }
-    return StateVector(header.target.entries.map { ($0.replica, vector[$0.replica] + $0.sequence - header.base[$0.replica]) })
+    guard environment.planted.contains(.duplicateCountedTwice), vector.covers(header.target) else {
+      return header.target
+    }
+    return StateVector(
+      header.target.entries.map { ($0.replica, vector[$0.replica] + $0.sequence - header.base[$0.replica]) })
   }
 
   private func checkBase(_ header: DeltaHeader) throws {

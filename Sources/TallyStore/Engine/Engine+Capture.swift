@@ -322,6 +322,8 @@ extension Engine {
     try put(name, kind, state, previous: stored, shown: nil)
     try note(name, kind, from: stored.state, to: state, stamp.dot)
     try markReferrersDirty(name)
-    for child in try SnapshotFacts(reader).owned(by: name) where child != name { try plantDelete(of: child, stamp, context) }
+    for child in try SnapshotFacts(reader).owned(by: name) where child != name {
+      try plantDelete(of: child, stamp, context)
+    }
   }
 }

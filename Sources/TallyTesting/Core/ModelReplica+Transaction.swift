@@ -62,7 +62,9 @@ extension ModelReplica {
     }
     merge(name, new)
     // A new life has no relationships, in either direction.
-    for link in links.keys where (link.source == name || link.target == name) && !keepsOld { unlink(link, &transaction) }
+    for link in links.keys where (link.source == name || link.target == name) && !keepsOld {
+      unlink(link, &transaction)
+    }
   }
 
   private mutating func update(

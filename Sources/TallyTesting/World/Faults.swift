@@ -1,6 +1,8 @@
 /// What goes wrong in a random run.
 public struct Faults: OptionSet, Sendable {
+  /// A bit for each.
   public let rawValue: UInt32
+  /// The faults with these bits.
   public init(rawValue: UInt32) { self.rawValue = rawValue }
 
   /// Connections break anywhere, replicas are cut off from one another, both ways or one, and some ways are slow.

@@ -11,7 +11,9 @@ extension Schema {
       result.entities[index].relationships.removeAll { _ in random.chance(25) }
     }
     let used = Set(result.entities.flatMap { $0.references.map(\.to) + $0.relationships.map(\.to) })
-    if random.chance(30), let unused = result.entities.lastIndex(where: { !used.contains($0.type) }), result.entities.count > 1 {
+    if random.chance(30), let unused = result.entities.lastIndex(where: { !used.contains($0.type) }),
+      result.entities.count > 1
+    {
       result.entities.remove(at: unused)
     }
     return result == self ? nil : result
