@@ -4,7 +4,7 @@ SWIFT ?= swift
 export TRAITS ?=
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: demo test crash lint format strict examples test-network bench bench-short
+.PHONY: demo test crash lint format strict examples test-network bench bench-short soak planted
 .PHONY: embedded second-opinion fuzz sanitize coverage setup clean
 
 demo: setup
@@ -64,6 +64,18 @@ sanitize: setup
 
 coverage: setup
 	bash Scripts/coverage.sh
+
+# Simulated histories for as long as you give it: `make soak SOAK_MINUTES=10`, or SOAK_SECONDS. It prints what fails with a seed;
+# `TALLY_SEED=n make soak FLAGS="--tier world"` plays that one again. More FLAGS: --first N, --count N.
+SOAK = $(SWIFT) run -c release --scratch-path .build-soak Soak
+SOAK_SECONDS ?= $(if $(SOAK_MINUTES),$(shell expr $(SOAK_MINUTES) \* 60),60)
+
+soak: setup
+	nice -n 19 $(SOAK) --seconds $(SOAK_SECONDS) $(FLAGS)
+
+# Puts in each planted fault, counts the seeds until it is noticed, and writes the table of Docs/Testing.md.
+planted: setup
+	SOAK="$(SOAK)" bash Scripts/planted.sh
 
 format:
 	$(SWIFT) format --in-place --recursive Package.swift Sources Tests Examples

@@ -105,7 +105,8 @@ let package = Package(
       dependencies: ["TallyCLI", "Tally", "TallyCRDT", "TallyStore", "TallySync", "TallyWire", grdb],
       path: "Tests/Fuzz", exclude: ["Corpus", "Driver"], sources: ["CorpusTests", "Targets"]),
     .executableTarget(
-      name: "Soak", dependencies: ["TallyCRDT", "TallyTesting", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      name: "Soak",
+      dependencies: ["TallyCRDT", "TallyTesting", .product(name: "ArgumentParser", package: "swift-argument-parser")],
       path: "Tests/Soak"),
     .executableTarget(
       name: "Benchmarks",

@@ -63,7 +63,9 @@ import Testing
     try insert("Note|~|b", world.replica(1))
     try live.work(1)
     world.replica(1).clock.advance(milliseconds: 1_000_000)
-    try world.replica(1).write { try $0.execute(sql: "UPDATE Note SET text = 'winner' WHERE id = ?", arguments: [note]) }
+    try world.replica(1).write {
+      try $0.execute(sql: "UPDATE Note SET text = 'winner' WHERE id = ?", arguments: [note])
+    }
     try live.work(1)
     try live.deliver(from: 1)
     try world.replica(0).write { try $0.execute(sql: "UPDATE Note SET text = 'loser' WHERE id = ?", arguments: [note]) }

@@ -6,10 +6,14 @@ import Testing
 
 /// What a simulated world does for whoever tests an app with it.
 @Suite struct WorldTests {
-  let schema = Schema([EntitySchema("Task", .text("text"), .reference("after", to: "Task"), .toMany("parts", to: "Task"))])
+  let schema = Schema([
+    EntitySchema("Task", .text("text"), .reference("after", to: "Task"), .toMany("parts", to: "Task"))
+  ])
 
   func insert(_ name: String, _ replica: SimulatedReplica) throws {
-    try replica.write { try $0.execute(sql: "INSERT INTO Task(id, text) VALUES(?, ?)", arguments: ["Task|~|\(name)", name]) }
+    try replica.write {
+      try $0.execute(sql: "INSERT INTO Task(id, text) VALUES(?, ?)", arguments: ["Task|~|\(name)", name])
+    }
   }
 
   func count(_ replica: SimulatedReplica) throws -> Int {

@@ -14,7 +14,10 @@ extension SimulationTier: ExpressibleByArgument {}
   var count: UInt64 = .max
   @Option(help: "The first seed.")
   var first: UInt64 = 1
-  @Flag(help: "Instead, puts in each fault and prints, as a table, how many seeds notice it.")
+  @Flag(
+    help:
+      "Instead, puts in each fault and prints how many seeds it takes to notice it: Scripts/planted.sh makes a table of it."
+  )
   var planted = false
 
   func run() throws {
@@ -53,13 +56,12 @@ extension SimulationTier: ExpressibleByArgument {}
   }
 
   private func printPlanted() throws {
-    print("| fault | tier | seeds until it is noticed |\n| --- | --- | --- |")
     var missed = 0
     for bug in PlantedBug.all {
       for tier in bug.tiers where self.tier.contains(tier) {
         let needed = bug.seedsNeeded(tier)
         if needed == nil { missed += 1 }
-        print("| `\(bug.name)` | \(tier.rawValue) | \(needed.map(String.init) ?? "not within \(PlantedBug.patience)") |")
+        print("\(bug.name) \(tier.rawValue) \(needed.map(String.init) ?? "never")")
         fflush(nil)
       }
     }

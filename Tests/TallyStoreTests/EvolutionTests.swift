@@ -50,6 +50,32 @@ import Testing
     try expectConverged(newer, third, upgraded)
   }
 
+  /// What a deleted record owns keeps it; an app that did not know the reference could not tell.
+  @Test func anUpgradeThatLearnsOfOwnershipBringsBackTheOwner() throws {
+    func folders(_ properties: EntitySchema.Property...) -> Schema {
+      var entity = EntitySchema("Folder", .text("name"))
+      for case .reference(let reference) in properties { entity.references.append(reference) }
+      return Schema([entity])
+    }
+    let nested = folders(.reference("inside", to: "Folder", onDelete: .cascade))
+    let newer = try scratch.store("newer", schema: nested)
+    let older = try scratch.store("older", schema: folders())
+    try newer.write { try $0.execute(sql: "INSERT INTO Folder(id) VALUES('Folder|~|a')") }
+    #expect(try synchronize(newer, older).isConverged)
+    try older.write { try $0.execute(sql: "DELETE FROM Folder") }
+    for name in ["b", "c"] {
+      try newer.write { db in
+        try db.execute(
+          sql: "INSERT INTO Folder(id, name, inside) VALUES(?, 'x', 'Folder|~|a')", arguments: ["Folder|~|\(name)"])
+      }
+    }
+    #expect(try synchronize(newer, older).isConverged)
+    try older.close()
+    let upgraded = try scratch.store("older", schema: nested)
+    #expect(try upgraded.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM Folder") } == 3)
+    try expectConverged(newer, upgraded)
+  }
+
   @Test func anUpgradeWritesNoCells() throws {
     let store = try scratch.store("a", schema: Self.old)
     try store.write { try $0.execute(sql: "INSERT INTO Note(id, title) VALUES('Note|~|a', 'A')") }

@@ -23,7 +23,7 @@ struct ShellCommand: ParsableCommand {
       "Draw the ids of replicas from this number, so that a run can be repeated. For stores in memory only.",
       valueName: "number"))
   var seed: UInt64?
-  @Option(help: .hidden) var planted: UInt32 = 0
+  @Option(help: .hidden) var planted: UInt64 = 0
 
   private static let schemaLimit = 16 << 20
 

@@ -23,7 +23,7 @@ extension Engine {
       guard let reference = column.reference, before?[index] != values[index],
         let target = column.target(of: values[index]), !records.contains(target.text)
       else { continue }
-      let query = try connection.statement("SELECT 1 FROM \"\(reference.to)\" WHERE id = ?")
+      let query = try connection.statement(text: "SELECT 1 FROM \"\(reference.to)\" WHERE id = ?")
       query.bind(1, target.text)
       defer { query.reset() }
       guard try query.step() else {

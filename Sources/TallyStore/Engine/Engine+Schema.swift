@@ -138,10 +138,17 @@ extension Engine {
   /// After the schema grew: shows what was kept for it.
   private func showEverything() throws {
     for kind in catalog.orderedKinds {
-      try reader.forEachHiddenRecord(kind.number) { name, _ in dirty.insert(name) }
+      var kept: [AnyRecordName] = []
+      try reader.forEachHiddenRecord(kind.number) { name, _ in kept.append(name) }
       let query = try SQLStatement(
         connection.handle, "SELECT id FROM \"\(kind.type)\" WHERE substr(tally_clock, 1, 2) = x'FFFF'")
-      while try query.step() { if let name = try? AnyRecordName(query.text(0) ?? "") { dirty.insert(name) } }
+      while try query.step() { if let name = try? AnyRecordName(query.text(0) ?? "") { kept.append(name) } }
+      for name in kept {
+        dirty.insert(name)
+        // Whom a new reference names is in no row yet. An owner must find what it owns before anything is decided.
+        guard let stored = try reader.record(name, kind) else { continue }
+        try putWaits(for: name, kind, stored.state, stored.place.isVisible ? stored.values : nil, nil)
+      }
     }
     for link in catalog.knownLinks {
       try reader.forEachHiddenLink(link.number) { key, _ in dirty.insert(link.number, key) }

@@ -45,7 +45,8 @@ extension Store {
   @discardableResult
   public func seed(_ set: SeedSet) throws -> SeedReport {
     let (history, isHere, isNoted) = try snapshot { reader in
-      let history = try SeedHistory(CheckedSeedSet(set, reader.catalog.schema), planted: options.planted, by: options.mintReplica)
+      let history = try SeedHistory(
+        CheckedSeedSet(set, reader.catalog.schema), planted: options.planted, by: options.mintReplica)
       let noted = try reader.appliedSeed(set.name)
       try check(noted, set, history)
       return (history, try reader.vector().covers(history.vector), noted?.replica == history.replica)

@@ -69,7 +69,8 @@ extension ModelReplica {
   }
 
   /// One piece of a delta; it has no effect before the last piece has come.
-  package mutating func receive(_ chunk: ModelDelta, _ index: Int, of count: Int, transfer: Int, now: UInt64) -> Receipt {
+  package mutating func receive(_ chunk: ModelDelta, _ index: Int, of count: Int, transfer: Int, now: UInt64) -> Receipt
+  {
     if planted.contains(.vectorPerChunk) { return apply(chunk, now: now) }
     inbox[transfer, default: [:]][index] = chunk
     guard let chunks = inbox[transfer], chunks.count == count else { return .waiting }
@@ -101,7 +102,9 @@ extension ModelReplica {
     for (name, state) in partial ? delta.records.dropLast(delta.records.count > 1 ? 1 : 0) : delta.records[...] {
       merge(name, received(clock.map { state.clamped(to: $0) } ?? state))
     }
-    for (link, element) in partial ? delta.links.dropLast() : delta.links[...] { merge(link, clock.map { element.clamped(to: $0) } ?? element) }
+    for (link, element) in partial ? delta.links.dropLast() : delta.links[...] {
+      merge(link, clock.map { element.clamped(to: $0) } ?? element)
+    }
   }
 }
 

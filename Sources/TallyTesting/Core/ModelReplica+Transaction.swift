@@ -62,14 +62,16 @@ extension ModelReplica {
     }
     merge(name, new)
     // A new life has no relationships, in either direction.
-    for link in links.keys where (link.source == name || link.target == name) && !keepsOld { unlink(link, &transaction) }
+    for link in links.keys where (link.source == name || link.target == name) && !keepsOld {
+      unlink(link, &transaction)
+    }
   }
 
   private mutating func update(
     _ name: AnyRecordName, _ field: ModelField, _ value: String?, _ transaction: inout Transaction
   ) throws {
     // An app compares with what it sees: a reference that shows null is null to it, whatever the register holds.
-    guard fields.contains(field), let row = try view()[name.text], row.fields[field] != value else { return }
+    guard fields.contains(field), let row = try row(name), row[field] != value else { return }
     if field.isReference, let value, try !isVisible(Model.name(value)) { return }
     var change = RecordState()
     let stamp = transaction.stamp(over: self[name][field.id]?.stamp.time)

@@ -122,6 +122,12 @@ extension ModelReplica: VisibilitySource {
 
   package func isVisible(_ name: AnyRecordName) throws -> Bool { try Visibility(self).isVisible(name) }
 
+  /// The fields of one row; nil if the app does not see the record.
+  func row(_ name: AnyRecordName) throws -> [ModelField: String]? {
+    let visibility = Visibility(self)
+    return try records[name] != nil && visibility.isVisible(name) ? fields(of: name, visibility) : nil
+  }
+
   /// The rows that an app sees.
   package func view() throws -> ModelView {
     let visibility = Visibility(self)

@@ -138,7 +138,8 @@ package struct Simulation {
     dots.append(dot)
     guard !hasCopies else { return }
     for other in dots.indices.dropLast() where dots[other] == dot {
-      let isKnown = devices.contains { $0.file.seen.contains(other) } || parcels.values.contains { $0.seen.contains(other) }
+      let isKnown =
+        devices.contains { $0.file.seen.contains(other) } || parcels.values.contains { $0.seen.contains(other) }
       guard !isKnown else { throw Failure(description: "the number \(dot) was given to two transactions") }
     }
   }

@@ -50,7 +50,9 @@ extension Specification where Field == ModelField {
   private func relations(_ seen: EventSet, _ past: Past) -> Set<Situation> {
     var found: Set<Situation> = []
     for (register, winner) in past.winners {
-      guard register.field.isReference, let target = winner.value, isVisible(register.record, past, Model.schema) else { continue }
+      guard register.field.isReference, let target = winner.value, isVisible(register.record, past, Model.schema) else {
+        continue
+      }
       if register.field == .friend, !isVisible(target, past, Model.schema) { found.insert(.referenceShownAsNull) }
       if register.field.isOwner, past.owners[register] == nil {
         found.insert(target == register.record ? .ownerOfItself : .brokenCycle)

@@ -1,9 +1,9 @@
 import Foundation
 import GRDB
 import Synchronization
+import TallyCRDT
 import TallyStore
 import TallySync
-import TallyCRDT
 
 /// The model's records in a real store, written through SQL as an app would.
 package final class StoreReplica {

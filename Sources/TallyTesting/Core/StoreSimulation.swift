@@ -1,7 +1,7 @@
+import TallyCRDT
 import TallyStore
 import TallySync
 import TallyWire
-import TallyCRDT
 
 /// Plays a history on real stores and, beside them, on the specification.
 ///

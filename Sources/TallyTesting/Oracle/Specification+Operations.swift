@@ -113,7 +113,11 @@ extension Specification {
       let earlier = past.winners[register]
       if value != field.defaultValue || (earlier != nil && earlier?.value != value) {
         // What nobody had written before is as old as the record's new life.
-        if earlier == nil { note(.write(register, value, time: begun), event) } else { write(register, value, event, past) }
+        if earlier == nil {
+          note(.write(register, value, time: begun), event)
+        } else {
+          write(register, value, event, past)
+        }
       }
     }
     for (register, winner) in past.winners where register.record == record && winner.value != nil {

@@ -5,6 +5,8 @@ import TallyStore
 /// An app's tables as they are: what it sees, and, from two of them, what it did.
 struct TableImage {
   var rows: [String: ShownRow<SchemaField>] = [:]
+  /// All links, also those of records that the transaction under way has deleted.
+  private var links: Set<Link> = []
 
   /// Reads all tables of a schema.
   init(_ db: Database, _ schema: Schema) throws {
@@ -33,6 +35,7 @@ struct TableImage {
         while let row = try all.next() {
           let link = Link(row[0], relationship.name, row[1])
           rows[link.source]?.links.insert(link)
+          links.insert(link)
         }
       }
     }
@@ -40,24 +43,28 @@ struct TableImage {
 
   /// What an app did that leaves these tables where `earlier` was before.
   func operations(since earlier: TableImage) -> [SpecifiedOperation<SchemaField>] {
-    var (gone, deletes, inserts, updates, links): ([SpecifiedOperation<SchemaField>], _, _, _, _) =
-      ([], [SpecifiedOperation<SchemaField>](), [SpecifiedOperation<SchemaField>](),
-       [SpecifiedOperation<SchemaField>](), [SpecifiedOperation<SchemaField>]())
+    var deletes: [SpecifiedOperation<SchemaField>] = []
+    var inserts: [SpecifiedOperation<SchemaField>] = []
+    var updates: [SpecifiedOperation<SchemaField>] = []
     for (name, row) in earlier.rows.sorted(by: { $0.key < $1.key }) {
       guard let now = rows[name] else {
         deletes.append(.delete(name))
         continue
       }
-      for field in Set(row.fields.keys).union(now.fields.keys).sorted(by: { $0.name < $1.name }) where row.fields[field] != now.fields[field] {
+      let fields = Set(row.fields.keys).union(now.fields.keys).sorted { $0.name < $1.name }
+      for field in fields where row.fields[field] != now.fields[field] {
         updates.append(.update(name, field, now.fields[field]))
       }
-      for link in row.links.subtracting(now.links) { gone.append(.unlink(link)) }
-      for link in now.links.subtracting(row.links) { links.append(.link(link)) }
     }
     for (name, row) in rows.sorted(by: { $0.key < $1.key }) where earlier.rows[name] == nil {
       inserts.append(.insert(name, row.fields))
-      for link in row.links { links.append(.link(link)) }
     }
-    return gone + deletes + inserts + updates + links
+    let gone = Self.sorted(earlier.links.subtracting(links)).map { SpecifiedOperation<SchemaField>.unlink($0) }
+    let come = Self.sorted(links.subtracting(earlier.links)).map { SpecifiedOperation<SchemaField>.link($0) }
+    return gone + deletes + inserts + updates + come
+  }
+
+  private static func sorted(_ links: Set<Link>) -> [Link] {
+    links.sorted { ($0.source, $0.relationship, $0.target) < ($1.source, $1.relationship, $1.target) }
   }
 }

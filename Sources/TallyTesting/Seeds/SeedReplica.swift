@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
+import TallyCRDT
 import TallyStore
 import TallySync
-import TallyCRDT
 
 /// The records of the histories with seeds in a real store, written through SQL as an app would.
 package final class SeedReplica {

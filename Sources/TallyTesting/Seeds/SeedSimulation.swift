@@ -1,6 +1,6 @@
+import TallyCRDT
 import TallyStore
 import TallySync
-import TallyCRDT
 
 /// Plays a history with seeds on real stores and, beside them, on the specification.
 package struct SeedSimulation {

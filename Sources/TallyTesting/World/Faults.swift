@@ -1,6 +1,8 @@
 /// What goes wrong in a random run.
 public struct Faults: OptionSet, Sendable {
+  /// A bit for each.
   public let rawValue: UInt32
+  /// The faults with these bits.
   public init(rawValue: UInt32) { self.rawValue = rawValue }
 
   /// Connections break anywhere, replicas are cut off from one another, both ways or one, and some ways are slow.
@@ -22,6 +24,9 @@ public struct Faults: OptionSet, Sendable {
   /// Some devices have an older version of the app at first, which lacks what a newer one has.
   public static let versions = Faults(rawValue: 1 << 8)
 
+  /// Devices bring default data made up for the schema, in versions, and people edit and delete it.
+  public static let seeds = Faults(rawValue: 1 << 9)
+
   /// Everything.
-  public static let all = Faults(rawValue: (1 << 9) - 1)
+  public static let all = Faults(rawValue: (1 << 10) - 1)
 }

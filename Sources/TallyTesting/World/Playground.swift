@@ -11,8 +11,10 @@ package enum Playground {
       "Note", .text("text"), .real("weight"), .bool("isDone", default: false), .date("due"),
       .reference("folder", to: "Folder", onDelete: .cascade), .reference("parent", to: "Note", onDelete: .cascade),
       .reference("next", to: "Note"), .toMany("tags", to: "Tag"), .toMany("related", to: "Note")),
-    EntitySchema("Tag", deleteWins: true, .text("name", default: "new"), .reference("within", to: "Tag", onDelete: .cascade)),
-    EntitySchema("Card", .json("layout"), .blob("picture"), .uuid("external"), .reference("note", to: "Note", onDelete: .deny)),
+    EntitySchema(
+      "Tag", deleteWins: true, .text("name", default: "new"), .reference("within", to: "Tag", onDelete: .cascade)),
+    EntitySchema(
+      "Card", .json("layout"), .blob("picture"), .uuid("external"), .reference("note", to: "Note", onDelete: .deny)),
   ])
 
   /// Plays one random run.

@@ -28,7 +28,9 @@ struct RandomEdits {
 
   private func change(_ db: Database, _ random: inout SplitMix64) throws {
     let entity = random.pick(schema.entities)
-    let name = name(entity.type, &random)
+    // Now and then whatever is there, seeds included.
+    let any = random.chance(15) ? try target(entity.type, db, &random) : .null
+    let name = String.fromDatabaseValue(any) ?? name(entity.type, &random)
     let isThere = try exists(name, entity.type, db)
     switch random.below(100) {
     case 0..<14 where isThere: try db.execute(sql: "DELETE FROM \"\(entity.type)\" WHERE id = ?", arguments: [name])

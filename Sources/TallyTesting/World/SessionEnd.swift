@@ -76,7 +76,7 @@ final class SessionEnd {
 
   private func perform(_ action: SyncSession.Action, _ other: SessionEnd) throws {
     switch action {
-    case .prepare(let transfer, let asked):
+    case .prepare(let transfer, let asked, _):
       let base = replica.world.assumed(asked, replica.index, other.replica.index)
       outgoing = []
       var bytes: [UInt8] = []
@@ -99,7 +99,8 @@ final class SessionEnd {
     case .renewReplica(let reason):
       try replica.renew(reason)
       answers.append(.renewed(try replica.store.summary()))
-    case .finish, .send: break
+    // Nothing was offered to go on with: a transfer that a fault cuts off begins anew.
+    case .finish, .send, .resume: break
     }
   }
 

@@ -119,7 +119,8 @@ extension World {
   ) -> SimulationFailure? {
     var world: World?
     do {
-      let made = try World(schema, replicas: replicas, seed: seed, onDisk: !faults.isDisjoint(with: [.power, .copies]), planted: planted)
+      let made = try World(
+        schema, replicas: replicas, seed: seed, onDisk: !faults.isDisjoint(with: [.power, .copies]), planted: planted)
       world = made
       try made.run(steps: steps, faults: faults)
       try made.heal()

@@ -29,7 +29,8 @@ package final class SimulatedConnection {
     guard isResting else { return }
     let (a, b) = (try one.replica.store.summary(), try other.replica.store.summary())
     guard a.vector == b.vector else {
-      throw Finding("\(one.replica.index) and \(other.replica.index) are live and at rest, and one lacks what the other has")
+      throw Finding(
+        "\(one.replica.index) and \(other.replica.index) are live and at rest, and one lacks what the other has")
     }
   }
 

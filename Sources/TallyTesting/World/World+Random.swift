@@ -16,7 +16,7 @@ extension World {
     init(_ asked: Faults, _ random: inout SplitMix64) {
       var some: Faults = []
       if !random.chance(20) {
-        for bit in 0..<UInt32(9) where random.chance(45) { some.insert(Faults(rawValue: 1 << bit)) }
+        for bit in 0..<UInt32(10) where random.chance(45) { some.insert(Faults(rawValue: 1 << bit)) }
       }
       faults = asked.intersection(some)
     }
@@ -75,11 +75,7 @@ extension World {
   // MARK: Faults
 
   private func fault(_ faults: Faults, _ replica: SimulatedReplica, _ other: SimulatedReplica) throws {
-    var kinds: [Faults] = []
-    for bit in 0..<UInt32(9) {
-      let kind = Faults(rawValue: 1 << bit)
-      if faults.contains(kind) { kinds.append(kind) }
-    }
+    let kinds = (0..<UInt32(10)).map { Faults(rawValue: 1 << $0) }.filter(faults.contains)
     guard !kinds.isEmpty else { return try RandomEdits(schema: replica.schema).edit(replica, &random) }
     switch random.pick(kinds) {
     case .network: disturbNetwork(replica.index, other.index)
@@ -91,6 +87,7 @@ extension World {
     case .newcomers: if replicas.count < 6 { try addReplica() }
     case .losses: if present.count > 2, random.chance(30) { replica.lose() }
     case .versions: try replica.upgrade(to: schema)
+    case .seeds: try bringSeeds(replica)
     default: try hardship(faults, replica, other)
     }
   }
@@ -155,6 +152,14 @@ extension World {
     }
   }
 
+  private func bringSeeds(_ replica: SimulatedReplica) throws {
+    do {
+      try replica.seed(replica.schema.sampleSeeds(version: 1 + random.below(4)))
+    } catch let error as StoreError where error.code == .seedVersionBackwards {
+      note("replica \(replica.index) has newer seeds")
+    }
+  }
+
   private func hardship(_ faults: Faults, _ replica: SimulatedReplica, _ other: SimulatedReplica) throws {
     if faults.contains(.power), !faults.contains(.copies) || random.chance(50) {
       return random.chance(30) ? try replica.restart() : try replica.powerCut()
@@ -164,22 +169,5 @@ extension World {
     case 2, 3: try replica.restoreBackup()
     default: try replica.become(copyOf: other)
     }
-  }
-}
-
-extension Schema {
-  /// An earlier version of this schema: without some fields, and without some types that nothing refers to.
-  func older(_ random: inout SplitMix64) -> Schema? {
-    var result = self
-    for index in result.entities.indices {
-      result.entities[index].fields.removeAll { _ in random.chance(25) }
-      result.entities[index].references.removeAll { _ in random.chance(25) }
-      result.entities[index].relationships.removeAll { _ in random.chance(25) }
-    }
-    let used = Set(result.entities.flatMap { $0.references.map(\.to) + $0.relationships.map(\.to) })
-    if random.chance(30), let unused = result.entities.lastIndex(where: { !used.contains($0.type) }), result.entities.count > 1 {
-      result.entities.remove(at: unused)
-    }
-    return result == self ? nil : result
   }
 }

@@ -40,9 +40,12 @@ extension World {
     do {
       try connection.make(move)
     } catch let error as SyncError {
-      throw Finding("the sync of \(connection.one.replica.index) and \(connection.other.replica.index) failed: \(error)")
+      throw Finding(
+        "the sync of \(connection.one.replica.index) and \(connection.other.replica.index) failed: \(error)")
     }
-    if connection.isCut { note("the connection of \(connection.one.replica.index) and \(connection.other.replica.index) breaks") }
+    if connection.isCut {
+      note("the connection of \(connection.one.replica.index) and \(connection.other.replica.index) breaks")
+    }
   }
 
   /// Cuts every connection of a device.

@@ -41,7 +41,9 @@ public final class World {
     var base: StateVector
   }
 
-  package init(_ schema: Schema, replicas count: Int, seed: UInt64, onDisk: Bool = false, planted: PlantedFault = []) throws {
+  package init(_ schema: Schema, replicas count: Int, seed: UInt64, onDisk: Bool = false, planted: PlantedFault = [])
+    throws
+  {
     self.schema = schema
     self.seed = seed
     self.planted = planted

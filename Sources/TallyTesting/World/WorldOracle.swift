@@ -78,10 +78,14 @@ struct WorldOracle {
     let unsure = unsure(past)
     for name in Set(shown.keys).union(expected.keys).sorted() where !unsure.contains(name) {
       let isSure = unsure.isEmpty
-      let (found, due) = (isSure ? shown[name] : shown[name]?.withoutReferences, isSure ? expected[name] : expected[name]?.withoutReferences)
+      let (found, due) = (
+        isSure ? shown[name] : shown[name]?.withoutReferences,
+        isSure ? expected[name] : expected[name]?.withoutReferences
+      )
       guard found == due else {
         throw Finding(
-          "\(name) is \(found.map(Self.describe) ?? "not there") and should be \(due.map(Self.describe) ?? "not there")")
+          "\(name) is \(found.map(Self.describe) ?? "not there") and should be \(due.map(Self.describe) ?? "not there")"
+        )
       }
     }
   }
