@@ -19,7 +19,7 @@ import Testing
     let whole = try template.bytes(part.rawValue)
     let sound = try states(template)
     var reported = 0
-    for seed in Effort.seeds(20) {
+    for seed in Effort.seeds(9) {
       var generator = SplitMix64(seed: seed)
       let place = "\(part.rawValue), TALLY_SEED=\(seed)"
       let workshop = try Workshop(copyOf: template)
@@ -40,7 +40,7 @@ import Testing
       if let dumped, !isReported { #expect(sound.contains(dumped), "\(place): other content passes for sound") }
     }
     if part == .store { #expect(reported > 0) }
-    if Effort.factor > 1 { print("\(part.rawValue): \(Effort.seeds(20).count) damaged files, \(reported) reported") }
+    if Effort.factor > 1 { print("\(part.rawValue): \(Effort.seeds(9).count) damaged files, \(reported) reported") }
   }
 
   /// Flips, zeroes, cuts or doubles something.

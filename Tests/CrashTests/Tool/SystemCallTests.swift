@@ -13,7 +13,7 @@ import Testing
 
   /// A call fails, or the tool is killed there. It says so in one line with a code that the manual knows; nothing acknowledged is
   /// lost and nothing is half done; the stores are sound, and a second run completes what the first one began.
-  @Test(arguments: ToolOperation.all, FaultShim.How.allCases)
+  @Test(arguments: ToolOperation.chosen, FaultShim.How.allCases)
   func faultAtEveryCall(_ operation: ToolOperation, _ how: FaultShim.How) throws {
     let template = try Self.template.get().workshop
     let before = try views(operation, in: try Workshop(copyOf: template), "before")
@@ -41,6 +41,7 @@ import Testing
       #expect(try self.views(operation, in: workshop, place) == after, "\(place)")
       for store in operation.stores { #expect(try workshop.files().contains(store), "\(place)") }
     }
+    if Effort.factor > 1 { print("\(operation.testDescription), \(how.rawValue): \(log.count) calls struck") }
   }
 
   /// The calls of an undisturbed run, as "7 pwrite /a-wal".
