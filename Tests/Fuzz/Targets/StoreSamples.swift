@@ -50,19 +50,29 @@ enum StoreSamples {
 
   // MARK: Bytes in the file
 
-  static let replicas = [1: FuzzSamples.first, 2: FuzzSamples.second]
-  static var names: StateCoding.Names {
-    StateCoding.Names(replicas: replicas) { _ in FuzzSamples.vector([(FuzzSamples.first, 2)]) }
+  /// Reads in a store that knows the replicas and deletes of the samples.
+  static func read<T>(_ body: (StateReader) throws -> T) throws -> T { try template.get().snapshot(body) }
+
+  static func numbers(_ reader: StateReader) -> (ReplicaID) -> Int {
+    { reader.catalog.replicaNumbers[$0] ?? 0 }
   }
 
-  static func number(_ replica: ReplicaID) -> Int { replica == FuzzSamples.first ? 1 : 2 }
+  /// A row that shows something in each column.
+  static func row(_ reader: StateReader) throws -> RowValues {
+    guard let kind = reader.catalog.kind(of: "SBGame") else { throw Broken("the samples have a kind") }
+    return RowValues(kind: kind, values: kind.columns.map { _ in .text("row") })
+  }
 
-  static func states() -> [[UInt8]] {
-    let records = [FuzzSamples.inserted, FuzzSamples.deleted, FuzzSamples.seeded].map { state in
-      [0] + StateCoding.encode(state, omitting: [FieldID(rawValue: 0)], replicaNumber: number)
+  static func states() throws -> [[UInt8]] {
+    try read { reader in
+      let (number, row) = (numbers(reader), try row(reader))
+      var seeds: [[UInt8]] = []
+      for state in [FuzzSamples.inserted, FuzzSamples.deleted, FuzzSamples.seeded] {
+        seeds.append([0] + StateCoding.encode(state, row: row, replicaNumber: number))
+      }
+      seeds.append([1] + StateCoding.encode(FuzzSamples.element, replicaNumber: number))
+      let clocks = [InlineClock.uniform(replica: 1, sequence: 3, time: FuzzSamples.insert.time), .unstamped, .leaving]
+      return seeds + clocks.map { [2] + $0.withBytes { [UInt8]($0) } }
     }
-    let clocks = [InlineClock.uniform(replica: 1, sequence: 3, time: FuzzSamples.insert.time), .unstamped, .leaving]
-    return records + [[1] + StateCoding.encode(FuzzSamples.element, replicaNumber: number)]
-      + clocks.map { [2] + $0.bytes }
   }
 }

@@ -8,23 +8,32 @@ extension FuzzTarget {
   static let store = [state, schema, seedSet, apply, names, incarnation]
 
   /// What stands in the file beside a row. The first byte chooses record, link or clock.
-  private static let state = FuzzTarget("state", seeds: StoreSamples.states()) { bytes in
+  private static let state = FuzzTarget("state", seeds: try StoreSamples.states()) { bytes in
     guard let first = bytes.first else { return }
-    let body = Array(bytes.dropFirst())
-    switch first % 3 {
+    try StoreSamples.read { reader in
+      try bytes.dropFirst().withUnsafeBytes { try check($0, as: first % 3, reader) }
+    }
+  }
+
+  private static func check(_ body: UnsafeRawBufferPointer, as kind: UInt8, _ reader: StateReader) throws {
+    let number = StoreSamples.numbers(reader)
+    switch kind {
     case 0:
-      let state = try stored { try StateCoding.decodeRecord(body, StoreSamples.names) { _ in .text("row") } }
-      guard let state else { return }
-      let again = StateCoding.encode(state, omitting: [], replicaNumber: StoreSamples.number)
-      let read = try StateCoding.decodeRecord(again, StoreSamples.names) { _ in .null }
+      let row = try StoreSamples.row(reader)
+      guard let state = try stored({ try StateCoding.decodeRecord(body, reader, row: row) }) else { return }
+      let read = try StateCoding.encode(state, row: nil, replicaNumber: number).withUnsafeBytes {
+        try StateCoding.decodeRecord($0, reader, row: nil)
+      }
       try claim(read == state, "a stored state reads back as it was")
     case 1:
-      guard let element = try stored({ try StateCoding.decodeLink(body, StoreSamples.names) }) else { return }
-      let again = StateCoding.encode(element, replicaNumber: StoreSamples.number)
-      try claim(try StateCoding.decodeLink(again, StoreSamples.names) == element, "a stored link reads back as it was")
+      guard let element = try stored({ try StateCoding.decodeLink(body, reader) }) else { return }
+      let read = try StateCoding.encode(element, replicaNumber: number).withUnsafeBytes {
+        try StateCoding.decodeLink($0, reader)
+      }
+      try claim(read == element, "a stored link reads back as it was")
     default:
       guard let clock = try accepted(StoreError.self, { try InlineClock(body) }) else { return }
-      try claim(try InlineClock(clock.bytes) == clock, "a clock reads back as it was")
+      try claim(try clock.withBytes { try InlineClock($0) } == clock, "a clock reads back as it was")
     }
   }
 
@@ -107,7 +116,7 @@ extension FuzzTarget {
     defer { try? FileManager.default.removeItem(atPath: file) }
     try Data(bytes).write(to: URL(fileURLWithPath: file))
     let text = String(decoding: bytes, as: UTF8.self)
-    let holds = Incarnation(besides: store.path).holds(text.split(separator: " ").first.map(String.init) ?? "")
+    let holds = Incarnation(besides: store.path, SystemFiles()).holds(text.split(separator: " ").first.map(String.init) ?? "")
     try claim(!holds, "a token that was not written here does not count")
   }
 }

@@ -10,7 +10,7 @@ extension FuzzTarget {
   private static let message = FuzzTarget("message", seeds: SyncSamples.messages.map { $0.encoded() }) { bytes in
     guard let message = try accepted(WireError.self, { try SyncMessage(bytes) }) else { return }
     // A hello of another version is read only as far as all versions agree.
-    if case .hello(let hello) = message, !hello.versions.contains(SyncHello.version) { return }
+    if case .hello(let hello) = message, !hello.versions.overlaps(SyncHello.versions) { return }
     let again = try accepted(WireError.self) { try SyncMessage(message.encoded()) }
     try claim(again == message, "a message reads back as it was")
   }
@@ -112,7 +112,7 @@ private struct Performer {
 
   private mutating func answer(_ action: SyncSession.Action) -> [SyncSession.Event] {
     switch action {
-    case .prepare(let transfer, let base):
+    case .prepare(let transfer, let base, _):
       return [.prepared(transfer: transfer, DeltaHeader(base: base, target: summary.vector), byteCount: 100)]
     case .read(let transfer, _, let count):
       return [.read(transfer: transfer, [UInt8](repeating: 7, count: min(count, 100)))]
@@ -123,7 +123,7 @@ private struct Performer {
     case .renewReplica:
       summary.replica = nil
       return [.renewed(summary)]
-    case .send, .discard, .keep, .finish: return []
+    case .send, .discard, .keep, .resume, .finish: return []
     }
   }
 }
