@@ -4,7 +4,7 @@ SWIFT ?= swift
 export TRAITS ?=
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: demo test lint format strict examples test-network bench bench-short soak planted setup clean
+.PHONY: demo test crash lint format strict examples test-network bench bench-short soak planted setup clean
 
 demo: setup
 	$(SWIFT) run Scorebook
@@ -17,6 +17,12 @@ test: setup
 test-network: setup
 	$(SWIFT) build --traits Network --scratch-path .build-network --build-tests
 	$(SWIFT) test --traits Network --scratch-path .build-network --skip-build --disable-xctest --filter 'TransportTests|PeerTests'
+
+# The crash tests at length: Docs/CrashTests.md. FACTOR says how much more than `make test` does.
+FACTOR ?= 40
+crash: setup
+	$(SWIFT) build $(TRAITS) --build-tests
+	TALLY_CRASH=$(FACTOR) nice -n 19 $(SWIFT) test $(TRAITS) --skip-build --disable-xctest --filter CrashTests
 
 # What `make test` leaves out and the gate adds.
 lint:

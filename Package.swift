@@ -93,7 +93,8 @@ let package = Package(
     .testTarget(
       name: "ConvergenceTests", dependencies: ["Tally", "TallyCRDT", "TallyWire", "TallyTesting", grdb]),
     .testTarget(name: "SimulatorTests", dependencies: ["Tally", "TallyTesting", grdb]),
-    .testTarget(name: "CrashTests", dependencies: ["Tally", "TallyTesting", grdb]),
+    .testTarget(
+      name: "CrashTests", dependencies: ["Tally", "TallyCLI", "TallyTesting", grdb], resources: [.copy("Shim")]),
     .testTarget(name: "ChinookTests", dependencies: ["Tally", grdb], resources: [.copy("Fixtures")]),
     .testTarget(name: "ReadmeTests", dependencies: ["Tally", grdb]),
     .testTarget(name: "TallyCLITests", dependencies: ["TallyCLI", "Tally", grdb]),

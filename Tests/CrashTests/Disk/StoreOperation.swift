@@ -9,6 +9,9 @@ struct StoreOperation: Sendable, CustomTestStringConvertible {
   var testDescription: String
   var run: @Sendable (Store) throws -> Void
 
+  /// Whether the store is not usable afterwards.
+  var isClosing: Bool { testDescription == "close" }
+
   static let kept = RecordName<Note>.at("kept")
   static let folder = RecordName<Folder>.at("folder")
   static let tag = RecordName<Tag>.at("tag")
@@ -39,7 +42,10 @@ struct StoreOperation: Sendable, CustomTestStringConvertible {
         }
       }
     },
-    StoreOperation(testDescription: "publish") { store in _ = try store.delta() },
+    StoreOperation(testDescription: "publish") { store in
+      try store.write { try Note(id: .at("out"), text: "out").insert($0) }
+      _ = try store.delta()
+    },
     StoreOperation(testDescription: "captured") { store in
       var configuration = Configuration()
       configuration.busyMode = .timeout(5)
