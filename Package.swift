@@ -21,6 +21,7 @@ import PackageDescription
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let metrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 
 // What the trait Network adds. Who does not ask for it neither builds nor resolves these: Docs/Decisions/0010.
 func network(_ product: String, _ package: String) -> Target.Dependency {
@@ -49,6 +50,7 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.90.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
@@ -60,7 +62,7 @@ let package = Package(
     .target(
       name: "TallyStore",
       dependencies: ["TallyCRDT", "TallyWire", grdb, sqlite, logging]),
-    .target(name: "TallySync", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", logging]),
+    .target(name: "TallySync", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", logging, metrics]),
     .target(name: "Tally", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", "TallySync"]),
     .target(name: "TallyNetwork", dependencies: ["TallySync", network("Crypto", "swift-crypto")] + nio),
     .target(name: "TallyTesting", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", "TallySync", grdb, sqlite]),
@@ -85,7 +87,7 @@ let package = Package(
     .testTarget(name: "TallyCRDTTests", dependencies: ["TallyCRDT"]),
     .testTarget(name: "TallyWireTests", dependencies: ["TallyCRDT", "TallyWire"], resources: [.copy("Golden")]),
     .testTarget(name: "TallyStoreTests", dependencies: ["Tally", grdb], resources: [.copy("Golden")]),
-    .testTarget(name: "TallySyncTests", dependencies: ["Tally", grdb]),
+    .testTarget(name: "TallySyncTests", dependencies: ["Tally", "TallyCRDT", "TallySync", metrics, grdb]),
     .testTarget(
       name: "TransportTests",
       dependencies: ["Tally", "TallyCRDT", "TallySync", "TallyTesting", "TallyWire", tallyNetwork, grdb] + nio,

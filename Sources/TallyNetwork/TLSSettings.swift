@@ -46,6 +46,27 @@
   // MARK: - Contexts
 
   extension NetworkSecurity {
+    /// Which side of a connection one is.
+    public enum Role: Sendable {
+      /// Opens connections.
+      case client
+      /// Waits for them.
+      case server
+    }
+
+    /// Looks whether certificates and keys are there and belong together, before anybody connects.
+    /// - Throws: `SyncError` of code `unauthorized` if they cannot be used.
+    public func check(as role: Role) throws {
+      do {
+        switch role {
+        case .client: _ = try clientContext()
+        case .server: _ = try serverContext()
+        }
+      } catch let error where !(error is SyncError) {
+        throw SyncError(.unauthorized, "the certificate, its key or the authorities cannot be used", cause: error)
+      }
+    }
+
     /// - Throws: `SyncError` or `NIOSSLError` if the files cannot be used.
     func clientContext() throws -> NIOSSLContext? {
       guard let tls else { return nil }

@@ -47,11 +47,11 @@ private struct Comparing {
     // with its vector and does not begin to repair a difference.
     let digest = SyncDigest(vectorHash: ~own.vectorHash, fingerprint: Fingerprint())
     let hello = SyncHello(
-      versions: SyncHello.version...SyncHello.version, zone: .default, replica: nil, digest: digest, isLive: false,
+      versions: SyncHello.versions, zone: .default, replica: nil, digest: digest, isLive: false,
       messageLimit: SyncLimits.messageBytes)
     try await connection.send(SyncMessage.hello(hello).encoded())
     guard case .hello(let peer) = try await next() else { throw SyncError(.protocolViolation, "no hello came") }
-    guard peer.versions.contains(SyncHello.version) else {
+    guard peer.common != nil else {
       throw SyncError(.upgradeRequired, "the peer speaks another version of the protocol")
     }
     guard peer.zone == .default else { throw SyncError(.wrongZone, "the peer syncs another zone") }
@@ -66,7 +66,7 @@ private struct Comparing {
   private func vector() async throws -> StateVector {
     switch try await next() {
     case .vector(let vector): return vector
-    case .ping: return try await vector()
+    case .ping, .held: return try await vector()
     default: throw SyncError(.protocolViolation, "the peer does not say where it stands")
     }
   }

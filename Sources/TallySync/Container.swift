@@ -184,7 +184,7 @@ public final class Container: Sendable {
     state.contents = contents
   }
 
-  private static let suffixes = ["", "-wal", "-shm", "-incarnation"]
+  private static let suffixes = ["", "-wal", "-shm", "-incarnation", TransferShelf.suffix]
 
   private func putLocalAside(_ state: inout State) throws {
     try state.open.removeValue(forKey: .local)?.close()

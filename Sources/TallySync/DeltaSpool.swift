@@ -1,31 +1,49 @@
 import Foundation
+import TallyCRDT
 
-/// Holds a delta between being read and being applied: in memory while it is small, in a temporary file beyond that.
+/// Holds a delta between being read and being applied: in memory while it is small, in a file beyond that.
 final class DeltaSpool {
   private static let memoryLimit = 4 << 20
   private static let pieceSize = 1 << 18
   private var memory: [UInt8] = []
   private var file: FileHandle?
-  private var url: URL?
+  private let prepareFolder: () throws -> Void
+  /// Where the file goes, or is.
+  private(set) var url: URL
   private(set) var byteCount = 0
 
-  func append(_ bytes: [UInt8]) throws {
-    byteCount += bytes.count
-    if file == nil, memory.count + bytes.count <= Self.memoryLimit {
-      memory += bytes
-      return
-    }
-    if file == nil { try spill() }
-    try file?.write(contentsOf: Data(bytes))
+  /// An empty spool whose file, if it comes to that, is a temporary one.
+  convenience init() {
+    let folder = FileManager.default.temporaryDirectory
+    self.init(at: folder.appendingPathComponent("tally-\(UUID().uuidString).delta")) {}
   }
 
-  private func spill() throws {
-    let url = FileManager.default.temporaryDirectory.appendingPathComponent("tally-\(UUID().uuidString).delta")
-    guard FileManager.default.createFile(atPath: url.path, contents: nil, attributes: [.posixPermissions: 0o600]) else {
-      throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: url.path])
+  /// An empty spool whose file, if it comes to that, is that one.
+  init(at url: URL, prepareFolder: @escaping () throws -> Void) {
+    (self.url, self.prepareFolder) = (url, prepareFolder)
+  }
+
+  /// A spool that goes on with a file that is there.
+  init(of file: FileHandle, at url: URL, byteCount: Int) {
+    (self.file, self.url, self.byteCount, prepareFolder) = (file, url, byteCount, {})
+  }
+
+  func append(_ bytes: [UInt8]) throws {
+    if file == nil, memory.count + bytes.count > Self.memoryLimit { try spill() }
+    if let file {
+      try file.seekToEnd()
+      try file.write(contentsOf: Data(bytes))
+    } else {
+      memory += bytes
     }
-    self.url = url
-    let file = try FileHandle(forUpdating: url)
+    byteCount += bytes.count
+  }
+
+  /// Moves what is in memory to the file.
+  func spill() throws {
+    guard file == nil else { return }
+    try prepareFolder()
+    let file = try FileHandle(creating: url)
     self.file = file
     try file.write(contentsOf: Data(memory))
     memory = []
@@ -51,9 +69,44 @@ final class DeltaSpool {
     return Array(try file.read(upToCount: count) ?? Data())
   }
 
-  /// Removes the temporary file.
-  func discard() {
+  /// Gives the file another name.
+  func move(to target: URL) throws {
+    guard rename(url.path, target.path) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    url = target
+  }
+
+  /// Lets go of the file, which stays.
+  func close() {
     try? file?.close()
-    if let url { try? FileManager.default.removeItem(at: url) }
+    file = nil
+  }
+
+  /// Removes the file.
+  func discard() {
+    guard file != nil else { return }
+    close()
+    try? FileManager.default.removeItem(at: url)
+  }
+}
+
+extension FileHandle {
+  /// A new file that only this user reads, taken.
+  convenience init(creating url: URL) throws { try self.init(url, O_RDWR | O_CREAT | O_EXCL, isTaken: true) }
+
+  /// A file that is there, taken: nobody else, in this process or another, takes it before it is closed.
+  /// - Throws: `POSIXError`; EWOULDBLOCK if somebody else has it.
+  convenience init(taking url: URL) throws { try self.init(url, O_RDWR, isTaken: true) }
+
+  /// A file that is there, to be read together with others.
+  convenience init(sharing url: URL) throws { try self.init(url, O_RDONLY, isTaken: false) }
+
+  private convenience init(_ url: URL, _ flags: Int32, isTaken: Bool) throws {
+    // Neither follows a link nor waits for the other end of a pipe.
+    let descriptor = open(url.path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+    guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    self.init(fileDescriptor: descriptor, closeOnDealloc: true)
+    guard !isTaken || flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EWOULDBLOCK)
+    }
   }
 }

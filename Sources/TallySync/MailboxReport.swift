@@ -1,3 +1,5 @@
+import CoreMetrics
+
 /// What one pass through a mailbox did.
 public struct MailboxReport: Sendable, Equatable {
   /// A file that was not taken in.
@@ -62,6 +64,8 @@ public struct MailboxSettings: Sendable {
   public var deltaBytes = 1 << 20
   /// What a small delta counts for in that sum: files cost something even when they are empty.
   public var smallestDelta = 1 << 14
+  /// Where counters go; nil for what the app has set up with `MetricsSystem.bootstrap`.
+  public var metrics: (any MetricsFactory)?
 
   /// The usual settings.
   public init() {}

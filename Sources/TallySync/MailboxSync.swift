@@ -25,8 +25,7 @@ extension Store {
         DispatchQueue(label: "tally.mailbox").async {
           continuation.resume(
             with: Result {
-              var pass = try MailboxPass(self, mailbox, settings, cancellation.check)
-              return try pass.run()
+              try self.pass(through: mailbox, settings, cancellation.check)
             })
         }
       }
@@ -40,8 +39,32 @@ extension Store {
   public func sync(through mailbox: any Mailbox, _ settings: MailboxSettings = MailboxSettings()) throws
     -> MailboxReport
   {
-    var pass = try MailboxPass(self, mailbox, settings) {}
-    return try pass.run()
+    try pass(through: mailbox, settings) {}
+  }
+
+  private func pass(
+    through mailbox: any Mailbox, _ settings: MailboxSettings, _ checkCancellation: @escaping () throws -> Void
+  ) throws -> MailboxReport {
+    var metrics = SyncMetrics(through: "mailbox", settings.metrics)
+    do {
+      var pass = try MailboxPass(self, mailbox, settings, checkCancellation)
+      let report = try pass.run()
+      metrics.count(SyncOutcome(report))
+      metrics.countEnd(nil)
+      return report
+    } catch {
+      metrics.countEnd(error)
+      throw error
+    }
+  }
+}
+
+extension SyncOutcome {
+  /// What a pass did, in the words of a session.
+  init(_ report: MailboxReport) {
+    self.init()
+    (changes, conflicts, repaired) = (report.changes, report.conflicts, report.repaired)
+    (bytesSent, bytesReceived) = (UInt64(report.bytesWritten), UInt64(report.bytesRead))
   }
 }
 

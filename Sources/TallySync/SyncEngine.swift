@@ -4,44 +4,25 @@ import TallyCRDT
 import TallyStore
 import TallyWire
 
-/// Keeps one store in sync with any number of peers, each at its own pace: a peer that is away, slow or broken holds up no other.
+/// Keeps one store in sync with any number of peers and mailboxes, each at its own pace: one that is away, slow or broken holds up no
+/// other.
 ///
 /// ```swift
 /// let engine = SyncEngine(store)
 /// await engine.add(TCPTransport(host: "mac.local", port: 7_400))
+/// await engine.add(FolderMailbox(driveURL), named: "drive")
 /// await engine.resume()
 /// ```
 ///
 /// It begins paused; `resume()` and `pause()` are the switch in an app's settings. A failure is tried again after a pause that grows
 /// and varies. Nothing is ever deleted because a peer, a network or an account failed.
 public actor SyncEngine {
-  /// How an engine behaves.
-  public struct Settings: Sendable {
-    /// Stay connected where the peer wants that too; otherwise sync again after changes and at intervals.
-    public var isLive = true
-    /// The first pause after a failure; each further one doubles it.
-    public var shortestRetry: Duration = .seconds(1)
-    /// The longest pause after failures.
-    public var longestRetry: Duration = .seconds(300)
-    /// How often to sync with a peer that does not stay connected.
-    public var interval: Duration = .seconds(60)
-    /// How long to wait for a peer that says nothing.
-    public var timeout: Duration = .seconds(60)
-    /// Where events are logged, with the fields `peer`, `phase`, `error`, `sent`, `received`.
-    public var logger = Logger(label: "tally.sync")
-    /// Waits, for tests that do not.
-    package var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
-    /// Between 0 and 1: what varies a pause.
-    package var jitter: @Sendable () -> Double = { Double.random(in: 0...1) }
-
-    /// The usual settings.
-    public init() {}
-  }
-
   private let store: Store
   private let settings: Settings
-  private var transports: [any Transport] = []
+  private var peers: [SyncPeer] = []
   private var tasks: [String: Task<Void, Never>] = [:]
+  /// Those that were stopped and may not have ended yet.
+  private var ending: [String: Task<Void, Never>] = [:]
   private var connections: [String: any SyncConnection] = [:]
   private var followers: [Int: AsyncStream<SyncStatus>.Continuation] = [:]
   private var nextFollower = 0
@@ -57,19 +38,24 @@ public actor SyncEngine {
   // MARK: Peers
 
   /// Adds a peer; syncs with it unless the engine is paused. A second transport of one name takes the place of the first.
-  public func add(_ transport: any Transport) async {
-    await remove(transport.name)
-    transports.append(transport)
-    status.peers.append(PeerStatus(id: transport.name))
-    if !status.isPaused { start(transport) }
+  public func add(_ transport: any Transport) async { await add(.transport(transport)) }
+
+  /// Adds a mailbox; passes through it unless the engine is paused, and again after changes and at intervals.
+  public func add(_ mailbox: any Mailbox, named name: String) async { await add(.mailbox(mailbox, name)) }
+
+  private func add(_ peer: SyncPeer) async {
+    repeat { await remove(peer.name) } while peers.contains { $0.name == peer.name }
+    peers.append(peer)
+    status.peers.append(PeerStatus(id: peer.name))
+    if !status.isPaused { start(peer) }
     publish()
   }
 
   /// Ends what is under way with a peer and forgets it.
   public func remove(_ name: String) async {
-    await stop(name)
-    transports.removeAll { $0.name == name }
+    peers.removeAll { $0.name == name }
     status.peers.removeAll { $0.id == name }
+    await stop([name])
     publish()
   }
 
@@ -103,15 +89,17 @@ public actor SyncEngine {
   /// Begins, or begins again; peers that were given up are tried again.
   public func resume() {
     status.isPaused = false
-    for transport in transports where tasks[transport.name] == nil { start(transport) }
+    for peer in peers where tasks[peer.name] == nil { start(peer) }
     publish()
   }
 
   /// Stops everything and closes all connections. Nothing is lost: the next sync does the rest.
   public func pause() async {
     status.isPaused = true
-    for name in Array(tasks.keys) { await stop(name) }
+    await stop(Array(tasks.keys))
     for (_, connection) in connections { await connection.close() }
+    // Somebody may have used the switch again meanwhile.
+    guard status.isPaused else { return }
     for index in status.peers.indices {
       status.peers[index].phase = .paused
       status.peers[index].fraction = nil
@@ -119,67 +107,108 @@ public actor SyncEngine {
     publish()
   }
 
-  private func start(_ transport: any Transport) {
-    tasks[transport.name] = Task { [weak self] in await self?.run(transport) }
+  private func start(_ peer: SyncPeer) {
+    let before = ending.removeValue(forKey: peer.name)
+    tasks[peer.name] = Task { [weak self] in
+      await before?.value
+      await self?.run(peer)
+    }
   }
 
-  private func stop(_ name: String) async {
-    let task = tasks.removeValue(forKey: name)
-    task?.cancel()
-    await connections.removeValue(forKey: name)?.close()
-    await task?.value
+  /// Everything is asked to end before anything is waited for: while this waits, others may start peers anew.
+  private func stop(_ names: [String]) async {
+    let stopping = names.compactMap { name in tasks.removeValue(forKey: name).map { (name, $0) } }
+    for (name, task) in stopping {
+      ending[name] = task
+      task.cancel()
+    }
+    for name in names { await connections.removeValue(forKey: name)?.close() }
+    for (name, task) in stopping {
+      await task.value
+      if ending[name] == task { ending[name] = nil }
+    }
   }
 
   // MARK: One peer
 
-  private func run(_ transport: any Transport) async {
-    let name = transport.name
-    let changes = store.changes()
+  private func run(_ peer: SyncPeer) async {
+    let name = peer.name
     while !Task.isCancelled {
+      // What is written during a sync counts as well. A stream serves once: it ends with the task that waited for it.
+      let changes = store.changes()
       do {
-        update(name) { $0.phase = .connecting }
-        let connection = try await transport.open()
-        connections[name] = connection
-        defer { connections[name] = nil }
-        guard !Task.isCancelled else { return await connection.close() }
-        let outcome = try await sync(connection, name)
+        switch peer {
+        case .transport(let transport): try await sync(transport)
+        case .mailbox(let mailbox, let name): try await sync(mailbox, name)
+        }
         update(name) { peer in
           peer.phase = .idle
           (peer.fraction, peer.lastError, peer.failures) = (nil, nil, 0)
           peer.lastSuccess = Date()
-          peer.replica = outcome.peer
         }
-        try await waitForReason(changes)
+        try await waitForReason(changes, peer)
       } catch {
         guard !Task.isCancelled, !(error is CancellationError) else { return }
-        guard await waitAfter(error, name) else { return }
+        guard await waitAfter(error, peer) else { return }
       }
     }
+  }
+
+  private func sync(_ transport: any Transport) async throws {
+    let name = transport.name
+    update(name) { $0.phase = .connecting }
+    let connection = try await transport.open()
+    guard !Task.isCancelled else {
+      await connection.close()
+      throw CancellationError()
+    }
+    connections[name] = connection
+    defer { connections[name] = nil }
+    let outcome = try await sync(connection, name)
+    update(name) { $0.replica = outcome.peer }
+  }
+
+  private func sync(_ mailbox: any Mailbox, _ name: String) async throws {
+    update(name) { $0.phase = .syncing }
+    var passing = MailboxSettings()
+    passing.metrics = settings.metrics
+    let report = try await store.sync(through: mailbox, passing)
+    update(name) { peer in
+      peer.bytesSent += UInt64(report.bytesWritten)
+      peer.bytesReceived += UInt64(report.bytesRead)
+      peer.changesReceived += report.changes
+      (peer.pending, peer.waitingFiles) = (0, report.pending.count + report.refused.count)
+    }
+    log(name, UInt64(report.bytesWritten), UInt64(report.bytesRead))
   }
 
   private func sync(_ connection: any SyncConnection, _ name: String) async throws -> SyncOutcome {
     var syncing = SyncSettings()
     syncing.isLive = settings.isLive
     syncing.timeout = settings.timeout
+    syncing.metrics = settings.metrics
     let before = status.peers.first { $0.id == name } ?? PeerStatus(id: name)
     let (steps, feed) = AsyncStream.makeStream(of: SyncSession.Progress.self, bufferingPolicy: .bufferingNewest(1))
     syncing.onProgress = { feed.yield($0) }
     let following = Task { for await step in steps { self.note(step, name, before) } }
-    defer {
-      feed.finish()
-      following.cancel()
-    }
-    let outcome = try await store.sync(over: connection, syncing)
+    let result: Result<SyncOutcome, any Error>
+    do { result = .success(try await store.sync(over: connection, syncing)) } catch { result = .failure(error) }
+    // No step may be noted after the end.
+    feed.finish()
+    await following.value
+    let outcome = try result.get()
     update(name) { peer in
       peer.bytesSent = before.bytesSent + outcome.bytesSent
       peer.bytesReceived = before.bytesReceived + outcome.bytesReceived
       peer.changesReceived = before.changesReceived + outcome.changes
       if peer.phase != .live { peer.pending = 0 }
     }
-    settings.logger.info(
-      "synced",
-      metadata: ["peer": "\(name)", "sent": "\(outcome.bytesSent)", "received": "\(outcome.bytesReceived)"])
+    log(name, outcome.bytesSent, outcome.bytesReceived)
     return outcome
+  }
+
+  private func log(_ name: String, _ sent: UInt64, _ received: UInt64) {
+    settings.logger.info("synced", metadata: ["peer": "\(name)", "sent": "\(sent)", "received": "\(received)"])
   }
 
   private func note(_ step: SyncSession.Progress, _ name: String, _ before: PeerStatus) {
@@ -193,7 +222,7 @@ public actor SyncEngine {
         if step.pending == 0 { peer.lastSuccess = Date() }
       case .finished: peer.phase = .idle
       }
-      peer.fraction = step.sendTotal == 0 ? nil : Double(step.sendAcknowledged) / Double(step.sendTotal)
+      peer.fraction = step.fraction
       peer.bytesSent = before.bytesSent + step.bytesSent
       peer.bytesReceived = before.bytesReceived + step.bytesReceived
       if step.phase != .connecting { peer.pending = step.pending }
@@ -201,8 +230,10 @@ public actor SyncEngine {
   }
 
   /// Waits for a change of the store or for the interval, whichever is first.
-  private func waitForReason(_ changes: AsyncStream<Void>) async throws {
-    let (sleep, interval) = (settings.sleep, settings.isLive ? settings.shortestRetry : settings.interval)
+  private func waitForReason(_ changes: AsyncStream<Void>, _ peer: SyncPeer) async throws {
+    // A live session that has ended was meant to go on.
+    let isLive = settings.isLive && peer.isConnected
+    let (sleep, interval) = (settings.sleep, isLive ? settings.shortestRetry : settings.interval)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { for await _ in changes { return } }
       group.addTask { try await sleep(interval) }
@@ -212,7 +243,8 @@ public actor SyncEngine {
   }
 
   /// - Returns: whether to try again.
-  private func waitAfter(_ error: any Error, _ name: String) async -> Bool {
+  private func waitAfter(_ error: any Error, _ peer: SyncPeer) async -> Bool {
+    let name = peer.name
     let code = (error as? SyncError)?.code
     let isHopeless = code == .upgradeRequired || code == .wrongZone || code == .unauthorized
     update(name) { peer in
@@ -229,6 +261,7 @@ public actor SyncEngine {
     let failures = status.peers.first { $0.id == name }?.failures ?? 1
     do {
       try await settings.sleep(pause(after: failures))
+      SyncMetrics(through: peer.isConnected ? "connection" : "mailbox", settings.metrics).countRetry()
       return true
     } catch {
       return false

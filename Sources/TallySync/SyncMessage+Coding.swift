@@ -19,7 +19,7 @@ extension SyncMessage {
   private enum Tag {
     static let hello: UInt8 = 1, vector: UInt8 = 2, chunk: UInt8 = 3, lastChunk: UInt8 = 4, received: UInt8 = 5
     static let applied: UInt8 = 6, live: UInt8 = 7, liveApplied: UInt8 = 8, repair: UInt8 = 9, done: UInt8 = 10
-    static let ping: UInt8 = 11, failure: UInt8 = 12
+    static let ping: UInt8 = 11, failure: UInt8 = 12, held: UInt8 = 13, transfer: UInt8 = 14
   }
 
   /// The bytes of the message.
@@ -36,6 +36,18 @@ extension SyncMessage {
         writer.replica(entry.replica)
         writer.varint(entry.sequence)
       }
+    case .held(let parts):
+      writer.byte(Tag.held)
+      writer.varint(parts.count)
+      for part in parts {
+        writer.varint(part.byteCount)
+        writer.fixed(part.check)
+      }
+    case .transfer(let transfer, let offset, let byteCount):
+      writer.byte(Tag.transfer)
+      writer.varint(transfer)
+      writer.varint(offset)
+      writer.varint(byteCount)
     case .chunk(let transfer, let offset, let isLast, let bytes):
       writer.byte(isLast ? Tag.lastChunk : Tag.chunk)
       writer.varint(transfer)
@@ -87,6 +99,8 @@ extension SyncMessage {
     switch tag {
     case Tag.hello: return .hello(try SyncHello(&reader))
     case Tag.vector: return .vector(try vector(&reader))
+    case Tag.held: return .held(try parts(&reader))
+    case Tag.transfer: return try transfer(&reader)
     case Tag.chunk, Tag.lastChunk:
       let (transfer, offset) = (try reader.varint(), try reader.varint())
       let bytes = Array(try reader.take(reader.remaining))
@@ -120,6 +134,31 @@ extension SyncMessage {
       vector[replica] = sequence
     }
     return vector
+  }
+}
+
+extension SyncMessage {
+  private static func parts(_ reader: inout ByteReader) throws(WireError) -> [SyncPart] {
+    var parts: [SyncPart] = []
+    for _ in 0..<(try reader.count(limit: SyncPart.limit, "parts of transfers")) {
+      let part = SyncPart(byteCount: try reader.varint(), check: try reader.fixed())
+      // A length names a part.
+      guard part.byteCount > parts.last?.byteCount ?? 0, part.byteCount <= SyncLimits.transferBytes else {
+        throw WireError(.malformed, "the parts of transfers do not ascend")
+      }
+      parts.append(part)
+    }
+    guard !parts.isEmpty else { throw WireError(.malformed, "no part of a transfer") }
+    return parts
+  }
+
+  private static func transfer(_ reader: inout ByteReader) throws(WireError) -> SyncMessage {
+    let (number, offset, byteCount) = (try reader.varint(), try reader.varint(), try reader.varint())
+    guard byteCount > 0, offset <= byteCount else { throw WireError(.malformed, "a transfer begins after its end") }
+    guard byteCount <= SyncLimits.transferBytes else {
+      throw WireError(.limitExceeded, "a transfer has too many bytes")
+    }
+    return .transfer(number, offset: offset, byteCount: byteCount)
   }
 }
 
@@ -165,7 +204,7 @@ extension SyncHello {
     }
     let (low, high) = (try reader.byte(), try reader.byte())
     guard low <= high else { throw WireError(.malformed, "the range of versions is empty") }
-    guard low <= Self.version, high >= Self.version else {
+    guard Self.versions.overlaps(low...high) else {
       _ = try reader.take(reader.remaining)
       self.init(
         versions: low...high, zone: .default, replica: nil,

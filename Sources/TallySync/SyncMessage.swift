@@ -7,6 +7,10 @@ public enum SyncMessage: Sendable, Equatable {
   case hello(SyncHello)
   /// The sender's whole vector: the answer to a hello that differs.
   case vector(StateVector)
+  /// What the sender has of transfers that broke off; before its vector. Since version 2.
+  case held([SyncPart])
+  /// A transfer of more than one chunk begins: at `offset`, if the receiver has what comes before. Since version 2.
+  case transfer(UInt64, offset: UInt64, byteCount: UInt64)
   /// A piece of a delta. `offset` counts the bytes before it; `isLast` ends the transfer.
   case chunk(transfer: UInt64, offset: UInt64, isLast: Bool, bytes: [UInt8])
   /// The receiver has put aside this many bytes of a transfer: the sender may go on.
@@ -80,8 +84,14 @@ public struct SyncHello: Sendable, Hashable {
     self.messageLimit = messageLimit
   }
 
-  /// The version that this code speaks.
-  public static let version: UInt8 = 1
+  /// The versions that this code speaks. The session uses the highest that both do.
+  public static let versions: ClosedRange<UInt8> = 1...2
+
+  /// The version that both sides speak; nil if there is none.
+  var common: UInt8? {
+    let highest = min(versions.upperBound, Self.versions.upperBound)
+    return versions.contains(highest) && Self.versions.contains(highest) ? highest : nil
+  }
 }
 
 /// A change that is small enough for one message: blocks of a delta without its header.

@@ -1,57 +1,6 @@
-import Foundation
 import TallyCRDT
 import TallyStore
 import TallyWire
-
-/// What a sync over a connection did.
-public struct SyncOutcome: Sendable, Equatable {
-  /// Records and links of this store that changed.
-  public var changes = 0
-  /// Concurrent writes that lost, now in the conflict journal.
-  public var conflicts = 0
-  /// Bytes of deltas sent and received.
-  public var bytesSent: UInt64 = 0, bytesReceived: UInt64 = 0
-  /// Bytes of all messages, both ways.
-  public var messageBytes: UInt64 = 0
-  /// Whether everything was exchanged, because vectors were equal and contents were not.
-  public var repaired = false
-  /// The peer's replica; nil if it has not written yet.
-  public var peer: ReplicaID?
-
-  /// Nothing done.
-  public init() {}
-}
-
-/// How a session over a connection behaves.
-public struct SyncSettings: Sendable {
-  /// Stay connected and follow changes, if the peer wants that as well.
-  public var isLive = false
-  /// How long to wait for the peer while something is due from it.
-  public var timeout: Duration = .seconds(60)
-  /// How often a live session says that it is there.
-  public var heartbeat: Duration = .seconds(10)
-  /// How often a live session looks for what other processes wrote. What this process writes goes out at once.
-  public var lookout: Duration = .seconds(1)
-  /// Called after each step.
-  public var onProgress: (@Sendable (SyncSession.Progress) -> Void)?
-
-  /// The usual settings.
-  public init() {}
-}
-
-extension Store {
-  /// Syncs with the peer at the other end of a connection, and closes it.
-  ///
-  /// Each delta is applied whole or not at all. If the connection breaks, what was applied stays, and the next sync does the rest.
-  /// - Returns: what was done. A live session returns when the peer closes.
-  /// - Throws: `SyncError`; `WireError` for damaged bytes; what the store throws; `CancellationError`.
-  @discardableResult
-  public func sync(over connection: any SyncConnection, _ settings: SyncSettings = SyncSettings()) async throws
-    -> SyncOutcome
-  {
-    try await SyncRunner(self, connection, settings).run()
-  }
-}
 
 /// Performs what a session decides, on one store and one connection.
 actor SyncRunner {
@@ -70,6 +19,7 @@ actor SyncRunner {
   private let settings: SyncSettings
   private var session: SyncSession
   private var outcome = SyncOutcome()
+  private var metrics: SyncMetrics
   private let (inputs, feed) = AsyncStream.makeStream(of: Input.self)
   private let (outputs, outbox) = AsyncStream.makeStream(of: [UInt8].self)
   /// Store and spools are used here, one job after the other, off the cooperative threads.
@@ -92,16 +42,37 @@ actor SyncRunner {
     self.settings = settings
     session = SyncSession(isLive: settings.isLive)
     work = StoreWork(store)
+    metrics = SyncMetrics(through: "connection", settings.metrics)
   }
 
   func run() async throws -> SyncOutcome {
-    defer { work.discard() }
-    return try await withThrowingTaskGroup(of: Void.self) { group in
+    let result = await withTaskCancellationHandler {
+      await runToTheEnd()
+    } onCancel: {
+      work.cancel()
+    }
+    await work.end(isKept: keepsParts(result))
+    metrics.countEnd(result.failure)
+    try result.get()
+    return outcome
+  }
+
+  /// A connection that broke is no reason to begin anew. A peer that does not keep to the protocol is, and so is a repair, whose bytes
+  /// are of no use to another session.
+  private func keepsParts(_ result: Result<Void, any Error>) -> Bool {
+    guard !session.isRepairing else { return false }
+    guard let error = result.failure else { return true }
+    guard let error = error as? SyncError else { return !(error is WireError) }
+    return ![.protocolViolation, .limitExceeded, .wrongZone, .upgradeRequired, .notConverged].contains(error.code)
+  }
+
+  private func runToTheEnd() async -> Result<Void, any Error> {
+    await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.receiveAll() }
       group.addTask { await self.sendAll() }
       group.addTask { await self.tickAll() }
       if settings.isLive { group.addTask { await self.followChanges() } }
-      perform { .event(.started(try $0.store.summary())) }
+      perform { .event(try $0.start()) }
       let result: Result<Void, any Error>
       do {
         try await loop()
@@ -112,13 +83,12 @@ actor SyncRunner {
       }
       // What was said last must be on its way before the connection closes; a peer that does not listen is not waited for.
       outbox.finish()
-      await drained.wait(atMost: (try? result.get()) == nil ? .seconds(1) : settings.timeout)
+      await drained.wait(atMost: result.failure == nil ? settings.timeout : settings.patience)
       await connection.close()
       readyToRead.remove()
       feed.finish()
       group.cancelAll()
-      try result.get()
-      return outcome
+      return result
     }
   }
 
@@ -175,6 +145,7 @@ actor SyncRunner {
     outcome.bytesReceived = session.progress.bytesReceived
     outcome.repaired = session.progress.repaired
     outcome.peer = session.peerReplica
+    metrics.count(outcome)
     settings.onProgress?(session.progress)
   }
 
@@ -207,11 +178,17 @@ actor SyncRunner {
   private func perform(_ action: SyncSession.Action) {
     switch action {
     case .send(let message): say(message)
-    case .prepare(let transfer, let base): perform { .event(try $0.prepare(transfer, since: base)) }
+    case .prepare(let transfer, let base, let parts):
+      perform { .event(try $0.prepare(transfer, since: base, peerHas: parts)) }
     case .read(let transfer, let offset, let count): perform { .event(try $0.read(transfer, offset, count)) }
     case .discard:
       perform { work in
         work.discardOutgoing()
+        return nil
+      }
+    case .resume(let byteCount):
+      perform { work in
+        try work.resume(byteCount)
         return nil
       }
     case .keep(let bytes):
@@ -282,7 +259,7 @@ actor SyncRunner {
       }
     } catch {
       // A peer that gave up said why before it closed; that is worth more than that nobody listens.
-      if !Task.isCancelled { await heardAll.wait(atMost: .seconds(1)) }
+      if !Task.isCancelled { await heardAll.wait(atMost: settings.patience) }
       feed.yield(.failed(error))
     }
   }
@@ -299,5 +276,12 @@ actor SyncRunner {
     for await _ in store.changes() {
       perform { .event(.changed(try $0.store.summary())) }
     }
+  }
+}
+
+extension Result {
+  var failure: Failure? {
+    guard case .failure(let error) = self else { return nil }
+    return error
   }
 }

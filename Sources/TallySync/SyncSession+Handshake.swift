@@ -6,23 +6,29 @@ import TallyWire
 extension SyncSession {
   mutating func greeted(_ hello: SyncHello, _ actions: inout [Action]) throws {
     guard peer == nil, let greeting else { throw violation("a second hello") }
-    guard hello.versions.contains(SyncHello.version) else {
+    guard let common = hello.common else {
       throw SyncError(
         .upgradeRequired,
         "the peer speaks versions \(hello.versions.lowerBound) to \(hello.versions.upperBound) of the protocol, "
-          + "this side speaks \(SyncHello.version)")
+          + "this side speaks \(SyncHello.versions.lowerBound) to \(SyncHello.versions.upperBound)")
     }
     guard hello.zone == zone else { throw SyncError(.wrongZone, "the peer syncs another zone") }
     guard hello.messageLimit >= 2 * SyncLimits.chunkBytes else {
       throw SyncError(.limitExceeded, "the peer takes messages of \(hello.messageLimit) bytes only")
     }
     peer = hello
+    version = common
     if let replica = hello.replica, replica == greeting.replica {
       renew("another store writes with the same replica id: one is a copy of the other", &actions)
     }
     let mine = SyncDigest(greeting)
     guard hello.digest.vectorHash == mine.vectorHash else {
-      actions.append(.send(.vector(greeting.vector)))
+      if version >= 2, !ownParts.isEmpty { actions.append(.send(.held(ownParts))) }
+      let vector = SyncMessage.vector(greeting.vector)
+      guard vector.encoded().count <= hello.messageLimit else {
+        throw SyncError(.limitExceeded, "this side's vector has too many entries for the peer")
+      }
+      actions.append(.send(vector))
       return
     }
     begin(with: greeting.vector)
@@ -31,6 +37,13 @@ extension SyncSession {
     } else {
       try repair(&actions, tell: false)
     }
+  }
+
+  mutating func learned(_ parts: [SyncPart]) throws {
+    guard version >= 2, delivered == nil, peerParts.isEmpty else {
+      throw violation("parts of transfers out of their order")
+    }
+    peerParts = parts
   }
 
   mutating func learned(_ vector: StateVector, _ actions: inout [Action]) throws {

@@ -18,19 +18,25 @@ extension SyncSession {
   mutating func prepare(since vector: StateVector, _ actions: inout [Action]) {
     transfers += 1
     outgoing = Outgoing(number: transfers)
-    owesEverything = false
-    actions.append(.prepare(transfer: transfers, since: vector))
+    // What the peer has is of a delta since its own vector: of no use when everything is owed.
+    let parts = owesEverything ? [] : peerParts
+    (owesEverything, peerParts) = (false, [])
+    actions.append(.prepare(transfer: transfers, since: vector, peerHas: parts))
   }
 
   mutating func prepared(
-    _ transfer: UInt64, _ header: DeltaHeader, _ byteCount: UInt64, _ actions: inout [Action]
+    _ transfer: UInt64, _ header: DeltaHeader, _ byteCount: UInt64, _ offset: UInt64, _ actions: inout [Action]
   ) {
     guard var current = outgoing, current.number == transfer else { return }
     current.header = header
     current.byteCount = byteCount
+    (current.sent, current.acknowledged) = (offset, offset)
     outgoing = current
-    progress.sendTotal = byteCount
-    progress.sendAcknowledged = 0
+    (progress.sendTotal, progress.sendAcknowledged) = (byteCount, offset)
+    if version >= 2, offset > 0 || byteCount > UInt64(SyncLimits.chunkBytes) {
+      actions.append(.send(.transfer(transfer, offset: offset, byteCount: byteCount)))
+    }
+    if offset == byteCount { delivered?.merge(header.target) }
     readMore(&actions)
   }
 
@@ -72,31 +78,64 @@ extension SyncSession {
       current.sent == current.byteCount
     else { throw violation("a transfer was applied that was not sent") }
     outgoing = nil
-    progress.sendTotal = 0
+    (progress.sendTotal, progress.sendAcknowledged) = (0, 0)
     acknowledged.merge(header.target)
     actions.append(.discard(transfer: transfer))
+  }
+
+  mutating func announced(
+    _ transfer: UInt64, _ offset: UInt64, _ byteCount: UInt64, _ actions: inout [Action]
+  ) throws {
+    guard version >= 2, incoming == nil else { throw violation("a transfer begins out of its order") }
+    guard offset == 0 || ownParts.contains(where: { $0.byteCount == offset }) else {
+      throw violation("a transfer goes on from where this side is not")
+    }
+    try begin(transfer)
+    ownParts = []
+    (progress.receiveTotal, progress.receiveDone) = (byteCount, offset)
+    if offset > 0 { actions.append(.resume(byteCount: offset)) }
+    if offset == byteCount {
+      apply(transfer, &actions)
+    } else {
+      incoming = Incoming(number: transfer, offset: offset, byteCount: byteCount)
+    }
+  }
+
+  private mutating func begin(_ transfer: UInt64) throws {
+    guard transfer > lastIncoming else { throw violation("a transfer came twice") }
+    lastIncoming = transfer
+    sentDone = nil
   }
 
   mutating func received(
     _ transfer: UInt64, _ offset: UInt64, _ isLast: Bool, _ bytes: [UInt8], _ actions: inout [Action]
   ) throws {
-    guard incoming != nil || transfer > lastIncoming else { throw violation("a transfer came twice") }
-    lastIncoming = transfer
-    let expected = incoming ?? (transfer, 0)
-    guard expected.number == transfer, expected.offset == offset else {
+    if incoming == nil {
+      try begin(transfer)
+      incoming = Incoming(number: transfer, offset: 0)
+    }
+    guard let expected = incoming, expected.number == transfer, expected.offset == offset else {
       throw violation("a chunk came out of its order")
     }
     guard !bytes.isEmpty else { throw violation("a chunk is empty") }
     let end = offset + UInt64(bytes.count)
     guard end <= SyncLimits.transferBytes else { throw SyncError(.limitExceeded, "a transfer has too many bytes") }
+    if let byteCount = expected.byteCount {
+      guard isLast ? end == byteCount : end < byteCount else {
+        throw violation("a transfer is not as long as it was said")
+      }
+      progress.receiveDone = end
+    }
     progress.bytesReceived += UInt64(bytes.count)
-    sentDone = nil
     actions.append(.keep(bytes))
     guard isLast else {
-      incoming = (transfer, end)
-      actions.append(.send(.received(transfer: transfer, byteCount: end)))
-      return
+      incoming?.offset = end
+      return actions.append(.send(.received(transfer: transfer, byteCount: end)))
     }
+    apply(transfer, &actions)
+  }
+
+  private mutating func apply(_ transfer: UInt64, _ actions: inout [Action]) {
     incoming = nil
     applying = .transfer(transfer)
     actions.append(.apply(isRepair: isRepairing))
@@ -113,6 +152,7 @@ extension SyncSession {
     case nil: break
     }
     applying = nil
+    (progress.receiveTotal, progress.receiveDone) = (0, 0)
     // What came from the peer, the peer has.
     delivered?.merge(target)
     acknowledged.merge(target)

@@ -13,14 +13,14 @@ import TallyWire
 public struct SyncSession: Sendable {
   /// What happens to a session.
   public enum Event: Sendable {
-    /// The connection is open; the store stands there.
-    case started(StoreSummary)
+    /// The connection is open; the store stands there, and has these parts of transfers that broke off, ascending.
+    case started(StoreSummary, parts: [SyncPart] = [])
     /// A message came.
     case message(SyncMessage)
     /// The store has changed, by a local write or by a sync with somebody else.
     case changed(StoreSummary)
-    /// The delta that `.prepare` asked for is ready to be read in chunks.
-    case prepared(transfer: UInt64, DeltaHeader, byteCount: UInt64)
+    /// The delta that `.prepare` asked for is ready to be read in chunks, from `offset` on: before that the peer has it.
+    case prepared(transfer: UInt64, DeltaHeader, byteCount: UInt64, offset: UInt64 = 0)
     /// The chunk that `.read` asked for.
     case read(transfer: UInt64, [UInt8])
     /// The live change that `.collect` asked for.
@@ -35,12 +35,15 @@ public struct SyncSession: Sendable {
   public enum Action: Sendable {
     /// Send a message.
     case send(SyncMessage)
-    /// Write a delta of everything that the vector does not cover to where it can be read from, then say `.prepared`.
-    case prepare(transfer: UInt64, since: StateVector)
+    /// Write a delta of everything that the vector does not cover to where it can be read from, or go on with one that broke off
+    /// and of which the peer has a part; then say `.prepared`.
+    case prepare(transfer: UInt64, since: StateVector, peerHas: [SyncPart])
     /// Read that many bytes of the delta, then say `.read`.
     case read(transfer: UInt64, offset: UInt64, count: Int)
     /// Forget the delta: the peer has applied it.
     case discard(transfer: UInt64)
+    /// Go on with the part of this length.
+    case resume(byteCount: UInt64)
     /// Put bytes of the peer's delta aside.
     case keep([UInt8])
     /// Apply what was put aside, whole, then say `.applied`.
@@ -77,6 +80,13 @@ public struct SyncSession: Sendable {
     public var sendTotal: UInt64 = 0
     /// How many bytes of it the peer has put aside.
     public var sendAcknowledged: UInt64 = 0
+    /// The size of the delta that is being received, and how many bytes of it are here; 0 if none, or if it is not known.
+    public var receiveTotal: UInt64 = 0, receiveDone: UInt64 = 0
+    /// How much of the deltas under way has arrived, 0 to 1; nil if none is under way.
+    public var fraction: Double? {
+      let total = sendTotal + receiveTotal
+      return total == 0 ? nil : Double(sendAcknowledged + receiveDone) / Double(total)
+    }
     /// Transactions of the store that the peer is not known to have.
     public var pending: UInt64 = 0
     /// Whether vectors were equal and contents were not, so that everything was exchanged.
@@ -92,6 +102,13 @@ public struct SyncSession: Sendable {
     var isReading = false
   }
 
+  struct Incoming: Sendable {
+    var number: UInt64
+    var offset: UInt64
+    /// nil if the peer did not say.
+    var byteCount: UInt64?
+  }
+
   enum Applying: Sendable {
     case transfer(UInt64)
     case live
@@ -103,13 +120,17 @@ public struct SyncSession: Sendable {
   var greeting: StoreSummary?
   var own: StoreSummary?
   var peer: SyncHello?
+  /// The version of the protocol that both speak.
+  var version: UInt8 = 1
+  /// What this side has of transfers that broke off, and what the peer has. The first transfer may go on from there.
+  var ownParts: [SyncPart] = [], peerParts: [SyncPart] = []
   /// What the peer has or will have once it has applied what was sent; nil before its vector is known.
   var delivered: StateVector?
   /// What the peer is known to have.
   var acknowledged = StateVector()
   var outgoing: Outgoing?
   var transfers: UInt64 = 0
-  var incoming: (number: UInt64, offset: UInt64)?
+  var incoming: Incoming?
   /// The peer's last transfer: its numbers grow.
   var lastIncoming: UInt64 = 0
   var applying: Applying?
@@ -152,12 +173,13 @@ public struct SyncSession: Sendable {
     guard !isFinished else { return [] }
     var actions: [Action] = []
     switch event {
-    case .started(let summary):
-      (greeting, own) = (summary, summary)
+    case .started(let summary, let parts):
+      (greeting, own, ownParts) = (summary, summary, parts)
       actions.append(.send(.hello(hello(summary))))
     case .message(let message): try queue(message)
     case .changed(let summary): own = summary
-    case .prepared(let transfer, let header, let byteCount): prepared(transfer, header, byteCount, &actions)
+    case .prepared(let transfer, let header, let byteCount, let offset):
+      prepared(transfer, header, byteCount, offset, &actions)
     case .read(let transfer, let bytes): chunk(transfer, bytes, &actions)
     case .collected(let header, let blocks): collected(header, blocks, &actions)
     case .applied(let summary, let target): applied(summary, target, &actions)
@@ -179,7 +201,7 @@ public struct SyncSession: Sendable {
 
   private func hello(_ summary: StoreSummary) -> SyncHello {
     SyncHello(
-      versions: SyncHello.version...SyncHello.version, zone: zone, replica: summary.replica,
+      versions: SyncHello.versions, zone: zone, replica: summary.replica,
       digest: SyncDigest(summary), isLive: wantsLive, messageLimit: SyncLimits.messageBytes)
   }
 
@@ -195,10 +217,12 @@ public struct SyncSession: Sendable {
       throw SyncError(SyncError.Code(rawValue: code) ?? .peerFailed, "the peer says: \(text)")
     case .ping: return
     case .vector(let vector): return try learned(vector, &actions)
+    case .held(let parts): return try learned(parts)
     default: break
     }
     guard delivered != nil else { throw violation("a message before the vectors are known") }
     switch message {
+    case .transfer(let transfer, let offset, let byteCount): try announced(transfer, offset, byteCount, &actions)
     case .chunk(let transfer, let offset, let isLast, let bytes):
       try received(transfer, offset, isLast, bytes, &actions)
     case .received(let transfer, let byteCount): try confirmed(transfer, byteCount, &actions)
@@ -210,7 +234,7 @@ public struct SyncSession: Sendable {
       guard progress.phase != .live else { throw violation("a repair of what was equal") }
       try repair(&actions, tell: false)
     case .done(let digest): peerDone = digest
-    case .hello, .failure, .ping, .vector: break
+    case .hello, .failure, .ping, .vector, .held: break
     }
   }
 }

@@ -22,11 +22,11 @@ public struct PeerStatus: Sendable, Equatable, Identifiable {
     case blocked
   }
 
-  /// The transport's name.
+  /// The name of the transport or mailbox.
   public var id: String
   /// What is being done.
   public var phase: Phase = .paused
-  /// How much of the delta that is being sent the peer has put aside, 0 to 1; nil if none is.
+  /// How much of the deltas under way has arrived, 0 to 1; nil if none is under way.
   public var fraction: Double?
   /// Bytes of deltas, since the engine began.
   public var bytesSent: UInt64 = 0, bytesReceived: UInt64 = 0
@@ -34,7 +34,9 @@ public struct PeerStatus: Sendable, Equatable, Identifiable {
   public var changesReceived = 0
   /// Transactions of this store that the peer is not known to have; nil before the first connection.
   public var pending: UInt64?
-  /// The peer's replica; nil while unknown.
+  /// Files of a mailbox that are not here yet or cannot be read.
+  public var waitingFiles = 0
+  /// The peer's replica; nil while unknown, and for a mailbox.
   public var replica: ReplicaID?
   /// When both were last known to be equal.
   public var lastSuccess: Date?

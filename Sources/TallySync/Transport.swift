@@ -22,7 +22,7 @@ public protocol SyncConnection: Sendable {
 public protocol Transport: Sendable {
   /// What to call the peer in logs and status.
   var name: String { get }
-  /// Opens a connection.
+  /// Opens a connection. Ends soon, one way or the other, and at once when the task is cancelled: the engine waits for it.
   /// - Throws: what keeps it from being opened; the engine tries again later.
   func open() async throws -> any SyncConnection
 }

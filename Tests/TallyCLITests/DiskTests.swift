@@ -38,6 +38,30 @@ import Testing
 
   // MARK: Full
 
+  /// The peer's disk fills up while it applies what came; a larger delta does not even fit beside the store. A third peer is served as ever.
+  @Test(.enabled(if: SmallDisk.isPossible, "needs root and tmpfs"), arguments: [1, 6])
+  func aDiskThatFillsUpDuringASyncHarmsNeitherSide(mebibytes: Int) throws {
+    let disk = try SmallDisk(at: bench.path("disk"), kibibytes: 1200)
+    try bench.done("new", "disk/s", "--schema", "schema.json")
+    try bench.done("put", "disk/s", "SBPerson|~|carl", "name=Carl")
+    let lines = (1...256 * mebibytes).map { number in
+      "SBPerson|~|p\(number) name=" + (0..<110).map { _ in UUID().uuidString }.joined() + "\n"
+    }
+    try bench.done("put", "a", "-", "--relaxed", input: lines.joined())
+    let (mine, theirs) = (try bench.done("dump", "a"), try bench.done("dump", "disk/s"))
+    let sync = ["sync", "a", "--via", "'\(Bench.tool)' serve disk/s --stdio 2>/dev/null"]
+    try bench.refused(76, sync, saying: "the peer says")
+    #expect(try bench.done("dump", "disk/s") == theirs)
+    #expect(try bench.done("verify", "disk/s").hasPrefix("ok "))
+    // What the peer had to give may have come.
+    #expect(try bench.done("dump", "a").utf8.count >= mine.utf8.count)
+    try bench.done("new", "c", "--schema", "schema.json")
+    try bench.done("sync", "a", "c")
+    try disk.grow(toKibibytes: 64 << 10)
+    #expect(try bench.tally(sync).status == 0)
+    #expect(try bench.done("dump", "disk/s") == bench.done("dump", "a"))
+  }
+
   @Test(.enabled(if: SmallDisk.isPossible, "needs root and tmpfs"))
   func onAFullDiskTheStoreStaysSoundAndGoesOnLater() throws {
     let disk = try SmallDisk(at: bench.path("disk"), kibibytes: 1600)

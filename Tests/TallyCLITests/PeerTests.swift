@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `tally serve`, `tally sync --via` and `tally verify --against`: what they say, and how they end.
-@Suite(.timeLimit(.minutes(2))) struct PeerTests {
+@Suite(.timeLimit(.minutes(5))) struct PeerTests {
   let bench: Bench
   private var stdio: String { "'\(Bench.tool)' serve b --stdio" }
 
@@ -31,6 +31,24 @@ import Testing
     #expect(after.status == 0 && after.output == "equal\n")
   }
 
+  /// A bar where somebody looks, and nothing but the result where nobody does.
+  @Test(.enabled(if: access("/usr/bin/script", X_OK) == 0)) func aTerminalShowsHowFarASyncIs() throws {
+    let lines = (0..<4_000).map { "SBPerson|~|\($0) name=\(UInt64.random(in: 0...UInt64.max))\(UUID().uuidString)" }
+    try bench.done("put", "a", "-", "--relaxed", input: lines.joined(separator: "\n"))
+    try bench.write("exec '\(Bench.tool)' sync a --via \"\(stdio) 2>/dev/null\" >result", to: "run")
+    #if canImport(Darwin)
+      let terminal = "script -q shown sh run"
+    #else
+      let terminal = "script -qec 'sh run' shown"
+    #endif
+    #expect(try bench.shell("\(terminal) >/dev/null").status == 0)
+    let shown = String(decoding: try bench.bytes("shown"), as: UTF8.self)
+    #expect(shown.contains("\r\u{1B}[Kconnecting"))
+    #expect(shown.contains("syncing [") && shown.contains("%, "))
+    // At the end the line is empty.
+    #expect(shown.contains("received\r\u{1B}[K\r\u{1B}[K") || shown.contains("done\r\u{1B}[K"))
+  }
+
   @Test func aPeerThatIsNotThereIsUnreachable() throws {
     try bench.unchanged("a") {
       try bench.refused(69, ["sync", "a", "--via", "exec /no/such/program 2>/dev/null"], saying: "exit status 127")
@@ -51,7 +69,10 @@ import Testing
   @Test(arguments: [
     ["sync", "a"], ["sync", "a", "b", "--via", "true"], ["sync", "a", "b", "--watch"], ["serve", "a"],
     ["serve", "a", "--stdio", "--tcp", "127.0.0.1:0"], ["sync", "a", "--via", "tcp://nowhere"],
-    ["sync", "a", "--via", "tcp://host:99999"], ["sync", "a", "--via", "tcp://::1:80"], ["serve", "a", "--tcp", ":80"],
+    ["sync", "a", "--via", "tcp://host:99999"], ["sync", "a", "b", "--trust", "system"],
+    ["sync", "a", "--via", "true", "--certificate", "c"], ["sync", "a", "--via", "tcp://h:1", "--trust", "any"],
+    ["serve", "a", "--stdio", "--secret-file", "s"], ["serve", "a", "--tcp", "127.0.0.1:0", "--trust", "t"],
+    ["sync", "a", "--via", "tcp://::1:80"], ["serve", "a", "--tcp", ":80"],
   ])
   func aWrongCommandLineIsRefused(_ arguments: [String]) throws {
     let outcome = try bench.tally(arguments)
@@ -98,6 +119,53 @@ import Testing
       try bench.write("short\n", to: "secret")
       try bench.refused(65, ["serve", "b", "--tcp", "0.0.0.0:0", "--secret-file", "secret"], saying: "16 to 4096")
       try bench.refused(66, ["serve", "b", "--tcp", "0.0.0.0:0", "--secret-file", "none"])
+    }
+
+    /// Made for the tests of transports.
+    private static func certificate(_ name: String) -> String {
+      let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      return "'\(folder.appendingPathComponent("TransportTests/Certificates").appendingPathComponent(name).path)'"
+    }
+
+    private static func identity(_ name: String) -> String {
+      "--certificate \(certificate("\(name).pem")) --key \(certificate("\(name).key"))"
+    }
+
+    private static let authority = "--trust \(certificate("authority.pem"))"
+
+    @Test func certificatesLetThoseInWhoHaveThem() throws {
+      let sync = "\"$0\" sync a --via tcp://127.0.0.1:$PORT"
+      let server = "\(Self.identity("server")) \(Self.authority)"
+      let before = try bench.done("dump", "b")
+      // Without a certificate, with one that nobody vouches for, without TLS.
+      for options in [Self.authority, "\(Self.authority) \(Self.identity("stranger"))", ""] {
+        let outcome = try serving(server, "\(sync) \(options)")
+        #expect([69, 76, 77].contains(outcome.status), "\(options)")
+      }
+      #expect(try bench.done("dump", "b") == before)
+      let outcome = try serving(server, "\(sync) \(Self.authority) \(Self.identity("client"))")
+      #expect(outcome.status == 0, "\(outcome.errors)")
+      #expect(try bench.done("dump", "a") == bench.done("dump", "b"))
+    }
+
+    @Test func aServerIsCheckedAndASecretBindsItsCertificate() throws {
+      try bench.write("0123456789abcdef0123456789abcdef\n", to: "secret")
+      let sync = "\"$0\" sync a --via tcp://127.0.0.1:$PORT"
+      let stranger = Self.identity("stranger")
+      // A certificate that signed itself: refused by who checks it, good enough with a secret.
+      #expect(try serving(stranger, "\(sync) \(Self.authority)").status == 77)
+      let secret = "--secret-file secret"
+      let outcome = try serving("\(stranger) \(secret)", "\(sync) --trust any \(secret)")
+      #expect(outcome.status == 0, "\(outcome.errors)")
+    }
+
+    @Test func certificatesThatCannotBeUsedAreRefusedAtOnce() throws {
+      try bench.write("no certificate", to: "bad.pem")
+      let listening = ["serve", "b", "--tcp", "127.0.0.1:0"]
+      try bench.refused(66, listening + ["--certificate", "none.pem", "--key", "none.key"], saying: "none.pem")
+      try bench.refused(65, listening + ["--certificate", "bad.pem", "--key", "bad.pem"], saying: "cannot be used")
+      try bench.refused(
+        65, ["sync", "a", "--via", "tcp://127.0.0.1:1", "--trust", "bad.pem"], saying: "cannot be used")
     }
 
     @Test func nobodyListens() throws {

@@ -22,6 +22,10 @@ final class SmallDisk {
 
   deinit { _ = Self.run(["/bin/umount", path]) }
 
+  func grow(toKibibytes size: Int) throws {
+    guard Self.run(["/bin/mount", "-o", "remount,size=\(size)k", path]) else { throw NotMounted() }
+  }
+
   func makeReadOnly() throws {
     guard Self.run(["/bin/mount", "-o", "remount,ro", path]) else { throw NotMounted() }
   }

@@ -1,10 +1,11 @@
 import Foundation
 import Synchronization
 import Tally
+import TallyCRDT
 import TallySync
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct EngineTests {
+@Suite(.timeLimit(.minutes(5))) struct EngineTests {
   private struct Refused: Error {}
 
   /// Waits until the status is as wanted.
@@ -108,5 +109,118 @@ import Testing
     let (here, there) = MemoryConnection.pair()
     await #expect(throws: SyncError.self) { try await engine.accept(here, from: "mac") }
     #expect(try await there.receive() == nil)
+  }
+
+  /// A peer that does not stay connected is synced with again after the interval or a change, and not all the time.
+  @Test func eachRoundWaitsForAChangeOrTheInterval() async throws {
+    let (phone, mac) = (try World.store(notes: 1), try World.store())
+    let (waits, feed) = AsyncStream.makeStream(of: CheckedContinuation<Void, any Error>.self)
+    let rounds = Atomic<Int>(0)
+    let sleeps = Atomic<Int>(0)
+    var settings = SyncEngine.Settings()
+    settings.isLive = false
+    settings.sleep = { _ in
+      guard sleeps.add(1, ordering: .relaxed).newValue <= 5 else { return try await Task.sleep(for: .seconds(3600)) }
+      try await withCheckedThrowingContinuation { feed.yield($0) }
+    }
+    let engine = SyncEngine(phone, settings)
+    await engine.add(
+      MemoryTransport(name: "mac") { connection in
+        rounds.add(1, ordering: .relaxed)
+        try await mac.sync(over: connection)
+      })
+    await engine.resume()
+    var number = 0
+    for await wait in waits {
+      number += 1
+      // Each wait follows exactly one round, however many intervals have passed.
+      #expect(rounds.load(ordering: .relaxed) == number)
+      wait.resume()
+      if number == 5 { break }
+    }
+    await engine.pause()
+  }
+
+  @Test func aMailboxIsPassedThroughLikeAnyPeer() async throws {
+    let (phone, mac) = (try World.store(notes: 3, "phone"), try World.store(notes: 4, "mac"))
+    let mailbox = MemoryMailbox()
+    var settings = SyncEngine.Settings()
+    settings.sleep = { _ in try await Task.sleep(for: .seconds(3600)) }
+    let engine = SyncEngine(phone, settings)
+    await engine.add(mailbox, named: "drive")
+    await engine.resume()
+    try await until(engine) { $0.peers[0].phase == .idle && $0.isUpToDate }
+    try await mac.sync(through: mailbox)
+    #expect(try World.count(mac) == 7)
+    // What is written goes out without waiting for the interval, and what others have put comes with it.
+    try World.insert(1, "late", phone)
+    try await until(engine) { _ in try World.count(phone) == 8 && mailbox.files.count >= 3 }
+    try await until(engine) { $0.peers[0].phase == .idle }
+    await engine.pause()
+    try await mac.sync(through: mailbox)
+    try World.expectEqual(phone, mac)
+    #expect(await engine.status.peers[0].changesReceived == 4)
+  }
+
+  @Test func aMailboxThatIsGoneIsTriedAgain() async throws {
+    let mailbox = MemoryMailbox()
+    mailbox.faults.callsLeft = 0
+    let tries = Atomic<Int>(0)
+    var settings = SyncEngine.Settings()
+    settings.sleep = { _ in
+      if tries.add(1, ordering: .relaxed).newValue == 3 { mailbox.faults.callsLeft = nil }
+      if tries.load(ordering: .relaxed) > 3 { try await Task.sleep(for: .seconds(3600)) }
+    }
+    let engine = SyncEngine(try World.store(notes: 1), settings)
+    await engine.add(mailbox, named: "drive")
+    await engine.resume()
+    try await until(engine) { $0.peers[0].phase == .idle && $0.peers[0].lastSuccess != nil }
+    #expect(mailbox.files.count == 1)
+    await engine.pause()
+  }
+
+  /// Pausing waits for what is under way; whoever uses the switch meanwhile means it.
+  @Test func resumingWhileAPauseIsUnderWayStartsEveryPeer() async throws {
+    let (phone, mac, watch) = (try World.store(notes: 1), try World.store(), try World.store())
+    let engine = SyncEngine(phone)
+    await engine.add(peer("mac", mac))
+    await engine.add(peer("watch", watch))
+    await engine.resume()
+    for _ in 0..<20 {
+      try await until(engine) { $0.peers.allSatisfy { $0.phase == .live } }
+      async let paused: Void = engine.pause()
+      await engine.resume()
+      await paused
+      await engine.resume()
+    }
+    try await until(engine) { $0.peers.allSatisfy { $0.phase == .live } }
+    await engine.pause()
+    try World.expectEqual(phone, mac, watch)
+  }
+
+  /// A peer that connects and then neither reads nor says anything, while there is much to send to it.
+  @Test func aPeerThatReadsNothingHoldsUpNobody() async throws {
+    let (phone, mac) = (try World.store(), try World.store(notes: 3, "mac"))
+    let text = (0..<4_000_000).map { _ in String(UInt8.random(in: 0...9)) }.joined()
+    try await phone.write { try Note(text: text, stars: 1).insert($0) }
+    let hello = SyncHello(
+      versions: 1...2, replica: nil, digest: SyncDigest(try World.store().summary()), isLive: true,
+      messageLimit: SyncLimits.messageBytes)
+    let engine = SyncEngine(phone)
+    await engine.add(
+      MemoryTransport(name: "stuck") { connection in
+        for message in [SyncMessage.hello(hello), .vector(StateVector())] {
+          try await connection.send(message.encoded())
+        }
+        try await Task.sleep(for: .seconds(3600))
+      })
+    await engine.add(peer("mac", mac))
+    await engine.resume()
+    try await until(engine) { $0.peers[0].phase == .syncing && $0.peers[1].phase == .live }
+    let told = mac.changes()
+    try World.insert(1, "late", phone)
+    for await _ in told where try World.count(mac) == 5 { break }
+    await engine.pause()
+    try World.expectEqual(phone, mac)
   }
 }

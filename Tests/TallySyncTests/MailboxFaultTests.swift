@@ -4,7 +4,7 @@ import Testing
 @testable import TallySync
 
 /// Mailboxes that show things late, twice, or not at all.
-@Suite(.timeLimit(.minutes(1))) struct MailboxFaultTests {
+@Suite(.timeLimit(.minutes(5))) struct MailboxFaultTests {
   private let mailbox = MemoryMailbox()
 
   /// A device that puts one delta after the other.

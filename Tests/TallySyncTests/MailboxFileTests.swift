@@ -5,7 +5,7 @@ import Testing
 @testable import TallySync
 
 /// What drives, people and other programs do to files. Each test ends with all devices equal, once the fault is over.
-@Suite(.timeLimit(.minutes(1))) struct MailboxFileTests {
+@Suite(.timeLimit(.minutes(5))) struct MailboxFileTests {
   private let folder: SharedFolder
   private let a: Store
   private let b: Store

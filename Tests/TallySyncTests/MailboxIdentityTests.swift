@@ -5,7 +5,7 @@ import Testing
 @testable import TallySync
 
 /// Stores that were copied or restored, and mailboxes that remember more than they do.
-@Suite(.timeLimit(.minutes(1))) struct MailboxIdentityTests {
+@Suite(.timeLimit(.minutes(5))) struct MailboxIdentityTests {
   private let folder: SharedFolder
   private let other: Store
 

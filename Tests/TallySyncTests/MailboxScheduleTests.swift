@@ -6,7 +6,7 @@ import Testing
 
 /// Devices that write and sync in random order through a mailbox that misbehaves. `TALLY_SEED` replays one run, `TALLY_CASES` says
 /// how many there are.
-@Suite(.timeLimit(.minutes(2))) struct MailboxScheduleTests {
+@Suite(.timeLimit(.minutes(5))) struct MailboxScheduleTests {
   private static var seeds: [UInt64] {
     let environment = ProcessInfo.processInfo.environment
     if let seed = environment["TALLY_SEED"].flatMap(UInt64.init) { return [seed] }

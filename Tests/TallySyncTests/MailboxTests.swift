@@ -3,7 +3,7 @@ import Tally
 import Testing
 
 /// What a pass through a mailbox does when nothing goes wrong, in memory and in a real folder.
-@Suite(.timeLimit(.minutes(1))) struct MailboxTests {
+@Suite(.timeLimit(.minutes(5))) struct MailboxTests {
   /// The ways in which two or three devices can take their turns.
   private static let orders: [[Int]] = [
     [0, 1, 0], [1, 0, 1], [0, 1, 2, 0, 1], [2, 1, 0, 2, 1], [0, 0, 1, 2, 1, 0], [1, 2, 0, 0, 2, 1],

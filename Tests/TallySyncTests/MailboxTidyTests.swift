@@ -4,7 +4,7 @@ import Testing
 @testable import TallySync
 
 /// Snapshots, and what they make superfluous.
-@Suite(.timeLimit(.minutes(1))) struct MailboxTidyTests {
+@Suite(.timeLimit(.minutes(5))) struct MailboxTidyTests {
   private let mailbox = MemoryMailbox()
 
   private func kinds() -> [String: Int] {

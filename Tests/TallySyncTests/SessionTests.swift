@@ -3,7 +3,7 @@ import GRDB
 import Tally
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct SessionTests {
+@Suite(.timeLimit(.minutes(5))) struct SessionTests {
   @Test func equalReplicasPartAfterOneMessageEach() async throws {
     let (a, b) = (try World.store(notes: 3), try World.store())
     _ = try await World.sync(a, b)

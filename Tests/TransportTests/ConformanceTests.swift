@@ -6,7 +6,7 @@ import Testing
   import TallyNetwork
 #endif
 
-@Suite(.serialized, .timeLimit(.minutes(2))) struct ConformanceTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct ConformanceTests {
   @Test(arguments: TransportConformance.rules)
   func memory(_ rule: TransportConformance.Rule) async throws { try await rule.check { MemoryConnection.pair() } }
 

@@ -4,7 +4,7 @@ import TallySync
 import Testing
 
 /// Frames, and what a stream of bytes may do to them.
-@Suite(.timeLimit(.minutes(1))) struct FrameTests {
+@Suite(.timeLimit(.minutes(5))) struct FrameTests {
   @Test func messagesComeOutWholeHoweverTheBytesAreCut() throws {
     let messages: [[UInt8]] = [[1], Array(repeating: 2, count: 127), Array(repeating: 3, count: 128), [4, 5]]
     let bytes = try messages.flatMap { try FrameDecoder.frame($0) } + FrameDecoder.farewell

@@ -6,7 +6,7 @@ import TallyWire
 import Testing
 
 /// A peer that says what it must not: a typed error, in time, and the store as it was.
-@Suite(.timeLimit(.minutes(1))) struct HostilePeerTests {
+@Suite(.timeLimit(.minutes(5))) struct HostilePeerTests {
   /// What a peer sends, message by message, and what it is refused with.
   struct Case: Sendable, CustomTestStringConvertible {
     let name: String
@@ -45,10 +45,22 @@ import Testing
     return SyncMessage.chunk(transfer: transfer, offset: offset, isLast: isLast, bytes: bytes).encoded()
   }
 
+  static func begin(_ transfer: UInt64, _ offset: UInt64, of byteCount: UInt64) -> [UInt8] {
+    SyncMessage.transfer(transfer, offset: offset, byteCount: byteCount).encoded()
+  }
+
+  static func held(_ counts: UInt64...) -> [UInt8] { held(counts) }
+
+  static func held(_ counts: [UInt64]) -> [UInt8] {
+    SyncMessage.held(counts.map { SyncPart(byteCount: $0, check: 1) }).encoded()
+  }
+
+  static func hello(_ version: UInt8) -> [UInt8] { hello(versions: 1...version) }
+
   static let digest = SyncDigest(vector: StateVector(), fingerprint: Fingerprint())
 
   static let cases = [
-    Case("a newer peer", .upgradeRequired, hello(versions: 2...9)),
+    Case("a newer peer", .upgradeRequired, hello(versions: 3...9)),
     Case("a newer peer with a hello of another form", .upgradeRequired, [1, 0x54, 0x53, 7, 9, 0xFF, 0xFF, 0xFF]),
     Case("another zone", .wrongZone, hello(zone: ZoneID(high: 1, low: 2))),
     Case("a peer that takes only tiny messages", .limitExceeded, hello(limit: 100)),
@@ -67,6 +79,25 @@ import Testing
     Case("a chunk that skips bytes", .protocolViolation, hello(), vector, chunk(1, 0), chunk(1, 11)),
     Case("a chunk twice", .protocolViolation, hello(), vector, chunk(1, 0), chunk(1, 0)),
     Case("chunks of two transfers mixed", .protocolViolation, hello(), vector, chunk(1, 0), chunk(2, 0)),
+    Case("a transfer that begins where nothing is", .protocolViolation, hello(2), vector, begin(1, 20, of: 30)),
+    Case("a transfer that begins after its end", nil, hello(2), vector, begin(1, 30, of: 20)),
+    Case("a transfer of nothing", nil, hello(2), vector, begin(1, 0, of: 0)),
+    Case("a transfer of two tebibytes", nil, hello(2), vector, begin(1, 0, of: 2 << 40)),
+    Case(
+      "a transfer that ends early", .protocolViolation, hello(2), vector, begin(1, 0, of: 20), chunk(1, 0, isLast: true)
+    ),
+    Case("a transfer that does not end", .protocolViolation, hello(2), vector, begin(1, 0, of: 10), chunk(1, 0)),
+    Case("a transfer within another", .protocolViolation, hello(2), vector, begin(1, 0, of: 20), begin(2, 0, of: 20)),
+    Case("a transfer whose number does not grow", .protocolViolation, hello(2), vector, begin(0, 0, of: 20)),
+    Case("a word of version 2 in version 1", .protocolViolation, hello(), vector, begin(1, 0, of: 20)),
+    Case("parts in version 1", .protocolViolation, hello(), held(10)),
+    Case("parts before the hello", .protocolViolation, held(10)),
+    Case("parts twice", .protocolViolation, hello(2), held(10), held(20)),
+    Case("parts after the vector", .protocolViolation, hello(2), vector, held(10)),
+    Case("parts that do not ascend", nil, hello(2), held(20, 10)),
+    Case("no parts", nil, hello(2), held()),
+    Case("seventeen parts", nil, hello(2), held(Array(1...17))),
+    Case("parts of more than a tebibyte", nil, hello(2), held(2 << 40)),
     Case("an empty chunk", .protocolViolation, hello(), vector, chunk(1, 0, 0)),
     Case("a delta that is none", nil, hello(), vector, chunk(1, 0, isLast: true)),
     Case("a transfer applied that was never sent", .protocolViolation, hello(), vector, applied(9)),
@@ -167,7 +198,9 @@ import Testing
     let site = try Site(notes: 1)
     let (here, there) = MemoryConnection.pair()
     try await site.using { store in
-      let syncing = Task { try await store.sync(over: here) }
+      var settings = SyncSettings()
+      settings.timeout = .milliseconds(300)
+      let syncing = Task { [settings] in try await store.sync(over: here, settings) }
       let sent = Counter()
       let flooding = Task {
         try await there.send(Self.hello())
@@ -177,15 +210,10 @@ import Testing
           sent.add()
         }
       }
-      var last = -1
-      while sent.value != last {
-        last = sent.value
-        try await Task.sleep(for: .milliseconds(300))
-      }
-      #expect(last < 1_000)
-      syncing.cancel()
-      flooding.cancel()
-      _ = await (syncing.result, flooding.result)
+      let error = await #expect(throws: SyncError.self) { try await syncing.value }
+      #expect(error?.code == .timedOut)
+      await #expect(throws: (any Error).self) { try await flooding.value }
+      #expect(sent.value < 1_000)
     }
   }
 

@@ -8,7 +8,7 @@
   import Testing
 
   /// Strangers, slow and silent peers, and bytes that are no protocol, at a listening socket.
-  @Suite(.timeLimit(.minutes(1))) struct NetworkTests {
+  @Suite(.timeLimit(.minutes(5))) struct NetworkTests {
     private static let secret = SharedSecret.random()
 
     /// A listener for one store, and what went wrong with its peers.
@@ -246,7 +246,7 @@
       let before = try site.dump()
       try await site.using { store in
         var limits = NetworkLimits()
-        limits.introduction = .seconds(1)
+        limits.introduction = .seconds(30)
         let server = try await Server(hasSecret ? .secret(Self.secret) : .none, limits: limits, store: store)
         let bytes = Self.rawCases.first { $0.0 == name }?.1 ?? []
         try await RawClient.send(bytes, to: server.listener.port)

@@ -5,7 +5,7 @@ import TallySync
 import Testing
 
 /// The bytes that `Docs/SyncProtocol.md` states. They change only with a new version of the protocol.
-@Suite(.timeLimit(.minutes(1))) struct ProtocolBytesTests {
+@Suite(.timeLimit(.minutes(5))) struct ProtocolBytesTests {
   private static let replica = ReplicaID(high: 0x0102_0304_0506_0708, low: 0x090A_0B0C_0D0E_0F10)
   private static let digest = SyncDigest(
     vector: StateVector([(replica, UInt64(7))]), fingerprint: Fingerprint())
@@ -22,15 +22,15 @@ import Testing
     (
       .hello(
         SyncHello(
-          versions: 1...1, zone: .default, replica: replica, digest: digest, isLive: true, messageLimit: 1 << 20)),
-      "01" + "5453" + "0101" + "06" + "808040" + replicaHex + digestHex
+          versions: 1...2, zone: .default, replica: replica, digest: digest, isLive: true, messageLimit: 1 << 20)),
+      "01" + "5453" + "0102" + "06" + "808040" + replicaHex + digestHex
     ),
     (
       .hello(
         SyncHello(
-          versions: 1...1, zone: ZoneID(high: 1, low: 2), replica: nil, digest: digest, isLive: false,
+          versions: 1...2, zone: ZoneID(high: 1, low: 2), replica: nil, digest: digest, isLive: false,
           messageLimit: 1 << 20)),
-      "01" + "5453" + "0101" + "01" + "808040" + "0000000000000001" + "0000000000000002" + digestHex
+      "01" + "5453" + "0102" + "01" + "808040" + "0000000000000001" + "0000000000000002" + digestHex
     ),
     (.vector(StateVector([(replica, UInt64(300))])), "02" + "01" + replicaHex + "ac02"),
     (.chunk(transfer: 1, offset: 0, isLast: false, bytes: [0xAA, 0xBB]), "03" + "01" + "00" + "aabb"),
@@ -41,6 +41,8 @@ import Testing
     (.repair, "09"),
     (.done(digest), "0a" + digestHex),
     (.ping, "0b"),
+    (.held([SyncPart(byteCount: 65_536, check: 0x0102_0304_0506_0708)]), "0d" + "01" + "808004" + "0102030405060708"),
+    (.transfer(1, offset: 65_536, byteCount: 131_072), "0e" + "01" + "808004" + "808008"),
     (.failure(code: "wrongZone", message: "no"), "0c" + "09" + hex("wrongZone".utf8) + "02" + hex("no".utf8)),
   ]
 
@@ -107,7 +109,7 @@ private actor Log {
   func add(_ direction: String, _ bytes: [UInt8]) {
     let names = [
       "", "hello", "vector", "chunk", "lastChunk", "received", "applied", "live", "liveApplied", "repair", "done",
-      "ping", "failure",
+      "ping", "failure", "held", "transfer",
     ]
     lines.append("\(direction) \(names[Int(bytes[0])]) \(bytes.count)")
   }

@@ -4,7 +4,7 @@ import Tally
 import Testing
 
 /// What must hold over every transport.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct ScenarioTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct ScenarioTests {
   @Test(arguments: Link.allCases) func bothSidesGetWhatTheyLack(over link: Link) async throws {
     let (a, b) = (try Site(notes: 50, "a"), try Site(notes: 70, "b"))
     let outcome = try await link.sync(a, b)
@@ -29,7 +29,7 @@ import Testing
     try Site.expectEqual(a, b)
   }
 
-  @Test(arguments: Link.allCases) func liveChangesPassAsTheyAreCommitted(over link: Link) async throws {
+  @Test(arguments: Link.connected) func liveChangesPassAsTheyAreCommitted(over link: Link) async throws {
     let (a, b) = (try Site(notes: 10), try Site())
     let (phases, feed) = AsyncStream.makeStream(of: SyncSession.Progress.self)
     var settings = SyncSettings()
@@ -66,7 +66,7 @@ import Testing
     return (left, serving)
   }
 
-  @Test(arguments: Link.allCases) func aConnectionThatBreaksAnywhereLeavesBothSound(over link: Link) async throws {
+  @Test(arguments: Link.connected) func aConnectionThatBreaksAnywhereLeavesBothSound(over link: Link) async throws {
     let (a, b) = (try Site(notes: 200, "a"), try Site(notes: 200, "b"))
     for cut in 0..<7 {
       _ = try? await link.sync(a, b) { CutConnection($0, after: cut) }
@@ -77,26 +77,7 @@ import Testing
     try Site.expectEqual(a, b)
   }
 
-  @Test(arguments: Link.allCases) func copiesWithOneReplicaIdKeepBothEdits(over link: Link) async throws {
-    let (a, b) = (try Site(notes: 2, "shared"), try Site())
-    for suffix in ["", "-wal", "-shm"] {
-      try? FileManager.default.removeItem(atPath: b.path + suffix)
-      if FileManager.default.fileExists(atPath: a.path + suffix) {
-        try FileManager.default.copyItem(atPath: a.path + suffix, toPath: b.path + suffix)
-      }
-    }
-    try a.insert(1, "only a")
-    try b.insert(1, "only b")
-    try await link.sync(a, b)
-    try Site.expectEqual(a, b)
-    try a.insert(1, "later a")
-    try b.insert(1, "later b")
-    try await link.sync(a, b)
-    try Site.expectEqual(a, b)
-    #expect(try a.use { try $0.read { try Note.fetchCount($0) } } == 6)
-  }
-
-  @Test(arguments: Link.allCases) func comparingTellsWhoLacksWhatAndChangesNothing(over link: Link) async throws {
+  @Test(arguments: Link.connected) func comparingTellsWhoLacksWhatAndChangesNothing(over link: Link) async throws {
     let (a, b) = (try Site(notes: 5, "a"), try Site(notes: 5, "b"))
     let before = (try a.dump(), try b.dump())
     let first = try await compare(link, a, b)
@@ -114,23 +95,24 @@ import Testing
   }
 
   /// Every replica hears of the others through neighbours only, each over another kind of connection.
-  @Test func aRingOfFourOverMixedTransportsConverges() async throws {
-    let sites = try (0..<4).map { try Site(notes: 10, "site \($0)") }
+  @Test func aRingOverMixedTransportsConverges() async throws {
     #if Network
-      let links: [Link] = [.memory, .child, .tls, .secret]
+      let links: [Link] = [.memory, .child, .folder, .tls, .secret]
     #else
-      let links: [Link] = [.memory, .child, .pipes, .child]
+      let links: [Link] = [.memory, .child, .folder, .pipes, .inProcess]
     #endif
+    let sites = try links.indices.map { try Site(notes: 10, "site \($0)") }
     for round in 0..<3 {
       for (index, link) in links.enumerated() {
         try sites[index].insert(1, "round \(round)")
-        try await link.sync(sites[index], sites[(index + 1) % 4])
+        try await link.sync(sites[index], sites[(index + 1) % links.count])
       }
     }
-    for (index, link) in links.enumerated() { try await link.sync(sites[index], sites[(index + 1) % 4]) }
-    for (index, link) in links.enumerated() { try await link.sync(sites[index], sites[(index + 1) % 4]) }
-    try Site.expectEqual(sites[0], sites[1], sites[2], sites[3])
-    #expect(try sites[0].use { try $0.read { try Note.fetchCount($0) } } == 52)
+    for _ in 0..<2 {
+      for (index, link) in links.enumerated() { try await link.sync(sites[index], sites[(index + 1) % links.count]) }
+    }
+    for site in sites.dropFirst() { try Site.expectEqual(sites[0], site) }
+    #expect(try sites[0].use { try $0.read { try Note.fetchCount($0) } } == 65)
   }
 }
 

@@ -5,7 +5,7 @@ import TallyTesting
 import Testing
 
 /// What `Docs/Transports.md` shows compiles, and keeps the contract.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct TransportsPageTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct TransportsPageTests {
   @Test func theExampleIsTheFileThatIsCompiledHere() throws {
     let page = try text("Docs/Transports.md")
     let example = try text("Tests/TransportTests/UnixSocketTransport.swift")

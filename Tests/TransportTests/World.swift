@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Synchronization
 import Tally
 import Testing
 
@@ -18,6 +19,7 @@ struct Note: Entity, Codable, FetchableRecord, PersistableRecord {
 final class Site: Sendable {
   let path: String
   private let folder: URL
+  private let held = Mutex<Store?>(nil)
 
   init(notes count: Int = 0, _ prefix: String = "note") throws {
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("tally-site-\(UUID().uuidString)")
@@ -27,7 +29,37 @@ final class Site: Sendable {
     if count > 0 { try insert(count, prefix) }
   }
 
-  deinit { try? FileManager.default.removeItem(at: folder) }
+  deinit {
+    for path in [folder.path, folder.path + "-drive"] { try? FileManager.default.removeItem(atPath: path) }
+  }
+
+  // MARK: Files
+
+  /// The files of a closed store, by name.
+  func backUp() throws -> [String: Data] {
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    return try names.reduce(into: [:]) { files, name in
+      files[name] = try Data(contentsOf: folder.appendingPathComponent(name))
+    }
+  }
+
+  /// Puts those files in the place of all there are.
+  func restore(_ files: [String: Data]) throws {
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+      try FileManager.default.removeItem(at: folder.appendingPathComponent(name))
+    }
+    for (name, data) in files { try data.write(to: folder.appendingPathComponent(name)) }
+  }
+
+  /// A folder beside the store that others use as well.
+  func drive(with other: Site) throws -> FolderMailbox {
+    let base = [folder.path, other.folder.path].min() ?? folder.path
+    let drive = URL(fileURLWithPath: base + "-drive", isDirectory: true)
+    try FileManager.default.createDirectory(at: drive, withIntermediateDirectories: true)
+    return FolderMailbox(drive)
+  }
+
+  // MARK: Content
 
   func open() throws -> Store {
     var options = StoreOptions()
@@ -35,13 +67,29 @@ final class Site: Sendable {
     return try Store(path: path, schema: Schema(Note.self), options: options)
   }
 
+  /// Leaves the store open until `letGo()`: otherwise each closing brings the write-ahead log into the file.
+  func hold() throws {
+    let store = try open()
+    held.withLock { $0 = store }
+  }
+
+  func letGo() throws {
+    let store = held.withLock { store in
+      defer { store = nil }
+      return store
+    }
+    try store?.close()
+  }
+
   func use<T>(_ body: (Store) throws -> T) throws -> T {
+    if let store = held.withLock({ $0 }) { return try body(store) }
     let store = try open()
     defer { try? store.close() }
     return try body(store)
   }
 
   func using<T: Sendable>(_ body: @Sendable (Store) async throws -> T) async throws -> T {
+    if let store = held.withLock({ $0 }) { return try await body(store) }
     let store = try open()
     defer { try? store.close() }
     return try await body(store)
@@ -71,10 +119,13 @@ final class Site: Sendable {
 
 /// A way to bring two stores together.
 enum Link: String, CaseIterable, Sendable {
-  case memory, pipes, child
+  case inProcess, folder, memory, pipes, child
   #if Network
     case tcp, secret, tls
   #endif
+
+  /// Those that connect two ends, which can break, and follow changes.
+  static let connected = allCases.filter { ![.inProcess, .folder].contains($0) }
 
   /// The built tool, which stands beside the test bundle.
   static let tool: String = {
@@ -89,7 +140,7 @@ enum Link: String, CaseIterable, Sendable {
   /// Two ends in this process.
   func pair() async throws -> (any SyncConnection, any SyncConnection) {
     switch self {
-    case .memory: return MemoryConnection.pair()
+    case .memory, .inProcess, .folder: return MemoryConnection.pair()
     case .pipes, .child: return try StreamConnection.pair()
     #if Network
       case .tcp: return try await Loopback.pair(.none)
@@ -105,6 +156,8 @@ enum Link: String, CaseIterable, Sendable {
     _ a: Site, _ b: Site, _ settings: SyncSettings = SyncSettings(),
     wrap: @escaping @Sendable (any SyncConnection) -> any SyncConnection = { $0 }
   ) async throws -> SyncOutcome {
+    if self == .inProcess { return try a.use { one in try b.use { SyncOutcome(try synchronize(one, $0)) } } }
+    if self == .folder { return try await meet(a, b) }
     if self == .child {
       let transport = ProcessTransport(command: "'\(Self.tool)' serve '\(b.path)' --stdio --timeout 30 2>/dev/null")
       return try await a.using { try await $0.sync(over: wrap(try await transport.open()), settings) }
@@ -118,5 +171,30 @@ enum Link: String, CaseIterable, Sendable {
         return outcome
       }
     }
+  }
+
+  /// Each passes through the folder until nothing is new: what two devices do that are never there together.
+  private func meet(_ a: Site, _ b: Site) async throws -> SyncOutcome {
+    let drive = try a.drive(with: b)
+    var outcome = SyncOutcome()
+    for _ in 0..<8 {
+      let mine = try await a.using { try await $0.sync(through: drive) }
+      outcome.changes += mine.changes
+      outcome.conflicts += mine.conflicts
+      outcome.bytesSent += UInt64(mine.bytesWritten)
+      outcome.bytesReceived += UInt64(mine.bytesRead)
+      outcome.repaired = outcome.repaired || mine.repaired
+      let theirs = try await b.using { try await $0.sync(through: drive) }
+      if mine.taken.isEmpty, mine.written.isEmpty, theirs.taken.isEmpty, theirs.written.isEmpty { break }
+    }
+    return outcome
+  }
+}
+
+extension SyncOutcome {
+  init(_ report: SyncReport) {
+    self.init()
+    (changes, conflicts) = (report.first.changes, report.first.conflicts)
+    (bytesSent, repaired) = (UInt64(report.byteCount), report.repaired)
   }
 }

@@ -8,11 +8,12 @@ struct ServeCommand: ParsableCommand {
     discussion: """
       With --stdio it talks to one peer over standard input and output, ends with it, and says what it did on standard error. \
       With --tcp it prints "listening on HOST:PORT" and serves any number of peers until SIGINT or SIGTERM; port 0 takes a free one. \
-      Unless HOST is this machine itself, a secret is needed.
+      Unless HOST is this machine itself, a secret is needed, or certificates of the peers: --trust. With --certificate it speaks TLS.
 
       Examples:
         tally sync here.tally --via "ssh home.example tally serve there.tally --stdio"
         tally serve scores.tally --tcp 0.0.0.0:7400 --secret-file secret
+        tally serve scores.tally --tcp 0.0.0.0:7400 --certificate me.pem --key me.key --trust authority.pem
       """)
 
   @OptionGroup var store: StoreArguments
@@ -22,6 +23,10 @@ struct ServeCommand: ParsableCommand {
 
   func validate() throws {
     guard stdio != (tcp != nil) else { throw ValidationError("give either --stdio or --tcp HOST:PORT") }
+    guard !stdio || !security.isGiven else { throw ValidationError("a secret or certificates go with --tcp") }
+    guard security.trust == nil || security.certificate != nil else {
+      throw ValidationError("--trust needs --certificate: without it nothing is encrypted")
+    }
   }
 
   func run() throws {

@@ -22,6 +22,7 @@ struct SyncCommand: ParsableCommand {
         tally sync scores.tally /media/stick/scores.tally
         tally sync scores.tally --via "ssh home.example tally serve scores.tally --stdio"
         tally sync scores.tally --via tcp://home.example:7400 --secret-file secret --watch
+        tally sync scores.tally --via tcp://home.example:7400 --trust authority.pem
         tally sync scores.tally --via folder:/home/me/Dropbox/scores
       """)
 
@@ -35,8 +36,8 @@ struct SyncCommand: ParsableCommand {
   func validate() throws {
     guard (second == nil) != (via == nil) else { throw ValidationError("give either a second store or --via PEER") }
     let isPeer = via.map { !$0.hasPrefix("folder:") } ?? false
-    guard isPeer || !watch && security.secretFile == nil else {
-      throw ValidationError("--watch and --secret-file go with a peer that --via names")
+    guard isPeer || !watch && !security.isGiven else {
+      throw ValidationError("--watch, --secret-file and certificates go with a peer that --via names")
     }
   }
 

@@ -6,6 +6,23 @@ import Tally
 struct SecurityOptions: ParsableArguments {
   @Option(help: "A file with the secret that both sides share: 16 bytes or more, kept from others.")
   var secretFile: String?
+  @Option(help: "A file with this side's certificate in PEM; with it a server speaks TLS.")
+  var certificate: String?
+  @Option(help: "A file with the private key of the certificate, in PEM.")
+  var key: String?
+  @Option(
+    help: ArgumentHelp(
+      "Whose certificates count: those of the authorities in a PEM file, or 'system'; a peer with a secret may say 'any'.",
+      valueName: "FILE"))
+  var trust: String?
+
+  /// Whether anything is said about security.
+  var isGiven: Bool { [secretFile, certificate, key, trust].contains { $0 != nil } }
+
+  func validate() throws {
+    guard (certificate == nil) == (key == nil) else { throw ValidationError("--certificate and --key go together") }
+    guard trust != "any" || secretFile != nil else { throw ValidationError("--trust any needs --secret-file") }
+  }
 
   /// The bytes of the secret, without the end of the line.
   func secret() throws -> [UInt8]? {

@@ -67,6 +67,17 @@ struct Ends: Sendable {
     return (sent, sending)
   }
 
+  /// A task that has received a message and waits for the next.
+  func waitingReceive() async throws -> Task<Void, any Error> {
+    let first = Latch()
+    let receiving = Task { while try await here.receive() != nil { first.open() } }
+    try await there.send([1])
+    guard await first.wait(atMost: .seconds(10)) else { throw fail("a message did not arrive within 10 seconds") }
+    // What it does next is to ask for another; now it may.
+    await Task.yield()
+    return receiving
+  }
+
   /// The messages of 64 KiB that no connection may put aside: 64 MiB.
   static let flood = 1024
 

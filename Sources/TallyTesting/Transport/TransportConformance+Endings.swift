@@ -44,8 +44,7 @@ extension TransportConformance {
       }
     },
     Rule(name: "closeEndsAWaitingReceive") { ends in
-      let receiving = Task { try await ends.here.receive() }
-      try await Task.sleep(for: .milliseconds(50))
+      let receiving = try await ends.waitingReceive()
       await ends.here.close()
       try await ends.within(soon, "receive") { _ = await receiving.result }
     },
@@ -55,8 +54,7 @@ extension TransportConformance {
       try await ends.within(soon, "send") { _ = await sending.result }
     },
     Rule(name: "cancellingEndsAWaitingReceive") { ends in
-      let receiving = Task { try await ends.here.receive() }
-      try await Task.sleep(for: .milliseconds(50))
+      let receiving = try await ends.waitingReceive()
       receiving.cancel()
       try await ends.within(soon, "receive") { _ = await receiving.result }
     },

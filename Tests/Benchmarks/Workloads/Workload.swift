@@ -18,5 +18,6 @@ struct Workload: Sendable {
     Workload(number: "W11", run: RelationshipWorkload.run),
     Workload(number: "W12", run: SeedWorkload.run),
     Workload(number: "W13", run: ReadWorkload.run),
+    Workload(number: "W14", run: SessionWorkload.run),
   ]
 }

@@ -1,0 +1,46 @@
+import CoreMetrics
+import Logging
+
+extension SyncEngine {
+  /// How an engine behaves.
+  public struct Settings: Sendable {
+    /// Stay connected where the peer wants that too; otherwise sync again after changes and at intervals.
+    public var isLive = true
+    /// The first pause after a failure; each further one doubles it.
+    public var shortestRetry: Duration = .seconds(1)
+    /// The longest pause after failures.
+    public var longestRetry: Duration = .seconds(300)
+    /// How often to sync with a peer that does not stay connected, and to look into a mailbox.
+    public var interval: Duration = .seconds(60)
+    /// How long to wait for a peer that says nothing.
+    public var timeout: Duration = .seconds(60)
+    /// Where counters go; nil for what the app has set up with `MetricsSystem.bootstrap`.
+    public var metrics: (any MetricsFactory)?
+    /// Where events are logged, with the fields `peer`, `phase`, `error`, `sent`, `received`.
+    public var logger = Logger(label: "tally.sync")
+    /// Waits, for tests that do not.
+    package var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    /// Between 0 and 1: what varies a pause.
+    package var jitter: @Sendable () -> Double = { Double.random(in: 0...1) }
+
+    /// The usual settings.
+    public init() {}
+  }
+}
+
+/// Somebody to sync with.
+enum SyncPeer: Sendable {
+  case transport(any Transport)
+  case mailbox(any Mailbox, String)
+
+  var name: String {
+    switch self {
+    case .transport(let transport): transport.name
+    case .mailbox(_, let name): name
+    }
+  }
+
+  var isConnected: Bool {
+    if case .transport = self { true } else { false }
+  }
+}

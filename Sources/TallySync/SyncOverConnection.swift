@@ -1,0 +1,57 @@
+import CoreMetrics
+import TallyCRDT
+import TallyStore
+
+/// What a sync over a connection did.
+public struct SyncOutcome: Sendable, Equatable {
+  /// Records and links of this store that changed.
+  public var changes = 0
+  /// Concurrent writes that lost, now in the conflict journal.
+  public var conflicts = 0
+  /// Bytes of deltas sent and received.
+  public var bytesSent: UInt64 = 0, bytesReceived: UInt64 = 0
+  /// Bytes of all messages, both ways.
+  public var messageBytes: UInt64 = 0
+  /// Whether everything was exchanged, because vectors were equal and contents were not.
+  public var repaired = false
+  /// The peer's replica; nil if it has not written yet.
+  public var peer: ReplicaID?
+
+  /// Nothing done.
+  public init() {}
+}
+
+/// How a session over a connection behaves.
+public struct SyncSettings: Sendable {
+  /// Stay connected and follow changes, if the peer wants that as well.
+  public var isLive = false
+  /// How long to wait for the peer while something is due from it.
+  public var timeout: Duration = .seconds(60)
+  /// How often a live session says that it is there.
+  public var heartbeat: Duration = .seconds(10)
+  /// How often a live session looks for what other processes wrote. What this process writes goes out at once.
+  public var lookout: Duration = .seconds(1)
+  /// Where counters go; nil for what the app has set up with `MetricsSystem.bootstrap`.
+  public var metrics: (any MetricsFactory)?
+  /// How long the last words of a sync that failed may take, either way.
+  package var patience: Duration = .seconds(1)
+  /// Called after each step.
+  public var onProgress: (@Sendable (SyncSession.Progress) -> Void)?
+
+  /// The usual settings.
+  public init() {}
+}
+
+extension Store {
+  /// Syncs with the peer at the other end of a connection, and closes it.
+  ///
+  /// Each delta is applied whole or not at all. If the connection breaks, what was applied stays, and the next sync does the rest.
+  /// - Returns: what was done. A live session returns when the peer closes.
+  /// - Throws: `SyncError`; `WireError` for damaged bytes; what the store throws; `CancellationError`.
+  @discardableResult
+  public func sync(over connection: any SyncConnection, _ settings: SyncSettings = SyncSettings()) async throws
+    -> SyncOutcome
+  {
+    try await SyncRunner(self, connection, settings).run()
+  }
+}
