@@ -34,7 +34,7 @@ final class SessionEnd {
     self.replica = replica
     self.chunkLimit = chunkLimit
     session = SyncSession(isLive: isLive)
-    try take(.started(try replica.store.summary()))
+    try take(.started(try replica.store.summary(), parts: replica.part.isEmpty ? [] : [Self.part(replica.part)]))
   }
 
   var isFinished: Bool { session.isFinished }
@@ -76,19 +76,24 @@ final class SessionEnd {
 
   private func perform(_ action: SyncSession.Action, _ other: SessionEnd) throws {
     switch action {
-    case .prepare(let transfer, let asked, _):
+    case .prepare(let transfer, let asked, let parts):
       let base = replica.world.assumed(asked, replica.index, other.replica.index)
       outgoing = []
       var bytes: [UInt8] = []
       let header = try replica.store.writeDelta(since: base) { bytes += $0 }
       outgoing = bytes
+      // The same content in the same order gives the same bytes: the peer may have a part of them.
+      let known = parts.filter { $0.byteCount <= UInt64(bytes.count) && Self.part(bytes.prefix(Int($0.byteCount))) == $0 }
+      let offset = known.map(\.byteCount).max() ?? 0
+      if offset > 0 { replica.world.note("a transfer goes on at byte \(offset)") }
       sentTransfers[transfer] = replica.seen
       replica.world.noteSent(header.target, replica.index, other.replica.index)
-      answers.append(.prepared(transfer: transfer, header, byteCount: UInt64(bytes.count)))
+      answers.append(.prepared(transfer: transfer, header, byteCount: UInt64(bytes.count), offset: offset))
     case .read(let transfer, let offset, let count):
       let end = min(outgoing.count, Int(offset) + min(count, chunkLimit))
       answers.append(.read(transfer: transfer, Array(outgoing[Int(offset)..<end])))
     case .discard: outgoing = []
+    case .resume: incoming = replica.part
     case .keep(let bytes): incoming += bytes
     case .apply(let isRepair): try apply(isRepair, other)
     case .collect(let base):
@@ -99,10 +104,18 @@ final class SessionEnd {
     case .renewReplica(let reason):
       try replica.renew(reason)
       answers.append(.renewed(try replica.store.summary()))
-    // Nothing was offered to go on with: a transfer that a fault cuts off begins anew.
-    case .finish, .send, .resume: break
+    case .finish, .send: break
     }
   }
+
+  private static func part(_ bytes: some Collection<UInt8>) -> SyncPart {
+    var hash = SipHash()
+    for byte in bytes { hash.combine(byte: byte) }
+    return SyncPart(byteCount: UInt64(bytes.count), check: hash.finalized())
+  }
+
+  /// The connection is gone: what has come of a transfer stays for the next one.
+  func leave() { if !incoming.isEmpty { replica.part = incoming } }
 
   private func apply(_ isRepair: Bool, _ other: SessionEnd) throws {
     let bytes = incoming

@@ -97,5 +97,9 @@ package final class SimulatedConnection {
   }
 
   /// Breaks the connection: what was on its way is lost.
-  func cut() { isCut = true }
+  func cut() {
+    isCut = true
+    one.leave()
+    other.leave()
+  }
 }

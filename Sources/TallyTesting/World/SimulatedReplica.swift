@@ -25,6 +25,8 @@ public final class SimulatedReplica {
   let mailbox: SimulatedMailbox
   /// The events whose effects it must show.
   var seen = EventSet()
+  /// What has come of a transfer that broke off.
+  var part: [UInt8] = []
   /// Where it stood after each commit since it was last brought to the disk for certain.
   var commits: [(vector: StateVector, seen: EventSet)] = []
 
