@@ -130,6 +130,27 @@ import Testing
     try Site.expectEqual(a, b)
   }
 
+  /// The switch is turned off while the delta is being applied: that is rolled back or done, and nothing comes a second time.
+  @Test func aSyncThatIsCancelledWhileItAppliesHasAllOfItNextTime() async throws {
+    let (steps, feed) = AsyncStream.makeStream(of: SyncSession.Progress.self)
+    var settings = SyncSettings()
+    settings.onProgress = { feed.yield($0) }
+    let watched = settings
+    let (left, right) = MemoryConnection.pair()
+    try await a.using { one in
+      try await b.using { two in
+        let here = Task { try await one.sync(over: left) }
+        let there = Task { try await two.sync(over: right, watched) }
+        for await step in steps where step.receiveTotal > 0 && step.receiveDone == step.receiveTotal { break }
+        there.cancel()
+        _ = await (here.result, there.result)
+      }
+    }
+    #expect(try b.use { try $0.verify().problems } == [])
+    #expect(try await Link.memory.sync(a, b).bytesSent == 0)
+    try Site.expectEqual(a, b)
+  }
+
   /// What a third replica brought meanwhile makes the part needless.
   @Test func aPartThatIsNoLongerNeededIsNotSent() async throws {
     try await cut(after: 4)
