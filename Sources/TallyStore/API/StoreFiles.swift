@@ -27,7 +27,8 @@ package enum StoreFileKind: Sendable {
 struct SystemFiles: StoreFiles {
   func kind(of path: String) -> StoreFileKind {
     var status = stat()
-    guard stat(path, &status) == 0 else { return .nothing }
+    // What a failing disk cannot tell is not nothing: opening it says what is wrong.
+    guard stat(path, &status) == 0 else { return errno == EIO ? .file : .nothing }
     switch status.st_mode & S_IFMT {
     case S_IFREG: return .file
     case S_IFDIR: return .folder

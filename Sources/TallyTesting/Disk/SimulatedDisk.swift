@@ -81,8 +81,8 @@ public final class SimulatedDisk: Sendable {
   /// How many calls have changed the disk so far, or would have.
   public var calls: Int { state.withLock { $0.faults.calls } }
 
-  /// Lets a call fail, counted from here: 1 is the next call that changes the disk.
-  /// - Parameter isLasting: whether all calls after it fail as well, until `heal()`.
+  /// Lets a call fail, counted from here: 1 is the next call that changes the disk. An accident or `heal()` ends it.
+  /// - Parameter isLasting: whether all calls after it fail as well.
   public func inject(_ fault: DiskFault, atCall call: Int, isLasting: Bool = false) {
     state.withLock { $0.faults.inject(fault, inCalls: call, isLasting: isLasting) }
   }

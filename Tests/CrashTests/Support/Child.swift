@@ -72,6 +72,14 @@ struct Pipe {
     return bytes
   }
 
+  /// What is there already.
+  static func available(of descriptor: Int32) -> [UInt8] {
+    let flags = fcntl(descriptor, F_GETFL)
+    _ = fcntl(descriptor, F_SETFL, flags | O_NONBLOCK)
+    defer { _ = fcntl(descriptor, F_SETFL, flags) }
+    return rest(of: descriptor)
+  }
+
   /// What is there; waits for something, nil at the end.
   static func next(of descriptor: Int32) -> [UInt8]? {
     var buffer = [UInt8](repeating: 0, count: 4096)
