@@ -20,7 +20,10 @@ extension Engine {
     guard let shown else { return try hide(name, kind, state, previous) }
     let clock = try clock(state, kind, shown, previous?.place)
     switch previous?.place {
-    case .row(let row, _):
+    case .row(let row, let old):
+      // A further part of one large record has the stamp of the first. With the same clock before and after, the triggers would take the
+      // write for the app's.
+      if old == clock { try writeClock(kind.type, row: row, .leaving) }
       try update(kind, row: row, clock: clock, from: rowIsCurrent ? shown : previous?.values ?? [], to: shown)
     case .hidden(let number):
       try deleteHidden(number)
