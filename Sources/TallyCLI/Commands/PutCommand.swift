@@ -1,4 +1,5 @@
 import ArgumentParser
+import GRDB
 import Tally
 
 struct PutCommand: ParsableCommand {
@@ -16,8 +17,8 @@ struct PutCommand: ParsableCommand {
 
       With - for the name, reads one record a line from standard input: either words as on the command line, in quotes \
       where they have spaces, or {"name":…,"fields":{…},"links":{…}}. Each line is a transaction with an ACK of its own.
-      A bad line is reported with its number and skipped, and the exit code is then 65. After a fault of the disk nothing \
-      more is read.
+      A bad line is reported with its number and skipped, and the exit code is then 65. After a fault of the disk or \
+      damage in the store nothing more is read.
 
       Examples:
         tally put scores.tally 'SBGame|~|chess' name=Chess rating=4.5 owner:=null
@@ -80,12 +81,19 @@ private struct PutLines {
         try put(line)
       } catch {
         let failure = Failure(ExitStatus(of: error), "line \(line.number): \(Failure.message(of: error))")
-        guard [.badData, .notFound].contains(failure.status) else { throw failure }
+        guard [.badData, .notFound].contains(failure.status), !Self.isOfTheStore(error) else { throw failure }
         complain(failure.message)
         badLines += 1
       }
     }
     if badLines > 0 { throw Failure(.badData, "\(badLines) bad \(badLines == 1 ? "line was" : "lines were") skipped") }
+  }
+
+  /// Whether it is the store that is damaged and not the line that is bad: then no other line can do better.
+  private static func isOfTheStore(_ error: any Error) -> Bool {
+    if let error = error as? StoreError { return error.code == .corrupt }
+    let code = (error as? DatabaseError)?.resultCode
+    return code == .SQLITE_CORRUPT || code == .SQLITE_NOTADB
   }
 
   private func put(_ line: LineReader.Line) throws {

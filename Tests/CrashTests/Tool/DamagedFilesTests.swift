@@ -43,6 +43,21 @@ import Testing
     if Effort.factor > 1 { print("\(part.rawValue): \(Effort.seeds(9).count) damaged files, \(reported) reported") }
   }
 
+  /// It is the store that is damaged, not the lines: one complaint and no more lines.
+  @Test func aDamagedStoreEndsAPutOfManyLines() throws {
+    let workshop = try ToolOperation.workshop()
+    let page = try DatabaseQueue(path: workshop.url("a").path).read { db in
+      try #require(try Int.fetchOne(db, sql: "SELECT rootpage FROM sqlite_master WHERE name = 'SBPerson'"))
+    }
+    var bytes = try workshop.bytes("a")
+    for index in (page - 1) * 4096..<page * 4096 { bytes[index] = 0 }
+    try workshop.write(bytes, to: "a")
+    let outcome = try workshop.tally(["put", "a", "-"], input: "SBPerson|~|one\nSBPerson|~|two\nSBPerson|~|three\n")
+    #expect(outcome.status == 65 && outcome.acknowledgements.isEmpty)
+    #expect(
+      outcome.errors.hasPrefix("tally: line 1: ") && outcome.errors.utf8.count { $0 == 0x0A } == 1, "\(outcome.errors)")
+  }
+
   /// Flips, zeroes, cuts or doubles something.
   private static func damaged(_ whole: [UInt8], _ generator: inout SplitMix64) -> [UInt8] {
     var bytes = whole

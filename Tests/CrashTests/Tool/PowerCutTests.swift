@@ -88,8 +88,10 @@ import Testing
     let complaint = String(decoding: Pipe.rest(of: errors.reading), as: UTF8.self)
     let status = child.wait()
     for end in [output.reading, errors.reading] { close(end) }
-    #expect([0, 74].contains(status), "round \(round): \(status) \(complaint)")
+    // A program that goes on may read zeros where the file system has dropped what it could not write, and calls that damage.
+    #expect([0, 65, 74].contains(status), "round \(round): \(status) \(complaint)")
     #expect(status == 0 ? complaint.isEmpty : complaint.hasPrefix("tally: "), "round \(round): \(status) \(complaint)")
+    #expect(complaint.utf8.count { $0 == 0x0A } <= 1, "round \(round): \(complaint)")
     let all = Outcome.acknowledgements(String(decoding: bytes, as: UTF8.self)).map(\.name)
     return (before, Array(all.dropFirst(before.count)))
   }
