@@ -36,7 +36,9 @@ extension Store {
       func hidden(_ kind: Int) throws -> Int {
         try connection.integer(text: "SELECT count(*) FROM tally_hidden WHERE kind = \(kind)") ?? 0
       }
-      func rows(_ table: String) throws -> Int { try connection.integer(text: "SELECT count(*) FROM \"\(table)\"") ?? 0 }
+      func rows(_ table: String) throws -> Int {
+        try connection.integer(text: "SELECT count(*) FROM \"\(table)\"") ?? 0
+      }
       var counts: [StoreStatus.Count] = []
       for kind in catalog.records.values where kind.type != SeedHistory.setType {
         let visible = kind.isKnown ? try rows(kind.type) : 0
