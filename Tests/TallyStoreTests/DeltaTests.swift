@@ -36,6 +36,34 @@ import Testing
     try expectConverged(here, there)
   }
 
+  /// `delta` takes rows with one stamp to the block as they are; `blocks` makes states of all.
+  @Test func rowsAndTheirStatesGiveTheSameBytes() throws {
+    try here.write { db in
+      let ann = Person(name: "Ann")
+      try ann.insert(db)
+      var odd = Game(name: "Käse \u{1F9C0}", rating: 0, isTeam: true, rules: ["", "b"], author: ann.id)
+      (odd.icon, odd.code) = (Data([0, 255]), UUID())
+      try odd.insert(db)
+      try Game.players.insert(ann.id, to: odd.id, in: db)
+      try Game(name: "", rating: -1.5, icon: Data()).insert(db)
+      try Game().insert(db)
+      for key in ["chess", "386C1919-5F25-4BE2-975F-5B34506C51DB"] {
+        try db.execute(
+          sql: "INSERT INTO SBGame(id, name) VALUES(?, 'a key that is no UUID')", arguments: ["SBGame|~|\(key)"])
+      }
+    }
+    try here.write { try $0.execute(sql: "UPDATE SBGame SET rating = 5 WHERE name IN ('Game 3', 'Game 4')") }
+    try here.write { try $0.execute(sql: "DELETE FROM SBGame WHERE name = 'Game 5'") }
+    var reader = try DeltaReader(try here.delta())
+    let (header, blocks) = try here.blocks(since: StateVector())
+    let replicas = header.target.entries.map(\.replica)
+    #expect(blocks.count == 1)
+    #expect(try reader.nextBlock()?.encoded(replicas: replicas) == blocks.first?.encoded(replicas: replicas))
+    #expect(try reader.nextBlock() == nil)
+    try there.apply(try here.delta())
+    try expectConverged(here, there)
+  }
+
   @Test func oneChangeIsSmallInAStoreOfAnySize() throws {
     try there.apply(try here.delta())
     try here.write { try $0.execute(sql: "UPDATE SBGame SET rating = 7 WHERE name = 'Game 3'") }

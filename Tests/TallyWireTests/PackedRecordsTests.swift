@@ -28,7 +28,8 @@ import Testing
       let cells = fields.indices.map { field in
         isUsed(field) && (number + field) % 3 != 0 ? values[(number * 5 + field) % values.count] : nil
       }
-      return Sample(name: try AnyRecordName(type: "Thing", key: id), stamp: stamp(UInt64(1 + number / 9)), values: cells)
+      let name = try AnyRecordName(type: "Thing", key: id)
+      return Sample(name: name, stamp: stamp(UInt64(1 + number / 9)), values: cells)
     }
   }
 

@@ -111,7 +111,8 @@ extension Engine {
   }
 
   private func storeContexts(of state: RecordState) throws {
-    for delete in state.deletes {
+    // All deletes of a transaction share one.
+    for delete in state.deletes where !reader.knows(context: delete.context, of: delete.stamp) {
       // The time tells apart the deletes of a dot that two copies of one store have both issued.
       let insert = try connection.statement(
         "INSERT INTO tally_context VALUES(?, ?, ?, ?) ON CONFLICT DO UPDATE SET vector = excluded.vector")

@@ -88,9 +88,8 @@ extension Engine {
         "CREATE INDEX IF NOT EXISTS \"tally_\(link.table)_target\" ON \"\(link.table)\"(target, source)")
     }
     let width = catalog.records.values.map(\.columns.count).max() ?? 0
-    let present =
-      (try connection.integer("SELECT count(*) FROM pragma_table_info('tally_pending')") ?? PendingWrite.fixedColumns)
-      - PendingWrite.fixedColumns
+    let all = try connection.integer("SELECT count(*) FROM pragma_table_info('tally_pending')")
+    let present = max(0, (all ?? 0) - PendingWrite.fixedColumns)
     for index in present..<max(present, width) {
       try connection.execute("ALTER TABLE tally_pending ADD COLUMN c\(index)")
     }

@@ -11,8 +11,11 @@ extension Engine {
   // MARK: Collecting
 
   /// Marks what a changed state can mean for the record itself and its ancestors.
-  func markDirty(_ name: AnyRecordName, _ kind: RecordKind, from old: RecordState?, to new: RecordState) throws {
-    if !new.deletes.isEmpty { dirty.insert(name) }
+  /// - Parameter isSettled: the record itself is seen or hidden as its state says already.
+  func markDirty(
+    _ name: AnyRecordName, _ kind: RecordKind, from old: RecordState?, to new: RecordState, isSettled: Bool = false
+  ) throws {
+    if !new.deletes.isEmpty, !isSettled { dirty.insert(name) }
     // A new life shows nothing of its seed.
     let isNewLife = new.seed != nil && old?.existence != new.existence
     if old?.seed != new.seed || isNewLife { try markSeedDirty(name, kind, new) }

@@ -91,6 +91,9 @@ final class StateReader {
   /// Remembers the context of a delete that is about to be stored.
   func note(context: StateVector, of stamp: Stamp) { contexts[stamp] = context }
 
+  /// Whether the context of a delete is known to be stored as it is.
+  func knows(context: StateVector, of stamp: Stamp) -> Bool { contexts[stamp] == context }
+
   func context(of stamp: Stamp) throws -> StateVector {
     if let known = contexts[stamp] { return known }
     guard let number = catalog.replicaNumbers[stamp.dot.replica] else {

@@ -42,7 +42,10 @@ enum OneChangeWorkload {
     let block = blocks.first?.encoded(replicas: header.target.entries.map(\.replica)) ?? []
     let live = SyncLive(number: 1000, advances: [.init(number: 0, added: nil, count: 1)], block: block)
     round.note(
-      Figure("W7", "one change in a live session", against: "", .bytes, target: .bytes(60)),
+      Figure("W7", "one change in a live session, its cells", against: "", .bytes, target: .bytes(60)),
+      bytes: Double(block.count))
+    round.note(
+      Figure("W7", "one change in a live session, the whole message", against: "", .bytes),
       bytes: Double(SyncMessage.live(live).encoded().count))
     try second.store.apply(delta)
     // Each replica that has written stands in the header's vectors.
