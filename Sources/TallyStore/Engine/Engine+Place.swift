@@ -23,7 +23,7 @@ extension Engine {
     case .row(let row, let old):
       // A further part of one large record has the stamp of the first. With the same clock before and after, the triggers would take the
       // write for the app's.
-      if old == clock { try writeClock(kind.type, row: row, .leaving) }
+      if old == clock { try writeClock(kind.number, kind.type, row: row, .leaving) }
       try update(kind, row: row, clock: clock, from: rowIsCurrent ? shown : previous?.values ?? [], to: shown)
     case .hidden(let number):
       try deleteHidden(number)
