@@ -39,9 +39,10 @@ extension SimulationTier: ExpressibleByArgument {}
       if let failure = tier.failure(seed) {
         failures += 1
         print("TALLY_SEED=\(seed) of \(tier.rawValue)\n\(failure)")
+        fflush(nil)
       }
       played += 1
-      if played % 50_000 == 0 { report(tier, played, failures, start) }
+      if played % (tier == .core ? 50_000 : 1_000) == 0 { report(tier, played, failures, start) }
     }
     report(tier, played, failures, start)
     return failures

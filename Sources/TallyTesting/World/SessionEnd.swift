@@ -83,7 +83,9 @@ final class SessionEnd {
       let header = try replica.store.writeDelta(since: base) { bytes += $0 }
       outgoing = bytes
       // The same content in the same order gives the same bytes: the peer may have a part of them.
-      let known = parts.filter { $0.byteCount <= UInt64(bytes.count) && Self.part(bytes.prefix(Int($0.byteCount))) == $0 }
+      let known = parts.filter {
+        $0.byteCount <= UInt64(bytes.count) && Self.part(bytes.prefix(Int($0.byteCount))) == $0
+      }
       let offset = known.map(\.byteCount).max() ?? 0
       if offset > 0 { replica.world.note("a transfer goes on at byte \(offset)") }
       sentTransfers[transfer] = replica.seen
