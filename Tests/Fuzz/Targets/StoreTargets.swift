@@ -116,7 +116,8 @@ extension FuzzTarget {
     defer { try? FileManager.default.removeItem(atPath: file) }
     try Data(bytes).write(to: URL(fileURLWithPath: file))
     let text = String(decoding: bytes, as: UTF8.self)
-    let holds = Incarnation(besides: store.path, SystemFiles()).holds(text.split(separator: " ").first.map(String.init) ?? "")
+    let expected = text.split(separator: " ").first.map(String.init) ?? ""
+    let holds = Incarnation(besides: store.path, SystemFiles()).holds(expected)
     try claim(!holds, "a token that was not written here does not count")
   }
 }
