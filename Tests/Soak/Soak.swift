@@ -23,7 +23,7 @@ extension SimulationTier: ExpressibleByArgument {}
   func run() throws {
     if planted { return try printPlanted() }
     if let seed = ProcessInfo.processInfo.environment["TALLY_SEED"].flatMap(UInt64.init) {
-      for tier in tier { print("\(tier.rawValue) \(seed): \(tier.failure(seed) ?? "passes")") }
+      for tier in tier { print("\(tier.rawValue) \(seed): \(tier.report(seed) ?? "passes")") }
       return
     }
     var failures = 0

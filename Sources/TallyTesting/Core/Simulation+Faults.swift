@@ -11,12 +11,16 @@ extension Simulation {
       devices[index].file = devices[index].disk
       devices[index].file.replica.fields = fields
       devices[index].file.replica.inbox = [:]
-    case .backUp(let index): devices[index].backup = devices[index].file
+    // Who copies a file has it on the disk before.
+    case .backUp(let index):
+      devices[index].disk = devices[index].file
+      devices[index].backup = devices[index].file
     case .restore(let index, let isNoticed):
       guard let backup = devices[index].backup else { return }
       replace(index, with: backup, isNoticed)
     case .clone(let source, let copy, let isNoticed):
       guard source != copy, !devices[source].isLost else { return }
+      devices[source].disk = devices[source].file
       replace(copy, with: devices[source].file, isNoticed)
     case .lose(let index):
       // Somebody stays.

@@ -43,7 +43,11 @@ final class SessionEnd {
   /// Takes a message from the other end.
   func receive(_ bytes: [UInt8]) throws {
     let message = try SyncMessage(bytes)
-    if case .chunk(let transfer, _, _, _) = message { incomingTransfer = transfer }
+    switch message {
+    // A transfer of which everything is here already has no chunks.
+    case .transfer(let transfer, _, _), .chunk(let transfer, _, _, _): incomingTransfer = transfer
+    default: break
+    }
     try take(.message(message))
   }
 

@@ -13,6 +13,14 @@ package enum SimulationTier: String, CaseIterable, Sendable {
   /// Whole devices: stores, sessions, mailboxes, disks.
   case world
 
+  /// What one seed finds, with the smallest history that shows it; nil if all is well.
+  package func report(_ seed: UInt64) -> String? {
+    guard self == .core || self == .forged, failure(seed) != nil else { return failure(seed) }
+    let history = History.generate(seed: seed, forges: self == .forged)
+    let smallest = Shrinker.shrink(history) { Simulation.failure(of: $0) != nil }
+    return "\(Simulation.failure(of: smallest)?.description ?? "passes when shrunk")\n\(smallest)"
+  }
+
   /// What one seed finds; nil if all is well.
   package func failure(_ seed: UInt64, planted: PlantedFault = []) -> String? {
     switch self {
