@@ -6,6 +6,7 @@ events that have reached it, and everything a person sees follows from that set 
 
 from dataclasses import dataclass, field
 
+EXISTENCE = "is there"  # written by inserts and restores; not shown
 OWNER, FRIEND = "album", "friend"  # an owner takes what it owns with it; a friend that is gone reads as null
 FIELDS = {"Album": ["name"], "Song": ["name", "note", OWNER, FRIEND]}
 
@@ -106,7 +107,12 @@ def put(seen, record, fields, clock):
         everything = {name: fields.get(name) for name in FIELDS[record.split("|")[0]]}
         written = {n: new for n, new in everything.items() if new is not None or value(seen, record, n) is not None}
         event.removed = {link for link in members(seen) if record in link}
-    event.writes = {(record, n): (new, time_of_write(seen, record, n, clock)) for n, new in written.items()}
+        event.writes[record, EXISTENCE] = (True, time_of_write(seen, record, EXISTENCE, clock))
+    for name, new in written.items():
+        # What a new life says of a field that nobody had written is, like the life itself, later than the life before.
+        is_first = record not in there and not register(seen, record, name)
+        time = time_of_write(seen, record, EXISTENCE if is_first else name, clock)
+        event.writes[record, name] = (new, time)
     event.touched |= {record} if written else set()
     return event
 
@@ -115,10 +121,13 @@ def delete(seen, record):
     return Event(None, frozenset(seen), deleted={record}) if record in visible(seen) else "noSuchRecord"
 
 
-def restore(seen, record):
+def restore(seen, record, clock):
     if record not in known(seen):
         return "noSuchRecord"
-    return "notDeleted" if record in visible(seen) else Event(None, frozenset(seen), touched={record})
+    if record in visible(seen):
+        return "notDeleted"
+    writes = {(record, EXISTENCE): (True, time_of_write(seen, record, EXISTENCE, clock))}
+    return Event(None, frozenset(seen), touched={record}, writes=writes)
 
 
 def link(seen, source, target):

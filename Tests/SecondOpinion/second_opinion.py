@@ -100,7 +100,7 @@ class Replicas(RuleBasedStateMachine):
 
     @rule(at=replicas, record=records)
     def restore(self, at, record):
-        self.perform(at, model.restore(self.seen[at], record), "restore", record)
+        self.perform(at, model.restore(self.seen[at], record, self.clock[at]), "restore", record)
 
     @rule(at=replicas, album=st.sampled_from(ALBUMS), song=st.sampled_from(SONGS))
     def link(self, at, album, song):

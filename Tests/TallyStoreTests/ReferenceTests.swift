@@ -57,6 +57,16 @@ import Testing
     try expectConverged(store)
   }
 
+  /// A concurrent link revives the record that has the relationship; one that saw the delete must not.
+  @Test func aLinkOfADeletedRecordIsRefused() throws {
+    try run("INSERT INTO SBPerson(id) VALUES('SBPerson|~|ann')", "INSERT INTO SBGame(id) VALUES('SBGame|~|go')")
+    try run("DELETE FROM SBGame")
+    try refused("INSERT INTO SBGame_players(source, target) VALUES('SBGame|~|go', 'SBPerson|~|ann')")
+    #expect(try store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM SBGame") } == 0)
+    try run("INSERT INTO SBGame(id) VALUES('SBGame|~|go')", "DELETE FROM SBPerson")
+    try refused("INSERT INTO SBGame_players(source, target) VALUES('SBGame|~|go', 'SBPerson|~|ann')")
+  }
+
   @Test func theTargetMayComeLaterInTheTransaction() throws {
     try run(
       "INSERT INTO SBMatch(id, game) VALUES('SBMatch|~|x', 'SBGame|~|go')",

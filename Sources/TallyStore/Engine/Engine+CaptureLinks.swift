@@ -26,6 +26,7 @@ extension Engine {
       if case .extra(let number, _) = before.clock { try deleteExtra(number) }
       try put(key, kind, element, previous: StoredLink(element: old, place: .nowhere), isShown: false)
     case (nil, let after?):
+      if let records = transaction.recordsBefore { try checkEnds(key, kind, whereThereWere: records) }
       let hidden = hiddenKinds.contains(kind.number) ? try reader.link(hidden: key, kind) : nil
       old = hidden?.element ?? ORSetElement()
       element = old

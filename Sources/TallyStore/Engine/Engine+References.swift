@@ -20,16 +20,26 @@ extension Engine {
     _ kind: RecordKind, _ values: [Value], over before: [Value]?, whereThereWere records: Set<String>
   ) throws {
     for (index, column) in kind.columns.enumerated() {
-      guard let reference = column.reference, before?[index] != values[index],
+      guard column.reference != nil, before?[index] != values[index],
         let target = column.target(of: values[index]), !records.contains(target.text)
       else { continue }
-      let query = try connection.statement(text: "SELECT 1 FROM \"\(reference.to)\" WHERE id = ?")
-      query.bind(1, target.text)
-      defer { query.reset() }
-      guard try query.step() else {
-        throw StoreError(
-          .danglingReference, "\(kind.type).\(column.name) refers to \(printable(target.text)), which is not there")
-      }
+      try check(target, "\(kind.type).\(column.name)")
+    }
+  }
+
+  /// - Throws: `StoreError.danglingReference` if an end of a new link is not there. The link alone would bring a deleted record back.
+  func checkEnds(_ key: LinkKey, _ kind: LinkKind, whereThereWere records: Set<String>) throws {
+    for (name, end) in [(key.source, "source"), (key.target, "target")] where !records.contains(name.text) {
+      try check(name, "\(kind.table).\(end)")
+    }
+  }
+
+  private func check(_ target: AnyRecordName, _ what: String) throws {
+    let query = try connection.statement(text: "SELECT 1 FROM \"\(target.type)\" WHERE id = ?")
+    query.bind(1, target.text)
+    defer { query.reset() }
+    guard try query.step() else {
+      throw StoreError(.danglingReference, "\(what) refers to \(printable(target.text)), which is not there")
     }
   }
 }

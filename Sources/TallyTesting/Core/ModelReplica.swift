@@ -120,20 +120,20 @@ extension ModelReplica: VisibilitySource {
     }
   }
 
-  package func isVisible(_ name: AnyRecordName) throws -> Bool { try Visibility(self).isVisible(name) }
+  package func isVisible(_ name: AnyRecordName) -> Bool { Visibility(self).isVisible(name) }
 
   /// The fields of one row; nil if the app does not see the record.
-  func row(_ name: AnyRecordName) throws -> [ModelField: String]? {
+  func row(_ name: AnyRecordName) -> [ModelField: String]? {
     let visibility = Visibility(self)
-    return try records[name] != nil && visibility.isVisible(name) ? fields(of: name, visibility) : nil
+    return records[name] != nil && visibility.isVisible(name) ? fields(of: name, visibility) : nil
   }
 
   /// The rows that an app sees.
-  package func view() throws -> ModelView {
+  package func view() -> ModelView {
     let visibility = Visibility(self)
     var view = ModelView()
-    for name in records.keys where try visibility.isVisible(name) {
-      view[name.text] = ModelRow(fields: try fields(of: name, visibility))
+    for name in records.keys where visibility.isVisible(name) {
+      view[name.text] = ModelRow(fields: fields(of: name, visibility))
     }
     for (link, element) in links where element.isMember && view[link.target.text] != nil {
       view[link.source.text]?.links.insert(Link(link.source.text, Model.relationship, link.target.text))
@@ -141,13 +141,13 @@ extension ModelReplica: VisibilitySource {
     return view
   }
 
-  private func fields(of name: AnyRecordName, _ visibility: Visibility<ModelReplica>) throws -> [ModelField: String] {
-    let owners = Set(try visibility.effectiveOwners(of: name).map(\.field))
+  private func fields(of name: AnyRecordName, _ visibility: Visibility<ModelReplica>) -> [ModelField: String] {
+    let owners = Set(visibility.effectiveOwners(of: name).map(\.field))
     var shown: [ModelField: String] = [:]
     for field in fields {
       guard case .text(let text) = self[name][field.id]?.value else { continue }
       if field.isOwner, !owners.contains(field.rawValue) { continue }
-      if field.isReference, try !visibility.isVisible(Model.name(text)) { continue }
+      if field.isReference, !visibility.isVisible(Model.name(text)) { continue }
       shown[field] = text
     }
     return shown

@@ -29,7 +29,8 @@ enum Fuzzer {
 
   private static func run(_ target: FuzzTarget, _ options: [String]) -> CInt {
     current = target
-    let arguments = ["fuzz", "-max_len=\(target.maximumLength)"] + options
+    // To merge corpora libFuzzer starts itself again, through a shell, by what stands first.
+    let arguments = ["\(CommandLine.arguments[0]) \(target.name)", "-max_len=\(target.maximumLength)"] + options
     var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
     var count = CInt(arguments.count)
     return pointers.withUnsafeMutableBufferPointer { buffer in
