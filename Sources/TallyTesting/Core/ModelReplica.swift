@@ -120,16 +120,16 @@ extension ModelReplica: VisibilitySource {
     }
   }
 
-  package func isVisible(_ name: AnyRecordName) -> Bool { Visibility(self).isVisible(name) }
+  package func isVisible(_ name: AnyRecordName) throws -> Bool { Visibility(self).isVisible(name) }
 
   /// The fields of one row; nil if the app does not see the record.
-  func row(_ name: AnyRecordName) -> [ModelField: String]? {
+  func row(_ name: AnyRecordName) throws -> [ModelField: String]? {
     let visibility = Visibility(self)
     return records[name] != nil && visibility.isVisible(name) ? fields(of: name, visibility) : nil
   }
 
   /// The rows that an app sees.
-  package func view() -> ModelView {
+  package func view() throws -> ModelView {
     let visibility = Visibility(self)
     var view = ModelView()
     for name in records.keys where visibility.isVisible(name) {
