@@ -29,7 +29,9 @@ final class SyncProgress: Sendable {
 
   func show(_ progress: SyncSession.Progress, of peer: Int = 0) {
     state.withLock { state in
-      let isNews = state.peers[peer]?.phase != progress.phase
+      let before = state.peers[peer]
+      // A bar that appears is news, too: a short transfer may be over before the next look.
+      let isNews = before?.phase != progress.phase || (before?.fraction == nil) != (progress.fraction == nil)
       state.peers[peer] = progress
       let now = DispatchTime.now().uptimeNanoseconds
       guard isTerminal ? isNews || now - state.last >= Self.onTerminal : now - state.last >= Self.elsewhere else {
