@@ -86,7 +86,7 @@ public struct ORSetElement: Hashable, Sendable {
     }
     tags.sort { $0.added.dot < $1.added.dot }
     if planted.contains(.timestampedSet) { reduceToTimestamps() }
-    if planted.contains(.removeWins), let removed = tags.compactMap(\.removed).max() { remove(removed) }
+    if planted.contains(.removeWins), let removed = tags.compactMap({ $0.removed }).max() { remove(removed) }
   }
 
   private mutating func reduceToTimestamps() {

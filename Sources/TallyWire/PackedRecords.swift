@@ -138,5 +138,5 @@ package struct BlockDraft {
     (self.block, self.packed) = (block, packed)
   }
 
-  package var isEmpty: Bool { block.isEmpty && packed.allSatisfy(\.items.isEmpty) }
+  package var isEmpty: Bool { block.isEmpty && packed.allSatisfy { $0.items.isEmpty } }
 }
