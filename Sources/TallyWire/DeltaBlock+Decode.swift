@@ -46,27 +46,50 @@ extension DeltaBlock {
     _ reader: inout ByteReader, _ dictionaries: BlockDictionaries, _ limits: [Dot]
   ) throws(WireError) -> Records {
     let type = try reader.identifier("a type")
+    let (fields, columns) = try decodeColumns(&reader)
+    let names = try decodeNames(&reader, type: type)
+    var decoder = RecordDecoder(columns: columns, dictionaries: dictionaries, limits: limits)
+    var group = Records(type: type, fields: fields, items: [])
+    group.items.reserveCapacity(names.count)
+    for name in names { group.items.append(Record(name: name, state: try decoder.decode(&reader))) }
+    guard decoder.columns.allSatisfy({ $0.remaining == 0 }) else {
+      throw WireError(.malformed, "a field has more values than cells")
+    }
+    return group
+  }
+
+  /// The names of the fields, and where their values stand.
+  private static func decodeColumns(
+    _ reader: inout ByteReader
+  ) throws(WireError) -> (fields: [String], columns: [ByteReader]) {
     var fields: [String] = []
+    var lengths: [Int] = []
     for _ in 0..<(try reader.count(limit: WireLimits.fields, "fields")) {
       let field = try reader.identifier("a field")
       if let last = fields.last, !last.utf8.lexicographicallyPrecedes(field.utf8) {
         throw WireError(.malformed, "the fields are not ascending")
       }
       fields.append(field)
+      lengths.append(try reader.count(limit: WireLimits.blockBytes, "the values of a field"))
     }
-    var group = Records(type: type, fields: fields, items: [])
-    let decoder = RecordDecoder(fieldCount: fields.count, dictionaries: dictionaries, limits: limits)
+    var columns: [ByteReader] = []
+    for length in lengths { columns.append(ByteReader(try reader.take(length))) }
+    return (fields, columns)
+  }
+
+  private static func decodeNames(_ reader: inout ByteReader, type: String) throws(WireError) -> [AnyRecordName] {
+    var names: [AnyRecordName] = []
     var last: RecordKey?
     for isText in [false, true] {
-      for _ in 0..<(try reader.count(ofElementsWithAtLeast: 2, "records")) {
+      for _ in 0..<(try reader.count(ofElementsWithAtLeast: isText ? 2 : 16, "records")) {
         let (key, name) = try reader.recordName(type: type, isText: isText)
         if let last, !(last < key) { throw WireError(.malformed, "the records are not ascending") }
         last = key
-        group.items.append(Record(name: name, state: try decoder.decode(&reader)))
+        names.append(name)
       }
     }
-    guard !group.items.isEmpty else { throw WireError(.malformed, "a type has no records") }
-    return group
+    guard !names.isEmpty else { throw WireError(.malformed, "a type has no records") }
+    return names
   }
 
   private static func decodeLinks(
@@ -103,11 +126,12 @@ extension DeltaBlock {
 }
 
 private struct RecordDecoder {
-  let fieldCount: Int
+  /// The values that are left of each field.
+  var columns: [ByteReader]
   let dictionaries: BlockDictionaries
   let limits: [Dot]
 
-  func decode(_ reader: inout ByteReader) throws(WireError) -> RecordState {
+  mutating func decode(_ reader: inout ByteReader) throws(WireError) -> RecordState {
     var state = RecordState()
     let flags = try reader.byte()
     guard flags & ~RecordFlags.all == 0 else { throw WireError(.malformed, "unknown flags of a record") }
@@ -129,23 +153,24 @@ private struct RecordDecoder {
     return state
   }
 
-  private func decodeFields(
+  private mutating func decodeFields(
     _ reader: inout ByteReader, shared: Stamp?, mayBeEmpty: Bool = false
   ) throws(WireError) -> [FieldCell] {
-    let mask = try reader.take((fieldCount + 7) / 8)
+    let mask = try reader.take((columns.count + 7) / 8)
     var cells: [FieldCell] = []
-    // Not `fieldCount`: many sparse records would reserve a thousand times what they hold.
+    // Not `columns.count`: many sparse records would reserve a thousand times what they hold.
     cells.reserveCapacity(mask.reduce(0) { $0 + $1.nonzeroBitCount })
     for field in 0..<mask.count * 8 where mask[field / 8] >> UInt8(field % 8) & 1 != 0 {
-      guard field < fieldCount else { throw WireError(.malformed, "a field number is out of range") }
+      guard field < columns.count else { throw WireError(.malformed, "a field number is out of range") }
       let stamp = if let shared { shared } else { try reader.stamp(dictionaries) }
-      cells.append(FieldCell(field: FieldID(rawValue: UInt32(field)), stamp: stamp, value: try reader.value()))
+      let value = try columns[field].value()
+      cells.append(FieldCell(field: FieldID(rawValue: UInt32(field)), stamp: stamp, value: value))
     }
     if shared != nil, cells.isEmpty, !mayBeEmpty { throw WireError(.malformed, "one stamp of no fields") }
     return cells
   }
 
-  private func decodeSeed(_ reader: inout ByteReader, _ flags: UInt8) throws(WireError) -> SeedState {
+  private mutating func decodeSeed(_ reader: inout ByteReader, _ flags: UInt8) throws(WireError) -> SeedState {
     var layers: [SeedLayer] = []
     if flags & RecordFlags.layers != 0 {
       for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "layers")) {

@@ -12,9 +12,9 @@ package struct PackedRecords {
     var stamp: Int
     /// Bit *i* for a cell of field *i*.
     var mask: UInt64
-    /// Where the values stand in `bytes`.
+    /// Where the values stand in `bytes`, and the end of the first in `ends`.
     var start: Int
-    var end: Int
+    var firstEnd: Int
   }
 
   /// The most fields that a type may have to be packed.
@@ -27,13 +27,18 @@ package struct PackedRecords {
   private(set) var stamps: [Stamp] = []
   /// The fields that some record has.
   private(set) var used: UInt64 = 0
+  /// How many bytes the values of each field have.
+  private(set) var byteCounts: [Int]
   private var numbers: [Stamp: Int] = [:]
   private var bytes: [UInt8]
   private var end = 0
+  /// Where each value ends in `bytes`, record by record.
+  private var ends: [Int] = []
 
   package init(type: String, fields: [String]) {
     (self.type, self.fields) = (type, fields)
     bytes = [UInt8](repeating: 0, count: 1 << 16)
+    byteCounts = [Int](repeating: 0, count: fields.count)
   }
 
   /// Forgets the records and keeps the memory.
@@ -41,26 +46,45 @@ package struct PackedRecords {
     items.removeAll(keepingCapacity: true)
     stamps.removeAll(keepingCapacity: true)
     numbers.removeAll(keepingCapacity: true)
+    ends.removeAll(keepingCapacity: true)
+    for field in byteCounts.indices { byteCounts[field] = 0 }
     (used, end) = (0, 0)
   }
 
-  /// Adds a record. `fill` writes its values, at most `limit` bytes, and tells which fields they are; nil to leave the record out.
+  /// Adds a record. `fill` writes its values, at most `limit` bytes, in the order of the fields, and tells which fields they are; nil
+  /// to leave the record out.
   /// - Returns: the number of bytes, or nil if the record was left out.
   package mutating func append(
     _ key: (high: UInt64, low: UInt64), _ stamp: Stamp, limit: Int, _ fill: (inout ValuePacker) -> UInt64?
   ) -> Int? {
     while bytes.count < end + limit { bytes.append(contentsOf: repeatElement(0, count: bytes.count)) }
-    let start = end
-    let packed = bytes.withUnsafeMutableBytes { raw -> (mask: UInt64, count: Int)? in
-      var packer = ValuePacker(UnsafeMutableRawBufferPointer(rebasing: raw[start..<start + limit]))
-      return fill(&packer).map { ($0, packer.count) }
+    let (start, firstEnd) = (end, ends.count)
+    ends.append(contentsOf: repeatElement(0, count: fields.count))
+    let packed = bytes.withUnsafeMutableBytes { raw in
+      ends.withUnsafeMutableBufferPointer { ends -> (mask: UInt64, count: Int, values: Int)? in
+        var packer = ValuePacker(
+          UnsafeMutableRawBufferPointer(rebasing: raw[..<(start + limit)]), from: start,
+          ends: UnsafeMutableBufferPointer(rebasing: ends[firstEnd...]))
+        return fill(&packer).map { ($0, packer.count - start, packer.values) }
+      }
     }
+    ends.removeLast(fields.count - (packed?.values ?? 0))
     guard let packed else { return nil }
     end = start + packed.count
     items.append(
-      Item(high: key.high, low: key.low, stamp: number(of: stamp), mask: packed.mask, start: start, end: end))
+      Item(
+        high: key.high, low: key.low, stamp: number(of: stamp), mask: packed.mask, start: start, firstEnd: firstEnd))
     used |= packed.mask
+    count(packed.mask, from: start, firstEnd)
     return packed.count
+  }
+
+  private mutating func count(_ mask: UInt64, from start: Int, _ firstEnd: Int) {
+    var (start, place, rest) = (start, firstEnd, mask)
+    while rest != 0 {
+      byteCounts[rest.trailingZeroBitCount] += ends[place] - start
+      (start, place, rest) = (ends[place], place + 1, rest & (rest - 1))
+    }
   }
 
   private mutating func number(of stamp: Stamp) -> Int {
@@ -71,45 +95,88 @@ package struct PackedRecords {
     return stamps.count - 1
   }
 
-  func values(of item: Item, to writer: inout ByteWriter) {
-    bytes.withUnsafeBytes { writer.bytes.append(contentsOf: $0[item.start..<item.end]) }
+  /// Hands out the bytes of a record's values, ascending by field.
+  @inline(__always)
+  func forEachValue(of item: Item, _ body: (_ field: Int, UnsafeRawBufferPointer) -> Void) {
+    bytes.withUnsafeBytes { bytes in
+      var (start, place, rest) = (item.start, item.firstEnd, item.mask)
+      while rest != 0 {
+        let end = ends[place]
+        body(rest.trailingZeroBitCount, UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+        (start, place, rest) = (end, place + 1, rest & (rest - 1))
+      }
+    }
   }
 }
 
 /// Writes values in the form of the wire into memory that is large enough for them.
 package struct ValuePacker {
-  /// The most bytes that a value of so many bytes takes: its tag, a number of ten bytes, and itself.
+  /// The most bytes that a value of so many bytes takes: its class, a number of ten bytes, and itself.
   package static func limit(_ byteCount: Int) -> Int { 11 + byteCount }
 
   private let memory: UnsafeMutableRawBufferPointer
-  private(set) var count = 0
+  private let ends: UnsafeMutableBufferPointer<Int>
+  private(set) var count: Int
+  private(set) var values = 0
 
-  init(_ memory: UnsafeMutableRawBufferPointer) { self.memory = memory }
+  init(_ memory: UnsafeMutableRawBufferPointer, from start: Int, ends: UnsafeMutableBufferPointer<Int>) {
+    (self.memory, self.ends, count) = (memory, ends, start)
+  }
 
-  package mutating func null() { byte(0) }
+  package mutating func null() {
+    byte(ValueClass.null)
+    end()
+  }
 
   package mutating func integer(_ number: Int64) {
-    byte(1)
+    byte(ValueClass.integer)
     varint(UInt64(bitPattern: number << 1 ^ number >> 63))
+    end()
   }
 
   /// Neither NaN nor negative zero.
   package mutating func real(_ number: Double) {
-    byte(2)
-    memory.storeBytes(of: number.bitPattern.bigEndian, toByteOffset: count, as: UInt64.self)
-    count += 8
+    byte(ValueClass.real)
+    fixed(number.bitPattern)
+    end()
   }
 
   /// Valid UTF-8.
-  package mutating func text(_ text: UnsafeRawBufferPointer) { sized(3, text) }
+  package mutating func text(_ text: UnsafeBufferPointer<UInt8>) {
+    guard let name = RecordKey.name(text) else { return sized(ValueClass.text, UnsafeRawBufferPointer(text)) }
+    byte(ValueClass.name)
+    byte(UInt8(name.typeCount))
+    copy(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(text)[..<name.typeCount]))
+    fixed(name.high)
+    fixed(name.low)
+    end()
+  }
 
-  package mutating func blob(_ bytes: UnsafeRawBufferPointer) { sized(4, bytes) }
+  package mutating func blob(_ bytes: UnsafeRawBufferPointer) { sized(ValueClass.blob, bytes) }
 
   private mutating func sized(_ tag: UInt8, _ bytes: UnsafeRawBufferPointer) {
     byte(tag)
     varint(UInt64(bytes.count))
+    copy(bytes)
+    end()
+  }
+
+  @inline(__always)
+  private mutating func end() {
+    ends[values] = count
+    values += 1
+  }
+
+  @inline(__always)
+  private mutating func copy(_ bytes: UnsafeRawBufferPointer) {
     UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(from: bytes)
     count += bytes.count
+  }
+
+  @inline(__always)
+  private mutating func fixed(_ value: UInt64) {
+    memory.storeBytes(of: value.bigEndian, toByteOffset: count, as: UInt64.self)
+    count += 8
   }
 
   @inline(__always)

@@ -14,21 +14,25 @@ package enum RecordKey: Hashable, Comparable {
   }
 
   /// The value of `8-4-4-4-12` small hexadecimal digits.
-  package static func uuid(_ bytes: UnsafeBufferPointer<UInt8>) -> (high: UInt64, low: UInt64)? {
-    guard bytes.count == 36 else { return nil }
-    var words: (UInt64, UInt64) = (0, 0)
-    var faults: UInt8 = 0
-    for index in 0..<36 {
-      let byte = bytes[index]
-      if index == 8 || index == 13 || index == 18 || index == 23 {
-        faults |= byte ^ 0x2D
-      } else {
-        let value = value(ofDigit: byte)
-        faults |= value & 0xF0
-        if index < 18 { words.0 = words.0 << 4 | UInt64(value) } else { words.1 = words.1 << 4 | UInt64(value) }
-      }
-    }
-    return faults == 0 ? words : nil
+  package static func uuid(_ text: UnsafeBufferPointer<UInt8>) -> (high: UInt64, low: UInt64)? {
+    guard text.count == 36, text[8] == 0x2D, text[13] == 0x2D, text[18] == 0x2D, text[23] == 0x2D else { return nil }
+    let raw = UnsafeRawBufferPointer(text)
+    guard let a = value(ofDigits: raw.digits(at: 0, 4)), let b = value(ofDigits: raw.digits(at: 9, 14)),
+      let c = value(ofDigits: raw.digits(at: 19, 24)), let d = value(ofDigits: raw.digits(at: 28, 32))
+    else { return nil }
+    return (a << 32 | b, c << 32 | d)
+  }
+
+  /// What a text consists of that is a record name with a UUID as its key: the length of the type, and the UUID.
+  @inline(__always)
+  static func name(_ text: UnsafeBufferPointer<UInt8>) -> (typeCount: Int, high: UInt64, low: UInt64)? {
+    let typeCount = text.count - 39
+    guard typeCount > 0, text[typeCount] == 0x7C, text[typeCount + 1] == 0x7E, text[typeCount + 2] == 0x7C,
+      typeCount <= AnyRecordName.maximumTypeLength,
+      let (high, low) = uuid(UnsafeBufferPointer(rebasing: text[(typeCount + 3)...])),
+      AnyRecordName.isIdentifier(text[..<typeCount])
+    else { return nil }
+    return (typeCount, high, low)
   }
 
   /// UUIDs before texts, each by bytes.
@@ -71,28 +75,63 @@ extension ByteReader {
     return (parsed, name)
   }
 
+  /// The text of a record name whose key is a UUID: the type's length and bytes, then sixteen bytes.
+  mutating func nameText() throws(WireError) -> String {
+    let type = try take(count(limit: WireLimits.identifierBytes, "a type"))
+    guard AnyRecordName.isIdentifier(type) else { throw WireError(.malformed, "a type is not an identifier") }
+    let uuid = try take(16)
+    let count = type.count + 39
+    return String(unsafeUninitializedCapacity: count) { out in
+      UnsafeMutableRawBufferPointer(out).copyMemory(from: type)
+      for (index, byte) in AnyRecordName.delimiter.utf8.enumerated() { out[type.count + index] = byte }
+      Self.write(uuid: uuid, to: UnsafeMutableBufferPointer(rebasing: out[(type.count + 3)...]))
+      return count
+    }
+  }
+
   private static func uuidText(_ bytes: UnsafeRawBufferPointer) -> String {
     String(unsafeUninitializedCapacity: 36) { out in
-      var position = 0
-      for (index, byte) in bytes.enumerated() {
-        if index == 4 || index == 6 || index == 8 || index == 10 {
-          out[position] = 0x2D
-          position += 1
-        }
-        out[position] = hexadecimalDigit(byte >> 4)
-        out[position + 1] = hexadecimalDigit(byte & 15)
-        position += 2
-      }
+      write(uuid: bytes, to: out)
       return 36
+    }
+  }
+
+  private static func write(uuid bytes: UnsafeRawBufferPointer, to out: UnsafeMutableBufferPointer<UInt8>) {
+    var position = 0
+    for (index, byte) in bytes.enumerated() {
+      if index == 4 || index == 6 || index == 8 || index == 10 {
+        out[position] = 0x2D
+        position += 1
+      }
+      out[position] = hexadecimalDigit(byte >> 4)
+      out[position + 1] = hexadecimalDigit(byte & 15)
+      position += 2
     }
   }
 }
 
-/// The value of a small hexadecimal digit; 255 for what is none.
+extension UnsafeRawBufferPointer {
+  /// Twice four digits, the first in the highest byte.
+  @inline(__always)
+  fileprivate func digits(at first: Int, _ second: Int) -> UInt64 {
+    let high = UInt32(bigEndian: loadUnaligned(fromByteOffset: first, as: UInt32.self))
+    let low = UInt32(bigEndian: loadUnaligned(fromByteOffset: second, as: UInt32.self))
+    return UInt64(high) << 32 | UInt64(low)
+  }
+}
+
+/// The value of eight small hexadecimal digits, all at once: a byte each; nil if one is none.
 @inline(__always)
-private func value(ofDigit byte: UInt8) -> UInt8 {
-  let (number, letter) = (byte &- 0x30, byte &- 0x61)
-  return number < 10 ? number : letter < 6 ? letter + 10 : 255
+private func value(ofDigits digits: UInt64) -> UInt64? {
+  let each: UInt64 = 0x0101_0101_0101_0101
+  // Letters have bit 6; `a` ends in 1 and is worth ten.
+  let values = digits & (0x0F &* each) &+ (digits >> 6 & each) &* 9
+  // From ten on, adding 0x76 carries into the highest bit of the byte.
+  let isLetter = (values &+ 0x76 &* each) >> 7 & each
+  guard values &+ 0x30 &* each &+ isLetter &* 0x27 == digits else { return nil }
+  let pairs = (values | values >> 4) & 0x00FF_00FF_00FF_00FF
+  let fours = (pairs | pairs >> 8) & 0x0000_FFFF_0000_FFFF
+  return (fours | fours >> 16) & 0xFFFF_FFFF
 }
 
 @inline(__always)

@@ -48,7 +48,9 @@ enum Golden {
     let edit = stamp(second, 1, 1_700_000_000_005)
     let game = try AnyRecordName("SBGame|~|386c1919-5f25-4be2-975f-5b34506c51db")
     let other = try AnyRecordName("SBGame|~|go")
-    let uniform = RecordState(inserted: insert, fields: [cell(0, insert, .text("Go")), cell(1, insert, .integer(-3))])
+    let venue = Value(text: "SBPlace|~|0f1e2d3c-4b5a-4978-8695-a4b3c2d1e0ff")
+    let uniform = RecordState(
+      inserted: insert, fields: [cell(0, insert, .text("Go")), cell(1, insert, .integer(-3)), cell(2, insert, venue)])
     var edited = RecordState(inserted: insert, fields: [cell(1, edit, Value(real: 1.5))])
     edited.supersededTouches = vector([(first, 300)])
     var deleted = RecordState()
@@ -58,7 +60,7 @@ enum Golden {
     element.add(stamp(second, 1, 9, rank: Rank(rawValue: 3)))
     func record(_ name: AnyRecordName, _ state: RecordState) -> DeltaBlock {
       let item = DeltaBlock.Record(name: name, state: state)
-      return DeltaBlock(records: [DeltaBlock.Records(type: "SBGame", fields: ["title", "count"], items: [item])])
+      return DeltaBlock(records: [DeltaBlock.Records(type: "SBGame", fields: ["title", "count", "venue"], items: [item])])
     }
     func link(_ source: AnyRecordName, _ target: AnyRecordName, _ element: ORSetElement) -> DeltaBlock {
       let item = DeltaBlock.Link(source: source, target: target, element: element)

@@ -12,6 +12,7 @@ import Testing
   private static let values: [Value] = [
     .integer(0), .integer(-1), .integer(.max), .integer(.min), .real(1.5), .real(0), .text(""), .text("käse"),
     .text(String(repeating: "long ", count: 300)), .blob([]), .blob([0, 255]), .null,
+    .text("Thing|~|386c1919-5f25-4be2-975f-5b34506c51db"), .text("Thing|~|386C1919-5F25-4BE2-975F-5B34506C51DB"),
   ]
   private static let fields = ["alpha", "beta", "gamma"]
 
@@ -52,7 +53,7 @@ import Testing
         case .null: packer.null()
         case .integer(let number): packer.integer(number)
         case .real(let number): packer.real(number)
-        case .text(var text): text.withUTF8 { packer.text(UnsafeRawBufferPointer($0)) }
+        case .text(var text): text.withUTF8 { packer.text($0) }
         case .blob(let bytes): bytes.withUnsafeBytes { packer.blob($0) }
         }
       }

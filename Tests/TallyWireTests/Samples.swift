@@ -168,12 +168,13 @@ struct Samples {
   }
 
   mutating func value() -> Value {
-    switch random.below(10) {
+    switch random.below(11) {
     case 0: .null
     case 1: .integer(random.pick([0, 1, -1, .min, .max, 63, 64, -64, -65]))
     case 2: .integer(Int64(bitPattern: random.next()))
     case 3: Value(real: random.pick([0, -0.0, 1, -1.5, .infinity, -.infinity, .leastNonzeroMagnitude]))
     case 4: .blob((0..<random.below(40)).map { _ in UInt8(truncatingIfNeeded: random.next()) })
+    case 5: .text(random.pick(["A", "SBPlace", "a_1", "1", ""]) + "|~|386c1919-5f25-4be2-975f-5b34506c51db")
     default: .text(random.pick(["", "a", "e\u{301}", "\u{E9}", "🧮 tally", "nul \0 inside", "\u{FEFF}", "long " + "x"]))
     }
   }

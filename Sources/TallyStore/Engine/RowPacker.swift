@@ -72,7 +72,7 @@ extension ValuePacker {
     case SQLITE_TEXT:
       return query.withBytes(ofText: column) { text in
         guard text.isASCII || String(validating: text, as: UTF8.self) != nil else { return .isNotUTF8 }
-        self.text(UnsafeRawBufferPointer(text))
+        self.text(text)
         return .packed
       }
     case SQLITE_BLOB: query.withBlob(column) { blob($0) }
