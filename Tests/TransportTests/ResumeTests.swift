@@ -109,7 +109,8 @@ import Testing
     try forget(a)
     try a.insert(1, "meanwhile")
     let outcome = try await Link.memory.sync(a, b)
-    #expect(outcome.bytesSent >= total)
+    // Another record can make the compressed whole a few bytes shorter.
+    #expect(outcome.bytesSent > total - Self.chunk)
     try Site.expectEqual(a, b)
   }
 

@@ -23,18 +23,47 @@ enum StateCoding {
     if let seed = state.seed { stamps.note(seed) }
     try stamps.encode(to: &writer, replicaNumber)
     writer.varint(state.existence.map { stamps.number(of: $0) + 1 } ?? 0)
-    writer.varint(state.fields.count)
-    for cell in state.fields {
-      let isOmitted = row?.shows(cell) ?? false
-      writer.varint(UInt64(cell.field.rawValue) << 1 | (isOmitted ? 0 : 1))
-      writer.varint(stamps.number(of: cell.stamp))
-      if !isOmitted { writer.value(cell.value) }
-    }
+    encode(state.fields, to: &writer, stamps, row)
     try encode(state.supersededTouches, to: &writer, replicaNumber)
     writer.varint(state.deletes.count)
     for delete in state.deletes { writer.varint(stamps.number(of: delete.stamp)) }
     if let seed = state.seed { encode(seed, to: &writer, stamps, row) }
     return writer.bytes
+  }
+
+  /// Lists the cells, but for those that the row implies: it shows their values, and they have the first stamp.
+  private static func encode(
+    _ fields: [FieldCell], to writer: inout ByteWriter, _ stamps: StampTable, _ row: RowValues?
+  ) {
+    var listed = fields
+    if let row, stamps.count > 0 {
+      listed = fields.filter { $0.stamp != stamps[0] || !row.implies($0) }
+      if !row.isComplete(with: listed, implying: fields.count - listed.count) { listed = fields }
+    }
+    writer.varint(listed.count << 1 | (listed.count < fields.count ? 1 : 0))
+    for cell in listed {
+      let isOmitted = row?.shows(cell) ?? false
+      writer.varint(UInt64(cell.field.rawValue) << 1 | (isOmitted ? 0 : 1))
+      writer.varint(stamps.number(of: cell.stamp))
+      if !isOmitted { writer.value(cell.value) }
+    }
+  }
+
+  private static func decodeFields(
+    _ reader: inout ByteReader, _ stamps: StampTable, _ row: RowValues?
+  ) throws -> [FieldCell] {
+    // A cell takes at least two bytes.
+    let head = try reader.count(limit: reader.remaining + 1, "fields")
+    var listed: [FieldCell] = []
+    listed.reserveCapacity(head >> 1)
+    for _ in 0..<head >> 1 {
+      let (field, shown) = try decodeField(&reader, row)
+      let stamp = try stamps.at(try reader.varint())
+      listed.append(FieldCell(field: field, stamp: stamp, value: try shown ?? reader.value()))
+    }
+    guard head & 1 == 1 else { return listed }
+    guard let row else { throw StoreError(.corrupt, "a stored state lacks its values") }
+    return row.completing(listed, stamp: try stamps.at(0))
   }
 
   private static func encode(
@@ -114,13 +143,7 @@ enum StateCoding {
     var state = RecordState()
     let existence = try reader.count(limit: stamps.count, "a stamp number")
     if existence > 0 { state.existence = stamps[existence - 1] }
-    let count = try reader.count(ofElementsWithAtLeast: 2, "fields")
-    state.fields.reserveCapacity(count)
-    for _ in 0..<count {
-      let (field, shown) = try decodeField(&reader, row)
-      let stamp = try stamps.at(try reader.varint())
-      state.fields.append(FieldCell(field: field, stamp: stamp, value: try shown ?? reader.value()))
-    }
+    state.fields = try decodeFields(&reader, stamps, row)
     state.supersededTouches = try decodeVector(&reader, states.catalog.replicas)
     for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "deletes")) {
       let stamp = try stamps.at(try reader.varint())
@@ -178,6 +201,41 @@ struct RowValues {
 
   /// Whether the row shows what the cell holds.
   func shows(_ cell: FieldCell) -> Bool { kind.index(of: cell.field).map { values[$0] == cell.value } ?? false }
+
+  /// Whether the row shows what the cell holds, and not because it is the default.
+  func implies(_ cell: FieldCell) -> Bool {
+    guard let index = kind.index(of: cell.field) else { return false }
+    return !kind.columns[index].isDefault(values[index]) && values[index] == cell.value
+  }
+
+  /// Whether each value but the defaults is that of a cell: of one that is listed, or of as many others.
+  func isComplete(with listed: [FieldCell], implying count: Int) -> Bool {
+    let shown = kind.columns.indices.count { !kind.columns[$0].isDefault(values[$0]) }
+    let others = listed.count { cell in
+      kind.index(of: cell.field).map { !kind.columns[$0].isDefault(values[$0]) } ?? false
+    }
+    return shown == others + count
+  }
+
+  /// The cells that are listed, ascending by field, and one for each other value but the defaults.
+  func completing(_ listed: [FieldCell], stamp: Stamp) -> [FieldCell] {
+    var cells: [FieldCell] = []
+    cells.reserveCapacity(listed.count + values.count)
+    var next = 0
+    for (column, value) in zip(kind.columns, values) {
+      while next < listed.count, listed[next].field < column.field {
+        cells.append(listed[next])
+        next += 1
+      }
+      if next < listed.count, listed[next].field == column.field {
+        cells.append(listed[next])
+        next += 1
+      } else if !column.isDefault(value) {
+        cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
+      }
+    }
+    return cells + listed[next...]
+  }
 }
 
 extension ByteReader {
@@ -214,23 +272,34 @@ private struct StampTable {
 
   func encode(to writer: inout ByteWriter, _ replicaNumber: (ReplicaID) throws -> Int) rethrows {
     writer.varint(stamps.count)
+    var time: Int64 = 0
     for stamp in stamps {
-      writer.byte(stamp.rank.rawValue)
-      writer.varint(try replicaNumber(stamp.dot.replica))
+      let rank = stamp.rank.rawValue
+      writer.varint(try replicaNumber(stamp.dot.replica) << 2 | Int(min(rank, 3)))
+      if rank >= 3 { writer.byte(rank) }
       writer.varint(stamp.dot.sequence)
-      writer.varint(stamp.time.milliseconds)
+      writer.zigzag(Int64(stamp.time.milliseconds) - time)
+      time = Int64(stamp.time.milliseconds)
     }
   }
 
   static func decode(_ reader: inout ByteReader, _ replicas: [Int: ReplicaID]) throws -> StampTable {
     var table = StampTable()
-    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 4, "stamps")) {
-      let rank = Rank(rawValue: try reader.byte())
-      let number = try reader.count(limit: Int(Int32.max), "a replica number")
-      guard let replica = replicas[number] else { throw StoreError(.corrupt, "a replica is not known") }
+    var time: Int64 = 0
+    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 3, "stamps")) {
+      let head = try reader.count(limit: Int(Int32.max) << 2 | 3, "a replica number")
+      guard let replica = replicas[head >> 2] else { throw StoreError(.corrupt, "a replica is not known") }
+      let rank = head & 3 == 3 ? try reader.byte() : UInt8(head & 3)
       let sequence = try reader.sequence()
-      let time = HybridTime(milliseconds: try reader.varint())
-      table.stamps.append(Stamp(rank: rank, time: time, dot: Dot(replica: replica, sequence: sequence)))
+      let (sum, overflow) = time.addingReportingOverflow(try reader.zigzag())
+      guard !overflow, (0...Int64(HybridTime.maximum)).contains(sum) else {
+        throw StoreError(.corrupt, "a time is out of range")
+      }
+      time = sum
+      table.stamps.append(
+        Stamp(
+          rank: Rank(rawValue: rank), time: HybridTime(milliseconds: UInt64(time)),
+          dot: Dot(replica: replica, sequence: sequence)))
     }
     return table
   }
