@@ -18,6 +18,13 @@ import Testing
     #expect(one.vector == other.vector && one.fingerprint != other.fingerprint)
   }
 
+  /// Three devices play this beside the specification.
+  func expectNoFailure(_ steps: [History.Step]) {
+    var history = History.generate(seed: 1)
+    (history.ids, history.clocks, history.older, history.steps) = ([1, 2, 3], [10, 10, 10], [], steps)
+    #expect(Simulation.failure(of: history)?.description == nil)
+  }
+
   /// One copy edits a record, the other deletes it, and what somebody else did at the same time brings it back: an edit of its own, one
   /// of something that it owns, a new member.
   @Test(arguments: ["edit", "child", "member"])
@@ -72,5 +79,36 @@ import Testing
     #expect(try all[0].view() == all[2].view())
     expectDifference(all[0], all[2])
     repair(0, 2, &all)
+  }
+
+  /// A removal marks tags, and the tag that the copy made under the same number is not one of them. The oracle says so, too.
+  @Test func removalUnderTheNumberOfAnAddLeavesTheAdd() throws {
+    let (list, item) = (base.list, base.item)
+    var all = try base.acquainted()
+    all.append(all[1])
+    let again: [Operation] = [.unlink(list, item), .link(list, item)]
+    try all[1].transact(now: 20, [.unlink(list, item)])
+    try all[2].transact(now: 20, again)
+    expectDifference(all[1], all[2])
+    repair(1, 2, &all)
+    #expect(try all[1].view()[list]?.members == [item])
+    let steps: [History.Step] = [
+      .transact(replica: 0, elapsed: 1, [.insert(list, [:]), .insert(item, [:]), .link(list, item)]), .sync(0, 1),
+      .clone(of: 1, as: 2, isNoticed: false), .transact(replica: 1, elapsed: 1, [.unlink(list, item)]),
+      .transact(replica: 2, elapsed: 1, again),
+    ]
+    expectNoFailure(steps)
+  }
+
+  /// One tag for both copies, so who removes the one removes the other.
+  @Test func addsOfOneMemberUnderOneNumberAreOneTag() throws {
+    let (list, item) = (base.list, base.item)
+    let steps: [History.Step] = [
+      .transact(replica: 0, elapsed: 1, [.insert(list, [:]), .insert(item, [:])]), .sync(0, 1),
+      .clone(of: 1, as: 2, isNoticed: false), .transact(replica: 1, elapsed: 1, [.link(list, item)]),
+      .transact(replica: 2, elapsed: 2, [.link(list, item)]), .sync(1, 0),
+      .transact(replica: 0, elapsed: 1, [.unlink(list, item)]),
+    ]
+    expectNoFailure(steps)
   }
 }

@@ -73,7 +73,7 @@ import Testing
     for removal in [stamp(2, 1), stamp(2, 2)] {
       for tags in [[first], [second], [first, second]] {
         var element = ORSetElement()
-        tags.forEach { element.add($0) }
+        for tag in tags { element.add(tag) }
         element.remove(removal)
         elements.append(element)
       }
@@ -97,5 +97,53 @@ import Testing
     var both = sum(inserted)
     both += sum(delete)
     #expect(sum(inserted.merging(delete)) == both)
+  }
+
+  // MARK: The check values of Docs/WireFormat.md, which a program of its own has computed
+
+  private let author = ReplicaID(high: 0xA0A1_A2A3_A4A5_A6A7, low: 0xA8A9_AAAB_ACAD_AEAF)
+  private let game = SipHash.hash("SBGame|~|386c1919-5f25-4be2-975f-5b34506c51db")
+
+  private func stamp(_ sequence: UInt64, after milliseconds: UInt64) -> Stamp {
+    Stamp(
+      time: HybridTime(milliseconds: 1_767_225_600_000 + milliseconds), dot: Dot(replica: author, sequence: sequence))
+  }
+
+  private func described(_ change: (inout RecordState) -> Void) -> String {
+    var state = RecordState()
+    change(&state)
+    return state.fingerprint(name: game) { [SipHash.hash("name"), SipHash.hash("turn")][Int($0.rawValue)] }.description
+  }
+
+  @Test func recordsHashAsTheWireFormatSays() {
+    let insert = stamp(1, after: 0)
+    func cell(_ field: UInt32, _ value: Value) -> FieldCell {
+      FieldCell(field: FieldID(rawValue: field), stamp: insert, value: value)
+    }
+    #expect(described { $0.existence = insert } == "aca795d78a2ca7a72981185300850782")
+    #expect(described { $0.fields = [cell(0, .text("Chess"))] } == "06cf75d544758daadfadeebddd9fc9a4")
+    #expect(described { $0.fields = [cell(1, .integer(42))] } == "6016b5d8610bdcab74ade2594bb8b440")
+    let cells = [cell(0, .text("Chess")), cell(1, .integer(42))]
+    #expect(described { $0 = RecordState(inserted: insert, fields: cells) } == "138dc1852fae11fc7ddce96a29dd8566")
+    let touch = StateVector([(author, UInt64(1))])
+    #expect(described { $0.supersededTouches = touch } == "1db1925f819cb7775f77a2205c6e7678")
+    var context = StateVector([(author, UInt64(3))])
+    let delete = stamp(3, after: 2)
+    #expect(
+      described { $0.deletes = [Delete(stamp: delete, context: context)] } == "761f59e5e1cbaf3e339102778bb88538")
+    context[ReplicaID(high: 0xB0B1_B2B3_B4B5_B6B7, low: 0xB8B9_BABB_BCBD_BEBF)] = 7
+    #expect(
+      described { $0.deletes = [Delete(stamp: delete, context: context)] } == "fe7b17546b487e0a3a3994aa71d5f8ec")
+  }
+
+  @Test func linksHashAsTheWireFormatSays() {
+    let link = SipHash.hash("SBGame.players.SBPerson\0SBGame|~|386c1919-5f25-4be2-975f-5b34506c51db")
+    var element = ORSetElement(added: stamp(1, after: 0))
+    let tag = element.fingerprint(link: link, target: SipHash.hash("SBPerson|~|ann"))
+    #expect(tag.description == "c64564889b903bd46fdadcc8d021375c")
+    element.remove(stamp(2, after: 1))
+    var removal = element.fingerprint(link: link, target: SipHash.hash("SBPerson|~|ann"))
+    removal -= tag
+    #expect(removal.description == "b82650d937868ae47cb5e54b67661bf6")
   }
 }
