@@ -78,19 +78,6 @@ import Testing
     #expect(deleted.fields == inserted.fields && deleted.existence == inserted.existence)
   }
 
-  @Test func fingerprintSumsTheCellsThatNoDeleteCovers() {
-    let inserted = RecordState(inserted: stamp(here, 1, 0), fields: [cell(stamp(here, 1, 0), 5)])
-    let fingerprint = inserted.fingerprint(name: 1) { UInt64($0.rawValue) }
-    var sum = Fingerprint.existence(name: 1, stamp: stamp(here, 1, 0))
-    sum += .field(name: 1, field: 1, stamp: stamp(here, 1, 0), value: .integer(5))
-    #expect(fingerprint == sum && sum != Fingerprint())
-    var deleted = inserted
-    deleted.deletes = [Delete(stamp: stamp(here, 2, 1), context: vector([(here, 2)]))]
-    #expect(deleted.fingerprint(name: 1) { UInt64($0.rawValue) } == Fingerprint())
-    sum -= fingerprint
-    #expect(sum == Fingerprint())
-  }
-
   @Test func uniformStampIsThatOfAnInsertAndNothingMore() {
     let insert = stamp(here, 1, 0)
     let inserted = RecordState(inserted: insert, fields: [cell(insert, 5)])

@@ -137,6 +137,42 @@ import Testing
     try expectApart()
   }
 
+  /// One copy edits, the other deletes under the same number, and somebody else's edit brings the record back.
+  @Test func anEditIsNotMissedWhereOnlyTheOtherCopysDeleteCame() throws {
+    try set(original, "name", "edited", "1")
+    try restored.write { try $0.execute(sql: "DELETE FROM SBGame WHERE id = 'SBGame|~|1'") }
+    try set(there, "rating", "9", "1")
+    #expect(try synchronize(restored, there).isConverged)
+    #expect(try synchronize(original, there).repaired)
+    #expect(try synchronize(restored, there).repaired)
+    for store in [original, restored, there] {
+      #expect(try store.read { try Game.fetchOne($0, key: RecordName<Game>(key: "1"))?.name } == "edited")
+    }
+    try expectApart()
+  }
+
+  /// Not even the time tells the two deletes apart, and they have not seen the same.
+  @Test func deletesOfOneNumberAndTimeKeepWhatEachHadSeen() throws {
+    try there.write { try $0.execute(sql: "UPDATE SBGame SET code = x'00112233445566778899AABBCCDDEEFF'") }
+    try synchronize(original, there)
+    var options = StoreOptions()
+    options.hasIncarnation = false
+    options.now = { Date(timeIntervalSince1970: 1_700_000_000) }
+    try original.close()
+    try restored.close()
+    let first = try scratch.store("here", options: options)
+    let second = try scratch.store("backup", options: options)
+    try first.write { try $0.execute(sql: "DELETE FROM SBGame WHERE id = 'SBGame|~|1'") }
+    try second.write { try $0.execute(sql: "DELETE FROM SBGame WHERE id = 'SBGame|~|2'") }
+    for _ in 0..<2 {
+      #expect(try synchronize(first, there).isConverged)
+      #expect(try synchronize(second, there).isConverged)
+    }
+    #expect(try synchronize(first, there).isConverged)
+    try expectConverged(first, second, there)
+    #expect(try there.read { try Game.fetchAll($0).map(\.id.name.key).sorted() } == ["2", "3", "4"])
+  }
+
   @Test func aClosedStoreIsWholeInItsFile() throws {
     _ = try there.read { try Game.fetchAll($0) }
     _ = try there.verify()

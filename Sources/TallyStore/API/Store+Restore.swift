@@ -67,7 +67,7 @@ extension Engine {
     state.merge(written)
     try put(name, kind, state, previous: stored, shown: nil)
     log.note(stamp.dot, kind: kind.number, name)
-    try updateFingerprint(name, kind, from: stored.state, to: state)
+    updateFingerprint(name, kind, from: stored.state, to: state)
     try markDirty(name, kind, from: stored.state, to: state)
     dirty.insert(name)
     return stamp.dot

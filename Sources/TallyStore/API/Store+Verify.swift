@@ -153,10 +153,8 @@ private struct Verifier {
     let label = "\(key.source).\(kind.relationship) of \(key.target)"
     if stored.element.tags.isEmpty { return problem("\(label) has no state") }
     check(stored.element.dots, "\(kind.number) \(key.text)", label)
-    let source = try catalog.kind(of: key.source.type).flatMap { try reader.record(key.source, $0) }
     let hashes = linkHashes(key, kind)
-    sum += stored.element.fingerprint(
-      link: hashes.link, target: hashes.target, deletedContext: source?.state.deletedContext ?? StateVector())
+    sum += stored.element.fingerprint(link: hashes.link, target: hashes.target)
     let isWaiting = !stored.place.isVisible && stored.element.mayBeMember
     note(waits: isWaiting ? [key.source, key.target] : [], kind.number, key.text)
     guard kind.isKnown else { return }

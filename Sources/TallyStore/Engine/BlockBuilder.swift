@@ -12,6 +12,8 @@ struct BlockBuilder {
   private var fields: [Int: [FieldID: UInt32]] = [:]
   private var links: [Int: DeltaBlock.Links] = [:]
   private var packed: [(kind: Int, records: PackedRecords)] = []
+  /// What the deletes in the block had seen.
+  private var contexts: [Stamp: StateVector] = [:]
   private var count = 0
   private var byteCount = 0
 
@@ -44,6 +46,9 @@ struct BlockBuilder {
   private mutating func add(
     _ name: AnyRecordName, _ kind: RecordKind, part: RecordState, _ size: Int, _ body: (BlockDraft) throws -> Void
   ) rethrows {
+    // A block has one context for each stamp. Two copies of one store can have deleted under one stamp and not have seen the same.
+    for delete in part.deletes where contexts[delete.stamp].map({ $0 != delete.context }) ?? false { try handOut(body) }
+    for delete in part.deletes { contexts[delete.stamp] = delete.context }
     if records[kind.number] == nil { records[kind.number] = .init(type: kind.type, fields: [], items: []) }
     var part = part
     part.renumberFields { FieldID(rawValue: number(of: $0, kind.number)) }
@@ -104,7 +109,7 @@ struct BlockBuilder {
     guard count > 0 else { return }
     let block = DeltaBlock(records: Array(records.values), links: Array(links.values))
     try body(BlockDraft(block, packed: packed.map(\.records)))
-    (records, fields, links) = ([:], [:], [:])
+    (records, fields, links, contexts) = ([:], [:], [:], [:])
     (count, byteCount) = (0, 0)
     // More rows of the last kind may come; their memory is used again.
     packed.removeFirst(max(0, packed.count - 1))

@@ -155,7 +155,7 @@ extension Engine {
     merge.changes += 1
     try storeMerged(name, kind, state, stored)
     noteDots(of: received, over: stored.state, name, kind, merge)
-    try updateFingerprint(name, kind, from: stored.state, to: state)
+    updateFingerprint(name, kind, from: stored.state, to: state)
     try markDirty(name, kind, from: stored.state, to: state)
   }
 
@@ -167,7 +167,7 @@ extension Engine {
     let shown = mayBeVisible ? try plainValues(name, kind, state) : nil
     try put(name, kind, state, previous: nil, shown: shown)
     noteDots(of: state, over: nil, name, kind, merge)
-    try updateFingerprint(name, kind, from: nil, to: state)
+    updateFingerprint(name, kind, from: nil, to: state)
     try markDirty(name, kind, from: nil, to: state)
     if shown != nil, hasWaits { try markWaitingDirty(name) }
   }
@@ -241,7 +241,7 @@ extension Engine {
     try put(key, kind, element, previous: stored, isShown: isShown)
     if kind.isKnown, element.mayBeMember, !isShown { dirty.insert(kind.number, key) }
     for dot in merge.unlisted(received.dots, { old.dots }) { log.note(dot, kind: kind.number, key) }
-    try updateFingerprint(key, kind, from: old, to: element)
+    updateFingerprint(key, kind, from: old, to: element)
     if hasDeletes { try climb(from: [key.source]) }
   }
 }

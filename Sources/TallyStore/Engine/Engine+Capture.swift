@@ -263,7 +263,7 @@ extension Engine {
     isSettled: Bool = false
   ) throws {
     log.note(dot, kind: kind.number, name)
-    try updateFingerprint(name, kind, from: old, to: new)
+    updateFingerprint(name, kind, from: old, to: new)
     try markDirty(name, kind, from: old, to: new, isSettled: isSettled)
   }
 

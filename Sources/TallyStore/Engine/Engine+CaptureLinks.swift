@@ -34,7 +34,7 @@ extension Engine {
       try adopt(row: after.id, key, kind, element, hidden: hidden)
     }
     if let dot = transaction.dot { log.note(dot, kind: kind.number, key) }
-    try updateFingerprint(key, kind, from: old, to: element)
+    updateFingerprint(key, kind, from: old, to: element)
     if hasDeletes { try climb(from: [key.source]) }
   }
 
@@ -69,7 +69,7 @@ extension Engine {
       element.remove(stamp)
       try put(key, kind, element, previous: link, isShown: false)
       log.note(stamp.dot, kind: kind.number, key)
-      try updateFingerprint(key, kind, from: link.element, to: element)
+      updateFingerprint(key, kind, from: link.element, to: element)
     }
   }
 }

@@ -56,9 +56,7 @@ extension Engine {
       if let old { try deleteExtra(old.number) }
       return uniform
     }
-    try storeContexts(of: state)
-    let body = try StateCoding.encode(state, row: RowValues(kind: kind, values: shown), replicaNumber: number(of:))
-    return try putExtra(body, old)
+    return try putExtra(try encode(state, row: RowValues(kind: kind, values: shown)), old)
   }
 
   private func uniformClock(_ state: RecordState, _ kind: RecordKind, _ shown: [Value]) throws -> InlineClock? {
@@ -105,17 +103,21 @@ extension Engine {
 
   private func hide(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ previous: StoredRecord?) throws {
     if case .row(let row, let clock) = previous?.place { try deleteRow(kind.number, kind.type, row: row, clock) }
+    try putHidden(kind.number, name.text, try encode(state, row: nil), previous?.place)
+  }
+
+  /// The body of a record; what its deletes had seen is stored first.
+  private func encode(_ state: RecordState, row: RowValues?) throws -> [UInt8] {
     try storeContexts(of: state)
-    let body = try StateCoding.encode(state, row: nil, replicaNumber: number(of:))
-    try putHidden(kind.number, name.text, body, previous?.place)
+    return try StateCoding.encode(
+      state, row: row, isShared: { reader.knows(context: $0.context, of: $0.stamp) }, replicaNumber: number(of:))
   }
 
   private func storeContexts(of state: RecordState) throws {
-    // All deletes of a transaction share one.
-    for delete in state.deletes where !reader.knows(context: delete.context, of: delete.stamp) {
-      // The time tells apart the deletes of a dot that two copies of one store have both issued.
-      let insert = try connection.statement(
-        "INSERT INTO tally_context VALUES(?, ?, ?, ?) ON CONFLICT DO UPDATE SET vector = excluded.vector")
+    // All deletes of a transaction share one, and the first that comes keeps it: other records' deletes may rely on it. The time tells
+    // apart most deletes of a dot that two copies of one store have both issued.
+    for delete in state.deletes where !reader.hasContext(of: delete.stamp) {
+      let insert = try connection.statement("INSERT OR IGNORE INTO tally_context VALUES(?, ?, ?, ?)")
       var writer = ByteWriter()
       try StateCoding.encode(delete.context, to: &writer, number(of:))
       insert.bind(1, try number(of: delete.stamp.dot.replica))
@@ -123,7 +125,8 @@ extension Engine {
       insert.bind(3, Int64(delete.stamp.time.milliseconds))
       insert.bind(4, writer.bytes)
       try insert.run()
-      reader.note(context: delete.context, of: delete.stamp)
+      reader.note(
+        context: connection.changes == 0 ? try reader.context(of: delete.stamp) : delete.context, of: delete.stamp)
       hasDeletes = true
     }
   }

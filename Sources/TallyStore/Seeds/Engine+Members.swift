@@ -43,7 +43,7 @@ extension Engine {
     try put(copy, kind, element, previous: stored, isShown: false)
     dirty.insert(kind.number, copy)
     log.note(stamp.dot, kind: kind.number, copy)
-    try updateFingerprint(copy, kind, from: old, to: element)
+    updateFingerprint(copy, kind, from: old, to: element)
   }
 }
 

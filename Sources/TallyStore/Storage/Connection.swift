@@ -61,6 +61,9 @@ final class Connection {
     guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw DatabaseError(handle, sql: sql) }
   }
 
+  /// How many rows the last insert, update or delete changed.
+  var changes: Int { Int(sqlite3_changes(handle)) }
+
   /// The first column of the first row, or nil.
   func integer(_ sql: StaticString) throws -> Int? {
     let query = try statement(sql)

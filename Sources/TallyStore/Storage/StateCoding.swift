@@ -3,15 +3,18 @@ import TallyWire
 
 /// The bytes in `tally_extra` and `tally_hidden`: the state of one record or link, with local numbers for replicas and fields.
 ///
-/// A value that the record's row shows is left out here. Delete contexts are in `tally_context`.
+/// A value that the record's row shows is left out here. What a delete had seen is in `tally_context`, which all deletes of a
+/// transaction share; here only if another copy of the store has deleted something else under the same stamp.
 enum StateCoding {
   private static let record: UInt8 = 1
   private static let link: UInt8 = 2
   private static let seededRecord: UInt8 = 3
 
-  /// - Parameter row: what the row shows, which is left out; nil if there is no row.
+  /// - Parameters:
+  ///   - row: what the row shows, which is left out; nil if there is no row.
+  ///   - isShared: whether `tally_context` holds what the delete had seen.
   static func encode(
-    _ state: RecordState, row: RowValues?, replicaNumber: (ReplicaID) throws -> Int
+    _ state: RecordState, row: RowValues?, isShared: (Delete) -> Bool, replicaNumber: (ReplicaID) throws -> Int
   ) rethrows -> [UInt8] {
     var writer = ByteWriter()
     writer.bytes.reserveCapacity(64)
@@ -26,7 +29,11 @@ enum StateCoding {
     encode(state.fields, to: &writer, stamps, row)
     try encode(state.supersededTouches, to: &writer, replicaNumber)
     writer.varint(state.deletes.count)
-    for delete in state.deletes { writer.varint(stamps.number(of: delete.stamp)) }
+    for delete in state.deletes {
+      let hasOwn = !isShared(delete)
+      writer.varint(stamps.number(of: delete.stamp) << 1 | (hasOwn ? 1 : 0))
+      if hasOwn { try encode(delete.context, to: &writer, replicaNumber) }
+    }
     if let seed = state.seed { encode(seed, to: &writer, stamps, row) }
     return writer.bytes
   }
@@ -146,8 +153,10 @@ enum StateCoding {
     state.fields = try decodeFields(&reader, stamps, row)
     state.supersededTouches = try decodeVector(&reader, states.catalog.replicas)
     for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "deletes")) {
-      let stamp = try stamps.at(try reader.varint())
-      state.deletes.append(Delete(stamp: stamp, context: try states.context(of: stamp)))
+      let head = try reader.varint()
+      let stamp = try stamps.at(head >> 1)
+      let context = try head & 1 == 1 ? decodeVector(&reader, states.catalog.replicas) : states.context(of: stamp)
+      state.deletes.append(Delete(stamp: stamp, context: context))
     }
     if tag == seededRecord { state.seed = try decodeSeed(&reader, stamps, row) }
     return state

@@ -88,12 +88,16 @@ final class StateReader {
     return Fingerprint(query.blob(0))
   }
 
-  /// Remembers the context of a delete that is about to be stored.
+  /// Remembers the context of a delete that has just been stored.
   func note(context: StateVector, of stamp: Stamp) { contexts[stamp] = context }
 
-  /// Whether the context of a delete is known to be stored as it is.
+  /// Whether `tally_context` is known to hold something for the stamp.
+  func hasContext(of stamp: Stamp) -> Bool { contexts[stamp] != nil }
+
+  /// Whether `tally_context` is known to hold just this for the stamp.
   func knows(context: StateVector, of stamp: Stamp) -> Bool { contexts[stamp] == context }
 
+  /// What `tally_context` holds for the stamp of a delete.
   func context(of stamp: Stamp) throws -> StateVector {
     if let known = contexts[stamp] { return known }
     guard let number = catalog.replicaNumbers[stamp.dot.replica] else {

@@ -84,8 +84,7 @@ extension ModelReplica {
     }
     for (link, element) in links where link.source == name {
       sum += element.fingerprint(
-        link: SipHash.hash("\(Model.relationship) \(name)"), target: SipHash.hash(link.target.text),
-        deletedContext: state.deletedContext)
+        link: SipHash.hash("\(Model.relationship) \(name)"), target: SipHash.hash(link.target.text))
     }
     return sum
   }

@@ -134,7 +134,7 @@ extension Specification {
         }
       }
     }
-    for add in adds where !(removes[add.link] ?? []).contains(where: { observes($0, add.event, add.place) }) {
+    for add in adds where !(removes[add.link] ?? []).contains(where: { observes($0, add) }) {
       past.members.insert(add.link)
       past.touches[add.link.source, default: EventSet()].insert(add.event)
     }
@@ -150,8 +150,20 @@ extension Specification {
     if known.map({ isBefore($0, write) }) ?? true { known = write }
   }
 
-  private func observes(_ remove: (event: Int, place: Int), _ add: Int, _ place: Int) -> Bool {
-    remove.event == add ? place < remove.place : covers(remove.event, add)
+  /// Whether a removal had the tag of an add in front of it.
+  ///
+  /// A removal marks tags, and a tag is called by its number: what two copies added under one number is one tag, and removed together.
+  /// But who removed under that number, and added nothing, has marked no tag of it.
+  private func observes(_ remove: (event: Int, place: Int), _ add: (link: Link, event: Int, place: Int)) -> Bool {
+    func isInFront(_ event: Int, _ place: Int) -> Bool {
+      event == remove.event ? place < remove.place : events[remove.event].seen.contains(event)
+    }
+    if isInFront(add.event, add.place) { return true }
+    return twins[add.event]?.contains { twin in
+      // What a transaction adds, removes and adds again it adds once, at the end.
+      let place = events[twin].effects.lastIndex { if case .add(add.link) = $0 { true } else { false } }
+      return place.map { isInFront(twin, $0) } ?? false
+    } ?? false
   }
 
   /// The owner references; while some form a cycle, the earliest of those that do is left out.

@@ -68,8 +68,10 @@ enum StoreSamples {
       let (number, row) = (numbers(reader), try row(reader))
       var seeds: [[UInt8]] = []
       for state in [FuzzSamples.inserted, FuzzSamples.deleted, FuzzSamples.seeded] {
-        seeds.append([0] + StateCoding.encode(state, row: row, replicaNumber: number))
+        seeds.append([0] + StateCoding.encode(state, row: row, isShared: { _ in true }, replicaNumber: number))
       }
+      let own = StateCoding.encode(FuzzSamples.deleted, row: row, isShared: { _ in false }, replicaNumber: number)
+      seeds.append([0] + own)
       seeds.append([1] + StateCoding.encode(FuzzSamples.element, replicaNumber: number))
       let clocks = [InlineClock.uniform(replica: 1, sequence: 3, time: FuzzSamples.insert.time), .unstamped, .leaving]
       return seeds + clocks.map { [2] + $0.withBytes { [UInt8]($0) } }

@@ -21,9 +21,9 @@ extension FuzzTarget {
     case 0:
       let row = try StoreSamples.row(reader)
       guard let state = try stored({ try StateCoding.decodeRecord(body, reader, row: row) }) else { return }
-      let read = try StateCoding.encode(state, row: nil, replicaNumber: number).withUnsafeBytes {
-        try StateCoding.decodeRecord($0, reader, row: nil)
-      }
+      let isShared = { (delete: Delete) in (try? reader.context(of: delete.stamp)) == delete.context }
+      let body = StateCoding.encode(state, row: nil, isShared: isShared, replicaNumber: number)
+      let read = try body.withUnsafeBytes { try StateCoding.decodeRecord($0, reader, row: nil) }
       try claim(read == state, "a stored state reads back as it was")
     case 1:
       guard let element = try stored({ try StateCoding.decodeLink(body, reader) }) else { return }
