@@ -77,8 +77,8 @@ import Testing
       {"name":"speech-types","version":1,"records":[{"key":"toast","type":"SpeechType","fields":{"name":"Toast","seconds":120}}]}
       """
     let store = try Store(inMemory: Self.schema)
-    #expect(try store.seed(SeedSet(json: Data(text.utf8))).replica.description == "0fad5de8e6d3bd2e6fa439bbca466e52")
-    #expect(try store.summary().fingerprint.description == "9c1e59f2bcd2356c81799df62bf1f996")
+    #expect(try store.seed(SeedSet(json: Data(text.utf8))).replica.description == "7229304851995a1b97ee3c6ef80f690b")
+    #expect(try store.summary().fingerprint.description == "1d4d3279bda1261debe19c98bafbe0ea")
     let toast = SeedIdentity.uuid(ofKey: "toast", set: "speech-types").uuidString
     #expect(toast == "814DCBB8-1417-53AB-9CE6-6E8BB96E2B22")
   }

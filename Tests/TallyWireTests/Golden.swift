@@ -60,7 +60,8 @@ enum Golden {
     element.add(stamp(second, 1, 9, rank: Rank(rawValue: 3)))
     func record(_ name: AnyRecordName, _ state: RecordState) -> DeltaBlock {
       let item = DeltaBlock.Record(name: name, state: state)
-      return DeltaBlock(records: [DeltaBlock.Records(type: "SBGame", fields: ["title", "count", "venue"], items: [item])])
+      let fields = ["title", "count", "venue"]
+      return DeltaBlock(records: [DeltaBlock.Records(type: "SBGame", fields: fields, items: [item])])
     }
     func link(_ source: AnyRecordName, _ target: AnyRecordName, _ element: ORSetElement) -> DeltaBlock {
       let item = DeltaBlock.Link(source: source, target: target, element: element)
