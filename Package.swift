@@ -84,8 +84,9 @@ let package = Package(
     .executableTarget(
       name: "TwoMachines", dependencies: ["Tally", tallyNetwork, grdb], path: "Examples/TwoMachines",
       exclude: ["README.md"]),
-    .testTarget(name: "TallyCRDTTests", dependencies: ["TallyCRDT"]),
-    .testTarget(name: "TallyWireTests", dependencies: ["TallyCRDT", "TallyWire"], resources: [.copy("Golden")]),
+    .testTarget(name: "TallyCRDTTests", dependencies: ["TallyCRDT", "TallyTesting"]),
+    .testTarget(
+      name: "TallyWireTests", dependencies: ["TallyCRDT", "TallyTesting", "TallyWire"], resources: [.copy("Golden")]),
     .testTarget(name: "TallyStoreTests", dependencies: ["Tally", grdb], resources: [.copy("Golden")]),
     .testTarget(name: "TallySyncTests", dependencies: ["Tally", "TallyCRDT", "TallySync", metrics, grdb]),
     .testTarget(

@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyTesting
 
 /// Histories of one record and one relationship element at several replicas that write, delete and pull from one another:
 /// every state is one that a store can reach, every delete's context is causally closed.

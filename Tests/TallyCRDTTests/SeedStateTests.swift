@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyTesting
 import Testing
 
 /// The laws of a join semilattice on what seeds say, and what the app sees of it.

@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyTesting
 import TallyWire
 import Testing
 

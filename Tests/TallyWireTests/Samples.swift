@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyTesting
 import TallyWire
 
 /// Generated deltas that keep the rules of the state: sorted, causally covered, without empty parts.

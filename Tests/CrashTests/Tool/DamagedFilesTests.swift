@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallyTesting
 import Testing
 
 /// Files that a disk, a cloud folder or a person has damaged: an error that says so, or the same content; never a crash, never other

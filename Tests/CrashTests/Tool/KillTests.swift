@@ -1,5 +1,6 @@
 import Foundation
 import Tally
+import TallyTesting
 import Testing
 
 /// `kill -9` at any moment, over and over, on one store.

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallyTesting
 import Testing
 
 /// The tool on a real file system whose power goes.
