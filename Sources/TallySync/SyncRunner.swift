@@ -71,7 +71,11 @@ actor SyncRunner {
       group.addTask { await self.receiveAll() }
       group.addTask { await self.sendAll() }
       group.addTask { await self.tickAll() }
-      if settings.isLive { group.addTask { await self.followChanges() } }
+      if settings.isLive {
+        // Before the store is first looked at: what is committed in between would wait for the next look.
+        let changes = store.changes()
+        group.addTask { await self.follow(changes) }
+      }
       perform { .event(try $0.start()) }
       let result: Result<Void, any Error>
       do {
@@ -272,8 +276,8 @@ actor SyncRunner {
     }
   }
 
-  private func followChanges() async {
-    for await _ in store.changes() {
+  private func follow(_ changes: AsyncStream<Void>) async {
+    for await _ in changes {
       perform { .event(.changed(try $0.store.summary())) }
     }
   }

@@ -105,7 +105,7 @@ extension SyncSession {
       throw violation("more live changes were applied than were sent")
     }
     let fresh = Int(count - liveConfirmed)
-    for target in liveSent.prefix(fresh) { acknowledged.merge(target) }
+    for target in liveSent.prefix(fresh) { progress.acknowledged.merge(target) }
     liveSent.removeFirst(fresh)
     liveConfirmed = count
   }

@@ -89,6 +89,8 @@ public struct SyncSession: Sendable {
     }
     /// Transactions of the store that the peer is not known to have.
     public var pending: UInt64 = 0
+    /// What the peer is known to have: a commit whose dot this covers has arrived, and is committed there.
+    public var acknowledged = StateVector()
     /// Whether vectors were equal and contents were not, so that everything was exchanged.
     public var repaired = false
   }
@@ -126,8 +128,6 @@ public struct SyncSession: Sendable {
   var ownParts: [SyncPart] = [], peerParts: [SyncPart] = []
   /// What the peer has or will have once it has applied what was sent; nil before its vector is known.
   var delivered: StateVector?
-  /// What the peer is known to have.
-  var acknowledged = StateVector()
   var outgoing: Outgoing?
   var transfers: UInt64 = 0
   var incoming: Incoming?
@@ -245,7 +245,7 @@ extension SyncSession {
   /// Decides what to do next when nothing else is under way.
   private mutating func proceed(_ actions: inout [Action]) throws {
     guard let own, let delivered, !isRenewing, !isFinished else { return }
-    progress.pending = own.vector.distance(beyond: acknowledged)
+    progress.pending = own.vector.distance(beyond: progress.acknowledged)
     guard applying == nil, outgoing == nil, !isCollecting else { return }
     // After its last word a side waits for the peer's: if they agree, both part, whatever has been written since.
     let waitsForPeer = progress.phase != .live && sentDone != nil && peerDone == nil
