@@ -8,8 +8,7 @@ extension SyncSession {
     sentDone = nil
     if progress.phase == .live, !owesEverything {
       guard liveSent.count < LiveTable.windowCount else { return }
-      isCollecting = true
-      actions.append(.collect(since: vector))
+      collect(since: vector, &actions)
     } else {
       prepare(since: vector, &actions)
     }

@@ -31,7 +31,7 @@ import Testing
     @discardableResult
     func change(stars: Int) throws -> Dot? {
       let commit = try store.commit { try Note(text: "new", stars: stars).insert($0) }
-      try handle(.changed(try store.summary()))
+      try handle(.noticed)
       return commit.dot
     }
 
@@ -66,6 +66,7 @@ import Testing
       case .renewReplica(let reason):
         try store.renewReplica(because: reason)
         try handle(.renewed(try store.summary()))
+      case .look: try handle(.changed(try store.summary()))
       case .collect(let base):
         let (header, blocks) = try store.blocks(since: base)
         try handle(.collected(header, blocks))
