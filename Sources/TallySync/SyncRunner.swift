@@ -24,6 +24,7 @@ actor SyncRunner {
   private let (outputs, outbox) = AsyncStream.makeStream(of: [UInt8].self)
   /// Store and spools are used here, one job after the other, off the cooperative threads.
   private let work: StoreWork
+  private let follower: ChangeFollower
   private let readyToRead = Gate()
   private let drained = Gate()
   private let heardAll = Latch()
@@ -42,6 +43,8 @@ actor SyncRunner {
     self.settings = settings
     session = SyncSession(isLive: settings.isLive)
     work = StoreWork(store)
+    // Before the store is first looked at: what is committed in between would wait for the next look.
+    follower = store.follow()
     metrics = SyncMetrics(through: "connection", settings.metrics)
   }
 
@@ -196,27 +199,28 @@ actor SyncRunner {
         try work.keep(bytes)
         return nil
       }
-    case .apply(let isRepair): apply { try $0.apply(isRepair: isRepair) }
+    case .apply(let isRepair):
+      perform { work in
+        let (result, target) = try work.apply(isRepair: isRepair)
+        return .applied(result, try work.store.summary(), target: target)
+      }
+    case .look: perform { .event(.changed(try $0.store.summary())) }
     case .collect(let base):
       perform { work in
         let (header, blocks) = try work.store.blocks(since: base)
         return .event(.collected(header, blocks))
       }
     case .applyLive(let header, let block):
-      apply { work in (try work.store.apply(header, block.map { [$0] } ?? []), header.target) }
+      perform { [follower] work in
+        let commit = try work.store.apply(header, block.map { [$0] } ?? [], by: follower)
+        return .applied(commit.value, commit.summary, target: header.target)
+      }
     case .renewReplica(let reason):
       perform { work in
         try work.store.renewReplica(because: reason)
         return .event(.renewed(try work.store.summary()))
       }
     case .finish: break
-    }
-  }
-
-  private func apply(_ job: @escaping @Sendable (StoreWork) throws -> (ApplyResult, StateVector)) {
-    perform { work in
-      let (result, target) = try job(work)
-      return .applied(result, try work.store.summary(), target: target)
     }
   }
 
@@ -273,9 +277,7 @@ actor SyncRunner {
   }
 
   private func followChanges() async {
-    for await _ in store.changes() {
-      perform { .event(.changed(try $0.store.summary())) }
-    }
+    for await _ in follower.changes { feed.yield(.event(.noticed)) }
   }
 }
 

@@ -57,7 +57,7 @@ extension SyncSession {
   private mutating func begin(with vector: StateVector) {
     progress.phase = .syncing
     delivered = vector
-    acknowledged = vector
+    progress.acknowledged = vector
     sendTable = LiveTable(greeting?.vector ?? StateVector())
     receiveTable = LiveTable(vector)
   }

@@ -63,9 +63,28 @@ struct LiveTable: Sendable {
 
 /// Changes that go over as they are committed.
 extension SyncSession {
+  /// Asks where the store stands, or, if it can go out at once, for what is new, which tells that as well.
+  mutating func look(_ actions: inout [Action]) {
+    guard hasNews, !isLooking, !isCollecting, !isFinished else { return }
+    guard progress.phase == .live, applying == nil, outgoing == nil, liveSent.count < LiveTable.windowCount,
+      let delivered
+    else {
+      (hasNews, isLooking) = (false, true)
+      return actions.append(.look)
+    }
+    collect(since: delivered, &actions)
+  }
+
+  mutating func collect(since vector: StateVector, _ actions: inout [Action]) {
+    (hasNews, isCollecting) = (false, true)
+    actions.append(.collect(since: vector))
+  }
+
   mutating func collected(_ header: DeltaHeader, _ blocks: [DeltaBlock], _ actions: inout [Action]) {
     isCollecting = false
-    guard let known = delivered else { return }
+    own?.vector.merge(header.target)
+    if let fingerprint = header.fingerprint { own?.fingerprint = fingerprint }
+    guard let known = delivered, !known.covers(header.target) else { return }
     var table = sendTable
     let advances = table.advance(to: header.target, beyond: known)
     let replicas = table.entries.map(\.replica)
@@ -105,7 +124,7 @@ extension SyncSession {
       throw violation("more live changes were applied than were sent")
     }
     let fresh = Int(count - liveConfirmed)
-    for target in liveSent.prefix(fresh) { acknowledged.merge(target) }
+    for target in liveSent.prefix(fresh) { progress.acknowledged.merge(target) }
     liveSent.removeFirst(fresh)
     liveConfirmed = count
   }

@@ -8,8 +8,7 @@ extension SyncSession {
     sentDone = nil
     if progress.phase == .live, !owesEverything {
       guard liveSent.count < LiveTable.windowCount else { return }
-      isCollecting = true
-      actions.append(.collect(since: vector))
+      collect(since: vector, &actions)
     } else {
       prepare(since: vector, &actions)
     }
@@ -79,7 +78,7 @@ extension SyncSession {
     else { throw violation("a transfer was applied that was not sent") }
     outgoing = nil
     (progress.sendTotal, progress.sendAcknowledged) = (0, 0)
-    acknowledged.merge(header.target)
+    progress.acknowledged.merge(header.target)
     // What the peer said last was where it stood before this. It will say it again, also where only its content is another.
     peerDone = nil
     actions.append(.discard(transfer: transfer))
@@ -148,15 +147,16 @@ extension SyncSession {
     switch applying {
     case .transfer(let transfer):
       actions.append(.send(.applied(transfer: transfer, digest: SyncDigest(summary))))
+      progress.acknowledged.merge(target)
     case .live:
       liveReceived += 1
       actions.append(.send(.liveApplied(liveReceived)))
+      // The target also covers what is still on its way to the peer: only what the peer has told, it has.
+      for entry in receiveTable.entries { progress.acknowledged.include(entry) }
     case nil: break
     }
     applying = nil
     (progress.receiveTotal, progress.receiveDone) = (0, 0)
-    // What came from the peer, the peer has.
     delivered?.merge(target)
-    acknowledged.merge(target)
   }
 }

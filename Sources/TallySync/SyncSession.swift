@@ -18,6 +18,8 @@ public struct SyncSession: Sendable {
     /// A message came.
     case message(SyncMessage)
     /// The store has changed, by a local write or by a sync with somebody else.
+    case noticed
+    /// The store stands there now.
     case changed(StoreSummary)
     /// The delta that `.prepare` asked for is ready to be read in chunks, from `offset` on: before that the peer has it.
     case prepared(transfer: UInt64, DeltaHeader, byteCount: UInt64, offset: UInt64 = 0)
@@ -48,6 +50,8 @@ public struct SyncSession: Sendable {
     case keep([UInt8])
     /// Apply what was put aside, whole, then say `.applied`.
     case apply(isRepair: Bool)
+    /// See where the store stands, then say `.changed`.
+    case look
     /// Read the blocks of everything that the vector does not cover, then say `.collected`.
     case collect(since: StateVector)
     /// Apply a block, then say `.applied`.
@@ -89,6 +93,8 @@ public struct SyncSession: Sendable {
     }
     /// Transactions of the store that the peer is not known to have.
     public var pending: UInt64 = 0
+    /// What the peer is known to have: a commit whose dot this covers has arrived, and is committed there.
+    public var acknowledged = StateVector()
     /// Whether vectors were equal and contents were not, so that everything was exchanged.
     public var repaired = false
   }
@@ -126,8 +132,6 @@ public struct SyncSession: Sendable {
   var ownParts: [SyncPart] = [], peerParts: [SyncPart] = []
   /// What the peer has or will have once it has applied what was sent; nil before its vector is known.
   var delivered: StateVector?
-  /// What the peer is known to have.
-  var acknowledged = StateVector()
   var outgoing: Outgoing?
   var transfers: UInt64 = 0
   var incoming: Incoming?
@@ -135,6 +139,9 @@ public struct SyncSession: Sendable {
   var lastIncoming: UInt64 = 0
   var applying: Applying?
   var isCollecting = false
+  var isLooking = false
+  /// The store has changed since it was looked at last.
+  var hasNews = false
   var isRenewing = false
   var isRepairing = false
   var owesEverything = false
@@ -177,7 +184,10 @@ public struct SyncSession: Sendable {
       (greeting, own, ownParts) = (summary, summary, parts)
       actions.append(.send(.hello(hello(summary))))
     case .message(let message): try queue(message)
-    case .changed(let summary): own = summary
+    case .noticed: hasNews = true
+    case .changed(let summary):
+      own = summary
+      isLooking = false
     case .prepared(let transfer, let header, let byteCount, let offset):
       prepared(transfer, header, byteCount, offset, &actions)
     case .read(let transfer, let bytes): chunk(transfer, bytes, &actions)
@@ -191,6 +201,7 @@ public struct SyncSession: Sendable {
       try take(waiting.removeFirst(), &actions)
     }
     try proceed(&actions)
+    look(&actions)
     return actions
   }
 
@@ -245,7 +256,7 @@ extension SyncSession {
   /// Decides what to do next when nothing else is under way.
   private mutating func proceed(_ actions: inout [Action]) throws {
     guard let own, let delivered, !isRenewing, !isFinished else { return }
-    progress.pending = own.vector.distance(beyond: acknowledged)
+    progress.pending = own.vector.distance(beyond: progress.acknowledged)
     guard applying == nil, outgoing == nil, !isCollecting else { return }
     // After its last word a side waits for the peer's: if they agree, both part, whatever has been written since.
     let waitsForPeer = progress.phase != .live && sentDone != nil && peerDone == nil

@@ -50,6 +50,21 @@ import Testing
     try expectConverged(newer, third, upgraded)
   }
 
+  /// An older app inserts a deleted record anew and so ends the fields that it does not know. A column that takes no null shows its
+  /// default then, also in a row that is there already.
+  @Test func aFieldThatAnOlderAppEndedReadsAsItsDefault() throws {
+    let newer = try scratch.store("newer", schema: Self.new)
+    let older = try scratch.store("older", schema: Self.old)
+    try fill(newer)
+    #expect(try synchronize(newer, older).isConverged)
+    try older.write { try $0.execute(sql: "DELETE FROM Note") }
+    try older.write { try $0.execute(sql: "INSERT INTO Note(id, title) VALUES('Note|~|a', 'B')") }
+    #expect(try synchronize(newer, older).isConverged)
+    let row = try newer.read { try Row.fetchOne($0, sql: "SELECT title, stars, color, folder FROM Note") }
+    #expect(row == ["title": "B", "stars": 3, "color": nil, "folder": nil])
+    try expectConverged(newer)
+  }
+
   /// What a deleted record owns keeps it; an app that did not know the reference could not tell.
   @Test func anUpgradeThatLearnsOfOwnershipBringsBackTheOwner() throws {
     func folders(_ properties: EntitySchema.Property...) -> Schema {

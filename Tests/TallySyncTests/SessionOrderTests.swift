@@ -11,19 +11,28 @@ import Testing
   private final class Side {
     let store: Store
     private let work: StoreWork
-    private(set) var session = SyncSession()
+    private(set) var session: SyncSession
     private(set) var said: [SyncMessage] = []
     private var held: [SyncSession.Action] = []
     var holdsPreparing = false
 
-    init(_ store: Store) throws {
+    init(_ store: Store, isLive: Bool = false) throws {
       self.store = store
+      session = SyncSession(isLive: isLive)
       work = StoreWork(store)
       try handle(try work.start())
     }
 
     func handle(_ event: SyncSession.Event) throws {
       for action in try session.handle(event) { try perform(action) }
+    }
+
+    /// Writes, and tells the session.
+    @discardableResult
+    func change(stars: Int) throws -> Dot? {
+      let commit = try store.commit { try Note(text: "new", stars: stars).insert($0) }
+      try handle(.noticed)
+      return commit.dot
     }
 
     func release() throws {
@@ -57,7 +66,14 @@ import Testing
       case .renewReplica(let reason):
         try store.renewReplica(because: reason)
         try handle(.renewed(try store.summary()))
-      case .collect, .applyLive, .finish: break
+      case .look: try handle(.changed(try store.summary()))
+      case .collect(let base):
+        let (header, blocks) = try store.blocks(since: base)
+        try handle(.collected(header, blocks))
+      case .applyLive(let header, let block):
+        _ = try store.apply(header, block.map { [$0] } ?? [])
+        try handle(.applied(try store.summary(), target: header.target))
+      case .finish: break
       }
     }
   }
@@ -91,5 +107,21 @@ import Testing
     #expect(a.session.isFinished && b.session.isFinished)
     try World.expectEqual(stores[0], stores[1])
     #expect(try World.count(stores[0]) == 4)
+  }
+
+  /// Two live changes cross. The peer's says nothing of the one that is still on its way to it.
+  @Test func aChangeThatCrossesOneOfThePeerIsPendingUntilThePeerConfirmsIt() throws {
+    let (a, b) = (try Side(try World.store(notes: 2), isLive: true), try Side(try World.store(), isLive: true))
+    try settle(a, b)
+    #expect(a.session.progress.phase == .live && b.session.progress.phase == .live)
+    let dot = try #require(try a.change(stars: 2))
+    try b.change(stars: 3)
+    #expect(try b.speak(to: a))
+    #expect(a.session.progress.pending == 1)
+    #expect(!a.session.progress.acknowledged.covers(dot))
+    try settle(a, b)
+    for side in [a, b] { #expect(side.session.progress.pending == 0) }
+    #expect(a.session.progress.acknowledged.covers(dot))
+    try World.expectEqual(a.store, b.store)
   }
 }

@@ -10,7 +10,7 @@ final class ChangeListeners: Sendable {
   }
   private let state = Mutex(State())
 
-  func stream() -> AsyncStream<Void> {
+  func follow() -> ChangeFollower {
     let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let id = state.withLock { state in
       defer { state.next += 1 }
@@ -18,18 +18,29 @@ final class ChangeListeners: Sendable {
       return state.next
     }
     continuation.onTermination = { [weak self] _ in self?.state.withLock { $0.continuations[id] = nil } }
-    return stream
+    return ChangeFollower(id: id, changes: stream)
   }
 
-  func notify() {
-    for continuation in state.withLock({ Array($0.continuations.values) }) { continuation.yield() }
+  /// Tells everybody, but perhaps one who knows already.
+  func notify(but follower: ChangeFollower?) {
+    for (id, continuation) in state.withLock({ $0.continuations }) where id != follower?.id { continuation.yield() }
   }
+}
+
+/// One who hears of changes.
+package struct ChangeFollower: Sendable {
+  let id: Int
+  /// See `Store.changes()`.
+  package let changes: AsyncStream<Void>
 }
 
 extension Store {
   /// Yields after each commit of this store that changed replicated state: a local write or an applied delta. Several commits in a row
   /// may be told once. What other processes write is told by the next `captureChanges()` or write.
-  public func changes() -> AsyncStream<Void> { listeners.stream() }
+  public func changes() -> AsyncStream<Void> { follow().changes }
+
+  /// The same, for one who also applies and need not hear of that.
+  package func follow() -> ChangeFollower { listeners.follow() }
 
   /// Captures what other connections and processes have written to the file. Costs one look if there is nothing.
   public func captureChanges() throws { if !options.isReadOnly { try capturedSnapshot { _ in } } }
@@ -60,7 +71,11 @@ extension Store {
   }
 
   /// Joins blocks that are here already; all of them, or nothing.
-  package func apply(_ header: DeltaHeader, _ blocks: [DeltaBlock]) throws -> ApplyResult {
-    try perform { db in try transact(db) { try $0.apply(header, blocks) }.value }
+  /// - Parameter follower: who need not be told.
+  @discardableResult
+  package func apply(_ header: DeltaHeader, _ blocks: [DeltaBlock], by follower: ChangeFollower? = nil) throws
+    -> Commit<ApplyResult>
+  {
+    try perform(by: follower) { db in try transact(db) { try $0.apply(header, blocks) } }
   }
 }

@@ -70,7 +70,7 @@ extension Store {
   @discardableResult
   public func apply(from source: @escaping () throws -> [UInt8]?, isRepair: Bool = false) throws -> ApplyResult {
     var reader = try DeltaReader(from: source)
-    return try perform { db in try transact(db) { try $0.apply(&reader, isRepair: isRepair) }.value }
+    return try perform { db in try transact(db) { try $0.apply(&reader, isRepair: isRepair) } }.value
   }
 
   /// Joins a delta that is all there. See `apply(from:isRepair:)`.
@@ -100,7 +100,7 @@ extension Store {
       guard !options.isReadOnly else {
         throw StoreError(.notCaptured, "another program has written to the file; open it for writing to capture that")
       }
-      try perform { db in _ = try transact(db) { _ in } }
+      try perform { db in try transact(db) { _ in } }
     }
     throw DatabaseError(resultCode: .SQLITE_BUSY, message: "other programs keep writing")
   }

@@ -20,7 +20,7 @@ extension Store {
   ///
   /// Harmless at any time; each renewal adds an entry to the state vector for ever.
   public func renewReplica(because reason: String) throws {
-    try perform { db in _ = try transact(db) { try $0.renewReplica(because: reason) } }
+    try perform { db in try transact(db) { try $0.renewReplica(because: reason) } }
   }
 
   /// The last time that the store gave up its replica id; nil if never.

@@ -10,7 +10,7 @@ extension Store {
   /// - Throws: `StoreError.noSuchRecord` if nothing is known of the record, `.notDeleted` if it is there.
   @discardableResult
   public func restore(_ name: AnyRecordName) throws -> Dot? {
-    try perform { db in try transact(db) { try $0.restore(name) }.value }
+    try perform { db in try transact(db) { try $0.restore(name) } }.value
   }
 
   /// Brings a deleted record back. See `restore(_:)` of any name.

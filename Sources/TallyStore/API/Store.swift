@@ -86,11 +86,12 @@ public final class Store: Sendable {
       // Another process may have created the tables since the file was looked at.
       let isEmpty = try connection.integer("SELECT count(*) FROM sqlite_master WHERE name = 'tally_meta'") == 0
       if isNew, isEmpty { try Engine.create(connection) }
-      _ = try transact(db) { engine in
+      let commit = try transact(db) { engine in
         if let schema { try engine.migrate(to: schema) }
         if let path, options.hasIncarnation { try engine.checkIncarnation(Incarnation(besides: path, options.files)) }
       }
       db.clearSchemaCache()
+      return commit
     }
   }
 
@@ -136,9 +137,9 @@ public final class Store: Sendable {
   @discardableResult
   public func write<T: Sendable>(_ body: @Sendable @escaping (Database) throws -> T) async throws -> T {
     do {
-      let value = try await writer.write { db in try self.transact(db) { _ in try body(db) }.value }
-      announce()
-      return value
+      let commit = try await writer.write { db in try self.transact(db) { _ in try body(db) } }
+      announce(commit)
+      return commit.value
     } catch {
       box.needsReload.store(true, ordering: .relaxed)
       throw error
@@ -151,6 +152,10 @@ public final class Store: Sendable {
     public let value: Value
     /// The transaction's dot, or nil if it changed nothing that replicates.
     public let dot: Dot?
+    /// Where the store stands with this transaction, and without any later one.
+    package let summary: StoreSummary
+    /// Whether others should hear of it.
+    let isChanged: Bool
   }
 
   /// Writes like `write` and tells the transaction's dot once it is committed.
@@ -159,20 +164,21 @@ public final class Store: Sendable {
   }
 
   /// Runs a writing transaction of GRDB's; if it fails the engine reads everything again next time.
-  func perform<T>(_ body: (Database) throws -> T) throws -> T {
+  /// - Parameter follower: who need not be told of the commit.
+  @discardableResult
+  func perform<T>(by follower: ChangeFollower? = nil, _ body: (Database) throws -> Commit<T>) throws -> Commit<T> {
     do {
-      let value = try writer.write(body)
-      announce()
-      return value
+      let commit = try writer.write(body)
+      announce(commit, by: follower)
+      return commit
     } catch {
       box.needsReload.store(true, ordering: .relaxed)
       throw error
     }
   }
 
-  /// Tells listeners if what was committed changed anything.
-  private func announce() {
-    if box.hasChanged.exchange(false, ordering: .relaxed) { listeners.notify() }
+  private func announce<T>(_ commit: Commit<T>, by follower: ChangeFollower? = nil) {
+    if commit.isChanged { listeners.notify(but: follower) }
   }
 
   /// Runs the body between the engine's begin and end, and captures what it wrote.
@@ -184,9 +190,8 @@ public final class Store: Sendable {
       let value = try body(engine)
       let dot = try engine.capture()
       try engine.end()
-      if engine.isChanged { box.hasChanged.store(true, ordering: .relaxed) }
       for table in engine.touchedTables { try db.notifyChanges(in: Table(table)) }
-      return Commit(value: value, dot: dot)
+      return Commit(value: value, dot: dot, summary: engine.summary, isChanged: engine.isChanged)
     } catch {
       engine.invalidate()
       throw error
@@ -208,6 +213,6 @@ public final class Store: Sendable {
 private final class EngineBox: @unchecked Sendable {
   var engine: Engine?
   let needsReload = Atomic<Bool>(false)
-  /// Set by a transaction that changed something, cleared when its commit has been told.
-  let hasChanged = Atomic<Bool>(false)
 }
+
+extension Store.Commit: Sendable where Value: Sendable {}

@@ -206,7 +206,7 @@ extension Engine {
       let new = state.cell(column.field, followsNewest: kind.followsNewest)
       guard old?.value != new?.value else { continue }
       if column.reference != nil { dirty.insert(name) }
-      shown[index] = new.flatMap { column.accepts($0.value) ? $0.value : nil } ?? column.defaultValue
+      shown[index] = if let new, column.accepts(new.value) { new.value } else { column.defaultValue }
     }
     try put(name, kind, state, previous: stored, shown: shown)
   }

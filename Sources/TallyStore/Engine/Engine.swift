@@ -108,6 +108,11 @@ final class Engine {
     connection.forgetStatements()
   }
 
+  /// Where the store stands, with what this transaction has written.
+  var summary: StoreSummary {
+    StoreSummary(vector: vector, fingerprint: fingerprint, replica: ownNumber.flatMap { catalog.replicas[$0] })
+  }
+
   // MARK: Replicas, kinds and fields
 
   /// The number of a replica, given to it now if it has none.

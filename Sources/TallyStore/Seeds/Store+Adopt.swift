@@ -17,7 +17,7 @@ extension Store {
       }
     }
     guard isNeeded else { return [] }
-    return try perform { db in try transact(db) { try $0.adopt(set) }.value }
+    return try perform { db in try transact(db) { try $0.adopt(set) } }.value
   }
 }
 

@@ -53,7 +53,7 @@ extension Store {
     }
     var report = SeedReport(replica: history.replica)
     if !isHere || !isNoted {
-      report.isNew = try perform { db in try transact(db) { try $0.seed(set, history) }.value }
+      report.isNew = try perform { db in try transact(db) { try $0.seed(set, history) } }.value
     }
     if !set.adoptions.isEmpty { report.adopted = try adopt(set) }
     return report

@@ -8,7 +8,7 @@ final class SessionEnd {
   let replica: SimulatedReplica
   private(set) var session: SyncSession
   /// What waits for the store, in order.
-  private(set) var jobs: [Job] = []
+  private(set) var jobs: [SyncSession.Action] = []
   /// What the store has answered and the session does not know yet.
   private(set) var answers: [SyncSession.Event] = []
   /// Messages that are on their way to the other end.
@@ -23,12 +23,6 @@ final class SessionEnd {
   private var collected = EventSet()
   private var incomingTransfer: UInt64 = 0
   private var appliedLive: UInt64 = 0
-
-  enum Job {
-    case action(SyncSession.Action)
-    /// The store has changed: see where it stands.
-    case look
-  }
 
   init(_ replica: SimulatedReplica, isLive: Bool, chunkLimit: Int) throws {
     self.replica = replica
@@ -52,12 +46,12 @@ final class SessionEnd {
   }
 
   /// The store has changed.
-  func noteChange() { jobs.append(.look) }
+  func noteChange() { answers.append(.noticed) }
 
   private func take(_ event: SyncSession.Event) throws {
     for action in try session.handle(event) {
       guard case .send(let message) = action else {
-        jobs.append(.action(action))
+        jobs.append(action)
         continue
       }
       if case .live(let live) = message { sentLive[live.number] = collected }
@@ -72,10 +66,7 @@ final class SessionEnd {
   /// - Parameter other: the other end, which knows what its deltas carry.
   func work(_ other: SessionEnd) throws {
     guard !jobs.isEmpty else { return }
-    switch jobs.removeFirst() {
-    case .look: answers.append(.changed(try replica.store.summary()))
-    case .action(let action): try perform(action, other)
-    }
+    try perform(jobs.removeFirst(), other)
   }
 
   private func perform(_ action: SyncSession.Action, _ other: SessionEnd) throws {
@@ -102,6 +93,7 @@ final class SessionEnd {
     case .resume: incoming = replica.part
     case .keep(let bytes): incoming += bytes
     case .apply(let isRepair): try apply(isRepair, other)
+    case .look: answers.append(.changed(try replica.store.summary()))
     case .collect(let base):
       let (header, blocks) = try replica.store.blocks(since: base)
       collected = replica.seen

@@ -19,11 +19,14 @@ final class Round {
   let folder: URL
   private var files = 0
   private var numbers = 0
+  /// The rows of `rows.items` that the databases still have.
+  private(set) var living: Range<Int>
   private var pair: Pair?
   private var peers: Pair?
 
   init(_ number: Int, rows: Rows, ledger: Ledger, folder: URL) throws {
     (self.number, self.rows, self.ledger) = (number, rows, ledger)
+    living = rows.items.indices
     self.folder = folder.appendingPathComponent("round-\(number)")
     try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
   }
@@ -81,6 +84,9 @@ final class Round {
   }
 
   func keep(replicas: Pair) { peers = replicas }
+
+  /// The rows before this one are gone: whoever writes to or looks for one of them does nothing.
+  func noteDeleted(before index: Int) { living = index..<rows.items.count }
 
   private func emptyReplicas() throws -> Pair {
     let plain = try PlainDatabase.create(newPath())

@@ -18,6 +18,7 @@ enum DeleteWorkload {
       try second.store.apply(delta)
       size = delta.count
     }
+    round.noteDeleted(before: rows.endIndex)
     round.note(
       Figure("W9", "delta of the deletes, for each", against: "", .bytes, target: .bytes(30)),
       bytes: Double(size) / Double(rows.count))

@@ -34,13 +34,10 @@ enum SessionWorkload {
     let (first, second) = (try round.filled(), try round.replicas())
     let order = round.randomOrder(500)
     let (here, there) = try StreamConnection.pair()
-    let delivered = Delivered()
-    var settings = SyncSettings()
-    settings.isLive = true
-    let serving = Task { [settings] in try await second.store.sync(over: there, settings) }
-    settings.onProgress = delivered.note
-    let syncing = Task { [settings] in try await first.store.sync(over: here, settings) }
-    delivered.wait()
+    let live = LiveSession()
+    let serving = Task { try await LiveSession().sync(second.store, over: there) }
+    let syncing = Task { try await live.sync(first.store, over: here) }
+    try live.waitUntilLive()
     let figure = Figure(
       "W14", "500 × one live change", against: "the update, durable, on one plain database, and a round trip",
       target: .ratio(3), accepted: 6)
@@ -49,14 +46,14 @@ enum SessionWorkload {
     try round.compare(figure) {
       let echo = try Echo()
       for (number, index) in order.enumerated() {
-        try change(first.plain, round.rows.items[index], to: number)
+        try first.plain.write { db in try update(db, round.rows.items[index], to: number) }
         try echo.roundTrip()
       }
       try echo.close()
     } tally: {
       for (number, index) in order.enumerated() {
-        try change(first.store, round.rows.items[index], to: number)
-        delivered.wait()
+        let commit = try first.store.commit { db in try update(db, round.rows.items[index], to: number) }
+        try live.wait(for: commit.dot)
       }
     }
     try waiting {
@@ -71,11 +68,10 @@ enum SessionWorkload {
     try plain.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = \(level)") }
   }
 
-  private static func change(_ side: any Side, _ row: ItemRow, to number: Int) throws {
-    try side.transaction { db in
-      try db.cachedStatement(sql: "UPDATE Item SET count = ? WHERE id = ?")
-        .execute(arguments: [7_000_000 + number, row.id])
-    }
+  private static func update(_ db: Database, _ row: ItemRow, to number: Int) throws {
+    try db.cachedStatement(sql: "UPDATE Item SET count = ? WHERE id = ?")
+      .execute(arguments: [7_000_000 + number, row.id])
+    guard db.changesCount == 1 else { throw Mistake("there is no such record any more") }
   }
 
   /// Lets a workload, which is not asynchronous, wait for something that is.
@@ -92,23 +88,6 @@ enum SessionWorkload {
   private final class Failure: Sendable {
     let error = Mutex<(any Error)?>(nil)
   }
-}
-
-/// Tells when a live session has nothing more to send: once at its beginning, then after each change.
-private final class Delivered: Sendable {
-  private let isBehind = Mutex(true)
-  private let signal = DispatchSemaphore(value: 0)
-
-  @Sendable func note(_ progress: SyncSession.Progress) {
-    let isBehind = progress.phase != .live || progress.pending > 0
-    let isNews = self.isBehind.withLock { before in
-      defer { before = isBehind }
-      return before && !isBehind
-    }
-    if isNews { signal.signal() }
-  }
-
-  func wait() { signal.wait() }
 }
 
 /// Sixty bytes there and back over two pipes, as a live change and its answer go.

@@ -21,6 +21,6 @@ extension Round {
   /// So many numbers of items, drawn with repetition.
   func randomOrder(_ count: Int) -> [Int] {
     var random = SplitMix64(state: UInt64(number))
-    return (0..<count).map { _ in Int.random(in: rows.items.indices, using: &random) }
+    return (0..<count).map { _ in Int.random(in: living, using: &random) }
   }
 }

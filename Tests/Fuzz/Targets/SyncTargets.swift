@@ -120,6 +120,7 @@ private struct Performer {
       summary.vector.include(Dot(replica: FuzzSamples.first, sequence: summary.vector[FuzzSamples.first] + 1))
       return [.applied(summary, target: summary.vector)]
     case .collect(let base): return [.collected(DeltaHeader(base: base, target: summary.vector), [])]
+    case .look: return [.changed(summary)]
     case .renewReplica:
       summary.replica = nil
       return [.renewed(summary)]
