@@ -7,7 +7,6 @@ extension RecordState {
     for cell in fields {
       sum += .field(name: name, field: fieldHash(cell.field), stamp: cell.stamp, value: cell.value)
     }
-    // Going through an empty dictionary takes as long as a sixth of an insert's sum.
     if !supersededTouches.isEmpty { sum += supersededTouches.fingerprint(name: name, without: StateVector()) }
     for delete in deletes { sum += delete.fingerprint(name: name) }
     if let seed { sum += seed.fingerprint(name: name, fieldHash: fieldHash) }
