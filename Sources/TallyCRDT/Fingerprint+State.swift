@@ -2,11 +2,12 @@
 extension RecordState {
   /// What this record adds to the fingerprint: everything that is in its state, whatever its deletes cover.
   public func fingerprint(name: UInt64, fieldHash: (FieldID) -> UInt64) -> Fingerprint {
-    var sum = supersededTouches.fingerprint(name: name, without: StateVector())
+    var sum = Fingerprint()
     if let existence { sum += .existence(name: name, stamp: existence) }
     for cell in fields {
       sum += .field(name: name, field: fieldHash(cell.field), stamp: cell.stamp, value: cell.value)
     }
+    if !supersededTouches.isEmpty { sum += supersededTouches.fingerprint(name: name, without: StateVector()) }
     for delete in deletes { sum += delete.fingerprint(name: name) }
     if let seed { sum += seed.fingerprint(name: name, fieldHash: fieldHash) }
     return sum

@@ -111,4 +111,15 @@ import Testing
     ]
     expectNoFailure(steps)
   }
+
+  /// The owner is of a number that the receiver has from its copy, so it does not come with what it owns.
+  @Test func recordWhoseOwnerHasNotComeIsHidden() {
+    let (list, owner) = (base.list, "List|~|b")
+    expectNoFailure([
+      .clone(of: 1, as: 0, isNoticed: false), .transact(replica: 1, elapsed: 1, [.insert(list, [.title: "c"])]),
+      .transact(replica: 0, elapsed: 1, [.insert(owner, [:])]),
+      .transact(replica: 0, elapsed: 1, [.insert(list, [.list: owner, .title: "a"])]),
+      .prepare(slot: 1, from: 0, base: .vector(of: 1)), .deliver(slot: 1, to: 1), .check(replica: 1),
+    ])
+  }
 }

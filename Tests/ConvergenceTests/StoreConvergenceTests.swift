@@ -19,4 +19,15 @@ import Testing
       return
     }
   }
+
+  @Test func copiesThatNobodyHasNoticedDoNotStayDifferent() {
+    for seed in seeds {
+      let history = History.generate(seed: seed)
+      guard CopySimulation.failure(of: history) != nil else { continue }
+      let smallest = Shrinker.shrink(history) { CopySimulation.failure(of: $0) != nil }
+      let failure = CopySimulation.failure(of: smallest)
+      Issue.record("TALLY_SEED=\(history.seed)\n\(smallest)\n\(failure?.description ?? "passes when shrunk")")
+      return
+    }
+  }
 }

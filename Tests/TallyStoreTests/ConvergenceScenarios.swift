@@ -25,6 +25,27 @@ import Testing
     }
   }
 
+  /// A game that only its member keeps goes when the member begins a new life, which has no memberships.
+  @Test func newLifeOfTheMemberThatKeptADeletedRecordLetsItGo() throws {
+    let scratch = try Scratch()
+    let (phone, tablet) = (try scratch.store("phone"), try scratch.store("tablet"))
+    let (ann, chess) = (Person(name: "Ann"), Game(name: "Chess"))
+    try phone.write { db in
+      try ann.insert(db)
+      try chess.insert(db)
+    }
+    #expect(try synchronize(phone, tablet).isConverged)
+    try tablet.write { _ = try chess.delete($0) }
+    try phone.write { try Game.players.insert(ann.id, to: chess.id, in: $0) }
+    #expect(try synchronize(phone, tablet).isConverged)
+    #expect(try phone.read { try Game.fetchCount($0) } == 1)
+    try phone.write { _ = try ann.delete($0) }
+    try phone.write { try ann.insert($0) }
+    #expect(try phone.read { try Game.fetchCount($0) } == 0)
+    #expect(try synchronize(phone, tablet).isConverged)
+    try expectConverged(phone, tablet)
+  }
+
   @Test func concurrentEditRevivesADeletedOwnerWithItsChildren() throws {
     let scratch = try Scratch()
     let (phone, tablet) = (try scratch.store("phone"), try scratch.store("tablet"))

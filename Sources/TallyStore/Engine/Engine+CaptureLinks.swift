@@ -70,6 +70,8 @@ extension Engine {
       try put(key, kind, element, previous: link, isShown: false)
       log.note(stamp.dot, kind: kind.number, key)
       updateFingerprint(key, kind, from: link.element, to: element)
+      // The tag may have been all that kept its source.
+      if hasDeletes { try climb(from: [key.source]) }
     }
   }
 }

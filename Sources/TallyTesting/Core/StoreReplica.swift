@@ -25,11 +25,13 @@ package final class StoreReplica {
   package let store: Store
   private let clock = HistoryClock()
 
-  package init(id: ReplicaID, planted: PlantedFault = []) throws {
+  /// - Parameter later: the seed of the ids that the store takes after the first.
+  package init(id: ReplicaID, later: UInt64 = 0, planted: PlantedFault = []) throws {
     var options = StoreOptions()
     let clock = clock
     options.now = { Date(timeIntervalSince1970: Double(clock.milliseconds) / 1000) }
-    options.mintReplica = { id }
+    let ids = MintedIDs(first: id, seed: later)
+    options.mintReplica = { ids.next() }
     options.planted = planted
     store = try Store(inMemory: Self.schema, options: options)
   }
@@ -98,6 +100,20 @@ package final class StoreReplica {
         }
       }
       return view
+    }
+  }
+}
+
+/// The replica ids that a store takes, one after the other.
+private final class MintedIDs: Sendable {
+  private let state: Mutex<(next: ReplicaID, random: SplitMix64)>
+
+  init(first: ReplicaID, seed: UInt64) { state = Mutex((first, SplitMix64(seed: ~seed))) }
+
+  func next() -> ReplicaID {
+    state.withLock { state in
+      defer { state.next = .random(using: &state.random) }
+      return state.next
     }
   }
 }

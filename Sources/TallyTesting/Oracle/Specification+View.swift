@@ -39,10 +39,12 @@ final class Presence<Field: SpecifiedField> {
     return events
   }
 
+  /// An owner that is unknown hides what it owns. Only with copies about can somebody have got what is owned without its owner.
   func isVisible(_ record: String) -> Bool {
     if let known = visible[record] { return known }
     let result =
-      schema.knows(record) && !living(record).isEmpty && past.owners(of: record).allSatisfy { isVisible($0) }
+      schema.knows(record) && past.known.contains(record) && !living(record).isEmpty
+      && past.owners(of: record).allSatisfy { isVisible($0) }
     visible[record] = result
     return result
   }

@@ -101,6 +101,8 @@ package struct Specification<Field: SpecifiedField>: Sendable {
 extension Specification {
   /// The events that a replica has seen, sorted by what they are about.
   package struct Past: Sendable {
+    /// The records that something was written to.
+    package var known: Set<String> = []
     package var touches: [String: EventSet] = [:]
     /// The latest insert or restore.
     package var lives: [String: Winner] = [:]
@@ -122,12 +124,16 @@ extension Specification {
       for (place, effect) in events[event].effects.enumerated() {
         switch effect {
         case .touch(let record, let time):
+          past.known.insert(record)
           past.touches[record, default: EventSet()].insert(event)
           replace(&past.lives[record], Winner(event: event, time: time))
         case .write(let register, let value, let time):
+          past.known.insert(register.record)
           past.touches[register.record, default: EventSet()].insert(event)
           replace(&past.winners[register], Winner(event: event, time: time, value: value))
-        case .delete(let record): past.deletes[record, default: EventSet()].insert(event)
+        case .delete(let record):
+          past.known.insert(record)
+          past.deletes[record, default: EventSet()].insert(event)
         case .add(let link): adds.append((link, event, place))
         case .remove(let link): removes[link, default: []].append((event, place))
         case .other: break
