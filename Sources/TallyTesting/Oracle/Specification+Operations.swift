@@ -63,7 +63,7 @@ extension Specification {
     case .update(let record, let field, let value):
       write(Register(record: record, field: field), value, event, past)
     case .delete(let record): note(.delete(record), event)
-    case .restore(let record): touch(record, event, past)
+    case .restore(let record): restore(record, event, past, schema)
     case .link(let link): note(.add(link), event)
     case .unlink(let link): note(.remove(link), event)
     }
@@ -91,13 +91,29 @@ extension Specification {
     case .delete(let record): if isThere(record) { note(.delete(record), event) }
     case .restore(let record):
       guard past.touches[record] != nil, !isThere(record), !isDeleted(record, by: event) else { return }
-      touch(record, event, past)
+      restore(record, event, past, schema)
     case .link(let link):
       guard isThere(link.source), isThere(link.target), !past.members.contains(link) else { return }
       note(.add(link), event)
     case .unlink(let link):
       guard isThere(link.source), isThere(link.target), past.members.contains(link) else { return }
       note(.remove(link), event)
+    }
+  }
+
+  /// With the record come the dead owners above it whose deletes win: nothing below revives them.
+  private mutating func restore(
+    _ record: String, _ event: Int, _ past: Past, _ schema: SpecifiedSchema<Field>
+  ) {
+    let presence = Presence(self, past, schema)
+    touch(record, event, past)
+    var open = past.owners(of: record)
+    var seen: Set<String> = [record]
+    while let owner = open.popLast() {
+      guard seen.insert(owner).inserted else { continue }
+      open += past.owners(of: owner)
+      guard past.known.contains(owner), schema.deleteWins(owner), presence.living(owner).isEmpty else { continue }
+      touch(owner, event, past)
     }
   }
 

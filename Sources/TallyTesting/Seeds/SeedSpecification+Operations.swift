@@ -39,13 +39,31 @@ extension SeedSpecification {
     case .delete(let record): return view[record] == nil ? [] : [.delete(record)]
     case .restore(let record):
       guard past.records.contains(record), view[record] == nil else { return [] }
-      return [.touch(record, time: life(record, now, past))] + basis(record, past)
+      return ([record] + beatenOwners(above: record, past)).flatMap {
+        [.touch($0, time: life($0, now, past))] + basis($0, past)
+      }
     case .link(let source, let target):
       guard let row = view[source], view[target] != nil, !row.members.contains(target) else { return [] }
       return [.add(Link(source: source, target: target))]
     case .unlink(let source, let target):
       return view[source]?.members.contains(target) == true ? [.remove(Link(source: source, target: target))] : []
     }
+  }
+
+  /// The dead owners above a record whose deletes win: nothing below revives them, so they are restored along with it.
+  private func beatenOwners(above record: String, _ past: Past) -> [String] {
+    guard mode == .deleteWins else { return [] }
+    var found: [String] = []
+    var open = [record]
+    var seen: Set<String> = [record]
+    while let next = open.popLast() {
+      for (register, owner) in past.owners where register.record == next && seen.insert(owner).inserted {
+        open.append(owner)
+        guard past.records.contains(owner), SeedWorld.type(owner) == "Kind", !isAlive(owner, past) else { continue }
+        found.append(owner)
+      }
+    }
+    return found.sorted()
   }
 
   private func life(_ record: String, _ now: UInt64, _ past: Past) -> UInt64 {

@@ -55,8 +55,11 @@ extension SeedSpecification {
     return events.filter { !isDeleted(record, $0, past) }
   }
 
+  /// Whether a record is there, its owners aside.
+  func isAlive(_ record: String, _ past: Past) -> Bool { isOffered(record, past) || !living(record, past).isEmpty }
+
   package func isVisible(_ record: String, _ past: Past) -> Bool {
-    guard isOffered(record, past) || !living(record, past).isEmpty else { return false }
+    guard isAlive(record, past) else { return false }
     return past.owners.filter { $0.key.record == record }.allSatisfy { isVisible($0.value, past) }
   }
 
