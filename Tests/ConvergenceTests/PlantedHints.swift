@@ -64,7 +64,7 @@ enum PlantedHints {
     "vectorSavedBeforeCells core": 8,
     "lateListingSkipped world": 48,
     "seedOverwritesEdits seeds": 1,
-    "seedsOfOwnReplica seeds": 489,
+    "seedsOfOwnReplica seeds": 4,
     "seedDuplicatesKept seeds": 1,
     "deletedSeedReturns seeds": 1,
   ]

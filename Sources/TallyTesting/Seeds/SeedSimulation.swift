@@ -82,6 +82,9 @@ package struct SeedSimulation {
     applied[replica] = max(applied[replica], edition.version)
     if adopting { launches[replica] = edition }
     let event = specification.bring(edition, by: report.replica.description)
+    guard specification.events[event].author == report.replica.description else {
+      throw Simulation.Failure(description: "replica \(replica) brings an edition as nobody else does")
+    }
     guard seen[replica].insert(event).inserted == report.isNew else {
       throw Simulation.Failure(description: "replica \(replica) is wrong about whether the edition is new")
     }

@@ -10,7 +10,7 @@ extension SeedSpecification {
 
   /// Notes that an edition has come, by its virtual replica.
   package mutating func bring(_ edition: SeedEdition, by replica: String) -> Int {
-    if let known = events.firstIndex(where: { $0.author == replica }) { return known }
+    if let known = events.firstIndex(where: { $0.author == replica || $0.edition == edition }) { return known }
     events.append(Event(author: replica, seen: [], now: 0, edition: edition))
     return events.count - 1
   }
