@@ -18,7 +18,16 @@ final class Presence<Field: SpecifiedField> {
   /// Whether deletes win and one has: its author had the record's latest insert or restore in front of them.
   private func isBeaten(_ record: String) -> Bool {
     guard schema.deleteWins(record), let life = past.lives[record] else { return false }
-    return (past.deletes[record] ?? EventSet()).contains { history.covers($0, life.event) }
+    return deletes(of: record).contains { history.covers($0, life.event) }
+  }
+
+  /// The deletes of a record, but for those that another counts as having had in front of it.
+  private func deletes(of record: String) -> EventSet {
+    let all = past.deletes[record] ?? EventSet()
+    guard history.hasTwins else { return all }
+    var rest = EventSet()
+    for event in all where !all.contains(where: { history.replaces($0, event) }) { rest.insert(event) }
+    return rest
   }
 
   /// The events that keep a record alive: writes to it, or what keeps the records that it owns alive, that no delete of it
@@ -29,7 +38,8 @@ final class Presence<Field: SpecifiedField> {
     if !isBeaten(record) {
       events = past.touches[record] ?? EventSet()
       for child in past.owned(by: record) { events.formUnion(living(child)) }
-      if let deletes = past.deletes[record] {
+      let deletes = deletes(of: record)
+      if !deletes.isEmpty {
         var rest = EventSet()
         for event in events where !deletes.contains(where: { history.covers($0, event) }) { rest.insert(event) }
         events = rest
