@@ -40,7 +40,7 @@ enum SessionWorkload {
     try live.waitUntilLive()
     let figure = Figure(
       "W14", "500 × one live change", against: "the update, durable, on one plain database, and a round trip",
-      target: .ratio(3), accepted: 6)
+      target: .ratio(3), accepted: 5)
     try durability(first.plain, "FULL")
     defer { try? durability(first.plain, "NORMAL") }
     try round.compare(figure) {
