@@ -45,7 +45,7 @@ bench: setup
 
 # Fails only on what is more than twice its target.
 bench-short: setup
-	$(BENCH) --records 20000 --runs 3 --gate $(FLAGS)
+	$(BENCH) --records 50000 --runs 3 --gate $(FLAGS)
 
 # The core as Embedded Swift and WebAssembly, compared with an ordinary build.
 embedded:

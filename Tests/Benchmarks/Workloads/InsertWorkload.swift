@@ -45,7 +45,8 @@ enum InsertWorkload {
   private static func defaultIdentifiers(_ round: Round) throws {
     let (pair, other) = (try round.emptyPair(), try round.emptyPair())
     let figure = Figure(
-      "W1", "insert, SQL, default identifiers", against: "a plain table with random UUIDs", target: .ratio(1))
+      "W1", "insert, SQL, default identifiers", against: "a plain table with random UUIDs", target: .ratio(1),
+      accepted: 1.3)
     try round.compare(figure) {
       try pair.plain.insert(round.rows.items)
     } tally: {
