@@ -57,11 +57,12 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-crypto", "3.12.0"..<"5.0.0"),
   ] + zstdPackages,
   targets: zstdTargets + [
+    .target(name: "CTallySQLite"),
     .target(name: "TallyCRDT"),
     .target(name: "TallyWire", dependencies: ["TallyCRDT", zstd]),
     .target(
       name: "TallyStore",
-      dependencies: ["TallyCRDT", "TallyWire", grdb, sqlite, logging]),
+      dependencies: ["CTallySQLite", "TallyCRDT", "TallyWire", grdb, sqlite, logging]),
     .target(name: "TallySync", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", logging, metrics]),
     .target(name: "Tally", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", "TallySync"]),
     .target(name: "TallyNetwork", dependencies: ["TallySync", network("Crypto", "swift-crypto")] + nio),

@@ -34,6 +34,9 @@ public struct RecordFacts: Sendable {
   public var deleteWins: Bool
   /// Its owners, as the registers say.
   public var owners: [Owner]
+  /// What the view of this one device shows, whatever the state says: a row that its database does not take, or does not let go.
+  /// Nil, as almost always, where the state decides.
+  public var isShown: Bool?
 
   /// The facts of a record in this state.
   public init(state: RecordState, deleteWins: Bool = false, owners: [Owner] = []) {
@@ -101,6 +104,10 @@ public final class Visibility<Source: VisibilitySource> {
     while let top = stack.last {
       guard visible[top] == nil else {
         stack.removeLast()
+        continue
+      }
+      if let isShown = try lookUp(top)?.isShown {
+        visible[top] = isShown
         continue
       }
       guard try isAlive(top) else {

@@ -17,7 +17,7 @@ extension Store {
       }
     }
     guard isNeeded else { return [] }
-    return try perform { db in try transact(db) { try $0.adopt(set) } }.value
+    return try replicate { try $0.adopt(set) }.value
   }
 }
 
@@ -73,7 +73,7 @@ extension StateReader {
       + rule.absent.map { "\"\($0)\" IS NULL" }
     let query = try SQLStatement(
       connection.handle,
-      "SELECT id FROM \"\(kind.type)\" WHERE \(conditions.joined(separator: " AND ")) ORDER BY id")
+      "SELECT id FROM main.\"\(kind.type)\" WHERE \(conditions.joined(separator: " AND ")) ORDER BY id")
     for (index, key) in keys.sorted().enumerated() { query.bind(index + 1, key) }
     var names: [AnyRecordName] = []
     while try query.step() { if let name = try? AnyRecordName(query.text(0) ?? "") { names.append(name) } }
@@ -85,10 +85,10 @@ extension StateReader {
     if try record(seed, kind)?.place.isVisible == true { return true }
     for (number, column) in catalog.referrers[name.type] ?? [] {
       guard let kind = catalog.records[number] else { continue }
-      if try exists("SELECT 1 FROM \"\(kind.type)\" WHERE \"\(column.name)\" = ?", name) { return false }
+      if try exists("SELECT 1 FROM main.\"\(kind.type)\" WHERE \"\(column.name)\" = ?", name) { return false }
     }
     for link in catalog.knownLinks where link.source == name.type || link.target == name.type {
-      if try exists("SELECT 1 FROM \"\(link.table)\" WHERE source = ?1 OR target = ?1", name) { return false }
+      if try exists("SELECT 1 FROM main.\"\(link.table)\" WHERE source = ?1 OR target = ?1", name) { return false }
     }
     return true
   }
@@ -103,11 +103,10 @@ extension StateReader {
 
 // MARK: - Giving way
 
-extension Engine {
+extension WriteTransaction {
   /// Nothing that a person wrote is written to: references to a duplicate are resolved in the view, and every cell is of rank
   /// `.adopted`, which neither wins over theirs nor counts as a touch.
   func adopt(_ set: SeedSet) throws -> [AnyRecordName] {
-    var transaction = LocalTransaction(now: environment.now())
     var duplicates: [AnyRecordName: StateReader.Duplicate] = [:]
     for rule in set.adoptions {
       for duplicate in try reader.duplicates(rule, set) { duplicates[duplicate.name] = duplicate }
@@ -117,30 +116,22 @@ extension Engine {
     let adopted = duplicates.keys.sorted()
     for name in adopted {
       guard let duplicate = duplicates[name], let kind = catalog.kind(of: name.type) else { continue }
-      let stamp = try transaction.stamp(self, rank: .adopted)
+      let stamp = try stamp(rank: .adopted)
       try carryAttributes(of: duplicate, kind, stamp)
       try copyMemberships(of: duplicate, stamp) { duplicates[$0]?.seed ?? $0 }
       try giveWay(duplicate, kind, stamp)
     }
     for member in late.sorted(by: { ($0.kind, $0.key.text) < ($1.kind, $1.key.text) }) {
       guard let kind = catalog.links[member.kind] else { continue }
-      let stamp = try transaction.stamp(self, rank: .adopted)
+      let stamp = try stamp(rank: .adopted)
       let moved = try member.key.moved { try duplicates[$0]?.seed ?? reader.forward(of: $0) ?? $0 }
       try copyMember(member.key, to: moved, kind, stamp)
     }
-    guard let dot = transaction.dot else { return [] }
-    var target = StateVector()
-    target.include(dot)
-    try raiseVector(to: target)
-    try settle()
-    try checkReferences()
     return adopted
   }
 
   private func giveWay(_ duplicate: StateReader.Duplicate, _ kind: RecordKind, _ stamp: Stamp) throws {
-    var context = vector
-    context.include(stamp.dot)
-    let forward = try field(SeedAdoption.forwardField, kind: kind.number)
+    let forward = try session.numbers.field(SeedAdoption.forwardField, kind: kind.number)
     // The first duplicate of a type makes the field, which the kind did not have.
     guard let kind = catalog.records[kind.number] else { return }
     var written = RecordState()
@@ -148,9 +139,9 @@ extension Engine {
     written.deletes = [Delete(stamp: stamp, context: context)]
     let old = duplicate.record.state
     let state = old.merging(written)
-    try put(duplicate.name, kind, state, previous: duplicate.record, shown: nil)
-    try note(duplicate.name, kind, from: old, to: state, stamp.dot)
-    try markReferrersDirty(duplicate.name)
+    try writer.put(duplicate.name, kind, state, previous: duplicate.record, shown: nil)
+    try changed(duplicate.name, kind, from: old, to: state, dots: CollectionOfOne(stamp.dot))
+    try view.markReferrers(of: duplicate.name)
   }
 
   /// What the seed leaves open keeps the newest value that any duplicate has.
@@ -173,8 +164,8 @@ extension Engine {
     for (index, column) in kind.columns.enumerated() {
       if let cell = state.cell(column.field, followsNewest: kind.followsNewest) { shown[index] = cell.value }
     }
-    try put(duplicate.seed, kind, state, previous: seed, shown: shown)
-    try note(duplicate.seed, kind, from: seed.state, to: state, stamp.dot)
-    dirty.insert(duplicate.seed)
+    try writer.put(duplicate.seed, kind, state, previous: seed, shown: shown)
+    try changed(duplicate.seed, kind, from: seed.state, to: state, dots: CollectionOfOne(stamp.dot))
+    view.mark(duplicate.seed)
   }
 }

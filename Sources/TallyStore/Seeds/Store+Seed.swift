@@ -53,7 +53,7 @@ extension Store {
     }
     var report = SeedReport(replica: history.replica)
     if !isHere || !isNoted {
-      report.isNew = try perform { db in try transact(db) { try $0.seed(set, history) } }.value
+      report.isNew = try replicate { try $0.seed(set, history) }.value
     }
     if !set.adoptions.isEmpty { report.adopted = try adopt(set) }
     return report
@@ -77,11 +77,15 @@ extension Store {
   public func seedSets() throws -> [SeedSetStatus] { try snapshot { try $0.seedSets() } }
 }
 
-extension Engine {
+extension WriteTransaction {
   /// - Returns: whether the version was not here.
   func seed(_ set: SeedSet, _ history: SeedHistory) throws -> Bool {
-    let isNew = !vector.covers(history.vector)
-    if isNew { try replay(history) }
+    let isNew = !standing.vector.covers(history.vector)
+    if isNew {
+      // Replays the history of the set's virtual replica.
+      var blocks = [history.block][...]
+      _ = try apply(DeltaHeader(base: StateVector(), target: history.vector), isRepair: false) { blocks.popFirst() }
+    }
     let note = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES(?, ?)")
     note.bind(1, StateReader.appliedKey(set.name))
     note.bind(2, .text("\(set.version) \(history.replica)"))

@@ -53,8 +53,8 @@ enum StoreSamples {
   /// Reads in a store that knows the replicas and deletes of the samples.
   static func read<T>(_ body: (StateReader) throws -> T) throws -> T { try template.get().snapshot(body) }
 
-  static func numbers(_ reader: StateReader) -> (ReplicaID) -> Int {
-    { reader.catalog.replicaNumbers[$0] ?? 0 }
+  static func numbers(_ reader: StateReader) -> (ReplicaID) -> ReplicaNumber {
+    { reader.catalog.replicaNumbers[$0] ?? ReplicaNumber(rawValue: 0) }
   }
 
   /// A row that shows something in each column.
@@ -73,7 +73,7 @@ enum StoreSamples {
       let own = StateCoding.encode(FuzzSamples.deleted, row: row, isShared: { _ in false }, replicaNumber: number)
       seeds.append([0] + own)
       seeds.append([1] + StateCoding.encode(FuzzSamples.element, replicaNumber: number))
-      let clocks = [InlineClock.uniform(replica: 1, sequence: 3, time: FuzzSamples.insert.time), .unstamped, .leaving]
+      let clocks = [InlineClock.uniform(replica: ReplicaNumber(rawValue: 1), sequence: 3, time: FuzzSamples.insert.time), .unstamped, .leaving]
       return seeds + clocks.map { [2] + $0.withBytes { [UInt8]($0) } }
     }
   }

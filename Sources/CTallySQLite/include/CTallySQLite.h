@@ -1,0 +1,31 @@
+// What Swift cannot reach of SQLite's own interface: a variadic function, and the preupdate hook, which many headers do not declare
+// although the library has it. The hook is looked up at run time, so that nothing has to be there at link time.
+#pragma once
+
+struct sqlite3;
+struct sqlite3_value;
+
+/// Switches the triggers that are stored in database files on or off for one connection: SQLITE_DBCONFIG_ENABLE_TRIGGER. TEMP triggers
+/// are not concerned. Expires prepared statements if it changes anything. Returns SQLite's result code.
+int tally_enable_triggers(struct sqlite3 *connection, int isOn);
+
+/// See https://www.sqlite.org/c3ref/preupdate_blobwrite.html.
+typedef void (*tally_preupdate_callback)(
+    void *context, struct sqlite3 *connection, int operation, const char *schema, const char *table,
+    long long oldRow, long long newRow);
+
+/// Whether the SQLite library that the process has loaded offers the hook.
+int tally_preupdate_is_available(void);
+
+/// Sets the hook of a connection; NULL to remove it.
+void tally_preupdate_set(struct sqlite3 *connection, tally_preupdate_callback callback, void *context);
+
+/// Within the callback: the value of a column before and after. Returns SQLite's result code.
+int tally_preupdate_old(struct sqlite3 *connection, int column, struct sqlite3_value **value);
+int tally_preupdate_new(struct sqlite3 *connection, int column, struct sqlite3_value **value);
+
+/// Within the callback: 0 for a statement of the connection's, more inside triggers and foreign key actions.
+int tally_preupdate_depth(struct sqlite3 *connection);
+
+/// Within the callback: the column that incremental blob I/O writes; -1 for anything else.
+int tally_preupdate_blobwrite(struct sqlite3 *connection);

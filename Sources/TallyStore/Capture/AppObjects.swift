@@ -1,0 +1,67 @@
+import TallyCRDT
+
+/// What the app has added to the file, as far as it matters for capturing. Read anew whenever the schema changes.
+struct AppObjects {
+  /// The columns of a unique index that the app added, each with its collation.
+  typealias UniqueIndex = [(column: String, collation: String)]
+
+  /// Whether triggers that are not the store's are in the file, or in one that is attached. TEMP triggers always fire and do not count.
+  var hasTriggers = false
+  /// By table.
+  var uniqueIndexes: [String: [UniqueIndex]] = [:]
+  /// Tables with an index on an expression, in whose rows SQLite lets no column be opened for writing.
+  var tablesWithExpressionIndexes = Set<String>()
+  /// Tables with a column that is computed on reading: in their rows, places of columns differ between versions of SQLite.
+  var tablesWithVirtualColumns = Set<String>()
+  /// The names of each table's columns, as stored.
+  var columns: [String: [String]] = [:]
+
+  init(_ connection: Connection, _ catalog: Catalog) throws {
+    hasTriggers =
+      try connection.integer(
+        text: """
+          SELECT 1 FROM main.sqlite_master WHERE type = 'trigger' AND name NOT LIKE 'tally\\_%' ESCAPE '\\' LIMIT 1
+          """) != nil
+      || connection.integer(
+        text: "SELECT 1 FROM pragma_database_list WHERE name NOT IN ('main', 'temp') LIMIT 1") != nil
+    let tables = catalog.orderedKinds.map(\.type) + catalog.knownLinks.map(\.table)
+    for table in tables {
+      try readColumns(table, connection)
+      try readIndexes(table, connection)
+    }
+  }
+
+  private mutating func readColumns(_ table: String, _ connection: Connection) throws {
+    let query = try SQLStatement(connection.handle, "SELECT name, hidden FROM pragma_table_xinfo(?, 'main') ORDER BY cid")
+    query.bind(1, table)
+    while try query.step() {
+      columns[table, default: []].append(query.text(0) ?? "")
+      if query.int(1) == 2 { tablesWithVirtualColumns.insert(table) }
+    }
+  }
+
+  private mutating func readIndexes(_ table: String, _ connection: Connection) throws {
+    let list = try SQLStatement(
+      connection.handle, "SELECT name, \"unique\" FROM pragma_index_list(?, 'main') WHERE origin <> 'pk' ORDER BY name")
+    list.bind(1, table)
+    while try list.step() {
+      guard let name = list.text(0) else { continue }
+      let columns = try columns(ofIndex: name, connection)
+      if columns == nil { tablesWithExpressionIndexes.insert(table) }
+      if list.int(1) == 1, let columns { uniqueIndexes[table, default: []].append(columns) }
+    }
+  }
+
+  /// - Returns: nil for an index on an expression.
+  private func columns(ofIndex name: String, _ connection: Connection) throws -> UniqueIndex? {
+    let query = try SQLStatement(
+      connection.handle, "SELECT cid, name, coll FROM pragma_index_xinfo(?, 'main') WHERE key ORDER BY seqno")
+    query.bind(1, name)
+    var index: UniqueIndex = []
+    while try query.step() {
+      guard query.int(0) != -2, let collation = query.text(2) else { return nil }
+      index.append((query.text(1) ?? "rowid", collation))
+    }
+    return index
+  }
+}

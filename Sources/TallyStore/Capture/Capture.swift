@@ -1,0 +1,389 @@
+import GRDB
+import TallyCRDT
+import TallyWire
+
+/// Turns what was written to the app's tables into cells.
+///
+/// It compares each written row as it was with the row as it is. While it runs, rows are newer than the states of their neighbours, so it
+/// looks at no state but that of the row in hand; what a change means for others is marked, and looked at when all are captured.
+struct Capture {
+  /// Who wrote.
+  enum Origin {
+    /// The app, in the transaction that is captured: what cannot be replicated fails it.
+    case app
+    /// Another connection, which has committed, perhaps without enforcing foreign keys. There is nobody to tell, so what cannot be
+    /// replicated is refused and logged.
+    case outside
+    /// A trigger of the app's, fired by a write of the store's own: treated as `outside`, since a merge must go on.
+    case trigger
+  }
+
+  let transaction: WriteTransaction
+  let origin: Origin
+  /// The records that were there before; nil if no reference is open. See `References.swift`.
+  private var namesBefore: Set<String>?
+  private let progress = Progress()
+
+  private final class Progress {
+    /// Extra bodies of rows that are gone. Until all is captured, a row under another name may still carry their number.
+    var orphans: [Int] = []
+    /// Whether any of the records is still there, or a link was written.
+    var hasMoreThanDeletes = false
+  }
+
+  private var reader: StateReader { transaction.reader }
+  private var writer: StateWriter { transaction.writer }
+  private var catalog: Catalog { transaction.catalog }
+  private var connection: Connection { transaction.connection }
+  private var refusals: Refusals { transaction.session.refusals }
+  private var environment: StoreEnvironment { transaction.environment }
+
+  init(_ transaction: WriteTransaction, _ origin: Origin) {
+    self.transaction = transaction
+    self.origin = origin
+  }
+
+  /// Captures everything that was written since the last capture.
+  func run() throws {
+    guard let rows = try transaction.session.takeWrites(origin) else { return }
+    var capture = self
+    if origin == .app, try connection.hasOpenReferences() { capture.namesBefore = try rows.namesBefore() }
+    try rows.forEachWrite(records: capture.captureOrRefuse, links: capture.captureOrRefuse)
+    for number in progress.orphans { try writer.deleteExtra(number) }
+    try rows.end()
+    if environment.planted.contains(.counterReused), !progress.hasMoreThanDeletes { transaction.reusesNumber = true }
+  }
+
+  private func captureOrRefuse(_ write: PendingWrite) throws {
+    do {
+      if let kind = catalog.records[write.kind] {
+        try capture(write, kind)
+      } else if let kind = catalog.links[write.kind] {
+        try captureLink(write, kind)
+      }
+    } catch let error as StoreError where origin != .app && error.code == .invalidName {
+      if let key = write.key { try refusals.refuse(RowAddress(kind: write.kind, key: key), error) }
+    }
+  }
+
+  // MARK: Records
+
+  private func capture(_ write: PendingWrite, _ kind: RecordKind) throws {
+    let after = try row(write, kind)
+    if let after, write.except.contains(Array(after.key.utf8)) { return }
+    guard let key = after?.key ?? write.key, after != nil || write.before != nil else { return }
+    var write = write
+    write.key = key
+    let name: AnyRecordName
+    do {
+      name = try recordName(key, kind)
+    } catch {
+      guard origin != .app else { throw error }
+      return try refusals.refuse(RowAddress(kind: kind.number, key: key), error)
+    }
+    if origin != .app { transaction.view.mark(name) }
+    transaction.markIfSetAside(name, kind)
+    guard let after else {
+      if let before = write.before { try captureDelete(name, kind, before) }
+      return
+    }
+    progress.hasMoreThanDeletes = true
+    let before = write.before?.values(kind.columns.count, over: after.values)
+    let address = RowAddress(kind: kind.number, key: key)
+    let earlier = refusals.fields(address) ?? []
+    let left = try refusedColumns(of: after, before, address, name, kind, earlier)
+    if let namesBefore {
+      try checkReferences(kind, after.values, over: before, whereThereWere: namesBefore)
+    }
+    if let before, let clock = write.before?.clock {
+      try captureUpdate(name, kind, clock, before, after, left, earlier)
+    } else {
+      try captureInsert(name, kind, after, left)
+    }
+  }
+
+  /// The columns of a row that cannot be replicated.
+  private func refusedColumns(
+    of after: WrittenRow, _ before: [Value]?, _ address: RowAddress, _ name: AnyRecordName, _ kind: RecordKind,
+    _ earlier: Set<FieldID>
+  ) throws -> Set<Int> {
+    let faults = refusals.faults(of: after.values, over: before, name, kind, earlier: earlier)
+    guard !faults.isEmpty else { return [] }
+    // A value that somebody else wrote before does not keep the app from changing another one.
+    let own = faults.filter { before?[$0.key] != after.values[$0.key] }
+    if origin == .app, let first = own.min(by: { $0.key < $1.key }) { throw first.value }
+    try refusals.refuse(address, faults, kind)
+    return Set(faults.keys)
+  }
+
+  /// A row as it stands.
+  private struct WrittenRow {
+    var id: RowID
+    var key: String
+    var clock: InlineClock
+    var values: [Value]
+
+    init(_ query: SQLStatement, _ kind: RecordKind, key: String) throws {
+      id = query.number(0)
+      self.key = key
+      // Somebody wrote there what is no clock.
+      clock = (try? query.clock(2)) ?? .leaving
+      values = query.values(3..<3 + kind.columns.count)
+    }
+  }
+
+  /// By its number, if it still has that name, which spares a search by name; else by its name.
+  private func row(_ write: PendingWrite, _ kind: RecordKind) throws -> WrittenRow? {
+    if let number = write.row {
+      let query = try connection.statement(kind.rowByNumber)
+      query.bind(1, number)
+      defer { query.reset() }
+      if try query.step() {
+        guard let key = query.text(1) else {
+          guard origin != .app else { throw StoreError(.invalidName, "a record name is not valid UTF-8") }
+          try refusals.refuse(kind.number, unreadable: query.blob(1))
+          return nil
+        }
+        if write.key == nil || key == write.key { return try WrittenRow(query, kind, key: key) }
+      }
+    }
+    guard let key = write.key else { return nil }
+    let query = try connection.statement(kind.rowByName)
+    query.bind(1, key)
+    defer { query.reset() }
+    return try query.step() ? try WrittenRow(query, kind, key: key) : nil
+  }
+
+  private func recordName(_ key: String, _ kind: RecordKind) throws(StoreError) -> AnyRecordName {
+    let name: AnyRecordName
+    do {
+      name = try AnyRecordName(key)
+    } catch {
+      throw StoreError(.invalidName, "\(printable(key)) is not a record name: \(error)")
+    }
+    guard name.hasType(kind.type) else {
+      throw StoreError(.invalidName, "\(name) is in the table of \(kind.type)")
+    }
+    return name
+  }
+
+  private func captureInsert(_ name: AnyRecordName, _ kind: RecordKind, _ after: WrittenRow, _ refused: Set<Int>) throws
+  {
+    let hidden = transaction.facts.hiddenKinds.contains(kind.number) ? try reader.record(hidden: name, kind) : nil
+    let stamp = try transaction.stamp(over: hidden?.state.existence?.time)
+    var values = after.values
+    for index in refused { values[index] = kind.columns[index].defaultValue }
+    let keepsOld = environment.planted.contains(.newLifeKeepsOld)
+    let earlier = keepsOld ? RecordState() : hidden?.state ?? RecordState()
+    let cells = try newLife(kind, values, earlier, stamp)
+    let written = RecordState(inserted: stamp, fields: cells)
+    let state = hidden?.state.merging(written) ?? written
+    // Over a time that nothing exceeds, the greater replica wins, and that may be the other one.
+    if hidden != nil, cells.contains(where: { state[$0.field] != $0 }) { transaction.view.mark(name) }
+    try writer.adopt(row: after.id, name, kind, state, hidden: hidden, shown: after.values)
+    try transaction.changed(name, kind, from: hidden?.state, to: state, dots: CollectionOfOne(stamp.dot))
+    if hidden != nil, !keepsOld { try endMemberships(of: name) }
+    try transaction.view.markWaiting(for: name)
+  }
+
+  /// The cells of an insert: every value that differs from its default, and the default over every register of an earlier life and
+  /// over what a seed says.
+  private func newLife(_ kind: RecordKind, _ values: [Value], _ earlier: RecordState, _ stamp: Stamp) throws
+    -> [FieldCell]
+  {
+    var cells: [FieldCell] = []
+    cells.reserveCapacity(values.count)
+    guard !earlier.isEmpty else {
+      for (column, value) in zip(kind.columns, values) where value != column.defaultValue {
+        cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
+      }
+      return cells
+    }
+    for (column, value) in zip(kind.columns, values) {
+      let old = earlier[column.field]
+      let isSeeded = earlier.seed?.layers.contains { $0[column.field] != nil } ?? false
+      guard value != column.defaultValue || isSeeded || (old != nil && old?.value != value) else { continue }
+      let stamp = old == nil ? stamp : try transaction.stamp(over: old?.stamp.time)
+      cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
+    }
+    for cell in earlier.fields where !kind.columns.contains(where: { $0.field == cell.field }) && !cell.value.isNull {
+      let stamp = try transaction.stamp(over: cell.stamp.time)
+      cells.append(FieldCell(field: cell.field, stamp: stamp, value: .null))
+    }
+    return cells.sorted { $0.field < $1.field }
+  }
+
+  private func captureUpdate(
+    _ name: AnyRecordName, _ kind: RecordKind, _ clock: InlineClock, _ before: [Value], _ after: WrittenRow,
+    _ refused: Set<Int>, _ earlier: Set<FieldID>
+  ) throws {
+    let old = try reader.state(clock, before, kind)
+    var cells: [FieldCell] = []
+    for (index, column) in kind.columns.enumerated() where !refused.contains(index) {
+      let value = after.values[index]
+      let wasRefused = earlier.contains(column.field)
+      guard wasRefused || before[index] != value else { continue }
+      // Putting a refused value back to what the register holds writes nothing.
+      let register = wasRefused ? old.cell(column.field, followsNewest: kind.followsNewest) : nil
+      if wasRefused, (register?.value ?? column.defaultValue) == value { continue }
+      let stamp = try transaction.stamp(over: old[column.field]?.stamp.time)
+      cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
+    }
+    guard !cells.isEmpty || after.clock != clock || !refused.isEmpty || !earlier.isEmpty else { return }
+    var written = RecordState()
+    written.fields = cells
+    if let first = cells.first, !environment.planted.contains(.seedOverwritesEdits) {
+      written.seed = old.basis(for: first.stamp, kind)
+    }
+    let state = old.merging(written)
+    // Over a time that nothing exceeds, the greater replica wins, and that may be the other one.
+    if cells.contains(where: { state[$0.field] != $0 }) { transaction.view.mark(name) }
+    let previous = StoredRecord(state: old, place: .row(id: after.id, clock: clock), values: before)
+    try writer.put(name, kind, state, previous: previous, shown: after.values, rowIsCurrent: true)
+    guard let dot = cells.first?.stamp.dot else { return }
+    try transaction.changed(name, kind, from: old, to: state, dots: CollectionOfOne(dot))
+  }
+
+  private func captureDelete(_ name: AnyRecordName, _ kind: RecordKind, _ before: PendingWrite.Image) throws {
+    let values = before.values(kind.columns.count, over: [])
+    let old = try reader.state(before.clock, values, kind)
+    do {
+      try checkDenied(name)
+    } catch  where origin != .app {
+      // It has happened, and the app sees it: what refers to the record reads as null, here as everywhere.
+      environment.logger.warning("a record was deleted from outside", metadata: ["reason": "\(error)"])
+    }
+    let stamp = try transaction.stamp()
+    let context = transaction.context
+    var written = RecordState()
+    written.deletes = [Delete(stamp: stamp, context: context)]
+    let state = old.merging(written)
+    if case .extra(let number, _) = before.clock { progress.orphans.append(number) }
+    let previous = StoredRecord(state: old, place: .nowhere, values: values)
+    try writer.put(name, kind, state, previous: previous, shown: nil)
+    // The delete has seen everything that is here, so the record needs no second look; what is above and below it does.
+    try transaction.changed(
+      name, kind, from: old, to: state, dots: CollectionOfOne(stamp.dot),
+      isSettled: origin == .app && kind.forwardField == nil)
+    try transaction.view.markReferrers(of: name)
+    guard environment.planted.contains(.cascadeWritesDeletes) else { return }
+    for child in try SnapshotFacts(reader).owned(by: name) { try plantDelete(of: child, stamp, context) }
+  }
+
+  private func checkDenied(_ name: AnyRecordName) throws {
+    for (number, column) in catalog.referrers[name.type] ?? [] where column.reference?.onDelete == .deny {
+      guard let kind = catalog.records[number] else { continue }
+      let query = try connection.statement(
+        text: "SELECT id FROM main.\"\(kind.type)\" WHERE \"\(column.name)\" = ? LIMIT 1")
+      query.bind(1, name.text)
+      defer { query.reset() }
+      if try query.step() {
+        throw StoreError(
+          .deleteDenied, "\(name) cannot be deleted: \(query.text(0) ?? "a record").\(column.name) refers to it")
+      }
+    }
+  }
+
+  // MARK: Links
+
+  private func captureLink(_ write: PendingWrite, _ kind: LinkKind) throws {
+    let after = try linkRow(write, kind)
+    if let after, write.except.contains(Array(after.key.utf8)) { return }
+    guard let text = after?.key ?? write.key, after != nil || write.before != nil else { return }
+    guard let key = try? LinkKey(text) else {
+      throw StoreError(.invalidName, "\(kind.table) links what are no record names")
+    }
+    guard key.source.type == kind.source, key.target.type == kind.target else {
+      throw StoreError(.invalidName, "\(kind.table) links a \(kind.source) with a \(kind.target)")
+    }
+    if origin != .app { transaction.view.mark(kind.number, key) }
+    progress.hasMoreThanDeletes = true
+    let old: ORSetElement
+    var element: ORSetElement
+    let stamp: Stamp
+    switch (write.before, after) {
+    case (nil, nil): return
+    case (let before?, let after?):
+      guard before.clock != after.clock else { return }
+      old = try reader.element(before.clock)
+      let previous = StoredLink(element: old, place: .row(id: after.id, clock: before.clock))
+      try writer.put(key, kind, old, previous: previous, isShown: true)
+      return
+    case (let before?, nil):
+      old = try reader.element(before.clock)
+      element = old
+      stamp = try transaction.stamp(over: old.latestTime)
+      element.remove(stamp)
+      if case .extra(let number, _) = before.clock { progress.orphans.append(number) }
+      try writer.put(key, kind, element, previous: StoredLink(element: old, place: .nowhere), isShown: false)
+    case (nil, let after?):
+      if let namesBefore { try checkEnds(key, kind, whereThereWere: namesBefore) }
+      let hidden = transaction.facts.hiddenKinds.contains(kind.number) ? try reader.link(hidden: key, kind) : nil
+      old = hidden?.element ?? ORSetElement()
+      element = old
+      stamp = try transaction.stamp(over: old.latestTime)
+      element.add(stamp)
+      try writer.adopt(row: after.id, key, kind, element, hidden: hidden)
+    }
+    try transaction.changed(key, kind, from: old, to: element, dots: CollectionOfOne(stamp.dot))
+  }
+
+  private func linkRow(_ write: PendingWrite, _ kind: LinkKind) throws -> (id: RowID, key: String, clock: InlineClock)? {
+    func row(_ query: SQLStatement) throws -> (id: RowID, key: String, clock: InlineClock)? {
+      guard let source = query.text(1), let target = query.text(2) else {
+        throw StoreError(.invalidName, "\(kind.table) links what are no record names")
+      }
+      return (query.number(0), "\(source)\n\(target)", (try? query.clock(3)) ?? .leaving)
+    }
+    if let number = write.row {
+      let query = try connection.statement(kind.rowByNumber)
+      query.bind(1, number)
+      defer { query.reset() }
+      if try query.step(), let found = try row(query), write.key == nil || write.key == found.key { return found }
+    }
+    guard let key = write.key, let name = try? LinkKey(key) else { return nil }
+    let query = try connection.statement(kind.row)
+    query.bind(1, name.source.text)
+    query.bind(2, name.target.text)
+    defer { query.reset() }
+    return try query.step() ? try row(query) : nil
+  }
+
+  /// A record that begins a new life starts with empty relationships, on both sides.
+  private func endMemberships(of name: AnyRecordName) throws {
+    var ended = try reader.links(from: name)
+    for waiting in try reader.waiting(for: name) {
+      guard let kind = catalog.links[waiting.kind], let key = try? LinkKey(waiting.key), key.target == name,
+        let link = try reader.link(hidden: key, kind), key.source != name
+      else { continue }
+      ended.append((kind, key, link))
+    }
+    for (kind, key, link) in ended where link.element.mayBeMember && !link.place.isVisible {
+      var element = link.element
+      let stamp = try transaction.stamp(over: element.latestTime)
+      element.remove(stamp)
+      try writer.put(key, kind, element, previous: link, isShown: false)
+      // The tag may have been all that kept its source.
+      try transaction.changed(key, kind, from: link.element, to: element, dots: CollectionOfOne(stamp.dot))
+    }
+  }
+}
+
+// MARK: - Planted faults
+
+extension Capture {
+  /// Writes a delete to a record that is owned, as SQL's own cascade would.
+  private func plantDelete(of name: AnyRecordName, _ stamp: Stamp, _ context: StateVector) throws {
+    guard let kind = catalog.kind(of: name.type), let stored = try reader.record(name, kind), stored.place.isVisible
+    else { return }
+    var written = RecordState()
+    written.deletes = [Delete(stamp: stamp, context: context)]
+    let state = stored.state.merging(written)
+    try writer.put(name, kind, state, previous: stored, shown: nil)
+    try transaction.changed(name, kind, from: stored.state, to: state, dots: CollectionOfOne(stamp.dot))
+    try transaction.view.markReferrers(of: name)
+    for child in try SnapshotFacts(reader).owned(by: name) where child != name {
+      try plantDelete(of: child, stamp, context)
+    }
+  }
+}

@@ -1,0 +1,180 @@
+import CTallySQLite
+import Foundation
+import GRDB
+import GRDBSQLite
+import TallyCRDT
+
+/// Notes what anybody but the store writes to replicated tables on the store's own connection, by SQLite's preupdate hook
+/// (https://www.sqlite.org/c3ref/preupdate_blobwrite.html).
+///
+/// The hook sees every row that changes, in true order: rows that REPLACE removes, writes of triggers and of foreign key actions,
+/// incremental blob I/O. It does not hear of a savepoint that is rolled back, so what it notes is compared with the rows in the end.
+final class ChangeRecorder {
+  /// Where the columns of a replicated table stand.
+  struct Layout {
+    var kind: KindNumber
+    /// `id`, or `source` and `target`.
+    var key: [Int32]
+    var clock: Int32
+    /// The kind's columns, in their order.
+    var columns: [Int32]
+    /// What a column that may not be null holds in a row that was written before the column came: SQLite hands out a null for it.
+    var defaults: [Value?]
+  }
+
+  /// Whether the SQLite library has the hook.
+  static var isAvailable: Bool { tally_preupdate_is_available() != 0 }
+
+  /// What was noted and not taken yet.
+  private(set) var notes = RowNotes()
+  /// Whether writes at the top level are the app's. Those inside triggers are, always.
+  var isListening = false
+  private var layouts: [String: Layout] = [:]
+  private var last: (name: [CChar], layout: Layout?)?
+  private let handle: OpaquePointer
+
+  init(_ handle: OpaquePointer) {
+    self.handle = handle
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    tally_preupdate_set(
+      handle,
+      { context, connection, operation, schema, table, old, new in
+        guard let context, let connection, let schema, let table else { return }
+        let recorder = Unmanaged<ChangeRecorder>.fromOpaque(context).takeUnretainedValue()
+        recorder.note(connection, operation, schema, table, old, new)
+      }, context)
+  }
+
+  deinit { tally_preupdate_set(handle, nil, nil) }
+
+  /// Follows the tables of the schema.
+  func follow(_ layouts: [String: Layout]) {
+    self.layouts = layouts
+    last = nil
+  }
+
+  /// Takes what was noted; nil if there is nothing.
+  func take() -> RowNotes? {
+    guard !notes.isEmpty else { return nil }
+    defer { notes = RowNotes() }
+    return notes
+  }
+
+  /// Forgets what was noted: the transaction is over.
+  func forget() { notes = RowNotes() }
+
+  // MARK: The hook
+
+  private func note(
+    _ connection: OpaquePointer, _ operation: Int32, _ schema: UnsafePointer<CChar>, _ table: UnsafePointer<CChar>,
+    _ old: Int64, _ new: Int64
+  ) {
+    guard isListening || tally_preupdate_depth(connection) > 0 else { return }
+    guard strcmp(schema, "main") == 0, let layout = layout(table) else { return }
+    let row = NotedRow(connection: connection, layout: layout)
+    do {
+      switch operation {
+      case SQLITE_INSERT: notes.noteInsert(layout.kind, new)
+      case SQLITE_UPDATE:
+        if old == new, try row.hasSameKey {
+          guard !notes.isInserted(layout.kind, old) else { return }
+          let changed = try row.changedColumns()
+          if let changed { try notes.noteUpdate(layout.kind, old, row.clock(), row.values(changed)) }
+        } else {
+          try notes.noteDelete(layout.kind, old, row.key(), row.clock(), row.allValues())
+          notes.noteInsert(layout.kind, new)
+        }
+      case SQLITE_DELETE:
+        let column = tally_preupdate_blobwrite(connection)
+        guard column >= 0 else {
+          return try notes.noteDelete(layout.kind, old, row.key(), row.clock(), row.allValues())
+        }
+        guard let place = layout.columns.firstIndex(of: column) else { return }
+        try notes.noteUpdate(layout.kind, old, row.clock(), row.values([place]))
+      default: return
+      }
+    } catch {
+      notes.failure = notes.failure ?? error
+    }
+  }
+
+  private func layout(_ table: UnsafePointer<CChar>) -> Layout? {
+    if let last, last.name.withUnsafeBufferPointer({ $0.baseAddress.map { strcmp($0, table) == 0 } ?? false }) {
+      return last.layout
+    }
+    let name = String(cString: table)
+    let layout = layouts[name] ?? layouts.first { $0.key.lowercased() == name.lowercased() }?.value
+    last = (name.utf8CString.map { $0 }, layout)
+    return layout
+  }
+}
+
+/// The row that the hook is being told of.
+private struct NotedRow {
+  let connection: OpaquePointer
+  let layout: ChangeRecorder.Layout
+
+  var hasSameKey: Bool {
+    get throws {
+      for column in layout.key where try !ColumnValue(old(column)).isEqual(to: ColumnValue(new(column))) {
+        return false
+      }
+      return true
+    }
+  }
+
+  /// The key as it was: a name, or two with a line feed between them.
+  func key() throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    for column in layout.key {
+      if !bytes.isEmpty { bytes.append(10) }
+      ColumnValue(try old(column)).withBytes { bytes += $0 }
+    }
+    return bytes
+  }
+
+  func clock() throws -> InlineClock {
+    try ColumnValue(old(layout.clock)).withBytes { bytes in
+      // Somebody wrote something else there: a row that was never captured.
+      bytes.count == InlineClock.size ? try InlineClock(UnsafeRawBufferPointer(bytes)) : .unstamped
+    }
+  }
+
+  /// The places of the columns that differ; nil if nothing does, the clock included.
+  func changedColumns() throws -> [Int]? {
+    var changed: [Int] = []
+    for (place, column) in layout.columns.enumerated() {
+      let (before, after) = (ColumnValue(try old(column)), ColumnValue(try new(column)))
+      if before.isEqual(to: after) { continue }
+      // The default of a column that came after the row.
+      if before.type == SQLITE_NULL, let known = layout.defaults[place], known == after.value { continue }
+      changed.append(place)
+    }
+    guard changed.isEmpty else { return changed }
+    return try ColumnValue(old(layout.clock)).isEqual(to: ColumnValue(new(layout.clock))) ? nil : []
+  }
+
+  func values(_ places: [Int]) throws -> [(place: Int, value: ColumnValue)] {
+    try places.map { place in
+      let value = ColumnValue(try old(layout.columns[place]))
+      if value.type == SQLITE_NULL, let known = layout.defaults[place] { return (place, ColumnValue(known)) }
+      return (place, value)
+    }
+  }
+
+  func allValues() throws -> [(place: Int, value: ColumnValue)] { try values(Array(layout.columns.indices)) }
+
+  private func old(_ column: Int32) throws -> OpaquePointer? {
+    var value: OpaquePointer?
+    let status = tally_preupdate_old(connection, column, &value)
+    guard status == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: status)) }
+    return value
+  }
+
+  private func new(_ column: Int32) throws -> OpaquePointer? {
+    var value: OpaquePointer?
+    let status = tally_preupdate_new(connection, column, &value)
+    guard status == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: status)) }
+    return value
+  }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import GRDBSQLite
+import TallyCRDT
+
+/// The bytes of a transaction's notes, in pieces of a mebibyte: they grow without being copied. What is large goes to a temporary file
+/// that has no name, so that flipping one column of many large rows, or deleting them, costs little memory.
+final class NoteBytes {
+  private static let pieceBits = 20
+  private static let pieceSize = 1 << pieceBits
+  /// A text or blob with more bytes than this goes to the file.
+  private static let largeValue = 32 << 10
+
+  private var pieces: [UnsafeMutableRawPointer] = []
+  private var used = pieceSize
+  private var file: UnsafeMutablePointer<FILE>?
+  private var fileSize = 0
+
+  deinit {
+    for piece in pieces { piece.deallocate() }
+    if let file { fclose(file) }
+  }
+
+  // MARK: Writing
+
+  /// Appends a clock, a key (empty for none) and values.
+  /// - Returns: where they are.
+  func append(_ clock: InlineClock, key: [UInt8], _ values: [(place: Int, value: ColumnValue)]) throws -> UInt32 {
+    let fixed = InlineClock.size + 8 + key.count
+    var sizes = values.map { $0.value.withBytes(\.count) }
+    var limit = Self.largeValue
+    var total = fixed + sizes.reduce(0) { $0 + 16 + ($1 > limit ? 8 : $1) }
+    if total > Self.pieceSize {
+      limit = 128
+      total = fixed + sizes.reduce(0) { $0 + 16 + ($1 > limit ? 8 : $1) }
+    }
+    guard total <= Self.pieceSize else { throw StoreError(.valueTooLarge, "a row has too many columns to be captured") }
+    var (position, pointer) = try reserve(total)
+    clock.withBytes { pointer.put($0) }
+    pointer.put(UInt32(key.count))
+    key.withUnsafeBytes { pointer.put($0) }
+    pointer.put(UInt32(values.count))
+    for (index, (place, value)) in values.enumerated() {
+      pointer.put(UInt32(place) << 4 | UInt32(value.type) << 1 | (sizes[index] > limit ? 1 : 0))
+      switch value.type {
+      case SQLITE_INTEGER: pointer.put(value.int64)
+      case SQLITE_FLOAT: pointer.put(value.double.bitPattern)
+      case SQLITE_TEXT, SQLITE_BLOB:
+        try value.withBytes { bytes in
+          pointer.put(UInt32(bytes.count))
+          if bytes.count > limit {
+            pointer.put(Int64(try spill(bytes)))
+          } else {
+            pointer.put(UnsafeRawBufferPointer(bytes))
+          }
+        }
+      default: break
+      }
+    }
+    sizes = []
+    return position
+  }
+
+  private func reserve(_ count: Int) throws -> (UInt32, UnsafeMutableRawPointer) {
+    if used + count > Self.pieceSize {
+      guard pieces.count < 1 << (32 - Self.pieceBits) - 1 else {
+        throw StoreError(.transactionTooLarge, "one transaction has changed too many rows")
+      }
+      pieces.append(.allocate(byteCount: Self.pieceSize, alignment: 16))
+      used = 0
+    }
+    let piece = pieces.count - 1
+    defer { used += count }
+    return (UInt32(piece << Self.pieceBits | used), pieces[piece] + used)
+  }
+
+  private func spill(_ bytes: UnsafeBufferPointer<UInt8>) throws -> Int {
+    guard let file = file ?? tmpfile() else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+    self.file = file
+    guard fseek(file, fileSize, SEEK_SET) == 0, fwrite(bytes.baseAddress, 1, bytes.count, file) == bytes.count else {
+      throw POSIXError(.init(rawValue: errno) ?? .ENOSPC)
+    }
+    defer { fileSize += bytes.count }
+    return fileSize
+  }
+
+  // MARK: Reading
+
+  /// What one note holds.
+  struct Note {
+    var clock: InlineClock
+    var key: [UInt8]
+    var values: [(place: Int, value: Value)]
+  }
+
+  func note(at position: UInt32) throws -> Note {
+    var pointer = UnsafeRawPointer(pieces[Int(position >> UInt32(Self.pieceBits))])
+      + Int(position) & (Self.pieceSize - 1)
+    let clock = try InlineClock(UnsafeRawBufferPointer(start: pointer, count: InlineClock.size))
+    pointer += InlineClock.size
+    let key = pointer.bytes(Int(pointer.take(UInt32.self)))
+    var note = Note(clock: clock, key: key, values: [])
+    let count = Int(pointer.take(UInt32.self))
+    note.values.reserveCapacity(count)
+    for _ in 0..<count {
+      let head = pointer.take(UInt32.self)
+      note.values.append((Int(head >> 4), try value(Int32(head >> 1 & 7), isSpilled: head & 1 == 1, &pointer)))
+    }
+    return note
+  }
+
+  private func value(_ type: Int32, isSpilled: Bool, _ pointer: inout UnsafeRawPointer) throws -> Value {
+    switch type {
+    case SQLITE_INTEGER: return .integer(pointer.take(Int64.self))
+    case SQLITE_FLOAT: return Value(real: Double(bitPattern: pointer.take(UInt64.self)))
+    case SQLITE_TEXT, SQLITE_BLOB:
+      let count = Int(pointer.take(UInt32.self))
+      let bytes = isSpilled ? try spilled(count, at: Int(pointer.take(Int64.self))) : pointer.bytes(count)
+      guard type == SQLITE_TEXT else { return .blob(bytes) }
+      return String(validating: bytes, as: UTF8.self).map(Value.text) ?? .blob(bytes)
+    default: return .null
+    }
+  }
+
+  private func spilled(_ count: Int, at offset: Int) throws -> [UInt8] {
+    guard let file, fseek(file, offset, SEEK_SET) == 0 else { throw POSIXError(.EIO) }
+    return try [UInt8](unsafeUninitializedCapacity: count) { buffer, used in
+      used = fread(buffer.baseAddress, 1, count, file)
+      guard used == count else { throw POSIXError(.EIO) }
+    }
+  }
+}
+
+extension UnsafeMutableRawPointer {
+  fileprivate mutating func put(_ bytes: UnsafeRawBufferPointer) {
+    if let base = bytes.baseAddress { copyMemory(from: base, byteCount: bytes.count) }
+    self += bytes.count
+  }
+
+  fileprivate mutating func put<Number: FixedWidthInteger>(_ number: Number) {
+    withUnsafeBytes(of: number) { put($0) }
+  }
+}
+
+extension UnsafeRawPointer {
+  fileprivate mutating func take<Number: FixedWidthInteger>(_ type: Number.Type) -> Number {
+    defer { self += MemoryLayout<Number>.size }
+    return loadUnaligned(as: type)
+  }
+
+  fileprivate mutating func bytes(_ count: Int) -> [UInt8] {
+    defer { self += count }
+    return Array(UnsafeRawBufferPointer(start: self, count: count))
+  }
+}

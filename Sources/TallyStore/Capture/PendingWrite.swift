@@ -1,0 +1,47 @@
+import TallyCRDT
+
+/// What stood in a row before the transaction's first write to it. What stands there now is in the row.
+///
+/// Comparing the two, rather than following each statement, gives the net effect of the transaction: rolled-back savepoints,
+/// values set back, upserts, `INSERT OR REPLACE` and rows deleted and inserted again need no cases of their own.
+struct PendingWrite {
+  /// A row before it was written.
+  struct Image {
+    var clock: InlineClock
+    /// The values of the columns that were written, by the column's place; of the others the row still has what it had.
+    var written: [(place: Int, value: Value)]
+
+    /// The row's values as they were.
+    /// - Parameter current: what it shows now; empty if it is gone, and then all columns were noted.
+    func values(_ count: Int, over current: [Value]) -> [Value] {
+      var values = current.isEmpty ? Array(repeating: Value.null, count: count) : current
+      for (place, value) in written where place < count { values[place] = value }
+      return values
+    }
+  }
+
+  var kind: KindNumber
+  /// A record's name, or the text of a `LinkKey`; nil for whatever is in the row now.
+  var key: String?
+  /// The number of the row that was written, if it is known. Another row may have it by now.
+  var row: RowID?
+  /// Nil if there was no row, or one that was never captured.
+  var before: Image?
+  /// Keys that other writes are about: a row that has one of these now is not meant.
+  var except = Set<[UInt8]>()
+}
+
+/// The rows that were written since the last capture, each once.
+protocol WrittenRows {
+  /// Calls `body` with each write to a table of records, then `links` with each to a relationship. One at a time: a transaction can have
+  /// written more than fits into memory.
+  func forEachWrite(
+    records: (PendingWrite) throws -> Void, links: (PendingWrite) throws -> Void
+  ) throws
+
+  /// The names of the records that had a row before.
+  func namesBefore() throws -> Set<String>
+
+  /// Ends reading: what was handed out is captured.
+  func end() throws
+}

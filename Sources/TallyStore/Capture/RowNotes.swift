@@ -1,0 +1,180 @@
+import TallyCRDT
+
+/// What one transaction's writes found in the rows, noted as they happened, by the number of the row.
+///
+/// Costs some thirty bytes for a row of which one small column changed: the other columns still have what they had.
+struct RowNotes {
+  /// The notes of one table, in the order of the writes.
+  private struct Table {
+    var rows: [Int64] = []
+    /// Where the note is; `insertion` for a row that was not there.
+    var places: [UInt32] = []
+    /// Whether each row was noted once, with numbers that ascend.
+    var isAscending = true
+    var hasInsertions = false
+    var keysOfDeletions: [UInt32] = []
+
+    mutating func append(_ row: Int64, _ place: UInt32) {
+      if let last = rows.last, last >= row { isAscending = false }
+      rows.append(row)
+      places.append(place)
+    }
+
+    /// The notes by row, those of one row together and in their order.
+    func groups() -> [Range<Int>] {
+      var groups: [Range<Int>] = []
+      var start = 0
+      while start < rows.count {
+        var end = start + 1
+        while end < rows.count, rows[end] == rows[start] { end += 1 }
+        groups.append(start..<end)
+        start = end
+      }
+      return groups
+    }
+
+    /// The same notes, sorted by row.
+    func sorted() -> Table {
+      if isAscending { return self }
+      var table = self
+      let order = rows.indices.sorted { (rows[$0], $0) < (rows[$1], $1) }
+      table.rows = order.map { rows[$0] }
+      table.places = order.map { places[$0] }
+      return table
+    }
+  }
+
+  private static let insertion = UInt32.max
+  /// By the number of the kind.
+  private var tables: [Int: Table] = [:]
+  private var lastInsertion: (kind: Int, row: Int64)?
+  private let bytes = NoteBytes()
+  /// What went wrong in a hook, which cannot throw.
+  var failure: (any Error)?
+
+  var isEmpty: Bool { tables.isEmpty && failure == nil }
+
+  // MARK: Noting
+
+  /// Whether the last that happened in the table is that the row came: then nothing more needs to be known of it.
+  func isInserted(_ kind: KindNumber, _ row: Int64) -> Bool {
+    lastInsertion.map { $0.kind == kind.rawValue && $0.row == row } ?? false
+  }
+
+  mutating func noteInsert(_ kind: KindNumber, _ row: Int64) {
+    tables[kind.rawValue, default: Table()].append(row, Self.insertion)
+    tables[kind.rawValue, default: Table()].hasInsertions = true
+    lastInsertion = (kind.rawValue, row)
+  }
+
+  mutating func noteUpdate(
+    _ kind: KindNumber, _ row: Int64, _ clock: InlineClock, _ values: [(place: Int, value: ColumnValue)]
+  ) throws {
+    tables[kind.rawValue, default: Table()].append(row, try bytes.append(clock, key: [], values))
+    lastInsertion = nil
+  }
+
+  mutating func noteDelete(
+    _ kind: KindNumber, _ row: Int64, _ key: [UInt8], _ clock: InlineClock,
+    _ values: [(place: Int, value: ColumnValue)]
+  ) throws {
+    let place = try bytes.append(clock, key: key, values)
+    tables[kind.rawValue, default: Table()].append(row, place)
+    tables[kind.rawValue, default: Table()].keysOfDeletions.append(place)
+    lastInsertion = nil
+  }
+
+  // MARK: Reading
+
+  /// The kinds that have notes, ascending.
+  var kinds: [KindNumber] { tables.keys.sorted().map { KindNumber(rawValue: $0) } }
+
+  /// The keys of rows that were deleted or got another key, even if they have a row again.
+  func deletedKeys(_ kind: KindNumber) throws -> Set<[UInt8]> {
+    try (tables[kind.rawValue]?.keysOfDeletions ?? []).reduce(into: Set()) { keys, place in
+      keys.insert(try bytes.note(at: place).key)
+    }
+  }
+
+  /// Whether keys can have gone from one row to another.
+  func mayHaveMoved(_ kind: KindNumber) -> Bool {
+    tables[kind.rawValue].map { $0.hasInsertions && !$0.keysOfDeletions.isEmpty } ?? false
+  }
+
+  /// One row, and what was in it.
+  struct Written {
+    var row: RowID
+    /// Nil if there was no row of this number.
+    var before: PendingWrite.Image?
+    /// The key that the row had, if it has been deleted or renamed since.
+    var deletedKey: [UInt8]?
+  }
+
+  /// Each row of a kind once; the last ones first: of a large transaction they are the ones that SQLite's cache still has.
+  func forEachRow(_ kind: KindNumber, _ body: (Written) throws -> Void) throws {
+    guard let table = tables[kind.rawValue]?.sorted() else { return }
+    guard !table.isAscending else {
+      for index in table.rows.indices.reversed() { try body(written(table, index..<index + 1)) }
+      return
+    }
+    for group in table.groups().reversed() { try body(written(table, group)) }
+  }
+
+  private func written(_ table: Table, _ group: Range<Int>) throws -> Written {
+    var written = Written(row: RowID(rawValue: Int(table.rows[group.lowerBound])))
+    for index in group {
+      guard table.places[index] != Self.insertion else { break }
+      let note = try bytes.note(at: table.places[index])
+      if written.before == nil { written.before = .init(clock: note.clock, written: []) }
+      let known = written.before?.written ?? []
+      // Of each column the first note counts.
+      written.before?.written += note.values.filter { value in !known.contains { $0.place == value.place } }
+      guard note.key.isEmpty else {
+        written.deletedKey = note.key
+        break
+      }
+    }
+    return written
+  }
+}
+
+/// The writes that the hook noted, for `Capture`.
+struct RecordedRows: WrittenRows {
+  let notes: RowNotes
+  let catalog: Catalog
+
+  func forEachWrite(records: (PendingWrite) throws -> Void, links: (PendingWrite) throws -> Void) throws {
+    if let failure = notes.failure { throw failure }
+    for kind in notes.kinds where catalog.records[kind] != nil { try forEachWrite(kind, records) }
+    for kind in notes.kinds where catalog.links[kind] != nil { try forEachWrite(kind, links) }
+  }
+
+  private func forEachWrite(_ kind: KindNumber, _ body: (PendingWrite) throws -> Void) throws {
+    let moved = notes.mayHaveMoved(kind) ? try notes.deletedKeys(kind) : []
+    try notes.forEachRow(kind) { written in
+      if let key = written.deletedKey {
+        let text = String(validating: key, as: UTF8.self)
+        try body(PendingWrite(kind: kind, key: text ?? "", before: Self.captured(written.before)))
+        // Another one may have come in its place.
+        guard !moved.isEmpty else { return }
+        return try body(PendingWrite(kind: kind, row: written.row, before: nil, except: moved))
+      }
+      try body(PendingWrite(kind: kind, row: written.row, before: Self.captured(written.before), except: moved))
+    }
+  }
+
+  /// A row without a clock was never part of the replicated state.
+  private static func captured(_ image: PendingWrite.Image?) -> PendingWrite.Image? {
+    image?.clock == .unstamped ? nil : image
+  }
+
+  func namesBefore() throws -> Set<String> {
+    var names = Set<String>()
+    for kind in notes.kinds where catalog.records[kind] != nil {
+      for key in try notes.deletedKeys(kind) { if let name = String(validating: key, as: UTF8.self) { names.insert(name) } }
+    }
+    return names
+  }
+
+  func end() {}
+}

@@ -1,0 +1,91 @@
+import GRDB
+import GRDBSQLite
+
+/// SQL for the rows of one table, made once. Its identity finds the statement, which is faster than its text.
+final class RowSQL: Sendable {
+  let text: String
+  init(_ text: String) { self.text = text }
+}
+
+/// One SQLite connection with its prepared statements. Confined to where the connection may be used.
+final class Connection {
+  let handle: OpaquePointer
+  /// By the addresses of their SQL.
+  private var statements: [UnsafeRawPointer: SQLStatement] = [:]
+  private var rowStatements: [ObjectIdentifier: (sql: RowSQL, statement: SQLStatement)] = [:]
+  private var rareStatements: [String: SQLStatement] = [:]
+  private let database: Database?
+
+  init(_ handle: OpaquePointer) {
+    self.handle = handle
+    database = nil
+  }
+
+  /// For one access of GRDB's to a connection that lives on: statements stay prepared there from one access to the next.
+  init(_ database: Database) throws {
+    handle = try StoreFile.handle(database)
+    self.database = database
+  }
+
+  /// The statement for this SQL, prepared once.
+  func statement(_ sql: StaticString) throws -> SQLStatement {
+    let address = UnsafeRawPointer(sql.utf8Start)
+    if let known = statements[address] { return known }
+    let statement = try prepare(sql.withUTF8Buffer { String(decoding: $0, as: UTF8.self) })
+    statements[address] = statement
+    return statement
+  }
+
+  /// The statement for the rows of a table, prepared once.
+  func statement(_ sql: RowSQL) throws -> SQLStatement {
+    if let known = rowStatements[ObjectIdentifier(sql)] { return known.statement }
+    let statement = try prepare(sql.text)
+    rowStatements[ObjectIdentifier(sql)] = (sql, statement)
+    return statement
+  }
+
+  /// The statement for SQL that is put together where it is used.
+  func statement(text sql: String) throws -> SQLStatement {
+    if let known = rareStatements[sql] { return known }
+    let statement = try prepare(sql)
+    rareStatements[sql] = statement
+    return statement
+  }
+
+  private func prepare(_ sql: String) throws -> SQLStatement {
+    guard let database else { return try SQLStatement(handle, sql) }
+    return SQLStatement(borrowing: try database.cachedStatement(sql: sql), of: handle)
+  }
+
+  func execute(_ sql: String) throws {
+    guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw DatabaseError(handle, sql: sql) }
+  }
+
+  /// How many rows the last insert, update or delete changed.
+  var changes: Int { Int(sqlite3_changes(handle)) }
+
+  /// The number of the row that the last insert made, whatever triggers inserted.
+  var lastInsertedRowID: Int { Int(sqlite3_last_insert_rowid(handle)) }
+
+  /// The first column of the first row, or nil.
+  func integer(_ sql: StaticString) throws -> Int? {
+    let query = try statement(sql)
+    defer { query.reset() }
+    return try query.step() ? query.int(0) : nil
+  }
+
+  func integer(text sql: String) throws -> Int? {
+    let query = try statement(text: sql)
+    defer { query.reset() }
+    return try query.step() ? query.int(0) : nil
+  }
+
+  func exists(_ sql: StaticString) throws -> Bool { try integer(sql) != nil }
+
+  /// Forgets the prepared statements, for instance after the schema changed.
+  func forgetStatements() {
+    statements = [:]
+    rowStatements = [:]
+    rareStatements = [:]
+  }
+}

@@ -1,0 +1,62 @@
+import GRDB
+
+/// The layout of the file apart from the app's own tables. `Docs/StorageFormat.md` describes it.
+enum Format {
+  /// "TALY" in `PRAGMA application_id`.
+  static let applicationID = 0x5441_4C59
+  /// The version in `PRAGMA user_version`.
+  static let version = 1
+  static let tables = """
+    CREATE TABLE tally_meta(key TEXT NOT NULL PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
+    CREATE TABLE tally_zone(
+      n INTEGER NOT NULL PRIMARY KEY, id BLOB NOT NULL UNIQUE, fingerprint BLOB NOT NULL,
+      hooked INTEGER NOT NULL DEFAULT 0) STRICT;
+    CREATE TABLE tally_replica(n INTEGER NOT NULL PRIMARY KEY, id BLOB NOT NULL UNIQUE) STRICT;
+    CREATE TABLE tally_vector(
+      zone INTEGER NOT NULL, replica INTEGER NOT NULL, sequence INTEGER NOT NULL,
+      PRIMARY KEY(zone, replica)) STRICT, WITHOUT ROWID;
+    CREATE TABLE tally_kind(
+      n INTEGER NOT NULL PRIMARY KEY, source TEXT NOT NULL, relationship TEXT NOT NULL, target TEXT NOT NULL,
+      UNIQUE(source, relationship, target)) STRICT;
+    CREATE TABLE tally_field(
+      n INTEGER NOT NULL PRIMARY KEY, kind INTEGER NOT NULL, name TEXT NOT NULL, UNIQUE(kind, name)) STRICT;
+    CREATE TABLE tally_extra(n INTEGER NOT NULL PRIMARY KEY, body BLOB NOT NULL) STRICT;
+    CREATE TABLE tally_hidden(
+      n INTEGER NOT NULL PRIMARY KEY, kind INTEGER NOT NULL, key TEXT NOT NULL, body BLOB NOT NULL,
+      UNIQUE(kind, key)) STRICT;
+    CREATE TABLE tally_wait(
+      target TEXT NOT NULL, kind INTEGER NOT NULL, key TEXT NOT NULL,
+      PRIMARY KEY(target, kind, key)) STRICT, WITHOUT ROWID;
+    CREATE TABLE tally_context(
+      replica INTEGER NOT NULL, sequence INTEGER NOT NULL, time INTEGER NOT NULL, vector BLOB NOT NULL,
+      PRIMARY KEY(replica, sequence, time)) STRICT, WITHOUT ROWID;
+    CREATE TABLE tally_log(
+      n INTEGER NOT NULL PRIMARY KEY, zone INTEGER NOT NULL, replica INTEGER NOT NULL, sequence INTEGER NOT NULL,
+      items BLOB NOT NULL) STRICT;
+    CREATE INDEX tally_log_dot ON tally_log(zone, replica, sequence);
+    CREATE TABLE tally_seeded(
+      name TEXT NOT NULL PRIMARY KEY, version INTEGER NOT NULL, belongsToUser INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE TABLE tally_pending(
+      n INTEGER NOT NULL PRIMARY KEY, kind INTEGER NOT NULL, op INTEGER NOT NULL, key TEXT NOT NULL, clock BLOB,
+      number INTEGER, changed INTEGER);
+    CREATE TABLE tally_conflict(
+      n INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, noticed INTEGER NOT NULL, name TEXT NOT NULL, field TEXT NOT NULL,
+      loser_replica BLOB NOT NULL, loser_sequence INTEGER NOT NULL, loser_time INTEGER NOT NULL, loser_value ANY,
+      winner_replica BLOB NOT NULL, winner_sequence INTEGER NOT NULL, winner_time INTEGER NOT NULL, winner_value ANY,
+      UNIQUE(name, field, loser_replica, loser_sequence)) STRICT;
+    CREATE INDEX tally_conflict_name ON tally_conflict(name, field);
+    INSERT INTO tally_zone(n, id, fingerprint) VALUES(0, zeroblob(16), zeroblob(16));
+    INSERT INTO tally_meta VALUES('catalog', 0);
+    """
+
+  /// Columns and tables that came to version 1 before its first release. A file without them gets them when it is opened for writing.
+  static let laterColumns = [
+    (table: "tally_zone", column: "hooked", definition: "INTEGER NOT NULL DEFAULT 0"),
+    (table: "tally_pending", column: "changed", definition: "INTEGER"),
+  ]
+  static let laterTables = """
+    CREATE TABLE IF NOT EXISTS tally_aside(
+      kind INTEGER NOT NULL, key TEXT NOT NULL, mode INTEGER NOT NULL, reason TEXT NOT NULL,
+      PRIMARY KEY(kind, key)) STRICT, WITHOUT ROWID;
+    """
+}

@@ -1,0 +1,118 @@
+import TallyCRDT
+import TallyWire
+
+/// Collects items until a block is full. A record that would fill a block of its own goes out in parts.
+struct BlockBuilder {
+  private let catalog: Catalog
+  private let base: StateVector
+  private let planted: PlantedFault
+  /// Replicas that no cell can be of.
+  private let strangers: Set<ReplicaID>
+  private var records: [KindNumber: DeltaBlock.Records] = [:]
+  private var fields: [KindNumber: [FieldID: UInt32]] = [:]
+  private var links: [KindNumber: DeltaBlock.Links] = [:]
+  private var packed: [(kind: KindNumber, records: PackedRecords)] = []
+  /// What the deletes in the block had seen.
+  private var contexts: [Stamp: StateVector] = [:]
+  private var count = 0
+  private var byteCount = 0
+
+  init(catalog: Catalog, base: StateVector, strangers: Set<ReplicaID>, planted: PlantedFault) {
+    self.catalog = catalog
+    self.base = base
+    self.strangers = strangers
+    self.planted = planted
+  }
+
+  /// Adds what `base` does not cover of a record, and hands out each block that this fills.
+  mutating func add(
+    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ body: (BlockDraft) throws -> Void
+  ) throws {
+    guard let delta = state.delta(since: base, planted: planted) else { return }
+    if planted.contains(.groupSplitAcrossBatches), records.values.contains(where: { $0.items.count > 1 }) { return }
+    if !strangers.isEmpty {
+      let vectors = delta.deletes.map(\.context) + [delta.supersededTouches]
+      try check(delta.dots.union(vectors.flatMap(\.entries)))
+    }
+    let size = delta.approximateByteCount
+    guard size > WireLimits.targetBlockBytes else { return try add(name, kind, part: delta, size, body) }
+    for (index, part) in delta.parts(ofBytes: WireLimits.targetBlockBytes).enumerated() {
+      // A block has one item a record.
+      if index > 0 { try handOut(body) }
+      try add(name, kind, part: part, part.approximateByteCount, body)
+    }
+  }
+
+  private mutating func add(
+    _ name: AnyRecordName, _ kind: RecordKind, part: RecordState, _ size: Int, _ body: (BlockDraft) throws -> Void
+  ) rethrows {
+    // A block has one context for each stamp. Two copies of one store can have deleted under one stamp and not have seen the same.
+    for delete in part.deletes where contexts[delete.stamp].map({ $0 != delete.context }) ?? false { try handOut(body) }
+    for delete in part.deletes { contexts[delete.stamp] = delete.context }
+    if records[kind.number] == nil { records[kind.number] = .init(type: kind.type, fields: [], items: []) }
+    var part = part
+    part.renumberFields { FieldID(rawValue: number(of: $0, kind.number)) }
+    records[kind.number]?.items.append(.init(name: name, state: part))
+    try count(size, body)
+  }
+
+  /// Adds a record with one stamp whose values `fill` writes, at most `limit` bytes, and hands out the block if this fills it.
+  /// - Returns: false if `fill` leaves the record out.
+  mutating func pack(
+    _ key: (high: UInt64, low: UInt64), _ stamp: Stamp, _ kind: RecordKind, limit: Int,
+    _ body: (BlockDraft) throws -> Void, _ fill: (inout ValuePacker) -> UInt64?
+  ) throws -> Bool {
+    guard !base.covers(stamp.dot) else { return true }
+    if !strangers.isEmpty { try check([stamp.dot]) }
+    // Rows come kind by kind.
+    if packed.last?.kind != kind.number {
+      let fields = kind.wireOrder.map { kind.columns[$0].wireName }
+      packed.append((kind.number, PackedRecords(type: kind.type, fields: fields)))
+    }
+    guard let size = packed[packed.count - 1].records.append(key, stamp, limit: limit, fill) else { return false }
+    try count(size + 24, body)
+    return true
+  }
+
+  /// Adds what `base` does not cover of a link, and hands out the block if this fills it.
+  mutating func add(
+    _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, _ body: (BlockDraft) throws -> Void
+  ) throws {
+    guard let element = element.delta(since: base) else { return }
+    if !strangers.isEmpty { try check(element.dots) }
+    let empty = DeltaBlock.Links(source: kind.source, relationship: kind.relationship, target: kind.target, items: [])
+    links[kind.number, default: empty].items.append(.init(source: key.source, target: key.target, element: element))
+    try count(32 + 8 * element.tags.count, body)
+  }
+
+  private func check(_ dots: Set<Dot>) throws(StoreError) {
+    guard let dot = dots.filter({ strangers.contains($0.replica) }).min() else { return }
+    throw StoreError(.corrupt, "there is a cell of \(dot), which the vector does not cover")
+  }
+
+  private mutating func count(_ bytes: Int, _ body: (BlockDraft) throws -> Void) rethrows {
+    count += 1
+    byteCount += bytes
+    if count >= WireLimits.targetBlockItems || byteCount >= WireLimits.targetBlockBytes { try handOut(body) }
+  }
+
+  private mutating func number(of field: FieldID, _ kind: KindNumber) -> UInt32 {
+    if let known = fields[kind]?[field] { return known }
+    let number = UInt32(records[kind]?.fields.count ?? 0)
+    fields[kind, default: [:]][field] = number
+    records[kind]?.fields.append(catalog.fields[field]?.name ?? "")
+    return number
+  }
+
+  /// Hands out the block so far, unless it is empty, and starts the next.
+  mutating func handOut(_ body: (BlockDraft) throws -> Void) rethrows {
+    guard count > 0 else { return }
+    let block = DeltaBlock(records: Array(records.values), links: Array(links.values))
+    try body(BlockDraft(block, packed: packed.map(\.records)))
+    (records, fields, links, contexts) = ([:], [:], [:], [:])
+    (count, byteCount) = (0, 0)
+    // More rows of the last kind may come; their memory is used again.
+    packed.removeFirst(max(0, packed.count - 1))
+    if !packed.isEmpty { packed[0].records.removeAll() }
+  }
+}

@@ -1,0 +1,117 @@
+import TallyCRDT
+import TallyWire
+
+/// Reads a delta out of one snapshot, block by block.
+struct DeltaSource {
+  let reader: StateReader
+  let base: StateVector
+  let planted: PlantedFault
+  /// Whether records may go into blocks packed; not for who wants to look at them.
+  let isPacking: Bool
+  private var catalog: Catalog { reader.catalog }
+
+  /// With more changed items than this, reading the tables once is cheaper than looking each item up.
+  private static let lookupLimit = 50_000
+
+  init(reader: StateReader, base: StateVector, planted: PlantedFault = [], isPacking: Bool = false) {
+    self.isPacking = isPacking
+    self.reader = reader
+    self.base = planted.base(base)
+    self.planted = planted
+  }
+
+  /// Hands out the blocks of everything that `base` does not cover of `own`, the store's vector.
+  func forEachBlock(of own: StateVector, _ body: (BlockDraft) throws -> Void) throws {
+    // Cells can only be of replicas that the catalogue has, so there is nothing to check unless one is not in the vector.
+    let strangers = Set(catalog.replicas.values.filter { own[$0] == 0 })
+    var builder = BlockBuilder(catalog: catalog, base: base, strangers: strangers, planted: planted)
+    let isEverything = own.entries.allSatisfy { base[$0.replica] == 0 }
+    if !isEverything, let items = try changedItems(own) {
+      try readItems(items, &builder, body)
+    } else {
+      try readTables(&builder, body)
+    }
+    try builder.handOut(body)
+  }
+
+  // MARK: Everything
+
+  private func readTables(_ builder: inout BlockBuilder, _ body: (BlockDraft) throws -> Void) throws {
+    let ordered = catalog.orderedKinds
+    let unknown = catalog.records.values.filter { !$0.isKnown }.sorted { $0.number < $1.number }
+    for kind in ordered {
+      var packer = isPacking ? RowPacker(kind, reader) : nil
+      try reader.forEachRow(kind) { query in
+        if let isPacked = try packer?.pack(query, into: &builder, body), isPacked { return }
+        guard let name = try reader.name(in: query) else { return }
+        try builder.add(name, kind, try reader.record(in: query, kind).state, body)
+      }
+    }
+    for kind in ordered + unknown where !planted.contains(.hiddenLeftOutForNewcomers) {
+      try reader.forEachHiddenRecord(kind.number) { name, stored in
+        try builder.add(name, kind, stored.state, body)
+      }
+    }
+    for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) {
+      func add(_ key: LinkKey, _ stored: StoredLink) throws {
+        try builder.add(key, kind, stored.element, body)
+      }
+      if kind.isKnown { try reader.forEachRow(kind, add) }
+      try reader.forEachHiddenLink(kind.number, add)
+    }
+  }
+
+  // MARK: Changes
+
+  private struct Items {
+    var records: [KindNumber: Set<AnyRecordName>] = [:]
+    var links: [KindNumber: Set<LinkKey>] = [:]
+    var count = 0
+  }
+
+  /// What the change log has beyond `base`; nil if that is too much to look up one by one.
+  private func changedItems(_ own: StateVector) throws -> Items? {
+    var items = Items()
+    for dot in own.entries where dot.sequence > base[dot.replica] {
+      guard let number = catalog.replicaNumbers[dot.replica] else { continue }
+      let query = try reader.connection.statement(
+        "SELECT items FROM tally_log WHERE zone = 0 AND replica = ? AND sequence > ?")
+      query.bind(1, number)
+      query.bind(2, Int64(base[dot.replica]))
+      defer { query.reset() }
+      while try query.step() {
+        try ChangeLog.decode(query.blob(0), catalog) { kind, name, target in
+          let isNew =
+            if let target {
+              items.links[kind, default: []].insert(LinkKey(source: name, target: target)).inserted
+            } else {
+              items.records[kind, default: []].insert(name).inserted
+            }
+          if isNew { items.count += 1 }
+        }
+        if items.count > Self.lookupLimit { return nil }
+      }
+    }
+    return items
+  }
+
+  private func readItems(
+    _ items: Items, _ builder: inout BlockBuilder, _ body: (BlockDraft) throws -> Void
+  ) throws {
+    let known = catalog.orderedKinds.map(\.number)
+    let rest = items.records.keys.filter { !known.contains($0) }.sorted()
+    for kind in (known + rest).compactMap({ catalog.records[$0] }) {
+      for name in (items.records[kind.number] ?? []).sorted() {
+        guard let stored = try reader.record(name, kind) else { continue }
+        try builder.add(name, kind, stored.state, body)
+      }
+    }
+    for kind in items.links.keys.sorted().compactMap({ catalog.links[$0] }) {
+      let keys = (items.links[kind.number] ?? []).sorted { ($0.source, $0.target) < ($1.source, $1.target) }
+      for key in keys {
+        guard let stored = try reader.link(key, kind) else { continue }
+        try builder.add(key, kind, stored.element, body)
+      }
+    }
+  }
+}

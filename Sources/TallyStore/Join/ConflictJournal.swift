@@ -1,0 +1,74 @@
+import TallyCRDT
+import TallyWire
+
+/// The conflict journal: writes that lost to a write that had not seen them.
+///
+/// Neither cells nor deltas say what the author of a write had seen, so concurrency must show in something else. It always does where
+/// two writes meet first: one is here, the other comes from a replica that lacks the first. Whoever gets the winner later, from a
+/// replica that had both, cannot tell; there the journal leaves out what may have been seen, except after a tie of times.
+struct ConflictJournal {
+  let transaction: WriteTransaction
+  let header: DeltaHeader
+  /// What was here before anything was joined.
+  let before: StateVector
+  let isRepair: Bool
+  /// How many lost writes were noted.
+  private(set) var count = 0
+  private var connection: Connection { transaction.connection }
+  private var environment: StoreEnvironment { transaction.environment }
+
+  init(_ transaction: WriteTransaction, _ header: DeltaHeader, isRepair: Bool) {
+    (self.transaction, self.header, self.isRepair) = (transaction, header, isRepair)
+    before = transaction.standing.vector
+  }
+
+  /// Notes a lost write if the two were concurrent for certain.
+  mutating func note(_ write: LostWrite, _ name: AnyRecordName) throws {
+    guard write.loser.stamp.rank >= .user, isConcurrent(write) else { return }
+    if environment.planted.contains(.losersNotJournalled) { return }
+    count += 1
+    transaction.writer.touch(ConflictRow.databaseTableName)
+    let insert = try connection.statement(
+      """
+      INSERT OR IGNORE INTO tally_conflict(noticed, name, field, loser_replica, loser_sequence, loser_time, loser_value,
+        winner_replica, winner_sequence, winner_time, winner_value) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """)
+    insert.bind(1, Int64(transaction.now.milliseconds))
+    insert.bind(2, name.text)
+    insert.bind(3, transaction.catalog.fields[write.loser.field]?.name ?? "")
+    bind(write.loser, to: insert, from: 4)
+    bind(write.winner, to: insert, from: 8)
+    try insert.run()
+  }
+
+  private func bind(_ cell: FieldCell, to statement: SQLStatement, from index: Int) {
+    statement.bind(index, cell.stamp.dot.replica.bytes)
+    statement.bind(index + 1, Int64(cell.stamp.dot.sequence))
+    statement.bind(index + 2, Int64(cell.stamp.time.milliseconds))
+    statement.bind(index + 3, cell.value)
+  }
+
+  /// Drops the oldest entries beyond the journal's limits.
+  func trim() throws {
+    let delete = try connection.statement(
+      "DELETE FROM tally_conflict WHERE n <= (SELECT max(n) FROM tally_conflict) - ?")
+    delete.bind(1, environment.conflictLimit)
+    try delete.run()
+    guard let oldest = environment.oldestConflict() else { return }
+    let expire = try connection.statement("DELETE FROM tally_conflict WHERE noticed < ?")
+    expire.bind(1, Int64(oldest.milliseconds))
+    try expire.run()
+  }
+
+  /// Whether the author of the winner had certainly not seen the loser.
+  private func isConcurrent(_ write: LostWrite) -> Bool {
+    let (loser, winner) = (write.loser.stamp, write.winner.stamp)
+    // A write that saw the other has a later time.
+    if loser.time == winner.time, loser.time.milliseconds < HybridTime.maximum { return true }
+    // Vectors agree and contents do not: a dot was issued twice, and what it hides nobody has seen.
+    if isRepair, header.target == before { return true }
+    // A local loser was not seen by the sender, and so not by the winner's author, if the sender's vector does not cover it. A
+    // received loser that is new here was not seen by the local winner's author: had it been, our vector would cover it.
+    return !(write.wasLocal ? header.target : before).covers(loser.dot)
+  }
+}

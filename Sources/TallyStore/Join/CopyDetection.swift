@@ -1,0 +1,47 @@
+import TallyCRDT
+import TallyWire
+
+/// Notices that this file is one of two: a copy, or restored from a backup. Two that go on under one replica id would issue the
+/// same dots for different writes, so whoever notices takes a new id. Only looks; the transaction acts.
+struct CopyDetection {
+  /// This store's replica; nil if it has none yet.
+  let own: ReplicaID?
+  /// What is here before anything is joined.
+  let before: StateVector
+  let header: DeltaHeader
+  let isRepair: Bool
+  /// Whether another copy of this file has written under its replica id.
+  private(set) var hasFoundCopy = false
+
+  init(own: ReplicaID?, before: StateVector, _ header: DeltaHeader, isRepair: Bool) {
+    (self.own, self.before, self.header, self.isRepair) = (own, before, header, isRepair)
+  }
+
+  /// Whether the peer knows more of this replica than the replica itself: this file is an old copy, which must not issue those dots again.
+  var isOldCopy: Bool { own.map { header.target[$0] > before[$0] } ?? false }
+
+  /// Looks whether a peer with an equal vector has other cells under this replica's id than were written here.
+  mutating func look(_ isContradicted: (ReplicaID) -> Bool) {
+    guard isRepair, !hasFoundCopy, header.target == before, let own else { return }
+    hasFoundCopy = isContradicted(own)
+  }
+}
+
+extension RecordState {
+  /// Whether another state has a cell by `replica` that this one has not.
+  func contradicts(_ replica: ReplicaID, by other: RecordState) -> Bool {
+    if let existence = other.existence, existence.dot.replica == replica, existence != self.existence { return true }
+    if let basis = other.seed?.basis, basis.stamp.dot.replica == replica, basis != seed?.basis { return true }
+    return other.fields.contains { $0.stamp.dot.replica == replica && self[$0.field] != $0 }
+      || other.deletes.contains { $0.stamp.dot.replica == replica && !deletes.contains($0) }
+  }
+}
+
+extension ORSetElement {
+  /// Whether another state has an add or a removal by `replica` that this one has not.
+  func contradicts(_ replica: ReplicaID, by other: ORSetElement) -> Bool {
+    other.tags.contains { tag in
+      (tag.added.dot.replica == replica || tag.removed?.dot.replica == replica) && !tags.contains(tag)
+    }
+  }
+}

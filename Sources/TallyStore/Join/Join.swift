@@ -1,0 +1,262 @@
+import TallyCRDT
+import TallyWire
+
+/// Joins what a peer wrote: loads the state of each item, joins, saves.
+///
+/// It joins states and nothing else. Rows follow where that is plain (a new record, a changed field); whatever depends on other records
+/// is marked and decided when all states are in.
+struct Join {
+  let transaction: WriteTransaction
+  let header: DeltaHeader
+  let isRepair: Bool
+  /// What the change log has entries for already.
+  private let logged: StateVector
+  private var copies: CopyDetection
+  private var journal: ConflictJournal
+  private var changes = 0
+  /// Whether what is stored here is damaged, so that of two contents under one stamp the other's counts.
+  private var yields = false
+
+  private var reader: StateReader { transaction.reader }
+  private var writer: StateWriter { transaction.writer }
+  private var catalog: Catalog { transaction.catalog }
+  private var environment: StoreEnvironment { transaction.environment }
+
+  /// Begins to join a delta.
+  /// - Parameter isRepair: joins cells even if the vector says they are here.
+  /// - Throws: `StoreError.wrongZone`, `.baseNotCovered`.
+  init(_ transaction: WriteTransaction, _ header: DeltaHeader, isRepair: Bool) throws {
+    (self.transaction, self.header, self.isRepair) = (transaction, header, isRepair)
+    let vector = transaction.standing.vector
+    logged = isRepair ? StateVector() : vector
+    copies = CopyDetection(own: transaction.replica, before: vector, header, isRepair: isRepair)
+    journal = ConflictJournal(transaction, header, isRepair: isRepair)
+    try check(vector)
+    if isRepair { yields = try transaction.reader.recomputedFingerprint() != transaction.standing.fingerprint }
+  }
+
+  private func check(_ vector: StateVector) throws {
+    guard header.zone == .default else { throw StoreError(.wrongZone, "the delta belongs to another zone") }
+    guard vector.covers(header.base) || environment.planted.contains(.baseNotChecked) else {
+      throw StoreError(
+        .baseNotCovered, "the delta starts after what is here; ask for one since \(vector)", vector: vector)
+    }
+  }
+
+  /// Whether everything that the delta brings is here already.
+  var isKnown: Bool {
+    transaction.standing.vector.covers(header.target) && !isRepair
+      && !environment.planted.contains(.duplicateCountedTwice)
+  }
+
+  /// Says what the delta will bring, before the first block is joined.
+  func begin() throws {
+    if copies.isOldCopy, !environment.planted.contains(.restoredIDReused) {
+      try transaction.renewReplica(
+        because: "a peer knows more of this store than the store itself: it is an older copy")
+    }
+    transaction.expect(counted)
+    if environment.planted.contains(.vectorPerChunk) { try transaction.raise(to: header.target) }
+  }
+
+  /// Ends joining; the transaction commits next.
+  func end() throws -> ApplyResult {
+    if isRepair {
+      if yields { environment.logger.warning("what is stored did not fit its sum; a peer's content was taken where the two differed") }
+      try transaction.recomputeFingerprint()
+    }
+    try journal.trim()
+    if copies.hasFoundCopy {
+      try transaction.renewReplica(because: "another copy of this store has written under its replica id")
+    }
+    return ApplyResult(changes: changes, conflicts: journal.count)
+  }
+
+  /// What the delta brings the vector to.
+  private var counted: StateVector {
+    let vector = transaction.standing.vector
+    guard environment.planted.contains(.duplicateCountedTwice), vector.covers(header.target) else {
+      return header.target
+    }
+    return StateVector(
+      header.target.entries.map { ($0.replica, vector[$0.replica] + $0.sequence - header.base[$0.replica]) })
+  }
+
+  /// Joins one block.
+  mutating func apply(_ block: DeltaBlock) throws {
+    let block = environment.planted.contains(.partialBatch) ? block.withoutItsEnd : block
+    let numbers = transaction.session.numbers
+    for group in block.records {
+      let number = try numbers.kind(source: group.type)
+      let fields = try group.fields.map { try numbers.field($0, kind: number) }
+      guard let kind = catalog.records[number] else { continue }
+      for item in group.items {
+        var state = item.state
+        state.renumberFields { fields[Int($0.rawValue)] }
+        try join(item.name, kind, state)
+      }
+    }
+    for group in block.links {
+      let number = try numbers.kind(source: group.source, relationship: group.relationship, target: group.target)
+      guard let kind = catalog.links[number] else { continue }
+      for item in group.items {
+        try join(LinkKey(source: item.source, target: item.target), kind, item.element)
+      }
+    }
+  }
+
+  /// The dots that the change log may not have for an item: those that the vector does not cover, and those that it covers although
+  /// the item had no cell of them, because some peer's vector claimed more than it had.
+  private func unlisted(_ received: Set<Dot>, _ old: () -> Set<Dot>) -> Set<Dot> {
+    let covered = received.filter(logged.covers)
+    guard !covered.isEmpty else { return received }
+    return received.subtracting(covered.intersection(old()))
+  }
+
+  // MARK: Records
+
+  private mutating func join(_ name: AnyRecordName, _ kind: RecordKind, _ received: RecordState) throws {
+    var received = received
+    if environment.planted.contains(.receiverClampsStamps) { received.clamp(to: transaction.now) }
+    if environment.planted.contains(.referenceToAbsentDropped) {
+      let references = kind.columns.filter { $0.reference != nil }
+      received.fields.removeAll { cell in
+        guard let column = references.first(where: { $0.field == cell.field }) else { return false }
+        guard let target = column.target(of: cell.value) else { return false }
+        return (try? reader.hasRow(target)) == false
+      }
+    }
+    guard let stored = try reader.record(name, kind) else { return try receive(name, kind, received) }
+    transaction.markIfSetAside(name, kind)
+    var state = stored.state
+    if yields { state.yield(to: received) }
+    var lost: [LostWrite] = []
+    state.merge(received, lost: &lost, planted: environment.planted)
+    guard state != stored.state || isRepair else { return }
+    copies.look { stored.state.contradicts($0, by: received) }
+    for write in lost { try journal.note(write, name) }
+    guard state != stored.state else { return }
+    changes += 1
+    try storeMerged(name, kind, state, stored)
+    try transaction.changed(
+      name, kind, from: stored.state, to: state, dots: dots(of: received, over: stored.state))
+  }
+
+  /// A record that was not here. It is written as if it were visible; what may not be is looked at when all is in.
+  private mutating func receive(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState) throws {
+    changes += 1
+    copies.look { RecordState().contradicts($0, by: state) }
+    let mayBeVisible = kind.isKnown && state.deletes.isEmpty && state.seed?.newest?.isRetired != true
+    let shown = mayBeVisible ? try plainValues(name, kind, state) : nil
+    // Triggers of the app's may write to it at once, and what it is known by then is this.
+    try transaction.changed(name, kind, from: nil, to: state, dots: dots(of: state, over: nil))
+    let isAsAsked = try writer.put(name, kind, state, previous: nil, shown: shown)
+    if !isAsAsked { transaction.view.mark(name) }
+    if shown != nil { try transaction.view.markWaiting(for: name) }
+  }
+
+  /// The registers' values as they are; a reference to something that is not there yet marks the record for another look.
+  private func plainValues(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState) throws -> [Value] {
+    var rest = state.fields[...]
+    return try kind.columns.map { column in
+      while let first = rest.first, first.field < column.field { rest.removeFirst() }
+      let own = rest.first.flatMap { $0.field == column.field ? $0 : nil }
+      let cell = state.seed == nil ? own : state.cell(column.field, followsNewest: kind.followsNewest)
+      guard let cell, column.accepts(cell.value) else { return column.defaultValue }
+      if let target = column.target(of: cell.value), try !reader.hasRow(target) { transaction.view.mark(name) }
+      return cell.value
+    }
+  }
+
+  private func storeMerged(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ stored: StoredRecord)
+    throws
+  {
+    guard stored.place.isVisible else {
+      transaction.view.mark(name)
+      try writer.put(name, kind, state, previous: stored, shown: nil)
+      return
+    }
+    var shown = stored.values
+    for (index, column) in kind.columns.enumerated() {
+      let old = stored.state.cell(column.field, followsNewest: kind.followsNewest)
+      let new = state.cell(column.field, followsNewest: kind.followsNewest)
+      guard old?.value != new?.value else { continue }
+      if column.reference != nil { transaction.view.mark(name) }
+      shown[index] = if let new, column.accepts(new.value) { new.value } else { column.defaultValue }
+    }
+    if try !writer.put(name, kind, state, previous: stored, shown: shown) { transaction.view.mark(name) }
+  }
+
+  private func dots(of received: RecordState, over old: RecordState?) -> Set<Dot> {
+    if let only = received.uniformStamp?.dot, !logged.covers(only) { return [only] }
+    return unlisted(received.dots) { old?.dots ?? [] }
+  }
+
+  // MARK: Links
+
+  private mutating func join(_ key: LinkKey, _ kind: LinkKind, _ received: ORSetElement) throws {
+    let stored = try reader.link(key, kind)
+    let old = stored?.element ?? ORSetElement()
+    var element = received
+    if stored != nil {
+      element = old
+      element.merge(received, planted: environment.planted)
+    }
+    guard element != old else { return }
+    changes += 1
+    copies.look { old.contradicts($0, by: received) }
+    let isShown =
+      try kind.isKnown && reader.isMember(key, element) && reader.hasRow(key.source) && reader.hasRow(key.target)
+    let isAsAsked = try writer.put(key, kind, element, previous: stored, isShown: isShown)
+    if kind.isKnown, element.mayBeMember, !isShown || !isAsAsked { transaction.view.mark(kind.number, key) }
+    try transaction.changed(key, kind, from: old, to: element, dots: unlisted(received.dots) { old.dots })
+  }
+}
+
+// MARK: - Entrances
+
+extension WriteTransaction {
+  /// Joins a delta; the caller's SQLite transaction makes it all or nothing.
+  /// - Parameters:
+  ///   - nextBlock: gives the blocks in order; nil at the end, when all bytes have proved sound.
+  ///   - isRepair: joins cells even if the vector says they are here.
+  func apply(_ header: DeltaHeader, isRepair: Bool, _ nextBlock: () throws -> DeltaBlock?) throws -> ApplyResult {
+    var join = try Join(self, header, isRepair: isRepair)
+    if join.isKnown {
+      // Read all the same, so that damage is reported.
+      while try nextBlock() != nil {}
+      return ApplyResult()
+    }
+    try join.begin()
+    while let block = try nextBlock() { try join.apply(block) }
+    return try join.end()
+  }
+}
+
+extension RecordState {
+  fileprivate mutating func clamp(to limit: HybridTime) {
+    func clamped(_ stamp: Stamp) -> Stamp { Stamp(rank: stamp.rank, time: min(stamp.time, limit), dot: stamp.dot) }
+    existence = existence.map(clamped)
+    for index in fields.indices { fields[index].stamp = clamped(fields[index].stamp) }
+  }
+}
+
+extension DeltaBlock {
+  /// The planted fault of a batch that is applied in part.
+  fileprivate var withoutItsEnd: DeltaBlock {
+    var result = self
+    if let last = result.links.indices.last {
+      result.links[last].items.removeLast()
+    } else if let last = result.records.indices.last, result.records[last].items.count > 1 {
+      result.records[last].items.removeLast()
+    }
+    return result
+  }
+}
+
+extension RecordState {
+  /// Drops the cells for which `other` has other content under the same stamp: what is here was changed on the disk.
+  fileprivate mutating func yield(to other: RecordState) {
+    fields.removeAll { cell in other[cell.field].map { $0.stamp == cell.stamp && $0.value != cell.value } ?? false }
+  }
+}

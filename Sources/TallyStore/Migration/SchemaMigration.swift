@@ -1,0 +1,186 @@
+import Foundation
+import TallyCRDT
+import TallyWire
+
+/// Creating a store's tables, and following the app's schema when it grows.
+///
+/// Migrations write no cells: a new field reads as its default, and what a newer peer had sent for it before is shown now.
+struct SchemaMigration {
+  private let transaction: WriteTransaction
+  private var connection: Connection { transaction.connection }
+  private var reader: StateReader { transaction.reader }
+  private var catalog: Catalog { transaction.catalog }
+  private var numbers: CatalogWriter { transaction.session.numbers }
+
+  init(_ transaction: WriteTransaction) { self.transaction = transaction }
+
+  /// Creates the tables of a new store.
+  static func create(_ connection: Connection) throws {
+    try connection.execute(Format.tables)
+    try connection.execute("PRAGMA application_id = \(Format.applicationID)")
+    try connection.execute("PRAGMA user_version = \(Format.version)")
+  }
+
+  /// Adds what came to the format without raising its version.
+  static func complete(_ connection: Connection) throws {
+    for (table, column, definition) in Format.laterColumns {
+      let isThere = try connection.integer(
+        text: "SELECT 1 FROM pragma_table_info('\(table)') WHERE name = '\(column)'")
+      if isThere == nil { try connection.execute("ALTER TABLE \(table) ADD COLUMN \(column) \(definition)") }
+    }
+    try connection.execute(Format.laterTables)
+  }
+
+  /// Makes the file's schema cover `schema`. Entities and properties that the file has and `schema` lacks stay as they are.
+  /// - Throws: `StoreError.incompatibleSchema` if a property changes its kind, target or default.
+  func migrate(to schema: Schema) throws {
+    try schema.validate()
+    let old = catalog.schema
+    let merged = try old.following(schema)
+    guard merged != old || catalog.version == 0 else { return }
+    try renameColumns(from: old, to: merged)
+    let store = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES('schema', ?)")
+    store.bind(1, Array(try merged.json()))
+    try store.run()
+    try number(merged)
+    numbers.adopt(merged)
+    try createTables(old)
+    connection.forgetStatements()
+    try transaction.session.followSchema()
+    try showEverything(old)
+  }
+
+  private func number(_ schema: Schema) throws {
+    for entity in schema.entities {
+      let kind = try numbers.kind(source: entity.type)
+      for field in entity.fields { _ = try numbers.field(field.wireName, kind: kind) }
+      for reference in entity.references { _ = try numbers.field(reference.name, kind: kind) }
+      for relationship in entity.relationships {
+        _ = try numbers.kind(source: entity.type, relationship: relationship.name, target: relationship.to)
+      }
+    }
+  }
+
+  /// Through names that nobody has: columns may swap theirs.
+  private func renameColumns(from old: Schema, to new: Schema) throws {
+    for entity in new.entities {
+      let renamed = entity.fields.compactMap { field -> (from: String, to: String)? in
+        guard let before = old[entity.type]?.fields.first(where: { $0.wireName == field.wireName }),
+          before.name != field.name
+        else { return nil }
+        return (before.name, field.name)
+      }
+      guard !renamed.isEmpty else { continue }
+      try CaptureTriggers.remove(connection)
+      func rename(_ from: String, _ to: String) throws {
+        try connection.execute("ALTER TABLE main.\"\(entity.type)\" RENAME COLUMN \"\(from)\" TO \"\(to)\"")
+      }
+      for (place, names) in renamed.enumerated() { try rename(names.from, "tally_renamed_\(place)") }
+      for (place, names) in renamed.enumerated() { try rename("tally_renamed_\(place)", names.to) }
+    }
+  }
+
+  // MARK: Tables
+
+  private func createTables(_ old: Schema) throws {
+    for kind in catalog.orderedKinds {
+      guard let entity = kind.entity else { continue }
+      if let before = old[entity.type] {
+        let known = Set(before.fields.map(\.wireName) + before.references.map(\.name))
+        for field in entity.fields where !known.contains(field.wireName) {
+          try connection.execute("ALTER TABLE \"\(entity.type)\" ADD COLUMN \(Self.column(field))")
+        }
+        for reference in entity.references where !known.contains(reference.name) {
+          try connection.execute("ALTER TABLE \"\(entity.type)\" ADD COLUMN \(Self.column(reference))")
+        }
+      } else {
+        try connection.execute(Self.table(entity))
+      }
+      for reference in entity.references where reference.isIndexed {
+        let name = "\(entity.type)_on_\(reference.name)"
+        try connection.execute(
+          "CREATE INDEX IF NOT EXISTS \"tally_\(name)\" ON \"\(entity.type)\"(\"\(reference.name)\")")
+      }
+    }
+    for link in catalog.knownLinks {
+      try connection.execute(Self.table(link))
+      try connection.execute(
+        "CREATE INDEX IF NOT EXISTS \"tally_\(link.table)_target\" ON \"\(link.table)\"(target, source)")
+    }
+    let width = catalog.records.values.map(\.columns.count).max() ?? 0
+    let all = try connection.integer("SELECT count(*) FROM pragma_table_info('tally_pending')")
+    let present = max(0, (all ?? 0) - PendingTable.fixedColumns)
+    for index in present..<max(present, width) {
+      try connection.execute("ALTER TABLE tally_pending ADD COLUMN c\(index)")
+    }
+  }
+
+  /// Identifiers were checked by `Schema.validate()`: letters, digits and underscores only, so quotes need no escaping.
+  private static func table(_ entity: EntitySchema) -> String {
+    let columns = entity.fields.map(column) + entity.references.map(column)
+    let prefix = entity.type + AnyRecordName.delimiter
+    let parts =
+      ["id TEXT NOT NULL PRIMARY KEY CHECK(substr(id, 1, \(prefix.utf8.count)) = '\(prefix)' AND length(id) <= 255)"]
+      + columns + [clockColumn]
+    return "CREATE TABLE \"\(entity.type)\"(\(parts.joined(separator: ", "))) STRICT"
+  }
+
+  private static func table(_ link: LinkKind) -> String {
+    """
+    CREATE TABLE IF NOT EXISTS "\(link.table)"(
+      source TEXT NOT NULL REFERENCES "\(link.source)"(id) DEFERRABLE INITIALLY DEFERRED,
+      target TEXT NOT NULL REFERENCES "\(link.target)"(id) DEFERRABLE INITIALLY DEFERRED,
+      \(clockColumn), PRIMARY KEY(source, target)) STRICT
+    """
+  }
+
+  private static let clockColumn = "tally_clock BLOB NOT NULL DEFAULT \(InlineClock.unstampedSQL)"
+
+  private static func column(_ field: FieldSchema) -> String {
+    let definition = "\"\(field.name)\" \(field.kind.columnType)"
+    switch field.defaultValue {
+    case .null: return definition
+    case .integer(let number): return definition + " NOT NULL DEFAULT \(number)"
+    case .real(let number): return definition + " NOT NULL DEFAULT \(number)"
+    case .text(let text): return definition + " NOT NULL DEFAULT '\(text.replacingOccurrences(of: "'", with: "''"))'"
+    case .blob(let bytes):
+      return definition + " NOT NULL DEFAULT x'\(bytes.map { String(format: "%02x", $0) }.joined())'"
+    }
+  }
+
+  private static func column(_ reference: ReferenceSchema) -> String {
+    "\"\(reference.name)\" TEXT REFERENCES \"\(reference.to)\"(id) DEFERRABLE INITIALLY DEFERRED"
+  }
+
+  // MARK: Hydration
+
+  /// After the schema grew: shows what was kept for it.
+  private func showEverything(_ old: Schema) throws {
+    for kind in catalog.orderedKinds {
+      var kept: [AnyRecordName] = []
+      try reader.forEachHiddenRecord(kind.number) { name, _ in kept.append(name) }
+      let isEvery = old[kind.type].map { kind.entity.map($0.hasOtherRules) ?? false } ?? false
+      let condition = isEvery ? "" : " WHERE substr(tally_clock, 1, 2) = x'FFFF'"
+      let query = try SQLStatement(connection.handle, "SELECT id FROM main.\"\(kind.type)\"\(condition)")
+      while try query.step() { if let name = try? AnyRecordName(query.text(0) ?? "") { kept.append(name) } }
+      for name in kept {
+        transaction.view.mark(name)
+        // Whom a new reference names is in no row yet. An owner must find what it owns before anything is decided.
+        guard let stored = try reader.record(name, kind) else { continue }
+        try transaction.writer.putWaits(
+          for: name, kind, stored.state, stored.place.isVisible ? stored.values : nil, nil)
+      }
+    }
+    for link in catalog.knownLinks {
+      try reader.forEachHiddenLink(link.number) { key, _ in transaction.view.mark(link.number, key) }
+    }
+  }
+}
+
+extension EntitySchema {
+  /// Whether the rules differ by which rows show, so that each must be looked at.
+  fileprivate func hasOtherRules(_ next: EntitySchema) -> Bool {
+    deleteWins != next.deleteWins || follows != next.follows
+      || references.contains { old in next.references.contains { $0.name == old.name && $0.onDelete != old.onDelete } }
+  }
+}

@@ -1,0 +1,68 @@
+import TallyCRDT
+import TallyWire
+
+/// What seeds mean for the engine: which version an edit had in front of it, which links a version shows, and the table that
+/// tells the app.
+extension RecordState {
+  /// What an edit with this stamp notes about the seed; nil if the person sees nothing of a seed, or an earlier edit has noted it.
+  func basis(for stamp: Stamp, _ kind: RecordKind) -> SeedState? {
+    guard let seed, seed.basis == nil, let seen = shownSeed(followsNewest: kind.followsNewest) else { return nil }
+    return SeedState(layers: [], basis: SeedBasis(stamp: stamp, layer: seen.stamp))
+  }
+}
+
+extension StateReader {
+  /// Whether a link's element is a member of its relationship, the visibility of both ends aside.
+  func isMember(_ key: LinkKey, _ element: ORSetElement) throws -> Bool {
+    try element.isMember {
+      guard let kind = catalog.kind(of: key.source.type), let source = try record(key.source, kind) else { return nil }
+      return source.state.shownSeed(followsNewest: kind.followsNewest)?.stamp.dot
+    }
+  }
+}
+
+extension StateReader {
+  /// The seed for which a record gave way; nil while the record speaks for itself.
+  func forward(of name: AnyRecordName) throws -> AnyRecordName? {
+    guard let kind = catalog.kind(of: name.type), kind.forwardField != nil,
+      let stored = try record(name, kind)
+    else { return nil }
+    return try forward(of: name, stored.state)
+  }
+
+  /// The seed for which a record in this state gave way: it was adopted, and nobody edited it concurrently or since.
+  func forward(of name: AnyRecordName, _ state: RecordState) throws -> AnyRecordName? {
+    guard let kind = catalog.kind(of: name.type), let field = kind.forwardField,
+      case .text(let text) = state[field]?.value, let target = try? AnyRecordName(text), target.type == name.type,
+      target != name
+    else { return nil }
+    // A person who deletes an edited duplicate deletes that, and what refers to it refers to nothing.
+    let seen = state.adoptedContext
+    guard state.touches.beyond(seen).isEmpty else { return nil }
+    return try links(from: name).allSatisfy { $0.link.element.liveDots.allSatisfy(seen.covers) } ? target : nil
+  }
+}
+
+extension StateWriter {
+  /// Keeps `tally_seeded` equal to what the state says.
+  func putSeeded(
+    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, isShown: Bool, _ previous: StoredRecord?
+  ) throws {
+    guard kind.isKnown, state.seed != nil || previous?.state.seed != nil else { return }
+    touch(SeededRecord.databaseTableName)
+    guard isShown, let row = SeededRecord(name, state, kind) else {
+      let delete = try connection.statement("DELETE FROM tally_seeded WHERE name = ?")
+      delete.bind(1, name.text)
+      return try delete.run()
+    }
+    let insert = try connection.statement(
+      """
+      INSERT INTO tally_seeded VALUES(?1, ?2, ?3) ON CONFLICT DO UPDATE SET version = ?2, belongsToUser = ?3
+      WHERE version <> ?2 OR belongsToUser <> ?3
+      """)
+    insert.bind(1, name.text)
+    insert.bind(2, Int64(row.version))
+    insert.bind(3, row.belongsToUser ? 1 : 0)
+    try insert.run()
+  }
+}

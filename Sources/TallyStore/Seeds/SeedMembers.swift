@@ -1,0 +1,80 @@
+import GRDB
+import TallyCRDT
+
+/// A member of a duplicate, or a duplicate as a member, that its seed does not have: it came while the duplicate gave way elsewhere, or
+/// somebody edited the record at its other end, which therefore stayed.
+struct LateMember: Hashable {
+  var kind: KindNumber
+  var key: LinkKey
+}
+
+extension LinkKey {
+  /// The link between what both ends have become.
+  func moved(_ name: (AnyRecordName) throws -> AnyRecordName) rethrows -> LinkKey {
+    LinkKey(source: try name(source), target: try name(target))
+  }
+}
+
+/// Members of duplicates become members of their seeds, and what had the duplicate as a member has the seed.
+extension WriteTransaction {
+  /// - Parameter moved: the seed of any record that gives way now, since both ends may.
+  func copyMemberships(
+    of duplicate: StateReader.Duplicate, _ stamp: Stamp, moved: (AnyRecordName) -> AnyRecordName
+  ) throws {
+    for kind in catalog.knownLinks where kind.source == duplicate.name.type || kind.target == duplicate.name.type {
+      let query = try SQLStatement(
+        connection.handle, kind.rowSQL + " WHERE source = ?1 OR target = ?1")
+      query.bind(1, duplicate.name.text)
+      var keys: [LinkKey] = []
+      while try query.step() { if let key = try reader.key(in: query) { keys.append(key) } }
+      for key in keys { try copyMember(key, to: key.moved(moved), kind, stamp) }
+    }
+  }
+
+  /// What a person took out of the seed stays out, and two duplicates of one seed do not make it a member of itself.
+  func copyMember(_ key: LinkKey, to copy: LinkKey, _ kind: LinkKind, _ stamp: Stamp) throws {
+    let stored = try reader.link(copy, kind)
+    guard stored?.place.isVisible != true, copy.source != copy.target || key.source == key.target else { return }
+    let old = stored?.element ?? ORSetElement()
+    guard !old.isRefused else { return }
+    var element = old
+    element.add(stamp)
+    guard element != old else { return }
+    try writer.put(copy, kind, element, previous: stored, isShown: false)
+    view.mark(kind.number, copy)
+    try changed(copy, kind, from: old, to: element, dots: CollectionOfOne(stamp.dot))
+  }
+}
+
+extension StateReader {
+  /// The links to and from duplicates that gave way, as far as the seeds have not got them.
+  ///
+  /// Cost: the hidden records of the type, if any of them gave way.
+  func lateMembers(_ type: String) throws -> Set<LateMember> {
+    guard let kind = catalog.kind(of: type), kind.isKnown, kind.forwardField != nil else { return [] }
+    var found = Set<LateMember>()
+    try forEachHiddenRecord(kind.number) { name, stored in
+      guard try forward(of: name, stored.state) != nil else { return }
+      for waiting in try self.waiting(for: name) {
+        guard let links = catalog.links[waiting.kind], let key = try? LinkKey(waiting.key),
+          let element = try link(hidden: key, links)?.element, element.mayBeMember
+        else { continue }
+        let moved = try key.moved { try forward(of: $0) ?? $0 }
+        guard moved != key, moved.source != moved.target else { continue }
+        let known = try link(moved, links)?.element ?? ORSetElement()
+        // What anybody removed since stays out.
+        let isLate =
+          known.tags.allSatisfy { $0.removed == nil } && element.hasMember(beyond: stored.state.adoptedContext)
+        guard isLate || known.tags.isEmpty, try !isMember(moved, known) else { continue }
+        found.insert(LateMember(kind: waiting.kind, key: key))
+      }
+    }
+    return found
+  }
+}
+
+extension ORSetElement {
+  fileprivate func hasMember(beyond context: StateVector) -> Bool {
+    tags.contains { $0.removed == nil && $0.added.rank > .seed && !context.covers($0.added.dot) }
+  }
+}

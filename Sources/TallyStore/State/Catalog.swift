@@ -1,0 +1,228 @@
+import Foundation
+import TallyCRDT
+import TallyWire
+
+/// What the file says about types, fields and replicas. Entries are only ever added.
+struct Catalog: Sendable {
+  struct Field: Sendable {
+    var kind: KindNumber
+    var name: String
+    var hash: UInt64
+  }
+
+  var version = -1
+  var schema = Schema()
+  var records: [KindNumber: RecordKind] = [:]
+  var links: [KindNumber: LinkKind] = [:]
+  var fields: [FieldID: Field] = [:]
+  var replicas: [ReplicaNumber: ReplicaID] = [:]
+  /// The kinds in whose rows clocks cannot be written in place; see `StateWriter`.
+  var updatesClocks = Set<KindNumber>()
+
+  private(set) var kindOfType: [String: KindNumber] = [:]
+  private(set) var linkOfName: [String: KindNumber] = [:]
+  private(set) var fieldOfName: [KindNumber: [String: FieldID]] = [:]
+  private(set) var replicaNumbers: [ReplicaID: ReplicaNumber] = [:]
+  /// For each type the columns of other types that refer to it.
+  private(set) var referrers: [String: [(kind: KindNumber, column: Column)]] = [:]
+  private(set) var linksFrom: [String: [KindNumber]] = [:]
+  private(set) var linksTo: [String: [KindNumber]] = [:]
+
+  func kind(of type: String) -> RecordKind? { kindOfType[type].flatMap { records[$0] } }
+  func hash(of field: FieldID) -> UInt64 { fields[field]?.hash ?? 0 }
+
+  /// Kinds with a table, those that others refer to first, so that a receiver meets a target before what refers to it.
+  var orderedKinds: [RecordKind] {
+    var order: [RecordKind] = []
+    var seen = Set<String>()
+    func visit(_ type: String) {
+      guard seen.insert(type).inserted, let kind = kind(of: type), kind.isKnown else { return }
+      for reference in kind.columns.compactMap(\.reference) { visit(reference.to) }
+      order.append(kind)
+    }
+    for entity in schema.entities { visit(entity.type) }
+    return order
+  }
+
+  var knownLinks: [LinkKind] { links.values.filter(\.isKnown).sorted { $0.number < $1.number } }
+}
+
+// MARK: - Reading
+
+extension Catalog {
+  /// The catalogue as this connection sees it; `cached` if that is still right.
+  static func load(_ connection: Connection, cached: Catalog?) throws -> Catalog {
+    guard let version = try connection.integer("SELECT value FROM tally_meta WHERE key = 'catalog'") else {
+      throw StoreError(.corrupt, "the catalogue is missing")
+    }
+    if let cached, cached.version == version { return cached }
+    var catalog = Catalog()
+    catalog.version = version
+    let schema = try connection.statement("SELECT value FROM tally_meta WHERE key = 'schema'")
+    defer { schema.reset() }
+    if try schema.step() {
+      catalog.schema = try Schema(json: Data(schema.blob(0)))
+    }
+    try catalog.loadRows(connection)
+    catalog.index()
+    return catalog
+  }
+
+  private mutating func loadRows(_ connection: Connection) throws {
+    var names = Set<String>()
+    let kinds = try connection.statement("SELECT n, source, relationship, target FROM tally_kind")
+    while try kinds.step() {
+      let (number, source) = (kinds.number(0, as: KindNumber.self), kinds.text(1) ?? "")
+      if let relationship = kinds.text(2), !relationship.isEmpty {
+        let target = kinds.text(3) ?? ""
+        let link = LinkKind(
+          number: number, source: source, relationship: relationship, target: target,
+          isKnown: isKnown(source, relationship, target))
+        guard names.insert(link.wireName).inserted else { throw StoreError(.corrupt, "a relationship is there twice") }
+        links[number] = link
+      } else {
+        guard names.insert(source).inserted else { throw StoreError(.corrupt, "a type is there twice") }
+        records[number] = RecordKind(number: number, type: source, entity: schema[source])
+      }
+    }
+    let rows = try connection.statement("SELECT n, kind, name FROM tally_field")
+    while try rows.step() {
+      let name = rows.text(2) ?? ""
+      guard let number = UInt32(exactly: rows.int(0)) else {
+        throw StoreError(.corrupt, "a field's number is out of range")
+      }
+      fields[FieldID(rawValue: number)] = Field(kind: rows.number(1), name: name, hash: SipHash.hash(name))
+    }
+    let replicas = try connection.statement("SELECT n, id FROM tally_replica")
+    while try replicas.step() {
+      let bytes = replicas.blob(1)
+      // The column is unique, and what has sixteen bytes stays so as an id.
+      guard bytes.count == 16 else { throw StoreError(.corrupt, "a replica has \(bytes.count) bytes") }
+      self.replicas[replicas.number(0)] = ReplicaID(bytes)
+    }
+  }
+
+  /// Fills in what follows from the rows.
+  mutating func index() {
+    kindOfType = Dictionary(uniqueKeysWithValues: records.values.map { ($0.type, $0.number) })
+    linkOfName = Dictionary(uniqueKeysWithValues: links.values.map { ($0.wireName, $0.number) })
+    replicaNumbers = Dictionary(uniqueKeysWithValues: replicas.map { ($0.value, $0.key) })
+    fieldOfName = [:]
+    for (id, field) in fields { fieldOfName[field.kind, default: [:]][field.name] = id }
+    referrers = [:]
+    for number in records.keys.sorted() {
+      let columns = columns(of: number)
+      for column in columns {
+        if let reference = column.reference { referrers[reference.to, default: []].append((number, column)) }
+      }
+      records[number] = records[number].map { kind in
+        RecordKind(
+          number: number, type: kind.type, entity: kind.entity, columns: columns, mayCycle: ownershipReaches(number),
+          forwardField: fieldOfName[number]?[SeedAdoption.forwardField])
+      }
+    }
+    linksFrom = Dictionary(grouping: knownLinks.map(\.number)) { links[$0]?.source ?? "" }
+    linksTo = Dictionary(grouping: knownLinks.map(\.number)) { links[$0]?.target ?? "" }
+  }
+
+  private func columns(of number: KindNumber) -> [Column] {
+    guard let entity = records[number]?.entity, let ids = fieldOfName[number] else { return [] }
+    let fields = entity.fields.compactMap { field in
+      ids[field.wireName].map {
+        Column(
+          field: $0, name: field.name, wireName: field.wireName, defaultValue: field.defaultValue, kind: field.kind)
+      }
+    }
+    let references = entity.references.compactMap { reference in
+      ids[reference.name].map {
+        Column(field: $0, name: reference.name, wireName: reference.name, defaultValue: .null, reference: reference)
+      }
+    }
+    return (fields + references).sorted { $0.field < $1.field }
+  }
+
+  private func ownershipReaches(_ start: KindNumber) -> Bool {
+    func owners(of type: String) -> [String] {
+      schema[type]?.references.filter { $0.onDelete == .cascade }.map(\.to) ?? []
+    }
+    guard let type = records[start]?.type else { return false }
+    var seen = Set<String>()
+    var stack = owners(of: type)
+    while let next = stack.popLast() {
+      if next == type { return true }
+      if seen.insert(next).inserted { stack += owners(of: next) }
+    }
+    return false
+  }
+}
+
+// MARK: - Adding
+
+extension Catalog {
+  mutating func add(replica: ReplicaID, number: ReplicaNumber) {
+    replicas[number] = replica
+    replicaNumbers[replica] = number
+  }
+
+  mutating func add(kind number: KindNumber, source: String, relationship: String, target: String) {
+    if relationship.isEmpty {
+      records[number] = RecordKind(number: number, type: source, entity: schema[source])
+    } else {
+      links[number] = LinkKind(
+        number: number, source: source, relationship: relationship, target: target,
+        isKnown: isKnown(source, relationship, target))
+    }
+    index()
+  }
+
+  mutating func add(field: FieldID, kind: KindNumber, name: String) {
+    fields[field] = Field(kind: kind, name: name, hash: SipHash.hash(name))
+    fieldOfName[kind, default: [:]][name] = field
+    guard name == SeedAdoption.forwardField, let known = records[kind] else { return }
+    records[kind] = RecordKind(
+      number: kind, type: known.type, entity: known.entity, columns: known.columns, mayCycle: known.mayCycle,
+      forwardField: field)
+  }
+
+  /// Follows a schema that has grown.
+  mutating func adopt(_ schema: Schema) {
+    self.schema = schema
+    for (number, kind) in records {
+      records[number] = RecordKind(number: number, type: kind.type, entity: schema[kind.type])
+    }
+    for (number, link) in links {
+      let isKnown = isKnown(link.source, link.relationship, link.target)
+      links[number] = LinkKind(
+        number: number, source: link.source, relationship: link.relationship, target: link.target, isKnown: isKnown)
+    }
+    index()
+  }
+
+  private func isKnown(_ source: String, _ relationship: String, _ target: String) -> Bool {
+    schema[source]?.relationships.contains { $0.name == relationship && $0.to == target } ?? false
+  }
+}
+
+extension ReplicaID {
+  init(_ bytes: [UInt8]) {
+    func half(_ range: Range<Int>) -> UInt64 {
+      range.reduce(0) { $0 << 8 | UInt64($1 < bytes.count ? bytes[$1] : 0) }
+    }
+    self.init(high: half(0..<8), low: half(8..<16))
+  }
+
+  var bytes: [UInt8] {
+    var writer = ByteWriter()
+    writer.replica(self)
+    return writer.bytes
+  }
+}
+
+extension Fingerprint {
+  init(_ bytes: [UInt8]) {
+    let id = ReplicaID(bytes)
+    self.init(first: id.high, second: id.low)
+  }
+
+  var bytes: [UInt8] { ReplicaID(high: first, low: second).bytes }
+}

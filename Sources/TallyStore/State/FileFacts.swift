@@ -1,0 +1,22 @@
+import TallyCRDT
+
+/// What is true of the file as a whole. It spares most look-ups: where nothing was ever deleted, nothing can be hidden.
+final class FileFacts {
+  /// Whether any record has a delete or a retired seed, so that what is below it matters.
+  var hasDeletes = false
+  var hasWaits = false
+  /// The kinds of which something is hidden: of others nothing needs to be looked up.
+  var hiddenKinds = Set<KindNumber>()
+
+  /// Reads the facts of the file that `connection` sees.
+  func load(_ connection: Connection) throws {
+    hasDeletes =
+      try connection.exists("SELECT 1 FROM tally_context LIMIT 1")
+      || connection.exists("SELECT 1 FROM tally_meta WHERE key = 'retired'")
+    hasWaits = try connection.exists("SELECT 1 FROM tally_wait LIMIT 1")
+    let hidden = try connection.statement(
+      "SELECT n FROM tally_kind WHERE EXISTS(SELECT 1 FROM tally_hidden WHERE kind = tally_kind.n)")
+    hiddenKinds = []
+    while try hidden.step() { hiddenKinds.insert(hidden.number(0)) }
+  }
+}

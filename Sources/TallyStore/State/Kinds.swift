@@ -1,0 +1,133 @@
+import TallyCRDT
+
+/// One column of an entity's table, as the store handles it.
+final class Column: Sendable {
+  let field: FieldID
+  let name: String
+  let wireName: String
+  /// The hash of the wire name, for the fingerprint.
+  let hash: UInt64
+  let defaultValue: Value
+  /// Nil for a reference.
+  let kind: FieldKind?
+  let reference: ReferenceSchema?
+
+  init(
+    field: FieldID, name: String, wireName: String, defaultValue: Value, kind: FieldKind? = nil,
+    reference: ReferenceSchema? = nil
+  ) {
+    (self.field, self.name, self.wireName, hash) = (field, name, wireName, SipHash.hash(wireName))
+    (self.defaultValue, self.kind, self.reference) = (defaultValue, kind, reference)
+  }
+
+  /// Whether a row that has no cell for the column shows this.
+  func isDefault(_ value: Value) -> Bool { value == defaultValue }
+
+  /// Whether a value can stand in the column. References are checked by type; whether the target is there is another matter.
+  func accepts(_ value: Value) -> Bool {
+    if value.isNull { return defaultValue.isNull }
+    if let kind { return kind.accepts(value) }
+    return target(of: value) != nil
+  }
+
+  /// The record that a reference's value names, or nil.
+  func target(of value: Value) -> AnyRecordName? {
+    guard let reference, case .text(let text) = value, let name = try? AnyRecordName(text), name.hasType(reference.to)
+    else { return nil }
+    return name
+  }
+}
+
+/// A type of records. Types that only a newer app knows have a number as well, but no table.
+///
+/// A class, so that handing it on costs one reference count and not one for each of its parts.
+final class RecordKind: Sendable {
+  let number: KindNumber
+  let type: String
+  /// Nil for a type that the schema does not have.
+  let entity: EntitySchema?
+  /// In the order of the table's columns after `id` and `tally_clock`.
+  let columns: [Column]
+  let ownerColumns: [Column]
+  let hasReferences: Bool
+  /// Whether records of the type go on following seeds after an edit.
+  let followsNewest: Bool
+  /// Whether ownership could form a cycle through this type.
+  let mayCycle: Bool
+  /// The field by which a duplicate says for which seed it gave way; nil if no record of the type ever did.
+  let forwardField: FieldID?
+  /// Selects row id, name, clock and the kind's columns: of all rows, of one name, and of one row.
+  let rowSQL: String
+  let rowByName: RowSQL
+  let rowByNumber: RowSQL
+  /// Finds whether a name has a row.
+  let exists: RowSQL
+  /// Binds name, clock and all columns.
+  let insert: RowSQL
+  /// The places of the columns, ascending by the bytes of their wire names: the order of the wire format.
+  let wireOrder: [Int]
+  /// For each column: binds clock, value and row id.
+  let updates: [RowSQL]
+
+  var isKnown: Bool { entity != nil }
+
+  /// The place of a field among the columns; nil if the table has no such column.
+  func index(of field: FieldID) -> Int? {
+    for (index, column) in columns.enumerated() where column.field >= field {
+      return column.field == field ? index : nil
+    }
+    return nil
+  }
+
+  init(
+    number: KindNumber, type: String, entity: EntitySchema?, columns: [Column] = [], mayCycle: Bool = false,
+    forwardField: FieldID? = nil
+  ) {
+    (self.number, self.type, self.entity, self.columns) = (number, type, entity, columns)
+    (self.mayCycle, self.forwardField) = (mayCycle, forwardField)
+    ownerColumns = columns.filter { $0.reference?.onDelete == .cascade }
+    hasReferences = columns.contains { $0.reference != nil }
+    followsNewest = entity?.follows == .perField
+    let list = columns.map { ", \"\($0.name)\"" }.joined()
+    let marks = String(repeating: ", ?", count: columns.count)
+    rowSQL = "SELECT rowid, id, tally_clock\(list) FROM main.\"\(type)\""
+    rowByName = RowSQL(rowSQL + " WHERE id = ?")
+    rowByNumber = RowSQL(rowSQL + " WHERE rowid = ?")
+    exists = RowSQL("SELECT 1 FROM main.\"\(type)\" WHERE id = ?")
+    insert = RowSQL("INSERT INTO main.\"\(type)\"(id, tally_clock\(list)) VALUES(?, ?\(marks))")
+    wireOrder = columns.indices.sorted {
+      columns[$0].wireName.utf8.lexicographicallyPrecedes(columns[$1].wireName.utf8)
+    }
+    updates = columns.map { RowSQL("UPDATE main.\"\(type)\" SET tally_clock = ?, \"\($0.name)\" = ? WHERE rowid = ?") }
+  }
+}
+
+/// A relationship between two types.
+final class LinkKind: Sendable {
+  let number: KindNumber
+  let source: String
+  let relationship: String
+  let target: String
+  /// Whether the schema has it.
+  let isKnown: Bool
+  let table: String
+  let wireName: String
+  /// Selects row id, ends and clock: of all rows, and of one.
+  let rowSQL: String
+  let row: RowSQL
+  let rowByNumber: RowSQL
+  let rowsFrom: RowSQL
+  let insert: RowSQL
+
+  init(number: KindNumber, source: String, relationship: String, target: String, isKnown: Bool) {
+    (self.number, self.source, self.relationship, self.target) = (number, source, relationship, target)
+    self.isKnown = isKnown
+    table = Schema.joinTable(source, relationship)
+    wireName = "\(source).\(relationship).\(target)"
+    rowSQL = "SELECT rowid, source, target, tally_clock FROM main.\"\(table)\""
+    row = RowSQL(rowSQL + " WHERE source = ? AND target = ?")
+    rowByNumber = RowSQL(rowSQL + " WHERE rowid = ?")
+    rowsFrom = RowSQL(rowSQL + " WHERE source = ?")
+    insert = RowSQL("INSERT INTO main.\"\(table)\"(source, target, tally_clock) VALUES(?, ?, ?)")
+  }
+}

@@ -1,0 +1,140 @@
+import GRDB
+import GRDBSQLite
+import TallyCRDT
+
+/// A record or link by its place in the file.
+struct RowAddress: Hashable, Comparable {
+  var kind: KindNumber
+  /// A record's name, or the text of a `LinkKey`.
+  var key: String
+
+  static func < (lhs: RowAddress, rhs: RowAddress) -> Bool { (lhs.kind, lhs.key) < (rhs.kind, rhs.key) }
+}
+
+/// Rows that SQLite does not let the store write: a UNIQUE index, CHECK, trigger or foreign key of the app's stands in the way.
+///
+/// The state is kept and goes on to replicate; only this device's view differs from it, and says so. Each such row is tried again with
+/// the commits that follow, so that it appears as soon as a person or the schema has cleared the way.
+struct SetAside: Sendable {
+  enum Mode: Int, Sendable {
+    /// The state says that the app sees it, and it has no row.
+    case withheld = 0
+    /// It has a row, and the state says that it has none, or one of other values.
+    case kept = 1
+  }
+
+  struct Entry: Equatable, Sendable {
+    var mode: Mode
+    var reason: String
+  }
+
+  private(set) var entries: [RowAddress: Entry] = [:]
+  /// Those that are being tried again.
+  private var lifted: [RowAddress: Entry] = [:]
+  /// Those that this transaction has set aside.
+  private(set) var news = Set<RowAddress>()
+  /// Where the next retries begin.
+  private var turn = 0
+  var isEmpty: Bool { entries.isEmpty && lifted.isEmpty }
+
+  subscript(address: RowAddress) -> Entry? { entries[address] }
+
+  init() {}
+
+  init(_ connection: Connection) throws {
+    let query = try connection.statement("SELECT kind, key, mode, reason FROM tally_aside")
+    while try query.step() {
+      let entry = Entry(mode: Mode(rawValue: query.int(2)) ?? .withheld, reason: query.text(3) ?? "")
+      entries[RowAddress(kind: query.number(0), key: query.text(1) ?? "")] = entry
+    }
+  }
+
+  /// Remembers a row that cannot be written.
+  mutating func insert(_ address: RowAddress, _ entry: Entry, _ connection: Connection) throws {
+    if lifted.removeValue(forKey: address) == entry {
+      entries[address] = entry
+      return
+    }
+    guard entries[address] != entry else { return }
+    let insert = try connection.statement(
+      "INSERT OR REPLACE INTO tally_aside(kind, key, mode, reason) VALUES(?, ?, ?, ?)")
+    insert.bind(1, address.kind)
+    insert.bind(2, address.key)
+    insert.bind(3, entry.mode.rawValue)
+    insert.bind(4, entry.reason)
+    try insert.run()
+    entries[address] = entry
+    news.insert(address)
+  }
+
+  /// Counts a row as not set aside while it is tried again.
+  /// - Returns: whether it was.
+  mutating func lift(_ address: RowAddress) -> Bool {
+    guard let entry = entries.removeValue(forKey: address) else { return false }
+    lifted[address] = entry
+    return true
+  }
+
+  /// Forgets a row that is as it should be.
+  mutating func remove(_ address: RowAddress, _ connection: Connection) throws {
+    let known = [entries.removeValue(forKey: address), lifted.removeValue(forKey: address)].compactMap { $0 }
+    guard !known.isEmpty else { return }
+    let delete = try connection.statement("DELETE FROM tally_aside WHERE kind = ? AND key = ?")
+    delete.bind(1, address.kind)
+    delete.bind(2, address.key)
+    try delete.run()
+    news.remove(address)
+  }
+
+  /// Forgets a row that was tried again, unless it has been set aside once more.
+  mutating func land(_ address: RowAddress, _ connection: Connection) throws {
+    if lifted[address] != nil { try remove(address, connection) }
+  }
+
+  /// The rows to try again now: all, or the next `limit` in turn.
+  mutating func retries(atMost limit: Int) -> [RowAddress] {
+    let addresses = entries.keys.sorted()
+    guard addresses.count > limit else { return addresses }
+    defer { turn = (turn + limit) % addresses.count }
+    return (0..<limit).map { addresses[(turn % addresses.count + $0) % addresses.count] }
+  }
+
+  /// Ends a transaction.
+  mutating func forgetNews() { news = [] }
+}
+
+/// SQLite does not take a row as the state says it must be. Never leaves the store: the row is set aside.
+struct RowRefusal: Error {
+  var reason: String
+  /// Whether a unique index is in the way, so that another row may have to go first.
+  var isUnique = false
+}
+
+extension SQLStatement {
+  /// Runs a statement that writes one row of the app's, which the app's own indexes, checks and triggers may refuse.
+  /// - Throws: `RowRefusal`; a fault of the disk or of SQLite itself as it is.
+  func runOnRow(_ connection: Connection) throws {
+    do {
+      try run()
+    } catch let error as DatabaseError where error.isRefusal(on: connection) {
+      throw RowRefusal(error)
+    }
+    // RAISE(IGNORE) in a trigger of the app's.
+    guard connection.changes > 0 else { throw RowRefusal(reason: "a trigger ignores it") }
+  }
+}
+
+extension RowRefusal {
+  init(_ error: DatabaseError) {
+    reason = error.message ?? "\(error.extendedResultCode)"
+    isUnique = [.SQLITE_CONSTRAINT_UNIQUE, .SQLITE_CONSTRAINT_PRIMARYKEY].contains(error.extendedResultCode)
+  }
+}
+
+extension DatabaseError {
+  /// Whether SQLite refuses this row, and the transaction goes on.
+  func isRefusal(on connection: Connection) -> Bool {
+    guard sqlite3_get_autocommit(connection.handle) == 0 else { return false }
+    return [.SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG, .SQLITE_ERROR].contains(resultCode)
+  }
+}

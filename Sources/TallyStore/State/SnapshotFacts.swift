@@ -1,0 +1,81 @@
+import TallyCRDT
+
+/// What `Visibility` looks up, read from the states that a connection sees.
+struct SnapshotFacts: VisibilitySource {
+  private let reader: StateReader
+  private let planted: PlantedFault
+
+  init(_ reader: StateReader, planted: PlantedFault = []) {
+    self.reader = reader
+    self.planted = planted
+  }
+
+  func facts(of name: AnyRecordName) throws -> RecordFacts? {
+    guard let kind = reader.catalog.kind(of: name.type), let stored = try reader.record(name, kind) else { return nil }
+    let state = stored.state
+    let owners = try kind.ownerColumns.compactMap { column -> RecordFacts.Owner? in
+      guard let cell = state.cell(column.field, followsNewest: kind.followsNewest),
+        let target = column.target(of: cell.value)
+      else { return nil }
+      let owner = try reader.forward(of: target) ?? target
+      return RecordFacts.Owner(field: column.wireName, target: owner, stamp: cell.stamp)
+    }
+    var facts = RecordFacts(state: state, deleteWins: kind.entity?.deleteWins ?? false, owners: owners)
+    facts.forward = try reader.forward(of: name, state)
+    if !reader.aside.isEmpty, let entry = reader.aside[RowAddress(kind: kind.number, key: name.text)] {
+      facts.isShown = entry.mode == .kept
+    }
+    if planted.contains(.editsDoNotRevive) { facts.deleteWins = true }
+    if planted.contains(.deletedSeedReturns), state.seed?.newest?.isRetired == false { facts.isOfferedBySeed = true }
+    if planted.contains(.seedUpgradeIsTouch), let seed = state.seed {
+      for layer in seed.layers { facts.touches.include(layer.stamp.dot) }
+    }
+    return facts
+  }
+
+  func liveTags(of name: AnyRecordName) throws -> [Dot] {
+    try reader.links(from: name).flatMap(\.link.element.liveDots)
+  }
+
+  func owned(by owner: AnyRecordName) throws -> [AnyRecordName] {
+    var result: [AnyRecordName] = []
+    for (number, column) in reader.catalog.referrers[owner.type] ?? [] where column.reference?.onDelete == .cascade {
+      guard let kind = reader.catalog.records[number] else { continue }
+      let query = try reader.connection.statement(text: "SELECT id FROM main.\"\(kind.type)\" WHERE \"\(column.name)\" = ?")
+      query.bind(1, owner.text)
+      while try query.step() { if let name = try? AnyRecordName(query.text(0) ?? "") { result.append(name) } }
+    }
+    for waiting in try reader.waiting(for: owner) {
+      guard let kind = reader.catalog.records[waiting.kind], let name = try? AnyRecordName(waiting.key) else {
+        continue
+      }
+      result.append(name)
+      // A duplicate that gave way to `owner`: what it owned is owned by its seed.
+      if name.type == owner.type, kind.forwardField != nil, try reader.forward(of: name) == owner {
+        result += try owned(by: name)
+      }
+    }
+    return result
+  }
+}
+
+extension Visibility {
+  /// What the row of a visible record shows: the registers' values, defaults, and references only to what is visible.
+  func values(
+    of name: AnyRecordName, _ kind: RecordKind, _ state: RecordState
+  ) throws -> [Value] {
+    try kind.columns.map { column in
+      guard let cell = state.cell(column.field, followsNewest: kind.followsNewest), column.accepts(cell.value) else {
+        return column.defaultValue
+      }
+      guard var target = column.target(of: cell.value) else { return cell.value }
+      if column.reference?.onDelete == .cascade {
+        let isEffective = try effectiveOwners(of: name).contains { $0.field == column.wireName }
+        guard isEffective else { return .null }
+      }
+      guard try !isVisible(target) else { return cell.value }
+      target = try resolved(target)
+      return try isVisible(target) ? .text(target.text) : .null
+    }
+  }
+}

@@ -1,0 +1,319 @@
+import TallyCRDT
+import TallyWire
+
+/// The bytes in `tally_extra` and `tally_hidden`: the state of one record or link, with local numbers for replicas and fields.
+///
+/// A value that the record's row shows is left out here. What a delete had seen is in `tally_context`, which all deletes of a
+/// transaction share; here only if another copy of the store has deleted something else under the same stamp.
+enum StateCoding {
+  private static let record: UInt8 = 1
+  private static let link: UInt8 = 2
+  private static let seededRecord: UInt8 = 3
+
+  /// - Parameters:
+  ///   - row: what the row shows, which is left out; nil if there is no row.
+  ///   - isShared: whether `tally_context` holds what the delete had seen.
+  static func encode(
+    _ state: RecordState, row: RowValues?, isShared: (Delete) -> Bool, replicaNumber: (ReplicaID) throws -> ReplicaNumber
+  ) rethrows -> [UInt8] {
+    var writer = ByteWriter()
+    writer.bytes.reserveCapacity(64)
+    writer.byte(state.seed == nil ? record : seededRecord)
+    var stamps = StampTable()
+    if let existence = state.existence { stamps.note(existence) }
+    for cell in state.fields { stamps.note(cell.stamp) }
+    for delete in state.deletes { stamps.note(delete.stamp) }
+    if let seed = state.seed { stamps.note(seed) }
+    try stamps.encode(to: &writer, replicaNumber)
+    writer.varint(state.existence.map { stamps.number(of: $0) + 1 } ?? 0)
+    encode(state.fields, to: &writer, stamps, row)
+    try encode(state.supersededTouches, to: &writer, replicaNumber)
+    writer.varint(state.deletes.count)
+    for delete in state.deletes {
+      let hasOwn = !isShared(delete)
+      writer.varint(stamps.number(of: delete.stamp) << 1 | (hasOwn ? 1 : 0))
+      if hasOwn { try encode(delete.context, to: &writer, replicaNumber) }
+    }
+    if let seed = state.seed { encode(seed, to: &writer, stamps, row) }
+    return writer.bytes
+  }
+
+  /// Lists the cells, but for those that the row implies: it shows their values, and they have the first stamp.
+  private static func encode(
+    _ fields: [FieldCell], to writer: inout ByteWriter, _ stamps: StampTable, _ row: RowValues?
+  ) {
+    var listed = fields
+    if let row, stamps.count > 0 {
+      listed = fields.filter { $0.stamp != stamps[0] || !row.implies($0) }
+      if !row.isComplete(with: listed, implying: fields.count - listed.count) { listed = fields }
+    }
+    writer.varint(listed.count << 1 | (listed.count < fields.count ? 1 : 0))
+    for cell in listed {
+      let isOmitted = row?.shows(cell) ?? false
+      writer.varint(UInt64(cell.field.rawValue) << 1 | (isOmitted ? 0 : 1))
+      writer.varint(stamps.number(of: cell.stamp))
+      if !isOmitted { writer.value(cell.value) }
+    }
+  }
+
+  private static func decodeFields(
+    _ reader: inout ByteReader, _ stamps: StampTable, _ row: RowValues?
+  ) throws -> [FieldCell] {
+    // A cell takes at least two bytes.
+    let head = try reader.count(limit: reader.remaining + 1, "fields")
+    var listed: [FieldCell] = []
+    listed.reserveCapacity(head >> 1)
+    for _ in 0..<head >> 1 {
+      let (field, shown) = try decodeField(&reader, row)
+      let stamp = try stamps.at(try reader.varint())
+      listed.append(FieldCell(field: field, stamp: stamp, value: try shown ?? reader.value()))
+    }
+    guard head & 1 == 1 else { return listed }
+    guard let row else { throw StoreError(.corrupt, "a stored state lacks its values") }
+    return row.completing(listed, stamp: try stamps.at(0))
+  }
+
+  private static func encode(
+    _ seed: SeedState, to writer: inout ByteWriter, _ stamps: StampTable, _ row: RowValues?
+  ) {
+    writer.varint(seed.layers.count)
+    for layer in seed.layers {
+      writer.varint(stamps.number(of: layer.stamp) << 1 | (layer.isRetired ? 1 : 0))
+      guard !layer.isRetired else { continue }
+      writer.varint(layer.fields.count)
+      for cell in layer.fields {
+        let isOmitted = row?.shows(cell) ?? false
+        writer.varint(UInt64(cell.field.rawValue) << 1 | (isOmitted ? 0 : 1))
+        if !isOmitted { writer.value(cell.value) }
+      }
+    }
+    writer.varint(seed.basis.map { stamps.number(of: $0.stamp) + 1 } ?? 0)
+    if let basis = seed.basis { writer.varint(stamps.number(of: basis.layer)) }
+  }
+
+  private static func decodeSeed(
+    _ reader: inout ByteReader, _ stamps: StampTable, _ row: RowValues?
+  ) throws -> SeedState {
+    var layers: [SeedLayer] = []
+    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "layers")) {
+      let head = try reader.varint()
+      let stamp = try stamps.at(head >> 1)
+      var fields: [FieldCell] = []
+      if head & 1 == 0 {
+        for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "fields")) {
+          let (field, shown) = try decodeField(&reader, row)
+          fields.append(FieldCell(field: field, stamp: stamp, value: try shown ?? reader.value()))
+        }
+      }
+      layers.append(SeedLayer(stamp: stamp, isRetired: head & 1 == 1, fields: fields))
+    }
+    let number = try reader.varint()
+    guard number > 0 else { return SeedState(layers: layers) }
+    let stamp = try stamps.at(number - 1)
+    return SeedState(layers: layers, basis: SeedBasis(stamp: stamp, layer: try stamps.at(try reader.varint())))
+  }
+
+  /// Reads the number of a field and finds what the row shows of it; nil if its value comes next.
+  private static func decodeField(_ reader: inout ByteReader, _ row: RowValues?) throws -> (FieldID, shown: Value?) {
+    let head = try reader.varint()
+    let field = FieldID(rawValue: UInt32(truncatingIfNeeded: head >> 1))
+    if head & 1 == 1 { return (field, nil) }
+    guard let known = row?[field] else { throw StoreError(.corrupt, "a stored state lacks a value") }
+    return (field, known)
+  }
+
+  static func encode(_ element: ORSetElement, replicaNumber: (ReplicaID) throws -> ReplicaNumber) rethrows -> [UInt8] {
+    var writer = ByteWriter()
+    writer.byte(link)
+    var stamps = StampTable()
+    for tag in element.tags {
+      stamps.note(tag.added)
+      if let removed = tag.removed { stamps.note(removed) }
+    }
+    try stamps.encode(to: &writer, replicaNumber)
+    writer.varint(element.tags.count)
+    for tag in element.tags {
+      writer.varint(stamps.number(of: tag.added))
+      writer.varint(tag.removed.map { stamps.number(of: $0) + 1 } ?? 0)
+    }
+    return writer.bytes
+  }
+
+  /// Reads a record. `row` has the values that were left out, `states` knows replicas and what deletes had seen.
+  static func decodeRecord(
+    _ bytes: UnsafeRawBufferPointer, _ states: StateReader, row: RowValues?
+  ) throws -> RecordState {
+    var reader = ByteReader(bytes)
+    let tag = try reader.byte()
+    guard tag == record || tag == seededRecord else { throw StoreError(.corrupt, "a stored state is not a record") }
+    let stamps = try StampTable.decode(&reader, states.catalog.replicas)
+    var state = RecordState()
+    let existence = try reader.count(limit: stamps.count, "a stamp number")
+    if existence > 0 { state.existence = stamps[existence - 1] }
+    state.fields = try decodeFields(&reader, stamps, row)
+    state.supersededTouches = try decodeVector(&reader, states.catalog.replicas)
+    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "deletes")) {
+      let head = try reader.varint()
+      let stamp = try stamps.at(head >> 1)
+      let context = try head & 1 == 1 ? decodeVector(&reader, states.catalog.replicas) : states.context(of: stamp)
+      state.deletes.append(Delete(stamp: stamp, context: context))
+    }
+    if tag == seededRecord { state.seed = try decodeSeed(&reader, stamps, row) }
+    return state
+  }
+
+  /// Reads a link.
+  static func decodeLink(_ bytes: UnsafeRawBufferPointer, _ states: StateReader) throws -> ORSetElement {
+    var reader = ByteReader(bytes)
+    guard try reader.byte() == link else { throw StoreError(.corrupt, "a stored state is not a link") }
+    let stamps = try StampTable.decode(&reader, states.catalog.replicas)
+    var element = ORSetElement()
+    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 2, "tags")) {
+      var tag = ORSetElement.Tag(added: try stamps.at(try reader.varint()))
+      let removed = try reader.varint()
+      if removed > 0 { tag.removed = try stamps.at(removed - 1) }
+      element.tags.append(tag)
+    }
+    return element
+  }
+
+  // MARK: Vectors
+
+  static func encode(
+    _ vector: StateVector, to writer: inout ByteWriter, _ replicaNumber: (ReplicaID) throws -> ReplicaNumber
+  ) rethrows {
+    let entries = try vector.entries.map { (try replicaNumber($0.replica), $0.sequence) }.sorted { $0.0 < $1.0 }
+    writer.varint(entries.count)
+    for (number, sequence) in entries {
+      writer.varint(number.rawValue)
+      writer.varint(sequence)
+    }
+  }
+
+  static func decodeVector(_ reader: inout ByteReader, _ replicas: [ReplicaNumber: ReplicaID]) throws -> StateVector {
+    var vector = StateVector()
+    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 2, "vector entries")) {
+      let number = try reader.count(limit: Int(Int32.max), "a replica number")
+      guard let replica = replicas[ReplicaNumber(rawValue: number)] else {
+        throw StoreError(.corrupt, "a replica is not known")
+      }
+      vector[replica] = try reader.sequence()
+    }
+    return vector
+  }
+}
+
+/// What a record's row shows, by field.
+struct RowValues {
+  let kind: RecordKind
+  let values: [Value]
+
+  subscript(field: FieldID) -> Value? { kind.index(of: field).map { values[$0] } }
+
+  /// Whether the row shows what the cell holds.
+  func shows(_ cell: FieldCell) -> Bool { kind.index(of: cell.field).map { values[$0] == cell.value } ?? false }
+
+  /// Whether the row shows what the cell holds, and not because it is the default.
+  func implies(_ cell: FieldCell) -> Bool {
+    guard let index = kind.index(of: cell.field) else { return false }
+    return !kind.columns[index].isDefault(values[index]) && values[index] == cell.value
+  }
+
+  /// Whether each value but the defaults is that of a cell: of one that is listed, or of as many others.
+  func isComplete(with listed: [FieldCell], implying count: Int) -> Bool {
+    let shown = kind.columns.indices.count { !kind.columns[$0].isDefault(values[$0]) }
+    let others = listed.count { cell in
+      kind.index(of: cell.field).map { !kind.columns[$0].isDefault(values[$0]) } ?? false
+    }
+    return shown == others + count
+  }
+
+  /// The cells that are listed, ascending by field, and one for each other value but the defaults.
+  func completing(_ listed: [FieldCell], stamp: Stamp) -> [FieldCell] {
+    var cells: [FieldCell] = []
+    cells.reserveCapacity(listed.count + values.count)
+    var next = 0
+    for (column, value) in zip(kind.columns, values) {
+      while next < listed.count, listed[next].field < column.field {
+        cells.append(listed[next])
+        next += 1
+      }
+      if next < listed.count, listed[next].field == column.field {
+        cells.append(listed[next])
+        next += 1
+      } else if !column.isDefault(value) {
+        cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
+      }
+    }
+    return cells + listed[next...]
+  }
+}
+
+extension ByteReader {
+  /// The sequence of a dot: SQLite's integers are signed.
+  fileprivate mutating func sequence() throws -> UInt64 {
+    let sequence = try varint()
+    guard sequence <= UInt64(Int64.max) else { throw StoreError(.corrupt, "a sequence is out of range") }
+    return sequence
+  }
+}
+
+/// The distinct stamps of one state, in the order of first use.
+private struct StampTable {
+  private var stamps: [Stamp] = []
+  var count: Int { stamps.count }
+  subscript(number: Int) -> Stamp { stamps[number] }
+
+  mutating func note(_ stamp: Stamp) { if !stamps.contains(stamp) { stamps.append(stamp) } }
+
+  mutating func note(_ seed: SeedState) {
+    for layer in seed.layers { note(layer.stamp) }
+    if let basis = seed.basis {
+      note(basis.stamp)
+      note(basis.layer)
+    }
+  }
+
+  func number(of stamp: Stamp) -> Int { stamps.firstIndex(of: stamp) ?? 0 }
+
+  func at(_ number: UInt64) throws(StoreError) -> Stamp {
+    guard number < UInt64(stamps.count) else { throw StoreError(.corrupt, "a stamp number is out of range") }
+    return stamps[Int(number)]
+  }
+
+  func encode(to writer: inout ByteWriter, _ replicaNumber: (ReplicaID) throws -> ReplicaNumber) rethrows {
+    writer.varint(stamps.count)
+    var time: Int64 = 0
+    for stamp in stamps {
+      let rank = stamp.rank.rawValue
+      writer.varint(try replicaNumber(stamp.dot.replica).rawValue << 2 | Int(min(rank, 3)))
+      if rank >= 3 { writer.byte(rank) }
+      writer.varint(stamp.dot.sequence)
+      writer.zigzag(Int64(stamp.time.milliseconds) - time)
+      time = Int64(stamp.time.milliseconds)
+    }
+  }
+
+  static func decode(_ reader: inout ByteReader, _ replicas: [ReplicaNumber: ReplicaID]) throws -> StampTable {
+    var table = StampTable()
+    var time: Int64 = 0
+    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 3, "stamps")) {
+      let head = try reader.count(limit: Int(Int32.max) << 2 | 3, "a replica number")
+      guard let replica = replicas[ReplicaNumber(rawValue: head >> 2)] else {
+        throw StoreError(.corrupt, "a replica is not known")
+      }
+      let rank = head & 3 == 3 ? try reader.byte() : UInt8(head & 3)
+      let sequence = try reader.sequence()
+      let (sum, overflow) = time.addingReportingOverflow(try reader.zigzag())
+      guard !overflow, (0...Int64(HybridTime.maximum)).contains(sum) else {
+        throw StoreError(.corrupt, "a time is out of range")
+      }
+      time = sum
+      table.stamps.append(
+        Stamp(
+          rank: Rank(rawValue: rank), time: HybridTime(milliseconds: UInt64(time)),
+          dot: Dot(replica: replica, sequence: sequence)))
+    }
+    return table
+  }
+}

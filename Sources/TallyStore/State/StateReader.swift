@@ -1,0 +1,333 @@
+import TallyCRDT
+import TallyWire
+
+/// Where a record or link stands in the file.
+enum Place: Equatable {
+  /// Not stored yet.
+  case nowhere
+  /// In the app's table.
+  case row(id: RowID, clock: InlineClock)
+  /// In `tally_hidden`.
+  case hidden(number: Int)
+
+  var isVisible: Bool { if case .row = self { true } else { false } }
+}
+
+/// A record as stored.
+struct StoredRecord {
+  var state: RecordState
+  var place: Place
+  /// The values in the row, in the order of the kind's columns; empty if there is no row.
+  var values: [Value] = []
+}
+
+/// A link as stored.
+struct StoredLink {
+  var element: ORSetElement
+  var place: Place
+}
+
+/// Two record names as one key, for links: no name holds a line break.
+struct LinkKey: Hashable {
+  var source: AnyRecordName
+  var target: AnyRecordName
+
+  var text: String { "\(source.text)\n\(target.text)" }
+
+  init(source: AnyRecordName, target: AnyRecordName) {
+    self.source = source
+    self.target = target
+  }
+
+  init(_ text: String) throws {
+    let parts = text.split(separator: "\n", omittingEmptySubsequences: false)
+    guard parts.count == 2 else { throw StoreError(.corrupt, "a link's key is malformed") }
+    do {
+      source = try AnyRecordName(String(parts[0]))
+      target = try AnyRecordName(String(parts[1]))
+    } catch {
+      throw StoreError(.invalidName, "a relationship holds a malformed record name: \(error)")
+    }
+  }
+}
+
+/// Loads states on one connection, inside a transaction of its owner.
+final class StateReader {
+  let connection: Connection
+  var catalog: Catalog
+  /// The rows that SQLite did not take as the state says.
+  var aside = SetAside()
+  private var contexts: [Stamp: StateVector] = [:]
+
+  init(_ connection: Connection, catalog: Catalog) {
+    self.connection = connection
+    self.catalog = catalog
+  }
+
+  /// Forgets what another transaction may have changed.
+  func forget() { contexts = [:] }
+
+  // MARK: Vectors
+
+  func vector(zone: Int = 0) throws -> StateVector {
+    let query = try connection.statement("SELECT replica, sequence FROM tally_vector WHERE zone = ?")
+    query.bind(1, zone)
+    var vector = StateVector()
+    while try query.step() {
+      guard let replica = catalog.replicas[query.number(0)] else {
+        throw StoreError(.corrupt, "a replica of the vector is not known")
+      }
+      vector[replica] = try query.sequence(1)
+    }
+    return vector
+  }
+
+  func fingerprint(zone: Int = 0) throws -> Fingerprint {
+    let query = try connection.statement("SELECT fingerprint FROM tally_zone WHERE n = ?")
+    defer { query.reset() }
+    query.bind(1, zone)
+    guard try query.step() else { throw StoreError(.corrupt, "the zone is missing") }
+    return Fingerprint(query.blob(0))
+  }
+
+  /// Remembers the context of a delete that has just been stored.
+  func note(context: StateVector, of stamp: Stamp) { contexts[stamp] = context }
+
+  /// Whether `tally_context` is known to hold something for the stamp.
+  func hasContext(of stamp: Stamp) -> Bool { contexts[stamp] != nil }
+
+  /// Whether `tally_context` is known to hold just this for the stamp.
+  func knows(context: StateVector, of stamp: Stamp) -> Bool { contexts[stamp] == context }
+
+  /// What `tally_context` holds for the stamp of a delete.
+  func context(of stamp: Stamp) throws -> StateVector {
+    if let known = contexts[stamp] { return known }
+    guard let number = catalog.replicaNumbers[stamp.dot.replica] else {
+      throw StoreError(.corrupt, "the replica of a delete is not known")
+    }
+    let query = try connection.statement(
+      "SELECT vector FROM tally_context WHERE replica = ? AND sequence = ? AND time = ?")
+    defer { query.reset() }
+    query.bind(1, number)
+    query.bind(2, Int64(stamp.dot.sequence))
+    query.bind(3, Int64(stamp.time.milliseconds))
+    guard try query.step() else { throw StoreError(.corrupt, "the context of a delete is missing") }
+    let bytes = query.blob(0)
+    let vector = try bytes.withUnsafeBytes { raw in
+      var reader = ByteReader(raw)
+      return try StateCoding.decodeVector(&reader, catalog.replicas)
+    }
+    contexts[stamp] = vector
+    return vector
+  }
+
+  // MARK: Records
+
+  /// A record by its name; nil if nothing is known of it.
+  func record(_ name: AnyRecordName, _ kind: RecordKind) throws -> StoredRecord? {
+    if kind.isKnown {
+      let query = try connection.statement(kind.rowByName)
+      query.bind(1, name.text)
+      defer { query.reset() }
+      if try query.step() { return try record(in: query, kind) }
+    }
+    return try record(hidden: name, kind)
+  }
+
+  /// Whether the app sees the record.
+  func hasRow(_ name: AnyRecordName) throws -> Bool {
+    guard let kind = catalog.kind(of: name.type), kind.isKnown else { return false }
+    let query = try connection.statement(kind.exists)
+    query.bind(1, name.text)
+    defer { query.reset() }
+    return try query.step()
+  }
+
+  /// A hidden record by its name.
+  func record(hidden name: AnyRecordName, _ kind: RecordKind) throws -> StoredRecord? {
+    try hidden(kind.number, name.text) { number, body in
+      StoredRecord(state: try StateCoding.decodeRecord(body, self, row: nil), place: .hidden(number: number))
+    }
+  }
+
+  /// The record in the current row of a query for a kind's rows.
+  func record(in query: SQLStatement, _ kind: RecordKind) throws -> StoredRecord {
+    let clock = try query.clock(2)
+    let values = query.values(3..<3 + kind.columns.count)
+    let state = try self.state(clock, values, kind)
+    return StoredRecord(state: state, place: .row(id: query.number(0), clock: clock), values: values)
+  }
+
+  /// The one stamp of a uniform clock; nil for any other.
+  func stamp(_ clock: InlineClock) throws -> Stamp? {
+    guard case .uniform(let number, let sequence, let time) = clock else { return nil }
+    guard let replica = catalog.replicas[number] else {
+      throw StoreError(.corrupt, "the replica of a clock is not known")
+    }
+    return Stamp(time: time, dot: Dot(replica: replica, sequence: sequence))
+  }
+
+  /// The state that a clock and a row's values stand for.
+  func state(_ clock: InlineClock, _ values: [Value], _ kind: RecordKind) throws -> RecordState {
+    switch clock {
+    case .unstamped, .leaving: return RecordState()
+    case .uniform:
+      guard let stamp = try stamp(clock) else { return RecordState() }
+      var fields: [FieldCell] = []
+      fields.reserveCapacity(values.count)
+      for (column, value) in zip(kind.columns, values) where value != column.defaultValue {
+        fields.append(FieldCell(field: column.field, stamp: stamp, value: value))
+      }
+      return RecordState(inserted: stamp, fields: fields)
+    case .extra(let number, _):
+      let row = RowValues(kind: kind, values: values)
+      return try extra(number) { try StateCoding.decodeRecord($0, self, row: row) }
+    }
+  }
+
+  // MARK: Links
+
+  /// A link by its ends; nil if nothing is known of it.
+  func link(_ key: LinkKey, _ kind: LinkKind) throws -> StoredLink? {
+    if kind.isKnown {
+      let query = try connection.statement(kind.row)
+      query.bind(1, key.source.text)
+      query.bind(2, key.target.text)
+      defer { query.reset() }
+      if try query.step() { return try link(in: query) }
+    }
+    return try link(hidden: key, kind)
+  }
+
+  /// A hidden link by its ends.
+  func link(hidden key: LinkKey, _ kind: LinkKind) throws -> StoredLink? {
+    try hidden(kind.number, key.text) { number, body in
+      StoredLink(element: try StateCoding.decodeLink(body, self), place: .hidden(number: number))
+    }
+  }
+
+  /// The link in the current row of a query for links.
+  func link(in query: SQLStatement) throws -> StoredLink {
+    let clock = try query.clock(3)
+    return StoredLink(element: try element(clock), place: .row(id: query.number(0), clock: clock))
+  }
+
+  /// The element that a clock stands for.
+  func element(_ clock: InlineClock) throws -> ORSetElement {
+    switch clock {
+    case .unstamped, .leaving: return ORSetElement()
+    case .uniform: return try stamp(clock).map { ORSetElement(added: $0) } ?? ORSetElement()
+    case .extra(let number, _): return try extra(number) { try StateCoding.decodeLink($0, self) }
+    }
+  }
+
+  /// The links whose source is `source`, seen or hidden.
+  func links(from source: AnyRecordName) throws -> [(kind: LinkKind, key: LinkKey, link: StoredLink)] {
+    var result: [(LinkKind, LinkKey, StoredLink)] = []
+    for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) where kind.source == source.type {
+      if kind.isKnown {
+        let query = try connection.statement(kind.rowsFrom)
+        query.bind(1, source.text)
+        while try query.step() { if let key = try key(in: query) { result.append((kind, key, try link(in: query))) } }
+      }
+      let query = try connection.statement(
+        "SELECT n, key, body FROM tally_hidden WHERE kind = ? AND key > ? AND key < ?")
+      query.bind(1, kind.number)
+      query.bind(2, source.text + "\n")
+      query.bind(3, source.text + "\u{0B}")
+      while try query.step() {
+        let element = try query.withBlob(2) { try StateCoding.decodeLink($0, self) }
+        let stored = StoredLink(element: element, place: .hidden(number: query.int(0)))
+        result.append((kind, try LinkKey(query.text(1) ?? ""), stored))
+      }
+    }
+    return result
+  }
+
+  /// The ends of the link in the current row of a query for links; nil for a row of another program's that links no record names and
+  /// so was never captured.
+  func key(in query: SQLStatement) throws -> LinkKey? {
+    do {
+      return try LinkKey("\(query.text(1) ?? "")\n\(query.text(2) ?? "")")
+    } catch {
+      if try query.clock(3) == .unstamped { return nil }
+      throw error
+    }
+  }
+
+  // MARK: Bodies
+
+  private func extra<T>(_ number: Int, _ decode: (UnsafeRawBufferPointer) throws -> T) throws -> T {
+    let query = try connection.statement("SELECT body FROM tally_extra WHERE n = ?")
+    defer { query.reset() }
+    query.bind(1, number)
+    guard try query.step() else { throw StoreError(.corrupt, "the state of a row is missing") }
+    return try query.withBlob(0, decode)
+  }
+
+  private func hidden<T>(
+    _ kind: KindNumber, _ key: String, _ decode: (Int, UnsafeRawBufferPointer) throws -> T
+  ) throws -> T? {
+    let query = try connection.statement("SELECT n, body FROM tally_hidden WHERE kind = ? AND key = ?")
+    defer { query.reset() }
+    query.bind(1, kind)
+    query.bind(2, key)
+    guard try query.step() else { return nil }
+    return try query.withBlob(1) { try decode(query.int(0), $0) }
+  }
+
+  /// Each hidden record of a kind.
+  func forEachHiddenRecord(_ kind: KindNumber, _ body: (AnyRecordName, StoredRecord) throws -> Void) throws {
+    let query = try SQLStatement(
+      connection.handle, "SELECT n, key, body FROM tally_hidden WHERE kind = \(kind) ORDER BY key")
+    while try query.step() {
+      guard let name = try? AnyRecordName(query.text(1) ?? "") else {
+        throw StoreError(.corrupt, "a hidden record's name is malformed")
+      }
+      let state = try query.withBlob(2) { try StateCoding.decodeRecord($0, self, row: nil) }
+      try body(name, StoredRecord(state: state, place: .hidden(number: query.int(0))))
+    }
+  }
+
+  /// Each hidden link of a kind.
+  func forEachHiddenLink(_ kind: KindNumber, _ body: (LinkKey, StoredLink) throws -> Void) throws {
+    let query = try SQLStatement(
+      connection.handle, "SELECT n, key, body FROM tally_hidden WHERE kind = \(kind) ORDER BY key")
+    while try query.step() {
+      let element = try query.withBlob(2) { try StateCoding.decodeLink($0, self) }
+      try body(try LinkKey(query.text(1) ?? ""), StoredLink(element: element, place: .hidden(number: query.int(0))))
+    }
+  }
+
+  /// Each record with a row, in the order of the rows or of their names.
+  func forEachRow(
+    _ kind: RecordKind, ordered: Bool = false, _ body: (AnyRecordName, StoredRecord) throws -> Void
+  ) throws {
+    try forEachRow(kind, ordered: ordered) { query in
+      if let name = try name(in: query) { try body(name, try record(in: query, kind)) }
+    }
+  }
+
+  /// Each row of a kind, for who does not need its state.
+  func forEachRow(_ kind: RecordKind, ordered: Bool = false, _ body: (SQLStatement) throws -> Void) throws {
+    let query = try SQLStatement(connection.handle, kind.rowSQL + (ordered ? " ORDER BY id" : ""))
+    while try query.step() { try body(query) }
+  }
+
+  /// The name of the record in the current row of a query for a kind's rows; nil for what another program wrote under a name that is
+  /// none and so was never captured.
+  func name(in query: SQLStatement) throws -> AnyRecordName? {
+    if let name = try? AnyRecordName(query.text(1) ?? "") { return name }
+    if try query.clock(2) == .unstamped { return nil }
+    throw StoreError(.corrupt, "a record's name is malformed")
+  }
+
+  /// Each link with a row, in the order of the rows or of their names.
+  func forEachRow(
+    _ kind: LinkKind, ordered: Bool = false, _ body: (LinkKey, StoredLink) throws -> Void
+  ) throws {
+    let order = ordered ? " ORDER BY source, target" : ""
+    let query = try SQLStatement(connection.handle, kind.rowSQL + order)
+    while try query.step() { if let key = try key(in: query) { try body(key, try link(in: query)) } }
+  }
+}

@@ -1,0 +1,417 @@
+import GRDB
+import TallyCRDT
+import TallyWire
+
+/// Writes states to where they belong: the app's row with its clock, `tally_extra`, `tally_hidden`, `tally_wait`.
+///
+/// It may change rows and bodies and nothing else: what a change means for vector, log and fingerprint is for `WriteTransaction`.
+final class StateWriter {
+  let connection: Connection
+  let reader: StateReader
+  let numbers: CatalogWriter
+  let facts: FileFacts
+  /// The tables whose rows were written, for whoever observes them.
+  private(set) var touchedTables = Set<String>()
+  private(set) var isChanged = false
+  private var clocks: [KindNumber: BlobHandle] = [:]
+  /// Whether the triggers that capture fire for the store's own writes too and tell them by the leaving mark.
+  var marksRows = false
+  /// Called after each write of a row that can have fired triggers of the app's.
+  var onRowWritten: (() throws -> Void)?
+
+  init(_ reader: StateReader, _ numbers: CatalogWriter, _ facts: FileFacts) {
+    (self.reader, self.numbers, self.facts) = (reader, numbers, facts)
+    connection = reader.connection
+  }
+
+  /// Closes what keeps SQLite from committing.
+  func closeRows() { clocks = [:] }
+
+  /// Forgets what the transaction did.
+  func reset() {
+    touchedTables = []
+    isChanged = false
+    clocks = [:]
+  }
+
+  /// Notes a change in a table that the store keeps for the app.
+  func touch(_ table: String) {
+    touchedTables.insert(table)
+    isChanged = true
+  }
+
+  // MARK: Records
+
+  /// Writes a record's state and, if it is to be seen, its row. A row that SQLite refuses is set aside.
+  /// - Parameters:
+  ///   - previous: what is stored now, or nil.
+  ///   - shown: the values that the row shall have, in the order of the kind's columns; nil to hide the record.
+  ///   - rowIsCurrent: the app itself has already written these values to the row.
+  /// - Returns: whether the view is as asked.
+  @discardableResult
+  func put(
+    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, previous: StoredRecord?, shown: [Value]?,
+    rowIsCurrent: Bool = false
+  ) throws -> Bool {
+    isChanged = true
+    let address = RowAddress(kind: kind.number, key: name.text)
+    let refusal: SetAside.Entry?
+    var seen = shown
+    if let shown {
+      refusal = try show(name, kind, state, shown, previous, rowIsCurrent)
+      if refusal?.mode == .withheld { seen = nil }
+      if refusal?.mode == .kept { seen = previous?.values }
+    } else {
+      refusal = try hide(name, kind, state, previous)
+      if refusal != nil { seen = previous?.values }
+    }
+    try putWaits(for: name, kind, state, seen, previous)
+    try putSeeded(name, kind, state, isShown: seen != nil, previous)
+    try note(refusal, address)
+    if shown != nil || previous?.place.isVisible == true { try onRowWritten?() }
+    return refusal == nil
+  }
+
+  /// Writes the state of a record whose row the app has just inserted.
+  func adopt(
+    row: RowID, _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, hidden: StoredRecord?, shown: [Value]
+  ) throws {
+    isChanged = true
+    if case .hidden(let number) = hidden?.place { try deleteHidden(number) }
+    try putWaits(for: name, kind, state, shown, hidden)
+    try putSeeded(name, kind, state, isShown: true, hidden)
+    try writeClock(kind.number, kind.type, row: row, try clock(state, kind, shown, nil))
+    try note(nil, RowAddress(kind: kind.number, key: name.text))
+  }
+
+  /// - Returns: nil if the row is there as asked.
+  private func show(
+    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ shown: [Value], _ previous: StoredRecord?,
+    _ rowIsCurrent: Bool
+  ) throws -> SetAside.Entry? {
+    let clock = try clock(state, kind, shown, previous?.place)
+    do {
+      switch previous?.place {
+      case .row(let row, let old):
+        // A further part of one large record has the stamp of the first. With the same clock before and after, the triggers would take the
+        // write for the app's.
+        if marksRows, old == clock { try writeClock(kind.number, kind.type, row: row, .leaving) }
+        try update(kind, row: row, clock: clock, from: rowIsCurrent ? shown : previous?.values ?? [], to: shown)
+      case .hidden(let number):
+        // Before the row, since triggers of the app's may do anything with the row at once.
+        try deleteHidden(number)
+        try insert(name, kind, clock, shown)
+      case .nowhere, nil:
+        try insert(name, kind, clock, shown)
+      }
+      return nil
+    } catch let refusal as RowRefusal {
+      let old: Int? = if case .row(_, .extra(let number, _)) = previous?.place { number } else { nil }
+      if case .extra(let number, _) = clock, number != old { try deleteExtra(number) }
+      return try withhold(name, kind, state, previous, refusal)
+    }
+  }
+
+  /// Takes a record out of the view that cannot be shown as its state says.
+  private func withhold(
+    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ previous: StoredRecord?, _ refusal: RowRefusal
+  ) throws -> SetAside.Entry {
+    if let refused = try hide(name, kind, state, previous, isGone: previous?.place.isVisible != true) { return refused }
+    return SetAside.Entry(mode: .withheld, reason: refusal.reason)
+  }
+
+  /// - Parameter isGone: there is no row, and no hidden body either.
+  /// - Returns: nil if the row is gone.
+  private func hide(
+    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ previous: StoredRecord?, isGone: Bool = false
+  ) throws -> SetAside.Entry? {
+    if case .row(let row, let clock) = previous?.place, let previous {
+      do {
+        try deleteRow(kind.number, kind.type, row: row, clock)
+      } catch let refusal as RowRefusal {
+        try keep(row, kind, state, previous)
+        return SetAside.Entry(mode: .kept, reason: refusal.reason)
+      }
+    }
+    try putHidden(kind.number, name.text, try encode(state, row: nil), isGone ? nil : previous?.place)
+    return nil
+  }
+
+  /// Leaves a row as it stands, under its new state.
+  private func keep(_ row: RowID, _ kind: RecordKind, _ state: RecordState, _ previous: StoredRecord) throws {
+    if case .row(_, .extra(let number, _)) = previous.place { try deleteExtra(number) }
+    let body = try encode(state, row: RowValues(kind: kind, values: previous.values))
+    try writeClock(kind.number, kind.type, row: row, try putExtra(body, nil))
+  }
+
+  /// - Parameter place: where the state is now; its extra body is used again.
+  private func clock(
+    _ state: RecordState, _ kind: RecordKind, _ shown: [Value], _ place: Place?
+  ) throws -> InlineClock {
+    let old: (number: Int, revision: UInt32)?
+    if case .row(_, .extra(let number, let revision)) = place { old = (number, revision) } else { old = nil }
+    if let uniform = try uniformClock(state, kind, shown) {
+      if let old { try deleteExtra(old.number) }
+      return uniform
+    }
+    return try putExtra(try encode(state, row: RowValues(kind: kind, values: shown)), old)
+  }
+
+  private func uniformClock(_ state: RecordState, _ kind: RecordKind, _ shown: [Value]) throws -> InlineClock? {
+    guard let stamp = state.uniformStamp else { return nil }
+    var next = 0
+    for (index, column) in kind.columns.enumerated() {
+      let isDefault = shown[index] == column.defaultValue
+      if next < state.fields.count, state.fields[next].field == column.field {
+        guard !isDefault, state.fields[next].value == shown[index] else { return nil }
+        next += 1
+      } else if !isDefault {
+        return nil
+      }
+    }
+    return next == state.fields.count ? InlineClock(stamp, replica: try numbers.number(of: stamp.dot.replica)) : nil
+  }
+
+  private func insert(_ name: AnyRecordName, _ kind: RecordKind, _ clock: InlineClock, _ values: [Value]) throws {
+    let insert = try prepared { try connection.statement(kind.insert) }
+    touchedTables.insert(kind.type)
+    let isMarked = marksRows && !reader.catalog.updatesClocks.contains(kind.number)
+    insert.bind(1, name.text)
+    insert.bind(2, isMarked ? .leaving : clock)
+    for (index, value) in values.enumerated() { insert.bind(3 + index, value) }
+    try insert.runOnRow(connection)
+    guard isMarked else { return }
+    // `last_insert_rowid()` is that of the row itself, whatever triggers have inserted.
+    try writeClock(kind.number, kind.type, row: RowID(rawValue: connection.lastInsertedRowID), clock)
+  }
+
+  private func update(_ kind: RecordKind, row: RowID, clock: InlineClock, from old: [Value], to new: [Value]) throws {
+    let changed = old == new ? [] : kind.columns.indices.filter { old[$0] != new[$0] }
+    guard !changed.isEmpty else { return try writeClock(kind.number, kind.type, row: row, clock) }
+    let update = try prepared {
+      if changed.count == 1 { return try connection.statement(kind.updates[changed[0]]) }
+      let columns = changed.map { ", \"\(kind.columns[$0].name)\" = ?" }.joined()
+      return try connection.statement(
+        text: "UPDATE main.\"\(kind.type)\" SET tally_clock = ?\(columns) WHERE rowid = ?")
+    }
+    touchedTables.insert(kind.type)
+    let isMarked = marksRows && !reader.catalog.updatesClocks.contains(kind.number)
+    update.bind(1, isMarked ? .leaving : clock)
+    for (position, index) in changed.enumerated() { update.bind(2 + position, new[index]) }
+    update.bind(2 + changed.count, row)
+    try update.runOnRow(connection)
+    if isMarked { try writeClock(kind.number, kind.type, row: row, clock) }
+  }
+
+  /// A statement on a row of the app's. Triggers that cannot be compiled make preparing it fail.
+  private func prepared(_ prepare: () throws -> SQLStatement) throws -> SQLStatement {
+    do {
+      return try prepare()
+    } catch let error as DatabaseError where error.isRefusal(on: connection) {
+      throw RowRefusal(error)
+    }
+  }
+
+  /// The body of a record; what its deletes had seen is stored first.
+  private func encode(_ state: RecordState, row: RowValues?) throws -> [UInt8] {
+    try storeContexts(of: state)
+    return try StateCoding.encode(
+      state, row: row, isShared: { reader.knows(context: $0.context, of: $0.stamp) },
+      replicaNumber: numbers.number(of:))
+  }
+
+  private func storeContexts(of state: RecordState) throws {
+    // All deletes of a transaction share one, and the first that comes keeps it: other records' deletes may rely on it. The time tells
+    // apart most deletes of a dot that two copies of one store have both issued.
+    for delete in state.deletes where !reader.hasContext(of: delete.stamp) {
+      let insert = try connection.statement("INSERT OR IGNORE INTO tally_context VALUES(?, ?, ?, ?)")
+      var writer = ByteWriter()
+      try StateCoding.encode(delete.context, to: &writer, numbers.number(of:))
+      insert.bind(1, try numbers.number(of: delete.stamp.dot.replica))
+      insert.bind(2, Int64(delete.stamp.dot.sequence))
+      insert.bind(3, Int64(delete.stamp.time.milliseconds))
+      insert.bind(4, writer.bytes)
+      try insert.run()
+      reader.note(
+        context: connection.changes == 0 ? try reader.context(of: delete.stamp) : delete.context, of: delete.stamp)
+      facts.hasDeletes = true
+    }
+  }
+
+  // MARK: Set aside
+
+  private func note(_ refusal: SetAside.Entry?, _ address: RowAddress) throws {
+    guard let refusal else {
+      if !reader.aside.isEmpty { try reader.aside.remove(address, connection) }
+      return
+    }
+    try reader.aside.insert(address, refusal, connection)
+  }
+}
+
+// MARK: - Links
+
+extension StateWriter {
+  /// Writes a link's state and, if it is to be seen, its row. A row that SQLite refuses is set aside.
+  /// - Returns: whether the view is as asked.
+  @discardableResult
+  func put(
+    _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, previous: StoredLink?, isShown: Bool
+  ) throws -> Bool {
+    isChanged = true
+    let refusal = isShown ? try show(key, kind, element, previous) : try hide(key, kind, element, previous)
+    let isSeen = refusal.map { $0.mode == .kept } ?? isShown
+    try putWaits(for: key, kind, element, isSeen, previous)
+    try note(refusal, RowAddress(kind: kind.number, key: key.text))
+    if isShown || previous?.place.isVisible == true { try onRowWritten?() }
+    return refusal == nil
+  }
+
+  /// Writes the state of a link whose row the app has just inserted.
+  func adopt(row: RowID, _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, hidden: StoredLink?) throws {
+    isChanged = true
+    if case .hidden(let number) = hidden?.place { try deleteHidden(number) }
+    try putWaits(for: key, kind, element, true, hidden)
+    try writeClock(kind.number, kind.table, row: row, try clock(element, nil))
+    try note(nil, RowAddress(kind: kind.number, key: key.text))
+  }
+
+  private func show(
+    _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, _ previous: StoredLink?
+  ) throws -> SetAside.Entry? {
+    let clock = try clock(element, previous?.place)
+    if case .row(let row, _) = previous?.place {
+      try writeClock(kind.number, kind.table, row: row, clock)
+      return nil
+    }
+    if case .hidden(let number) = previous?.place { try deleteHidden(number) }
+    do {
+      try insert(key, kind, clock)
+      return nil
+    } catch let refusal as RowRefusal {
+      if case .extra(let number, _) = clock { try deleteExtra(number) }
+      let body = try StateCoding.encode(element, replicaNumber: numbers.number(of:))
+      try putHidden(kind.number, key.text, body, nil)
+      return SetAside.Entry(mode: .withheld, reason: refusal.reason)
+    }
+  }
+
+  private func insert(_ key: LinkKey, _ kind: LinkKind, _ clock: InlineClock) throws {
+    let insert = try prepared { try connection.statement(kind.insert) }
+    touchedTables.insert(kind.table)
+    let isMarked = marksRows && !reader.catalog.updatesClocks.contains(kind.number)
+    insert.bind(1, key.source.text)
+    insert.bind(2, key.target.text)
+    insert.bind(3, isMarked ? .leaving : clock)
+    try insert.runOnRow(connection)
+    guard isMarked else { return }
+    try writeClock(kind.number, kind.table, row: RowID(rawValue: connection.lastInsertedRowID), clock)
+  }
+
+  private func hide(
+    _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, _ previous: StoredLink?
+  ) throws -> SetAside.Entry? {
+    let body = try StateCoding.encode(element, replicaNumber: numbers.number(of:))
+    if case .row(let row, let clock) = previous?.place {
+      do {
+        try deleteRow(kind.number, kind.table, row: row, clock)
+      } catch let refusal as RowRefusal {
+        if case .extra(let number, _) = clock { try deleteExtra(number) }
+        try writeClock(kind.number, kind.table, row: row, try putExtra(body, nil))
+        return SetAside.Entry(mode: .kept, reason: refusal.reason)
+      }
+    }
+    try putHidden(kind.number, key.text, body, previous?.place)
+    return nil
+  }
+
+  private func clock(_ element: ORSetElement, _ place: Place?) throws -> InlineClock {
+    let old: (number: Int, revision: UInt32)?
+    if case .row(_, .extra(let number, let revision)) = place { old = (number, revision) } else { old = nil }
+    if let stamp = element.uniformStamp,
+      let clock = InlineClock(stamp, replica: try numbers.number(of: stamp.dot.replica))
+    {
+      if let old { try deleteExtra(old.number) }
+      return clock
+    }
+    return try putExtra(try StateCoding.encode(element, replicaNumber: numbers.number(of:)), old)
+  }
+}
+
+// MARK: - Rows of the store's own tables
+
+extension StateWriter {
+  private func putExtra(_ body: [UInt8], _ old: (number: Int, revision: UInt32)?) throws -> InlineClock {
+    if let old {
+      let update = try connection.statement("UPDATE tally_extra SET body = ? WHERE n = ?")
+      update.bind(1, body)
+      update.bind(2, old.number)
+      try update.run()
+      return .extra(number: old.number, revision: (old.revision &+ 1) & 0x7FFF_FFFF)
+    }
+    let insert = try connection.statement("INSERT INTO tally_extra(body) VALUES(?)")
+    insert.bind(1, body)
+    try insert.run()
+    return .extra(number: connection.lastInsertedRowID, revision: 0)
+  }
+
+  private func putHidden(_ kind: KindNumber, _ key: String, _ body: [UInt8], _ place: Place?) throws {
+    if case .hidden(let number) = place {
+      let update = try connection.statement("UPDATE tally_hidden SET body = ? WHERE n = ?")
+      update.bind(1, body)
+      update.bind(2, number)
+      return try update.run()
+    }
+    facts.hiddenKinds.insert(kind)
+    let insert = try connection.statement("INSERT INTO tally_hidden(kind, key, body) VALUES(?, ?, ?)")
+    insert.bind(1, kind)
+    insert.bind(2, key)
+    insert.bind(3, body)
+    try insert.run()
+  }
+
+  /// - Throws: `RowRefusal`; the row and its clock are then as they were.
+  private func deleteRow(_ kind: KindNumber, _ table: String, row: RowID, _ clock: InlineClock) throws {
+    let delete = try prepared { try connection.statement(text: "DELETE FROM main.\"\(table)\" WHERE rowid = ?") }
+    touchedTables.insert(table)
+    if marksRows { try writeClock(kind, table, row: row, .leaving) }
+    delete.bind(1, row)
+    do {
+      try delete.runOnRow(connection)
+    } catch let refusal as RowRefusal {
+      if marksRows { try writeClock(kind, table, row: row, clock) }
+      throw refusal
+    }
+    if case .extra(let number, _) = clock { try deleteExtra(number) }
+  }
+
+  func deleteExtra(_ number: Int) throws {
+    let delete = try connection.statement("DELETE FROM tally_extra WHERE n = ?")
+    delete.bind(1, number)
+    try delete.run()
+  }
+
+  private func deleteHidden(_ number: Int) throws {
+    let delete = try connection.statement("DELETE FROM tally_hidden WHERE n = ?")
+    delete.bind(1, number)
+    try delete.run()
+  }
+
+  private func writeClock(_ kind: KindNumber, _ table: String, row: RowID, _ clock: InlineClock) throws {
+    if reader.catalog.updatesClocks.contains(kind) {
+      // SQLite opens no column for writing in a table that has an index on an expression.
+      let update = try connection.statement(text: "UPDATE main.\"\(table)\" SET tally_clock = ? WHERE rowid = ?")
+      update.bind(1, clock)
+      update.bind(2, row)
+      return try update.run()
+    }
+    let handle: BlobHandle
+    if let known = clocks[kind] {
+      handle = known
+    } else {
+      handle = BlobHandle(connection.handle, table: table)
+      clocks[kind] = handle
+    }
+    try handle.write(clock, row: row.rawValue)
+  }
+}

@@ -1,0 +1,82 @@
+import Synchronization
+import TallyCRDT
+import TallyWire
+
+/// Who wants to know that a store has changed.
+final class ChangeListeners: Sendable {
+  private struct State {
+    var next = 0
+    var continuations: [Int: AsyncStream<Void>.Continuation] = [:]
+  }
+  private let state = Mutex(State())
+
+  func follow() -> ChangeFollower {
+    let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let id = state.withLock { state in
+      defer { state.next += 1 }
+      state.continuations[state.next] = continuation
+      return state.next
+    }
+    continuation.onTermination = { [weak self] _ in self?.state.withLock { $0.continuations[id] = nil } }
+    return ChangeFollower(id: id, changes: stream)
+  }
+
+  /// Tells everybody, but perhaps one who knows already.
+  func notify(but follower: ChangeFollower?) {
+    for (id, continuation) in state.withLock({ $0.continuations }) where id != follower?.id { continuation.yield() }
+  }
+}
+
+/// One who hears of changes.
+package struct ChangeFollower: Sendable {
+  let id: Int
+  /// See `Store.changes()`.
+  package let changes: AsyncStream<Void>
+}
+
+extension Store {
+  /// Yields after each commit of this store that changed replicated state: a local write or an applied delta. Several commits in a row
+  /// may be told once. What other processes write is told by the next `captureChanges()` or write.
+  public func changes() -> AsyncStream<Void> { follow().changes }
+
+  /// The same, for one who also applies and need not hear of that.
+  package func follow() -> ChangeFollower { listeners.follow() }
+
+  /// Captures what other connections and processes have written to the file. Costs one look if there is nothing.
+  public func captureChanges() throws { if !options.isReadOnly { try capturedSnapshot { _ in } } }
+}
+
+// MARK: - Small deltas
+
+extension Store {
+  /// Ends reading when it is clear that the change is not small.
+  private struct Enough: Error {}
+
+  /// The blocks of everything that `base` does not cover, for a change that is small; with the header of the same snapshot. Two blocks
+  /// at most, so that a change of any size costs little memory: with two, there may be more.
+  package func blocks(since base: StateVector) throws -> (DeltaHeader, [DeltaBlock]) {
+    try capturedSnapshot { reader in
+      let header = DeltaHeader(base: base, target: try reader.vector(), fingerprint: try reader.fingerprint())
+      var blocks: [DeltaBlock] = []
+      do {
+        try DeltaSource(reader: reader, base: base, planted: options.planted)
+          .forEachBlock(of: header.target) { draft in
+            blocks.append(draft.block)
+            if blocks.count == 2 { throw Enough() }
+          }
+      } catch is Enough {}
+      try makeDurable(try reader.ownDot(in: header.target), reader.connection)
+      return (header, blocks)
+    }
+  }
+
+  /// Joins blocks that are here already; all of them, or nothing.
+  /// - Parameter follower: who need not be told.
+  @discardableResult
+  package func apply(_ header: DeltaHeader, _ blocks: [DeltaBlock], by follower: ChangeFollower? = nil) throws
+    -> Commit<ApplyResult>
+  {
+    var rest = blocks[...]
+    return try join(header, isRepair: false, by: follower) { rest.popFirst() }
+  }
+}

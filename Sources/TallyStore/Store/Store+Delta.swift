@@ -1,0 +1,115 @@
+import Foundation
+import GRDB
+import TallyCRDT
+import TallyWire
+
+extension Store {
+  /// Vector and fingerprint, in one snapshot, with everything captured.
+  public func summary() throws -> StoreSummary { try capturedSnapshot(Self.summary) }
+
+  static func summary(_ reader: StateReader) throws -> StoreSummary {
+    StoreSummary(
+      vector: try reader.vector(), fingerprint: try reader.fingerprint(),
+      replica: try reader.ownNumber().flatMap { reader.catalog.replicas[$0] })
+  }
+
+  /// What is in the store.
+  public var vector: StateVector { get throws { try summary().vector } }
+
+  // MARK: Giving
+
+  /// Writes everything that `base` does not cover, with the vector of the same snapshot.
+  ///
+  /// One change costs the same in a store of any size; memory is bounded by one block of about a mebibyte. Other reads and
+  /// writes go on meanwhile.
+  /// - Parameter sink: takes the bytes in order; what it throws ends the delta and passes through.
+  /// - Returns: the header: what the receiver must have, and what it has afterwards.
+  @discardableResult
+  public func writeDelta(
+    since base: StateVector = StateVector(), to sink: @escaping ([UInt8]) throws -> Void
+  ) throws -> DeltaHeader {
+    try capturedSnapshot { reader in
+      let header = DeltaHeader(
+        base: base, target: try reader.vector(), fingerprint: try reader.fingerprint())
+      try makeDurable(try reader.ownDot(in: header.target), reader.connection)
+      var writer = try DeltaWriter(header: header, to: sink)
+      let source = DeltaSource(reader: reader, base: base, planted: options.planted, isPacking: true)
+      try source.forEachBlock(of: header.target) { try writer.append($0) }
+      try writer.finish()
+      return header
+    }
+  }
+
+  /// Everything that `base` does not cover, as bytes. For large deltas prefer `writeDelta`.
+  public func delta(since base: StateVector = StateVector()) throws -> [UInt8] {
+    let bytes = ByteSink()
+    try writeDelta(since: base) { bytes.bytes += $0 }
+    return bytes.bytes
+  }
+
+  // MARK: Taking
+
+  /// Joins a delta into the store: all of it, or nothing. A second time it changes nothing.
+  /// - Parameters:
+  ///   - source: gives the next bytes, in pieces of any size; nil at the end.
+  ///   - isRepair: joins cells even where the vector says they are here already. For a full delta from a peer whose vector is equal
+  ///     and whose fingerprint is not.
+  /// - Throws: `WireError` for damaged bytes; `StoreError.baseNotCovered` with the vector to ask for a delta since; `StoreError.wrongZone`;
+  ///   GRDB's `DatabaseError`; what the source throws. The store is as it was.
+  @discardableResult
+  public func apply(from source: @escaping () throws -> [UInt8]?, isRepair: Bool = false) throws -> ApplyResult {
+    var reader = try DeltaReader(from: source)
+    return try join(reader.header, isRepair: isRepair) { try reader.nextBlock() }.value
+  }
+
+  /// Joins a delta that is all there. See `apply(from:isRepair:)`.
+  @discardableResult
+  public func apply(_ bytes: [UInt8], isRepair: Bool = false) throws -> ApplyResult {
+    var rest: [UInt8]? = bytes
+    return try apply(
+      from: {
+        defer { rest = nil }
+        return rest
+      }, isRepair: isRepair)
+  }
+
+  // MARK: Snapshots
+
+  /// How often a snapshot is taken anew because another program has written once more.
+  private static let attempts = 100
+
+  /// Reads states in one snapshot that holds nothing uncaptured: a row that another connection has written shows new values under
+  /// old stamps until it is captured.
+  /// - Throws: `StoreError.notCaptured` if there is something to capture and the store only reads; `DatabaseError` with SQLITE_BUSY if
+  ///   other programs write faster than that.
+  func capturedSnapshot<T>(_ body: (StateReader) throws -> T) throws -> T {
+    for _ in 0..<Self.attempts {
+      let result = try snapshot { reader -> T? in try reader.hasPendingWrites() ? nil : try body(reader) }
+      if let result { return result }
+      guard !options.isReadOnly else {
+        throw StoreError(.notCaptured, "another program has written to the file; open it for writing to capture that")
+      }
+      try replicate { _ in }
+    }
+    throw DatabaseError(resultCode: .SQLITE_BUSY, message: "other programs keep writing")
+  }
+
+  /// Reads states in one snapshot.
+  func snapshot<T>(_ body: (StateReader) throws -> T) throws -> T {
+    try writer.read { db in
+      let connection = try Connection(db)
+      let catalog = try Catalog.load(connection, cached: catalogCache.withLock { $0 })
+      catalogCache.withLock { $0 = catalog }
+      let reader = StateReader(connection, catalog: catalog)
+      reader.aside = try SetAside(connection)
+      return try body(reader)
+    }
+  }
+
+  /// The schema that the file holds.
+  public var schema: Schema { get throws { try snapshot { $0.catalog.schema } } }
+}
+
+private final class ByteSink {
+  var bytes: [UInt8] = []
+}

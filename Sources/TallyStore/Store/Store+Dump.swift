@@ -1,0 +1,251 @@
+import GRDB
+import TallyCRDT
+
+/// What a dump shows.
+public enum DumpForm: Sendable {
+  /// The whole replicated state: vector, existence, fields with stamps, deletes with contexts, links with tags.
+  case canonical
+  /// What the app sees: the rows of its tables and its relationships.
+  case view
+}
+
+/// The store as JSON lines, to compare replicas and to look inside.
+///
+/// The canonical form begins with a line of the vector. Then comes one line a record, by type and name, and one line a link, by
+/// relationship and ends. Nothing in it depends on the numbers that a file gives to replicas and fields, on the order in which
+/// things arrived, or on which types and fields the file's schema has: converged replicas dump the same bytes.
+///
+/// The view has one line a record, by type and name: `{"fields":{…},"links":{…},"name":…}`. `tally import` reads it.
+///
+/// In both, keys are in the order of their bytes, a blob is `{"blob":"<hex>"}`, a real always has a point or an exponent and
+/// reads back as the same double, and infinity is `{"real":"inf"}`.
+extension Store {
+  /// Writes the store line by line, in one snapshot, with everything captured.
+  ///
+  /// Memory is bounded by one record. Other reads and writes go on meanwhile.
+  /// - Parameter sink: takes each line with its line break; what it throws ends the dump and passes through.
+  /// - Throws: `StoreError.corrupt`; GRDB's `DatabaseError`; what the sink throws.
+  public func dump(_ form: DumpForm, to sink: (String) throws -> Void) throws {
+    try capturedSnapshot { reader in
+      switch form {
+      case .canonical: try reader.dumpState(to: sink)
+      case .view: try reader.dumpView(to: sink)
+      }
+    }
+  }
+}
+
+// MARK: - The canonical form
+
+extension StateReader {
+  fileprivate func dumpState(to sink: (String) throws -> Void) throws {
+    try sink("{\"format\":\"tally-state\",\"vector\":\(JSONText.vector(try vector())),\"version\":1}\n")
+    for kind in catalog.records.values.sorted(by: { $0.type < $1.type }) {
+      try forEachState(kind) { name, state in try sink(line(name, state)) }
+    }
+    let links = catalog.links.values.sorted {
+      ($0.source, $0.relationship, $0.target) < ($1.source, $1.relationship, $1.target)
+    }
+    for kind in links { try forEachState(kind) { key, element in try sink(Self.line(key, kind, element)) } }
+  }
+
+  private func line(_ name: AnyRecordName, _ state: RecordState) -> String {
+    var parts: [String] = []
+    if !state.deletes.isEmpty {
+      let deletes = state.deletes.map {
+        "{\"context\":\(JSONText.vector($0.context)),\"stamp\":\(JSONText.stamp($0.stamp))}"
+      }
+      parts.append("\"deletes\":[\(deletes.joined(separator: ","))]")
+    }
+    if let existence = state.existence { parts.append("\"existence\":\(JSONText.stamp(existence))") }
+    let fields = state.fields.map { cell in
+      (fieldName(cell), "{\"stamp\":\(JSONText.stamp(cell.stamp)),\"value\":\(JSONText.value(cell.value))}")
+    }
+    if !fields.isEmpty { parts.append("\"fields\":\(JSONText.object(fields))") }
+    parts.append("\"name\":\(JSONText.quoted(name.text))")
+    if let seed = state.seed { parts.append("\"seed\":\(text(seed))") }
+    if !state.supersededTouches.isEmpty {
+      parts.append("\"superseded\":\(JSONText.vector(state.supersededTouches))")
+    }
+    return "{\(parts.joined(separator: ","))}\n"
+  }
+
+  private func fieldName(_ cell: FieldCell) -> String { catalog.fields[cell.field]?.name ?? "" }
+
+  private func text(_ seed: SeedState) -> String {
+    let layers = seed.layers.map { layer in
+      let fields = JSONText.object(layer.fields.map { (fieldName($0), JSONText.value($0.value)) })
+      return
+        "{\(layer.isRetired ? "\"retired\":true" : "\"fields\":\(fields)"),\"stamp\":\(JSONText.stamp(layer.stamp))}"
+    }
+    let basis = seed.basis.map {
+      "\"basis\":{\"layer\":\(JSONText.stamp($0.layer)),\"stamp\":\(JSONText.stamp($0.stamp))},"
+    }
+    return "{\(basis ?? "")\"layers\":[\(layers.joined(separator: ","))]}"
+  }
+
+  private static func line(_ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement) -> String {
+    let tags = element.tags.map { tag in
+      let removed = tag.removed.map { ",\"removed\":\(JSONText.stamp($0))" } ?? ""
+      return "{\"added\":\(JSONText.stamp(tag.added))\(removed)}"
+    }
+    return "{\"link\":\(JSONText.quoted(kind.wireName)),\"source\":\(JSONText.quoted(key.source.text)),"
+      + "\"tags\":[\(tags.joined(separator: ","))],\"target\":\(JSONText.quoted(key.target.text))}\n"
+  }
+
+  // MARK: Seen and hidden, merged
+
+  /// Each record of a kind by name, seen or hidden.
+  private func forEachState(_ kind: RecordKind, _ body: (AnyRecordName, RecordState) throws -> Void) throws {
+    let hidden = try HiddenKeys(connection, kind.number)
+    func give(before name: AnyRecordName?) throws {
+      while let key = try hidden.next(before: name?.text) {
+        guard let other = try? AnyRecordName(key) else {
+          throw StoreError(.corrupt, "a hidden record's name is malformed")
+        }
+        if let stored = try record(hidden: other, kind) { try body(other, stored.state) }
+        forget()
+      }
+    }
+    if kind.isKnown {
+      try forEachRow(kind, ordered: true) { name, stored in
+        try give(before: name)
+        // A row that another program wrote and nobody has captured has no state.
+        if !stored.state.isEmpty { try body(name, stored.state) }
+        if !stored.state.deletes.isEmpty { forget() }
+      }
+    }
+    try give(before: nil)
+  }
+
+  /// Each link of a kind by its ends, seen or hidden.
+  private func forEachState(_ kind: LinkKind, _ body: (LinkKey, ORSetElement) throws -> Void) throws {
+    let hidden = try HiddenKeys(connection, kind.number)
+    func give(before key: LinkKey?) throws {
+      while let text = try hidden.next(before: key?.text) {
+        let other = try LinkKey(text)
+        if let stored = try link(hidden: other, kind) { try body(other, stored.element) }
+      }
+    }
+    if kind.isKnown {
+      try forEachRow(kind, ordered: true) { key, stored in
+        try give(before: key)
+        if !stored.element.tags.isEmpty { try body(key, stored.element) }
+      }
+    }
+    try give(before: nil)
+  }
+}
+
+/// The keys of the hidden items of one kind, ascending by bytes, taken one by one.
+private final class HiddenKeys {
+  private let query: SQLStatement
+  private var current: String?
+
+  init(_ connection: Connection, _ kind: KindNumber) throws {
+    query = try SQLStatement(connection.handle, "SELECT key FROM tally_hidden WHERE kind = \(kind) ORDER BY key")
+    try advance()
+  }
+
+  private func advance() throws { current = try query.step() ? query.text(0) ?? "" : nil }
+
+  /// Takes the next key if it comes before `limit`; without a limit the next key.
+  func next(before limit: String?) throws -> String? {
+    guard let key = current else { return nil }
+    if let limit, !key.utf8.lexicographicallyPrecedes(limit.utf8) { return nil }
+    try advance()
+    return key
+  }
+}
+
+// MARK: - The view
+
+extension StateReader {
+  fileprivate func dumpView(to sink: (String) throws -> Void) throws {
+    for entity in catalog.schema.entities.sorted(by: { $0.type < $1.type }) {
+      guard let kind = catalog.kind(of: entity.type) else { continue }
+      let relationships = entity.relationships.map(\.name).sorted()
+      let query = try SQLStatement(connection.handle, kind.rowSQL + " ORDER BY id")
+      while try query.step() {
+        // Under a name that is not even text there is nothing to show.
+        guard let name = query.text(1) else { continue }
+        // Row id, name and clock come before the columns.
+        let fields = kind.columns.enumerated().map {
+          ($0.element.name, JSONText.value(query.value(3 + $0.offset)))
+        }
+        let links = try relationships.map { relationship in
+          let members = try members(of: name, Schema.joinTable(entity.type, relationship))
+          return (relationship, "[\(members.joined(separator: ","))]")
+        }
+        try sink(
+          "{\"fields\":\(JSONText.object(fields)),\"links\":\(JSONText.object(links)),"
+            + "\"name\":\(JSONText.quoted(name))}\n")
+      }
+    }
+  }
+
+  private func members(of source: String, _ table: String) throws -> [String] {
+    let query = try connection.statement(text: "SELECT target FROM \"\(table)\" WHERE source = ? ORDER BY target")
+    query.bind(1, source)
+    var result: [String] = []
+    while try query.step() { result.append(JSONText.quoted(query.text(0) ?? "")) }
+    return result
+  }
+}
+
+// MARK: - JSON
+
+/// Text of JSON (RFC 8259) with one spelling for each value.
+package enum JSONText {
+  /// A string with its quotes. Only what must be escaped is.
+  package static func quoted(_ text: String) -> String {
+    var result = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": result += "\\\""
+      case "\\": result += "\\\\"
+      case "\n": result += "\\n"
+      case "\r": result += "\\r"
+      case "\t": result += "\\t"
+      case _ where scalar.value < 0x20:
+        let digits = String(scalar.value, radix: 16)
+        result += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result + "\""
+  }
+
+  /// An object of parts that are JSON already, by key.
+  package static func object(_ parts: [(String, String)]) -> String {
+    let sorted = parts.sorted { $0.0.utf8.lexicographicallyPrecedes($1.0.utf8) }
+    return "{\(sorted.map { "\(quoted($0.0)):\($0.1)" }.joined(separator: ","))}"
+  }
+
+  /// A value of any storage class; the five can be told apart.
+  package static func value(_ value: Value) -> String {
+    switch value {
+    case .null: "null"
+    case .integer(let number): String(number)
+    case .real(let number): number.isFinite ? "\(number)" : "{\"real\":\"\(number)\"}"
+    case .text(let text): quoted(text)
+    case .blob(let bytes): "{\"blob\":\"\(hex(bytes))\"}"
+    }
+  }
+
+  /// Two lowercase digits a byte.
+  package static func hex(_ bytes: [UInt8]) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+  }
+
+  /// Sequences by replica.
+  package static func vector(_ vector: StateVector) -> String {
+    object(vector.entries.map { ("\($0.replica)", String($0.sequence)) })
+  }
+
+  /// Dot, rank and time.
+  package static func stamp(_ stamp: Stamp) -> String {
+    "{\"dot\":\"\(stamp.dot)\",\"rank\":\(stamp.rank.rawValue),\"time\":\(stamp.time.milliseconds)}"
+  }
+}

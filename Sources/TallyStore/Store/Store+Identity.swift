@@ -1,0 +1,130 @@
+import Foundation
+import GRDB
+import GRDBSQLite
+import Synchronization
+import TallyCRDT
+
+/// Why a store writes with another replica id than before.
+public struct ReplicaRenewal: Sendable, Equatable {
+  /// When, by this device's clock.
+  public var date: Date
+  /// What was found.
+  public var reason: String
+}
+
+/// A dot must never be issued twice. Three things see to it: own dots are on the disk before a peer can see them; a token beside the
+/// file, which copies and backups of the file do not have, tells at opening that this is another copy; and a sync that finds a peer
+/// that knows more of this replica than the store does, or the same and something else, gives up the id.
+extension Store {
+  /// Gives up the replica id: the next local write mints another. All that was written stays and goes on to replicate.
+  ///
+  /// Harmless at any time; each renewal adds an entry to the state vector for ever.
+  public func renewReplica(because reason: String) throws {
+    try replicate { try $0.renewReplica(because: reason) }
+  }
+
+  /// The last time that the store gave up its replica id; nil if never.
+  public func lastRenewal() throws -> ReplicaRenewal? {
+    try snapshot { reader in
+      let query = try reader.connection.statement("SELECT value FROM tally_meta WHERE key = 'renewal'")
+      defer { query.reset() }
+      guard try query.step() else { return nil }
+      let parts = (query.text(0) ?? "").split(separator: " ", maxSplits: 1)
+      guard parts.count == 2, let milliseconds = Double(parts[0]) else { return nil }
+      return ReplicaRenewal(date: Date(timeIntervalSince1970: milliseconds / 1000), reason: String(parts[1]))
+    }
+  }
+
+  /// Sees to it that this replica's own dots up to `own` are on the disk. With write-ahead logging and `synchronous = NORMAL` a
+  /// power cut may lose commits, and a peer would remember dots that this store issues again.
+  ///
+  /// Cost: one sync of the write-ahead log if the replica has written since the last one; with the log's folder the first time.
+  func makeDurable(_ own: Dot?, _ connection: Connection) throws {
+    guard options.isDurableBeforeSync, path != nil, let own, !durable.withLock({ $0.covers(own) }) else { return }
+    try connection.syncLog()
+    durable.withLock { $0.include(own) }
+  }
+}
+
+extension Connection {
+  /// Waits until what the connection sees in the write-ahead log is on the disk, by the file that SQLite itself has open: that syncs the
+  /// folder as well if the log is new there, and keeps to the platform's rules.
+  ///
+  /// Without a log there is nothing to do: everything is in the database, which SQLite syncs before it drops the log.
+  func syncLog() throws {
+    var log: UnsafeMutablePointer<sqlite3_file>?
+    let found = sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log)
+    guard found == SQLITE_OK, let log, let methods = log.pointee.pMethods else { return }
+    let status = methods.pointee.xSync(log, SQLITE_SYNC_FULL)
+    guard status == SQLITE_OK else {
+      throw DatabaseError(resultCode: ResultCode(rawValue: status), message: "the write-ahead log cannot be synced")
+    }
+  }
+}
+
+extension StateReader {
+  /// The last dot of this store's own replica in a vector of the store's; nil before its first write.
+  func ownDot(in vector: StateVector) throws -> Dot? {
+    guard let number = try ownNumber(), let replica = catalog.replicas[number] else { return nil }
+    return Dot(replica: replica, sequence: vector[replica])
+  }
+}
+
+// MARK: - The token
+
+/// What stands beside the file and not in it: a token that changes with every opening, and the number of the file that holds it.
+struct Incarnation {
+  private let path: String
+  private let files: any StoreFiles
+
+  init(besides store: String, _ files: any StoreFiles) {
+    path = store + "-incarnation"
+    self.files = files
+  }
+
+  /// Whether the file holds `token` and is the very file that was written with it.
+  func holds(_ token: String) -> Bool {
+    guard let found = files.token(at: path) else { return false }
+    return found.text == Self.text(token, found.fileNumber)
+  }
+
+  /// Writes another token. A copy of the file has another number and does not count.
+  func write(_ token: String) throws {
+    do {
+      try files.writeToken(at: path) { Self.text(token, $0) }
+    } catch {
+      throw DatabaseError(resultCode: Self.code(of: error), message: "the file \(path) cannot be written")
+    }
+  }
+
+  /// SQLite's word for what the system said.
+  private static func code(of error: any Error) -> ResultCode {
+    let cause = (error as? CocoaError)?.underlying ?? error
+    switch ((cause as? POSIXError)?.code, (error as? CocoaError)?.code) {
+    case (.ENOSPC, _), (.EDQUOT, _), (_, .fileWriteOutOfSpace): return .SQLITE_FULL
+    case (.EROFS, _), (.EACCES, _), (.EPERM, _), (_, .fileWriteNoPermission), (_, .fileWriteVolumeReadOnly):
+      return .SQLITE_READONLY
+    default: return .SQLITE_IOERR
+    }
+  }
+
+  private static func text(_ token: String, _ fileNumber: UInt64) -> String { "\(token) \(fileNumber)\n" }
+}
+
+extension WriteTransaction {
+  /// Compares the token in the file with the one beside it, and changes both. Within the transaction that opens the store, so that two
+  /// processes cannot get in between.
+  func checkIncarnation(_ incarnation: Incarnation) throws {
+    let query = try connection.statement("SELECT value FROM tally_meta WHERE key = 'incarnation'")
+    let known = try query.step() ? query.text(0) : nil
+    query.reset()
+    if let known, !incarnation.holds(known), !environment.planted.contains(.restoredIDReused) {
+      try renewReplica(because: "the file is a copy, or older than when this device last had it open")
+    }
+    let token = "\(environment.mintReplica())"
+    try incarnation.write(token)
+    let write = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES('incarnation', ?)")
+    write.bind(1, token)
+    try write.run()
+  }
+}

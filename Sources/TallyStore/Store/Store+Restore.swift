@@ -1,0 +1,68 @@
+import GRDB
+import TallyCRDT
+
+extension Store {
+  /// Brings a deleted record back, complete: its fields, relationships, and what it owns. A record that disappeared with its
+  /// owner brings the owner back as well, and the owner's owner; an owner whose deletes win is restored along with it.
+  ///
+  /// A restore is a write: it wins over every delete that it has seen, on all devices.
+  /// - Returns: the dot of the restore.
+  /// - Throws: `StoreError.noSuchRecord` if nothing is known of the record, `.notDeleted` if it is there.
+  @discardableResult
+  public func restore(_ name: AnyRecordName) throws -> Dot? {
+    try replicate { try $0.restore(name) }.value
+  }
+
+  /// Brings a deleted record back. See `restore(_:)` of any name.
+  @discardableResult
+  public func restore<Record>(_ name: RecordName<Record>) throws -> Dot? { try restore(name.name) }
+}
+
+extension WriteTransaction {
+  func restore(_ name: AnyRecordName) throws -> Dot {
+    guard let kind = catalog.kind(of: name.type), let stored = try reader.record(name, kind) else {
+      throw StoreError(.noSuchRecord, "nothing is known of \(name)")
+    }
+    guard !stored.place.isVisible else { throw StoreError(.notDeleted, "\(name) is not deleted") }
+    // Found before anything is written: what is known of visibility is of one state.
+    let owners = try ownersToRestore(of: name)
+    let dot = try restore(name, kind, stored)
+    for owner in owners {
+      guard let kind = catalog.kind(of: owner.type), let stored = try reader.record(owner, kind) else { continue }
+      try restore(owner, kind, stored)
+    }
+    return dot
+  }
+
+  /// The owners above a record that its restore alone would not bring back: those that are dead although something below them lives.
+  private func ownersToRestore(of name: AnyRecordName) throws -> [AnyRecordName] {
+    let visibility = Visibility(SnapshotFacts(reader, planted: environment.planted))
+    var found: [AnyRecordName] = []
+    var stack = [name]
+    var seen = Set(stack)
+    while let next = stack.popLast() {
+      if next != name, catalog.kind(of: next.type)?.entity?.deleteWins == true, try !visibility.isAlive(next) {
+        found.append(next)
+      }
+      for owner in try visibility.effectiveOwners(of: next) where seen.insert(owner.target).inserted {
+        stack.append(owner.target)
+      }
+    }
+    return found
+  }
+
+  @discardableResult
+  private func restore(
+    _ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord
+  ) throws -> Dot {
+    let stamp = try stamp(over: stored.state.existence?.time)
+    var state = stored.state
+    var written = RecordState(inserted: stamp, fields: [])
+    written.seed = state.basis(for: stamp, kind)
+    state.merge(written)
+    try writer.put(name, kind, state, previous: stored, shown: nil)
+    try changed(name, kind, from: stored.state, to: state, dots: CollectionOfOne(stamp.dot))
+    view.mark(name)
+    return stamp.dot
+  }
+}

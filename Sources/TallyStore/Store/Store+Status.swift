@@ -1,0 +1,60 @@
+import GRDB
+import TallyCRDT
+
+/// How a store stands: what `tally status` prints.
+public struct StoreStatus: Sendable, Equatable {
+  /// How many records or links of one type there are.
+  public struct Count: Sendable, Equatable {
+    /// The type, or `Type.relationship`.
+    public var type: String
+    /// Those that the app sees.
+    public var visible: Int
+    /// Those that are kept but not seen: deleted, owned by something deleted, or of a type that only a newer app knows.
+    public var hidden: Int
+    /// Whether the schema has the type.
+    public var isKnown: Bool
+  }
+
+  /// Vector, fingerprint and replica.
+  public var summary: StoreSummary
+  /// The counts, by type.
+  public var counts: [Count]
+  /// Entries in the conflict journal.
+  public var conflicts: Int
+  /// Rows written by other programs that cannot be replicated as they are.
+  public var rejectedWrites: Int
+  /// The size of the database in bytes.
+  public var byteCount: Int
+}
+
+extension Store {
+  /// How the store stands. Counts all rows, so it costs one pass over the indexes.
+  public func status() throws -> StoreStatus {
+    try capturedSnapshot { reader in
+      let connection = reader.connection
+      let catalog = reader.catalog
+      func hidden(_ kind: KindNumber) throws -> Int {
+        try connection.integer(text: "SELECT count(*) FROM tally_hidden WHERE kind = \(kind)") ?? 0
+      }
+      func rows(_ table: String) throws -> Int {
+        try connection.integer(text: "SELECT count(*) FROM \"\(table)\"") ?? 0
+      }
+      var counts: [StoreStatus.Count] = []
+      for kind in catalog.records.values where kind.type != SeedHistory.setType {
+        let visible = kind.isKnown ? try rows(kind.type) : 0
+        counts.append(.init(type: kind.type, visible: visible, hidden: try hidden(kind.number), isKnown: kind.isKnown))
+      }
+      for kind in catalog.links.values {
+        let visible = kind.isKnown ? try rows(kind.table) : 0
+        let type = "\(kind.source).\(kind.relationship)"
+        counts.append(.init(type: type, visible: visible, hidden: try hidden(kind.number), isKnown: kind.isKnown))
+      }
+      let pages = try connection.integer("PRAGMA page_count") ?? 0
+      return StoreStatus(
+        summary: try Self.summary(reader), counts: counts.sorted { $0.type < $1.type },
+        conflicts: try connection.integer("SELECT count(*) FROM tally_conflict") ?? 0,
+        rejectedWrites: try connection.integer("SELECT count(*) FROM tally_pending") ?? 0,
+        byteCount: pages * (try connection.integer("PRAGMA page_size") ?? 0))
+    }
+  }
+}

@@ -1,0 +1,259 @@
+import Foundation
+import GRDB
+import Synchronization
+import TallyCRDT
+import TallyWire
+
+/// A database of records that replicates: GRDB as you know it, and every write captured.
+///
+/// ```swift
+/// let store = try Store(path: path, schema: Schema(Person.self, Game.self))
+/// try store.write { db in
+///   try Game(name: "Chess").insert(db)
+/// }
+/// let games = try store.read { db in try Game.order(Column("name")).fetchAll(db) }
+/// ```
+///
+/// Each entity is an ordinary SQLite table, each to-many relationship an ordinary join table. Records, the query interface, raw
+/// SQL and `ValueObservation` work as with GRDB alone, and what other connections and processes write to the file is captured as well.
+/// What REPLACE removes through a unique index of the app's own is captured from the transaction after the one that made the index.
+/// Of concurrent writes to one field the later wins; a relationship keeps what anybody added; a concurrent edit survives a delete.
+///
+/// A store may be used from any thread. Opening costs the same for any number of records.
+public final class Store: Sendable {
+  /// The file; nil in memory.
+  public let path: String?
+  let writer: any DatabaseWriter
+  let options: StoreOptions
+  private let box = SessionBox()
+  private let applying = Applying()
+  let catalogCache = Mutex<Catalog?>(nil)
+  let listeners = ChangeListeners()
+  /// This replica's dots that are known to be on the disk.
+  let durable = Mutex(StateVector())
+
+  /// For GRDB's own APIs that read: `ValueObservation`, snapshots, `DatabaseSnapshot`.
+  public var reader: any DatabaseReader { writer }
+
+  // MARK: Opening
+
+  /// Opens the store at `path`, creating it if there is no file, and makes its tables cover `schema`.
+  ///
+  /// - Throws: `StoreError`: `.notAStore`, `.newerFormat`, `.invalidSchema`, `.incompatibleSchema`; or GRDB's `DatabaseError`. The
+  ///   file is then as it was.
+  public convenience init(path: String, schema: Schema, options: StoreOptions = StoreOptions()) throws {
+    try schema.validate()
+    try self.init(path: path, isNew: try !StoreFile.probe(path, options), schema: schema, options: options)
+  }
+
+  /// Opens an existing store with the schema that the file holds, for tools that do not have the app's types.
+  ///
+  /// - Throws: `StoreError`: `.noSuchStore`, `.notAStore`, `.newerFormat`; or GRDB's `DatabaseError`.
+  public convenience init(existing path: String, options: StoreOptions = StoreOptions()) throws {
+    guard try StoreFile.probe(path, options) else { throw StoreError(.noSuchStore, "there is no store at \(path)") }
+    try self.init(path: path, isNew: false, schema: nil, options: options)
+  }
+
+  private init(path: String, isNew: Bool, schema: Schema?, options: StoreOptions) throws {
+    self.path = path
+    self.options = options
+    writer = try StoreFile.open(path, options, applying)
+    guard !options.isReadOnly else { return }
+    try prepare(isNew: isNew, schema: schema)
+  }
+
+  /// A store in memory, for tests and previews.
+  public init(inMemory schema: Schema, options: StoreOptions = StoreOptions()) throws {
+    try schema.validate()
+    path = nil
+    self.options = options
+    writer = try DatabaseQueue(configuration: StoreFile.configuration(options, applying))
+    try prepare(isNew: true, schema: schema)
+  }
+
+  /// A copy of a store, in memory. It goes on under the same replica id, as a file does that is copied and that nobody recognizes.
+  package init(inMemoryCopyOf original: Store, options: StoreOptions = StoreOptions()) throws {
+    path = nil
+    self.options = options
+    let copy = try DatabaseQueue(configuration: StoreFile.configuration(options, applying))
+    try original.writer.backup(to: copy)
+    writer = copy
+    try prepare(isNew: false, schema: nil)
+  }
+
+  private func prepare(isNew: Bool, schema: Schema?) throws {
+    try perform { db in
+      let connection = Connection(try StoreFile.handle(db))
+      // Another process may have created the tables since the file was looked at.
+      let isEmpty = try connection.integer("SELECT count(*) FROM sqlite_master WHERE name = 'tally_meta'") == 0
+      if isNew, isEmpty { try SchemaMigration.create(connection) }
+      try SchemaMigration.complete(connection)
+      let commit = try withSession(db) { session in
+        try session.transaction { transaction in
+          if let schema { try SchemaMigration(transaction).migrate(to: schema) }
+          if let path, options.hasIncarnation {
+            try transaction.checkIncarnation(Incarnation(besides: path, options.files))
+          }
+        }
+        return ((), nil)
+      }
+      db.clearSchemaCache()
+      return commit
+    }
+  }
+
+  /// Closes the file: all of its connections, so that the store cannot be used afterwards.
+  ///
+  /// Everything is in the file itself then, and the write-ahead log beside it is gone or empty, unless another process or another
+  /// `Store` has the file open: the last one to close sees to it.
+  /// - Throws: `DatabaseError` with SQLITE_BUSY if the store is in use; it stays open.
+  public func close() throws {
+    if let pool = writer as? DatabasePool {
+      // A connection that only reads cannot write the log back, and as the last one to go it would leave it behind.
+      pool.invalidateReadOnlyConnections()
+      try pool.writeWithoutTransaction { db in
+        box.session = nil
+        try StoreFile.checkpoint(db, options)
+      }
+    } else {
+      writer.writeWithoutTransaction { _ in box.session = nil }
+    }
+    try writer.close()
+  }
+
+  // MARK: Reading and writing
+
+  /// Reads, in one snapshot.
+  public func read<T>(_ body: (Database) throws -> T) throws -> T { try writer.read(body) }
+
+  /// Reads, in one snapshot, without blocking the caller's thread.
+  public func read<T: Sendable>(_ body: @Sendable @escaping (Database) throws -> T) async throws -> T {
+    try await writer.read(body)
+  }
+
+  /// Writes, in one transaction: all of it becomes visible and is replicated together, or none.
+  ///
+  /// What a delete means for other records (owned records, references, relationships) happens at the end of the transaction. If
+  /// the body or the commit throws, nothing has changed.
+  ///
+  /// - Throws: what the body throws; `StoreError` for a value or name that cannot be replicated; GRDB's `DatabaseError`.
+  @discardableResult
+  public func write<T>(_ body: (Database) throws -> T) throws -> T { try commit(body).value }
+
+  /// Writes, in one transaction, without blocking the caller's thread. See the synchronous `write`.
+  @discardableResult
+  public func write<T: Sendable>(_ body: @Sendable @escaping (Database) throws -> T) async throws -> T {
+    do {
+      let commit = try await writer.write { db in try self.transact(db, body) }
+      announce(commit)
+      return commit.value
+    } catch {
+      box.needsReload.store(true, ordering: .relaxed)
+      throw error
+    }
+  }
+
+  /// What a transaction did.
+  public struct Commit<Value> {
+    /// What the body returned.
+    public let value: Value
+    /// The transaction's dot, or nil if it changed nothing that replicates.
+    public let dot: Dot?
+    /// Where the store stands with this transaction, and without any later one.
+    package let summary: StoreSummary
+    /// Whether others should hear of it.
+    let isChanged: Bool
+  }
+
+  /// Writes like `write` and tells the transaction's dot once it is committed.
+  public func commit<T>(_ body: (Database) throws -> T) throws -> Commit<T> {
+    try perform { db in try transact(db, body) }
+  }
+
+  /// Runs a writing transaction of GRDB's; if it fails the engine reads everything again next time.
+  /// - Parameter follower: who need not be told of the commit.
+  @discardableResult
+  func perform<T>(by follower: ChangeFollower? = nil, _ body: (Database) throws -> Commit<T>) throws -> Commit<T> {
+    do {
+      let commit = try writer.write(body)
+      announce(commit, by: follower)
+      return commit
+    } catch {
+      box.needsReload.store(true, ordering: .relaxed)
+      throw error
+    }
+  }
+
+  private func announce<T>(_ commit: Commit<T>, by follower: ChangeFollower? = nil) {
+    if commit.isChanged { listeners.notify(but: follower) }
+  }
+
+  /// Runs the app's writes in a transaction that captures them.
+  private func transact<T>(_ db: Database, _ body: (Database) throws -> T) throws -> Commit<T> {
+    try withSession(db) { session in
+      let value = try session.listen { try body(db) }
+      let dot = try session.transaction { transaction in
+        try transaction.capture(.app)
+        return transaction
+      }.dot
+      return (value, dot)
+    }
+  }
+
+  /// Runs a transaction of the store's own: a merge, a restore, seeds.
+  @discardableResult
+  func replicate<T>(by follower: ChangeFollower? = nil, _ body: (WriteTransaction) throws -> T) throws -> Commit<T> {
+    try perform(by: follower) { db in
+      try withSession(db) { session in (try session.transaction(body), nil) }
+    }
+  }
+
+  /// Joins a delta: all of it, or nothing.
+  /// - Parameter nextBlock: gives the blocks in order; nil at the end.
+  func join(
+    _ header: DeltaHeader, isRepair: Bool, by follower: ChangeFollower? = nil, _ nextBlock: () throws -> DeltaBlock?
+  ) throws -> Commit<ApplyResult> {
+    try perform(by: follower) { db in
+      try withSession(db) { session in
+        var result = try session.transaction { try $0.apply(header, isRepair: isRepair, nextBlock) }
+        if let theirs = header.fingerprint, header.target == session.standing.vector {
+          result.fingerprintMismatch = theirs != session.standing.fingerprint
+        }
+        return (result, nil)
+      }
+    }
+  }
+
+  private func withSession<T>(_ db: Database, _ body: (WritingSession) throws -> (T, Dot?)) throws -> Commit<T> {
+    let session = try session(db)
+    do {
+      try session.begin()
+      let (value, dot) = try body(session)
+      try session.finish()
+      for table in session.writer.touchedTables { try db.notifyChanges(in: Table(table)) }
+      return Commit(value: value, dot: dot, summary: session.summary, isChanged: session.isChanged)
+    } catch {
+      session.invalidate()
+      throw error
+    }
+  }
+
+  private func session(_ db: Database) throws -> WritingSession {
+    if let session = box.session {
+      if box.needsReload.exchange(false, ordering: .relaxed) { session.invalidate() }
+      return session
+    }
+    let session = try WritingSession(try StoreFile.handle(db), options.environment, applying)
+    db.add(transactionObserver: CommitGuard(session), extent: .databaseLifetime)
+    box.session = session
+    return session
+  }
+}
+
+/// The session, used only on the writing connection's queue.
+private final class SessionBox: @unchecked Sendable {
+  var session: WritingSession?
+  let needsReload = Atomic<Bool>(false)
+}
+
+extension Store.Commit: Sendable where Value: Sendable {}

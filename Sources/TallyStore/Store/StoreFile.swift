@@ -1,0 +1,99 @@
+import Foundation
+import GRDB
+import GRDBSQLite
+import TallyCRDT
+
+/// Opening files safely: looking before touching.
+enum StoreFile {
+  /// Whether there is a store at `path`; false if there is nothing or an empty database.
+  /// - Throws: `StoreError` if there is something else. The file is not changed.
+  static func probe(_ path: String, _ options: StoreOptions) throws -> Bool {
+    switch options.files.kind(of: path) {
+    case .nothing: return false
+    case .file: break
+    case .folder: throw StoreError(.notAStore, "\(path) is a folder")
+    case .other: throw StoreError(.notAStore, "\(path) is not an ordinary file")
+    }
+    if let stamp = headerStamp(path, options.files), stamp.application == Format.applicationID,
+      stamp.version <= Format.version
+    {
+      return true
+    }
+    do {
+      return try inspect(path, isReadOnly: true)
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_READONLY && !options.isReadOnly {
+      // A crash left a journal behind. SQLite undoes with it what was half done before anybody can read, and that writes.
+      return try inspect(path, isReadOnly: false)
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
+      throw StoreError(.notAStore, "\(path) is not a store")
+    }
+  }
+
+  private static func inspect(_ path: String, isReadOnly: Bool) throws -> Bool {
+    var configuration = Configuration()
+    configuration.readonly = isReadOnly
+    return try DatabaseQueue(path: path, configuration: configuration).read { db in
+      let application = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+      let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+      if application == Format.applicationID {
+        guard version <= Format.version else {
+          throw StoreError(.newerFormat, "\(path) has format \(version); this version knows up to \(Format.version)")
+        }
+        return true
+      }
+      let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
+      guard application == 0, version == 0, tables == 0 else {
+        throw StoreError(.notAStore, "\(path) is an SQLite database, but not a store")
+      }
+      return false
+    }
+  }
+
+  /// `application_id` and `user_version` as the file's first bytes have them (https://www.sqlite.org/fileformat.html#the_database_header),
+  /// which is ten times cheaper than opening it; nil if there is no telling, since a log or a journal may say otherwise.
+  private static func headerStamp(_ path: String, _ files: any StoreFiles) -> (application: Int, version: Int)? {
+    guard ["-wal", "-journal"].allSatisfy({ files.kind(of: path + $0) == .nothing }),
+      let header = files.head(72, of: path), header.count == 72, header.starts(with: "SQLite format 3\0".utf8)
+    else { return nil }
+    func number(at offset: Int) -> Int { header[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }
+    return (number(at: 68), number(at: 60))
+  }
+
+  static func open(_ path: String, _ options: StoreOptions, _ applying: Applying) throws -> any DatabaseWriter {
+    let configuration = configuration(options, applying)
+    return options.isReadOnly
+      ? try DatabaseQueue(path: path, configuration: configuration)
+      : try DatabasePool(path: path, configuration: configuration)
+  }
+
+  static func configuration(_ options: StoreOptions, _ applying: Applying) -> Configuration {
+    var configuration = Configuration()
+    configuration.readonly = options.isReadOnly
+    configuration.busyMode = .timeout(options.busyTimeout)
+    let prepare = options.prepareDatabase
+    configuration.prepareDatabase { db in
+      // Statements nested in triggers would otherwise write their journals to files.
+      try db.execute(sql: "PRAGMA temp_store = MEMORY")
+      db.add(
+        function: DatabaseFunction("tally_applying", argumentCount: 0) { _ in applying.isOn })
+      try prepare?(db)
+    }
+    return configuration
+  }
+
+  /// Brings the write-ahead log into the file and empties it, unless somebody is using it right now.
+  static func checkpoint(_ db: Database, _ options: StoreOptions) throws {
+    let handle = try handle(db)
+    // Who reads in another process may take long, and closing must not wait for it.
+    sqlite3_busy_timeout(handle, 0)
+    defer { sqlite3_busy_timeout(handle, Int32(clamping: Int(options.busyTimeout * 1000))) }
+    do {
+      try db.checkpoint(.truncate)
+    } catch let error as DatabaseError where [.SQLITE_BUSY, .SQLITE_LOCKED].contains(error.resultCode) {}
+  }
+
+  static func handle(_ db: Database) throws -> OpaquePointer {
+    guard let handle = db.sqliteConnection else { throw StoreError(.corrupt, "the connection is closed") }
+    return handle
+  }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import GRDB
+import Logging
+import TallyCRDT
+
+/// What a store takes from its surroundings.
+public struct StoreOptions: Sendable {
+  /// How many seconds a write waits for another process that is writing.
+  public var busyTimeout: TimeInterval = 5
+  /// The clock. Only the stamps of local writes depend on it.
+  public var now: @Sendable () -> Date = { Date() }
+  /// Where warnings go.
+  public var logger = Logger(label: "tally.store")
+  /// How many entries the conflict journal keeps; older ones go first.
+  public var conflictLimit = 10_000
+  /// How many seconds the conflict journal keeps an entry, by this device's clock: 90 days. Nil for ever.
+  public var conflictAge: TimeInterval? = 90 * 86_400
+  /// Whether this replica's own changes are synced to the disk before a delta with them is handed out. Without it, a power cut after a
+  /// sync can lead to two changes with one identity, and replicas that differ.
+  public var isDurableBeforeSync = true
+  /// Whether a token is kept beside the file, in `<file>-incarnation`, by which an older or copied file is recognized. Off for stores
+  /// that move between folders on purpose.
+  public var hasIncarnation = true
+  /// Opens the file without writing to it, for a tool that only looks.
+  public var isReadOnly = false
+  /// Called for each SQLite connection, for the app's functions, collations or pragmas.
+  public var prepareDatabase: (@Sendable (Database) throws -> Void)?
+  /// The files beside the database.
+  package var files: any StoreFiles = SystemFiles()
+  /// Whether SQLite's preupdate hook captures this store's writes, where SQLite has it; otherwise triggers do.
+  package var usesHook = true
+  /// Faults that tests put in.
+  package var planted: PlantedFault = []
+  /// Where replica ids come from; nil for the system's randomness.
+  package var mintReplica: (@Sendable () -> ReplicaID)?
+
+  /// The usual options.
+  public init() {}
+
+  var environment: StoreEnvironment {
+    let now = now
+    let mint = mintReplica
+    return StoreEnvironment(
+      now: { HybridTime(clock: now().timeIntervalSince1970 * 1000) },
+      mintReplica: {
+        if let mint { return mint() }
+        var generator = SystemRandomNumberGenerator()
+        return .random(using: &generator)
+      },
+      logger: logger, conflictLimit: conflictLimit,
+      conflictAge: conflictAge.map { UInt64(max(0, $0 * 1000)) }, usesHook: usesHook, planted: planted)
+  }
+}

@@ -1,0 +1,83 @@
+import TallyCRDT
+import TallyWire
+
+/// What one transaction adds to `tally_log`: for each dot the records and links with a cell of that dot.
+///
+/// The log finds what a delta must hold. It is only ever appended to: an entry whose cells have been superseded since costs one
+/// look-up and nothing else, because the cells themselves say which dot they have.
+struct ChangeLog {
+  private var entries: [Dot: ByteWriter] = [:]
+  /// The dot that was noted last: most notes of a transaction are of one.
+  private var last: Dot?
+  private var items = ByteWriter()
+  private var byteCount = 0
+  private static let limit = 4 << 20
+
+  /// Notes that the record has a cell of the dot.
+  mutating func note(_ dot: Dot, kind: KindNumber, _ name: AnyRecordName) {
+    turn(to: dot)
+    let key = RecordKey(name)
+    items.varint(kind.rawValue << 2 | (key.isText ? 1 : 0))
+    items.key(key)
+    byteCount += 20
+  }
+
+  /// Notes that the link has a tag or removal of the dot.
+  mutating func note(_ dot: Dot, kind: KindNumber, _ key: LinkKey) {
+    turn(to: dot)
+    let (source, target) = (RecordKey(key.source), RecordKey(key.target))
+    items.varint(kind.rawValue << 2 | (source.isText ? 1 : 0) | (target.isText ? 2 : 0))
+    items.key(source)
+    items.key(target)
+    byteCount += 40
+  }
+
+  private mutating func turn(to dot: Dot?) {
+    guard dot != last else { return }
+    if let last { entries[last] = items }
+    items = dot.flatMap { entries.removeValue(forKey: $0) } ?? ByteWriter()
+    last = dot
+  }
+
+  /// Whether the notes should be written before there are more of them.
+  var isFull: Bool { byteCount > Self.limit }
+
+  /// Writes the notes.
+  /// - Returns: how many rows this took.
+  @discardableResult
+  mutating func flush(_ connection: Connection, _ numbers: CatalogWriter) throws -> Int {
+    turn(to: nil)
+    guard !entries.isEmpty else { return 0 }
+    let insert = try connection.statement(
+      "INSERT INTO tally_log(zone, replica, sequence, items) VALUES(0, ?, ?, ?)")
+    for (dot, writer) in entries.sorted(by: { $0.key < $1.key }) {
+      insert.bind(1, try numbers.number(of: dot.replica))
+      insert.bind(2, Int64(dot.sequence))
+      insert.bind(3, writer.bytes)
+      try insert.run()
+    }
+    defer { (entries, byteCount) = ([:], 0) }
+    return entries.count
+  }
+
+  /// Reads the items of one row: for each the kind and one or two names.
+  static func decode(
+    _ bytes: [UInt8], _ catalog: Catalog, _ body: (KindNumber, AnyRecordName, AnyRecordName?) throws -> Void
+  ) throws {
+    try bytes.withUnsafeBytes { raw in
+      var reader = ByteReader(raw)
+      while reader.remaining > 0 {
+        let head = try reader.varint()
+        let kind = KindNumber(rawValue: Int(truncatingIfNeeded: head >> 2))
+        if let record = catalog.records[kind] {
+          try body(kind, try reader.recordName(type: record.type, isText: head & 1 != 0).1, nil)
+        } else if let link = catalog.links[kind] {
+          let source = try reader.recordName(type: link.source, isText: head & 1 != 0).1
+          try body(kind, source, try reader.recordName(type: link.target, isText: head & 2 != 0).1)
+        } else {
+          throw StoreError(.corrupt, "the log names an unknown kind")
+        }
+      }
+    }
+  }
+}

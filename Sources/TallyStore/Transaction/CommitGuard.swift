@@ -1,0 +1,26 @@
+import GRDB
+
+/// Notices when the app ends a transaction inside `Store.write`, with COMMIT or ROLLBACK of its own: what it wrote would be in the file
+/// without ever having been captured. A commit is refused, so that SQLite rolls back. Notices as well when a write is about to make
+/// triggers, so that they fire.
+final class CommitGuard: TransactionObserver {
+  private weak var session: WritingSession?
+
+  init(_ session: WritingSession) { self.session = session }
+
+  /// Asked before each statement, with what it will write to.
+  func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool {
+    if case .insert(tableName: "sqlite_master") = eventKind { session?.expectTriggers() }
+    return false
+  }
+
+  func databaseDidChange(with event: DatabaseEvent) {}
+
+  func databaseWillCommit() throws {
+    guard let session, session.isOpen || session.hasUncapturedNotes else { return }
+    throw StoreError(.transactionEnded, "a write of the store's was committed before it was captured")
+  }
+
+  func databaseDidCommit(_ db: Database) {}
+  func databaseDidRollback(_ db: Database) { session?.noteEnd() }
+}

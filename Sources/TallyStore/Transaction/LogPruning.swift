@@ -1,0 +1,62 @@
+import TallyCRDT
+
+/// Drops rows of the change log that no longer find anything: every cell of the dot has been overwritten since.
+///
+/// What a cell was overwritten by has a dot of its own in the log, so a delta misses nothing, and nobody needs to agree. A slice is
+/// looked at now and then, round and round, so that the log is never much longer than what it finds.
+struct LogPruning {
+  /// After so many new rows twice as many are looked at.
+  private static let interval = 64
+  private var added = 0
+  private var next = 0
+
+  /// Takes note of new rows, and looks at a slice when it is time.
+  mutating func run(_ reader: StateReader, added count: Int) throws {
+    added += count
+    guard added >= Self.interval else { return }
+    let slice = min(added, 1024) * 2
+    added = 0
+    try look(reader, at: slice)
+  }
+
+  /// Looks at the next `count` rows.
+  mutating func look(_ reader: StateReader, at count: Int) throws {
+    let query = try reader.connection.statement(
+      "SELECT n, replica, sequence, items FROM tally_log WHERE n > ? ORDER BY n LIMIT ?")
+    query.bind(1, next)
+    query.bind(2, count)
+    var dead: [Int] = []
+    var seen = 0
+    defer { query.reset() }
+    while try query.step() {
+      (seen, next) = (seen + 1, query.int(0))
+      guard let replica = reader.catalog.replicas[query.number(1)] else { continue }
+      let dot = Dot(replica: replica, sequence: try query.sequence(2))
+      if try !Self.findsAnything(dot, query.blob(3), reader) { dead.append(query.int(0)) }
+    }
+    if seen < count { next = 0 }
+    let delete = try reader.connection.statement("DELETE FROM tally_log WHERE n = ?")
+    for number in dead {
+      delete.bind(1, number)
+      try delete.run()
+    }
+  }
+
+  private struct Found: Error {}
+
+  private static func findsAnything(_ dot: Dot, _ items: [UInt8], _ reader: StateReader) throws -> Bool {
+    do {
+      try ChangeLog.decode(items, reader.catalog) { kind, name, target in
+        if let target, let link = reader.catalog.links[kind] {
+          let key = LinkKey(source: name, target: target)
+          if try reader.link(key, link)?.element.dots.contains(dot) == true { throw Found() }
+        } else if let record = reader.catalog.records[kind] {
+          if try reader.record(name, record)?.state.dots.contains(dot) == true { throw Found() }
+        }
+      }
+      return false
+    } catch is Found {
+      return true
+    }
+  }
+}

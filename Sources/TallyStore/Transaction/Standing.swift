@@ -1,0 +1,26 @@
+import TallyCRDT
+
+/// Where a store stands: what its transactions raise, and nothing else does.
+struct Standing: Equatable {
+  /// What is in the store.
+  var vector = StateVector()
+  /// The sum over everything in the state.
+  var fingerprint = Fingerprint()
+  /// This replica; nil before its first write, and after the store was found to be an old copy.
+  var own: ReplicaNumber?
+
+  init() {}
+
+  init(_ reader: StateReader) throws {
+    vector = try reader.vector()
+    fingerprint = try reader.fingerprint()
+    own = try reader.ownNumber()
+  }
+}
+
+extension StateReader {
+  /// The number of this store's own replica; nil if it has none.
+  func ownNumber() throws -> ReplicaNumber? {
+    try connection.integer("SELECT value FROM tally_meta WHERE key = 'self'").map { ReplicaNumber(rawValue: $0) }
+  }
+}

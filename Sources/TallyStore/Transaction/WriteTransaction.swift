@@ -1,0 +1,199 @@
+import GRDB
+import GRDBSQLite
+import TallyCRDT
+
+/// One transaction of the replica: what one person wrote in one go, or what one delta brought.
+///
+/// It owns what must change together (vector, fingerprint, change log, the marks of what the view must look at) and is the only one that
+/// changes it. The steps of the pipeline are given it: `Capture` turns rows into cells and reports them, `Join` does so with a delta,
+/// `StateWriter` writes states to their places, `ViewMaintainer` makes rows follow. `commit()` is the only end.
+///
+/// ```
+/// rows ── Capture ─┐                               ┌─ StateWriter ── rows, bodies
+///                  ├─ changed(…) ─ WriteTransaction ┤
+/// delta ── Join ───┘                └─ commit(): raise → settle → check → flush
+/// ```
+///
+/// One SQLite transaction can hold several, one after the other: what other connections wrote is captured in one of its own first.
+final class WriteTransaction {
+  let session: WritingSession
+  let view: ViewMaintainer
+  /// The clock of the transaction, read once and only by one that writes.
+  private(set) lazy var now: HybridTime = environment.now()
+  /// The dot of what this replica writes; nil as long as it has written nothing.
+  private(set) var dot: Dot?
+  private(set) var standing: Standing
+  /// What a delta brings the vector to.
+  private(set) var incoming = StateVector()
+  private var log = ChangeLog()
+  private var logRows = 0
+  private var isCapturing = false
+  /// A planted fault: the number of the transaction counts as free.
+  var reusesNumber = false
+  /// Whether triggers of the app's have written while the store wrote.
+  private(set) var hasEcho = false
+
+  var reader: StateReader { session.reader }
+  var writer: StateWriter { session.writer }
+  var facts: FileFacts { session.facts }
+  var catalog: Catalog { session.reader.catalog }
+  var connection: Connection { session.connection }
+  var environment: StoreEnvironment { session.environment }
+
+  init(_ session: WritingSession, _ standing: Standing) {
+    self.session = session
+    self.standing = standing
+    view = ViewMaintainer(session.writer, session.refusals, session.environment)
+  }
+
+  // MARK: Stamps
+
+  /// A stamp of this replica's, later than what it overwrites. The dot is taken, and the replica minted, with the first one.
+  func stamp(over overwritten: HybridTime? = nil, rank: Rank = .user) throws -> Stamp {
+    let dot = try self.dot ?? nextDot()
+    self.dot = dot
+    let seen = environment.planted.contains(.clockMayGoBack) ? nil : overwritten
+    return Stamp(rank: rank, time: .next(now: now, over: seen), dot: dot)
+  }
+
+  private func nextDot() throws -> Dot {
+    let replica = try ownReplica()
+    guard standing.vector[replica] < UInt64(Int64.max) else { throw StoreError(.corrupt, "the sequence is at its end") }
+    return Dot(replica: replica, sequence: standing.vector[replica] + 1)
+  }
+
+  /// What a write of this transaction has seen: everything that is here when the transaction ends.
+  var context: StateVector {
+    var context = standing.vector.merging(incoming)
+    if let dot { context.include(dot) }
+    return context
+  }
+
+  /// This store's replica; nil if it has none.
+  var replica: ReplicaID? { standing.own.flatMap { catalog.replicas[$0] } }
+
+  private func ownReplica() throws -> ReplicaID {
+    if let replica { return replica }
+    let minted = environment.mintReplica()
+    let number = try session.numbers.number(of: minted)
+    let insert = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES('self', ?)")
+    insert.bind(1, number)
+    try insert.run()
+    standing.own = number
+    return minted
+  }
+
+  /// Gives up the replica id: the next local write mints another. For a store that turns out to be a copy of itself.
+  func renewReplica(because reason: String) throws {
+    guard standing.own != nil, !environment.planted.contains(.cloneKeepsID) else { return }
+    environment.logger.warning("the store takes a new replica id", metadata: ["reason": "\(reason)"])
+    try connection.execute("DELETE FROM tally_meta WHERE key = 'self'")
+    standing.own = nil
+    let note = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES('renewal', ?)")
+    note.bind(1, "\(environment.now().milliseconds) \(reason)")
+    try note.run()
+  }
+
+  // MARK: What changes
+
+  /// Says that the transaction brings the vector to `target`: everything up to there is in it.
+  func expect(_ target: StateVector) { incoming.merge(target) }
+
+  /// Says that a record's state has changed and has cells of `dots`.
+  /// - Parameter isSettled: the record itself is seen or hidden as its state says already.
+  func changed(
+    _ name: AnyRecordName, _ kind: RecordKind, from old: RecordState?, to new: RecordState,
+    dots: some Sequence<Dot>, isSettled: Bool = false
+  ) throws {
+    for dot in dots { log.note(dot, kind: kind.number, name) }
+    standing.fingerprint += catalog.fingerprint(name, kind, from: old, to: new)
+    try view.mark(name, kind, from: old, to: new, isSettled: isSettled)
+    try flushIfFull()
+  }
+
+  /// Says that a link's state has changed and has tags or removals of `dots`.
+  func changed(
+    _ key: LinkKey, _ kind: LinkKind, from old: ORSetElement, to new: ORSetElement, dots: some Sequence<Dot>
+  ) throws {
+    for dot in dots { log.note(dot, kind: kind.number, key) }
+    if !(environment.planted.contains(.fingerprintForgetsRemovals) && old.isMember && !new.isMember) {
+      standing.fingerprint += catalog.fingerprint(key, kind, from: old, to: new)
+    }
+    view.mark(key, from: old, to: new)
+    try flushIfFull()
+  }
+
+  /// Marks a record that SQLite did not take: after the next write it counts as taken.
+  func markIfSetAside(_ name: AnyRecordName, _ kind: RecordKind) {
+    guard !reader.aside.isEmpty else { return }
+    if reader.aside[RowAddress(kind: kind.number, key: name.text)] != nil { view.mark(name) }
+  }
+
+  private func flushIfFull() throws {
+    if log.isFull { logRows += try log.flush(connection, session.numbers) }
+  }
+
+  /// Takes the fingerprint anew from the states that are there. Cost: reads the whole store.
+  func recomputeFingerprint() throws {
+    standing.fingerprint = try reader.recomputedFingerprint()
+  }
+
+  // MARK: Capturing
+
+  /// Captures what was written to the tables, as writes of this transaction.
+  func capture(_ origin: Capture.Origin) throws {
+    guard !isCapturing else { return }
+    isCapturing = true
+    defer { isCapturing = false }
+    try Capture(self, origin).run()
+  }
+
+  /// Captures what triggers of the app's have written while the store wrote a row.
+  func captureEcho() throws {
+    guard !isCapturing, try session.hasWrites() else { return }
+    try capture(.trigger)
+    hasEcho = true
+  }
+
+  // MARK: The end
+
+  /// Ends the transaction: raises the vector, makes the view follow, checks references, and writes what has changed of the whole.
+  func commit() throws {
+    try raise(to: incoming)
+    try settle()
+    if let dot, !reusesNumber {
+      var own = StateVector()
+      own.include(dot)
+      try raise(to: own)
+    }
+    try checkReferences()
+    logRows += try log.flush(connection, session.numbers)
+    try session.end(self, logRows: logRows)
+  }
+
+  private func settle() throws {
+    try captureEcho()
+    if writer.isChanged { view.markSetAside() }
+    try view.settle()
+    // A unique value can be free once all rows have moved: values that were swapped, or rotated.
+    var count = Int.max
+    while !reader.aside.news.isEmpty, reader.aside.news.count < count {
+      count = reader.aside.news.count
+      view.markSetAside()
+      try view.settle()
+    }
+  }
+
+  /// Raises the vector in memory and in the file.
+  func raise(to target: StateVector) throws {
+    for dot in target.entries where dot.sequence > standing.vector[dot.replica] {
+      let update = try connection.statement(
+        "INSERT INTO tally_vector VALUES(0, ?, ?) ON CONFLICT(zone, replica) DO UPDATE SET sequence = excluded.sequence"
+      )
+      update.bind(1, try session.numbers.number(of: dot.replica))
+      update.bind(2, Int64(dot.sequence))
+      try update.run()
+      standing.vector.include(dot)
+    }
+  }
+}

@@ -1,0 +1,276 @@
+import CTallySQLite
+import GRDB
+import GRDBSQLite
+import Logging
+import TallyCRDT
+
+/// The store's one writing connection, with what lives as long as it: prepared statements, the catalogue, the hook that notes the app's
+/// writes, and what the file said when it was last looked at.
+///
+/// Used only on the connection's queue, inside a transaction. After an error, or when another process has written, it reads the file
+/// again. What one transaction does is a `WriteTransaction`'s.
+final class WritingSession {
+  let connection: Connection
+  let reader: StateReader
+  let numbers: CatalogWriter
+  let facts = FileFacts()
+  let writer: StateWriter
+  let refusals: Refusals
+  let environment: StoreEnvironment
+  private(set) var standing = Standing()
+  private var objects: AppObjects?
+  /// Notes the app's writes; nil where triggers do.
+  private var recorder: ChangeRecorder?
+  private var areTriggersOn = true
+  /// Without the hook: whether there are triggers that can write while the store writes.
+  private var mayEcho = false
+  private var pruning = LogPruning()
+  private let applying: Applying
+
+  private var dataVersion: Int?
+  /// The schema that `objects` was read from.
+  private var schemaVersion: Int?
+  /// Whether a transaction of the store's is under way. A commit or rollback meanwhile is not the store's.
+  private(set) var isOpen = false
+  private var hasEnded = false
+  /// What went wrong where nothing could be thrown.
+  private var failure: (any Error)?
+  private(set) var isChanged = false
+
+  init(_ handle: OpaquePointer, _ environment: StoreEnvironment, _ applying: Applying) throws {
+    connection = Connection(handle)
+    reader = StateReader(connection, catalog: try Catalog.load(connection, cached: nil))
+    numbers = CatalogWriter(reader)
+    writer = StateWriter(reader, numbers, facts)
+    refusals = Refusals(reader, environment)
+    self.environment = environment
+    self.applying = applying
+  }
+
+  deinit { if !areTriggersOn { _ = tally_enable_triggers(connection.handle, 1) } }
+
+  /// Where the store stands, with what this transaction has written.
+  var summary: StoreSummary {
+    StoreSummary(
+      vector: standing.vector, fingerprint: standing.fingerprint, replica: standing.own.flatMap { reader.catalog.replicas[$0] }
+    )
+  }
+
+  // MARK: One SQLite transaction
+
+  /// Brings the session up to date at the start of an SQLite transaction, and captures what other connections have written.
+  func begin() throws {
+    let version = try connection.integer("PRAGMA data_version")
+    if version != dataVersion || dataVersion == nil { try reload() }
+    dataVersion = version
+    writer.reset()
+    recorder?.forget()
+    (isChanged, hasEnded, isOpen, failure) = (false, false, true, nil)
+    let outcome = try followSchema()
+    try standAside(true)
+    if recorder == nil {
+      mayEcho = try objects?.hasTriggers == true
+        || connection.exists("SELECT 1 FROM temp.sqlite_master WHERE type = 'trigger' LIMIT 1")
+    }
+    if outcome == .wereMissing { try transaction { try $0.findMissedWrites() } }
+    if try reader.hasPendingWrites() { try transaction { try $0.capture(.outside) } }
+  }
+
+  /// Runs the app's own statements; whatever they write to replicated tables is noted.
+  func listen<T>(_ body: () throws -> T) throws -> T {
+    recorder?.isListening = true
+    applying.isOn = false
+    defer {
+      recorder?.isListening = false
+      applying.isOn = true
+    }
+    return try body()
+  }
+
+  /// Runs one transaction of the replica's to its end.
+  @discardableResult
+  func transaction<T>(_ body: (WriteTransaction) throws -> T) throws -> T {
+    try checkIsOpen()
+    let transaction = WriteTransaction(self, standing)
+    let value = try body(transaction)
+    try transaction.commit()
+    return value
+  }
+
+  /// Ends an SQLite transaction.
+  func finish() throws {
+    try checkIsOpen()
+    try refusals.review()
+    try checkTriggers()
+    try numbers.publish()
+    try standAside(false)
+    for address in reader.aside.news.sorted() {
+      environment.logger.warning(
+        "a row is set aside: SQLite does not take it as the state says",
+        metadata: ["row": "\(printable(address.key))", "reason": "\(reader.aside[address]?.reason ?? "")"])
+    }
+    reader.aside.forgetNews()
+    writer.closeRows()
+    isOpen = false
+  }
+
+  /// Forgets everything, after an error or a rollback.
+  func invalidate() {
+    (dataVersion, schemaVersion, isOpen) = (nil, nil, false)
+    recorder?.isListening = false
+    recorder?.forget()
+    writer.reset()
+    numbers.forget()
+    reader.catalog.version = -1
+    connection.forgetStatements()
+  }
+
+  /// The app has ended the transaction behind the store's back.
+  func noteEnd() { if isOpen { hasEnded = true } }
+
+  /// Whether anything was noted that no transaction of the store's will capture.
+  var hasUncapturedNotes: Bool { recorder?.notes.isEmpty == false }
+
+  private func checkIsOpen() throws {
+    if let failure { throw failure }
+    guard isOpen, !hasEnded, sqlite3_get_autocommit(connection.handle) == 0 else {
+      throw StoreError(
+        .transactionEnded, "the transaction was committed or rolled back inside the write, so it cannot be captured")
+    }
+  }
+
+  // MARK: What transactions need
+
+  /// Takes what was written and not captured yet; nil if there is nothing.
+  func takeWrites(_ origin: Capture.Origin) throws -> (any WrittenRows)? {
+    try checkIsOpen()
+    if origin != .outside, let recorder {
+      return recorder.take().map { RecordedRows(notes: $0, catalog: reader.catalog) }
+    }
+    return try PendingTable(connection, reader.catalog, refusals, origin)
+  }
+
+  /// Whether a trigger of the app's may have written while the store wrote. Costs nothing where there are none.
+  func hasWrites() throws -> Bool {
+    if let recorder { return !recorder.notes.isEmpty }
+    return try mayEcho && reader.hasPendingWrites()
+  }
+
+  /// Takes over what a transaction did, at its end.
+  func end(_ transaction: WriteTransaction, logRows: Int) throws {
+    let isNew = transaction.standing != standing
+    if transaction.standing.fingerprint != standing.fingerprint {
+      let update = try connection.statement("UPDATE tally_zone SET fingerprint = ? WHERE n = 0")
+      update.bind(1, transaction.standing.fingerprint.bytes)
+      try update.run()
+    }
+    standing = transaction.standing
+    isChanged = isChanged || isNew || writer.isChanged || numbers.isChanged
+    try pruning.run(reader, added: logRows)
+  }
+
+  // MARK: Following the file
+
+  private func reload() throws {
+    reader.forget()
+    let before = reader.catalog.version
+    reader.catalog = try Catalog.load(connection, cached: before < 0 ? nil : reader.catalog)
+    if reader.catalog.version != before {
+      connection.forgetStatements()
+      schemaVersion = nil
+    }
+    standing = try Standing(reader)
+    try facts.load(connection)
+    reader.aside = try SetAside(connection)
+    try refusals.load()
+  }
+
+  /// Looks at what the app has added if the schema has changed, and makes the capture triggers again where they are not as they should be.
+  @discardableResult
+  func followSchema() throws -> CaptureTriggers.Outcome {
+    let version = try connection.integer("PRAGMA schema_version")
+    guard version != schemaVersion || objects == nil else { return .asTheyShouldBe }
+    let objects = try AppObjects(connection, reader.catalog)
+    self.objects = objects
+    let outcome = try CaptureTriggers(connection, reader.catalog, objects).install()
+    let tables = reader.catalog.orderedKinds.map { ($0.type, $0.number) }
+      + reader.catalog.knownLinks.map { ($0.table, $0.number) }
+    reader.catalog.updatesClocks = Set(
+      tables.filter { objects.tablesWithExpressionIndexes.contains($0.0) }.map { $0.1 })
+    chooseCapture(objects)
+    schemaVersion = try connection.integer("PRAGMA schema_version")
+    return outcome
+  }
+
+  private func chooseCapture(_ objects: AppObjects) {
+    let isHooked = environment.usesHook && ChangeRecorder.isAvailable && objects.tablesWithVirtualColumns.isEmpty
+    if isHooked {
+      if recorder == nil { recorder = ChangeRecorder(connection.handle) }
+      recorder?.follow(layouts(objects))
+    } else {
+      recorder = nil
+    }
+    writer.marksRows = !isHooked
+    // Without triggers of the app's there is nothing to fire, and SQLite writes a row at half the price.
+    let needsTriggers = !isHooked || objects.hasTriggers
+    if needsTriggers != areTriggersOn {
+      _ = tally_enable_triggers(connection.handle, needsTriggers ? 1 : 0)
+      areTriggersOn = needsTriggers
+    }
+  }
+
+  private func layouts(_ objects: AppObjects) -> [String: ChangeRecorder.Layout] {
+    var layouts: [String: ChangeRecorder.Layout] = [:]
+    for kind in reader.catalog.orderedKinds {
+      let names = objects.columns[kind.type] ?? []
+      func place(_ column: String) -> Int32 { Int32(names.firstIndex(of: column) ?? 0) }
+      layouts[kind.type] = ChangeRecorder.Layout(
+        kind: kind.number, key: [place("id")], clock: place("tally_clock"), columns: kind.columns.map { place($0.name) },
+        defaults: kind.columns.map { $0.defaultValue.isNull ? nil : $0.defaultValue })
+    }
+    for link in reader.catalog.knownLinks {
+      let names = objects.columns[link.table] ?? []
+      func place(_ column: String) -> Int32 { Int32(names.firstIndex(of: column) ?? 0) }
+      layouts[link.table] = ChangeRecorder.Layout(
+        kind: link.number, key: [place("source"), place("target")], clock: place("tally_clock"), columns: [], defaults: [])
+    }
+    return layouts
+  }
+
+  /// Lets the triggers of the file stand aside while the hook notes what happens. Readers never see it: the transaction takes it back.
+  private func standAside(_ isAside: Bool) throws {
+    guard recorder != nil, areTriggersOn else { return }
+    try connection.execute("UPDATE tally_zone SET hooked = \(isAside ? 1 : 0) WHERE n = 0")
+  }
+
+  /// Switches triggers on: the app's transaction is about to change the schema, and what it makes must fire from then on.
+  func expectTriggers() {
+    guard isOpen, recorder != nil, !areTriggersOn, tally_enable_triggers(connection.handle, 1) == SQLITE_OK else { return }
+    areTriggersOn = true
+    do {
+      try standAside(true)
+    } catch {
+      failure = error
+    }
+  }
+
+  /// Triggers are switched off for this connection unless there are some: those that the transaction itself made by SQLite's own
+  /// interface have not fired.
+  private func checkTriggers() throws {
+    guard recorder != nil, !areTriggersOn, try connection.integer("PRAGMA schema_version") != schemaVersion else { return }
+    guard try AppObjects(connection, reader.catalog).hasTriggers, !writer.touchedTables.isEmpty || hasCaptured else {
+      return
+    }
+    throw StoreError(
+      .triggersMadeTooLate,
+      "this transaction makes the store's first triggers and writes to its tables: make them in a transaction of their own")
+  }
+
+  private var hasCaptured: Bool { isChanged }
+}
+
+/// What the SQL function `tally_applying()` says: whether it is the store that writes, not the app.
+final class Applying: @unchecked Sendable {
+  // Read and written on the writing connection's queue alone.
+  var isOn = true
+}

@@ -1,0 +1,18 @@
+/// What applying a delta did.
+public struct ApplyResult: Sendable, Equatable {
+  /// Records and links whose state changed.
+  public var changes = 0
+  /// Concurrent writes that lost, now in the conflict journal.
+  public var conflicts = 0
+  /// Whether the sender's fingerprint contradicts ours although both vectors are equal: one of the two has lost or altered
+  /// something. Exchange full states to repair it.
+  public var fingerprintMismatch = false
+
+  /// A result of nothing.
+  public init() {}
+
+  init(changes: Int, conflicts: Int) {
+    self.changes = changes
+    self.conflicts = conflicts
+  }
+}

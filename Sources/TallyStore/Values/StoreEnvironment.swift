@@ -1,0 +1,21 @@
+import Logging
+import TallyCRDT
+
+/// What a store takes from outside: time, randomness, a logger, limits, and the faults that tests plant.
+struct StoreEnvironment: Sendable {
+  var now: @Sendable () -> HybridTime
+  var mintReplica: @Sendable () -> ReplicaID
+  var logger: Logger
+  var conflictLimit: Int
+  var conflictAge: UInt64?
+  /// Whether SQLite's preupdate hook captures the writes of the store's own connection, where SQLite has it.
+  var usesHook: Bool
+  var planted: PlantedFault
+
+  /// Entries of the conflict journal from before then go; nil to keep them whatever their age.
+  func oldestConflict() -> HybridTime? {
+    guard let conflictAge else { return nil }
+    let now = now().milliseconds
+    return HybridTime(milliseconds: now > conflictAge ? now - conflictAge : 0)
+  }
+}

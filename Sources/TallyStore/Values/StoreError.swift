@@ -1,0 +1,76 @@
+import TallyCRDT
+import TallyWire
+
+/// Why a store refused something. The store is as it was before the call.
+///
+/// Faults of the disk and of SQLite itself arrive as GRDB's `DatabaseError`, damaged or foreign bytes as `WireError`.
+public struct StoreError: Error, Sendable, CustomStringConvertible {
+  /// The kind of refusal.
+  public enum Code: String, Sendable {
+    /// The file exists but is not a store of ours.
+    case notAStore
+    /// There is no file.
+    case noSuchStore
+    /// The file was written by a newer version of the format.
+    case newerFormat
+    /// A schema breaks a rule; nothing was created.
+    case invalidSchema
+    /// A schema cannot follow the one in the file.
+    case incompatibleSchema
+    /// A record name is malformed.
+    case invalidName
+    /// The type is not in the schema.
+    case unknownType
+    /// The field is not in the schema.
+    case unknownField
+    /// The relationship is not in the schema.
+    case unknownRelationship
+    /// A value has the wrong type for its field.
+    case typeMismatch
+    /// A text or blob is over the limit of `WireLimits.valueBytes`, or all values of a record together over `recordBytes`.
+    case valueTooLarge
+    /// A reference names a record that is not there.
+    case danglingReference
+    /// A record that others refer to with `onDelete: .deny` was deleted.
+    case deleteDenied
+    /// The record is not there.
+    case noSuchRecord
+    /// The record was never deleted, so it cannot be restored.
+    case notDeleted
+    /// A seed set breaks a rule; nothing of it was applied.
+    case invalidSeeds
+    /// A seed set has a lower version than the one that this store has applied; nothing was applied.
+    case seedVersionBackwards
+    /// A delta starts after what this store has; ask for one since an older vector.
+    case baseNotCovered
+    /// A delta belongs to another zone.
+    case wrongZone
+    /// Another program has written to the file, and this store, which only reads, cannot capture that.
+    case notCaptured
+    /// A write committed or rolled back its own transaction, with COMMIT or ROLLBACK or through `OR ROLLBACK`. Nothing of it was kept.
+    case transactionEnded
+    /// A write made the file's first triggers and wrote to the store's tables too; they would not have fired.
+    case triggersMadeTooLate
+    /// One transaction has changed more rows than can be noted.
+    case transactionTooLarge
+    /// What is stored breaks an invariant.
+    case corrupt
+  }
+
+  /// The kind of refusal.
+  public let code: Code
+  /// What was wrong. Names records, types and fields, never values.
+  public let message: String
+  /// For `baseNotCovered`: the vector to ask for a delta since.
+  public let vector: StateVector?
+
+  /// An error.
+  public init(_ code: Code, _ message: String, vector: StateVector? = nil) {
+    self.code = code
+    self.message = message
+    self.vector = vector
+  }
+
+  /// The message and the code.
+  public var description: String { "\(message) (\(code.rawValue))" }
+}

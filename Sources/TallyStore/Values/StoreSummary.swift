@@ -1,0 +1,11 @@
+import TallyCRDT
+
+/// What a replica is, in a few bytes: where it stands and what it holds.
+public struct StoreSummary: Sendable, Equatable {
+  /// What is in the store.
+  public var vector: StateVector
+  /// The sum over its live content.
+  public var fingerprint: Fingerprint
+  /// This replica; nil before its first write.
+  public var replica: ReplicaID?
+}

@@ -1,0 +1,256 @@
+import TallyCRDT
+
+/// Keeps the view equal to the function of the state, after states have changed.
+///
+/// What may look different is marked while states are written. Once all states are in, each of these records and links is
+/// looked at: `Visibility` decides from the state alone, and the row follows. A record that appears or disappears brings in
+/// what depends on it. The maintainer reads states and writes rows; it never changes a state.
+final class ViewMaintainer {
+  private let reader: StateReader
+  private let writer: StateWriter
+  private let facts: FileFacts
+  private let refusals: Refusals
+  private let environment: StoreEnvironment
+  private var connection: Connection { reader.connection }
+  private var catalog: Catalog { reader.catalog }
+
+  private(set) var dirty = DirtySet()
+  private var forwarded = Set<AnyRecordName>()
+  /// What has been found out of the states. A state that changes makes it void.
+  private var visibility: Visibility<SnapshotFacts>?
+
+  init(_ writer: StateWriter, _ refusals: Refusals, _ environment: StoreEnvironment) {
+    self.writer = writer
+    self.refusals = refusals
+    self.environment = environment
+    reader = writer.reader
+    facts = writer.facts
+  }
+
+  // MARK: Marking
+
+  func mark(_ name: AnyRecordName) { dirty.insert(name) }
+  func mark(_ kind: KindNumber, _ key: LinkKey) { dirty.insert(kind, key) }
+
+  /// Marks what a changed state can mean for the record itself and its ancestors.
+  /// - Parameter isSettled: the record itself is seen or hidden as its state says already.
+  func mark(
+    _ name: AnyRecordName, _ kind: RecordKind, from old: RecordState?, to new: RecordState, isSettled: Bool = false
+  ) throws {
+    visibility = nil
+    if !new.deletes.isEmpty, !isSettled { dirty.insert(name) }
+    // A new life shows nothing of its seed.
+    let isNewLife = new.seed != nil && old?.existence != new.existence
+    if old?.seed != new.seed || isNewLife { try markSeed(name, kind, new) }
+    if let forward = kind.forwardField, case .text(let seed) = new[forward]?.value {
+      // What the duplicate owned, the seed owns, or no longer does.
+      dirty.climb(from: [name] + [try? AnyRecordName(seed)].compactMap { $0 })
+    }
+    guard !kind.ownerColumns.isEmpty, facts.hasDeletes || kind.mayCycle else { return }
+    if kind.mayCycle { dirty.insert(name) }
+    dirty.climb(from: owners(kind, old, new), old.map { Self.reach(kind, from: $0, to: new) } ?? reachOfNew(kind, new))
+  }
+
+  private func owners(_ kind: RecordKind, _ states: RecordState?...) -> Set<AnyRecordName> {
+    var owners = Set<AnyRecordName>()
+    for column in kind.ownerColumns {
+      for state in states {
+        guard let cell = state?.cell(column.field, followsNewest: kind.followsNewest) else { continue }
+        if let target = column.target(of: cell.value) { owners.insert(target) }
+      }
+    }
+    return owners
+  }
+
+  private func reachOfNew(_ kind: RecordKind, _ new: RecordState) -> DirtySet.Reach {
+    kind.mayCycle || kind.forwardField != nil || new.seed != nil || !new.deletes.isEmpty ? .anything : .revivesOnly
+  }
+
+  private static func reach(_ kind: RecordKind, from old: RecordState, to new: RecordState) -> DirtySet.Reach {
+    guard old.deletes == new.deletes, old.seed == new.seed, kind.forwardField == nil else { return .anything }
+    let hasSameOwners = kind.ownerColumns.allSatisfy { column in
+      old.cell(column.field, followsNewest: kind.followsNewest)
+        == new.cell(column.field, followsNewest: kind.followsNewest)
+    }
+    return hasSameOwners ? .revivesOnly : .anything
+  }
+
+  /// Marks what a changed link can mean for its source: a tag is an edit of the record that has the relationship.
+  func mark(_ key: LinkKey, from old: ORSetElement, to new: ORSetElement) {
+    guard facts.hasDeletes else { return }
+    visibility = nil
+    dirty.climb(from: [key.source])
+  }
+
+  /// Marks what another version of a seed can mean: the record, and the links that came with a version.
+  private func markSeed(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState) throws {
+    dirty.insert(name)
+    for (kind, key, link) in try reader.links(from: name) where link.element.hasSeedTags {
+      dirty.insert(kind.number, key)
+    }
+    guard state.seed?.newest?.isRetired == true, !facts.hasDeletes else { return }
+    try connection.execute("INSERT OR REPLACE INTO tally_meta VALUES('retired', 1)")
+    facts.hasDeletes = true
+  }
+
+  /// Marks what waits for a record that has appeared.
+  func markWaiting(for name: AnyRecordName) throws {
+    guard facts.hasWaits else { return }
+    for (number, key) in try reader.waiting(for: name) {
+      if catalog.records[number] != nil {
+        guard let waiting = try? AnyRecordName(key) else {
+          throw StoreError(.corrupt, "a waiting record's name is malformed")
+        }
+        dirty.insert(waiting)
+      } else {
+        dirty.insert(number, try LinkKey(key))
+      }
+    }
+  }
+
+  /// Marks the rows that refer to a record that has disappeared.
+  func markReferrers(of name: AnyRecordName) throws {
+    for (number, column) in catalog.referrers[name.type] ?? [] {
+      guard let kind = catalog.records[number] else { continue }
+      let query = try connection.statement(text: "SELECT id FROM main.\"\(kind.type)\" WHERE \"\(column.name)\" = ?")
+      query.bind(1, name.text)
+      while try query.step() {
+        if let referrer = try? AnyRecordName(query.text(0) ?? "") { dirty.insert(referrer) }
+      }
+    }
+    for (numbers, end) in [(catalog.linksFrom[name.type], "source"), (catalog.linksTo[name.type], "target")] {
+      for number in numbers ?? [] {
+        guard let kind = catalog.links[number] else { continue }
+        let query = try connection.statement(text: "\(kind.rowSQL) WHERE \(end) = ?")
+        query.bind(1, name.text)
+        while try query.step() { if let key = try reader.key(in: query) { dirty.insert(number, key) } }
+      }
+    }
+  }
+
+  /// Marks the rows that SQLite did not take, so that they are tried again; in turn, if there are many.
+  func markSetAside() {
+    for address in reader.aside.retries(atMost: Self.retries) {
+      if catalog.links[address.kind] != nil {
+        if let key = try? LinkKey(address.key) { dirty.insert(address.kind, key) }
+      } else if let name = try? AnyRecordName(address.key) {
+        dirty.insert(name)
+      }
+    }
+  }
+
+  /// How many rows that were set aside a transaction tries again.
+  private static let retries = 64
+
+  // MARK: Climbing
+
+  /// Marks records and all their ancestors: a touch below can revive an owner, an edge can close or open a cycle.
+  private func climb() throws {
+    while let (name, reach) = dirty.popClimb() {
+      // Of an owner that is seen nothing changes because it is touched once more, nor of what is above it.
+      if reach == .revivesOnly, try reader.hasRow(name) { continue }
+      dirty.insert(name)
+      guard let facts = try SnapshotFacts(reader).facts(of: name) else { continue }
+      dirty.climb(from: facts.owners.map(\.target) + (facts.forward.map { [$0] } ?? []), reach)
+    }
+    dirty.endClimbs()
+  }
+
+  // MARK: Settling
+
+  /// Looks at everything that was marked, until nothing is.
+  func settle() throws {
+    while !dirty.isEmpty {
+      try climb()
+      while let name = dirty.popRecord() { try settle(name) }
+      while let (kind, key) = dirty.popLink() { try settle(kind, key) }
+    }
+  }
+
+  /// States change while rows are written if triggers of the app's write, so each look takes what is known by then.
+  private func currentVisibility() -> Visibility<SnapshotFacts> {
+    if let visibility { return visibility }
+    let fresh = Visibility(SnapshotFacts(reader, planted: environment.planted))
+    visibility = fresh
+    return fresh
+  }
+
+  private func settle(_ name: AnyRecordName) throws {
+    guard let kind = catalog.kind(of: name.type), kind.isKnown else { return }
+    guard !reader.aside.isEmpty else { return try settle(name, kind, isRetry: false) }
+    // Tried as if nothing were in the way.
+    let address = RowAddress(kind: kind.number, key: name.text)
+    let isRetry = reader.aside.lift(address)
+    if isRetry { visibility = nil }
+    try settle(name, kind, isRetry: isRetry)
+    try reader.aside.land(address, connection)
+  }
+
+  private func settle(_ name: AnyRecordName, _ kind: RecordKind, isRetry: Bool) throws {
+    guard let stored = try reader.record(name, kind), !stored.state.isEmpty else { return }
+    let visibility = currentVisibility()
+    let isDone: Bool
+    if try visibility.isVisible(name) {
+      isDone = try show(name, kind, stored, visibility)
+    } else {
+      // What refers to a duplicate follows its seed, which may have appeared, or no longer does.
+      if let forward = kind.forwardField, stored.state[forward] != nil, forwarded.insert(name).inserted {
+        try markWaiting(for: name)
+      }
+      guard stored.place.isVisible else { return }
+      isDone = try writer.put(name, kind, stored.state, previous: stored, shown: nil)
+      if isDone { try markReferrers(of: name) }
+    }
+    guard !isDone else { return }
+    self.visibility = nil
+    // What was shown with it must go, what was hidden with it may stay.
+    try markReferrers(of: name)
+    if !isRetry { try markWaiting(for: name) }
+  }
+
+  /// - Returns: whether the row is as it should be.
+  private func show(
+    _ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord, _ visibility: Visibility<SnapshotFacts>
+  ) throws -> Bool {
+    var shown = try visibility.values(of: name, kind, stored.state)
+    if stored.place.isVisible, let fields = refusals.fields(RowAddress(kind: kind.number, key: name.text)) {
+      for (index, column) in kind.columns.enumerated() where fields.contains(column.field) {
+        shown[index] = stored.values[index]
+      }
+    }
+    guard !stored.place.isVisible || shown != stored.values else { return true }
+    guard try writer.put(name, kind, stored.state, previous: stored, shown: shown) else { return false }
+    if !stored.place.isVisible { try markWaiting(for: name) }
+    return true
+  }
+
+  private func settle(_ number: KindNumber, _ key: LinkKey) throws {
+    guard let kind = catalog.links[number], kind.isKnown else { return }
+    let address = RowAddress(kind: number, key: key.text)
+    if !reader.aside.isEmpty { _ = reader.aside.lift(address) }
+    guard let stored = try reader.link(key, kind) else { return }
+    let visibility = currentVisibility()
+    let isShown =
+      try reader.isMember(key, stored.element) && visibility.isVisible(key.source) && visibility.isVisible(key.target)
+    if isShown != stored.place.isVisible {
+      try writer.put(key, kind, stored.element, previous: stored, isShown: isShown)
+    }
+    if !reader.aside.isEmpty { try reader.aside.land(address, connection) }
+  }
+
+  // MARK: Rows that others hold
+
+  /// Brings back the row of a record that the state hides, because a table of the app's own refers to it.
+  /// - Returns: whether it is back.
+  func keep(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord, because reason: String) throws -> Bool {
+    let address = RowAddress(kind: kind.number, key: name.text)
+    let entry = SetAside.Entry(mode: .kept, reason: reason)
+    try reader.aside.insert(address, entry, connection)
+    visibility = nil
+    let shown = try currentVisibility().values(of: name, kind, stored.state)
+    guard try writer.put(name, kind, stored.state, previous: stored, shown: shown) else { return false }
+    try reader.aside.insert(address, entry, connection)
+    try markWaiting(for: name)
+    return true
+  }
+}

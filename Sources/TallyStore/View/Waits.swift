@@ -1,0 +1,74 @@
+import TallyCRDT
+
+/// `tally_wait` finds what must be looked at again when a record appears: the owned records hidden with it, the references that
+/// read as null without it, the links hidden with it.
+extension RecordKind {
+  /// What a record in this state waits for, with a row of these values or without a row.
+  /// - Parameter forward: the field that says for which seed the record gave way.
+  func waits(_ state: RecordState, shown: [Value]?, forward: FieldID?) -> Set<AnyRecordName> {
+    var result = Set<AnyRecordName>()
+    if let forward, case .text(let text) = state[forward]?.value, let target = try? AnyRecordName(text) {
+      result.insert(target)
+    }
+    for (index, column) in columns.enumerated() {
+      guard let reference = column.reference, shown != nil || reference.onDelete == .cascade,
+        let cell = state.cell(column.field, followsNewest: followsNewest)
+      else { continue }
+      if let shown, shown[index] == cell.value { continue }
+      if let target = column.target(of: cell.value) { result.insert(target) }
+    }
+    return result
+  }
+}
+
+extension StateWriter {
+  func putWaits(
+    for name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ shown: [Value]?, _ previous: StoredRecord?
+  ) throws {
+    let forward = kind.forwardField
+    guard forward != nil || kind.hasReferences else { return }
+    let new = kind.waits(state, shown: shown, forward: forward)
+    let old = previous.map { kind.waits($0.state, shown: $0.values.isEmpty ? nil : $0.values, forward: forward) } ?? []
+    try replaceWaits(old, with: new, kind.number, name.text)
+  }
+
+  func putWaits(
+    for key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, _ isShown: Bool, _ previous: StoredLink?
+  ) throws {
+    let ends: Set = [key.source, key.target]
+    let old = previous.map { !$0.place.isVisible && $0.element.mayBeMember } ?? false
+    try replaceWaits(old ? ends : [], with: !isShown && element.mayBeMember ? ends : [], kind.number, key.text)
+  }
+
+  private func replaceWaits(
+    _ old: Set<AnyRecordName>, with new: Set<AnyRecordName>, _ kind: KindNumber, _ key: String
+  ) throws {
+    guard old != new else { return }
+    for target in old.subtracting(new) {
+      try wait("DELETE FROM tally_wait WHERE target = ? AND kind = ? AND key = ?", target, kind, key)
+    }
+    if !new.isEmpty { facts.hasWaits = true }
+    for target in new.subtracting(old) {
+      try wait("INSERT OR IGNORE INTO tally_wait VALUES(?, ?, ?)", target, kind, key)
+    }
+  }
+
+  private func wait(_ sql: StaticString, _ target: AnyRecordName, _ kind: KindNumber, _ key: String) throws {
+    let statement = try connection.statement(sql)
+    statement.bind(1, target.text)
+    statement.bind(2, kind)
+    statement.bind(3, key)
+    try statement.run()
+  }
+}
+
+extension StateReader {
+  /// What waits for a record: the kinds and keys of records and links.
+  func waiting(for target: AnyRecordName) throws -> [(kind: KindNumber, key: String)] {
+    let query = try connection.statement("SELECT kind, key FROM tally_wait WHERE target = ?")
+    query.bind(1, target.text)
+    var result: [(KindNumber, String)] = []
+    while try query.step() { result.append((query.number(0), query.text(1) ?? "")) }
+    return result
+  }
+}
