@@ -9,6 +9,8 @@ struct AppObjects {
   var hasTriggers = false
   /// By table.
   var uniqueIndexes: [String: [UniqueIndex]] = [:]
+  /// Those of them that are about every row of the table.
+  var wholeUniqueIndexes: [String: [UniqueIndex]] = [:]
   /// Tables with an index on an expression, in whose rows SQLite lets no column be opened for writing.
   var tablesWithExpressionIndexes = Set<String>()
   /// Tables with a column that is computed on reading: in their rows, places of columns differ between versions of SQLite.
@@ -32,7 +34,8 @@ struct AppObjects {
   }
 
   private mutating func readColumns(_ table: String, _ connection: Connection) throws {
-    let query = try SQLStatement(connection.handle, "SELECT name, hidden FROM pragma_table_xinfo(?, 'main') ORDER BY cid")
+    let query = try SQLStatement(
+      connection.handle, "SELECT name, hidden FROM pragma_table_xinfo(?, 'main') ORDER BY cid")
     query.bind(1, table)
     while try query.step() {
       columns[table, default: []].append(query.text(0) ?? "")
@@ -42,13 +45,16 @@ struct AppObjects {
 
   private mutating func readIndexes(_ table: String, _ connection: Connection) throws {
     let list = try SQLStatement(
-      connection.handle, "SELECT name, \"unique\" FROM pragma_index_list(?, 'main') WHERE origin <> 'pk' ORDER BY name")
+      connection.handle,
+      "SELECT name, \"unique\", partial FROM pragma_index_list(?, 'main') WHERE origin <> 'pk' ORDER BY name")
     list.bind(1, table)
     while try list.step() {
       guard let name = list.text(0) else { continue }
       let columns = try columns(ofIndex: name, connection)
       if columns == nil { tablesWithExpressionIndexes.insert(table) }
-      if list.int(1) == 1, let columns { uniqueIndexes[table, default: []].append(columns) }
+      guard list.int(1) == 1, let columns else { continue }
+      uniqueIndexes[table, default: []].append(columns)
+      if list.int(2) == 0 { wholeUniqueIndexes[table, default: []].append(columns) }
     }
   }
 

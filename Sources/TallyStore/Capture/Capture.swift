@@ -328,7 +328,8 @@ struct Capture {
     try transaction.changed(key, kind, from: old, to: element, dots: CollectionOfOne(stamp.dot))
   }
 
-  private func linkRow(_ write: PendingWrite, _ kind: LinkKind) throws -> (id: RowID, key: String, clock: InlineClock)? {
+  private func linkRow(_ write: PendingWrite, _ kind: LinkKind) throws -> (id: RowID, key: String, clock: InlineClock)?
+  {
     func row(_ query: SQLStatement) throws -> (id: RowID, key: String, clock: InlineClock)? {
       guard let source = query.text(1), let target = query.text(2) else {
         throw StoreError(.invalidName, "\(kind.table) links what are no record names")

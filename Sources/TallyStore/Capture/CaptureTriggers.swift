@@ -20,14 +20,14 @@ struct CaptureTriggers {
       wanted[name] = "CREATE TRIGGER \"\(name)\" \(rest)"
     }
     for kind in catalog.orderedKinds {
-      let marksInsertions = !objects.tablesWithExpressionIndexes.contains(kind.type)
-      for (name, rest) in Self.triggers(kind, objects.uniqueIndexes[kind.type] ?? [], marksInsertions) {
+      let marksRows = !objects.tablesWithExpressionIndexes.contains(kind.type)
+      for (name, rest) in Self.triggers(kind, objects.uniqueIndexes[kind.type] ?? [], marksRows) {
         add(kind.type, name, rest)
       }
     }
     for link in catalog.knownLinks {
-      let marksInsertions = !objects.tablesWithExpressionIndexes.contains(link.table)
-      for (name, rest) in Self.triggers(link, objects.uniqueIndexes[link.table] ?? [], marksInsertions) {
+      let marksRows = !objects.tablesWithExpressionIndexes.contains(link.table)
+      for (name, rest) in Self.triggers(link, objects.uniqueIndexes[link.table] ?? [], marksRows) {
         add(link.table, name, rest)
       }
     }
@@ -101,7 +101,7 @@ struct CaptureTriggers {
   }
 
   private static func triggers(
-    _ kind: RecordKind, _ indexes: [AppObjects.UniqueIndex], _ marksInsertions: Bool
+    _ kind: RecordKind, _ indexes: [AppObjects.UniqueIndex], _ marksRows: Bool
   ) -> [(String, String)] {
     let (table, number) = ("\"\(kind.type)\"", kind.number)
     let slots = kind.columns.indices.map { ", c\($0)" }.joined()
@@ -114,8 +114,8 @@ struct CaptureTriggers {
     let differs = any(of: ["OLD.id IS NOT NEW.id"] + changes)
     let others = any(of: ["id = NEW.id"] + equal(indexes))
     let unique = Set(["id"] + indexes.flatMap { $0.map(\.column) }).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
-    let isInserted = insertCondition(marksInsertions)
-    let isUpdated = "NEW.tally_clock IS NOT \(InlineClock.leavingSQL)"
+    let isInserted = insertCondition(marksRows)
+    let isUpdated = updateCondition(marksRows)
     // Which columns changed, one bit each: only they are noted.
     let isCompact = kind.columns.count <= 60 && !kind.columns.isEmpty
     let changed = isCompact ? sum(of: changes.enumerated().map { "((\($0.element)) << \($0.offset))" }) : "NULL"
@@ -178,16 +178,20 @@ struct CaptureTriggers {
     ]
   }
 
-  /// A row of the store's own comes with the leaving mark, which it overwrites at once. Where an index on an expression forbids
-  /// that, it comes with its clock; then a row that comes with any clock cannot be told from one of the store's.
-  private static func insertCondition(_ marksInsertions: Bool) -> String {
-    (marksInsertions
+  /// A row of the store's own is written with the leaving mark, which is overwritten at once. Where an index on an expression forbids
+  /// that, it is written with its clock; then a row that comes with any clock cannot be told from one of the store's.
+  private static func insertCondition(_ marksRows: Bool) -> String {
+    (marksRows
       ? "NEW.tally_clock IS NOT \(InlineClock.leavingSQL)" : "NEW.tally_clock IS \(InlineClock.unstampedSQL)")
       + " AND \(isUnhooked)"
   }
 
+  private static func updateCondition(_ marksRows: Bool) -> String {
+    marksRows ? "NEW.tally_clock IS NOT \(InlineClock.leavingSQL)" : "NEW.tally_clock IS OLD.tally_clock"
+  }
+
   private static func triggers(
-    _ link: LinkKind, _ indexes: [AppObjects.UniqueIndex], _ marksInsertions: Bool
+    _ link: LinkKind, _ indexes: [AppObjects.UniqueIndex], _ marksRows: Bool
   ) -> [(String, String)] {
     let (table, number) = ("\"\(link.table)\"", link.number)
     func key(_ row: String) -> String { "\(row)source || char(10) || \(row)target" }
@@ -196,8 +200,8 @@ struct CaptureTriggers {
         + "SELECT \(number), \(operation), \(key(row)), \(row)tally_clock, \(row)rowid\(source);"
     }
     let others = any(of: ["source = NEW.source AND target = NEW.target"] + equal(indexes))
-    let isInserted = insertCondition(marksInsertions)
-    let isUpdated = "NEW.tally_clock IS NOT \(InlineClock.leavingSQL)"
+    let isInserted = insertCondition(marksRows)
+    let isUpdated = updateCondition(marksRows)
     let unique = Set(["source", "target"] + indexes.flatMap { $0.map(\.column) }).sorted().map { "\"\($0)\"" }
       .joined(separator: ", ")
     return [

@@ -20,7 +20,8 @@ extension WriteTransaction {
     if try reader.hasPendingWrites() { try capture(.outside) }
     try captureVanished()
     if try reader.recomputedFingerprint() != standing.fingerprint {
-      environment.logger.warning("values were changed while capture triggers were missing; a repair with a peer will tell which")
+      environment.logger.warning(
+        "values were changed while capture triggers were missing; a repair with a peer will tell which")
     }
   }
 

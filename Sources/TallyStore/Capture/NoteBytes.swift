@@ -93,7 +93,8 @@ final class NoteBytes {
   }
 
   func note(at position: UInt32) throws -> Note {
-    var pointer = UnsafeRawPointer(pieces[Int(position >> UInt32(Self.pieceBits))])
+    var pointer =
+      UnsafeRawPointer(pieces[Int(position >> UInt32(Self.pieceBits))])
       + Int(position) & (Self.pieceSize - 1)
     let clock = try InlineClock(UnsafeRawBufferPointer(start: pointer, count: InlineClock.size))
     pointer += InlineClock.size

@@ -85,7 +85,8 @@ extension WriteTransaction {
 
   /// - Returns: false unless it is a table of the app's own that refers to a record which the state hides.
   private func keepTarget(of violation: Violation) throws -> Bool {
-    guard catalog.kind(of: violation.table)?.isKnown != true, !catalog.knownLinks.contains(where: { $0.table == violation.table }),
+    guard catalog.kind(of: violation.table)?.isKnown != true,
+      !catalog.knownLinks.contains(where: { $0.table == violation.table }),
       let (_, value) = try reference(violation), let name = try? AnyRecordName(value),
       let kind = catalog.kind(of: name.type), kind.type == violation.target,
       let stored = try reader.record(name, kind), !stored.place.isVisible

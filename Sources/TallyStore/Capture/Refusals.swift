@@ -175,7 +175,8 @@ final class Refusals {
   private func isUncaptured(_ address: RowAddress) throws -> Bool {
     guard let (table, key) = rows(of: address.kind) else { return false }
     let query = try SQLStatement(
-      connection.handle, "SELECT 1 FROM main.\"\(table)\" WHERE \(key) = ? AND tally_clock = \(InlineClock.unstampedSQL)")
+      connection.handle,
+      "SELECT 1 FROM main.\"\(table)\" WHERE \(key) = ? AND tally_clock = \(InlineClock.unstampedSQL)")
     query.bind(1, address.key)
     return try query.step()
   }

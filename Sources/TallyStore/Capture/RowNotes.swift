@@ -171,7 +171,9 @@ struct RecordedRows: WrittenRows {
   func namesBefore() throws -> Set<String> {
     var names = Set<String>()
     for kind in notes.kinds where catalog.records[kind] != nil {
-      for key in try notes.deletedKeys(kind) { if let name = String(validating: key, as: UTF8.self) { names.insert(name) } }
+      for key in try notes.deletedKeys(kind) {
+        if let name = String(validating: key, as: UTF8.self) { names.insert(name) }
+      }
     }
     return names
   }

@@ -62,7 +62,10 @@ struct Join {
   /// Ends joining; the transaction commits next.
   func end() throws -> ApplyResult {
     if isRepair {
-      if yields { environment.logger.warning("what is stored did not fit its sum; a peer's content was taken where the two differed") }
+      if yields {
+        environment.logger.warning(
+          "what is stored did not fit its sum; a peer's content was taken where the two differed")
+      }
       try transaction.recomputeFingerprint()
     }
     try journal.trim()

@@ -18,6 +18,8 @@ struct Catalog: Sendable {
   var replicas: [ReplicaNumber: ReplicaID] = [:]
   /// The kinds in whose rows clocks cannot be written in place; see `StateWriter`.
   var updatesClocks = Set<KindNumber>()
+  /// The columns of the app's unique indexes on a kind's table, those on all of its rows.
+  var uniqueIndexes: [KindNumber: [AppObjects.UniqueIndex]] = [:]
 
   private(set) var kindOfType: [String: KindNumber] = [:]
   private(set) var linkOfName: [String: KindNumber] = [:]

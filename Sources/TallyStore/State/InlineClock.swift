@@ -24,7 +24,8 @@ enum InlineClock: Equatable {
 
   /// The uniform clock of a stamp, or nil if the stamp does not fit.
   init?(_ stamp: Stamp, replica: ReplicaNumber) {
-    guard stamp.rank == .user, replica.rawValue > 0, replica.rawValue < Self.extraMark, stamp.dot.sequence <= UInt32.max else {
+    guard stamp.rank == .user, replica.rawValue > 0, replica.rawValue < Self.extraMark, stamp.dot.sequence <= UInt32.max
+    else {
       return nil
     }
     self = .uniform(replica: replica, sequence: stamp.dot.sequence, time: stamp.time)
@@ -44,7 +45,8 @@ enum InlineClock: Equatable {
     } else {
       let time = (first & 0xFFFF) << 32 | UInt64(last)
       self = .uniform(
-        replica: ReplicaNumber(rawValue: Int(head)), sequence: first >> 16 & UInt64(UInt32.max), time: HybridTime(milliseconds: time))
+        replica: ReplicaNumber(rawValue: Int(head)), sequence: first >> 16 & UInt64(UInt32.max),
+        time: HybridTime(milliseconds: time))
     }
   }
 

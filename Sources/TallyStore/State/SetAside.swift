@@ -26,6 +26,10 @@ struct SetAside: Sendable {
   struct Entry: Equatable, Sendable {
     var mode: Mode
     var reason: String
+    /// Whether a unique index is in the way, so that another row may have to go first. Not kept in the file.
+    var isUnique = false
+
+    static func == (lhs: Entry, rhs: Entry) -> Bool { lhs.mode == rhs.mode && lhs.reason == rhs.reason }
   }
 
   private(set) var entries: [RowAddress: Entry] = [:]

@@ -41,7 +41,8 @@ struct SnapshotFacts: VisibilitySource {
     var result: [AnyRecordName] = []
     for (number, column) in reader.catalog.referrers[owner.type] ?? [] where column.reference?.onDelete == .cascade {
       guard let kind = reader.catalog.records[number] else { continue }
-      let query = try reader.connection.statement(text: "SELECT id FROM main.\"\(kind.type)\" WHERE \"\(column.name)\" = ?")
+      let query = try reader.connection.statement(
+        text: "SELECT id FROM main.\"\(kind.type)\" WHERE \"\(column.name)\" = ?")
       query.bind(1, owner.text)
       while try query.step() { if let name = try? AnyRecordName(query.text(0) ?? "") { result.append(name) } }
     }

@@ -14,7 +14,8 @@ enum StateCoding {
   ///   - row: what the row shows, which is left out; nil if there is no row.
   ///   - isShared: whether `tally_context` holds what the delete had seen.
   static func encode(
-    _ state: RecordState, row: RowValues?, isShared: (Delete) -> Bool, replicaNumber: (ReplicaID) throws -> ReplicaNumber
+    _ state: RecordState, row: RowValues?, isShared: (Delete) -> Bool,
+    replicaNumber: (ReplicaID) throws -> ReplicaNumber
   ) rethrows -> [UInt8] {
     var writer = ByteWriter()
     writer.bytes.reserveCapacity(64)

@@ -117,7 +117,7 @@ final class StateWriter {
     _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ previous: StoredRecord?, _ refusal: RowRefusal
   ) throws -> SetAside.Entry {
     if let refused = try hide(name, kind, state, previous, isGone: previous?.place.isVisible != true) { return refused }
-    return SetAside.Entry(mode: .withheld, reason: refusal.reason)
+    return SetAside.Entry(mode: .withheld, reason: refusal.reason, isUnique: refusal.isUnique)
   }
 
   /// - Parameter isGone: there is no row, and no hidden body either.

@@ -1,6 +1,17 @@
 import GRDB
 import TallyCRDT
 
+/// A row that is not as the state says, because something of the app's stands in the way: a unique index, a check, a trigger, a foreign
+/// key of a table of its own.
+public struct SetAsideRow: Sendable, Equatable {
+  /// The record's name; for a link source and target, with a line feed between them.
+  public var row: String
+  /// Whether the app sees it, although the state says otherwise or something else.
+  public var isShown: Bool
+  /// What SQLite or the trigger said.
+  public var reason: String
+}
+
 /// How a store stands: what `tally status` prints.
 public struct StoreStatus: Sendable, Equatable {
   /// How many records or links of one type there are.
@@ -23,6 +34,9 @@ public struct StoreStatus: Sendable, Equatable {
   public var conflicts: Int
   /// Rows written by other programs that cannot be replicated as they are.
   public var rejectedWrites: Int
+  /// Rows that this device's database does not take, or does not let go, as the state says. The state goes on to replicate; each is tried
+  /// again with the commits that follow.
+  public var setAside: [SetAsideRow]
   /// The size of the database in bytes.
   public var byteCount: Int
 }
@@ -54,6 +68,9 @@ extension Store {
         summary: try Self.summary(reader), counts: counts.sorted { $0.type < $1.type },
         conflicts: try connection.integer("SELECT count(*) FROM tally_conflict") ?? 0,
         rejectedWrites: try connection.integer("SELECT count(*) FROM tally_pending") ?? 0,
+        setAside: reader.aside.entries.sorted { $0.key < $1.key }.map {
+          SetAsideRow(row: $0.key.key, isShown: $0.value.mode == .kept, reason: $0.value.reason)
+        },
         byteCount: pages * (try connection.integer("PRAGMA page_size") ?? 0))
     }
   }

@@ -6,6 +6,8 @@ import TallyWire
 public struct VerifyReport: Sendable, Equatable {
   /// One line a problem; empty if all is well. At most a hundred.
   public var problems: [String] = []
+  /// Records and links whose rows this database does not take as the state says: see `StoreStatus.setAside`. No problem of the store's.
+  public var setAside: [String] = []
   /// Records and links looked at.
   public var checked = 0
   /// Whether all is well.
@@ -132,6 +134,9 @@ private struct Verifier {
     check(stored.state.dots, "\(kind.number) \(name.text)", name.text)
     sum += stored.state.fingerprint(name: SipHash.hash(name.text)) { catalog.hash(of: $0) }
     guard kind.isKnown else { return }
+    if !reader.aside.isEmpty, reader.aside[RowAddress(kind: kind.number, key: name.text)] != nil {
+      return noteAside(name, kind, stored)
+    }
     let isVisible = try visibility.isVisible(name)
     guard isVisible == stored.place.isVisible else {
       return problem("\(name) is \(isVisible ? "hidden but should be seen" : "seen but should be hidden")")
@@ -146,6 +151,15 @@ private struct Verifier {
     }
   }
 
+  /// A row that SQLite did not take is as it should be under the circumstances.
+  private mutating func noteAside(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) {
+    report.setAside.append(name.text)
+    note(
+      waits: kind.waits(
+        stored.state, shown: stored.place.isVisible ? stored.values : nil, forward: kind.forwardField),
+      kind.number, name.text)
+  }
+
   // MARK: Links
 
   private mutating func check(_ key: LinkKey, _ kind: LinkKind, _ stored: StoredLink) throws {
@@ -158,6 +172,9 @@ private struct Verifier {
     let isWaiting = !stored.place.isVisible && stored.element.mayBeMember
     note(waits: isWaiting ? [key.source, key.target] : [], kind.number, key.text)
     guard kind.isKnown else { return }
+    if !reader.aside.isEmpty, reader.aside[RowAddress(kind: kind.number, key: key.text)] != nil {
+      return report.setAside.append(key.text)
+    }
     let isShown =
       try reader.isMember(key, stored.element) && visibility.isVisible(key.source) && visibility.isVisible(key.target)
     if isShown != stored.place.isVisible {

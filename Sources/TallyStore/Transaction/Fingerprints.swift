@@ -2,7 +2,8 @@ import TallyCRDT
 
 extension Catalog {
   /// What a changed record changes in the fingerprint.
-  func fingerprint(_ name: AnyRecordName, _ kind: RecordKind, from old: RecordState?, to new: RecordState) -> Fingerprint
+  func fingerprint(_ name: AnyRecordName, _ kind: RecordKind, from old: RecordState?, to new: RecordState)
+    -> Fingerprint
   {
     let hash = SipHash.hash(name.text)
     guard let old else { return new.fingerprint(name: hash) { self.hash(of: $0, kind) } }

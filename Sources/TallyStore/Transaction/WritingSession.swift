@@ -52,7 +52,8 @@ final class WritingSession {
   /// Where the store stands, with what this transaction has written.
   var summary: StoreSummary {
     StoreSummary(
-      vector: standing.vector, fingerprint: standing.fingerprint, replica: standing.own.flatMap { reader.catalog.replicas[$0] }
+      vector: standing.vector, fingerprint: standing.fingerprint,
+      replica: standing.own.flatMap { reader.catalog.replicas[$0] }
     )
   }
 
@@ -69,7 +70,8 @@ final class WritingSession {
     let outcome = try followSchema()
     try standAside(true)
     if recorder == nil {
-      mayEcho = try objects?.hasTriggers == true
+      mayEcho =
+        try objects?.hasTriggers == true
         || connection.exists("SELECT 1 FROM temp.sqlite_master WHERE type = 'trigger' LIMIT 1")
     }
     if outcome == .wereMissing { try transaction { try $0.findMissedWrites() } }
@@ -193,10 +195,15 @@ final class WritingSession {
     let objects = try AppObjects(connection, reader.catalog)
     self.objects = objects
     let outcome = try CaptureTriggers(connection, reader.catalog, objects).install()
-    let tables = reader.catalog.orderedKinds.map { ($0.type, $0.number) }
+    let tables =
+      reader.catalog.orderedKinds.map { ($0.type, $0.number) }
       + reader.catalog.knownLinks.map { ($0.table, $0.number) }
     reader.catalog.updatesClocks = Set(
       tables.filter { objects.tablesWithExpressionIndexes.contains($0.0) }.map { $0.1 })
+    reader.catalog.uniqueIndexes = Dictionary(
+      uniqueKeysWithValues: tables.compactMap { table, kind in
+        objects.wholeUniqueIndexes[table].map { (kind, $0) }
+      })
     chooseCapture(objects)
     schemaVersion = try connection.integer("PRAGMA schema_version")
     return outcome
@@ -225,14 +232,16 @@ final class WritingSession {
       let names = objects.columns[kind.type] ?? []
       func place(_ column: String) -> Int32 { Int32(names.firstIndex(of: column) ?? 0) }
       layouts[kind.type] = ChangeRecorder.Layout(
-        kind: kind.number, key: [place("id")], clock: place("tally_clock"), columns: kind.columns.map { place($0.name) },
+        kind: kind.number, key: [place("id")], clock: place("tally_clock"),
+        columns: kind.columns.map { place($0.name) },
         defaults: kind.columns.map { $0.defaultValue.isNull ? nil : $0.defaultValue })
     }
     for link in reader.catalog.knownLinks {
       let names = objects.columns[link.table] ?? []
       func place(_ column: String) -> Int32 { Int32(names.firstIndex(of: column) ?? 0) }
       layouts[link.table] = ChangeRecorder.Layout(
-        kind: link.number, key: [place("source"), place("target")], clock: place("tally_clock"), columns: [], defaults: [])
+        kind: link.number, key: [place("source"), place("target")], clock: place("tally_clock"), columns: [],
+        defaults: [])
     }
     return layouts
   }
@@ -245,7 +254,9 @@ final class WritingSession {
 
   /// Switches triggers on: the app's transaction is about to change the schema, and what it makes must fire from then on.
   func expectTriggers() {
-    guard isOpen, recorder != nil, !areTriggersOn, tally_enable_triggers(connection.handle, 1) == SQLITE_OK else { return }
+    guard isOpen, recorder != nil, !areTriggersOn, tally_enable_triggers(connection.handle, 1) == SQLITE_OK else {
+      return
+    }
     areTriggersOn = true
     do {
       try standAside(true)
@@ -257,13 +268,16 @@ final class WritingSession {
   /// Triggers are switched off for this connection unless there are some: those that the transaction itself made by SQLite's own
   /// interface have not fired.
   private func checkTriggers() throws {
-    guard recorder != nil, !areTriggersOn, try connection.integer("PRAGMA schema_version") != schemaVersion else { return }
+    guard recorder != nil, !areTriggersOn, try connection.integer("PRAGMA schema_version") != schemaVersion else {
+      return
+    }
     guard try AppObjects(connection, reader.catalog).hasTriggers, !writer.touchedTables.isEmpty || hasCaptured else {
       return
     }
     throw StoreError(
       .triggersMadeTooLate,
-      "this transaction makes the store's first triggers and writes to its tables: make them in a transaction of their own")
+      "this transaction makes the store's first triggers and writes to its tables: make them in a transaction of their own"
+    )
   }
 
   private var hasCaptured: Bool { isChanged }

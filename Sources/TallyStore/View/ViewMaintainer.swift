@@ -6,13 +6,13 @@ import TallyCRDT
 /// looked at: `Visibility` decides from the state alone, and the row follows. A record that appears or disappears brings in
 /// what depends on it. The maintainer reads states and writes rows; it never changes a state.
 final class ViewMaintainer {
-  private let reader: StateReader
-  private let writer: StateWriter
+  let reader: StateReader
+  let writer: StateWriter
   private let facts: FileFacts
   private let refusals: Refusals
   private let environment: StoreEnvironment
-  private var connection: Connection { reader.connection }
-  private var catalog: Catalog { reader.catalog }
+  var connection: Connection { reader.connection }
+  var catalog: Catalog { reader.catalog }
 
   private(set) var dirty = DirtySet()
   private var forwarded = Set<AnyRecordName>()
@@ -167,6 +167,9 @@ final class ViewMaintainer {
     }
   }
 
+  /// What was found out no longer holds.
+  func changeVisibility() { visibility = nil }
+
   /// States change while rows are written if triggers of the app's write, so each look takes what is known by then.
   private func currentVisibility() -> Visibility<SnapshotFacts> {
     if let visibility { return visibility }
@@ -219,7 +222,9 @@ final class ViewMaintainer {
       }
     }
     guard !stored.place.isVisible || shown != stored.values else { return true }
-    guard try writer.put(name, kind, stored.state, previous: stored, shown: shown) else { return false }
+    guard try writer.put(name, kind, stored.state, previous: stored, shown: shown) else {
+      return try makeRoom(for: name, kind, shown)
+    }
     if !stored.place.isVisible { try markWaiting(for: name) }
     return true
   }

@@ -1,0 +1,71 @@
+import TallyCRDT
+
+/// Which of two records shows if a unique index of the app's admits only one: the one whose claim is the older.
+///
+/// A claim is the latest of the writes that the indexed columns hold; of equal ones the lesser name's counts as older. So it follows from
+/// the states alone, and devices with the same index show the same, whichever record came first.
+private struct UniqueClaim: Comparable {
+  var stamp: Stamp?
+  var name: AnyRecordName
+
+  init(_ name: AnyRecordName, _ state: RecordState, _ kind: RecordKind, _ columns: [String]) {
+    self.name = name
+    stamp =
+      kind.columns.filter { columns.contains($0.name) }
+      .compactMap { state.cell($0.field, followsNewest: kind.followsNewest)?.stamp }.max() ?? state.existence
+  }
+
+  static func < (lhs: UniqueClaim, rhs: UniqueClaim) -> Bool {
+    switch (lhs.stamp, rhs.stamp) {
+    case (let mine?, let theirs?) where mine != theirs: mine < theirs
+    case (nil, _?): true
+    case (_?, nil): false
+    default: lhs.name < rhs.name
+    }
+  }
+}
+
+extension ViewMaintainer {
+  /// Lets a record that a unique index keeps out take the place of those whose claim is younger. They are set aside in its stead.
+  /// - Returns: whether it is shown now.
+  func makeRoom(for name: AnyRecordName, _ kind: RecordKind, _ shown: [Value]) throws -> Bool {
+    let address = RowAddress(kind: kind.number, key: name.text)
+    guard reader.aside[address]?.isUnique == true, let stored = try reader.record(name, kind) else { return false }
+    var rivals: [AnyRecordName: StoredRecord] = [:]
+    for index in catalog.uniqueIndexes[kind.number] ?? [] {
+      let columns = index.map(\.column)
+      let claim = UniqueClaim(name, stored.state, kind, columns)
+      for rival in try records(equalTo: shown, in: index, kind) where rival != name {
+        guard let other = try reader.record(rival, kind) else { continue }
+        // What is older stays, and with it this record stays out.
+        guard claim < UniqueClaim(rival, other.state, kind, columns) else { return false }
+        rivals[rival] = other
+      }
+    }
+    guard !rivals.isEmpty else { return false }
+    for (rival, other) in rivals.sorted(by: { $0.key < $1.key }) {
+      guard try writer.put(rival, kind, other.state, previous: other, shown: nil) else { return false }
+      let entry = SetAside.Entry(mode: .withheld, reason: "UNIQUE: \(name) has the value")
+      try reader.aside.insert(RowAddress(kind: kind.number, key: rival.text), entry, connection)
+      changeVisibility()
+      try markReferrers(of: rival)
+    }
+    let isShown = try writer.put(name, kind, stored.state, previous: stored, shown: shown)
+    changeVisibility()
+    if isShown { try markWaiting(for: name) }
+    return isShown
+  }
+
+  private func records(
+    equalTo values: [Value], in index: AppObjects.UniqueIndex, _ kind: RecordKind
+  ) throws -> [AnyRecordName] {
+    let places = index.map { part in kind.columns.firstIndex { $0.name == part.column } }
+    guard !places.contains(nil) else { return [] }
+    let conditions = index.map { "\"\($0.column)\" = ? COLLATE \"\($0.collation)\"" }.joined(separator: " AND ")
+    let query = try connection.statement(text: "SELECT id FROM main.\"\(kind.type)\" WHERE \(conditions)")
+    for (position, place) in places.compactMap({ $0 }).enumerated() { query.bind(position + 1, values[place]) }
+    var names: [AnyRecordName] = []
+    while try query.step() { if let name = try? AnyRecordName(query.text(0) ?? "") { names.append(name) } }
+    return names
+  }
+}

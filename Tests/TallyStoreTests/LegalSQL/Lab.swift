@@ -1,0 +1,84 @@
+import Foundation
+import GRDB
+import Tally
+import TallyStore
+import Testing
+
+/// What captures the writes of a store's own connection.
+enum CapturePath: CaseIterable, CustomTestStringConvertible {
+  case hook, triggers
+  var testDescription: String { self == .hook ? "hook" : "triggers" }
+}
+
+/// A schema with owners, mentions, members and a tree, and stores of it beside connections that know nothing of Tally.
+struct Lab {
+  static let schema = Schema([
+    EntitySchema("P", .text("name"), .integer("pos"), .blob("icon"), .date("at"), .json("settings")),
+    EntitySchema(
+      "G", .text("name"), .real("rating"), .reference("owner", to: "P", onDelete: .cascade),
+      .reference("friend", to: "P"), .toMany("players", to: "P")),
+    EntitySchema("F", .text("name"), .bool("fav", default: false), .reference("parent", to: "F", onDelete: .cascade)),
+  ])
+
+  let scratch: Scratch
+  let path: CapturePath
+  let a: Store
+  let b: Store
+
+  init(_ path: CapturePath, _ schema: Schema = Lab.schema) throws {
+    self.path = path
+    scratch = try Scratch()
+    a = try scratch.store("a", schema: schema, options: Self.options(path))
+    b = try scratch.store("b", schema: schema, options: Self.options(path))
+  }
+
+  static func options(_ path: CapturePath) -> StoreOptions {
+    var options = StoreOptions()
+    options.usesHook = path == .hook
+    return options
+  }
+
+  /// Opens a store again, perhaps with another schema.
+  func reopened(_ name: String, _ schema: Schema = Lab.schema) throws -> Store {
+    try scratch.store(name, schema: schema, options: Self.options(path))
+  }
+
+  /// Statements of a connection without Tally and without foreign keys, as one transaction.
+  func shell(_ name: String, _ sql: String...) throws {
+    var configuration = Configuration()
+    configuration.foreignKeysEnabled = false
+    let queue = try DatabaseQueue(path: scratch.path(name), configuration: configuration)
+    try queue.write { db in for statement in sql { try db.execute(sql: statement) } }
+    try queue.close()
+  }
+
+  func sync() throws { try synchronize(a, b) }
+
+  /// Both hold the same, show the same, and are sound.
+  func expectEqual(
+    _ tables: [String] = ["P", "G", "F", "G_players"], sourceLocation: Testing.SourceLocation = #_sourceLocation
+  ) throws {
+    try expectConverged(a, b, sourceLocation: sourceLocation)
+    for table in tables {
+      #expect(try Self.rows(a, table) == Self.rows(b, table), "\(table)", sourceLocation: sourceLocation)
+    }
+  }
+
+  /// A table's rows as text, without what is the store's.
+  static func rows(_ store: Store, _ table: String) throws -> [String] {
+    try store.read { db in
+      let columns = try db.columns(in: table).map(\.name).filter { $0 != "tally_clock" }
+      let list = columns.map { "quote(\"\($0)\")" }.joined(separator: " || ',' || ")
+      return try String.fetchAll(db, sql: "SELECT \(list) FROM \"\(table)\" ORDER BY 1")
+    }
+  }
+
+  static func text(_ store: Store, _ sql: String) throws -> String? {
+    try store.read { try String.fetchOne($0, sql: sql) }
+  }
+}
+
+extension Store {
+  /// Runs statements in one transaction.
+  func run(_ sql: String...) throws { try write { db in for statement in sql { try db.execute(sql: statement) } } }
+}

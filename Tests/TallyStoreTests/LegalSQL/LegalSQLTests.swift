@@ -1,0 +1,298 @@
+import Foundation
+import GRDB
+import Tally
+import TallyStore
+import Testing
+
+/// What a person can write with legal SQL, at any moment: nothing of it may lead a store astray. Each once with SQLite's hook and once
+/// with triggers alone.
+@Suite struct LegalSQLTests {
+  // MARK: Outside writes that are pending
+
+  @Test(arguments: CapturePath.allCases) func anOutsideDeleteBeforeAMergeGivesWayToAConcurrentEdit(_ path: CapturePath)
+    throws
+  {
+    let lab = try Lab(path)
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|x', 'one')")
+    try lab.sync()
+    let since = try lab.a.vector
+    try lab.b.run("UPDATE P SET name = 'edited'")
+    let delta = try lab.b.delta(since: since)
+    try lab.shell("a", "DELETE FROM P")
+    try lab.a.apply(delta)
+    #expect(try lab.a.verify().problems == [])
+    #expect(try Lab.text(lab.a, "SELECT name FROM P") == "edited")
+    try lab.sync()
+    try lab.expectEqual()
+  }
+
+  @Test(arguments: CapturePath.allCases) func aRestoreBringsBackWhatAnOutsideConnectionHasJustDeleted(
+    _ path: CapturePath
+  ) throws {
+    let lab = try Lab(path)
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|x', 'one')")
+    try lab.shell("a", "DELETE FROM P")
+    try lab.a.restore(AnyRecordName("P|~|x"))
+    #expect(try Lab.text(lab.a, "SELECT name FROM P") == "one")
+    try lab.sync()
+    try lab.expectEqual()
+  }
+
+  @Test(arguments: CapturePath.allCases) func anUpgradeShowsNewFieldsOfRowsThatWereWrittenMeanwhile(_ path: CapturePath)
+    throws
+  {
+    let old = Schema([EntitySchema("P", .text("name"))])
+    let new = Schema([EntitySchema("P", .text("name"), .integer("age", default: 5))])
+    let lab = try Lab(path, new)
+    let c = try lab.scratch.store("c", schema: old, options: Lab.options(path))
+    try lab.a.run("INSERT INTO P(id, name, age) VALUES('P|~|x', 'one', 9)")
+    try synchronize(lab.a, c)
+    try c.close()
+    try lab.shell("c", "UPDATE P SET name = 'meanwhile'")
+    let upgraded = try lab.reopened("c", new)
+    #expect(try Lab.text(upgraded, "SELECT age FROM P") == "9")
+    #expect(try upgraded.verify().problems == [])
+  }
+
+  // MARK: Names that move
+
+  @Test(arguments: CapturePath.allCases) func aChildMayTakeTheNameOfTheFolderThatHeldIt(_ path: CapturePath) throws {
+    let lab = try Lab(path)
+    try lab.a.run(
+      "INSERT INTO F(id, name) VALUES('F|~|A', 'A')", "INSERT INTO F(id, name, parent) VALUES('F|~|B', 'B', 'F|~|A')")
+    try lab.a.run("UPDATE F SET name = 'B2' WHERE id = 'F|~|B'")
+    try lab.sync()
+    try lab.shell(
+      "a", "DELETE FROM F WHERE id = 'F|~|A'", "UPDATE F SET id = 'F|~|A', parent = NULL WHERE id = 'F|~|B'")
+    #expect(try lab.a.verify().problems == [])
+    try lab.sync()
+    try lab.expectEqual()
+    try lab.a.run("INSERT INTO F(id, name, parent) VALUES('F|~|C', 'C', 'F|~|A')")
+    try lab.a.run(
+      "UPDATE F SET parent = NULL WHERE id = 'F|~|C'", "DELETE FROM F WHERE id = 'F|~|A'",
+      "UPDATE F SET id = 'F|~|A' WHERE id = 'F|~|C'")
+    try lab.sync()
+    try lab.expectEqual()
+    #expect(try Lab.rows(lab.b, "F").count == 1)
+  }
+
+  @Test(arguments: CapturePath.allCases) func namesMayBeSwappedAndReplaced(_ path: CapturePath) throws {
+    let lab = try Lab(path)
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|1', 'one'), ('P|~|2', 'two'), ('P|~|3', 'three')")
+    try lab.a.run("UPDATE P SET pos = 1 WHERE id = 'P|~|1'")
+    try lab.a.run(
+      "UPDATE P SET id = 'P|~|t' WHERE id = 'P|~|1'", "UPDATE P SET id = 'P|~|1' WHERE id = 'P|~|2'",
+      "UPDATE P SET id = 'P|~|2' WHERE id = 'P|~|t'")
+    try lab.sync()
+    try lab.expectEqual()
+    #expect(try Lab.text(lab.b, "SELECT name FROM P WHERE id = 'P|~|2'") == "one")
+    try lab.a.run("UPDATE OR REPLACE P SET id = 'P|~|2' WHERE id = 'P|~|3'")
+    try lab.sync()
+    try lab.expectEqual()
+    #expect(try Lab.text(lab.b, "SELECT name FROM P WHERE id = 'P|~|2'") == "three")
+  }
+
+  // MARK: Clocks that were copied
+
+  @Test(arguments: CapturePath.allCases) func rowsThatCarryAnotherRowsClockAreWritesLikeAnyOther(_ path: CapturePath)
+    throws
+  {
+    let lab = try Lab(path)
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|1', 'one'), ('P|~|2', 'two')", "UPDATE P SET pos = 7")
+    try lab.a.run("UPDATE P SET pos = 8 WHERE id = 'P|~|1'")
+    try lab.sync()
+    try lab.a.run("CREATE TABLE bak AS SELECT * FROM P")
+    try lab.a.run(
+      "INSERT INTO P(id, name, pos, tally_clock) SELECT 'P|~|copy', name, pos, tally_clock FROM P WHERE pos = 8")
+    try lab.a.run("DELETE FROM P WHERE id = 'P|~|1'")
+    try lab.sync()
+    try lab.a.run(
+      "INSERT INTO P SELECT * FROM bak WHERE id = 'P|~|1'", "UPDATE P SET name = 'newer' WHERE id = 'P|~|2'")
+    try lab.sync()
+    try lab.expectEqual()
+    try lab.a.run("INSERT OR REPLACE INTO P SELECT * FROM bak")
+    try lab.sync()
+    try lab.expectEqual()
+    #expect(try Lab.rows(lab.b, "P").count == 3)
+    #expect(try Lab.text(lab.b, "SELECT name FROM P WHERE id = 'P|~|2'") == "two")
+    try lab.shell("a", "INSERT INTO P SELECT 'P|~|out', name, pos, icon, at, settings, tally_clock FROM P LIMIT 1")
+    try lab.sync()
+    try lab.expectEqual()
+  }
+
+  // MARK: Indexes of the app's
+
+  @Test(arguments: CapturePath.allCases) func anIndexOnAnExpressionStopsNothing(_ path: CapturePath) throws {
+    let lab = try Lab(path)
+    for store in [lab.a, lab.b] {
+      try store.run(
+        "CREATE INDEX byname ON P(lower(name))",
+        "CREATE TABLE audit(what TEXT)",
+        "CREATE TRIGGER touched AFTER UPDATE ON P BEGIN INSERT INTO audit VALUES(NEW.name); END")
+    }
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|1', 'One')")
+    try lab.a.run("UPDATE P SET name = 'Two'")
+    try lab.shell("a", "INSERT INTO P(id, name) VALUES('P|~|2', 'Outside')")
+    try lab.sync()
+    try lab.b.run("UPDATE P SET name = 'Three' WHERE id = 'P|~|1'", "DELETE FROM P WHERE id = 'P|~|2'")
+    try lab.sync()
+    try lab.expectEqual()
+    try lab.a.run("INSERT INTO G(id, name, owner) VALUES('G|~|1', 'g', 'P|~|1')")
+    try lab.b.run("DELETE FROM P")
+    try lab.sync()
+    try lab.expectEqual()
+  }
+
+  @Test(arguments: CapturePath.allCases) func whatReplaceRemovesFromARelationshipIsReplicated(_ path: CapturePath)
+    throws
+  {
+    let lab = try Lab(path)
+    try lab.a.run("CREATE UNIQUE INDEX one ON G_players(source)")
+    try lab.a.run("INSERT INTO P(id) VALUES('P|~|1'), ('P|~|3')", "INSERT INTO G(id) VALUES('G|~|1')")
+    try lab.a.run("INSERT INTO G_players(source, target) VALUES('G|~|1', 'P|~|1')")
+    try lab.sync()
+    try lab.a.run("INSERT OR REPLACE INTO G_players(source, target) VALUES('G|~|1', 'P|~|3')")
+    try lab.sync()
+    try lab.expectEqual()
+    #expect(try Lab.rows(lab.b, "G_players") == ["'G|~|1','P|~|3'"])
+    try lab.shell("a", "INSERT OR REPLACE INTO G_players(source, target) VALUES('G|~|1', 'P|~|1')")
+    try lab.sync()
+    try lab.expectEqual()
+  }
+
+  // MARK: Missing triggers
+
+  @Test(arguments: CapturePath.allCases) func captureTriggersThatAreGoneAreMadeAgain(_ path: CapturePath) throws {
+    let lab = try Lab(path)
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|1', 'one'), ('P|~|gone', 'gone')")
+    try lab.sync()
+    try lab.shell(
+      "a", "DROP TRIGGER tally_P_update", "DROP TRIGGER tally_P_insert", "DROP TRIGGER tally_P_delete",
+      "INSERT INTO P(id, name) VALUES('P|~|2', 'two')", "DELETE FROM P WHERE id = 'P|~|gone'")
+    try lab.a.run("UPDATE P SET name = 'after' WHERE id = 'P|~|1'")
+    try lab.shell("a", "UPDATE P SET pos = 3 WHERE id = 'P|~|1'")
+    for _ in 0..<2 { try lab.sync() }
+    try lab.expectEqual()
+    #expect(try Lab.rows(lab.b, "P") == Lab.rows(lab.a, "P"))
+    #expect(try Lab.text(lab.b, "SELECT name || pos FROM P WHERE id = 'P|~|1'") == "after3")
+    #expect(try Lab.text(lab.b, "SELECT count(*) FROM P") == "2")
+  }
+
+  @Test(arguments: CapturePath.allCases) func aTableMayBeBuiltAnew(_ path: CapturePath) throws {
+    let lab = try Lab(path)
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|1', 'one')")
+    let sql = try #require(try Lab.text(lab.a, "SELECT sql FROM sqlite_master WHERE name = 'P'"))
+    try lab.a.run(
+      sql.replacingOccurrences(of: "CREATE TABLE \"P\"", with: "CREATE TABLE rebuilt"),
+      "INSERT INTO rebuilt SELECT * FROM P", "DROP TABLE P", "ALTER TABLE rebuilt RENAME TO P")
+    try lab.a.run("UPDATE P SET name = 'after'")
+    try lab.shell("a", "UPDATE P SET pos = 2")
+    try lab.sync()
+    try lab.expectEqual()
+    #expect(try Lab.text(lab.b, "SELECT name || pos FROM P") == "after2")
+  }
+
+  // MARK: Transactions that end early
+
+  @Test(arguments: CapturePath.allCases) func aWriteThatEndsItsOwnTransactionIsRefusedAndTheStoreIsSound(
+    _ path: CapturePath
+  ) throws {
+    let lab = try Lab(path)
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|1', 'one')")
+    try lab.shell("a", "UPDATE P SET pos = 1")
+    #expect(throws: (any Error).self) {
+      try lab.a.write { db in
+        try db.execute(sql: "UPDATE P SET name = 'lost'")
+        try? db.execute(sql: "INSERT OR ROLLBACK INTO P(id) VALUES('P|~|1')")
+      }
+    }
+    #expect(throws: (any Error).self) {
+      try lab.a.write { db in
+        try db.execute(sql: "UPDATE P SET name = 'kept'")
+        try db.execute(sql: "COMMIT")
+      }
+    }
+    try lab.a.run("UPDATE P SET pos = 2")
+    #expect(try lab.a.verify().problems == [])
+    try lab.sync()
+    try lab.expectEqual()
+  }
+
+  // MARK: Schema
+
+  @Test(arguments: CapturePath.allCases) func aRuleThatBecomesOwnershipBreaksTheCyclesThatAreThere(_ path: CapturePath)
+    throws
+  {
+    func schema(_ rule: DeleteRule) -> Schema {
+      Schema([EntitySchema("P", .text("name"), .reference("boss", to: "P", onDelete: rule))])
+    }
+    let lab = try Lab(path, schema(.nullify))
+    try lab.a.run("INSERT INTO P(id, name, boss) VALUES('P|~|1', 'a', 'P|~|2'), ('P|~|2', 'b', 'P|~|1')")
+    try lab.sync()
+    try lab.a.close()
+    try lab.b.close()
+    let (a, b) = (try lab.reopened("a", schema(.cascade)), try lab.reopened("b", schema(.cascade)))
+    try expectConverged(a, b)
+    #expect(try Lab.rows(a, "P") == Lab.rows(b, "P"))
+    #expect(try Lab.text(a, "SELECT count(*) FROM P WHERE boss IS NULL") == "1")
+  }
+
+  @Test(arguments: CapturePath.allCases) func columnsMaySwapTheirNames(_ path: CapturePath) throws {
+    let lab = try Lab(path, Schema([EntitySchema("P", .text("x"), .text("y"))]))
+    try lab.a.run("INSERT INTO P(id, x, y) VALUES('P|~|1', 'x', 'y')")
+    try lab.a.close()
+    let swapped = Schema([EntitySchema("P", .text("y", wireName: "x"), .text("x", wireName: "y"))])
+    let a = try lab.reopened("a", swapped)
+    #expect(try Lab.text(a, "SELECT x || y FROM P") == "yx")
+    #expect(try a.verify().problems == [])
+    try a.run("UPDATE P SET x = 'new'")
+    try synchronize(a, lab.b)
+    #expect(try Lab.text(lab.b, "SELECT y FROM P") == "new")
+  }
+
+  @Test(arguments: CapturePath.allCases) func aTableOfAThousandColumnsIsCaptured(_ path: CapturePath) throws {
+    let fields = (0..<1000).map { FieldSchema("f\($0)", .integer) }
+    var entity = EntitySchema("P")
+    entity.fields = fields
+    let lab = try Lab(path, Schema([entity]))
+    try lab.a.run("INSERT INTO P(id, f0, f999) VALUES('P|~|1', 1, 2)")
+    try lab.shell("a", "UPDATE P SET f500 = 3")
+    try lab.sync()
+    #expect(try Lab.text(lab.b, "SELECT f0 || f500 || f999 FROM P") == "132")
+    try expectConverged(lab.a, lab.b)
+  }
+
+  @Test(arguments: CapturePath.allCases) func aTempTableOfTheSameNameIsNotTheStores(_ path: CapturePath) throws {
+    let lab = try Lab(path)
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|1', 'one')")
+    try lab.a.run(
+      "CREATE TEMP TABLE P AS SELECT * FROM main.P", "UPDATE temp.P SET name = 'temp'",
+      "UPDATE main.P SET name = 'main'", "DELETE FROM temp.P")
+    try lab.a.run("INSERT INTO main.P(id, name) VALUES('P|~|2', 'two')")
+    try lab.a.run("DROP TABLE temp.P")
+    try lab.sync()
+    try lab.expectEqual()
+    #expect(try Lab.text(lab.b, "SELECT group_concat(name) FROM P") == "main,two")
+  }
+
+  // MARK: Clocks at their end
+
+  @Test(arguments: CapturePath.allCases) func aWriteOverTheLastOfAllTimesShowsWhatTheStateSays(_ path: CapturePath)
+    throws
+  {
+    let lab = try Lab(path)
+    let great = ReplicaID(high: .max, low: .max)
+    let stamp = Stamp(time: HybridTime(milliseconds: HybridTime.maximum), dot: Dot(replica: great, sequence: 1))
+    var target = StateVector()
+    target.include(stamp.dot)
+    let name = FieldCell(field: FieldID(rawValue: 0), stamp: stamp, value: .text("forged"))
+    let item = DeltaBlock.Record(
+      name: try AnyRecordName("P|~|x"), state: RecordState(inserted: stamp, fields: [name]))
+    let block = DeltaBlock(records: [.init(type: "P", fields: ["name"], items: [item])], links: [])
+    try lab.a.apply(DeltaHeader(base: StateVector(), target: target), [block])
+    try lab.a.run("UPDATE P SET name = 'mine'")
+    #expect(try lab.a.verify().problems == [])
+    try lab.sync()
+    try lab.expectEqual()
+  }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import GRDB
+import Tally
+import TallyStore
+import Testing
+
+/// Rows that SQLite does not take from a merge: one is set aside, everything else goes on.
+@Suite struct SetAsideTests {
+  @Test(arguments: CapturePath.allCases) func uniqueValuesMaySwapAndRotate(_ path: CapturePath) throws {
+    let lab = try Lab(path)
+    for store in [lab.a, lab.b] { try store.run("CREATE UNIQUE INDEX place ON P(pos)") }
+    try lab.a.run("INSERT INTO P(id, pos) VALUES('P|~|1', 1), ('P|~|2', 2), ('P|~|3', 3)")
+    try lab.a.run("INSERT INTO G(id, owner) VALUES('G|~|1', 'P|~|1')")
+    try lab.sync()
+    try lab.a.run(
+      "UPDATE P SET pos = 10 WHERE id = 'P|~|1'", "UPDATE P SET pos = 1 WHERE id = 'P|~|2'",
+      "UPDATE P SET pos = 2 WHERE id = 'P|~|3'", "UPDATE P SET pos = 3 WHERE id = 'P|~|1'")
+    try lab.sync()
+    try lab.expectEqual()
+    #expect(try lab.b.status().setAside.isEmpty)
+    #expect(try Lab.text(lab.b, "SELECT group_concat(pos) FROM (SELECT pos FROM P ORDER BY id)") == "3,1,2")
+  }
+
+  @Test(arguments: CapturePath.allCases) func aClashOfTwoAuthorsSetsOneRecordAsideUntilItIsResolved(_ path: CapturePath)
+    throws
+  {
+    let lab = try Lab(path)
+    for store in [lab.a, lab.b] { try store.run("CREATE UNIQUE INDEX tag ON P(name)") }
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|a', 'milk')")
+    try lab.b.run(
+      "INSERT INTO P(id, name) VALUES('P|~|b', 'milk'), ('P|~|c', 'bread')",
+      "INSERT INTO G(id, name, owner, friend) VALUES('G|~|1', 'g', 'P|~|b', 'P|~|c'), ('G|~|2', 'h', 'P|~|c', 'P|~|b')")
+    #expect(try synchronize(lab.a, lab.b).isConverged)
+    #expect(try Lab.text(lab.a, "SELECT count(*) FROM P WHERE name = 'bread'") == "1")
+    for store in [lab.a, lab.b] {
+      #expect(try store.verify().problems == [])
+      #expect(try store.status().setAside.count == 1)
+      #expect(try store.status().setAside.first?.reason.contains("UNIQUE") == true)
+      #expect(try store.read { try Row.fetchAll($0, sql: "PRAGMA foreign_key_check") }.isEmpty)
+    }
+    // Which one shows follows from the states, so both devices show the same.
+    #expect(try Lab.rows(lab.a, "P") == Lab.rows(lab.b, "P"))
+    #expect(try Lab.rows(lab.a, "G") == Lab.rows(lab.b, "G"))
+    try lab.a.run("UPDATE P SET name = 'oat milk' WHERE name = 'milk'")
+    try lab.sync()
+    try lab.expectEqual()
+    #expect(try Lab.rows(lab.a, "P").count == 3 && Lab.rows(lab.a, "G").count == 2)
+    #expect(try lab.a.status().setAside.isEmpty && lab.b.status().setAside.isEmpty)
+  }
+
+  @Test(arguments: CapturePath.allCases) func aTriggerThatRefusesARowHoldsUpNothingElse(_ path: CapturePath) throws {
+    let lab = try Lab(path)
+    try lab.b.run(
+      "CREATE TRIGGER valid BEFORE INSERT ON P WHEN NEW.name = '' BEGIN SELECT RAISE(ABORT, 'a name is wanted'); END",
+      "CREATE TRIGGER silent BEFORE INSERT ON P WHEN NEW.name = '-' BEGIN SELECT RAISE(IGNORE); END")
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|1', ''), ('P|~|2', 'fine'), ('P|~|3', '-')")
+    #expect(try synchronize(lab.a, lab.b).isConverged)
+    #expect(try Lab.rows(lab.b, "P").count == 1)
+    #expect(try lab.b.status().setAside.map(\.reason).contains("a name is wanted"))
+    #expect(try lab.b.status().setAside.count == 2)
+    #expect(try lab.b.verify().problems == [])
+    try lab.a.run("UPDATE P SET name = 'now'")
+    try lab.sync()
+    try lab.expectEqual()
+    #expect(try Lab.rows(lab.b, "P").count == 3)
+  }
+
+  @Test(arguments: CapturePath.allCases, ["NO ACTION", "RESTRICT", "NO ACTION DEFERRABLE INITIALLY DEFERRED"])
+  func aTableOfTheAppsOwnKeepsTheRecordThatItRefersTo(_ path: CapturePath, _ rule: String) throws {
+    let lab = try Lab(path)
+    try lab.a.run(
+      "INSERT INTO P(id, name) VALUES('P|~|1', 'one'), ('P|~|2', 'two')",
+      "INSERT INTO G(id, owner) VALUES('G|~|1', 'P|~|1')")
+    try lab.sync()
+    try lab.b.run("CREATE TABLE fav(p TEXT REFERENCES P(id) ON DELETE \(rule))", "INSERT INTO fav VALUES('P|~|1')")
+    try lab.a.run("DELETE FROM P WHERE id = 'P|~|1'", "INSERT INTO P(id, name) VALUES('P|~|3', 'three')")
+    #expect(try synchronize(lab.a, lab.b).isConverged)
+    #expect(try Lab.text(lab.b, "SELECT group_concat(id) FROM (SELECT id FROM P ORDER BY id)") == "P|~|1,P|~|2,P|~|3")
+    #expect(try lab.b.status().setAside.map(\.row) == ["P|~|1"])
+    #expect(try lab.b.verify().problems == [])
+    try lab.b.run("DELETE FROM fav")
+    try lab.b.run("UPDATE P SET name = 'later' WHERE id = 'P|~|2'")
+    try lab.sync()
+    try lab.expectEqual()
+    #expect(try Lab.rows(lab.b, "P").count == 2)
+  }
+
+  @Test(arguments: CapturePath.allCases) func aDriftedSumHealsInOneRepair(_ path: CapturePath) throws {
+    let lab = try Lab(path)
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|1', 'one'), ('P|~|2', 'two')")
+    try lab.sync()
+    let replica = try lab.a.summary().replica
+    try lab.shell("b", "UPDATE tally_zone SET fingerprint = zeroblob(16)")
+    let (a, b) = (try lab.reopened("a"), try lab.reopened("b"))
+    try synchronize(a, b)
+    #expect(try synchronize(a, b).isConverged)
+    try expectConverged(a, b)
+    #expect(try a.summary().replica == replica)
+  }
+
+  @Test(arguments: CapturePath.allCases) func aValueThatTheDiskChangedGivesWayToAnIntactPeer(_ path: CapturePath) throws
+  {
+    let lab = try Lab(path)
+    try lab.a.run("INSERT INTO P(id, name, pos) VALUES('P|~|1', 'one', 1)")
+    try lab.sync()
+    try lab.shell(
+      "b", "DROP TRIGGER tally_P_update", "UPDATE P SET name = 'zzz'", "UPDATE tally_zone SET fingerprint = fingerprint"
+    )
+    let full = try lab.a.delta()
+    let b = try lab.reopened("b")
+    #expect(try b.verify().problems != [])
+    try b.apply(full, isRepair: true)
+    #expect(try Lab.text(b, "SELECT name FROM P") == "one")
+    try expectConverged(lab.a, b)
+  }
+}
