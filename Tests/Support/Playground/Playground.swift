@@ -1,0 +1,28 @@
+import TallyCRDT
+import TallyStore
+import TallyTesting
+
+/// A schema with one of everything, for worlds that test Tally itself.
+package enum Playground {
+  package static let schema = Schema([
+    EntitySchema(
+      "Folder", .text("name"), .integer("rank", default: 1), .reference("inside", to: "Folder", onDelete: .cascade),
+      .toMany("pinned", to: "Note")),
+    EntitySchema(
+      "Note", .text("text"), .real("weight"), .bool("isDone", default: false), .date("due"),
+      .reference("folder", to: "Folder", onDelete: .cascade), .reference("parent", to: "Note", onDelete: .cascade),
+      .reference("next", to: "Note"), .toMany("tags", to: "Tag"), .toMany("related", to: "Note")),
+    EntitySchema(
+      "Tag", deleteWins: true, .text("name", default: "new"), .reference("within", to: "Tag", onDelete: .cascade)),
+    EntitySchema(
+      "Card", .json("layout"), .blob("picture"), .uuid("external"), .reference("note", to: "Note", onDelete: .deny)),
+  ])
+
+  /// Plays one random run.
+  /// - Returns: what went wrong, or nil.
+  package static func failure(seed: UInt64, planted: PlantedFault = []) -> SimulationFailure? {
+    var random = SplitMix64(seed: seed &* 7)
+    return World.failure(
+      schema, replicas: 2 + random.below(3), seed: seed, steps: 30 + random.below(60), planted: planted)
+  }
+}

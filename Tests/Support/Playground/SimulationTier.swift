@@ -1,0 +1,103 @@
+import TallyCRDT
+import TallyTesting
+
+/// What is simulated, from the pure core to whole devices.
+package enum SimulationTier: String, CaseIterable, Sendable {
+  /// The pure core and the wire, in memory.
+  case core
+  /// The same, with values that change under their stamps.
+  case forged
+  /// The core's histories on stores.
+  case store
+  /// Stores with default data.
+  case seeds
+  /// Whole devices: stores, sessions, mailboxes, disks.
+  case world
+  /// Stores on files that apps, shells and triggers write to with any SQL.
+  case rawsql
+
+  /// What one seed finds, with the smallest history that shows it; nil if all is well.
+  package func report(_ seed: UInt64) -> String? {
+    if self == .rawsql { return RawPlay.report(seed: seed) }
+    guard self == .core || self == .forged, failure(seed) != nil else { return failure(seed) }
+    let history = History.generate(seed: seed, forges: self == .forged)
+    let smallest = Shrinker.shrink(history) { Simulation.failure(of: $0) != nil }
+    return "\(Simulation.failure(of: smallest)?.description ?? "passes when shrunk")\n\(smallest)"
+  }
+
+  /// What one seed finds; nil if all is well.
+  package func failure(_ seed: UInt64, planted: PlantedFault = []) -> String? {
+    switch self {
+    case .core: Simulation.failure(of: .generate(seed: seed), planted: planted)?.description
+    case .forged: Simulation.failure(of: .generate(seed: seed, forges: true), planted: planted)?.description
+    case .store: StoreSimulation.failure(of: .generate(seed: seed), planted: planted)?.description
+    case .seeds: SeedSimulation.failure(of: .generate(seed: seed), planted: planted)?.description
+    case .world: Playground.failure(seed: seed, planted: planted)?.description
+    case .rawsql: RawPlay.failure(of: .generate(seed: seed))
+    }
+  }
+}
+
+/// A fault that tests put in, and where it must be noticed.
+package struct PlantedBug: Sendable {
+  package var name: String
+  package var fault: PlantedFault
+  /// The tiers that notice it.
+  package var tiers: [SimulationTier]
+
+  /// How many seeds a fault may hide from.
+  package static let patience: UInt64 = 2_000
+
+  private init(_ name: String, _ fault: PlantedFault, _ tiers: SimulationTier...) {
+    (self.name, self.fault, self.tiers) = (name, fault, tiers)
+  }
+
+  /// All of them. What each does is said in `PlantedFault`.
+  package static let all: [PlantedBug] = [
+    .init("vectorPerChunk", .vectorPerChunk, .core),
+    .init("touchesOfLiveCellsOnly", .touchesOfLiveCellsOnly, .core, .store),
+    .init("concurrentDeletesMerged", .concurrentDeletesMerged, .core, .store),
+    .init("tombstoneDropsCells", .tombstoneDropsCells, .core, .store),
+    .init("receiverClampsStamps", .receiverClampsStamps, .core, .store),
+    .init("timestampedSet", .timestampedSet, .core, .store),
+    .init("vectorOutsideSnapshot", .vectorOutsideSnapshot, .core),
+    .init("equalStampKeepsLocal", .equalStampKeepsLocal, .forged),
+    .init("seedUpgradeIsTouch", .seedUpgradeIsTouch, .seeds),
+    .init("seedCellsAreOrdinary", .seedCellsAreOrdinary, .seeds),
+    .init("publishedBeforeDurable", .publishedBeforeDurable, .core, .world),
+    .init("restoredIDReused", .restoredIDReused, .core, .world),
+    .init("cloneKeepsID", .cloneKeepsID, .core, .world),
+    .init("supersededTouchLost", .supersededTouchLost, .core, .store),
+    .init("equalTimesKeepLocal", .equalTimesKeepLocal, .core, .store),
+    .init("equalValueKeepsLocalStamp", .equalValueKeepsLocalStamp, .core, .store),
+    .init("removeWins", .removeWins, .core, .store),
+    .init("tombstoneDroppedEarly", .tombstoneDroppedEarly, .core, .world),
+    .init("vectorEndOffByOne", .vectorEndOffByOne, .core, .world),
+    .init("groupSplitAcrossBatches", .groupSplitAcrossBatches, .core, .world),
+    .init("partialBatch", .partialBatch, .core, .world),
+    .init("baseNotChecked", .baseNotChecked, .core, .world),
+    .init("duplicateCountedTwice", .duplicateCountedTwice, .core, .world),
+    .init("hiddenLeftOutForNewcomers", .hiddenLeftOutForNewcomers, .core, .world),
+    .init("referenceToAbsentDropped", .referenceToAbsentDropped, .core, .world),
+    .init("clockMayGoBack", .clockMayGoBack, .core, .world),
+    .init("newLifeKeepsOld", .newLifeKeepsOld, .core, .world),
+    .init("cascadeWritesDeletes", .cascadeWritesDeletes, .core, .world),
+    .init("counterReused", .counterReused, .core, .world),
+    .init("fingerprintForgetsRemovals", .fingerprintForgetsRemovals, .core, .world),
+    .init("losersNotJournalled", .losersNotJournalled, .world),
+    .init("editsDoNotRevive", .editsDoNotRevive, .core, .world),
+    .init("liveChangeClaimsReceiver", .liveChangeClaimsReceiver, .world),
+    .init("sentCountsAsReceived", .sentCountsAsReceived, .world),
+    .init("vectorSavedBeforeCells", .vectorSavedBeforeCells, .core),
+    .init("lateListingSkipped", .lateListingSkipped, .world),
+    .init("seedOverwritesEdits", .seedOverwritesEdits, .seeds),
+    .init("seedsOfOwnReplica", .seedsOfOwnReplica, .seeds),
+    .init("seedDuplicatesKept", .seedDuplicatesKept, .seeds),
+    .init("deletedSeedReturns", .deletedSeedReturns, .seeds),
+  ]
+
+  /// How many seeds a tier needs to notice the fault; nil if it does not within its patience.
+  package func seedsNeeded(_ tier: SimulationTier) -> UInt64? {
+    (1...Self.patience).first { tier.failure($0, planted: fault) != nil }
+  }
+}
