@@ -21,6 +21,8 @@ struct MailboxPass {
     let name: MailboxFileName
     var content: MailboxNotes.Content
     var state = State.opened
+    /// Whether the store could not take it in this pass. It is in the mailbox all the same.
+    var isRefused = false
   }
 
   let store: Store
@@ -131,7 +133,7 @@ struct MailboxPass {
         fail(index, fault)
       }
     }
-    for index in files.indices where files[index].state == .verified {
+    for index in files.indices where files[index].state == .verified && !files[index].isRefused {
       guard !own.vector.covers(files[index].content.header.target) else { continue }
       note(files[index].item.name, .init(.waitsForOthers, "it builds on files that have not arrived"))
     }
