@@ -90,6 +90,7 @@ extension MailboxPass {
       let result = try applySpooled(spool)
       mailbox.notes.join(content.check, store)
       if result.fingerprintMismatch || wasCovered && result.changes > 0 { isContradicted = true }
+      if wasCovered, result.changes > 0, files[index].name.replica == formerReplica { isDoubled = true }
       report.changes += result.changes
       report.conflicts += result.conflicts
       report.taken.append(files[index].item.name)
