@@ -69,7 +69,7 @@ final class SessionSide {
     case .resume(let count): try work.resume(count)
     case .keep(let bytes): try work.keep(bytes)
     case .apply(let isRepair):
-      let (_, target) = try work.apply(isRepair: isRepair)
+      let target = try work.apply(isRepair: isRepair).target
       if isRepair { wrongSum = nil }
       try handle(.applied(try summary(), target: target))
     case .renewReplica(let reason):
