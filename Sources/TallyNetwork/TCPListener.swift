@@ -2,7 +2,6 @@
   import NIOCore
   import NIOPosix
   import NIOSSL
-  import Synchronization
   import TallySync
 
   /// Listens on a TCP port and hands each peer that has introduced itself to `serve`, in a task of its own.
@@ -14,7 +13,8 @@
   /// ```
   ///
   /// The connection is closed when `serve` returns or throws. What goes wrong with one peer goes to `onFailure` and touches no other.
-  /// Beyond `NetworkLimits.connections` at once, further ones are closed unheard.
+  /// Beyond `NetworkLimits.connections` at once, further ones are closed unheard. Strangers do not count there: they have a number of
+  /// their own, `NetworkLimits.strangers`, and make room for one another.
   public final class TCPListener: Sendable {
     /// Serves one peer.
     public typealias Service = @Sendable (TCPConnection) async throws -> Void
@@ -34,7 +34,7 @@
     ) async throws {
       let tls = try security.serverContext()
       let guests = Guests(
-        secret: security.secret, binding: tls?.binding ?? [], limits: limits, onFailure: onFailure, serve: serve)
+        secret: security.secret, binding: tls?.binding, limits: limits, onFailure: onFailure, serve: serve)
       self.guests = guests
       do {
         channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -65,79 +65,6 @@
     public func close() async {
       try? await channel.close().get()
       await guests.sendHome()
-    }
-  }
-
-  /// The peers of a listener.
-  final class Guests: Sendable {
-    private struct State {
-      var isClosed = false
-      var next = 0
-      var tasks: [Int: Task<Void, Never>] = [:]
-    }
-
-    private let state = Mutex(State())
-    private let secret: SharedSecret?
-    private let binding: [UInt8]
-    private let limits: NetworkLimits
-    private let onFailure: TCPListener.FailureHandler
-    private let serve: TCPListener.Service
-
-    init(
-      secret: SharedSecret?, binding: [UInt8], limits: NetworkLimits,
-      onFailure: @escaping TCPListener.FailureHandler, serve: @escaping TCPListener.Service
-    ) {
-      self.secret = secret
-      self.binding = binding
-      self.limits = limits
-      self.onFailure = onFailure
-      self.serve = serve
-    }
-
-    var count: Int { state.withLock { $0.tasks.count } }
-
-    /// Serves a peer in a task of its own.
-    /// - Throws: `SyncError` if there are too many.
-    func admit(_ opening: Opening) throws {
-      try state.withLock { state in
-        guard !state.isClosed, state.tasks.count < limits.connections else {
-          throw SyncError(.limitExceeded, "too many connections")
-        }
-        let id = state.next
-        state.next += 1
-        state.tasks[id] = Task {
-          await self.host(opening)
-          self.state.withLock { $0.tasks[id] = nil }
-        }
-      }
-    }
-
-    private func host(_ opening: Opening) async {
-      let address = opening.channel.remoteAddress.map { "\($0)" } ?? "unknown"
-      do {
-        let (secret, binding) = (secret, binding)
-        let connection = try await opening.finish(limits.introduction) { framed in
-          guard let secret else { return }
-          try await Introduction(connection: framed, secret: secret, binding: binding).asServer()
-        }
-        do {
-          try await serve(connection)
-        } catch {
-          onFailure(address, error)
-        }
-        await connection.close()
-      } catch {
-        onFailure(address, error)
-      }
-    }
-
-    func sendHome() async {
-      let tasks = state.withLock { state in
-        state.isClosed = true
-        return Array(state.tasks.values)
-      }
-      for task in tasks { task.cancel() }
-      for task in tasks { await task.value }
     }
   }
 #endif

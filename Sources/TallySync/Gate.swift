@@ -38,14 +38,4 @@ final class Gate: Sendable {
       if isOpen { continuation.resume() }
     }
   }
-
-  /// Waits, but no longer than that.
-  func wait(atMost duration: Duration) async {
-    let timer = Task {
-      try await Task.sleep(for: duration)
-      self.open()
-    }
-    await wait()
-    timer.cancel()
-  }
 }

@@ -9,7 +9,6 @@ extension MailboxPass {
     try checkCancellation()
     if needsRepair(shelf) {
       report.repaired = true
-      try renewReplica("a file in \(mailbox.name) has seen the same and holds something else")
       return try put(since: StateVector(), .repair)
     }
     var base = shelf.reach()

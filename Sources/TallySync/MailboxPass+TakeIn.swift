@@ -66,7 +66,7 @@ extension MailboxPass {
   /// Joins also what the store believes that it has. Two stores wrote as one replica, or this one was set back: then a vector says
   /// that something is here, and it may be something else.
   mutating func joinEverything() throws {
-    for index in files.indices where files[index].state == .verified && !hasJoined(index) {
+    for index in files.indices where files[index].state == .verified && !files[index].isRefused && !hasJoined(index) {
       try checkCancellation()
       guard own.vector.covers(files[index].content.header.base) else { continue }
       _ = try apply(index)
@@ -84,14 +84,20 @@ extension MailboxPass {
         throw MailboxReader.Fault(.incomplete, "it has changed while it was looked at")
       }
       let wasCovered = own.vector.covers(content.header.target)
+      // Read to its end: it is in the mailbox, for others and for the next pass, also where this store cannot take it.
+      files[index].content = content
+      files[index].state = .verified
       let result = try applySpooled(spool)
       mailbox.notes.join(content.check, store)
       if result.fingerprintMismatch || wasCovered && result.changes > 0 { isContradicted = true }
+      if wasCovered, result.changes > 0, files[index].name.replica == formerReplica { isDoubled = true }
       report.changes += result.changes
       report.conflicts += result.conflicts
       report.taken.append(files[index].item.name)
-      files[index].content = content
-      files[index].state = .verified
+    } catch let fault as MailboxReader.Fault where fault.reason == .refusedByStore {
+      files[index].isRefused = true
+      note(files[index].item.name, fault)
+      return false
     } catch let fault as MailboxReader.Fault {
       fail(index, fault)
       return false
@@ -103,11 +109,8 @@ extension MailboxPass {
   private func applySpooled(_ spool: DeltaSpool) throws -> ApplyResult {
     do {
       return try store.apply(from: try spool.reader(), isRepair: true)
-    } catch let error as WireError {
-      throw MailboxReader.Fault(error)
-    } catch let error as StoreError where error.code == .baseNotCovered || error.code == .wrongZone {
-      let isPassing = error.code == .baseNotCovered
-      throw MailboxReader.Fault(isPassing ? .waitsForOthers : .wrongZone, error.message)
+    } catch {
+      throw MailboxReader.Fault(applying: error) ?? error
     }
   }
 }

@@ -21,6 +21,8 @@ struct MailboxPass {
     let name: MailboxFileName
     var content: MailboxNotes.Content
     var state = State.opened
+    /// Whether the store could not take it in this pass. It is in the mailbox all the same.
+    var isRefused = false
   }
 
   let store: Store
@@ -31,7 +33,7 @@ struct MailboxPass {
 
   /// Where the store stands.
   var own: StoreSummary
-  private let formerReplica: ReplicaID?
+  let formerReplica: ReplicaID?
   /// The replica that this pass writes files as, also if the store gives up the id meanwhile; zeros if the store has none.
   var writer: ReplicaID { formerReplica ?? ReplicaID(high: 0, low: 0) }
   /// All names of ours, readable or not.
@@ -41,6 +43,9 @@ struct MailboxPass {
   var elsewhere: [MailboxFileName] = []
   /// Whether content contradicted the store's.
   var isContradicted = false
+  /// Whether a file that this replica is said to have put held what the store lacked, though it had gone further: another copy has put
+  /// it.
+  var isDoubled = false
   var vectorEntryLimit = MailboxLimits.vectorEntries
   private var vectorEntries = 0
   var report = MailboxReport()
@@ -68,6 +73,10 @@ struct MailboxPass {
     try verifyTheRest()
     try noticeOlderCopy()
     if isContradicted || own.replica != formerReplica { try joinEverything() }
+    if isDoubled, own.replica == formerReplica {
+      try renewReplica(
+        "a file in \(mailbox.name) holds what another copy of this store has written under its replica id")
+    }
     let shelf = shelf()
     try put(beyond: shelf)
     remove(from: shelf)
@@ -131,7 +140,7 @@ struct MailboxPass {
         fail(index, fault)
       }
     }
-    for index in files.indices where files[index].state == .verified {
+    for index in files.indices where files[index].state == .verified && !files[index].isRefused {
       guard !own.vector.covers(files[index].content.header.target) else { continue }
       note(files[index].item.name, .init(.waitsForOthers, "it builds on files that have not arrived"))
     }

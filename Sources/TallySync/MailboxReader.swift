@@ -34,7 +34,7 @@ struct MailboxReader {
     var isPassing: Bool {
       switch reason {
       case .waitsForOthers, .elsewhere, .incomplete, .unreadable: true
-      case .newerVersion, .tooLarge, .notAFile, .wrongZone: false
+      case .newerVersion, .tooLarge, .notAFile, .wrongZone, .refusedByStore: false
       }
     }
   }

@@ -22,6 +22,10 @@ public struct MailboxReport: Sendable, Equatable {
       case notAFile
       /// Its content belongs to another zone than its name says.
       case wrongZone
+      /// This store cannot take it: what it brings breaks a rule that the app has set up in this file, such as a unique index, a
+      /// trigger or a table of its own that refers to an entity. Each pass tries it again; it goes in once the rule is gone or what
+      /// stood in its way has changed.
+      case refusedByStore
     }
 
     /// The file's name.
@@ -40,7 +44,7 @@ public struct MailboxReport: Sendable, Equatable {
   public var removed: [String] = []
   /// Files that the next pass tries again.
   public var pending: [Issue] = []
-  /// Files that will not be better next time.
+  /// Files that will not be better next time, unless somebody does something about it.
   public var refused: [Issue] = []
   /// Records and links of this store that changed.
   public var changes = 0

@@ -4,32 +4,46 @@ import TallyCRDT
 import TallyStore
 import TallyWire
 
-/// The store's side of a session: what blocks a thread, one job after the other on a queue of its own.
-final class StoreWork: @unchecked Sendable {
-  let store: Store
-  let queue = DispatchQueue(label: "tally.sync")
+/// The store's side of a session.
+package final class StoreWork: SyncWork, @unchecked Sendable {
+  private let store: Store
   private let shelf: TransferShelf?
+  private let follower: ChangeFollower
   // Only used on the queue.
   private var outgoing: DeltaSpool?
   private var incoming: DeltaSpool?
   private var parts: [(part: SyncPart, url: URL)] = []
   private let isCancelled = Atomic(false)
 
-  init(_ store: Store) {
+  /// - Parameter isResuming: whether what broke off is kept in a folder beside the store's file, and gone on with.
+  package init(_ store: Store, isResuming: Bool = true) {
     self.store = store
-    shelf = store.path.map(TransferShelf.init(besides:))
+    shelf = isResuming ? store.path.map(TransferShelf.init(besides:)) : nil
+    // Before the store is first looked at: what is committed in between would wait for the next look.
+    follower = store.follow()
   }
 
-  func start() throws -> SyncSession.Event {
+  package var changes: AsyncStream<Void> { follower.changes }
+
+  package func start() throws -> SyncSession.Event {
     shelf?.tidy()
     parts = shelf?.parts() ?? []
     return .started(try store.summary(), parts: parts.map(\.part))
   }
 
+  package func look() throws -> StoreSummary { try store.summary() }
+
+  package func renewReplica(because reason: String) throws -> StoreSummary {
+    try store.renewReplica(because: reason)
+    return try store.summary()
+  }
+
   // MARK: Sending
 
   /// Writes a delta aside. The snapshot is released before the first byte is sent, so that a slow peer holds nothing up.
-  func prepare(_ transfer: UInt64, since base: StateVector, peerHas parts: [SyncPart]) throws -> SyncSession.Event {
+  package func prepare(_ transfer: UInt64, since base: StateVector, peerHas parts: [SyncPart]) throws
+    -> SyncSession.Event
+  {
     discardOutgoing()
     if !parts.isEmpty, let resumed = shelf?.delta(for: parts, peer: base, own: try store.vector) {
       outgoing = resumed.spool
@@ -52,31 +66,33 @@ final class StoreWork: @unchecked Sendable {
     }
   }
 
-  func read(_ transfer: UInt64, _ offset: UInt64, _ count: Int) throws -> SyncSession.Event {
+  package func read(_ transfer: UInt64, _ offset: UInt64, _ count: Int) throws -> SyncSession.Event {
     .read(transfer: transfer, try outgoing?.read(at: Int(offset), count) ?? [])
   }
 
-  func discardOutgoing() {
+  package func discardOutgoing() {
     outgoing?.discard()
     outgoing = nil
   }
 
+  package func collect(since base: StateVector) throws -> (DeltaHeader, [DeltaBlock]) { try store.blocks(since: base) }
+
   // MARK: Receiving
 
   /// Goes on with a part that was kept.
-  func resume(_ byteCount: UInt64) throws {
+  package func resume(_ byteCount: UInt64) throws {
     incoming?.discard()
     guard let shelf, let (part, url) = parts.first(where: { $0.part.byteCount == byteCount }) else { return }
     incoming = try shelf.resume(part, at: url)
   }
 
-  func keep(_ bytes: [UInt8]) throws {
+  package func keep(_ bytes: [UInt8]) throws {
     let spool = incoming ?? shelf?.spool(.incoming) ?? DeltaSpool()
     incoming = spool
     try spool.append(bytes)
   }
 
-  func apply(isRepair: Bool) throws -> (ApplyResult, StateVector) {
+  package func apply(isRepair: Bool) throws -> AppliedDelta {
     let spool = incoming ?? DeltaSpool()
     do {
       let header = try DeltaReader(from: try spool.reader()).header
@@ -87,12 +103,17 @@ final class StoreWork: @unchecked Sendable {
       }
       let result = try store.apply(from: source, isRepair: isRepair)
       discardIncoming()
-      return (result, header.target)
+      return AppliedDelta(result, try store.summary(), target: header.target)
     } catch {
       // Damaged bytes and a full disk do not get better by being kept; what was only interrupted is all here.
       if !(error is CancellationError) { discardIncoming() }
       throw error
     }
+  }
+
+  package func applyLive(_ header: DeltaHeader, _ block: DeltaBlock?) throws -> AppliedDelta {
+    let commit = try store.apply(header, block.map { [$0] } ?? [], by: follower)
+    return AppliedDelta(commit.value, commit.summary, target: header.target)
   }
 
   private func discardIncoming() {
@@ -103,26 +124,20 @@ final class StoreWork: @unchecked Sendable {
   // MARK: Ending
 
   /// Ends the job under way soon: what it has not committed is rolled back.
-  func cancel() { isCancelled.store(true, ordering: .relaxed) }
+  package func cancel() { isCancelled.store(true, ordering: .relaxed) }
 
   private func checkCancellation() throws {
     if isCancelled.load(ordering: .relaxed) { throw CancellationError() }
   }
 
-  /// Waits for the job under way, then removes what was put aside, or leaves it for the next session.
-  func end(isKept: Bool) async {
-    await withCheckedContinuation { continuation in
-      queue.async { [self] in
-        if isKept, let shelf {
-          leave(&outgoing, .outgoing, on: shelf)
-          leave(&incoming, .incoming, on: shelf)
-        }
-        discardOutgoing()
-        discardIncoming()
-        shelf?.tidy()
-        continuation.resume()
-      }
+  package func end(isKept: Bool) {
+    if isKept, let shelf {
+      leave(&outgoing, .outgoing, on: shelf)
+      leave(&incoming, .incoming, on: shelf)
     }
+    discardOutgoing()
+    discardIncoming()
+    shelf?.tidy()
   }
 
   private func leave(_ spool: inout DeltaSpool?, _ kind: TransferShelf.Kind, on shelf: TransferShelf) {

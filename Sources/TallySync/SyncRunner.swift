@@ -3,10 +3,13 @@ import TallyStore
 import TallyWire
 
 /// Performs what a session decides, on one store and one connection.
-actor SyncRunner {
+///
+/// It takes the time and the queue for what blocks from whoever makes it, and starts no task that is not a child of the one that runs it.
+/// So a test that gives that task an executor of its own, and lets time pass itself, decides of each step when it happens.
+package actor SyncRunner {
   private enum Input: Sendable {
     case event(SyncSession.Event)
-    case applied(ApplyResult, StoreSummary, target: StateVector)
+    case applied(AppliedDelta)
     case bytes([UInt8])
     case end
     case tick
@@ -14,7 +17,6 @@ actor SyncRunner {
     case failed(any Error)
   }
 
-  private let store: Store
   private let connection: any SyncConnection
   private let settings: SyncSettings
   private var session: SyncSession
@@ -22,42 +24,58 @@ actor SyncRunner {
   private var metrics: SyncMetrics
   private let (inputs, feed) = AsyncStream.makeStream(of: Input.self)
   private let (outputs, outbox) = AsyncStream.makeStream(of: [UInt8].self)
+  private let work: any SyncWork
   /// Store and spools are used here, one job after the other, off the cooperative threads.
-  private let work: StoreWork
-  private let follower: ChangeFollower
+  private let queue: any WorkQueue
+  private let time: any SyncTime
   private let readyToRead = Gate()
-  private let drained = Gate()
+  private let drained = Latch()
   private let heardAll = Latch()
+  private let ended = Latch()
   /// The most messages that wait to be sent before no further one is read: what a peer asks for and does not take must not pile up.
-  private static let unsentLimit = 256
+  package static let unsentLimit = 256
   private var unsent = 0
   private var owesReading = false
   private var isLooking = false
-  private var lastHeard = ContinuousClock.now
-  private var lastSaid = ContinuousClock.now
-  private var lastTaken = ContinuousClock.now
+  private var lastHeard: Duration
+  private var lastSaid: Duration
+  private var lastTaken: Duration
 
-  init(_ store: Store, _ connection: any SyncConnection, _ settings: SyncSettings) {
-    self.store = store
-    self.connection = connection
-    self.settings = settings
+  package init(
+    _ work: any SyncWork, on queue: any WorkQueue, _ time: any SyncTime, _ connection: any SyncConnection,
+    _ settings: SyncSettings
+  ) {
+    (self.work, self.queue, self.time, self.connection, self.settings) = (work, queue, time, connection, settings)
     session = SyncSession(isLive: settings.isLive)
-    work = StoreWork(store)
-    // Before the store is first looked at: what is committed in between would wait for the next look.
-    follower = store.follow()
+    let now = time.now
+    (lastHeard, lastSaid, lastTaken) = (now, now, now)
     metrics = SyncMetrics(through: "connection", settings.metrics)
   }
 
-  func run() async throws -> SyncOutcome {
+  init(_ store: Store, _ connection: any SyncConnection, _ settings: SyncSettings) {
+    self.init(StoreWork(store), on: SystemQueue(), RealTime(), connection, settings)
+  }
+
+  package func run() async throws -> SyncOutcome {
     let result = await withTaskCancellationHandler {
       await runToTheEnd()
     } onCancel: {
       work.cancel()
     }
-    await work.end(isKept: keepsParts(result))
+    await end(isKept: keepsParts(result))
     metrics.countEnd(result.failure)
     try result.get()
     return outcome
+  }
+
+  /// Waits for the job under way, then for the spools to be removed or put away.
+  private func end(isKept: Bool) async {
+    await withCheckedContinuation { continuation in
+      queue.add { [work] in
+        work.end(isKept: isKept)
+        continuation.resume()
+      }
+    }
   }
 
   /// A connection that broke is no reason to begin anew. A peer that does not keep to the protocol is, and so is a repair, whose bytes
@@ -86,10 +104,11 @@ actor SyncRunner {
       }
       // What was said last must be on its way before the connection closes; a peer that does not listen is not waited for.
       outbox.finish()
-      await drained.wait(atMost: result.failure == nil ? settings.timeout : settings.patience)
+      await drained.wait(atMost: result.failure == nil ? settings.timeout : settings.patience, time)
       await connection.close()
       readyToRead.remove()
       feed.finish()
+      ended.open()
       group.cancelAll()
       return result
     }
@@ -110,12 +129,12 @@ actor SyncRunner {
       try Task.checkCancellation()
       switch input {
       case .event(let event): try handle(event)
-      case .applied(let result, let summary, let target):
-        outcome.changes += result.changes
-        outcome.conflicts += result.conflicts
-        try handle(.applied(summary, target: target))
+      case .applied(let applied):
+        outcome.changes += applied.result.changes
+        outcome.conflicts += applied.result.conflicts
+        try handle(.applied(applied.summary, target: applied.target))
       case .bytes(let bytes):
-        (lastHeard, owesReading) = (.now, true)
+        (lastHeard, owesReading) = (time.now, true)
         outcome.messageBytes += UInt64(bytes.count)
         try handle(.message(SyncMessage(bytes)))
       case .end:
@@ -138,7 +157,7 @@ actor SyncRunner {
   /// Reads the next message once the last is dealt with and the answers are not stuck: a peer that floods waits.
   private func readOn() {
     guard owesReading, session.waiting.isEmpty, unsent < Self.unsentLimit else { return }
-    (lastHeard, owesReading) = (.now, false)
+    (lastHeard, owesReading) = (time.now, false)
     readyToRead.open()
   }
 
@@ -153,7 +172,7 @@ actor SyncRunner {
   }
 
   private func beat() throws {
-    let now = ContinuousClock.now
+    let now = time.now
     // What this side does not read because it is busy, the peer may well have said.
     if !owesReading, now - lastHeard > settings.timeout {
       throw SyncError(.timedOut, "nothing came from the peer for too long")
@@ -165,13 +184,13 @@ actor SyncRunner {
     guard session.progress.phase == .live, !isLooking else { return }
     isLooking = true
     // Another process that uses Tally has captured its writes itself: nothing tells of them but the vector.
-    perform { .looked(try $0.store.summary()) }
+    perform { .looked(try $0.look()) }
   }
 
   private func say(_ message: SyncMessage) {
     let bytes = message.encoded()
     outcome.messageBytes += UInt64(bytes.count)
-    lastSaid = .now
+    lastSaid = time.now
     unsent += 1
     outbox.yield(bytes)
   }
@@ -200,33 +219,21 @@ actor SyncRunner {
         return nil
       }
     case .apply(let isRepair):
-      perform { work in
-        let (result, target) = try work.apply(isRepair: isRepair)
-        return .applied(result, try work.store.summary(), target: target)
-      }
-    case .look: perform { .event(.changed(try $0.store.summary())) }
+      perform { .applied(try $0.apply(isRepair: isRepair)) }
+    case .look: perform { .event(.changed(try $0.look())) }
     case .collect(let base):
       perform { work in
-        let (header, blocks) = try work.store.blocks(since: base)
+        let (header, blocks) = try work.collect(since: base)
         return .event(.collected(header, blocks))
       }
-    case .applyLive(let header, let block):
-      perform { [follower] work in
-        let commit = try work.store.apply(header, block.map { [$0] } ?? [], by: follower)
-        return .applied(commit.value, commit.summary, target: header.target)
-      }
-    case .renewReplica(let reason):
-      perform { work in
-        try work.store.renewReplica(because: reason)
-        return .event(.renewed(try work.store.summary()))
-      }
+    case .applyLive(let header, let block): perform { .applied(try $0.applyLive(header, block)) }
+    case .renewReplica(let reason): perform { .event(.renewed(try $0.renewReplica(because: reason))) }
     case .finish: break
     }
   }
 
-  private func perform(_ job: @escaping @Sendable (StoreWork) throws -> Input?) {
-    let feed = feed
-    work.queue.async { [work] in
+  private func perform(_ job: @escaping @Sendable (any SyncWork) throws -> Input?) {
+    queue.add { [work, feed] in
       do {
         if let input = try job(work) { feed.yield(input) }
       } catch {
@@ -258,26 +265,23 @@ actor SyncRunner {
     do {
       for await bytes in outputs {
         try await connection.send(bytes)
-        (unsent, lastTaken) = (unsent - 1, .now)
+        (unsent, lastTaken) = (unsent - 1, time.now)
         readOn()
       }
     } catch {
       // A peer that gave up said why before it closed; that is worth more than that nobody listens.
-      if !Task.isCancelled { await heardAll.wait(atMost: settings.patience) }
+      if !Task.isCancelled { await heardAll.wait(atMost: settings.patience, time) }
       feed.yield(.failed(error))
     }
   }
 
   private func tickAll() async {
     let pause = min(settings.heartbeat, settings.timeout, settings.isLive ? settings.lookout : settings.timeout)
-    while !Task.isCancelled {
-      try? await Task.sleep(for: pause)
-      feed.yield(.tick)
-    }
+    while await !ended.wait(atMost: pause, time) { feed.yield(.tick) }
   }
 
   private func followChanges() async {
-    for await _ in follower.changes { feed.yield(.event(.noticed)) }
+    for await _ in work.changes { feed.yield(.event(.noticed)) }
   }
 }
 

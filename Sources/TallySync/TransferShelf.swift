@@ -14,6 +14,17 @@ public struct SyncPart: Sendable, Hashable {
     (self.byteCount, self.check) = (byteCount, check)
   }
 
+  /// The part that these bytes are.
+  package init(of bytes: [UInt8]) {
+    let (count, sample) = (bytes.count, min(bytes.count, SyncLimits.chunkBytes))
+    var hash = SipHash()
+    hash.combine(word: UInt64(count))
+    for piece in [bytes[..<sample], bytes[(count - sample)...]] {
+      Array(piece).withUnsafeBytes { hash.combine(bytes: $0) }
+    }
+    self.init(byteCount: UInt64(count), check: hash.finalized())
+  }
+
   /// The most parts that a side offers to go on with.
   public static let limit = 16
 }

@@ -1,6 +1,7 @@
 import TallyCRDT
 
-/// Reads a delta piece by piece, from any source of bytes. Memory is bounded by one block.
+/// Reads a delta piece by piece, from any source of bytes. Memory is bounded by one block, and what all blocks together may become by
+/// a limit that is checked before each of them is decompressed.
 ///
 /// The blocks may be used as they come, but nothing of them may be kept before `nextBlock()` has returned nil: only then has
 /// the checksum been verified. After an error the reader must not be used further.
@@ -10,14 +11,21 @@ public struct DeltaReader {
   private var position = 0
   private var checksum = SipHash()
   private var isFinished = false
+  private let byteLimit: UInt64
+  /// The bytes of all blocks so far, before compression.
+  public private(set) var blockByteCount: UInt64 = 0
   /// The header.
   public private(set) var header: DeltaHeader
 
   /// Reads the header.
-  /// - Parameter source: gives the next bytes, in pieces of any size; nil at the end.
+  /// - Parameters:
+  ///   - byteLimit: the most bytes that all blocks together may have before compression. The usual limit is safe against strangers;
+  ///     raise it for a peer that is trusted with more of the disk.
+  ///   - source: gives the next bytes, in pieces of any size; nil at the end.
   /// - Throws: `WireError`, or what the source throws.
-  public init(from source: @escaping () throws -> [UInt8]?) throws {
+  public init(byteLimit: UInt64 = WireLimits.deltaBytes, from source: @escaping () throws -> [UInt8]?) throws {
     self.source = source
+    self.byteLimit = byteLimit
     header = DeltaHeader(base: StateVector(), target: StateVector())
     var found: (DeltaHeader, length: Int)?
     var next = 0
@@ -35,17 +43,19 @@ public struct DeltaReader {
   }
 
   /// A reader of a delta that is all there.
+  /// - Parameter byteLimit: the most bytes that all blocks together may have before compression.
   /// - Throws: `WireError`.
-  public init(_ bytes: [UInt8]) throws {
+  public init(_ bytes: [UInt8], byteLimit: UInt64 = WireLimits.deltaBytes) throws {
     var rest: [UInt8]? = bytes
-    try self.init {
+    try self.init(byteLimit: byteLimit) {
       defer { rest = nil }
       return rest
     }
   }
 
   /// The next block; nil after the last one, when the checksum has been verified.
-  /// - Throws: `WireError`, or what the source throws. Discard everything read so far.
+  /// - Throws: `WireError`: `limitExceeded` also where the block would bring all of them above the limit, which is found before it is
+  ///   read; or what the source throws. Discard everything read so far.
   public mutating func nextBlock() throws -> DeltaBlock? {
     guard !isFinished else { return nil }
     let head = try varint()
@@ -55,6 +65,10 @@ public struct DeltaReader {
     }
     let size = try limited(head >> 1)
     guard size > 0 else { throw WireError(.malformed, "a block is empty") }
+    guard UInt64(size) <= byteLimit, blockByteCount <= byteLimit - UInt64(size) else {
+      throw WireError(.limitExceeded, "the blocks of a delta have more than \(byteLimit) bytes")
+    }
+    blockByteCount += UInt64(size)
     let stored = head & 1 == 1 ? try limited(varint()) : size
     var bytes = try take(stored)
     if head & 1 == 1 {

@@ -73,6 +73,31 @@ import Testing
     }
   }
 
+  /// Each block keeps its limit; it is their number that fills the disk of whoever applies them.
+  @Test func manySmallBlocksThatInflateToMoreThanTheLimitAreRefused() throws {
+    let (bomb, size) = try zeros(1 << 20)
+    let delta = try Bytes.seal(header, (0..<64).flatMap { _ in Bytes.block(compressed: bomb, size: size) })
+    #expect(delta.count < 64 * 1024)
+    func blocks(_ byteLimit: UInt64) throws -> Int {
+      var reader = try DeltaReader(delta, byteLimit: byteLimit)
+      var count = 0
+      do {
+        while try reader.nextBlock() != nil { count += 1 }
+      } catch {
+        // What the one that was refused claims is neither counted nor made.
+        #expect(reader.blockByteCount == UInt64(count) * size)
+        throw error
+      }
+      return count
+    }
+    for limit in [0, size - 1, size, 10 * size, 64 * size - 1] {
+      #expect { try blocks(limit) } throws: { ($0 as? WireError)?.code == .limitExceeded }
+    }
+    #expect(try blocks(64 * size) == 64)
+    #expect(try blocks(WireLimits.deltaBytes) == 64)
+    #expect(try blocks(.max) == 64)
+  }
+
   @Test func damagedFramesAreRefused() throws {
     let (frame, size) = try zeros(100_000)
     #expect(try code(Bytes.block(compressed: frame + [0], size: size)) == .compression)

@@ -26,7 +26,8 @@ struct SyncThroughFolder {
       let isNewer = report.refused.contains { $0.reason == .newerVersion }
       throw Failure(
         isNewer ? .newerFormat : .badData,
-        "\(count(report.refused.count, "file")) cannot be read; the first is \(shown(worst.name)): \(worst.message)")
+        "\(count(report.refused.count, "file")) cannot be taken in; the first is \(shown(worst.name)): \(worst.message)"
+      )
     }
   }
 

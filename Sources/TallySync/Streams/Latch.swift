@@ -27,15 +27,12 @@ package final class Latch: Sendable {
   /// Waits until it opens, but no longer than that, whether the task is cancelled or not.
   /// - Returns: whether it is open.
   @discardableResult
-  package func wait(atMost limit: Duration) async -> Bool {
+  package func wait(atMost limit: Duration, _ time: any SyncTime = RealTime()) async -> Bool {
     let id = state.withLock { state in
       defer { state.next += 1 }
       return state.next
     }
-    let timer = Task.detached {
-      try await Task.sleep(for: limit)
-      self.giveUp(id)
-    }
+    let timer = time.after(limit) { self.giveUp(id) }
     defer { timer.cancel() }
     return await withCheckedContinuation { continuation in
       let isOpen: Bool? = state.withLock { state in

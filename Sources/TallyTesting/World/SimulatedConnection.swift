@@ -1,28 +1,29 @@
 import TallySync
 
-/// A connection between two replicas, on which messages wait until the world delivers them.
+/// A connection between two replicas, on which messages wait until the world delivers them. Both ends run what ships, one step at a time.
 package final class SimulatedConnection {
-  let one: SessionEnd
-  let other: SessionEnd
+  let one: SimulatedEnd
+  let other: SimulatedEnd
+  private let link: StepLink
   /// After so many more messages the connection breaks; nil if it holds.
   var messagesLeft: Int?
   private(set) var isCut = false
 
   init(
     _ one: SimulatedReplica, _ other: SimulatedReplica, isLive: Bool = false, chunkLimit: Int = .max,
-    messagesLeft: Int? = nil
-  ) throws {
-    self.one = try SessionEnd(one, isLive: isLive, chunkLimit: chunkLimit)
-    self.other = try SessionEnd(other, isLive: isLive, chunkLimit: chunkLimit)
+    capacity: Int = .max, messagesLeft: Int? = nil
+  ) {
+    self.one = SimulatedEnd(one, isLive: isLive, chunkLimit: chunkLimit, capacity: capacity)
+    self.other = SimulatedEnd(other, isLive: isLive, chunkLimit: chunkLimit, capacity: capacity)
+    link = StepLink(self.one.step, self.other.step, one.world.time)
+    (self.one.work.other, self.other.work.other) = (self.other.work, self.one.work)
     self.messagesLeft = messagesLeft
   }
 
   /// Whether nothing more will come of it.
-  var isOver: Bool { isCut || one.isFinished && other.isFinished && one.isIdle && other.isIdle }
+  var isOver: Bool { one.step.isOver && other.step.isOver }
   /// Whether both wait for changes.
-  var isResting: Bool { one.isIdle && other.isIdle && one.session.isLive && isLive(one) && isLive(other) }
-
-  private func isLive(_ end: SessionEnd) -> Bool { end.session.progress.phase == .live }
+  var isResting: Bool { one.isLive && other.isLive && one.isQuiet && other.isQuiet }
 
   /// When nothing is under way in a live connection, both must hold the same.
   func checkRest() throws {
@@ -34,72 +35,93 @@ package final class SimulatedConnection {
     }
   }
 
+  /// A sync may end by a broken connection, by a silence that was too long, or well.
+  func checkEnds() throws {
+    let isBroken = isCut || one.hasGivenUp || other.hasGivenUp
+    for end in [one, other] {
+      guard let error = end.failure(isBroken: isBroken) else { continue }
+      guard error is SyncError else { throw error }
+      // Whoever failed first has said why, and the other only repeats it.
+      throw Finding("the sync of \(one.replica.index) and \(other.replica.index) failed: \(error)")
+    }
+  }
+
+  // MARK: Steps
+
   /// Lets everything happen until nothing is under way.
-  package func runToRest() throws { try run(steps: 10_000) }
+  package func runToRest() throws { try run(steps: 100_000) }
 
   /// Lets so many things happen, always the first that can.
   package func run(steps: Int) throws {
     for _ in 0..<steps {
-      guard let move = moves(one.replica.world.network).first else { return }
+      guard let move = moves.first else { return }
       try make(move)
     }
   }
 
   /// Lets one end do all that it has to do; its messages stay on their way.
   package func work(_ index: Int) throws {
-    let end = one.replica.index == index ? one : other
-    while !end.jobs.isEmpty || !end.answers.isEmpty {
-      try make(end.jobs.isEmpty ? .answer(end === one) : .work(end === one))
-    }
+    (one.replica.index == index ? one : other).step.work()
+    try checkEnds()
   }
 
   /// Delivers all that one end has sent.
   package func deliver(from index: Int) throws {
-    let end = one.replica.index == index ? one : other
-    while !end.outbox.isEmpty { try make(.deliver(end === one)) }
+    let isFirst = one.replica.index == index
+    while (isFirst ? one : other).step.connection.hasNews { try make(.delivery(first: isFirst)) }
   }
 
   func involves(_ index: Int) -> Bool { one.replica.index == index || other.replica.index == index }
 
-  /// What can happen next.
-  func moves(_ network: SimulatedNetwork) -> [Move] {
-    var moves: [Move] = []
-    for (end, isFirst) in [(one, true), (other, false)] {
-      if !end.jobs.isEmpty { moves.append(.work(isFirst)) }
-      if !end.answers.isEmpty { moves.append(.answer(isFirst)) }
-      let (from, to) = isFirst ? (one, other) : (other, one)
-      if !from.outbox.isEmpty, network.carries(from.replica.index, to.replica.index) { moves.append(.deliver(isFirst)) }
-    }
-    return moves
+  /// The devices that a delivery is from and to.
+  func way(first isFirst: Bool) -> (from: Int, to: Int) {
+    isFirst ? (one.replica.index, other.replica.index) : (other.replica.index, one.replica.index)
   }
 
-  enum Move {
-    /// An end does what it has to do with its store.
-    case work(Bool)
-    /// An end's session learns what its store has answered.
-    case answer(Bool)
-    /// The next message of an end arrives.
-    case deliver(Bool)
-  }
-
-  func make(_ move: Move) throws {
-    switch move {
-    case .work(let isFirst): try isFirst ? one.work(other) : other.work(one)
-    case .answer(let isFirst): try (isFirst ? one : other).takeAnswer()
-    case .deliver(let isFirst):
-      if let left = messagesLeft {
-        guard left > 0 else { return cut() }
-        messagesLeft = left - 1
-      }
-      let (from, to) = isFirst ? (one, other) : (other, one)
-      try to.receive(from.outbox.removeFirst())
+  /// What can happen next, but that time passes.
+  var moves: [StepLink.Step] {
+    link.steps.filter { step in
+      guard case .delivery(let isFirst) = step else { return true }
+      let way = way(first: isFirst)
+      return one.replica.world.network.carries(way.from, way.to)
     }
   }
 
-  /// Breaks the connection: what was on its way is lost.
+  func make(_ move: StepLink.Step) throws {
+    if case .delivery(let isFirst) = move, let left = messagesLeft,
+      (isFirst ? one : other).step.connection.sentCount > 0
+    {
+      guard left > 0 else { return cut() }
+      messagesLeft = left - 1
+    }
+    link.make(move)
+    try checkEnds()
+  }
+
+  // MARK: Ends
+
+  /// Breaks the connection, and lets both ends find out: what was on its way is lost, and what is under way in a store comes to its end.
   func cut() {
     isCut = true
-    one.leave()
-    other.leave()
+    link.cut()
+    for end in [one, other] {
+      end.step.work()
+      while !end.step.isOver, let next = link.time.next {
+        link.time.pass(until: next)
+        end.step.work()
+      }
+    }
+  }
+
+  /// Breaks the connection because a device stops: nothing that waits for its store is done any more.
+  func stop(_ index: Int) {
+    for end in [one, other] where end.replica.index == index { end.work.stop() }
+    cut()
+  }
+
+  /// Nobody looks any more.
+  func abandon() {
+    for end in [one, other] { end.work.stop() }
+    cut()
   }
 }

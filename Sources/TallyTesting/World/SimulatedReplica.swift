@@ -87,7 +87,6 @@ public final class SimulatedReplica {
   func learn(_ events: EventSet) throws {
     seen.formUnion(events)
     try noteCommit()
-    world.noteChange(of: index)
   }
 
   func renew(_ reason: String) throws {

@@ -32,6 +32,7 @@ extension World {
   }
 
   private func step(_ weather: inout Weather) throws {
+    try checkCuts()
     let present = present
     let replica = random.pick(present)
     let other = random.pick(present)
@@ -51,25 +52,38 @@ extension World {
     guard one != other, connections.count < 4 else { return }
     note("\(one) and \(other) connect")
     connections.append(
-      try SimulatedConnection(
-        replicas[one], replicas[other], isLive: random.chance(50), chunkLimit: random.chance(50) ? 40 : .max))
+      SimulatedConnection(
+        replicas[one], replicas[other], isLive: random.chance(50), chunkLimit: random.chance(50) ? 40 : .max,
+        capacity: random.chance(30) ? 1 : .max))
   }
 
-  /// Some messages arrive, some stores work, in any order.
+  /// Some messages arrive, some stores work, some tasks go on, in any order; and sometimes time passes.
   private func moveConnections() throws {
-    for _ in 0..<1 + random.below(30) {
-      let open = connections.filter { !$0.isOver && !$0.moves(network).isEmpty }
+    if random.chance(15) { passTime() }
+    for _ in 0..<1 + random.below(150) {
+      let open = connections.filter { !$0.isOver && !$0.moves.isEmpty }
       guard !open.isEmpty else { break }
       let connection = random.pick(open)
-      let move = random.pick(connection.moves(network))
-      if case .deliver(let isFirst) = move {
-        let (from, to) = (connection.one.replica.index, connection.other.replica.index)
-        if network.isSlow(isFirst ? from : to, isFirst ? to : from), random.chance(80) { continue }
+      let move = random.pick(connection.moves)
+      if case .delivery(let isFirst) = move {
+        let way = connection.way(first: isFirst)
+        if network.isSlow(way.from, way.to), random.chance(80) { continue }
       }
       try make(move, connection)
     }
+    for connection in connections {
+      try connection.checkEnds()
+      try connection.checkRest()
+    }
     connections.removeAll { $0.isOver }
-    for connection in connections { try connection.checkRest() }
+  }
+
+  /// Seconds, as between two looks at the file, or heartbeats, or so long that nobody waits any more.
+  private func passTime() {
+    guard !connections.isEmpty else { return }
+    let seconds = random.pick([1, 1, 1, 5, 10, 61])
+    note("\(seconds) seconds pass")
+    time.pass(.seconds(seconds))
   }
 
   // MARK: Faults
@@ -105,9 +119,14 @@ extension World {
     default:
       guard !connections.isEmpty else { return }
       let connection = random.pick(connections)
-      note("the connection of \(connection.one.replica.index) and \(connection.other.replica.index) breaks")
-      connection.cut()
-      connections.removeAll { $0.isCut }
+      let (one, other) = connection.way(first: true)
+      if random.chance(50) {
+        note("the connection of \(one) and \(other) breaks")
+        cut(connection)
+      } else {
+        note("the app of \(one) cancels its sync with \(other)")
+        connection.one.cancel()
+      }
     }
   }
 

@@ -20,12 +20,12 @@ extension World {
   public func sync(_ one: Int, _ other: Int) throws -> Bool {
     guard one != other, !replicas[one].isLost, !replicas[other].isLost else { return false }
     note("\(one) and \(other) sync")
-    let connection = try SimulatedConnection(
+    let connection = SimulatedConnection(
       replicas[one], replicas[other], messagesLeft: network.messagesBeforeCut)
     connections.append(connection)
     defer { connections.removeAll { $0 === connection } }
     for _ in 0..<100_000 {
-      guard !connection.isOver, let move = connection.moves(network).first else { break }
+      guard !connection.isOver, let move = connection.moves.first else { break }
       try make(move, connection)
     }
     if !connection.isOver, network.connects(one, other), connection.messagesLeft == nil {
@@ -33,16 +33,12 @@ extension World {
     }
     let isDone = !connection.isCut && connection.isOver
     connection.cut()
+    try connection.checkEnds()
     return isDone
   }
 
-  func make(_ move: SimulatedConnection.Move, _ connection: SimulatedConnection) throws {
-    do {
-      try connection.make(move)
-    } catch let error as SyncError {
-      throw Finding(
-        "the sync of \(connection.one.replica.index) and \(connection.other.replica.index) failed: \(error)")
-    }
+  func make(_ move: StepLink.Step, _ connection: SimulatedConnection) throws {
+    try connection.make(move)
     if connection.isCut {
       note("the connection of \(connection.one.replica.index) and \(connection.other.replica.index) breaks")
     }
@@ -50,16 +46,32 @@ extension World {
 
   /// Cuts every connection of a device.
   func disconnect(_ index: Int) {
-    for connection in connections where connection.involves(index) { connection.cut() }
+    for connection in connections where connection.involves(index) {
+      connection.stop(index)
+      noteEnds(of: connection)
+    }
     connections.removeAll { $0.isCut }
   }
+
+  /// Breaks a connection.
+  func cut(_ connection: SimulatedConnection) {
+    connection.cut()
+    noteEnds(of: connection)
+    connections.removeAll { $0.isCut }
+  }
+
+  private func noteEnds(of connection: SimulatedConnection) {
+    do { try connection.checkEnds() } catch { failureAtCut = failureAtCut ?? error }
+  }
+
+  func checkCuts() throws { if let failureAtCut { throw failureAtCut } }
 
   // MARK: Peace
 
   /// Ends all faults: the network is whole, files have arrived, every app is new.
   public func heal() throws {
-    for connection in connections { connection.cut() }
-    connections = []
+    for connection in connections { cut(connection) }
+    try checkCuts()
     network.heal()
     shelf.isSlow = false
     for replica in present { try replica.upgrade(to: schema) }

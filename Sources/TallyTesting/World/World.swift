@@ -16,6 +16,8 @@ public final class World {
   public let network = SimulatedNetwork()
   /// All devices, also those that are lost.
   public private(set) var replicas: [SimulatedReplica] = []
+  /// The time that sessions go by. It stands still but for what `pass` lets go by, and while a connection is cut.
+  let time = StepTime()
   /// What has happened, oldest first.
   public private(set) var trace: [String] = []
   let schema: Schema
@@ -24,6 +26,8 @@ public final class World {
   var oracle = WorldOracle()
   var random: SplitMix64
   var connections: [SimulatedConnection] = []
+  /// What went wrong while a connection was being cut.
+  var failureAtCut: (any Error)?
   /// Deltas that travel as files.
   var parcels: [Parcel] = []
   /// What went into each file of the mailbox.
@@ -55,6 +59,8 @@ public final class World {
     for _ in 0..<count { try addReplica() }
     trace = []
   }
+
+  deinit { for connection in connections { connection.abandon() } }
 
   // MARK: Devices
 
@@ -107,7 +113,6 @@ public final class World {
     try checkUnique(event, dot)
     replica.seen.insert(event)
     try replica.noteCommit()
-    noteChange(of: replica.index)
   }
 
   /// No two transactions that anybody knows have one number.
@@ -134,22 +139,15 @@ public final class World {
       replica.seen.insert(try oracle.noteUnknown(by: dot, seen: replica.seen))
     }
     try replica.noteCommit()
-    noteChange(of: replica.index)
   }
 
   private static func seedName(_ key: String, _ type: String, _ set: SeedSet) -> String {
     "\(type)|~|\(SeedIdentity.uuid(ofKey: key, set: set.name).uuidString.lowercased())"
   }
 
-  func noteChange(of index: Int) {
-    for connection in connections where !connection.isOver {
-      for end in [connection.one, connection.other] where end.replica.index == index { end.noteChange() }
-    }
-  }
-
   /// Opens a connection that stays; its messages wait until somebody lets them go.
   package func connect(_ one: Int, _ other: Int) throws -> SimulatedConnection {
-    let connection = try SimulatedConnection(replicas[one], replicas[other], isLive: true)
+    let connection = SimulatedConnection(replicas[one], replicas[other], isLive: true)
     connections.append(connection)
     return connection
   }
@@ -164,10 +162,7 @@ public final class World {
     note("replica \(index) visits the mailbox, takes \(report.taken.count), puts \(report.written.count)")
     for name in report.taken { replica.seen.formUnion(shelved[name] ?? EventSet()) }
     for name in report.written { shelved[name, default: EventSet()].formUnion(replica.seen) }
-    if !report.taken.isEmpty {
-      try replica.noteCommit()
-      noteChange(of: index)
-    }
+    if !report.taken.isEmpty { try replica.noteCommit() }
     return report
   }
 }

@@ -1,0 +1,62 @@
+import Dispatch
+import TallyCRDT
+import TallyStore
+import TallyWire
+
+/// What a session wants done with a store and the deltas that are under way. Each call may block; they are made one after the other, on
+/// a `WorkQueue`, but for `cancel`.
+package protocol SyncWork: AnyObject, Sendable {
+  /// Tells when others have changed the store.
+  var changes: AsyncStream<Void> { get }
+  /// Looks where the store stands, and for parts of transfers that broke off.
+  func start() throws -> SyncSession.Event
+  /// See `SyncSession.Action.prepare`.
+  func prepare(_ transfer: UInt64, since base: StateVector, peerHas parts: [SyncPart]) throws -> SyncSession.Event
+  /// See `SyncSession.Action.read`.
+  func read(_ transfer: UInt64, _ offset: UInt64, _ count: Int) throws -> SyncSession.Event
+  /// See `SyncSession.Action.discard`.
+  func discardOutgoing()
+  /// See `SyncSession.Action.resume`.
+  func resume(_ byteCount: UInt64) throws
+  /// See `SyncSession.Action.keep`.
+  func keep(_ bytes: [UInt8]) throws
+  /// See `SyncSession.Action.apply`.
+  func apply(isRepair: Bool) throws -> AppliedDelta
+  /// See `SyncSession.Action.look`.
+  func look() throws -> StoreSummary
+  /// See `SyncSession.Action.collect`.
+  func collect(since base: StateVector) throws -> (DeltaHeader, [DeltaBlock])
+  /// See `SyncSession.Action.applyLive`.
+  func applyLive(_ header: DeltaHeader, _ block: DeltaBlock?) throws -> AppliedDelta
+  /// See `SyncSession.Action.renewReplica`.
+  func renewReplica(because reason: String) throws -> StoreSummary
+  /// Ends the job under way soon. Comes from any thread.
+  func cancel()
+  /// Removes what was put aside, or leaves it for the next session.
+  func end(isKept: Bool)
+}
+
+/// What applying a delta did.
+package struct AppliedDelta: Sendable {
+  package var result: ApplyResult
+  /// Where the store stands since.
+  package var summary: StoreSummary
+  /// What the delta brought it to cover.
+  package var target: StateVector
+
+  package init(_ result: ApplyResult, _ summary: StoreSummary, target: StateVector) {
+    (self.result, self.summary, self.target) = (result, summary, target)
+  }
+}
+
+/// Does jobs one after the other, off the threads that Swift's tasks share.
+package protocol WorkQueue: Sendable {
+  func add(_ job: @escaping @Sendable () -> Void)
+}
+
+/// A queue of the system's.
+struct SystemQueue: WorkQueue {
+  private let queue = DispatchQueue(label: "tally.sync")
+
+  func add(_ job: @escaping @Sendable () -> Void) { queue.async(execute: job) }
+}

@@ -1,0 +1,216 @@
+import TallyCRDT
+import TallyStore
+import TallySync
+import TallyWire
+
+/// One end of a simulated connection: a sync as it ships, of one device, with a world that watches.
+final class SimulatedEnd {
+  let replica: SimulatedReplica
+  let work: WatchedWork
+  let step: StepEnd
+
+  /// Whether the app has cancelled the sync.
+  private(set) var isCancelled = false
+
+  init(_ replica: SimulatedReplica, isLive: Bool, chunkLimit: Int, capacity: Int) {
+    self.replica = replica
+    work = WatchedWork(replica, chunkLimit: chunkLimit)
+    var settings = SyncSettings()
+    settings.isLive = isLive
+    step = StepEnd(work, replica.world.time, StepConnection(capacity: capacity), settings) { [work] in
+      WatchedConnection($0, work)
+    }
+  }
+
+  var isLive: Bool { !step.isOver && step.progress.phase == .live }
+  /// Whether nothing is under way here or from here.
+  var isQuiet: Bool { step.isIdle && !step.connection.hasNews && step.connection.arrivedCount == 0 }
+
+  func cancel() {
+    isCancelled = true
+    step.cancel()
+  }
+
+  /// Whether it has ended, or will, without that anything is wrong, and may have closed without a word.
+  var hasGivenUp: Bool { isCancelled || work.isStopped || code == .timedOut }
+
+  private var code: SyncError.Code? { (error as? SyncError)?.code }
+
+  private var error: (any Error)? {
+    guard case .failure(let error)? = step.result else { return nil }
+    return error
+  }
+
+  /// What went wrong, other than that the device stopped, the app cancelled, somebody waited for too long, or the connection broke.
+  /// - Parameter isBroken: whether it did, or the other end may have closed it.
+  func failure(isBroken: Bool) -> (any Error)? {
+    guard let error else { return nil }
+    if error is CancellationError { return hasGivenUp ? nil : error }
+    if code == .timedOut || isBroken && code == .disconnected { return nil }
+    return error
+  }
+}
+
+/// What a session wants done with a device's store, done by what ships, while the world keeps account of what each message carries.
+///
+/// All of it runs in the thread of the world, which makes each step itself; only that is why it may be `@unchecked Sendable`.
+final class WatchedWork: SyncWork, @unchecked Sendable {
+  private let replica: SimulatedReplica
+  private let base: StoreWork
+  /// The most bytes of a chunk: small ones make long transfers of small stores.
+  private let chunkLimit: Int
+  /// The other end, which knows what its deltas carry.
+  weak var other: WatchedWork?
+  /// What the replica had seen when a transfer or a live change was read.
+  private var sentTransfers: [UInt64: EventSet] = [:]
+  private var sentLive: [UInt64: EventSet] = [:]
+  private var collected = EventSet()
+  /// What has come of a transfer.
+  private var incoming: [UInt8] = []
+  private var incomingTransfer: UInt64 = 0
+  private var appliedLive: UInt64 = 0
+  /// Whether the device has stopped: its store is not touched any more.
+  private(set) var isStopped = false
+
+  init(_ replica: SimulatedReplica, chunkLimit: Int) {
+    self.replica = replica
+    self.chunkLimit = chunkLimit
+    // What stays of a transfer is the world's, and not in a folder of this machine.
+    base = StoreWork(replica.store, isResuming: false)
+  }
+
+  var changes: AsyncStream<Void> { base.changes }
+
+  /// The device stops without a word.
+  func stop() {
+    isStopped = true
+    keepPart()
+  }
+
+  private func checkRunning() throws { if isStopped { throw CancellationError() } }
+
+  private func keepPart() {
+    if !incoming.isEmpty { replica.part = incoming }
+    incoming = []
+  }
+
+  // MARK: Messages
+
+  func sees(sent message: SyncMessage) {
+    if case .live(let live) = message { sentLive[live.number] = collected }
+  }
+
+  func sees(received message: SyncMessage) {
+    switch message {
+    // A transfer of which everything is here already has no chunks.
+    case .transfer(let transfer, _, _), .chunk(let transfer, _, _, _): incomingTransfer = transfer
+    default: break
+    }
+  }
+
+  // MARK: Work
+
+  func start() throws -> SyncSession.Event {
+    try checkRunning()
+    _ = try base.start()
+    let parts = replica.part.isEmpty ? [] : [SyncPart(of: replica.part)]
+    return .started(try replica.store.summary(), parts: parts)
+  }
+
+  func prepare(_ transfer: UInt64, since asked: StateVector, peerHas parts: [SyncPart]) throws -> SyncSession.Event {
+    try checkRunning()
+    let peer = other?.replica.index ?? 0
+    let event = try base.prepare(
+      transfer, since: replica.world.assumed(asked, replica.index, peer), peerHas: parts)
+    guard case .prepared(_, let header, _, let offset) = event else { return event }
+    if offset > 0 { replica.world.note("a transfer goes on at byte \(offset)") }
+    sentTransfers[transfer] = replica.seen
+    replica.world.noteSent(header.target, replica.index, peer)
+    return event
+  }
+
+  func read(_ transfer: UInt64, _ offset: UInt64, _ count: Int) throws -> SyncSession.Event {
+    try checkRunning()
+    return try base.read(transfer, offset, min(count, chunkLimit))
+  }
+
+  func discardOutgoing() { base.discardOutgoing() }
+
+  func resume(_ byteCount: UInt64) throws {
+    try checkRunning()
+    incoming = replica.part
+    replica.part = []
+    try base.keep(incoming)
+  }
+
+  func keep(_ bytes: [UInt8]) throws {
+    try checkRunning()
+    incoming += bytes
+    try base.keep(bytes)
+  }
+
+  func apply(isRepair: Bool) throws -> AppliedDelta {
+    try checkRunning()
+    incoming = []
+    let applied = try base.apply(isRepair: isRepair)
+    try replica.learn(other?.sentTransfers[incomingTransfer] ?? EventSet())
+    return applied
+  }
+
+  func look() throws -> StoreSummary {
+    try checkRunning()
+    return try base.look()
+  }
+
+  func collect(since vector: StateVector) throws -> (DeltaHeader, [DeltaBlock]) {
+    try checkRunning()
+    let result = try base.collect(since: vector)
+    collected = replica.seen
+    return result
+  }
+
+  func applyLive(_ sent: DeltaHeader, _ block: DeltaBlock?) throws -> AppliedDelta {
+    try checkRunning()
+    var header = sent
+    // The base is where the session believes this store to stand.
+    if replica.world.planted.contains(.liveChangeClaimsReceiver) { header.target.merge(sent.base) }
+    let applied = try base.applyLive(header, block)
+    appliedLive += 1
+    try replica.learn(other?.sentLive[appliedLive] ?? EventSet())
+    return applied
+  }
+
+  func renewReplica(because reason: String) throws -> StoreSummary {
+    try checkRunning()
+    try replica.renew(reason)
+    return try base.look()
+  }
+
+  func cancel() { base.cancel() }
+
+  func end(isKept: Bool) {
+    if isKept { keepPart() }
+    base.end(isKept: false)
+  }
+}
+
+/// A connection whose messages a world reads along.
+private final class WatchedConnection: SyncConnection {
+  private let base: StepConnection
+  private let work: WatchedWork
+
+  init(_ base: StepConnection, _ work: WatchedWork) { (self.base, self.work) = (base, work) }
+
+  func send(_ message: [UInt8]) async throws {
+    work.sees(sent: try SyncMessage(message))
+    try await base.send(message)
+  }
+
+  func receive() async throws -> [UInt8]? {
+    guard let message = try await base.receive() else { return nil }
+    work.sees(received: try SyncMessage(message))
+    return message
+  }
+
+  func close() async { await base.close() }
+}
