@@ -66,6 +66,11 @@ let package = Package(
     .target(name: "Tally", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", "TallySync"]),
     .target(name: "TallyNetwork", dependencies: ["TallySync", network("Crypto", "swift-crypto")] + nio),
     .target(name: "TallyTesting", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", "TallySync", grdb, sqlite]),
+    // What tests Tally itself, for our own tests and the soak tool; apps get TallyTesting.
+    .target(
+      name: "TallyRig",
+      dependencies: ["TallyCRDT", "TallyWire", "TallyStore", "TallySync", "TallyTesting", grdb],
+      path: "Tests/Support"),
     .executableTarget(
       name: "TallyCLI",
       dependencies: [
@@ -96,8 +101,9 @@ let package = Package(
     .testTarget(
       name: "CrashTests", dependencies: ["Tally", "TallyCLI", "TallyTesting", grdb], resources: [.copy("Shim")]),
     .testTarget(
-      name: "ConvergenceTests", dependencies: ["Tally", "TallyCRDT", "TallyWire", "TallyTesting", grdb]),
-    .testTarget(name: "SimulatorTests", dependencies: ["Tally", "TallyTesting", grdb]),
+      name: "ConvergenceTests",
+      dependencies: ["Tally", "TallyCRDT", "TallyRig", "TallyWire", "TallyTesting", grdb]),
+    .testTarget(name: "SimulatorTests", dependencies: ["Tally", "TallyRig", "TallyTesting", grdb]),
     .testTarget(name: "ChinookTests", dependencies: ["Tally", grdb], resources: [.copy("Fixtures")]),
     .testTarget(name: "ReadmeTests", dependencies: ["Tally", grdb]),
     .testTarget(name: "TallyCLITests", dependencies: ["TallyCLI", "Tally", grdb]),
@@ -107,12 +113,12 @@ let package = Package(
       path: "Tests/Fuzz", exclude: ["Corpus", "Driver"], sources: ["CorpusTests", "Targets"]),
     .executableTarget(
       name: "Soak",
-      dependencies: ["TallyCRDT", "TallyTesting", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      dependencies: ["TallyCRDT", "TallyRig", .product(name: "ArgumentParser", package: "swift-argument-parser")],
       path: "Tests/Soak"),
     .executableTarget(
       name: "Benchmarks",
       dependencies: [
-        "Tally", grdb, sqlite, zstd,
+        "Tally", "TallyTesting", grdb, sqlite, zstd,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Tests/Benchmarks"),
   ],

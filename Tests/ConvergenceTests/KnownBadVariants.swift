@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyRig
 import TallyTesting
 import Testing
 

@@ -1,5 +1,6 @@
 import GRDB
 import Tally
+import TallyRig
 import TallyTesting
 import Testing
 

@@ -1,4 +1,5 @@
 import Foundation
+import TallyRig
 import TallyTesting
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallyRig
 import TallyTesting
 import Testing
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import TallyTesting
+import TallyRig
 
 extension SimulationTier: ExpressibleByArgument {}
 

@@ -10,6 +10,21 @@ package enum SpecifiedOperation<Field: SpecifiedField>: Hashable, Sendable {
   case unlink(Link)
 }
 
+extension SpecifiedOperation: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .insert(let record, let values):
+      let pairs = values.sorted { $0.key.name < $1.key.name }.map { "\($0.key.name): \($0.value)" }
+      return "insert \(record) [\(pairs.joined(separator: ", "))]"
+    case .update(let record, let field, let value): return "update \(record) \(field.name) = \(value ?? "null")"
+    case .delete(let record): return "delete \(record)"
+    case .restore(let record): return "restore \(record)"
+    case .link(let link): return "link \(link.source) -> \(link.target)"
+    case .unlink(let link): return "unlink \(link.source) -> \(link.target)"
+    }
+  }
+}
+
 extension Specification {
   /// Notes a transaction by somebody who has seen `seen`.
   /// - Returns: the event, or nil if the operations changed nothing.

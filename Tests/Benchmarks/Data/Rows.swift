@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallyTesting
 
 /// One record's values as they are bound to a statement.
 struct ItemRow {
@@ -25,7 +26,7 @@ struct Rows {
   let ordered: [ItemRow]
 
   init(count: Int) {
-    var random = SplitMix64(state: 2026)
+    var random = SplitMix64(seed: 2026)
     let owners = (0..<Self.ownerCount).map { _ in "Owner|~|\(UUID.random(&random).text)" }
     let items = (0..<count).map { Self.item($0, owners, &random) }
     let start = Date(timeIntervalSince1970: 1_767_225_600)
@@ -65,19 +66,6 @@ struct Rows {
     "river", "rocket", "saddle", "shadow", "silver", "spruce", "stone", "summer", "thread", "timber", "tulip", "valley",
     "velvet", "violet", "willow", "winter",
   ]
-}
-
-/// Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014).
-struct SplitMix64: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var word = state
-    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-    return word ^ (word >> 31)
-  }
 }
 
 extension UUID {

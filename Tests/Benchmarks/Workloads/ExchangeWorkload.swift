@@ -1,12 +1,13 @@
 import GRDB
 import Tally
+import TallyTesting
 
 /// W6: two replicas update a tenth of the records each, half of them the same ones, and exchange.
 enum ExchangeWorkload {
   static func run(_ round: Round) throws {
     let (first, second) = (try round.filled(), try round.replicas())
     let (rows, tenth) = (round.rows.items, round.rows.items.count / 10)
-    var random = SplitMix64(state: UInt64(round.number))
+    var random = SplitMix64(seed: UInt64(round.number))
     let order = Array(rows.indices).shuffled(using: &random)
     let (mine, theirs) = (Array(order[..<tenth]), Array(order[(tenth / 2)..<(tenth / 2 + tenth)]))
     let base = try second.store.vector

@@ -1,5 +1,6 @@
 import GRDB
 import Tally
+import TallyTesting
 
 /// W11: as many members added as there are records, a hundred to a team, and all removed again in another order.
 enum RelationshipWorkload {
@@ -9,7 +10,7 @@ enum RelationshipWorkload {
     for side in [pair.plain, pair.store] as [any Side] { try insert(teams, side) }
     var links = links(teams, round.rows.owners)
     try compare(round, pair, links, "add members", "INSERT INTO Team_members(source, target) VALUES(?, ?)")
-    var random = SplitMix64(state: UInt64(round.number))
+    var random = SplitMix64(seed: UInt64(round.number))
     links.shuffle(using: &random)
     try compare(round, pair, links, "remove members", "DELETE FROM Team_members WHERE source = ? AND target = ?")
   }

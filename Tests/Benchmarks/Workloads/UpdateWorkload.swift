@@ -1,5 +1,6 @@
 import GRDB
 import Tally
+import TallyTesting
 
 /// W2: as many updates of one field as there are records, each of a record chosen at random.
 enum UpdateWorkload {
@@ -20,7 +21,7 @@ enum UpdateWorkload {
 extension Round {
   /// So many numbers of items, drawn with repetition.
   func randomOrder(_ count: Int) -> [Int] {
-    var random = SplitMix64(state: UInt64(number))
+    var random = SplitMix64(seed: UInt64(number))
     return (0..<count).map { _ in Int.random(in: living, using: &random) }
   }
 }

@@ -1,3 +1,5 @@
+import TallyTesting
+
 /// A generated history: replicas with their clocks, and what happens to them. Any subset of the steps is a history too.
 package struct History: Sendable {
   /// What a delta is computed against.

@@ -4,6 +4,7 @@ import Synchronization
 import TallyCRDT
 import TallyStore
 import TallySync
+import TallyTesting
 
 /// The model's records in a real store, written through SQL as an app would.
 package final class StoreReplica {

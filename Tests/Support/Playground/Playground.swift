@@ -1,5 +1,6 @@
 import TallyCRDT
 import TallyStore
+import TallyTesting
 
 /// A schema with one of everything, for worlds that test Tally itself.
 package enum Playground {

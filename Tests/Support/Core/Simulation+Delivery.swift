@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyTesting
 
 /// Deltas on their way.
 extension Simulation {

@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyTesting
 
 /// The small schema of the generated histories: few records, so that writes collide.
 package enum Model {
@@ -65,20 +66,5 @@ extension SpecifiedOperation where Field == ModelField {
   }
   package static func unlink(_ source: String, _ target: String) -> Self {
     .unlink(Link(source, Model.relationship, target))
-  }
-}
-
-extension SpecifiedOperation: CustomStringConvertible {
-  package var description: String {
-    switch self {
-    case .insert(let record, let values):
-      let pairs = values.sorted { $0.key.name < $1.key.name }.map { "\($0.key.name): \($0.value)" }
-      return "insert \(record) [\(pairs.joined(separator: ", "))]"
-    case .update(let record, let field, let value): return "update \(record) \(field.name) = \(value ?? "null")"
-    case .delete(let record): return "delete \(record)"
-    case .restore(let record): return "restore \(record)"
-    case .link(let link): return "link \(link.source) -> \(link.target)"
-    case .unlink(let link): return "unlink \(link.source) -> \(link.target)"
-    }
   }
 }

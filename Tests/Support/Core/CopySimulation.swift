@@ -1,6 +1,7 @@
 import TallyCRDT
 import TallyStore
 import TallySync
+import TallyTesting
 
 /// Plays a history on three stores of which two are copies of one that nobody has noticed: both write under one replica id until a
 /// meeting tells them.

@@ -1,3 +1,5 @@
+import TallyTesting
+
 /// What must have happened in generated histories for their passing to mean something.
 package enum SeedSituation: String, CaseIterable {
   case followsTheNewest

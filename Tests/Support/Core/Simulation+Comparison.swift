@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyTesting
 
 /// What must hold, during a history and at its end.
 extension Simulation {

@@ -1,3 +1,5 @@
+import TallyTesting
+
 /// A generated history with seeds. Any subset of the steps is a history too.
 package struct SeedStory {
   package enum Operation: Hashable, Sendable {

@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyTesting
 import TallyWire
 
 /// The canonical bytes of all that a replica holds, as a delta since nothing.

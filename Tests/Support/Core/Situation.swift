@@ -1,3 +1,5 @@
+import TallyTesting
+
 /// What must have happened in generated histories for their passing to mean something.
 package enum Situation: String, CaseIterable {
   case deleted

@@ -1,3 +1,5 @@
+import TallyTesting
+
 extension SeedSpecification {
   /// Notes a transaction by somebody who has seen `seen`.
   /// - Returns: the event, or nil if the operation changed nothing.

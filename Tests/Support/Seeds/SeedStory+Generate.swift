@@ -1,3 +1,5 @@
+import TallyTesting
+
 extension SeedStory {
   /// Draws a history from a seed.
   package static func generate(seed: UInt64) -> SeedStory {

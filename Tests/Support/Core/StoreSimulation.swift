@@ -1,6 +1,7 @@
 import TallyCRDT
 import TallyStore
 import TallySync
+import TallyTesting
 import TallyWire
 
 /// Plays a history on real stores and, beside them, on the specification.

@@ -3,6 +3,7 @@ import GRDB
 import TallyCRDT
 import TallyStore
 import TallySync
+import TallyTesting
 
 /// The records of the histories with seeds in a real store, written through SQL as an app would.
 package final class SeedReplica {

@@ -1,3 +1,5 @@
+import TallyTesting
+
 /// Makes failing histories small by delta debugging (Zeller and Hildebrandt, 2002).
 package enum Shrinker {
   /// A history of the same seed with as few steps and operations as still fail.

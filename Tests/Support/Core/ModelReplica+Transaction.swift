@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyTesting
 
 /// A transaction in progress: all its cells share one dot.
 private struct Transaction {

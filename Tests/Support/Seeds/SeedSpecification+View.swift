@@ -1,3 +1,5 @@
+import TallyTesting
+
 /// Ownership, presence and rows.
 extension SeedSpecification {
   /// The owner references; while some form a cycle, the earliest of those that do is left out.

@@ -1,3 +1,5 @@
+import TallyTesting
+
 extension History {
   /// What may happen in one history. Most histories have few faults, so that each shows on its own.
   private struct Weather {

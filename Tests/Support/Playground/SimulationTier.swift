@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyTesting
 
 /// What is simulated, from the pure core to whole devices.
 package enum SimulationTier: String, CaseIterable, Sendable {

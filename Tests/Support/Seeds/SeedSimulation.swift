@@ -1,6 +1,7 @@
 import TallyCRDT
 import TallyStore
 import TallySync
+import TallyTesting
 
 /// Plays a history with seeds on real stores and, beside them, on the specification.
 package struct SeedSimulation {

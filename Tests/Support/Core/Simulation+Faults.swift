@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyTesting
 
 /// What happens to devices.
 extension Simulation {

@@ -1,6 +1,7 @@
 import TallyCRDT
 import TallyStore
 import TallySync
+import TallyTesting
 
 /// The small world of the histories with seeds: kinds that an app ships, copies that its older versions wrote, entries of people.
 package enum SeedWorld {

@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyTesting
 
 /// Plays a history on model replicas and, beside them, on the specification.
 package struct Simulation {

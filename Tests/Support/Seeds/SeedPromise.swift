@@ -1,3 +1,5 @@
+import TallyTesting
+
 /// What a person may rely on, each promise on its own and straight from the events: what fails names the promise that is broken.
 ///
 /// Each says less than the specification's view, which is compared afterwards, and depends on less of it.
