@@ -13,9 +13,12 @@ package enum SimulationTier: String, CaseIterable, Sendable {
   case seeds
   /// Whole devices: stores, sessions, mailboxes, disks.
   case world
+  /// Stores on files that apps, shells and triggers write to with any SQL.
+  case rawsql
 
   /// What one seed finds, with the smallest history that shows it; nil if all is well.
   package func report(_ seed: UInt64) -> String? {
+    if self == .rawsql { return RawPlay.report(seed: seed) }
     guard self == .core || self == .forged, failure(seed) != nil else { return failure(seed) }
     let history = History.generate(seed: seed, forges: self == .forged)
     let smallest = Shrinker.shrink(history) { Simulation.failure(of: $0) != nil }
@@ -30,6 +33,7 @@ package enum SimulationTier: String, CaseIterable, Sendable {
     case .store: StoreSimulation.failure(of: .generate(seed: seed), planted: planted)?.description
     case .seeds: SeedSimulation.failure(of: .generate(seed: seed), planted: planted)?.description
     case .world: Playground.failure(seed: seed, planted: planted)?.description
+    case .rawsql: RawPlay.failure(of: .generate(seed: seed))
     }
   }
 }

@@ -1,0 +1,137 @@
+import Foundation
+import TallyTesting
+
+/// What a history of raw SQL may contain. Each seed draws which features its history has, so that seeds mix them.
+///
+/// The environment variable `TALLY_RAWSQL` switches features: `renames,live` leaves only those two, `-live` leaves out that one.
+package enum RawFeature: String, CaseIterable, Sendable {
+  // Connections
+  /// Connections without Tally write to the file.
+  case outside
+  /// Outside connections do not enforce foreign keys.
+  case unenforcedKeys
+  /// Outside connections fire triggers for what REPLACE removes.
+  case recursiveTriggers
+
+  // Statements
+  /// OR REPLACE, OR IGNORE, OR FAIL, OR ABORT.
+  case conflictClauses
+  /// OR ROLLBACK, swallowed by the app.
+  case orRollback
+  /// ON CONFLICT DO UPDATE and DO NOTHING.
+  case upserts
+  /// New ids for old rows, chains and swaps of ids, folders that dissolve.
+  case renames
+  /// UPDATE OR REPLACE of ids.
+  case replacingRenames
+  /// DELETE without WHERE.
+  case clears
+  /// INSERT … SELECT of rows together with `tally_clock`.
+  case copies
+  /// Rows that are saved into a table, deleted, and put back with SELECT *.
+  case undo
+  /// Rows that are put back from an attached backup.
+  case backups
+  /// Nested savepoints, partly rolled back.
+  case savepoints
+  /// Statements that fail and are swallowed.
+  case failures
+  /// Transactions that fail and roll back.
+  case rollbacks
+  /// VACUUM by an outside connection.
+  case vacuum
+  /// NUL, non-ASCII and empty texts.
+  case oddText
+
+  // The app's own objects
+  /// AFTER UPDATE that writes the row it fired for.
+  case ownRowTrigger
+  /// The same without a guard, which answers every merge with another write.
+  case loopTrigger
+  /// Triggers that count children, and that touch the owner.
+  case countTrigger
+  /// A full-text index with external content, kept up to date by triggers.
+  case fullText
+  /// Triggers that keep an audit in a table of the app's.
+  case audit
+  /// Triggers that refuse a row with RAISE(ABORT) or RAISE(IGNORE).
+  case validation
+  /// AFTER DELETE that inserts the row again.
+  case undead
+  /// Unique indexes on an entity: plain, partial, expression.
+  case uniqueIndex
+  /// Unique indexes on a join table.
+  case linkIndex
+  /// Indexes on expressions that are not unique.
+  case expressionIndex
+  /// Tables of the app's that refer to entities, with every ON DELETE rule.
+  case referringTable
+  /// A temporary table named like an entity.
+  case tempTable
+  /// Capture triggers that somebody drops.
+  case droppedTrigger
+  /// A table that is made anew under its name, with one more constraint.
+  case rebuild
+  /// Views with INSTEAD OF triggers.
+  case insteadOf
+
+  // The store
+  /// Deltas that are read, kept, and delivered late, twice, or to the wrong store.
+  case parcels
+  /// Live sessions while writes go on.
+  case live
+  /// Deleted records that come back.
+  case restores
+  /// Default data in versions.
+  case seeds
+  /// Replica ids that are given up.
+  case renewals
+  /// Stores that are closed, written from outside, and opened again.
+  case reopening
+  /// Stores that are opened with a larger schema.
+  case upgrades
+  /// Delete rules that change with an upgrade.
+  case rules
+  /// Clocks from 1970 to 2^47 milliseconds.
+  case clocks
+
+  /// How many histories of a hundred have it.
+  var percent: Int {
+    switch self {
+    case .outside: 75
+    case .unenforcedKeys, .conflictClauses, .renames, .failures: 50
+    case .upserts, .oddText, .reopening, .parcels, .rollbacks, .savepoints, .restores: 40
+    case .clocks, .upgrades, .recursiveTriggers, .clears: 30
+    case .live, .replacingRenames, .undo, .copies, .backups: 20
+    case .ownRowTrigger, .countTrigger, .expressionIndex, .fullText, .audit, .rules: 15
+    case .seeds, .renewals, .vacuum, .linkIndex, .insteadOf, .orRollback: 12
+    case .loopTrigger, .validation, .undead, .uniqueIndex, .referringTable, .tempTable: 8
+    case .droppedTrigger, .rebuild: 8
+    }
+  }
+
+  /// What `TALLY_RAWSQL` leaves; everything without it.
+  package static let allowed: Set<RawFeature> = allowed(ProcessInfo.processInfo.environment["TALLY_RAWSQL"] ?? "")
+
+  /// Reads a list as `renames,live` or `-live,-seeds`.
+  package static func allowed(_ list: String) -> Set<RawFeature> {
+    let words = list.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+    let wanted = words.filter { !$0.hasPrefix("-") }.map(named)
+    let unwanted = words.filter { $0.hasPrefix("-") }.map { named(String($0.dropFirst())) }
+    return Set(wanted.isEmpty ? allCases : wanted).subtracting(unwanted)
+  }
+
+  private static func named(_ word: String) -> RawFeature {
+    guard let feature = RawFeature(rawValue: word) else {
+      preconditionFailure("TALLY_RAWSQL: there is no feature \(word); there are \(allCases.map(\.rawValue))")
+    }
+    return feature
+  }
+
+  /// What a seed's history has. Every feature draws, also one that is switched off, so that a seed's other features stay.
+  static func draw(from allowed: Set<RawFeature>, _ random: inout SplitMix64) -> Set<RawFeature> {
+    var drawn = Set<RawFeature>()
+    for feature in allCases where random.chance(feature.percent) { drawn.insert(feature) }
+    return drawn.intersection(allowed)
+  }
+}

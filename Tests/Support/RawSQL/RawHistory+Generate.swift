@@ -1,0 +1,165 @@
+import TallyTesting
+
+extension RawHistory {
+  /// The history of a seed, with what `TALLY_RAWSQL` allows.
+  package static func generate(seed: UInt64, allowed: Set<RawFeature> = RawFeature.allowed) -> RawHistory {
+    var random = SplitMix64(seed: seed &* 0x5851_F42D)
+    let features = RawFeature.draw(from: allowed, &random)
+    var plan = Plan(features, SplitMix64(seed: random.next()), SplitMix64(seed: random.next()))
+    return RawHistory(
+      seed: seed, features: features, devices: plan.devices, versions: plan.versions, clocks: plan.clocks,
+      steps: plan.steps())
+  }
+}
+
+/// Draws the steps of one history.
+private struct Plan {
+  static let today: UInt64 = 1_763_800_000_000
+  static let clockTimes: [UInt64] = [
+    0, 1, 1000, today, today - 3_600_000, 4_070_908_800_000, 4_102_444_800_000, 1 << 45, 1 << 47,
+  ]
+
+  let features: Set<RawFeature>
+  let devices: Int
+  let versions: [RawVersion]
+  let clocks: [UInt64]
+  private var random: SplitMix64
+  private var phrases: RawPhrases
+  private var isLive = false
+
+  init(_ features: Set<RawFeature>, _ random: SplitMix64, _ other: SplitMix64) {
+    var random = random
+    self.features = features
+    let count = random.pick([2, 2, 2, 3, 3, 4])
+    devices = count
+    versions = (0..<count).map { _ in
+      RawVersion(isLater: features.contains(.upgrades) && random.chance(40))
+    }
+    clocks = (0..<count).map { index in
+      features.contains(.clocks) ? random.pick(Self.clockTimes) : Self.today + UInt64(index)
+    }
+    self.random = random
+    phrases = RawPhrases(values: RawValues(other, features))
+  }
+
+  private func has(_ feature: RawFeature) -> Bool { features.contains(feature) }
+
+  mutating func steps() -> [RawStep] {
+    var steps = beginning()
+    let length = 14 + random.below(22)
+    for _ in 0..<length { steps += next() }
+    return steps
+  }
+
+  /// Some rows that everybody has, and the app's own objects on all devices or on some.
+  private mutating func beginning() -> [RawStep] {
+    let rows = (0..<6).map { _ in RawStatement(phrases.insert(), isSwallowed: true) }
+    var steps: [RawStep] = [.write(device: 0, .store, RawTransaction(statements: rows))]
+    for other in 1..<devices { steps.append(.sync(0, other)) }
+    let isEverywhere = random.chance(60)
+    for device in 0..<devices where isEverywhere || random.chance(50) || device == 1 {
+      var same = SplitMix64(seed: phrases.values.random.next())
+      let objects = RawAppObjects.statements(features, &same)
+      let writer: RawWriter = has(.outside) && random.chance(30) ? .outside(0) : .store
+      for object in objects {
+        steps.append(.write(device: device, writer, RawTransaction(statements: [object])))
+      }
+    }
+    return steps
+  }
+
+  private mutating func next() -> [RawStep] {
+    let device = random.below(devices)
+    let other = (device + 1 + random.below(devices - 1)) % devices
+    switch random.below(100) {
+    case 0..<30: return [write(device, .store)]
+    case 30..<50: return [write(device, has(.outside) ? .outside(random.below(2)) : .store)]
+    case 50..<66: return [.sync(device, other)]
+    case 66..<72: return parcel(device, other)
+    case 72..<76: return live(device, other)
+    case 76..<80:
+      guard has(.restores) else { return [write(device, .store)] }
+      return [.restore(device: device, name: phrases.values.plainName(phrases.values.table()))]
+    case 80..<86: return reopen(device)
+    case 86..<89: return has(.clocks) ? [.clock(device: device, milliseconds: random.pick(Self.clockTimes))] : []
+    case 89..<91: return [.verify(device: device)]
+    default: return rare(device)
+    }
+  }
+
+  private mutating func write(_ device: Int, _ writer: RawWriter) -> RawStep {
+    var transaction = RawTransaction(statements: [])
+    for _ in 0..<(1 + random.below(3)) {
+      let (statements, feature) = phrases.next()
+      let isGroup = statements.count > 1
+      let isSwallowed = has(.failures) && !isGroup && random.chance(40)
+      transaction.statements += statements.map { RawStatement($0.sql, isSwallowed: isSwallowed) }
+      if let feature { transaction.features.insert(feature) }
+      if isSwallowed { transaction.features.insert(.failures) }
+    }
+    if has(.orRollback), random.chance(30) {
+      let values = phrases.values.plainName("P")
+      transaction.statements.append(
+        RawStatement("INSERT OR ROLLBACK INTO P(id) VALUES ('\(values)'), ('\(values)')", isSwallowed: true))
+      transaction.features.insert(.orRollback)
+    }
+    transaction.isAbandoned = has(.rollbacks) && random.chance(8)
+    return .write(device: device, writer, transaction)
+  }
+
+  private mutating func parcel(_ device: Int, _ other: Int) -> [RawStep] {
+    guard has(.parcels) else { return [.sync(device, other)] }
+    if random.chance(45) {
+      return [.prepare(slot: random.below(3), from: device, since: random.chance(70) ? other : nil)]
+    }
+    return [.deliver(slot: random.below(3), to: device)]
+  }
+
+  /// A live session, with writes of both sides while it lasts.
+  private mutating func live(_ device: Int, _ other: Int) -> [RawStep] {
+    guard has(.live) else { return [.sync(device, other)] }
+    var steps: [RawStep] = [.connect(device, other)]
+    for _ in 0..<(2 + random.below(5)) {
+      let side = random.chance(50) ? device : other
+      steps.append(write(side, has(.outside) && random.chance(40) ? .outside(0) : .store))
+    }
+    return steps + [.disconnect]
+  }
+
+  private mutating func reopen(_ device: Int) -> [RawStep] {
+    let upgrades = (has(.upgrades) && random.chance(50)) || (has(.rules) && random.chance(50))
+    guard has(.reopening) || upgrades else { return [write(device, .store)] }
+    let version = RawVersion(isLater: has(.upgrades), cascades: has(.rules) && random.chance(60))
+    var steps: [RawStep] = [.close(device: device)]
+    if has(.outside) { for _ in 0..<random.below(3) { steps.append(write(device, .outside(0))) } }
+    return steps + [.open(device: device, upgrades ? version : nil)]
+  }
+
+  private mutating func rare(_ device: Int) -> [RawStep] {
+    let writer: RawWriter = has(.outside) && random.chance(50) ? .outside(0) : .store
+    let possible = features.intersection([.vacuum, .backups, .seeds, .renewals, .tempTable, .droppedTrigger, .rebuild])
+    let choices = RawFeature.allCases.filter { possible.contains($0) }
+    guard !choices.isEmpty else { return [write(device, writer)] }
+    switch random.pick(choices) {
+    case .vacuum: return has(.fullText) ? [] : [.vacuum(device: device)]
+    case .backups:
+      guard random.chance(60) else { return [.backUp(device: device)] }
+      let table = random.pick(RawVersion.tables)
+      let clause = phrases.values.tablesWithoutReplace.contains(table) ? "OR IGNORE" : "OR REPLACE"
+      return [.bringBack(device: device, table: table, clause: clause)]
+    case .seeds: return [.seed(device: device, version: 1 + random.below(4))]
+    case .renewals: return [.renew(device: device)]
+    case .tempTable:
+      let table = phrases.values.table()
+      let sql = random.chance(70) ? "CREATE TEMP TABLE \(table)(id TEXT, name TEXT, body TEXT)" : "DROP TABLE temp.\(table)"
+      return [
+        .write(device: device, .store, RawTransaction(statements: [RawStatement(sql)], features: [.tempTable]))
+      ]
+    // What nobody can know before the store looks at the file again is not asked of it.
+    case .droppedTrigger:
+      return [.dropTrigger(device: device, writer, number: random.below(40)), .verify(device: device)]
+    case .rebuild: return [.rebuild(device: device, writer, table: "N"), .verify(device: device)]
+    default: return []
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import GRDB
+
+/// What people do to a file with the tools of SQLite.
+extension RawPlay {
+  mutating func tamper(_ step: RawStep) throws {
+    switch step {
+    case .vacuum(let device):
+      try devices[device].outside(0).writeWithoutTransaction { try $0.execute(sql: "VACUUM") }
+      reached.insert(.done(.vacuum))
+    case .backUp(let device):
+      let path = backup(of: device)
+      if FileManager.default.fileExists(atPath: path) { try FileManager.default.removeItem(atPath: path) }
+      try devices[device].outside(0).writeWithoutTransaction { try $0.execute(sql: "VACUUM INTO '\(path)'") }
+    case .bringBack(let device, let table, let clause): try bringBack(devices[device], table, clause)
+    case .dropTrigger(let device, let writer, let number):
+      try change(devices[device], writer, .droppedTrigger) { try Self.dropTrigger(number, $0) }
+    case .rebuild(let device, let writer, let table):
+      try change(devices[device], writer, .rebuild) { try Self.rebuild(table, $0) }
+    default: break
+    }
+  }
+
+  private func backup(of device: Int) -> String { folder.appendingPathComponent("\(device).backup").path }
+
+  private mutating func bringBack(_ device: RawDevice, _ table: String, _ clause: String) throws {
+    let path = backup(of: device.index)
+    guard FileManager.default.fileExists(atPath: path) else { return }
+    let transaction = RawTransaction(
+      statements: [RawStatement("INSERT \(clause) INTO main.\(table) SELECT * FROM backup.\(table)")])
+    do {
+      try device.outside(0).writeWithoutTransaction { try $0.execute(sql: "ATTACH '\(path)' AS backup") }
+      let (before, after) = try device.outside(0).write { db in
+        let before = try RawRows.records(db, device.version)
+        try db.execute(sql: transaction.statements[0].sql)
+        return (before, try RawRows.records(db, device.version))
+      }
+      ledger.note(device.index, from: before, to: after)
+      device.hasOutsideWrites = true
+      reached.insert(.done(.backups))
+    } catch {
+      // A backup of an older version has fewer columns; a plain connection refuses references to nothing.
+      try RawVerdict.check(statement: error, transaction)
+    }
+    try device.outside(0).writeWithoutTransaction { try $0.execute(sql: "DETACH backup") }
+  }
+
+  /// Does something to the tables in a transaction.
+  private mutating func change(
+    _ device: RawDevice, _ writer: RawWriter, _ feature: RawFeature, _ body: (Database) throws -> Bool
+  ) throws {
+    let didChange: Bool
+    switch writer {
+    case .store:
+      guard let store = device.store else { return }
+      didChange = try store.write(body)
+      device.hasOutsideWrites = false
+    case .outside(let number): didChange = try device.outside(number).write(body)
+    }
+    if didChange { reached.insert(.done(feature)) }
+  }
+
+  private static func dropTrigger(_ number: Int, _ db: Database) throws -> Bool {
+    let names = try String.fetchAll(
+      db, sql: "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'tally\\_%' ESCAPE '\\' ORDER BY name")
+    guard !names.isEmpty else { return false }
+    try db.execute(sql: "DROP TRIGGER \(names[number % names.count])")
+    return true
+  }
+
+  /// The twelve steps of https://www.sqlite.org/lang_altertable.html, as an app takes them that knows only its own triggers.
+  private static func rebuild(_ table: String, _ db: Database) throws -> Bool {
+    let sql = try String.fetchOne(db, sql: "SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = '\(table)'")
+    guard let sql, let start = sql.firstIndex(of: "("), let end = sql.lastIndex(of: ")") else { return false }
+    let rest = try String.fetchAll(
+      db,
+      sql: """
+        SELECT sql FROM main.sqlite_master WHERE tbl_name = '\(table)' AND sql IS NOT NULL AND (type = 'index'
+        OR type = 'trigger' AND name LIKE 'app%')
+        """)
+    let check = ", CHECK(edits IS NOT -\(rest.count + 1000 + sql.count))"
+    try db.execute(sql: "CREATE TABLE main.app_new\(sql[start..<end])\(check)\(sql[end...])")
+    try db.execute(sql: "INSERT INTO main.app_new SELECT * FROM main.\(table)")
+    try db.execute(sql: "DROP TABLE main.\(table)")
+    try db.execute(sql: "ALTER TABLE main.app_new RENAME TO \(table)")
+    for statement in rest { try db.execute(sql: statement) }
+    return true
+  }
+}

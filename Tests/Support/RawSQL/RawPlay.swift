@@ -1,0 +1,317 @@
+import Foundation
+import GRDB
+import TallyCRDT
+import TallyStore
+import TallySync
+import TallyTesting
+
+/// Plays a history of raw SQL on stores on files, and checks them on the way and at the end.
+package struct RawPlay {
+  struct Parcel {
+    var bytes: [UInt8]
+    var known: EventSet
+  }
+
+  let history: RawHistory
+  let folder: URL
+  let devices: [RawDevice]
+  var ledger: RawLedger
+  private var parcels: [Int: Parcel] = [:]
+  var live: RawLive?
+  var reached: Set<RawSituation> = []
+
+  private init(_ history: RawHistory) throws {
+    self.history = history
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent("tally-raw-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let mint = RawMint(seed: history.seed)
+    devices = try (0..<history.devices).map { [folder] in try RawDevice($0, in: folder, history, mint) }
+    ledger = RawLedger(history)
+  }
+
+  /// Plays the steps, lets everybody sync, and compares.
+  /// - Returns: what went wrong, or nil; and what the history has reached.
+  package static func play(_ history: RawHistory) -> (failure: String?, reached: Set<RawSituation>) {
+    var play: RawPlay
+    do { play = try RawPlay(history) } catch { return ("threw \(error)", []) }
+    var failure: String?
+    do {
+      for (index, step) in history.steps.enumerated() {
+        do { try play.perform(step) } catch { throw RawFinding("step \(index + 1): \(error)") }
+      }
+      try play.settle()
+    } catch {
+      failure = "\(error)"
+    }
+    do {
+      if let live = play.live { _ = try live.end(expectsMeeting: false) }
+      for device in play.devices { try device.end() }
+      try FileManager.default.removeItem(at: play.folder)
+    } catch {
+      failure = failure ?? "closing threw \(error)"
+    }
+    return (failure, play.reached)
+  }
+
+  /// What a seed's history finds; nil if all is well.
+  package static func failure(of history: RawHistory) -> String? { play(history).failure }
+
+  /// What a seed finds, with the smallest history that shows it.
+  package static func report(seed: UInt64) -> String? {
+    let history = RawHistory.generate(seed: seed)
+    guard let first = failure(of: history) else { return nil }
+    let smallest = RawHistory.shrink(history) { failure(of: $0) != nil }
+    return "\(failure(of: smallest) ?? "passes when shrunk; it was: \(first)")\n\(smallest)"
+  }
+
+  // MARK: Steps
+
+  private mutating func perform(_ step: RawStep) throws {
+    switch step {
+    case .write(let device, .store, let transaction): try write(devices[device], transaction)
+    case .write(let device, .outside(let number), let transaction):
+      try writeOutside(devices[device], number, transaction)
+    case .vacuum, .backUp, .bringBack, .dropTrigger, .rebuild: try tamper(step)
+    case .sync(let one, let other): try sync(devices[one], devices[other])
+    case .prepare(let slot, let from, let since): try prepare(slot, devices[from], since.map { devices[$0] })
+    case .deliver(let slot, let to): try deliver(slot, devices[to])
+    case .connect(let one, let other):
+      guard live == nil, let first = devices[one].store, let second = devices[other].store else { return }
+      live = RawLive(devices[one], devices[other], first, second)
+    case .disconnect: try hangUp()
+    case .restore(let device, let name): try restore(devices[device], name)
+    case .seed(let device, let version): try seed(devices[device], version)
+    case .renew(let device):
+      guard let store = devices[device].store else { return }
+      try store.renewReplica(because: "a history says so")
+      reached.insert(.done(.renewals))
+      try check(devices[device])
+    case .close(let device):
+      if let live, [live.devices.0, live.devices.1].contains(device) { return }
+      try devices[device].close()
+    case .open(let device, let version): try open(devices[device], version)
+    case .clock(let device, let milliseconds):
+      devices[device].clock.milliseconds = milliseconds
+      reached.insert(.done(.clocks))
+    case .verify(let device): try verify(devices[device])
+    }
+  }
+
+  private mutating func write(_ device: RawDevice, _ transaction: RawTransaction) throws {
+    guard let store = device.store else { return }
+    var (failed, swallowed): ((any Error)?, Bool) = (nil, false)
+    do {
+      let (before, after) = try store.write { db in
+        do {
+          let before = try RawRows.records(db, device.version)
+          swallowed = try Self.run(transaction, db)
+          return (before, try RawRows.records(db, device.version))
+        } catch {
+          failed = error
+          throw error
+        }
+      }
+      ledger.note(device.index, from: before, to: after)
+      note(transaction, swallowed)
+    } catch {
+      try judge(error, failed, transaction)
+    }
+    device.hasOutsideWrites = false
+    try check(device)
+  }
+
+  private mutating func writeOutside(_ device: RawDevice, _ number: Int, _ transaction: RawTransaction) throws {
+    var (failed, swallowed): ((any Error)?, Bool) = (nil, false)
+    do {
+      let (before, after) = try device.outside(number).write { db in
+        do {
+          let before = try RawRows.records(db, device.version)
+          swallowed = try Self.run(transaction, db)
+          return (before, try RawRows.records(db, device.version))
+        } catch {
+          failed = error
+          throw error
+        }
+      }
+      ledger.note(device.index, from: before, to: after)
+      note(transaction, swallowed)
+      reached.insert(.done(.outside))
+      if history.has(.unenforcedKeys) { reached.insert(.done(.unenforcedKeys)) }
+      if history.has(.recursiveTriggers) { reached.insert(.done(.recursiveTriggers)) }
+      device.hasOutsideWrites = true
+    } catch let error as DatabaseError where failed == nil {
+      // The commit of a plain connection: a reference to nothing.
+      try RawVerdict.check(statement: error, transaction)
+      reached.insert(.refusedWrite)
+    } catch {
+      try judge(error, failed, transaction)
+    }
+  }
+
+  /// - Returns: whether a statement failed and was swallowed.
+  private static func run(_ transaction: RawTransaction, _ db: Database) throws -> Bool {
+    var hasSwallowed = false
+    for statement in transaction.statements {
+      do {
+        try db.execute(sql: statement.sql)
+      } catch where statement.isSwallowed {
+        try RawVerdict.check(statement: error, transaction)
+        hasSwallowed = true
+      }
+    }
+    if transaction.isAbandoned { throw RawAbandoned() }
+    return hasSwallowed
+  }
+
+  private mutating func judge(_ error: any Error, _ failed: (any Error)?, _ transaction: RawTransaction) throws {
+    reached.insert(.refusedWrite)
+    switch failed {
+    case is RawAbandoned: reached.insert(.done(.rollbacks))
+    case let finding as RawFinding: throw finding
+    case let failed?: try RawVerdict.check(statement: failed, transaction)
+    case nil: try RawVerdict.check(commit: error, transaction, history.features)
+    }
+    if transaction.features.contains(.orRollback) { reached.insert(.done(.orRollback)) }
+  }
+
+  private mutating func note(_ transaction: RawTransaction, _ swallowed: Bool) {
+    for feature in transaction.features where feature != .failures { reached.insert(.done(feature)) }
+    if swallowed { reached.formUnion([.done(.failures), .swallowedError]) }
+    let text = transaction.statements.map(\.sql).joined(separator: "\n")
+    if text.contains(" OR REPLACE INTO") || text.contains("REPLACE INTO") { reached.insert(.done(.conflictClauses)) }
+    if text.contains("char(") { reached.insert(.done(.oddText)) }
+    for (feature, sign) in Self.signs where text.contains(sign) { reached.insert(.done(feature)) }
+  }
+
+  private static let signs: [(RawFeature, String)] = [
+    (.ownRowTrigger, "TRIGGER app_own "), (.loopTrigger, "TRIGGER app_loop "), (.countTrigger, "TRIGGER app_count_in "),
+    (.fullText, "TRIGGER app_text_in "), (.audit, "TRIGGER app_audit_in "), (.validation, "TRIGGER app_no_INSERT "),
+    (.undead, "TRIGGER app_undead "), (.linkIndex, "INDEX app_link "), (.expressionIndex, "CREATE INDEX app_"),
+    (.insteadOf, "TRIGGER app_view_in "), (.uniqueIndex, "INDEX app_one "), (.referringTable, "TABLE app_fav("),
+  ]
+
+  // MARK: Sync
+
+  private mutating func sync(_ one: RawDevice, _ other: RawDevice) throws {
+    try exchange(one, other)
+    try check(one)
+    try check(other)
+  }
+
+  mutating func exchange(_ one: RawDevice, _ other: RawDevice) throws {
+    guard let first = one.store, let second = other.store else { return }
+    if one.hasOutsideWrites || other.hasOutsideWrites { reached.insert(.pendingAtSync) }
+    do {
+      try synchronize(first, second)
+    } catch {
+      throw RawFinding("synchronize threw \(error)")
+    }
+    (one.hasOutsideWrites, other.hasOutsideWrites) = (false, false)
+    ledger.meet(one.index, other.index)
+  }
+
+  private mutating func prepare(_ slot: Int, _ from: RawDevice, _ since: RawDevice?) throws {
+    guard let store = from.store else { return }
+    var base = StateVector()
+    if let since {
+      guard let other = since.store else { return }
+      base = try other.vector
+      since.hasOutsideWrites = false
+    }
+    parcels[slot] = Parcel(bytes: try store.delta(since: base), known: ledger.knowledge(of: from.index))
+    from.hasOutsideWrites = false
+  }
+
+  private mutating func deliver(_ slot: Int, _ to: RawDevice) throws {
+    guard let store = to.store, let parcel = parcels[slot] else { return }
+    if to.hasOutsideWrites { reached.insert(.pendingAtDelivery) }
+    do {
+      try store.apply(parcel.bytes)
+      ledger.learn(to.index, parcel.known)
+      reached.insert(.done(.parcels))
+      to.hasOutsideWrites = false
+      try check(to)
+    } catch let error as StoreError where error.code == .baseNotCovered {
+      reached.insert(.refusedDelta)
+    }
+  }
+
+  mutating func hangUp() throws {
+    guard let session = live else { return }
+    live = nil
+    let (one, other) = (devices[session.devices.0], devices[session.devices.1])
+    // Both may answer each other's changes for ever.
+    if try session.end(expectsMeeting: !history.has(.loopTrigger)) {
+      ledger.meet(one.index, other.index)
+      reached.insert(.metLive)
+    }
+    reached.insert(.done(.live))
+    (one.hasOutsideWrites, other.hasOutsideWrites) = (false, false)
+    try check(one)
+    try check(other)
+  }
+
+  // MARK: The store
+
+  private mutating func restore(_ device: RawDevice, _ text: String) throws {
+    guard let store = device.store else { return }
+    let wasPending = device.hasOutsideWrites
+    do {
+      try store.restore(AnyRecordName(text))
+      ledger.release(text)
+      reached.insert(.done(.restores))
+      if wasPending { reached.insert(.pendingAtRestore) }
+      device.hasOutsideWrites = false
+    } catch let error as StoreError where error.code == .noSuchRecord || error.code == .notDeleted {}
+    try check(device)
+  }
+
+  private mutating func seed(_ device: RawDevice, _ version: Int) throws {
+    guard let store = device.store else { return }
+    do {
+      _ = try store.seed(RawVersion.seeds(version))
+      reached.insert(.done(.seeds))
+      device.hasOutsideWrites = false
+    } catch let error as StoreError where error.code == .seedVersionBackwards {}
+    try check(device)
+  }
+
+  mutating func open(_ device: RawDevice, _ version: RawVersion?) throws {
+    guard device.store == nil else { return }
+    let (old, wasPending) = (device.version, device.hasOutsideWrites)
+    do {
+      try device.open(version)
+    } catch {
+      throw RawFinding("store \(device.index) cannot be opened: \(error)")
+    }
+    reached.insert(.done(.reopening))
+    if device.version.cascades != old.cascades { reached.insert(.done(.rules)) }
+    if device.version.isLater != old.isLater {
+      reached.insert(.done(.upgrades))
+      if wasPending { reached.insert(.pendingAtUpgrade) }
+    }
+    try check(device)
+  }
+
+  // MARK: Checks
+
+  /// Looks at a device after a step, unless a look would take in what waits there and change what comes next.
+  func check(_ device: RawDevice) throws {
+    guard !device.hasOutsideWrites, live == nil else { return }
+    try verify(device)
+  }
+
+  func verify(_ device: RawDevice) throws {
+    guard let store = device.store else { return }
+    let report: VerifyReport
+    do { report = try store.verify() } catch { throw RawFinding("verify of store \(device.index) threw \(error)") }
+    device.hasOutsideWrites = false
+    let problems = report.problems.filter { !RawVerdict.isTolerated($0, history.features) }
+    guard problems.isEmpty else {
+      throw RawFinding("verify of store \(device.index): \(problems.prefix(5).joined(separator: "; "))")
+    }
+  }
+}
+
+/// The app changes its mind.
+struct RawAbandoned: Error {}

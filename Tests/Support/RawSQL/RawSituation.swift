@@ -1,0 +1,24 @@
+/// What must have happened in generated histories, so that they try what they are for.
+package enum RawSituation: Hashable, Sendable {
+  /// A step or a statement of this feature was carried out, and its transaction was committed.
+  case done(RawFeature)
+  /// A transaction was refused as a whole.
+  case refusedWrite
+  /// A statement failed and the rest of its transaction stayed.
+  case swallowedError
+  /// Something of an outside connection waited when a delta came, a record was restored, or a larger schema was opened.
+  case pendingAtSync, pendingAtDelivery, pendingAtRestore, pendingAtUpgrade
+  /// A delta was not for this store yet.
+  case refusedDelta
+  /// A session followed what both sides wrote, and ended with both equal.
+  case metLive
+  /// Rows that a rule of the app's keeps out on some device.
+  case setAside
+
+  /// What the tests ask for.
+  package static let all: [RawSituation] =
+    RawFeature.allCases.map { .done($0) } + [
+      .refusedWrite, .swallowedError, .pendingAtSync, .pendingAtDelivery, .pendingAtRestore, .pendingAtUpgrade,
+      .refusedDelta, .metLive,
+    ]
+}

@@ -1,0 +1,34 @@
+import GRDB
+import TallyStore
+
+/// Which errors are answers, and which are findings.
+enum RawVerdict {
+  /// What a statement of the app's may fail with: constraints, columns that this version lacks, a transaction that is over.
+  static func check(statement error: any Error, _ transaction: RawTransaction) throws {
+    guard let error = error as? DatabaseError else { throw RawFinding("a statement threw \(error)") }
+    let answers: [ResultCode] = [.SQLITE_CONSTRAINT, .SQLITE_ERROR, .SQLITE_ABORT, .SQLITE_MISMATCH]
+    guard answers.contains(error.resultCode.primaryResultCode) else {
+      throw RawFinding("a statement failed: \(error)")
+    }
+    let isOurs = error.resultCode.primaryResultCode == .SQLITE_ERROR && (error.message ?? "").contains("tally_")
+    if isOurs, !transaction.features.contains(.copies) { throw RawFinding("a statement failed: \(error)") }
+  }
+
+  /// What a store may refuse at the end of a transaction.
+  static func check(commit error: any Error, _ transaction: RawTransaction, _ features: Set<RawFeature>) throws {
+    if let error = error as? StoreError, error.code == .danglingReference { return }
+    if let error = error as? DatabaseError {
+      let isConstraint = error.resultCode.primaryResultCode == .SQLITE_CONSTRAINT
+      if isConstraint, features.contains(.referringTable) { return }
+      if transaction.features.contains(.orRollback) { return }
+    }
+    throw RawFinding("a write was refused: \(error)")
+  }
+
+  /// Whether a line of `verify` speaks of nothing but a row that a rule of the app's keeps out.
+  static func isTolerated(_ problem: String, _ features: Set<RawFeature>) -> Bool {
+    if !features.isDisjoint(with: [.uniqueIndex, .validation]), problem.contains("N|~|") { return true }
+    if features.contains(.linkIndex), problem.contains("G_players") || problem.contains("G.players") { return true }
+    return features.contains(.referringTable) && problem.contains("P|~|")
+  }
+}
