@@ -79,7 +79,7 @@ private struct Plan {
     case 72..<76: return live(device, other)
     case 76..<80:
       guard has(.restores) else { return [write(device, .store)] }
-      return [.restore(device: device, name: phrases.values.plainName(phrases.values.table()))]
+      return restore(device)
     case 80..<86: return reopen(device)
     case 86..<89: return has(.clocks) ? [.clock(device: device, milliseconds: random.pick(Self.clockTimes))] : []
     case 89..<91: return [.verify(device: device)]
@@ -109,10 +109,35 @@ private struct Plan {
 
   private mutating func parcel(_ device: Int, _ other: Int) -> [RawStep] {
     guard has(.parcels) else { return [.sync(device, other)] }
+    if devices > 2, random.chance(25) {
+      // A delta for somebody who has seen more than the one that gets it.
+      let third = (0..<devices).first { $0 != device && $0 != other } ?? other
+      return [
+        write(device, .store), .sync(device, other), write(device, .store),
+        .prepare(slot: 4, from: device, since: other), .deliver(slot: 4, to: third),
+      ]
+    }
+    if has(.outside), random.chance(50) {
+      // Something waits to be captured when the delta comes, perhaps about the same record.
+      let slot = 3
+      return [
+        write(other, .store), .prepare(slot: slot, from: other, since: device), write(device, .outside(0)),
+        .deliver(slot: slot, to: device),
+      ]
+    }
     if random.chance(45) {
       return [.prepare(slot: random.below(3), from: device, since: random.chance(70) ? other : nil)]
     }
     return [.deliver(slot: random.below(3), to: device)]
+  }
+
+  /// Brings a record back, perhaps one that has just been deleted from outside.
+  private mutating func restore(_ device: Int) -> [RawStep] {
+    let table = phrases.values.table()
+    let name = phrases.values.plainName(table)
+    let delete = RawTransaction(statements: [RawStatement("DELETE FROM \(table) WHERE id = '\(name)'")])
+    let isPending = has(.outside) && random.chance(50)
+    return (isPending ? [.write(device: device, .outside(0), delete)] : []) + [.restore(device: device, name: name)]
   }
 
   /// A live session, with writes of both sides while it lasts.
@@ -151,15 +176,19 @@ private struct Plan {
     case .renewals: return [.renew(device: device)]
     case .tempTable:
       let table = phrases.values.table()
-      let sql = random.chance(70) ? "CREATE TEMP TABLE \(table)(id TEXT, name TEXT, body TEXT)" : "DROP TABLE temp.\(table)"
+      let isNew = random.chance(70)
+      let sql = isNew ? "CREATE TEMP TABLE \(table)(id TEXT, name TEXT, body TEXT)" : "DROP TABLE temp.\(table)"
       return [
         .write(device: device, .store, RawTransaction(statements: [RawStatement(sql)], features: [.tempTable]))
       ]
-    // What nobody can know before the store looks at the file again is not asked of it.
-    case .droppedTrigger:
-      return [.dropTrigger(device: device, writer, number: random.below(40)), .verify(device: device)]
-    case .rebuild: return [.rebuild(device: device, writer, table: "N"), .verify(device: device)]
+    case .droppedTrigger: return [.dropTrigger(device: device, writer, number: random.below(40)), glance(device)]
+    case .rebuild: return has(.fullText) ? [] : [.rebuild(device: device, writer, table: "N"), glance(device)]
     default: return []
     }
+  }
+
+  /// The store looks at the file: what is written from outside before that, without triggers, nobody can know of.
+  private func glance(_ device: Int) -> RawStep {
+    .write(device: device, .store, RawTransaction(statements: [RawStatement("SELECT 1")]))
   }
 }

@@ -62,7 +62,8 @@ struct RawLedger {
 
   /// A record is brought back by the store, with what owns it: all that can be said is that everybody sees the same.
   mutating func release(_ record: String) {
-    if record.hasPrefix("P") || record.hasPrefix("N") { released.insert(record) } else { released.formUnion(["F", "G"]) }
+    let hasNoOwner = record.hasPrefix("P") || record.hasPrefix("N")
+    released.formUnion(hasNoOwner ? [record] : ["F", "G"])
   }
 
   /// Seeds name their records by UUIDs.

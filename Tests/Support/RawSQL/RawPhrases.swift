@@ -16,7 +16,8 @@ struct RawPhrases {
 
   /// Features that consist of certain statements.
   static let ofPhrases: Set<RawFeature> = [
-    .upserts, .renames, .replacingRenames, .clears, .copies, .undo, .savepoints, .insteadOf, .uniqueIndex, .referringTable,
+    .upserts, .renames, .replacingRenames, .clears, .copies, .undo, .savepoints, .insteadOf, .uniqueIndex,
+    .referringTable,
   ]
 
   private mutating func phrase(_ feature: RawFeature) -> [String] {
@@ -115,7 +116,10 @@ struct RawPhrases {
   }
 
   private mutating func unlink() -> String {
-    "DELETE FROM \(values.joinTable()) WHERE \(values.random.chance(50) ? "source = \(values.name("G"))" : "target = \(values.name("P"))")"
+    let table = values.joinTable()
+    return values.random.chance(50)
+      ? "DELETE FROM \(table) WHERE source = \(values.name("G"))"
+      : "DELETE FROM \(table) WHERE target = \(values.name("P"))"
   }
 
   // MARK: Ids
@@ -171,7 +175,8 @@ struct RawPhrases {
   private mutating func undo() -> [String] {
     let table = values.random.pick(RawVersion.tables)
     guard values.random.chance(50) else {
-      let clause = values.tablesWithoutReplace.contains(table) ? "OR IGNORE" : values.random.pick(["OR IGNORE", "OR REPLACE"])
+      let isReplacing = !values.tablesWithoutReplace.contains(table) && values.random.chance(50)
+      let clause = isReplacing ? "OR REPLACE" : "OR IGNORE"
       return [
         "CREATE TABLE IF NOT EXISTS kept_\(table) AS SELECT * FROM \(table)",
         "INSERT \(clause) INTO \(table) SELECT * FROM kept_\(table)",

@@ -83,7 +83,7 @@ extension RawPlay {
   private func isSetAside(_ table: String, _ id: String, _ here: RawRows, _ there: RawRows) -> Bool {
     guard let row = here.tables[table]?[id] else { return false }
     if table == "N", history.has(.validation), row["body"] == RawAppObjects.refused.hexadecimal { return true }
-    if table == "N", history.has(.uniqueIndex), let body = row["body"] {
+    if table == "N", history.has(.uniqueIndex), let body = row["body"], body != "NULL" {
       return there.tables[table]?.contains { $0.key != id && $0.value["body"]?.folded == body.folded } ?? false
     }
     if table == "G_players", history.has(.linkIndex) { return true }
@@ -158,7 +158,9 @@ extension RawPlay {
     }
     do {
       let isOutside = history.has(.outside) && device.index % 2 == Int(history.seed % 2)
-      guard let (before, after) = try isOutside ? device.outside(0).write(run) : device.store?.write(run) else { return }
+      guard let (before, after) = try isOutside ? device.outside(0).write(run) : device.store?.write(run) else {
+        return
+      }
       ledger.note(device.index, from: before, to: after)
       device.hasOutsideWrites = isOutside
     } catch {
@@ -173,7 +175,8 @@ extension RawPlay {
         let found = rows.tables[token.table]?[token.id]?[token.column]
         guard found != token.text.hexadecimal else { continue }
         throw RawFinding(
-          "lost: store \(device.index) shows \(found ?? "nothing") and should show \(token.text) in \(token.table).\(token.column)")
+          "lost: store \(device.index) shows \(found ?? "nothing") as \(token.id).\(token.column), "
+            + "which should be \(token.text)")
       }
     }
   }

@@ -49,10 +49,10 @@ extension RawPlay {
   private mutating func change(
     _ device: RawDevice, _ writer: RawWriter, _ feature: RawFeature, _ body: (Database) throws -> Bool
   ) throws {
+    guard let store = device.store else { return }
     let didChange: Bool
     switch writer {
     case .store:
-      guard let store = device.store else { return }
       didChange = try store.write(body)
       device.hasOutsideWrites = false
     case .outside(let number): didChange = try device.outside(number).write(body)
@@ -62,7 +62,8 @@ extension RawPlay {
 
   private static func dropTrigger(_ number: Int, _ db: Database) throws -> Bool {
     let names = try String.fetchAll(
-      db, sql: "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'tally\\_%' ESCAPE '\\' ORDER BY name")
+      db,
+      sql: "SELECT name FROM main.sqlite_master WHERE type = 'trigger' AND substr(name, 1, 6) = 'tally_' ORDER BY name")
     guard !names.isEmpty else { return false }
     try db.execute(sql: "DROP TRIGGER \(names[number % names.count])")
     return true
@@ -70,7 +71,8 @@ extension RawPlay {
 
   /// The twelve steps of https://www.sqlite.org/lang_altertable.html, as an app takes them that knows only its own triggers.
   private static func rebuild(_ table: String, _ db: Database) throws -> Bool {
-    let sql = try String.fetchOne(db, sql: "SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = '\(table)'")
+    let sql = try String.fetchOne(
+      db, sql: "SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = '\(table)'")
     guard let sql, let start = sql.firstIndex(of: "("), let end = sql.lastIndex(of: ")") else { return false }
     let rest = try String.fetchAll(
       db,

@@ -154,7 +154,7 @@ package struct RawPlay {
     for statement in transaction.statements {
       do {
         try db.execute(sql: statement.sql)
-      } catch where statement.isSwallowed {
+      } catch  where statement.isSwallowed {
         try RawVerdict.check(statement: error, transaction)
         hasSwallowed = true
       }

@@ -15,10 +15,14 @@ package enum RawSituation: Hashable, Sendable {
   /// Rows that a rule of the app's keeps out on some device.
   case setAside
 
-  /// What the tests ask for.
-  package static let all: [RawSituation] =
-    RawFeature.allCases.map { .done($0) } + [
-      .refusedWrite, .swallowedError, .pendingAtSync, .pendingAtDelivery, .pendingAtRestore, .pendingAtUpgrade,
-      .refusedDelta, .metLive,
+  /// What histories with these features must reach.
+  package static func all(of features: Set<RawFeature>) -> [RawSituation] {
+    let needed: [(RawSituation, Set<RawFeature>)] = [
+      (.refusedWrite, []), (.swallowedError, [.failures]), (.pendingAtSync, [.outside]),
+      (.pendingAtDelivery, [.outside, .parcels]), (.pendingAtRestore, [.outside, .restores]),
+      (.pendingAtUpgrade, [.outside, .upgrades]), (.refusedDelta, [.parcels]), (.metLive, [.live]),
     ]
+    let situations = needed.filter { $0.1.isSubset(of: features) }.map(\.0)
+    return RawFeature.allCases.filter(features.contains).map { .done($0) } + situations
+  }
 }

@@ -16,7 +16,8 @@ struct RawValues {
 
   /// A record's name, without quotation marks.
   mutating func plainName(_ table: String) -> String {
-    "\(table)|~|\(table.lowercased())\(1 + random.below(5))"
+    let number = random.chance(40) ? 1 : 1 + random.below(5)
+    return "\(table)|~|\(table.lowercased())\(number)"
   }
 
   mutating func name(_ table: String) -> String { "'\(plainName(table))'" }
