@@ -12,7 +12,7 @@ import Testing
   }
 
   /// Played once for both tests.
-  private static let round = Task { await RawPlay.played(seeds, allowed: RawFeature.allowed) }
+  private static let round = Task { await RawPlay.played(seeds, .environment) }
 
   @Test func nothingIsLostWhateverSQLDoes() async {
     guard let failed = await Self.round.value.failed else { return }
@@ -23,29 +23,31 @@ import Testing
   @Test(.enabled(if: seeds.count >= 200)) func generatedHistoriesReachEverySituation() async {
     // What fails has reached something as well; the other test tells of it.
     let counts = await Self.round.value.reached
-    for situation in RawSituation.all(of: RawFeature.allowed) {
+    for situation in RawSituation.all(of: RawChoice.environment.allowed) {
       #expect(counts[situation, default: 0] > 0, "\(situation) never happened")
     }
   }
 
   @Test func aSeedIsTheSameHistoryEachTime() {
-    let first = RawHistory.generate(seed: 7, allowed: Set(RawFeature.allCases))
-    let second = RawHistory.generate(seed: 7, allowed: Set(RawFeature.allCases))
+    let first = RawHistory.generate(seed: 7, choice: RawChoice("all"))
+    let second = RawHistory.generate(seed: 7, choice: RawChoice("all"))
     #expect(first.description == second.description)
     #expect(first.description.contains("INSERT"))
   }
 
   @Test func aFailureIsShownByTheSmallestHistory() {
-    let history = RawHistory.generate(seed: 7, allowed: [.outside])
+    let history = RawHistory.generate(seed: 7, choice: RawChoice("outside"))
     let smallest = RawHistory.shrink(history) { $0.description.contains("DELETE FROM") }
     let statements = smallest.description.split(separator: "\n").filter { $0.hasSuffix(";") }
     #expect(statements.count == 1 && statements[0].contains("DELETE FROM"))
   }
 
   @Test func featuresAreSwitchedByName() {
-    #expect(RawFeature.allowed("renames, live") == [.renames, .live])
-    #expect(RawFeature.allowed("all,-live") == Set(RawFeature.allCases).subtracting([.live]))
-    #expect(RawFeature.allowed("") == Set(RawFeature.allCases).subtracting(RawFeature.awaited))
-    #expect(RawFeature.allowed("renames,live,-live") == [.renames])
+    let all = Set(RawFeature.allCases)
+    #expect(RawChoice("renames, live").allowed == [.renames, .live])
+    #expect(RawChoice("").allowed == all.subtracting(RawFeature.awaited))
+    #expect(RawChoice("all,-live").allowed == all.subtracting([.live]))
+    #expect(RawChoice("outside,+live") == RawChoice(allowed: [.outside], required: [.live]))
+    #expect(RawHistory.generate(seed: 1, choice: RawChoice("outside,+rebuild")).features.contains(.rebuild))
   }
 }

@@ -1,10 +1,4 @@
-import Foundation
-import TallyTesting
-
 /// What a history of raw SQL may contain. Each seed draws which features its history has, so that seeds mix them.
-///
-/// The environment variable `TALLY_RAWSQL` switches features: `renames,live` leaves only those two, `-live` leaves out that one,
-/// `all` takes in also what is awaited.
 package enum RawFeature: String, CaseIterable, Sendable {
   // Connections
   /// Connections without Tally write to the file.
@@ -113,35 +107,4 @@ package enum RawFeature: String, CaseIterable, Sendable {
 
   /// What the store does not hold yet: left out unless `TALLY_RAWSQL` asks for it. Take out what is mended.
   package static let awaited: Set<RawFeature> = []
-
-  /// What `TALLY_RAWSQL` leaves; all that is held without it.
-  package static let allowed: Set<RawFeature> = allowed(ProcessInfo.processInfo.environment["TALLY_RAWSQL"] ?? "")
-
-  /// Reads a list as `renames,live`, `-live,-seeds`, `all` or `all,-live`.
-  package static func allowed(_ list: String) -> Set<RawFeature> {
-    let words = list.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
-    let wanted = words.filter { !$0.hasPrefix("-") }
-    let unwanted = words.filter { $0.hasPrefix("-") }.map { named(String($0.dropFirst())) }
-    let start: Set<RawFeature> =
-      switch wanted {
-      case []: Set(allCases).subtracting(awaited)
-      case ["all"]: Set(allCases)
-      default: Set(wanted.map(named))
-      }
-    return start.subtracting(unwanted)
-  }
-
-  private static func named(_ word: String) -> RawFeature {
-    guard let feature = RawFeature(rawValue: word) else {
-      preconditionFailure("TALLY_RAWSQL: there is no feature \(word); there are \(allCases.map(\.rawValue))")
-    }
-    return feature
-  }
-
-  /// What a seed's history has. Every feature draws, also one that is switched off, so that a seed's other features stay.
-  static func draw(from allowed: Set<RawFeature>, _ random: inout SplitMix64) -> Set<RawFeature> {
-    var drawn = Set<RawFeature>()
-    for feature in allCases where random.chance(feature.percent) { drawn.insert(feature) }
-    return drawn.intersection(allowed)
-  }
 }

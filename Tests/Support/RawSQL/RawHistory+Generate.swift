@@ -2,9 +2,9 @@ import TallyTesting
 
 extension RawHistory {
   /// The history of a seed, with what `TALLY_RAWSQL` allows.
-  package static func generate(seed: UInt64, allowed: Set<RawFeature> = RawFeature.allowed) -> RawHistory {
+  package static func generate(seed: UInt64, choice: RawChoice = .environment) -> RawHistory {
     var random = SplitMix64(seed: seed &* 0x5851_F42D)
-    let features = RawFeature.draw(from: allowed, &random)
+    let features = choice.draw(&random)
     var plan = Plan(features, SplitMix64(seed: random.next()), SplitMix64(seed: random.next()))
     return RawHistory(
       seed: seed, features: features, devices: plan.devices, versions: plan.versions, clocks: plan.clocks,

@@ -16,14 +16,14 @@ extension RawPlay {
   /// Plays the histories of these seeds.
   /// - Returns: the least seed of those that failed, if any, and how many histories have reached each situation.
   package static func played(
-    _ seeds: [UInt64], allowed: Set<RawFeature>
+    _ seeds: [UInt64], _ choice: RawChoice
   ) async -> (failed: UInt64?, reached: [RawSituation: Int]) {
     let round = RawRound(seeds)
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<ProcessInfo.processInfo.activeProcessorCount {
         group.addTask {
           while let seed = round.next() {
-            let (failure, reached) = await onThread { play(.generate(seed: seed, allowed: allowed)) }
+            let (failure, reached) = await onThread { play(.generate(seed: seed, choice: choice)) }
             round.note(seed, didFail: failure != nil, reached)
           }
         }
