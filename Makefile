@@ -4,7 +4,7 @@ SWIFT ?= swift
 export TRAITS ?=
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: demo test crash lint format strict examples test-network bench bench-short soak planted
+.PHONY: demo test crash lint format strict examples test-network bench bench-short instructions soak planted
 .PHONY: embedded second-opinion fuzz sanitize coverage setup clean
 
 demo: setup
@@ -44,6 +44,11 @@ bench: setup
 	$(BENCH) $(FLAGS)
 
 # Fails only on what is more than twice its target.
+# Instructions for each row, by callgrind: WORKLOADS is any of insert update apply delete.
+instructions: setup
+	$(SWIFT) build -c release --scratch-path .build-bench --product Benchmarks
+	bash Scripts/instructions.sh $(WORKLOADS)
+
 bench-short: setup
 	$(BENCH) --records 50000 --runs 3 --gate $(FLAGS)
 

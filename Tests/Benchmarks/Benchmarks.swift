@@ -25,13 +25,23 @@ struct Benchmarks: ParsableCommand {
   @Flag(help: "Fails if a figure is more than twice its target, or than what is accepted where the target is missed.")
   var gate = false
 
+  @Option(help: "Only this workload, for a counter of instructions: \(Instructions.workloads.joined(separator: ", ")).")
+  var count: String?
+  @Flag(help: "With --count: on a plain database, not a store.")
+  var plain = false
+
   func validate() throws {
+    if let count { guard Instructions.workloads.contains(count) else { throw ValidationError("no such workload") } }
     guard records >= 1000, runs >= 1 else { throw ValidationError("at least 1,000 records and one run") }
     let known = Set(Workload.all.map(\.number))
     guard wanted.isSubset(of: known) else { throw ValidationError("workloads are \(known.sorted())") }
   }
 
   func run() throws {
+    if let count {
+      let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tally-count-\(UUID().uuidString)")
+      return try Instructions.run(count, onStore: !plain, records: records, in: folder)
+    }
     let report = try from.map { try Report(json: Data(contentsOf: URL(fileURLWithPath: $0))) } ?? measured()
     try write(report)
     print(report.text)

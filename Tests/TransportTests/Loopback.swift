@@ -5,7 +5,14 @@
 
   /// Two ends of a connection over TCP on this machine.
   enum Loopback {
-    static func pair(_ server: NetworkSecurity, client: NetworkSecurity? = nil, limits: NetworkLimits = NetworkLimits())
+    /// Other tests may take up the machine for longer than a peer would have to introduce itself.
+    static var patient: NetworkLimits {
+      var limits = NetworkLimits()
+      (limits.connecting, limits.introduction) = (.seconds(60), .seconds(60))
+      return limits
+    }
+
+    static func pair(_ server: NetworkSecurity, client: NetworkSecurity? = nil, limits: NetworkLimits = patient)
       async throws -> (any SyncConnection, any SyncConnection)
     {
       let (accepted, feed) = AsyncStream.makeStream(of: Served.self)

@@ -32,7 +32,11 @@ extension StoreStatus {
     return .object([
       "replica": .string(summary.replica?.description), "vector": .object(Dictionary(uniqueKeysWithValues: vector)),
       "fingerprint": .string(summary.fingerprint.description), "counts": .array(counts),
-      "conflicts": .integer(conflicts), "rejectedWrites": .integer(rejectedWrites), "bytes": .integer(byteCount),
+      "conflicts": .integer(conflicts), "rejectedWrites": .integer(rejectedWrites),
+      "setAside": .array(
+        setAside.map {
+          .object(["row": .string($0.row), "isShown": .bool($0.isShown), "reason": .string($0.reason)])
+        }), "hasTriggerLoop": .bool(hasTriggerLoop), "bytes": .integer(byteCount),
     ])
   }
 
@@ -46,6 +50,13 @@ extension StoreStatus {
     }
     lines.append("conflicts    \(conflicts)")
     if rejectedWrites > 0 { lines.append("rejected     \(rejectedWrites) rows that cannot be replicated") }
+    for row in setAside {
+      let row = (row.row.replacing("\n", with: " with "), row.isShown ? "stays" : "is not shown", row.reason)
+      lines.append("set aside    \(row.0) \(row.1): \(row.2)")
+    }
+    if hasTriggerLoop {
+      lines.append("triggers     answer every change of a peer's with a write: see tally_applying()")
+    }
     lines.append("size         \(byteCount) bytes")
     return lines
   }

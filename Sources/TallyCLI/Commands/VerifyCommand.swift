@@ -7,7 +7,12 @@ struct VerifyCommand: ParsableCommand {
     abstract: "Checks the store against itself, or against a peer.",
     discussion: """
       Prints "ok <n> checked", or one line for each problem with exit code 65. With --against it compares what both have seen and \
-      what both hold, and changes neither: "equal", or one line with exit code 65. A peer is named as for tally sync --via.
+      what both hold, and changes neither: "equal", or one line with exit code 65. A peer is named as for tally sync --via. \
+      Rows that the database does not take because of an index, check, trigger or table of the app's are no problems; tally status \
+      lists them.
+
+      With --repair it first makes everything anew that follows from the states: change log, fingerprint, view. It prints one line for \
+      each record of which something was lost.
 
       Examples:
         tally verify scores.tally
@@ -16,9 +21,18 @@ struct VerifyCommand: ParsableCommand {
 
   @OptionGroup var store: StoreArguments
   @Option(help: ArgumentHelp("Compare with a peer.", valueName: "PEER")) var against: String?
+  @Flag(help: "Make anew what follows from the states, then check.") var repair = false
   @OptionGroup var security: SecurityOptions
 
+  func validate() throws {
+    if repair, against != nil { throw ValidationError("--repair and --against are for themselves") }
+  }
+
   func run() throws {
+    if repair {
+      let report = try store.writing { try $0.rebuild() }
+      try Output.run { output in for loss in report.losses { try output.line("lost: \(loss)") } }
+    }
     if let against { return try compare(with: against) }
     try store.reading { store in
       let report = try store.verify()

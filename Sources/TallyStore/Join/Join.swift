@@ -94,6 +94,7 @@ struct Join {
       let fields = try group.fields.map { try numbers.field($0, kind: number) }
       guard let kind = catalog.records[number] else { continue }
       for item in group.items {
+        try Self.check(item)
         var state = item.state
         state.renumberFields { fields[Int($0.rawValue)] }
         try join(item.name, kind, state)
@@ -105,6 +106,16 @@ struct Join {
       for item in group.items {
         try join(LinkKey(source: item.source, target: item.target), kind, item.element)
       }
+    }
+  }
+
+  /// A rank that this version does not know could not be overwritten here: what the app writes would show and never leave.
+  private static func check(_ item: DeltaBlock.Record) throws(StoreError) {
+    let state = item.state
+    guard state.existence.map({ $0.rank <= .user }) ?? true, state.fields.allSatisfy({ $0.stamp.rank <= .user }),
+      state.deletes.allSatisfy({ $0.stamp.rank <= .user })
+    else {
+      throw StoreError(.unknownRank, "\(item.name) was written with a rank that only a newer version knows")
     }
   }
 

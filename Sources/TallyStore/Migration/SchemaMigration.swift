@@ -12,7 +12,12 @@ struct SchemaMigration {
   private var catalog: Catalog { transaction.catalog }
   private var numbers: CatalogWriter { transaction.session.numbers }
 
-  init(_ transaction: WriteTransaction) { self.transaction = transaction }
+  /// Called before the tables change.
+  private let willChange: ((Schema, Schema) throws -> Void)?
+
+  init(_ transaction: WriteTransaction, willChange: ((Schema, Schema) throws -> Void)? = nil) {
+    (self.transaction, self.willChange) = (transaction, willChange)
+  }
 
   /// Creates the tables of a new store.
   static func create(_ connection: Connection) throws {
@@ -38,6 +43,8 @@ struct SchemaMigration {
     let old = catalog.schema
     let merged = try old.following(schema)
     guard merged != old || catalog.version == 0 else { return }
+    warnOfRenames(from: old, to: schema)
+    try willChange?(old, merged)
     try renameColumns(from: old, to: merged)
     let store = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES('schema', ?)")
     store.bind(1, Array(try merged.json()))
@@ -57,6 +64,22 @@ struct SchemaMigration {
       for reference in entity.references { _ = try numbers.field(reference.name, kind: kind) }
       for relationship in entity.relationships {
         _ = try numbers.kind(source: entity.type, relationship: relationship.name, target: relationship.to)
+      }
+    }
+  }
+
+  /// A column that came where another one of its kind went looks like one that was renamed without its wire name: what was in it is not
+  /// seen any more.
+  private func warnOfRenames(from old: Schema, to new: Schema) {
+    for entity in new.entities {
+      guard let before = old[entity.type] else { continue }
+      let gone = before.fields.filter { field in !entity.fields.contains { $0.wireName == field.wireName } }
+      let come = entity.fields.filter { field in !before.fields.contains { $0.wireName == field.wireName } }
+      for field in come {
+        guard let other = gone.first(where: { $0.kind == field.kind }) else { continue }
+        transaction.environment.logger.warning(
+          "a field is new and another one of its kind is gone; if it was renamed, keep its wire name",
+          metadata: ["new": "\(entity.type).\(field.name)", "gone": "\(entity.type).\(other.name)"])
       }
     }
   }

@@ -42,9 +42,11 @@ public struct RecordName<Record: Entity>: Hashable, Sendable {
     }
   }
 
-  /// The name with a key of the app's own, such as `"chess"`.
+  /// The name with a key of the app's own, such as `"chess"`. A UUID is written in small letters, so that `uuid.uuidString` names the
+  /// same record as `uuid` itself.
   /// - Throws: `RecordNameError` for a key that is not printable ASCII or too long.
   public init(key: String) throws(RecordNameError) {
+    let key = key.utf8.count == 36 ? UUID(uuidString: key)?.uuidString.lowercased() ?? key : key
     name = try AnyRecordName(type: Record.schema.type, key: key)
   }
 

@@ -12,11 +12,12 @@ public enum FieldKind: String, Sendable, CaseIterable {
   case blob
   /// 0 or 1. Column type INTEGER.
   case bool
-  /// A date as GRDB writes it, `YYYY-MM-DD HH:MM:SS.SSS` in UTC. Column type TEXT.
+  /// A date as GRDB writes it, `YYYY-MM-DD HH:MM:SS.SSS` in UTC; any other form that SQLite and GRDB read as a date is taken as well.
+  /// Column type TEXT.
   case date
   /// Sixteen bytes as GRDB writes a `UUID`. Column type BLOB.
   case uuid
-  /// Any `Codable` value as JSON. Column type TEXT. It merges as a whole.
+  /// Any `Codable` value as JSON (RFC 8259). Column type TEXT. It merges as a whole.
   case json
 
   var columnType: String {
@@ -31,7 +32,9 @@ public enum FieldKind: String, Sendable, CaseIterable {
   /// Whether a value other than null fits.
   func accepts(_ value: Value) -> Bool {
     switch (self, value) {
-    case (.text, .text), (.date, .text), (.json, .text), (.integer, .integer), (.real, .real), (.blob, .blob): true
+    case (.date, .text(let text)): FieldSyntax.isDate(text)
+    case (.json, .text(let text)): FieldSyntax.isJSON(text)
+    case (.text, .text), (.integer, .integer), (.real, .real), (.blob, .blob): true
     case (.bool, .integer(let number)): number == 0 || number == 1
     case (.uuid, .blob(let bytes)): bytes.count == 16
     default: false

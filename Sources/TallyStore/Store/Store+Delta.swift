@@ -96,7 +96,7 @@ extension Store {
 
   /// Reads states in one snapshot.
   func snapshot<T>(_ body: (StateReader) throws -> T) throws -> T {
-    try writer.read { db in
+    try read { db in
       let connection = try Connection(db)
       let catalog = try Catalog.load(connection, cached: catalogCache.withLock { $0 })
       catalogCache.withLock { $0 = catalog }

@@ -78,7 +78,8 @@ struct Incarnation {
   private let files: any StoreFiles
 
   init(besides store: String, _ files: any StoreFiles) {
-    path = store + "-incarnation"
+    // Beside the file itself, whatever symbolic link it was opened through.
+    path = URL(fileURLWithPath: store).resolvingSymlinksInPath().path + "-incarnation"
     self.files = files
   }
 

@@ -37,6 +37,9 @@ public struct StoreStatus: Sendable, Equatable {
   /// Rows that this device's database does not take, or does not let go, as the state says. The state goes on to replicate; each is tried
   /// again with the commits that follow.
   public var setAside: [SetAsideRow]
+  /// Whether triggers of the app's have answered each of the last changes of peers with a write of their own: if a peer's do so too, the
+  /// two never come to rest.
+  public var hasTriggerLoop: Bool
   /// The size of the database in bytes.
   public var byteCount: Int
 }
@@ -71,6 +74,7 @@ extension Store {
         setAside: reader.aside.entries.sorted { $0.key < $1.key }.map {
           SetAsideRow(row: $0.key.key, isShown: $0.value.mode == .kept, reason: $0.value.reason)
         },
+        hasTriggerLoop: try connection.exists("SELECT 1 FROM tally_meta WHERE key = 'echo'"),
         byteCount: pages * (try connection.integer("PRAGMA page_size") ?? 0))
     }
   }

@@ -26,6 +26,7 @@ public final class Store: Sendable {
   let writer: any DatabaseWriter
   let options: StoreOptions
   private let box = SessionBox()
+  private let isClosed = Atomic<Bool>(false)
   private let applying = Applying()
   let catalogCache = Mutex<Catalog?>(nil)
   let listeners = ChangeListeners()
@@ -90,7 +91,10 @@ public final class Store: Sendable {
       try SchemaMigration.complete(connection)
       let commit = try withSession(db) { session in
         try session.transaction { transaction in
-          if let schema { try SchemaMigration(transaction).migrate(to: schema) }
+          if let schema {
+            let willChange = options.willChangeSchema.map { body in { try body(db, $0, $1) } }
+            try SchemaMigration(transaction, willChange: willChange).migrate(to: schema)
+          }
           if let path, options.hasIncarnation {
             try transaction.checkIncarnation(Incarnation(besides: path, options.files))
           }
@@ -119,16 +123,26 @@ public final class Store: Sendable {
       writer.writeWithoutTransaction { _ in box.session = nil }
     }
     try writer.close()
+    isClosed.store(true, ordering: .relaxed)
+  }
+
+  /// GRDB says of a connection that is gone that SQLite was misused.
+  private func explain(_ error: any Error) -> any Error {
+    guard isClosed.load(ordering: .relaxed), error is DatabaseError else { return error }
+    return StoreError(.closed, "the store is closed")
   }
 
   // MARK: Reading and writing
 
   /// Reads, in one snapshot.
-  public func read<T>(_ body: (Database) throws -> T) throws -> T { try writer.read(body) }
+  /// - Throws: `StoreError.closed` after `close()`; what the body throws; GRDB's `DatabaseError`.
+  public func read<T>(_ body: (Database) throws -> T) throws -> T {
+    do { return try writer.read(body) } catch { throw explain(error) }
+  }
 
   /// Reads, in one snapshot, without blocking the caller's thread.
   public func read<T: Sendable>(_ body: @Sendable @escaping (Database) throws -> T) async throws -> T {
-    try await writer.read(body)
+    do { return try await writer.read(body) } catch { throw explain(error) }
   }
 
   /// Writes, in one transaction: all of it becomes visible and is replicated together, or none.
@@ -149,7 +163,7 @@ public final class Store: Sendable {
       return commit.value
     } catch {
       box.needsReload.store(true, ordering: .relaxed)
-      throw error
+      throw explain(error)
     }
   }
 
@@ -180,7 +194,7 @@ public final class Store: Sendable {
       return commit
     } catch {
       box.needsReload.store(true, ordering: .relaxed)
-      throw error
+      throw explain(error)
     }
   }
 

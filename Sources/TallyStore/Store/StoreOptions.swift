@@ -25,6 +25,9 @@ public struct StoreOptions: Sendable {
   public var isReadOnly = false
   /// Called for each SQLite connection, for the app's functions, collations or pragmas.
   public var prepareDatabase: (@Sendable (Database) throws -> Void)?
+  /// Called when opening is about to change the tables, in the same transaction, with the file's schema and the one to come: the place to
+  /// drop what depends on columns that get other names, such as a full-text index with external content.
+  public var willChangeSchema: (@Sendable (Database, Schema, Schema) throws -> Void)?
   /// The files beside the database.
   package var files: any StoreFiles = SystemFiles()
   /// Whether SQLite's preupdate hook captures this store's writes, where SQLite has it; otherwise triggers do.

@@ -123,6 +123,18 @@ final class WriteTransaction {
     try flushIfFull()
   }
 
+  /// Lists a record in the change log, for a log that is made anew.
+  func list(_ name: AnyRecordName, _ kind: RecordKind, _ dots: Set<Dot>) throws {
+    for dot in dots.sorted() { log.note(dot, kind: kind.number, name) }
+    try flushIfFull()
+  }
+
+  /// Lists a link in the change log, for a log that is made anew.
+  func list(_ key: LinkKey, _ kind: LinkKind, _ dots: Set<Dot>) throws {
+    for dot in dots.sorted() { log.note(dot, kind: kind.number, key) }
+    try flushIfFull()
+  }
+
   /// Marks a record that SQLite did not take: after the next write it counts as taken.
   func markIfSetAside(_ name: AnyRecordName, _ kind: RecordKind) {
     guard !reader.aside.isEmpty else { return }

@@ -25,6 +25,7 @@ final class WritingSession {
   /// Without the hook: whether there are triggers that can write while the store writes.
   private var mayEcho = false
   private var pruning = LogPruning()
+  private var echoes = EchoDetector()
   private let applying: Applying
 
   private var dataVersion: Int?
@@ -168,6 +169,7 @@ final class WritingSession {
     }
     standing = transaction.standing
     isChanged = isChanged || isNew || writer.isChanged || numbers.isChanged
+    if !transaction.incoming.isEmpty { try echoes.note(transaction.hasEcho, connection, environment.logger) }
     try pruning.run(reader, added: logRows)
   }
 

@@ -47,6 +47,10 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case wrongZone
     /// Another program has written to the file, and this store, which only reads, cannot capture that.
     case notCaptured
+    /// A delta holds writes of a rank that only a newer version of Tally knows. Nothing of it was joined.
+    case unknownRank
+    /// The store was closed: by `close()`, or because the account changed.
+    case closed
     /// A write committed or rolled back its own transaction, with COMMIT or ROLLBACK or through `OR ROLLBACK`. Nothing of it was kept.
     case transactionEnded
     /// A write made the file's first triggers and wrote to the store's tables too; they would not have fired.

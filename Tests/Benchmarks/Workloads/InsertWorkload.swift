@@ -68,7 +68,7 @@ extension Side {
     }
   }
 
-  fileprivate func insertThroughC(_ rows: [ItemRow]) throws {
+  func insertThroughC(_ rows: [ItemRow]) throws {
     let sql = "INSERT INTO Item(id, name, notes, count, price, day, owner) VALUES(?, ?, ?, ?, ?, ?, ?)"
     try inThousands(rows.count) { db, range in
       let statement = try PreparedStatement(db, sql)

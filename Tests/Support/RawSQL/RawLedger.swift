@@ -42,7 +42,9 @@ struct RawLedger {
       }
       entry.touched.insert(id)
       for field in RawVersion.fields(table) where isTracked(table, field) {
-        guard let value = new[field], value != old?[field] else { continue }
+        // A new life that an older app begins has the defaults of the fields that it does not know.
+        let begun = old == nil ? RawVersion.initial(field) : nil
+        guard let value = new[field] ?? begun, value != old?[field] else { continue }
         entry.writes[Register(record: id, field: field)] = value
       }
     }

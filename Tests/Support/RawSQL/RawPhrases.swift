@@ -17,7 +17,7 @@ struct RawPhrases {
   /// Features that consist of certain statements.
   static let ofPhrases: Set<RawFeature> = [
     .upserts, .renames, .replacingRenames, .clears, .copies, .undo, .savepoints, .insteadOf, .uniqueIndex,
-    .referringTable,
+    .referringTable, .rules,
   ]
 
   private mutating func phrase(_ feature: RawFeature) -> [String] {
@@ -32,6 +32,7 @@ struct RawPhrases {
     case .insteadOf: [throughView()]
     case .uniqueIndex: exchange()
     case .referringTable: ["INSERT INTO app_fav(p) SELECT id FROM P WHERE id = \(values.name("P"))"]
+    case .rules: circle()
     default: preconditionFailure("\(feature) has no statements")
     }
   }
@@ -134,13 +135,15 @@ struct RawPhrases {
       return rename(table, from: old, to: spare) + rename(table, from: new, to: old)
         + rename(table, from: spare, to: new)
     default:
-      let (folder, child) = (values.name("F"), values.name("F"))
-      return ["DELETE FROM F WHERE id = \(folder)"]
-        + (values.random.chance(50) ? ["UPDATE F SET twin = NULL WHERE twin = \(child)"] : [])
-        + [
-          "UPDATE F SET id = \(folder), parent = NULL WHERE id = \(child)",
-          "UPDATE F SET parent = \(folder) WHERE parent = \(child)",
-        ]
+      // A folder is dissolved, and its first child takes its id.
+      let folder = values.name("F")
+      return [
+        "DELETE FROM F WHERE id = \(folder)",
+        "UPDATE F SET id = \(folder), parent = NULL WHERE id = "
+          + "(SELECT id FROM F WHERE parent = \(folder) ORDER BY id LIMIT 1)",
+        "UPDATE F SET parent = NULL WHERE parent NOT IN (SELECT id FROM F)",
+        "UPDATE F SET twin = NULL WHERE twin NOT IN (SELECT id FROM F)",
+      ]
     }
   }
 
@@ -202,6 +205,15 @@ struct RawPhrases {
     case 1: "UPDATE app_view SET name = \(values.text()) WHERE id = \(values.name("P"))"
     default: "DELETE FROM app_view WHERE id = \(values.name("P"))"
     }
+  }
+
+  /// References in a circle, which later mean ownership.
+  private mutating func circle() -> [String] {
+    let (one, other) = (values.name("F"), values.name("F"))
+    return [
+      "INSERT OR IGNORE INTO F(id, name) VALUES (\(one), 'one'), (\(other), 'other')",
+      "UPDATE F SET twin = CASE id WHEN \(one) THEN \(other) ELSE \(one) END WHERE id IN (\(one), \(other))",
+    ]
   }
 
   /// Unique values that change places.

@@ -157,7 +157,9 @@ extension RawPlay {
       return (before, try RawRows.records(db, device.version))
     }
     do {
-      let isOutside = history.has(.outside) && device.index % 2 == Int(history.seed % 2)
+      // A loop without end is an error where triggers recurse.
+      let isPossible = !history.features.isSuperset(of: [.loopTrigger, .recursiveTriggers])
+      let isOutside = history.has(.outside) && isPossible && device.index % 2 == Int(history.seed % 2)
       guard let (before, after) = try isOutside ? device.outside(0).write(run) : device.store?.write(run) else {
         return
       }

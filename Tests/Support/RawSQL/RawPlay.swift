@@ -105,7 +105,9 @@ package struct RawPlay {
         do {
           let before = try RawRows.records(db, device.version)
           swallowed = try Self.run(transaction, db)
-          return (before, try RawRows.records(db, device.version))
+          // Nothing can be read once OR ROLLBACK has ended the transaction, and nothing has changed.
+          let isOver = transaction.features.contains(.orRollback)
+          return (before, isOver ? before : try RawRows.records(db, device.version))
         } catch {
           failed = error
           throw error
@@ -127,7 +129,9 @@ package struct RawPlay {
         do {
           let before = try RawRows.records(db, device.version)
           swallowed = try Self.run(transaction, db)
-          return (before, try RawRows.records(db, device.version))
+          // Nothing can be read once OR ROLLBACK has ended the transaction, and nothing has changed.
+          let isOver = transaction.features.contains(.orRollback)
+          return (before, isOver ? before : try RawRows.records(db, device.version))
         } catch {
           failed = error
           throw error

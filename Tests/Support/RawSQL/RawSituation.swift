@@ -23,6 +23,8 @@ package enum RawSituation: Hashable, Sendable {
       (.pendingAtUpgrade, [.outside, .upgrades]), (.refusedDelta, [.parcels]), (.metLive, [.live]),
     ]
     let situations = needed.filter { $0.1.isSubset(of: features) }.map(\.0)
+    var features = features
+    if !features.contains(.outside) { features.subtract([.unenforcedKeys, .recursiveTriggers]) }
     return RawFeature.allCases.filter(features.contains).map { .done($0) } + situations
   }
 }

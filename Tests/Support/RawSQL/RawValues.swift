@@ -33,6 +33,7 @@ struct RawValues {
 
   mutating func text() -> String {
     texts += 1
+    if has(.validation), random.chance(25) { return "'\(RawAppObjects.refused)'" }
     guard has(.oddText), random.chance(30) else {
       return random.chance(50) ? "'t\(texts)'" : random.pick(["'a'", "'b'", "'c'", "'bad'"])
     }

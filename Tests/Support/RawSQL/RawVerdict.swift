@@ -25,10 +25,10 @@ enum RawVerdict {
     throw RawFinding("a write was refused: \(error)")
   }
 
-  /// Whether a line of `verify` speaks of nothing but a row that a rule of the app's keeps out.
+  /// Whether a line of `verify` speaks of nothing but a row that a rule of the app's keeps out, or of a reference of the app's own.
   static func isTolerated(_ problem: String, _ features: Set<RawFeature>) -> Bool {
     if !features.isDisjoint(with: [.uniqueIndex, .validation]), problem.contains("N|~|") { return true }
     if features.contains(.linkIndex), problem.contains("G_players") || problem.contains("G.players") { return true }
-    return features.contains(.referringTable) && problem.contains("P|~|")
+    return features.contains(.referringTable) && (problem.contains("P|~|") || problem.hasPrefix("app_fav"))
   }
 }
