@@ -166,8 +166,7 @@ final class WatchedWork: SyncWork, @unchecked Sendable {
   func applyLive(_ sent: DeltaHeader, _ block: DeltaBlock?) throws -> AppliedDelta {
     try checkRunning()
     var header = sent
-    // The base is where the session believes this store to stand.
-    if replica.world.planted.contains(.liveChangeClaimsReceiver) { header.target.merge(sent.base) }
+    if replica.world.planted.contains(.liveChangeClaimsReceiver) { header.target.merge(try replica.store.vector) }
     let applied = try base.applyLive(header, block)
     // Several may have been read since it was, and not have gone out: they lead beyond it, or only to what this side has sent itself.
     try replica.learn(other?.collected.last { sent.target.covers($0.target) }?.seen ?? EventSet())
