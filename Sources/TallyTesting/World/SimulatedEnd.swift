@@ -61,14 +61,12 @@ final class WatchedWork: SyncWork, @unchecked Sendable {
   private let chunkLimit: Int
   /// The other end, which knows what its deltas carry.
   weak var other: WatchedWork?
-  /// What the replica had seen when a transfer or a live change was read.
+  /// What the replica had seen when a transfer was read, and when a live change was, oldest first.
   private var sentTransfers: [UInt64: EventSet] = [:]
-  private var sentLive: [UInt64: EventSet] = [:]
-  private var collected = EventSet()
+  private var collected: [(target: StateVector, seen: EventSet)] = []
   /// What has come of a transfer.
   private var incoming: [UInt8] = []
   private var incomingTransfer: UInt64 = 0
-  private var appliedLive: UInt64 = 0
   /// Whether the device has stopped: its store is not touched any more.
   private(set) var isStopped = false
 
@@ -95,10 +93,6 @@ final class WatchedWork: SyncWork, @unchecked Sendable {
   }
 
   // MARK: Messages
-
-  func sees(sent message: SyncMessage) {
-    if case .live(let live) = message { sentLive[live.number] = collected }
-  }
 
   func sees(received message: SyncMessage) {
     switch message {
@@ -165,18 +159,17 @@ final class WatchedWork: SyncWork, @unchecked Sendable {
   func collect(since vector: StateVector) throws -> (DeltaHeader, [DeltaBlock]) {
     try checkRunning()
     let result = try base.collect(since: vector)
-    collected = replica.seen
+    collected.append((result.0.target, replica.seen))
     return result
   }
 
   func applyLive(_ sent: DeltaHeader, _ block: DeltaBlock?) throws -> AppliedDelta {
     try checkRunning()
     var header = sent
-    // The base is where the session believes this store to stand.
-    if replica.world.planted.contains(.liveChangeClaimsReceiver) { header.target.merge(sent.base) }
+    if replica.world.planted.contains(.liveChangeClaimsReceiver) { header.target.merge(try replica.store.vector) }
     let applied = try base.applyLive(header, block)
-    appliedLive += 1
-    try replica.learn(other?.sentLive[appliedLive] ?? EventSet())
+    // Several may have been read since it was, and not have gone out: they lead beyond it, or only to what this side has sent itself.
+    try replica.learn(other?.collected.last { sent.target.covers($0.target) }?.seen ?? EventSet())
     return applied
   }
 
@@ -201,10 +194,7 @@ private final class WatchedConnection: SyncConnection {
 
   init(_ base: StepConnection, _ work: WatchedWork) { (self.base, self.work) = (base, work) }
 
-  func send(_ message: [UInt8]) async throws {
-    work.sees(sent: try SyncMessage(message))
-    try await base.send(message)
-  }
+  func send(_ message: [UInt8]) async throws { try await base.send(message) }
 
   func receive() async throws -> [UInt8]? {
     guard let message = try await base.receive() else { return nil }
