@@ -45,7 +45,7 @@ import Testing
   @Test func featuresAreSwitchedByName() {
     let all = Set(RawFeature.allCases)
     #expect(RawChoice("renames, live").allowed == [.renames, .live])
-    #expect(RawChoice("").allowed == all.subtracting(RawFeature.awaited))
+    #expect(RawChoice("").allowed == all)
     #expect(RawChoice("all,-live").allowed == all.subtracting([.live]))
     #expect(RawChoice("outside,+live") == RawChoice(allowed: [.outside], required: [.live]))
     #expect(RawHistory.generate(seed: 1, choice: RawChoice("outside,+rebuild")).features.contains(.rebuild))

@@ -48,7 +48,9 @@ struct Capture {
     guard let rows = try transaction.session.takeWrites(origin) else { return }
     var capture = self
     if origin == .app, try connection.hasOpenReferences() { capture.namesBefore = try rows.namesBefore() }
-    try rows.forEachWrite(records: capture.captureOrRefuse, links: capture.captureOrRefuse)
+    let captureAll = { try rows.forEachWrite(records: capture.captureOrRefuse, links: capture.captureOrRefuse) }
+    // Where clocks cannot be written in place, triggers would fire for each of them.
+    if catalog.updatesClocks.isEmpty { try captureAll() } else { try transaction.session.withoutTriggers(captureAll) }
     for number in progress.orphans { try writer.deleteExtra(number) }
     try rows.end()
     if environment.planted.contains(.counterReused), !progress.hasMoreThanDeletes { transaction.reusesNumber = true }

@@ -12,7 +12,8 @@ struct CaptureTriggers {
   /// By name, as SQLite keeps them in its schema table.
   private let wanted: [String: String]
 
-  init(_ connection: Connection, _ catalog: Catalog, _ objects: AppObjects) {
+  /// - Parameter isHooked: a hook notes what the store's own connections write, so that triggers need not know its writes by a mark.
+  init(_ connection: Connection, _ catalog: Catalog, _ objects: AppObjects, isHooked: Bool) {
     self.connection = connection
     var wanted: [String: String] = [:]
     func add(_ table: String, _ name: String, _ rest: String) {
@@ -20,13 +21,13 @@ struct CaptureTriggers {
       wanted[name] = "CREATE TRIGGER \"\(name)\" \(rest)"
     }
     for kind in catalog.orderedKinds {
-      let marksRows = !objects.tablesWithExpressionIndexes.contains(kind.type)
+      let marksRows = isHooked || !objects.tablesWithExpressionIndexes.contains(kind.type)
       for (name, rest) in Self.triggers(kind, objects.uniqueIndexes[kind.type] ?? [], marksRows) {
         add(kind.type, name, rest)
       }
     }
     for link in catalog.knownLinks {
-      let marksRows = !objects.tablesWithExpressionIndexes.contains(link.table)
+      let marksRows = isHooked || !objects.tablesWithExpressionIndexes.contains(link.table)
       for (name, rest) in Self.triggers(link, objects.uniqueIndexes[link.table] ?? [], marksRows) {
         add(link.table, name, rest)
       }
@@ -144,7 +145,7 @@ struct CaptureTriggers {
       (
         "move",
         """
-        BEFORE UPDATE OF \(unique) ON \(table) WHEN \(isUpdated) AND \(isUnhooked) BEGIN
+        BEFORE UPDATE OF \(unique) ON \(table) WHEN \(isUpdated) AND OLD.id IS NEW.id AND \(isUnhooked) BEGIN
           \(note(3, "", " FROM \(table) WHERE rowid <> OLD.rowid AND (\(others))"))
         END
         """
@@ -162,6 +163,7 @@ struct CaptureTriggers {
         "rename",
         """
         BEFORE UPDATE OF id ON \(table) WHEN \(isUpdated) AND NEW.id IS NOT OLD.id AND \(isUnhooked) BEGIN
+          \(note(3, "", " FROM \(table) WHERE rowid <> OLD.rowid AND (\(others))"))
           \(note(1, "OLD.", ""))
           INSERT INTO tally_pending(kind, op, key, number) VALUES(\(number), 0, NEW.id, NEW.rowid);
         END
@@ -202,8 +204,6 @@ struct CaptureTriggers {
     let others = any(of: ["source = NEW.source AND target = NEW.target"] + equal(indexes))
     let isInserted = insertCondition(marksRows)
     let isUpdated = updateCondition(marksRows)
-    let unique = Set(["source", "target"] + indexes.flatMap { $0.map(\.column) }).sorted().map { "\"\($0)\"" }
-      .joined(separator: ", ")
     return [
       (
         "replace",
@@ -222,18 +222,11 @@ struct CaptureTriggers {
         """
       ),
       (
-        "move",
-        """
-        BEFORE UPDATE OF \(unique) ON \(table) WHEN \(isUpdated) AND \(isUnhooked) BEGIN
-          \(note(3, "", " FROM \(table) WHERE rowid <> OLD.rowid AND (\(others))"))
-        END
-        """
-      ),
-      (
         "update",
         """
         BEFORE UPDATE ON \(table)
           WHEN \(isUpdated) AND (OLD.source IS NOT NEW.source OR OLD.target IS NOT NEW.target) AND \(isUnhooked) BEGIN
+          \(note(3, "", " FROM \(table) WHERE rowid <> OLD.rowid AND (\(others))"))
           \(note(1, "OLD.", ""))
           INSERT INTO tally_pending(kind, op, key) VALUES(\(number), 0, \(key("NEW.")));
         END

@@ -12,7 +12,7 @@ struct RowNotes {
     /// Whether each row was noted once, with numbers that ascend.
     var isAscending = true
     var hasInsertions = false
-    var keysOfDeletions: [UInt32] = []
+    var hasDeletions = false
 
     mutating func append(_ row: Int64, _ place: UInt32) {
       if let last = rows.last, last >= row { isAscending = false }
@@ -80,7 +80,7 @@ struct RowNotes {
   ) throws {
     let place = try bytes.append(clock, key: key, values)
     tables[kind.rawValue, default: Table()].append(row, place)
-    tables[kind.rawValue, default: Table()].keysOfDeletions.append(place)
+    tables[kind.rawValue, default: Table()].hasDeletions = true
     lastInsertion = nil
   }
 
@@ -89,16 +89,17 @@ struct RowNotes {
   /// The kinds that have notes, ascending.
   var kinds: [KindNumber] { tables.keys.sorted().map { KindNumber(rawValue: $0) } }
 
-  /// The keys of rows that were deleted or got another key, even if they have a row again.
+  /// The keys of rows that were there before and were deleted or got another key, even if they have a row again.
   func deletedKeys(_ kind: KindNumber) throws -> Set<[UInt8]> {
-    try (tables[kind.rawValue]?.keysOfDeletions ?? []).reduce(into: Set()) { keys, place in
-      keys.insert(try bytes.note(at: place).key)
-    }
+    var keys = Set<[UInt8]>()
+    guard tables[kind.rawValue]?.hasDeletions == true else { return keys }
+    try forEachRow(kind) { written in if let key = written.deletedKey { keys.insert(key) } }
+    return keys
   }
 
   /// Whether keys can have gone from one row to another.
   func mayHaveMoved(_ kind: KindNumber) -> Bool {
-    tables[kind.rawValue].map { $0.hasInsertions && !$0.keysOfDeletions.isEmpty } ?? false
+    tables[kind.rawValue].map { $0.hasInsertions && $0.hasDeletions } ?? false
   }
 
   /// One row, and what was in it.

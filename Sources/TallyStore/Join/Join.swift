@@ -14,6 +14,8 @@ struct Join {
   private var copies: CopyDetection
   private var journal: ConflictJournal
   private var changes = 0
+  /// Whether the sum of the content is taken anew, before and after.
+  private let checksSum: Bool
   /// Whether what is stored here is damaged, so that of two contents under one stamp the other's counts.
   private var yields = false
 
@@ -28,11 +30,13 @@ struct Join {
   init(_ transaction: WriteTransaction, _ header: DeltaHeader, isRepair: Bool) throws {
     (self.transaction, self.header, self.isRepair) = (transaction, header, isRepair)
     let vector = transaction.standing.vector
+    // At equal vectors two contents differ because one of them is damaged, or two copies have written under one id.
+    checksSum = isRepair && header.target == vector
     logged = isRepair ? StateVector() : vector
     copies = CopyDetection(own: transaction.replica, before: vector, header, isRepair: isRepair)
     journal = ConflictJournal(transaction, header, isRepair: isRepair)
     try check(vector)
-    if isRepair { yields = try transaction.reader.recomputedFingerprint() != transaction.standing.fingerprint }
+    if checksSum { yields = try transaction.reader.recomputedFingerprint() != transaction.standing.fingerprint }
   }
 
   private func check(_ vector: StateVector) throws {
@@ -61,7 +65,7 @@ struct Join {
 
   /// Ends joining; the transaction commits next.
   func end() throws -> ApplyResult {
-    if isRepair {
+    if checksSum {
       if yields {
         environment.logger.warning(
           "what is stored did not fit its sum; a peer's content was taken where the two differed")

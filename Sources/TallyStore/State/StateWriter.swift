@@ -16,6 +16,8 @@ final class StateWriter {
   private var clocks: [KindNumber: BlobHandle] = [:]
   /// Whether the triggers that capture fire for the store's own writes too and tell them by the leaving mark.
   var marksRows = false
+  /// Runs something with the file's triggers switched off. Costs that SQLite prepares all statements again.
+  var withoutTriggers: (() throws -> Void) throws -> Void = { try $0() }
   /// Called after each write of a row that can have fired triggers of the app's.
   var onRowWritten: (() throws -> Void)?
 
@@ -31,6 +33,7 @@ final class StateWriter {
   func reset() {
     touchedTables = []
     isChanged = false
+    onRowWritten = nil
     clocks = [:]
   }
 
@@ -403,7 +406,8 @@ extension StateWriter {
       let update = try connection.statement(text: "UPDATE main.\"\(table)\" SET tally_clock = ? WHERE rowid = ?")
       update.bind(1, clock)
       update.bind(2, row)
-      return try update.run()
+      // The app did not write, so its triggers must not fire.
+      return try withoutTriggers { try update.run() }
     }
     let handle: BlobHandle
     if let known = clocks[kind] {

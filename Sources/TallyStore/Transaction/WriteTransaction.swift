@@ -44,6 +44,8 @@ final class WriteTransaction {
     self.session = session
     self.standing = standing
     view = ViewMaintainer(session.writer, session.refusals, session.environment)
+    // What a trigger writes is captured before anybody reads the row as a state.
+    session.writer.onRowWritten = { [unowned self] in try captureEcho() }
   }
 
   // MARK: Stamps
@@ -180,6 +182,9 @@ final class WriteTransaction {
     }
     try checkReferences()
     logRows += try log.flush(connection, session.numbers)
+    // Open blobs keep SQLite from savepoints and from changing tables.
+    writer.closeRows()
+    writer.onRowWritten = nil
     try session.end(self, logRows: logRows)
   }
 

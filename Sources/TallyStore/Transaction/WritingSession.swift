@@ -46,6 +46,7 @@ final class WritingSession {
     refusals = Refusals(reader, environment)
     self.environment = environment
     self.applying = applying
+    writer.withoutTriggers = { [unowned self] in try withoutTriggers($0) }
   }
 
   deinit { if !areTriggersOn { _ = tally_enable_triggers(connection.handle, 1) } }
@@ -196,7 +197,8 @@ final class WritingSession {
     guard version != schemaVersion || objects == nil else { return .asTheyShouldBe }
     let objects = try AppObjects(connection, reader.catalog)
     self.objects = objects
-    let outcome = try CaptureTriggers(connection, reader.catalog, objects).install()
+    let isHooked = isHooked(objects)
+    let outcome = try CaptureTriggers(connection, reader.catalog, objects, isHooked: isHooked).install()
     let tables =
       reader.catalog.orderedKinds.map { ($0.type, $0.number) }
       + reader.catalog.knownLinks.map { ($0.table, $0.number) }
@@ -206,13 +208,16 @@ final class WritingSession {
       uniqueKeysWithValues: tables.compactMap { table, kind in
         objects.wholeUniqueIndexes[table].map { (kind, $0) }
       })
-    chooseCapture(objects)
+    chooseCapture(objects, isHooked: isHooked)
     schemaVersion = try connection.integer("PRAGMA schema_version")
     return outcome
   }
 
-  private func chooseCapture(_ objects: AppObjects) {
-    let isHooked = environment.usesHook && ChangeRecorder.isAvailable && objects.tablesWithVirtualColumns.isEmpty
+  private func isHooked(_ objects: AppObjects) -> Bool {
+    environment.usesHook && ChangeRecorder.isAvailable && objects.tablesWithVirtualColumns.isEmpty
+  }
+
+  private func chooseCapture(_ objects: AppObjects, isHooked: Bool) {
     if isHooked {
       if recorder == nil { recorder = ChangeRecorder(connection.handle) }
       recorder?.follow(layouts(objects))
@@ -226,6 +231,19 @@ final class WritingSession {
       _ = tally_enable_triggers(connection.handle, needsTriggers ? 1 : 0)
       areTriggersOn = needsTriggers
     }
+  }
+
+  /// Runs something with the file's triggers switched off.
+  func withoutTriggers(_ body: () throws -> Void) throws {
+    guard areTriggersOn, objects?.hasTriggers == true, tally_enable_triggers(connection.handle, 0) == SQLITE_OK else {
+      return try body()
+    }
+    areTriggersOn = false
+    defer {
+      _ = tally_enable_triggers(connection.handle, 1)
+      areTriggersOn = true
+    }
+    try body()
   }
 
   private func layouts(_ objects: AppObjects) -> [String: ChangeRecorder.Layout] {

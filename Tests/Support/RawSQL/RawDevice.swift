@@ -37,6 +37,8 @@ final class RawDevice {
     options.now = { Date(timeIntervalSince1970: Double(clock.milliseconds) / 1000) }
     options.mintReplica = { mint.next() }
     options.logger.logLevel = .critical
+    // Both ways of capturing meet in each history.
+    options.usesHook = index != 1
     options.conflictAge = nil
     // No power is cut here.
     options.isDurableBeforeSync = false

@@ -104,11 +104,4 @@ package enum RawFeature: String, CaseIterable, Sendable {
     case .droppedTrigger, .rebuild: 8
     }
   }
-
-  /// What the store does not hold yet: left out unless `TALLY_RAWSQL` asks for it. Take out what is mended.
-  package static let awaited: Set<RawFeature> = [
-    .outside, .renames, .replacingRenames, .copies, .undo, .backups, .savepoints, .orRollback, .ownRowTrigger,
-    .loopTrigger, .countTrigger, .validation, .undead, .uniqueIndex, .linkIndex, .expressionIndex, .referringTable,
-    .tempTable, .droppedTrigger, .rebuild, .rules,
-  ]
 }

@@ -104,6 +104,7 @@ import Testing
       try lab.a.run("UPDATE P SET name = 'again'")
       try lab.b.apply(try lab.a.delta(since: try lab.b.vector))
       #expect(try lab.b.verify().problems == [])
+      try lab.a.apply(try lab.b.delta(since: try lab.a.vector))
     }
     #expect(try lab.b.status().hasTriggerLoop)
     try lab.b.run("DROP TRIGGER loop", "DROP TRIGGER back")
