@@ -46,8 +46,8 @@ import Testing
       for store in [original, restored] { #expect(try synchronize(store, there).isConverged) }
     }
     #expect(try synchronize(original, restored).isConverged)
-    try set(original, "rules", "o", "3")
-    try set(restored, "rules", "r", "4")
+    try set(original, "rules", "[\"o\"]", "3")
+    try set(restored, "rules", "[\"r\"]", "4")
     #expect(try original.summary().replica != restored.summary().replica)
     for store in [original, restored] {
       let report = try synchronize(store, there)

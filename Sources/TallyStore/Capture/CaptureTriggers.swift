@@ -3,8 +3,8 @@ import TallyCRDT
 /// The triggers that note in `tally_pending` what other connections write to the app's tables: the row as it was before.
 ///
 /// They are BEFORE triggers, so that the first note of a row holds what stood there before anything was written, whatever triggers of
-/// the app's write in between. The store's own writes leave a mark in `tally_clock`, or the whole transaction stands aside
-/// (`tally_zone.hooked`) because the hook of the store's connection notes what happens. A row that REPLACE removes fires no delete
+/// the app's write in between. The store's own writes are known by the clock that it has announced (`tally_zone.own`), or the whole
+/// transaction stands aside (`tally_zone.hooked`) because the hook of the store's connection notes what happens. A row that REPLACE removes fires no delete
 /// trigger unless the connection asks for it (https://www.sqlite.org/lang_conflict.html), so what may be replaced is noted before:
 /// the row of the same name, and rows equal in a unique index of the app's.
 struct CaptureTriggers {
@@ -12,8 +12,7 @@ struct CaptureTriggers {
   /// By name, as SQLite keeps them in its schema table.
   private let wanted: [String: String]
 
-  /// - Parameter isHooked: a hook notes what the store's own connections write, so that triggers need not know its writes by a mark.
-  init(_ connection: Connection, _ catalog: Catalog, _ objects: AppObjects, isHooked: Bool) {
+  init(_ connection: Connection, _ catalog: Catalog, _ objects: AppObjects) {
     self.connection = connection
     var wanted: [String: String] = [:]
     func add(_ table: String, _ name: String, _ rest: String) {
@@ -21,14 +20,12 @@ struct CaptureTriggers {
       wanted[name] = "CREATE TRIGGER \"\(name)\" \(rest)"
     }
     for kind in catalog.orderedKinds {
-      let marksRows = isHooked || !objects.tablesWithExpressionIndexes.contains(kind.type)
-      for (name, rest) in Self.triggers(kind, objects.uniqueIndexes[kind.type] ?? [], marksRows) {
+      for (name, rest) in Self.triggers(kind, objects.uniqueIndexes[kind.type] ?? []) {
         add(kind.type, name, rest)
       }
     }
     for link in catalog.knownLinks {
-      let marksRows = isHooked || !objects.tablesWithExpressionIndexes.contains(link.table)
-      for (name, rest) in Self.triggers(link, objects.uniqueIndexes[link.table] ?? [], marksRows) {
+      for (name, rest) in Self.triggers(link, objects.uniqueIndexes[link.table] ?? []) {
         add(link.table, name, rest)
       }
     }
@@ -82,6 +79,13 @@ struct CaptureTriggers {
   /// Whether nobody on this connection notes what happens by other means.
   private static let isUnhooked = "(SELECT hooked FROM tally_zone WHERE n = 0) = 0"
 
+  /// The clock that the store is writing in this very moment; null at any other time.
+  private static let own = "(SELECT own FROM tally_zone WHERE n = 0)"
+  private static let isInsertedByApp = "NEW.tally_clock IS NOT \(own) AND \(isUnhooked)"
+  /// What a trigger of the app's writes to the row that the store has just written leaves the clock alone.
+  private static let isUpdatedByApp =
+    "(NEW.tally_clock IS OLD.tally_clock OR NEW.tally_clock IS NOT \(own)) AND \(isUnhooked)"
+
   /// As a tree: SQLite limits the depth of an expression, and a table can have a thousand columns.
   private static func any(of terms: [String]) -> String {
     guard terms.count > 2 else { return terms.joined(separator: " OR ") }
@@ -102,7 +106,7 @@ struct CaptureTriggers {
   }
 
   private static func triggers(
-    _ kind: RecordKind, _ indexes: [AppObjects.UniqueIndex], _ marksRows: Bool
+    _ kind: RecordKind, _ indexes: [AppObjects.UniqueIndex]
   ) -> [(String, String)] {
     let (table, number) = ("\"\(kind.type)\"", kind.number)
     let slots = kind.columns.indices.map { ", c\($0)" }.joined()
@@ -115,8 +119,6 @@ struct CaptureTriggers {
     let differs = any(of: ["OLD.id IS NOT NEW.id"] + changes)
     let others = any(of: ["id = NEW.id"] + equal(indexes))
     let unique = Set(["id"] + indexes.flatMap { $0.map(\.column) }).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
-    let isInserted = insertCondition(marksRows)
-    let isUpdated = updateCondition(marksRows)
     // Which columns changed, one bit each: only they are noted.
     let isCompact = kind.columns.count <= 60 && !kind.columns.isEmpty
     let changed = isCompact ? sum(of: changes.enumerated().map { "((\($0.element)) << \($0.offset))" }) : "NULL"
@@ -129,7 +131,7 @@ struct CaptureTriggers {
       (
         "replace",
         """
-        BEFORE INSERT ON \(table) WHEN \(isInserted) BEGIN
+        BEFORE INSERT ON \(table) WHEN \(isInsertedByApp) BEGIN
           \(note(3, "", " FROM \(table) WHERE \(others)"))
         END
         """
@@ -137,7 +139,7 @@ struct CaptureTriggers {
       (
         "insert",
         """
-        AFTER INSERT ON \(table) WHEN \(isInserted) BEGIN
+        AFTER INSERT ON \(table) WHEN \(isInsertedByApp) BEGIN
           INSERT INTO tally_pending(kind, op, key, number) VALUES(\(number), 0, NEW.id, NEW.rowid);
         END
         """
@@ -145,7 +147,7 @@ struct CaptureTriggers {
       (
         "move",
         """
-        BEFORE UPDATE OF \(unique) ON \(table) WHEN \(isUpdated) AND OLD.id IS NEW.id AND \(isUnhooked) BEGIN
+        BEFORE UPDATE OF \(unique) ON \(table) WHEN \(isUpdatedByApp) AND OLD.id IS NEW.id BEGIN
           \(note(3, "", " FROM \(table) WHERE rowid <> OLD.rowid AND (\(others))"))
         END
         """
@@ -153,7 +155,7 @@ struct CaptureTriggers {
       (
         "update",
         """
-        BEFORE UPDATE ON \(table) WHEN \(isUpdated) AND OLD.id IS NEW.id AND (\(differs)) AND \(isUnhooked) BEGIN
+        BEFORE UPDATE ON \(table) WHEN \(isUpdatedByApp) AND OLD.id IS NEW.id AND (\(differs)) BEGIN
           INSERT INTO tally_pending(kind, op, key, clock, number, changed\(slots))
             VALUES(\(number), 1, OLD.id, OLD.tally_clock, OLD.rowid, \(changed)\(noted));
         END
@@ -162,7 +164,7 @@ struct CaptureTriggers {
       (
         "rename",
         """
-        BEFORE UPDATE OF id ON \(table) WHEN \(isUpdated) AND NEW.id IS NOT OLD.id AND \(isUnhooked) BEGIN
+        BEFORE UPDATE OF id ON \(table) WHEN \(isUpdatedByApp) AND NEW.id IS NOT OLD.id BEGIN
           \(note(3, "", " FROM \(table) WHERE rowid <> OLD.rowid AND (\(others))"))
           \(note(1, "OLD.", ""))
           INSERT INTO tally_pending(kind, op, key, number) VALUES(\(number), 0, NEW.id, NEW.rowid);
@@ -180,20 +182,8 @@ struct CaptureTriggers {
     ]
   }
 
-  /// A row of the store's own is written with the leaving mark, which is overwritten at once. Where an index on an expression forbids
-  /// that, it is written with its clock; then a row that comes with any clock cannot be told from one of the store's.
-  private static func insertCondition(_ marksRows: Bool) -> String {
-    (marksRows
-      ? "NEW.tally_clock IS NOT \(InlineClock.leavingSQL)" : "NEW.tally_clock IS \(InlineClock.unstampedSQL)")
-      + " AND \(isUnhooked)"
-  }
-
-  private static func updateCondition(_ marksRows: Bool) -> String {
-    marksRows ? "NEW.tally_clock IS NOT \(InlineClock.leavingSQL)" : "NEW.tally_clock IS OLD.tally_clock"
-  }
-
   private static func triggers(
-    _ link: LinkKind, _ indexes: [AppObjects.UniqueIndex], _ marksRows: Bool
+    _ link: LinkKind, _ indexes: [AppObjects.UniqueIndex]
   ) -> [(String, String)] {
     let (table, number) = ("\"\(link.table)\"", link.number)
     func key(_ row: String) -> String { "\(row)source || char(10) || \(row)target" }
@@ -202,13 +192,11 @@ struct CaptureTriggers {
         + "SELECT \(number), \(operation), \(key(row)), \(row)tally_clock, \(row)rowid\(source);"
     }
     let others = any(of: ["source = NEW.source AND target = NEW.target"] + equal(indexes))
-    let isInserted = insertCondition(marksRows)
-    let isUpdated = updateCondition(marksRows)
     return [
       (
         "replace",
         """
-        BEFORE INSERT ON \(table) WHEN \(isInserted) BEGIN
+        BEFORE INSERT ON \(table) WHEN \(isInsertedByApp) BEGIN
           \(note(3, "", " FROM \(table) WHERE \(others)"))
         END
         """
@@ -216,7 +204,7 @@ struct CaptureTriggers {
       (
         "insert",
         """
-        AFTER INSERT ON \(table) WHEN \(isInserted) BEGIN
+        AFTER INSERT ON \(table) WHEN \(isInsertedByApp) BEGIN
           INSERT INTO tally_pending(kind, op, key, number) VALUES(\(number), 0, \(key("NEW.")), NEW.rowid);
         END
         """
@@ -225,7 +213,7 @@ struct CaptureTriggers {
         "update",
         """
         BEFORE UPDATE ON \(table)
-          WHEN \(isUpdated) AND (OLD.source IS NOT NEW.source OR OLD.target IS NOT NEW.target) AND \(isUnhooked) BEGIN
+          WHEN \(isUpdatedByApp) AND (OLD.source IS NOT NEW.source OR OLD.target IS NOT NEW.target) BEGIN
           \(note(3, "", " FROM \(table) WHERE rowid <> OLD.rowid AND (\(others))"))
           \(note(1, "OLD.", ""))
           INSERT INTO tally_pending(kind, op, key) VALUES(\(number), 0, \(key("NEW.")));

@@ -10,7 +10,7 @@ enum Format {
     CREATE TABLE tally_meta(key TEXT NOT NULL PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
     CREATE TABLE tally_zone(
       n INTEGER NOT NULL PRIMARY KEY, id BLOB NOT NULL UNIQUE, fingerprint BLOB NOT NULL,
-      hooked INTEGER NOT NULL DEFAULT 0) STRICT;
+      hooked INTEGER NOT NULL DEFAULT 0, own BLOB) STRICT;
     CREATE TABLE tally_replica(n INTEGER NOT NULL PRIMARY KEY, id BLOB NOT NULL UNIQUE) STRICT;
     CREATE TABLE tally_vector(
       zone INTEGER NOT NULL, replica INTEGER NOT NULL, sequence INTEGER NOT NULL,
@@ -52,6 +52,7 @@ enum Format {
   /// Columns and tables that came to version 1 before its first release. A file without them gets them when it is opened for writing.
   static let laterColumns = [
     (table: "tally_zone", column: "hooked", definition: "INTEGER NOT NULL DEFAULT 0"),
+    (table: "tally_zone", column: "own", definition: "BLOB"),
     (table: "tally_pending", column: "changed", definition: "INTEGER"),
   ]
   static let laterTables = """

@@ -14,8 +14,9 @@ final class StateWriter {
   private(set) var touchedTables = Set<String>()
   private(set) var isChanged = false
   private var clocks: [KindNumber: BlobHandle] = [:]
-  /// Whether the triggers that capture fire for the store's own writes too and tell them by the leaving mark.
-  var marksRows = false
+  /// Whether the triggers that capture fire for the store's own writes too.
+  var announcesRows = false
+  private var announced: InlineClock?
   /// Runs something with the file's triggers switched off. Costs that SQLite prepares all statements again.
   var withoutTriggers: (() throws -> Void) throws -> Void = { try $0() }
   /// Called after each write of a row that can have fired triggers of the app's.
@@ -98,7 +99,7 @@ final class StateWriter {
       case .row(let row, let old):
         // A further part of one large record has the stamp of the first. With the same clock before and after, the triggers would take the
         // write for the app's.
-        if marksRows, old == clock { try writeClock(kind.number, kind.type, row: row, .leaving) }
+        if announcesRows, old == clock { try writeClock(kind.number, kind.type, row: row, .leaving) }
         try update(kind, row: row, clock: clock, from: rowIsCurrent ? shown : previous?.values ?? [], to: shown)
       case .hidden(let number):
         // Before the row, since triggers of the app's may do anything with the row at once.
@@ -178,14 +179,11 @@ final class StateWriter {
   private func insert(_ name: AnyRecordName, _ kind: RecordKind, _ clock: InlineClock, _ values: [Value]) throws {
     let insert = try prepared { try connection.statement(kind.insert) }
     touchedTables.insert(kind.type)
-    let isMarked = marksRows && !reader.catalog.updatesClocks.contains(kind.number)
     insert.bind(1, name.text)
-    insert.bind(2, isMarked ? .leaving : clock)
+    insert.bind(2, clock)
     for (index, value) in values.enumerated() { insert.bind(3 + index, value) }
+    try announce(clock)
     try insert.runOnRow(connection)
-    guard isMarked else { return }
-    // `last_insert_rowid()` is that of the row itself, whatever triggers have inserted.
-    try writeClock(kind.number, kind.type, row: RowID(rawValue: connection.lastInsertedRowID), clock)
   }
 
   private func update(_ kind: RecordKind, row: RowID, clock: InlineClock, from old: [Value], to new: [Value]) throws {
@@ -198,12 +196,27 @@ final class StateWriter {
         text: "UPDATE main.\"\(kind.type)\" SET tally_clock = ?\(columns) WHERE rowid = ?")
     }
     touchedTables.insert(kind.type)
-    let isMarked = marksRows && !reader.catalog.updatesClocks.contains(kind.number)
-    update.bind(1, isMarked ? .leaving : clock)
+    update.bind(1, clock)
     for (position, index) in changed.enumerated() { update.bind(2 + position, new[index]) }
     update.bind(2 + changed.count, row)
+    try announce(clock)
     try update.runOnRow(connection)
-    if isMarked { try writeClock(kind.number, kind.type, row: row, clock) }
+  }
+
+  /// Says which clock the store is about to write, so that the triggers that capture know its writes from any other.
+  private func announce(_ clock: InlineClock) throws {
+    guard announcesRows, announced != clock else { return }
+    let update = try connection.statement("UPDATE tally_zone SET own = ? WHERE n = 0")
+    update.bind(1, clock)
+    try update.run()
+    announced = clock
+  }
+
+  /// Takes back what was announced, before anybody else writes.
+  func endAnnouncing() throws {
+    guard announced != nil else { return }
+    try connection.execute("UPDATE tally_zone SET own = NULL WHERE n = 0")
+    announced = nil
   }
 
   /// A statement on a row of the app's. Triggers that cannot be compiled make preparing it fail.
@@ -302,13 +315,11 @@ extension StateWriter {
   private func insert(_ key: LinkKey, _ kind: LinkKind, _ clock: InlineClock) throws {
     let insert = try prepared { try connection.statement(kind.insert) }
     touchedTables.insert(kind.table)
-    let isMarked = marksRows && !reader.catalog.updatesClocks.contains(kind.number)
     insert.bind(1, key.source.text)
     insert.bind(2, key.target.text)
-    insert.bind(3, isMarked ? .leaving : clock)
+    insert.bind(3, clock)
+    try announce(clock)
     try insert.runOnRow(connection)
-    guard isMarked else { return }
-    try writeClock(kind.number, kind.table, row: RowID(rawValue: connection.lastInsertedRowID), clock)
   }
 
   private func hide(
@@ -377,12 +388,12 @@ extension StateWriter {
   private func deleteRow(_ kind: KindNumber, _ table: String, row: RowID, _ clock: InlineClock) throws {
     let delete = try prepared { try connection.statement(text: "DELETE FROM main.\"\(table)\" WHERE rowid = ?") }
     touchedTables.insert(table)
-    if marksRows { try writeClock(kind, table, row: row, .leaving) }
+    if announcesRows { try writeClock(kind, table, row: row, .leaving) }
     delete.bind(1, row)
     do {
       try delete.runOnRow(connection)
     } catch let refusal as RowRefusal {
-      if marksRows { try writeClock(kind, table, row: row, clock) }
+      if announcesRows { try writeClock(kind, table, row: row, clock) }
       throw refusal
     }
     if case .extra(let number, _) = clock { try deleteExtra(number) }

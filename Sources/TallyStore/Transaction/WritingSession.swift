@@ -82,6 +82,7 @@ final class WritingSession {
 
   /// Runs the app's own statements; whatever they write to replicated tables is noted.
   func listen<T>(_ body: () throws -> T) throws -> T {
+    try writer.endAnnouncing()
     recorder?.isListening = true
     applying.isOn = false
     defer {
@@ -108,6 +109,7 @@ final class WritingSession {
     try checkTriggers()
     try numbers.publish()
     try standAside(false)
+    try writer.endAnnouncing()
     for address in reader.aside.news.sorted() {
       environment.logger.warning(
         "a row is set aside: SQLite does not take it as the state says",
@@ -197,8 +199,7 @@ final class WritingSession {
     guard version != schemaVersion || objects == nil else { return .asTheyShouldBe }
     let objects = try AppObjects(connection, reader.catalog)
     self.objects = objects
-    let isHooked = isHooked(objects)
-    let outcome = try CaptureTriggers(connection, reader.catalog, objects, isHooked: isHooked).install()
+    let outcome = try CaptureTriggers(connection, reader.catalog, objects).install()
     let tables =
       reader.catalog.orderedKinds.map { ($0.type, $0.number) }
       + reader.catalog.knownLinks.map { ($0.table, $0.number) }
@@ -208,23 +209,20 @@ final class WritingSession {
       uniqueKeysWithValues: tables.compactMap { table, kind in
         objects.wholeUniqueIndexes[table].map { (kind, $0) }
       })
-    chooseCapture(objects, isHooked: isHooked)
+    chooseCapture(objects)
     schemaVersion = try connection.integer("PRAGMA schema_version")
     return outcome
   }
 
-  private func isHooked(_ objects: AppObjects) -> Bool {
-    environment.usesHook && ChangeRecorder.isAvailable && objects.tablesWithVirtualColumns.isEmpty
-  }
-
-  private func chooseCapture(_ objects: AppObjects, isHooked: Bool) {
+  private func chooseCapture(_ objects: AppObjects) {
+    let isHooked = environment.usesHook && ChangeRecorder.isAvailable && objects.tablesWithVirtualColumns.isEmpty
     if isHooked {
       if recorder == nil { recorder = ChangeRecorder(connection.handle) }
       recorder?.follow(layouts(objects))
     } else {
       recorder = nil
     }
-    writer.marksRows = !isHooked
+    writer.announcesRows = !isHooked
     // Without triggers of the app's there is nothing to fire, and SQLite writes a row at half the price.
     let needsTriggers = !isHooked || objects.hasTriggers
     if needsTriggers != areTriggersOn {
