@@ -93,7 +93,11 @@ let package = Package(
     .testTarget(name: "TallyCRDTTests", dependencies: ["TallyCRDT", "TallyTesting"]),
     .testTarget(
       name: "TallyWireTests", dependencies: ["TallyCRDT", "TallyTesting", "TallyWire"], resources: [.copy("Golden")]),
-    .testTarget(name: "TallyStoreTests", dependencies: ["Tally", grdb], resources: [.copy("Golden")]),
+    .testTarget(
+      name: "TallyStoreTests",
+      dependencies: [
+        "Tally", "TallyCRDT", "TallyStore", "TallyWire", grdb,
+      ], resources: [.copy("Golden")]),
     .testTarget(name: "TallySyncTests", dependencies: ["Tally", "TallyCRDT", "TallySync", metrics, grdb]),
     .testTarget(
       name: "TransportTests",

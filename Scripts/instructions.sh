@@ -4,6 +4,11 @@ set -euo pipefail
 command -v valgrind >/dev/null || { echo "valgrind is missing: apt-get install valgrind" >&2; exit 1; }
 program=${BENCHMARKS:-.build-bench/release/Benchmarks}
 few=2000 many=7000
+# Without its debug information, which valgrind may not be able to read.
+copy=$(mktemp)
+trap 'rm -f "$copy"' EXIT
+strip -o "$copy" "$program"
+program=$copy
 
 total() {
   valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program" "$@" 2>&1 | sed -n 's/.*Collected : //p'

@@ -1,6 +1,5 @@
 import Foundation
 import GRDB
-import Logging
 import Tally
 import TallyStore
 import Testing
