@@ -73,7 +73,10 @@ enum StoreSamples {
       let own = StateCoding.encode(FuzzSamples.deleted, row: row, isShared: { _ in false }, replicaNumber: number)
       seeds.append([0] + own)
       seeds.append([1] + StateCoding.encode(FuzzSamples.element, replicaNumber: number))
-      let clocks = [InlineClock.uniform(replica: ReplicaNumber(rawValue: 1), sequence: 3, time: FuzzSamples.insert.time), .unstamped, .leaving]
+      let clocks = [
+        InlineClock.uniform(replica: ReplicaNumber(rawValue: 1), sequence: 3, time: FuzzSamples.insert.time),
+        .unstamped, .leaving,
+      ]
       return seeds + clocks.map { [2] + $0.withBytes { [UInt8]($0) } }
     }
   }

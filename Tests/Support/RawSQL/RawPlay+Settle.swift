@@ -65,7 +65,9 @@ extension RawPlay {
     let isAside = try devices.map { try $0.store?.status().setAside.isEmpty == false }
     for (index, other) in rows.enumerated().dropFirst() {
       for (table, id) in rows[0].differences(to: other) {
-        if isAside[0] || isAside[index] || isSetAside(table, id, rows[0], other) || isSetAside(table, id, other, rows[0]) {
+        if isAside[0] || isAside[index] || isSetAside(table, id, rows[0], other)
+          || isSetAside(table, id, other, rows[0])
+        {
           reached.insert(.setAside)
           continue
         }

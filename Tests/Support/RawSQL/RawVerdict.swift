@@ -17,7 +17,9 @@ enum RawVerdict {
   /// What a store may refuse at the end of a transaction.
   static func check(commit error: any Error, _ transaction: RawTransaction, _ features: Set<RawFeature>) throws {
     if let error = error as? StoreError, error.code == .danglingReference { return }
-    if let error = error as? StoreError, error.code == .transactionEnded, transaction.features.contains(.orRollback) { return }
+    if let error = error as? StoreError, error.code == .transactionEnded, transaction.features.contains(.orRollback) {
+      return
+    }
     if let error = error as? DatabaseError {
       let isConstraint = error.resultCode.primaryResultCode == .SQLITE_CONSTRAINT
       if isConstraint, features.contains(.referringTable) { return }
