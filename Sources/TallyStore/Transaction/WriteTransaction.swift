@@ -190,7 +190,8 @@ final class WriteTransaction {
 
   private func settle() throws {
     try captureEcho()
-    if writer.isChanged { view.markSetAside() }
+    // Whatever was written may have cleared the way: a row of the app's own table, an index that is gone.
+    view.markSetAside()
     try view.settle()
     // A unique value can be free once all rows have moved: values that were swapped, or rotated.
     var count = Int.max
