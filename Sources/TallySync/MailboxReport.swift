@@ -22,9 +22,9 @@ public struct MailboxReport: Sendable, Equatable {
       case notAFile
       /// Its content belongs to another zone than its name says.
       case wrongZone
-      /// This store cannot take it: what it brings breaks a rule that the app has set up in this file, such as a unique index, a
-      /// trigger or a table of its own that refers to an entity. Each pass tries it again; it goes in once the rule is gone or what
-      /// stood in its way has changed.
+      /// This store cannot take it, for instance since it holds what only a newer version knows. It waits in the mailbox for others and for
+      /// a later pass. A single row that an index, trigger or table of the app's keeps out does not make a store refuse a file: see
+      /// `StoreStatus.setAside`.
       case refusedByStore
     }
 
