@@ -18,9 +18,10 @@ per_row() {
   echo $((($(total --records $many "$@") - $(total --records $few "$@")) / (many - few)))
 }
 
+rows=$(per_row --count rows --plain)
 printf '%-8s %10s %10s %6s\n' workload plain store ratio
 for workload in ${*:-insert update}; do
-  plain=$(per_row --count "$workload" --plain)
-  store=$(per_row --count "$workload")
+  plain=$(($(per_row --count "$workload" --plain) - rows))
+  store=$(($(per_row --count "$workload") - rows))
   printf '%-8s %10d %10d %6s\n' "$workload" "$plain" "$store" "$(awk "BEGIN { printf \"%.2f\", $store / $plain }")"
 done
