@@ -58,14 +58,14 @@ struct AppObjects {
     }
   }
 
-  /// - Returns: nil for an index on an expression.
+  /// - Returns: nil for an index on an expression, or on what the store writes in place.
   private func columns(ofIndex name: String, _ connection: Connection) throws -> UniqueIndex? {
     let query = try SQLStatement(
       connection.handle, "SELECT cid, name, coll FROM pragma_index_xinfo(?, 'main') WHERE key ORDER BY seqno")
     query.bind(1, name)
     var index: UniqueIndex = []
     while try query.step() {
-      guard query.int(0) != -2, let collation = query.text(2) else { return nil }
+      guard query.int(0) != -2, query.text(1) != "tally_clock", let collation = query.text(2) else { return nil }
       index.append((query.text(1) ?? "rowid", collation))
     }
     return index

@@ -81,9 +81,11 @@ struct Capture {
       name = try recordName(key, kind)
     } catch {
       guard origin != .app else { throw error }
+      // A row that was renamed still carries the clock of the record that it was.
+      if let after { try writer.unstamp(kind.number, kind.type, row: after.id) }
       return try refusals.refuse(RowAddress(kind: kind.number, key: key), error)
     }
-    if origin != .app { transaction.view.mark(name) }
+    if origin != .app, mayDangle(kind, after) { transaction.view.mark(name) }
     transaction.markIfSetAside(name, kind)
     guard let after else {
       if let before = write.before { try captureDelete(name, kind, before) }
@@ -102,6 +104,12 @@ struct Capture {
     } else {
       try captureInsert(name, kind, after, left)
     }
+  }
+
+  /// Whether foreign keys, which others need not enforce, can make the row show something else than the state says.
+  private func mayDangle(_ kind: RecordKind, _ after: WrittenRow?) -> Bool {
+    guard let after else { return true }
+    return kind.columns.indices.contains { kind.columns[$0].reference != nil && !after.values[$0].isNull }
   }
 
   /// The columns of a row that cannot be replicated.
@@ -172,6 +180,10 @@ struct Capture {
   private func captureInsert(_ name: AnyRecordName, _ kind: RecordKind, _ after: WrittenRow, _ refused: Set<Int>) throws
   {
     let hidden = transaction.facts.hiddenKinds.contains(kind.number) ? try reader.record(hidden: name, kind) : nil
+    let address = RowAddress(kind: kind.number, key: name.text)
+    if let hidden, reader.aside[address]?.mode == .withheld {
+      return try captureEdit(of: hidden, name, kind, after, refused)
+    }
     let stamp = try transaction.stamp(over: hidden?.state.existence?.time)
     var values = after.values
     for index in refused { values[index] = kind.columns[index].defaultValue }
@@ -185,6 +197,27 @@ struct Capture {
     try writer.adopt(row: after.id, name, kind, state, hidden: hidden, shown: after.values)
     try transaction.changed(name, kind, from: hidden?.state, to: state, dots: CollectionOfOne(stamp.dot))
     if hidden != nil, !keepsOld { try endMemberships(of: name) }
+    try transaction.view.markWaiting(for: name)
+  }
+
+  /// An insert of a record that is not shown only because SQLite did not take its row is no new life: what it says is edited, the rest
+  /// stays.
+  private func captureEdit(
+    of hidden: StoredRecord, _ name: AnyRecordName, _ kind: RecordKind, _ after: WrittenRow, _ refused: Set<Int>
+  ) throws {
+    var written = RecordState()
+    for (index, column) in kind.columns.enumerated() where !refused.contains(index) {
+      let (value, old) = (after.values[index], hidden.state[column.field])
+      guard value != column.defaultValue, old?.value != value else { continue }
+      written.fields.append(
+        FieldCell(field: column.field, stamp: try transaction.stamp(over: old?.stamp.time), value: value))
+    }
+    if let first = written.fields.first { written.seed = hidden.state.basis(for: first.stamp, kind) }
+    let state = hidden.state.merging(written)
+    try writer.adopt(row: after.id, name, kind, state, hidden: hidden, shown: after.values)
+    try transaction.changed(
+      name, kind, from: hidden.state, to: state, dots: Set(written.fields.map { $0.stamp.dot }))
+    transaction.view.mark(name)
     try transaction.view.markWaiting(for: name)
   }
 
@@ -293,9 +326,11 @@ struct Capture {
     if let after, write.except.contains(Array(after.key.utf8)) { return }
     guard let text = after?.key ?? write.key, after != nil || write.before != nil else { return }
     guard let key = try? LinkKey(text) else {
+      if origin != .app, let after { try writer.unstamp(kind.number, kind.table, row: after.id) }
       throw StoreError(.invalidName, "\(kind.table) links what are no record names")
     }
     guard key.source.type == kind.source, key.target.type == kind.target else {
+      if origin != .app, let after { try writer.unstamp(kind.number, kind.table, row: after.id) }
       throw StoreError(.invalidName, "\(kind.table) links a \(kind.source) with a \(kind.target)")
     }
     if origin != .app { transaction.view.mark(kind.number, key) }

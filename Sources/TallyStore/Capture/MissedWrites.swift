@@ -48,6 +48,7 @@ extension WriteTransaction {
       state.deletes = [Delete(stamp: stamp, context: context)]
       try writer.put(name, kind, state, previous: nil, shown: nil)
       try changed(name, kind, from: nil, to: state, dots: CollectionOfOne(stamp.dot))
+      try view.markReferrers(of: name)
     }
     if !records.isEmpty || !links.isEmpty { try recomputeFingerprint() }
   }

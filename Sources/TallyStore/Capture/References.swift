@@ -45,24 +45,26 @@ extension Capture {
 // MARK: - What SQLite would refuse at its commit
 
 extension WriteTransaction {
-  /// Refuses the transaction if a reference in the app's tables names nothing, before SQLite does so without saying which. A table of
-  /// the app's own that still refers to a record keeps that record's row.
+  /// Refuses the transaction if a reference in the store's tables names nothing, before SQLite does so without saying which. What a
+  /// table of the app's own still refers to, or a row that could not be removed, keeps its row.
   func checkReferences() throws {
-    guard try connection.hasOpenReferences() else { return }
     for _ in 0..<Self.rounds {
-      var kept = false
+      guard try connection.hasOpenReferences() else { return }
+      var hasKept = false
       for violation in try violations() {
-        guard try keepTarget(of: violation) else {
+        if try keepTargets(of: violation) {
+          hasKept = true
+        } else if isReplicated(violation.table), try !hasKept && !isKept(violation) {
           throw StoreError(.danglingReference, try culprit(violation))
         }
-        kept = true
       }
-      guard kept else { return }
+      // What is left are tables of the app's that nothing here can help; SQLite will say so.
+      guard hasKept else { return }
       try view.settle()
     }
   }
 
-  /// How often rows are brought back for the app's own tables: a row that is back can refer to another.
+  /// How often rows are brought back: a row that is back can refer to another.
   private static let rounds = 100
 
   private struct Violation {
@@ -83,32 +85,65 @@ extension WriteTransaction {
     return found
   }
 
-  /// - Returns: false unless it is a table of the app's own that refers to a record which the state hides.
-  private func keepTarget(of violation: Violation) throws -> Bool {
-    guard catalog.kind(of: violation.table)?.isKnown != true,
-      !catalog.knownLinks.contains(where: { $0.table == violation.table }),
-      let (_, value) = try reference(violation), let name = try? AnyRecordName(value),
-      let kind = catalog.kind(of: name.type), kind.type == violation.target,
-      let stored = try reader.record(name, kind), !stored.place.isVisible
-    else { return false }
-    return try view.keep(name, kind, stored, because: "\(violation.table) refers to it")
+  private func isReplicated(_ table: String) -> Bool {
+    catalog.kind(of: table)?.isKnown == true || catalog.knownLinks.contains { $0.table == table }
   }
 
-  private func reference(_ violation: Violation) throws -> (column: String, value: String)? {
-    let list = try SQLStatement(connection.handle, "PRAGMA main.foreign_key_list(\"\(violation.table)\")")
-    while try list.step() {
-      guard list.int(0) == violation.constraint, let column = list.text(3) else { continue }
-      let query = try SQLStatement(
-        connection.handle, "SELECT \"\(column)\" FROM main.\"\(violation.table)\" WHERE rowid = \(violation.row)")
-      return (column, try query.step() ? query.text(0) ?? "" : "")
+  /// Whether the row that refers is one that SQLite did not let go.
+  private func isKept(_ violation: Violation) throws -> Bool {
+    guard !reader.aside.isEmpty else { return false }
+    let (key, kind): (String, KindNumber)
+    if let record = catalog.kind(of: violation.table) {
+      (key, kind) = ("id", record.number)
+    } else if let link = catalog.knownLinks.first(where: { $0.table == violation.table }) {
+      (key, kind) = ("source || char(10) || target", link.number)
+    } else {
+      return false
     }
-    return nil
+    let query = try SQLStatement(
+      connection.handle, "SELECT \(key) FROM main.\"\(violation.table)\" WHERE rowid = \(violation.row)")
+    guard try query.step(), let text = query.text(0) else { return false }
+    return reader.aside[RowAddress(kind: kind, key: text)]?.mode == .kept
+  }
+
+  /// Brings back the rows of records that the state hides, and to which a table of the app's or a kept row refers.
+  /// - Returns: whether there was one.
+  private func keepTargets(of violation: Violation) throws -> Bool {
+    guard let kind = catalog.kind(of: violation.target), kind.isKnown else { return false }
+    if isReplicated(violation.table), try !isKept(violation) { return false }
+    guard let column = try column(violation) else { return false }
+    let query = try SQLStatement(
+      connection.handle,
+      """
+      SELECT DISTINCT "\(column)" FROM main."\(violation.table)"
+        WHERE "\(column)" IS NOT NULL AND "\(column)" NOT IN (SELECT id FROM main."\(kind.type)")
+      """)
+    var names: [AnyRecordName] = []
+    while try query.step() { if let name = try? AnyRecordName(query.text(0) ?? "") { names.append(name) } }
+    query.reset()
+    var hasKept = false
+    for name in names where name.hasType(kind.type) {
+      guard let stored = try reader.record(name, kind), !stored.place.isVisible else { continue }
+      if try view.keep(name, kind, stored, because: "\(violation.table) refers to it") { hasKept = true }
+    }
+    return hasKept
+  }
+
+  /// The column that refers, if it is one.
+  private func column(_ violation: Violation) throws -> String? {
+    let list = try SQLStatement(connection.handle, "PRAGMA main.foreign_key_list(\"\(violation.table)\")")
+    var columns: [String] = []
+    while try list.step() { if list.int(0) == violation.constraint, let name = list.text(3) { columns.append(name) } }
+    return columns.count == 1 ? columns[0] : nil
   }
 
   private func culprit(_ violation: Violation) throws -> String {
-    guard let (column, value) = try reference(violation) else {
+    guard let column = try column(violation) else {
       return "\(violation.table) refers to a \(violation.target) that is not there"
     }
+    let query = try SQLStatement(
+      connection.handle, "SELECT \"\(column)\" FROM main.\"\(violation.table)\" WHERE rowid = \(violation.row)")
+    let value = try query.step() ? query.text(0) ?? "" : ""
     return "\(violation.table).\(column) refers to \(printable(value)), which is not there"
   }
 }

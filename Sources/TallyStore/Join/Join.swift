@@ -202,7 +202,10 @@ struct Join {
       if column.reference != nil { transaction.view.mark(name) }
       shown[index] = if let new, column.accepts(new.value) { new.value } else { column.defaultValue }
     }
-    if try !writer.put(name, kind, state, previous: stored, shown: shown) { transaction.view.mark(name) }
+    guard try !writer.put(name, kind, state, previous: stored, shown: shown) else { return }
+    // Its row may be gone, and what refers to it must not dangle.
+    transaction.view.mark(name)
+    try transaction.view.markReferrers(of: name)
   }
 
   private func dots(of received: RecordState, over old: RecordState?) -> Set<Dot> {

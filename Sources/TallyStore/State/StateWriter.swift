@@ -411,6 +411,11 @@ extension StateWriter {
     try delete.run()
   }
 
+  /// Makes a row one that was never captured.
+  func unstamp(_ kind: KindNumber, _ table: String, row: RowID) throws {
+    try writeClock(kind, table, row: row, .unstamped)
+  }
+
   private func writeClock(_ kind: KindNumber, _ table: String, row: RowID, _ clock: InlineClock) throws {
     if reader.catalog.updatesClocks.contains(kind) {
       // SQLite opens no column for writing in a table that has an index on an expression.

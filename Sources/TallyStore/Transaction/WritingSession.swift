@@ -51,6 +51,9 @@ final class WritingSession {
 
   deinit { if !areTriggersOn { _ = tally_enable_triggers(connection.handle, 1) } }
 
+  /// Whether the app's transaction has changed the schema.
+  private var changesSchema = false
+
   /// Where the store stands, with what this transaction has written.
   var summary: StoreSummary {
     StoreSummary(
@@ -68,7 +71,7 @@ final class WritingSession {
     dataVersion = version
     writer.reset()
     recorder?.forget()
-    (isChanged, hasEnded, isOpen, failure) = (false, false, true, nil)
+    (isChanged, hasEnded, isOpen, failure, changesSchema) = (false, false, true, nil, false)
     let outcome = try followSchema()
     try standAside(true)
     if recorder == nil {
@@ -89,7 +92,9 @@ final class WritingSession {
       recorder?.isListening = false
       applying.isOn = true
     }
-    return try body()
+    let value = try body()
+    if changesSchema { readIndexes(try AppObjects(connection, reader.catalog)) }
+    return value
   }
 
   /// Runs one transaction of the replica's to its end.
@@ -200,6 +205,14 @@ final class WritingSession {
     let objects = try AppObjects(connection, reader.catalog)
     self.objects = objects
     let outcome = try CaptureTriggers(connection, reader.catalog, objects).install()
+    readIndexes(objects)
+    chooseCapture(objects)
+    schemaVersion = try connection.integer("PRAGMA schema_version")
+    return outcome
+  }
+
+  /// Takes note of indexes of the app's that forbid to write clocks in place, or that admit a value once.
+  private func readIndexes(_ objects: AppObjects) {
     let tables =
       reader.catalog.orderedKinds.map { ($0.type, $0.number) }
       + reader.catalog.knownLinks.map { ($0.table, $0.number) }
@@ -209,9 +222,6 @@ final class WritingSession {
       uniqueKeysWithValues: tables.compactMap { table, kind in
         objects.wholeUniqueIndexes[table].map { (kind, $0) }
       })
-    chooseCapture(objects)
-    schemaVersion = try connection.integer("PRAGMA schema_version")
-    return outcome
   }
 
   private func chooseCapture(_ objects: AppObjects) {
@@ -272,6 +282,7 @@ final class WritingSession {
 
   /// Switches triggers on: the app's transaction is about to change the schema, and what it makes must fire from then on.
   func expectTriggers() {
+    changesSchema = true
     guard isOpen, recorder != nil, !areTriggersOn, tally_enable_triggers(connection.handle, 1) == SQLITE_OK else {
       return
     }

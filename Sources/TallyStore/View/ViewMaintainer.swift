@@ -140,7 +140,7 @@ final class ViewMaintainer {
   }
 
   /// How many rows that were set aside a transaction tries again.
-  private static let retries = 64
+  private static let retries = 1000
 
   // MARK: Climbing
 
@@ -200,7 +200,10 @@ final class ViewMaintainer {
       if let forward = kind.forwardField, stored.state[forward] != nil, forwarded.insert(name).inserted {
         try markWaiting(for: name)
       }
-      guard stored.place.isVisible else { return }
+      guard stored.place.isVisible else {
+        if isRetry { try markReferrers(of: name) }
+        return
+      }
       isDone = try writer.put(name, kind, stored.state, previous: stored, shown: nil)
       if isDone { try markReferrers(of: name) }
     }
