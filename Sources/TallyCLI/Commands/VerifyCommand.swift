@@ -11,7 +11,7 @@ struct VerifyCommand: ParsableCommand {
       Rows that the database does not take because of an index, check, trigger or table of the app's are no problems; tally status \
       lists them.
 
-      With --repair it first makes everything anew that follows from the states: change log, fingerprint, view. It prints one line for \
+      With --repair it first rebuilds what is derived from the states: change log, fingerprint, view. It prints one line for \
       each record of which something was lost.
 
       Examples:
@@ -21,7 +21,7 @@ struct VerifyCommand: ParsableCommand {
 
   @OptionGroup var store: StoreArguments
   @Option(help: ArgumentHelp("Compare with a peer.", valueName: "PEER")) var against: String?
-  @Flag(help: "Make anew what follows from the states, then check.") var repair = false
+  @Flag(help: "Rebuild what is derived from the states, then check.") var repair = false
   @OptionGroup var security: SecurityOptions
 
   func validate() throws {
