@@ -34,7 +34,7 @@ public struct RecordFacts: Sendable {
   public var deleteWins: Bool
   /// Its owners, as the registers say.
   public var owners: [Owner]
-  /// What the view of this one device shows, whatever the state says: a row that its database does not take, or does not let go.
+  /// Overrides the state on this device: its database refuses to store the row, or to remove it.
   /// Nil, as almost always, where the state decides.
   public var isShown: Bool?
 

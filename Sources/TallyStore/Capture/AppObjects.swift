@@ -1,6 +1,6 @@
 import TallyCRDT
 
-/// What the app has added to the file, as far as it matters for capturing. Read anew whenever the schema changes.
+/// Triggers, indexes and columns that the app has added to the file. Reread whenever the schema changes.
 struct AppObjects {
   /// The columns of a unique index that the app added, each with its collation.
   typealias UniqueIndex = [(column: String, collation: String)]

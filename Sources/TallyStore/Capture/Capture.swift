@@ -7,7 +7,7 @@ import TallyWire
 /// It compares each written row as it was with the row as it is. While it runs, rows are newer than the states of their neighbours, so it
 /// looks at no state but that of the row in hand; what a change means for others is marked, and looked at when all are captured.
 struct Capture {
-  /// Who wrote.
+  /// The author of the writes, which decides what becomes of those that cannot be replicated.
   enum Origin {
     /// The app, in the transaction that is captured: what cannot be replicated fails it.
     case app

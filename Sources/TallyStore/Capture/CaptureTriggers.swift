@@ -32,10 +32,10 @@ struct CaptureTriggers {
     self.wanted = wanted
   }
 
-  /// What had to be done.
+  /// The result of an installation.
   enum Outcome {
     case asTheyShouldBe
-    /// Some stood in another form: of an older version, or for other indexes.
+    /// Some had another form: from an older version, or for other indexes.
     case madeAnew
     /// Some were missing, so writes can have gone unnoticed.
     case wereMissing
@@ -82,7 +82,7 @@ struct CaptureTriggers {
   /// The clock that the store is writing in this very moment; null at any other time.
   private static let own = "(SELECT own FROM tally_zone WHERE n = 0)"
   private static let isInsertedByApp = "NEW.tally_clock IS NOT \(own) AND \(isUnhooked)"
-  /// What a trigger of the app's writes to the row that the store has just written leaves the clock alone.
+  /// A nested write by an app-defined trigger leaves the clock as the store has just written it.
   private static let isUpdatedByApp =
     "(NEW.tally_clock IS OLD.tally_clock OR NEW.tally_clock IS NOT \(own)) AND \(isUnhooked)"
 

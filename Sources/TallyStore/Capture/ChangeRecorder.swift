@@ -18,14 +18,14 @@ final class ChangeRecorder {
     var clock: Int32
     /// The kind's columns, in their order.
     var columns: [Int32]
-    /// What a column that may not be null holds in a row that was written before the column came: SQLite hands out a null for it.
+    /// The defaults of NOT NULL columns: for a row that is older than the column, the hook reports null.
     var defaults: [Value?]
   }
 
   /// Whether the SQLite library has the hook.
   static var isAvailable: Bool { tally_preupdate_is_available() != 0 }
 
-  /// What was noted and not taken yet.
+  /// Notes that have not been taken yet.
   private(set) var notes = RowNotes()
   /// Whether writes at the top level are the app's. Those inside triggers are, always.
   var isListening = false

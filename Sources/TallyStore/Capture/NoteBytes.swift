@@ -26,7 +26,7 @@ final class NoteBytes {
   /// - Returns: where they are.
   func append(_ clock: InlineClock, key: [UInt8], _ values: [(place: Int, value: ColumnValue)]) throws -> UInt32 {
     let fixed = InlineClock.size + 8 + key.count
-    var sizes = values.map { $0.value.withBytes(\.count) }
+    let sizes = values.map { $0.value.withBytes(\.count) }
     var limit = Self.largeValue
     var total = fixed + sizes.reduce(0) { $0 + 16 + ($1 > limit ? 8 : $1) }
     if total > Self.pieceSize {
@@ -34,7 +34,8 @@ final class NoteBytes {
       total = fixed + sizes.reduce(0) { $0 + 16 + ($1 > limit ? 8 : $1) }
     }
     guard total <= Self.pieceSize else { throw StoreError(.valueTooLarge, "a row has too many columns to be captured") }
-    var (position, pointer) = try reserve(total)
+    let (position, start) = try reserve(total)
+    var pointer = start
     clock.withBytes { pointer.put($0) }
     pointer.put(UInt32(key.count))
     key.withUnsafeBytes { pointer.put($0) }
@@ -56,7 +57,6 @@ final class NoteBytes {
       default: break
       }
     }
-    sizes = []
     return position
   }
 

@@ -165,22 +165,8 @@ final class SQLStatement {
 
   var columnCount: Int { Int(sqlite3_column_count(handle)) }
 
-  /// The values of columns that stand side by side. Texts that are equal to those of `known` share their memory.
-  func values(_ columns: Range<Int>, like known: [Value] = []) -> [Value] {
-    guard !columns.isEmpty else { return [] }
-    return [Value](unsafeUninitializedCapacity: columns.count) { values, count in
-      for column in columns {
-        let isKnown = count < known.count && isText(column, known[count])
-        values.initializeElement(at: count, to: isKnown ? known[count] : value(column))
-        count += 1
-      }
-    }
-  }
-
-  private func isText(_ column: Int, _ value: Value) -> Bool {
-    guard case .text(var text) = value, type(column) == SQLITE_TEXT else { return false }
-    return withBytes(ofText: column) { bytes in text.withUTF8 { bytes.hasSameBytes(as: $0) } }
-  }
+  /// The values of adjacent columns.
+  func values(_ columns: Range<Int>) -> [Value] { columns.map { value($0) } }
 
   /// The value of a column. Text that is not UTF-8 comes as its bytes, which no text column accepts.
   func value(_ column: Int) -> Value {
