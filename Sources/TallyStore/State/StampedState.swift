@@ -43,6 +43,11 @@ struct StampedState {
     return impliesOthers && !isDefault ? existence : nil
   }
 
+  /// Whether the state has a stamp or a touch of a transaction.
+  func has(_ dot: Dot) -> Bool {
+    existence.dot == dot || listed.contains { $0.stamp.dot == dot } || supersededTouches[dot.replica] == dot.sequence
+  }
+
   /// Gives a register a later stamp. What it had before stays as a touch, as in a join.
   mutating func set(_ field: FieldID, to stamp: Stamp, over old: Stamp?) {
     let place = listed.firstIndex { $0.field >= field } ?? listed.count
@@ -87,5 +92,18 @@ extension StateReader {
     case .uniform: try stamp(clock).map(StampedState.init)
     case .extra(let number, _): try extra(number) { try StampedState($0, catalog.replicas) }
     }
+  }
+}
+
+extension StateReader {
+  /// Whether a record's state has anything of a transaction. Where stamps alone say so, nothing else is read.
+  func hasCell(of dot: Dot, _ name: AnyRecordName, _ kind: RecordKind) throws -> Bool {
+    if kind.isKnown {
+      let query = try connection.statement(kind.clockByName)
+      query.bind(1, name.text)
+      defer { query.reset() }
+      if try query.step(), let stamped = try stampedState(try query.clock(0)) { return stamped.has(dot) }
+    }
+    return try record(name, kind)?.state.dots.contains(dot) == true
   }
 }
