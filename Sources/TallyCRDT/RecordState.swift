@@ -181,7 +181,7 @@ extension RecordState {
     return result
   }
 
-  mutating func normalizeTouches(_ candidates: StateVector) {
+  package mutating func normalizeTouches(_ candidates: StateVector) {
     supersededTouches = candidates.isEmpty ? candidates : candidates.filter { !isImplied($0) }
   }
 

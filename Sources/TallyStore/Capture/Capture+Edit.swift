@@ -35,7 +35,6 @@ extension Capture {
       edits.append(Edit(column: column, before: value, after: row.values[index], old: old, new: new))
     }
     guard let dot = edits.first?.new.dot else { return true }
-    noteMoreThanDeletes()
     let touches = state.supersededTouches
     for edit in edits { state.set(edit.column.field, to: edit.new, over: edit.old) }
     try transaction.writer.putEdited(state, kind, row.id, row.clock)

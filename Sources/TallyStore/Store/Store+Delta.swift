@@ -33,7 +33,7 @@ extension Store {
         base: base, target: try reader.vector(), fingerprint: try reader.fingerprint())
       try makeDurable(try reader.ownDot(in: header.target), reader.connection)
       var writer = try DeltaWriter(header: header, to: sink)
-      let source = DeltaSource(reader: reader, base: base, planted: options.planted, isPacking: true)
+      let source = DeltaSource(reader: reader, base: base, isPacking: true)
       try source.forEachBlock(of: header.target) { try writer.append($0) }
       try writer.finish()
       return header
@@ -106,6 +106,9 @@ extension Store {
           catalogCache.withLock { $0 = catalog }
           let reader = StateReader(connection, catalog: catalog)
           reader.aside = try SetAside(connection)
+          #if PlantedFaults
+            reader.planted = options.planted
+          #endif
           return try body(reader)
         }
       }

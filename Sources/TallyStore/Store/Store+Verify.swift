@@ -22,7 +22,7 @@ extension Store {
   /// Reads everything; changes nothing. Cost: several passes over the store.
   public func verify() throws -> VerifyReport {
     try capturedSnapshot { reader in
-      var verifier = Verifier(reader, options.planted)
+      var verifier = Verifier(reader)
       try verifier.run()
       return verifier.report
     }
@@ -40,9 +40,9 @@ private struct Verifier {
   private(set) var report = VerifyReport()
   private var catalog: Catalog { reader.catalog }
 
-  init(_ reader: StateReader, _ planted: PlantedFault) {
+  init(_ reader: StateReader) {
     self.reader = reader
-    visibility = Visibility(SnapshotFacts(reader, planted: planted))
+    visibility = Visibility(SnapshotFacts(reader))
     vector = (try? reader.vector()) ?? StateVector()
   }
 

@@ -45,6 +45,9 @@ final class WritingSession {
     writer = StateWriter(reader, numbers, facts)
     refusals = Refusals(reader, environment)
     self.environment = environment
+    #if PlantedFaults
+      reader.planted = environment.planted
+    #endif
     self.applying = applying
     writer.withoutTriggers = { [unowned self] in try withoutTriggers($0) }
   }
