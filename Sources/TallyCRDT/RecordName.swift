@@ -61,6 +61,22 @@ public struct AnyRecordName: Hashable, Sendable {
     return .success(UInt8(first))
   }
 
+  /// A name of a type and of key bytes that are known to be sound; nil if the type is no identifier.
+  /// - Parameter writeKey: writes `keyCount` bytes of printable ASCII without a delimiter.
+  package init?(
+    typeBytes type: UnsafeBufferPointer<UInt8>, keyCount: Int, _ writeKey: (UnsafeMutableBufferPointer<UInt8>) -> Void
+  ) {
+    guard type.count <= Self.maximumTypeLength, Self.isIdentifier(type) else { return nil }
+    let count = type.count + 3 + keyCount
+    text = String(unsafeUninitializedCapacity: count) { out in
+      for index in 0..<type.count { out[index] = type[index] }
+      (out[type.count], out[type.count + 1], out[type.count + 2]) = (0x7C, 0x7E, 0x7C)
+      writeKey(UnsafeMutableBufferPointer(rebasing: out[(type.count + 3)...]))
+      return count
+    }
+    typeLength = UInt8(type.count)
+  }
+
   /// Joins a type and a key.
   /// - Throws: `RecordNameError` if the result is malformed.
   public init(type: String, key: String) throws(RecordNameError) {

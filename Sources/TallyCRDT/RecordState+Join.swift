@@ -6,6 +6,10 @@ public struct LostWrite: Hashable, Sendable {
   public var winner: FieldCell
   /// Whether the loser stood in the receiving state; otherwise it came with the other one.
   public var wasLocal: Bool
+
+  package init(loser: FieldCell, winner: FieldCell, wasLocal: Bool) {
+    (self.loser, self.winner, self.wasLocal) = (loser, winner, wasLocal)
+  }
 }
 
 extension RecordState {

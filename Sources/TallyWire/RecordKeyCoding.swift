@@ -61,18 +61,28 @@ extension ByteWriter {
 
 extension ByteReader {
   package mutating func recordName(type: String, isText: Bool) throws(WireError) -> (RecordKey, AnyRecordName) {
-    let key: String
-    if isText {
-      key = try text(limit: AnyRecordName.maximumLength, "a key")
-    } else {
-      key = Self.uuidText(try take(16))
-    }
+    guard isText else { return try recordName(type: type, uuid: try take(16)) }
+    let key = try text(limit: AnyRecordName.maximumLength, "a key")
     guard let name = try? AnyRecordName(type: type, key: key) else {
       throw WireError(.malformed, "a record name is malformed")
     }
     let parsed = RecordKey(name)
-    guard parsed.isText == isText else { throw WireError(.malformed, "a UUID is written as text") }
+    guard parsed.isText else { throw WireError(.malformed, "a UUID is written as text") }
     return (parsed, name)
+  }
+
+  /// A type and the bytes of a UUID make a name whose every byte is known, so nothing is parsed.
+  private func recordName(
+    type: String, uuid: UnsafeRawBufferPointer
+  ) throws(WireError) -> (RecordKey, AnyRecordName) {
+    var type = type
+    let name = type.withUTF8 { type in
+      AnyRecordName(typeBytes: type, keyCount: 36) { Self.write(uuid: uuid, to: $0) }
+    }
+    guard let name else { throw WireError(.malformed, "a record name is malformed") }
+    let high = UInt64(bigEndian: uuid.loadUnaligned(fromByteOffset: 0, as: UInt64.self))
+    let low = UInt64(bigEndian: uuid.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    return (.uuid(high: high, low: low), name)
   }
 
   /// The text of a record name whose key is a UUID: the type's length and bytes, then sixteen bytes.
@@ -86,13 +96,6 @@ extension ByteReader {
       for (index, byte) in AnyRecordName.delimiter.utf8.enumerated() { out[type.count + index] = byte }
       Self.write(uuid: uuid, to: UnsafeMutableBufferPointer(rebasing: out[(type.count + 3)...]))
       return count
-    }
-  }
-
-  private static func uuidText(_ bytes: UnsafeRawBufferPointer) -> String {
-    String(unsafeUninitializedCapacity: 36) { out in
-      write(uuid: bytes, to: out)
-      return 36
     }
   }
 

@@ -96,6 +96,13 @@ final class Connection {
 
   func exists(_ sql: StaticString) throws -> Bool { try integer(sql) != nil }
 
+  /// Ends whatever is being read, so that it holds no lock.
+  func resetStatements() {
+    for statement in statements.values { statement.reset() }
+    for (_, statement) in rowStatements.values { statement.reset() }
+    for statement in rareStatements.values { statement.reset() }
+  }
+
   /// Forgets the prepared statements, for instance after the schema changed.
   func forgetStatements() {
     statements = [:]

@@ -131,7 +131,15 @@ struct Join {
 
   // MARK: Records
 
+  /// Whether the change log has nothing of a transaction yet.
+  func isNew(_ dot: Dot) -> Bool { !logged.covers(dot) }
+
+  mutating func noteChange() { changes += 1 }
+
+  mutating func note(_ write: LostWrite, _ name: AnyRecordName) throws { try journal.note(write, name) }
+
   private mutating func join(_ name: AnyRecordName, _ kind: RecordKind, _ received: RecordState) throws {
+    if try joinEdit(name, kind, received) { return }
     guard let stored = try reader.record(name, kind) else { return try receive(name, kind, received) }
     transaction.markIfSetAside(name, kind)
     var state = stored.state

@@ -96,6 +96,32 @@ final class StateWriter {
     try writeClock(kind.number, kind.type, row: row, try putExtra(try state.encoded(numbers.number(of:)), old))
   }
 
+  /// Writes what an edit of a peer's has made of a state whose row is there, and shows it.
+  /// - Returns: whether SQLite took it; otherwise nothing has changed.
+  func showEdited(
+    _ state: StampedState, _ kind: RecordKind, _ row: RowID, _ clock: InlineClock,
+    _ changed: [(place: Int, value: Value)]
+  ) throws -> Bool {
+    let body = try state.encoded(numbers.number(of:))
+    var next = clock
+    if case .extra(let number, let revision) = clock {
+      next = .extra(number: number, revision: (revision &+ 1) & 0x7FFF_FFFF)
+    } else {
+      next = try putExtra(body, nil)
+    }
+    do {
+      try update(kind, row: row, clock: next, changed)
+    } catch is RowRefusal {
+      if case .extra = clock { return false }
+      if case .extra(let number, _) = next { try deleteExtra(number) }
+      return false
+    }
+    isChanged = true
+    if case .extra(let number, let revision) = clock { _ = try putExtra(body, (number, revision)) }
+    try onRowWritten?()
+    return true
+  }
+
   /// - Returns: nil if the row is there as asked.
   private func show(
     _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ shown: [Value], _ previous: StoredRecord?,
@@ -225,16 +251,22 @@ final class StateWriter {
 
   private func update(_ kind: RecordKind, row: RowID, clock: InlineClock, from old: [Value], to new: [Value]) throws {
     let changed = old == new ? [] : kind.columns.indices.filter { old[$0] != new[$0] }
+    try update(kind, row: row, clock: clock, changed.map { ($0, new[$0]) })
+  }
+
+  private func update(
+    _ kind: RecordKind, row: RowID, clock: InlineClock, _ changed: [(place: Int, value: Value)]
+  ) throws {
     guard !changed.isEmpty else { return try writeClock(kind.number, kind.type, row: row, clock) }
     let update = try prepared {
-      if changed.count == 1 { return try connection.statement(kind.updates[changed[0]]) }
-      let columns = changed.map { ", \"\(kind.columns[$0].name)\" = ?" }.joined()
+      if changed.count == 1 { return try connection.statement(kind.updates[changed[0].place]) }
+      let columns = changed.map { ", \"\(kind.columns[$0.place].name)\" = ?" }.joined()
       return try connection.statement(
         text: "UPDATE main.\"\(kind.type)\" SET tally_clock = ?\(columns) WHERE rowid = ?")
     }
     touchedTables.insert(kind.type)
     update.bind(1, clock)
-    for (position, index) in changed.enumerated() { update.bind(2 + position, new[index]) }
+    for (position, column) in changed.enumerated() { update.bind(2 + position, column.value) }
     update.bind(2 + changed.count, row)
     try announce(clock)
     try update.runOnRow(connection)

@@ -96,25 +96,27 @@ extension Store {
 
   /// Reads states in one snapshot.
   ///
-  /// The transaction is the store's own, of statements that stay prepared: GRDB's way into one costs more than a small delta.
+  /// A store in a file has connections of its own for this; see `SnapshotReaders`.
   func snapshot<T>(_ body: (StateReader) throws -> T) throws -> T {
     do {
-      return try writer.unsafeRead { db in
-        let connection = try Connection(db)
-        return try connection.inReadTransaction {
-          let catalog = try Catalog.load(connection, cached: catalogCache.withLock { $0 })
-          catalogCache.withLock { $0 = catalog }
-          let reader = StateReader(connection, catalog: catalog)
-          reader.aside = try SetAside(connection)
-          #if PlantedFaults
-            reader.planted = options.planted
-          #endif
-          return try body(reader)
-        }
+      guard let snapshots else {
+        return try writer.read { db in try read(on: try Connection(db), body) }
       }
+      return try snapshots.read { try read(on: $0, body) }
     } catch {
       throw explain(error)
     }
+  }
+
+  private func read<T>(on connection: Connection, _ body: (StateReader) throws -> T) throws -> T {
+    let catalog = try Catalog.load(connection, cached: catalogCache.withLock { $0 })
+    catalogCache.withLock { $0 = catalog }
+    let reader = StateReader(connection, catalog: catalog)
+    reader.aside = try SetAside(connection)
+    #if PlantedFaults
+      reader.planted = options.planted
+    #endif
+    return try body(reader)
   }
 
   /// The schema that the file holds.

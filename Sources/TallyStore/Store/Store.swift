@@ -24,6 +24,8 @@ public final class Store: Sendable {
   /// The file; nil in memory.
   public let path: String?
   let writer: any DatabaseWriter
+  /// For reading states; nil where there is but one connection.
+  let snapshots: SnapshotReaders?
   let options: StoreOptions
   private let box = SessionBox()
   private let isClosed = Atomic<Bool>(false)
@@ -59,6 +61,7 @@ public final class Store: Sendable {
     self.path = path
     self.options = options
     writer = try StoreFile.open(path, options, applying)
+    snapshots = options.isReadOnly ? nil : StoreFile.snapshots(path, options, applying)
     guard !options.isReadOnly else { return }
     try prepare(isNew: isNew, schema: schema)
   }
@@ -69,6 +72,7 @@ public final class Store: Sendable {
     path = nil
     self.options = options
     writer = try DatabaseQueue(configuration: StoreFile.configuration(options, applying))
+    snapshots = nil
     try prepare(isNew: true, schema: schema)
   }
 
@@ -79,6 +83,7 @@ public final class Store: Sendable {
     let copy = try DatabaseQueue(configuration: StoreFile.configuration(options, applying))
     try original.writer.backup(to: copy)
     writer = copy
+    snapshots = nil
     try prepare(isNew: false, schema: nil)
   }
 
@@ -112,6 +117,7 @@ public final class Store: Sendable {
   /// `Store` has the file open: the last one to close sees to it.
   /// - Throws: `DatabaseError` with SQLITE_BUSY if the store is in use; it stays open.
   public func close() throws {
+    try snapshots?.close()
     if let pool = writer as? DatabasePool {
       // A connection that only reads cannot write the log back, and as the last one to go it would leave it behind.
       pool.invalidateReadOnlyConnections()

@@ -66,6 +66,13 @@ enum StoreFile {
       : try DatabasePool(path: path, configuration: configuration)
   }
 
+  /// More connections that read the file, opened when they are needed.
+  static func snapshots(_ path: String, _ options: StoreOptions, _ applying: Applying) -> SnapshotReaders {
+    var configuration = configuration(options, applying)
+    configuration.readonly = true
+    return SnapshotReaders { [configuration] in try DatabaseQueue(path: path, configuration: configuration) }
+  }
+
   static func configuration(_ options: StoreOptions, _ applying: Applying) -> Configuration {
     var configuration = Configuration()
     configuration.readonly = options.isReadOnly

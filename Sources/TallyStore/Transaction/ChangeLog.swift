@@ -32,6 +32,22 @@ struct ChangeLog {
     byteCount += 40
   }
 
+  /// Deletes the row of a transaction that lists this record and nothing else.
+  /// - Returns: whether there was one.
+  static func drop(
+    _ dot: Dot, _ kind: KindNumber, _ name: AnyRecordName, _ connection: Connection, _ numbers: CatalogWriter
+  ) throws -> Bool {
+    var log = ChangeLog()
+    log.note(dot, kind: kind, name)
+    let delete = try connection.statement(
+      "DELETE FROM tally_log WHERE zone = 0 AND replica = ? AND sequence = ? AND items = ?")
+    delete.bind(1, try numbers.number(of: dot.replica))
+    delete.bind(2, Int64(dot.sequence))
+    delete.bind(3, log.items.bytes)
+    try delete.run()
+    return connection.changes > 0
+  }
+
   private mutating func turn(to dot: Dot?) {
     guard dot != last else { return }
     if let last { entries[last] = items }

@@ -5,7 +5,7 @@ import TallyCRDT
 /// What a cell was overwritten by has a dot of its own in the log, so a delta misses nothing, and nobody needs to agree. A slice is
 /// looked at now and then, round and round, so that the log is never much longer than what it finds.
 struct LogPruning {
-  /// After so many new rows as many are looked at: each row is, before as many more have come.
+  /// After so many new rows twice as many are looked at, so that the log is at most twice as long as what it finds.
   private static let interval = 64
   private var added = 0
   private var next = 0
@@ -14,7 +14,7 @@ struct LogPruning {
   mutating func run(_ reader: StateReader, added count: Int) throws {
     added += count
     guard added >= Self.interval else { return }
-    let slice = min(added, 1024)
+    let slice = min(added, 1024) * 2
     added = 0
     try look(reader, at: slice)
   }

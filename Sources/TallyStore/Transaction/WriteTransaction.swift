@@ -31,6 +31,9 @@ final class WriteTransaction {
   private(set) var incoming = StateVector()
   private var log = ChangeLog()
   private var logRows = 0
+  private var drops = 0
+  /// Whether rows of the change log may find nothing any more, and are still there.
+  private var outdates = false
   private var isCapturing = false
   /// Whether triggers of the app's have written while the store wrote.
   private(set) var hasEcho = false
@@ -114,29 +117,47 @@ final class WriteTransaction {
     _ name: AnyRecordName, _ kind: RecordKind, from old: RecordState?, to new: RecordState,
     dots: some Sequence<Dot>, isSettled: Bool = false
   ) throws {
+    if old != nil { outdates = true }
     for dot in dots { log.note(dot, kind: kind.number, name) }
     standing.fingerprint += catalog.fingerprint(name, kind, from: old, to: new)
     try view.mark(name, kind, from: old, to: new, isSettled: isSettled)
     try flushIfFull()
   }
 
-  /// Says that the app has edited a record that is seen and was never deleted.
+  /// Says that fields of a record have got later writes of `dots`, which is seen and was never deleted.
   /// - Parameters:
+  ///   - replaced: the transactions of which the record has no cell any more.
   ///   - owners: the records that own it, if any record was ever deleted.
   ///   - difference: what is added to the fingerprint.
   func edited(
-    _ name: AnyRecordName, _ kind: RecordKind, _ dot: Dot, owners: [AnyRecordName], _ difference: Fingerprint
+    _ name: AnyRecordName, _ kind: RecordKind, _ dots: [Dot], replaced: [Dot], owners: [AnyRecordName],
+    _ difference: Fingerprint
   ) throws {
-    log.note(dot, kind: kind.number, name)
+    for dot in replaced { try drop(dot, name, kind) }
+    for dot in dots { log.note(dot, kind: kind.number, name) }
     standing.fingerprint += difference
     view.markTouched(owners)
     try flushIfFull()
   }
 
+  /// Forgets that a transaction wrote to a record, if it wrote to nothing else. Of a transaction that changes many records at once most
+  /// are of others that did, so there it is left to the pruning.
+  private func drop(_ dot: Dot, _ name: AnyRecordName, _ kind: RecordKind) throws {
+    guard drops < Self.mostDrops else {
+      outdates = true
+      return
+    }
+    drops += 1
+    if try !ChangeLog.drop(dot, kind.number, name, connection, session.numbers) { outdates = true }
+  }
+
+  private static let mostDrops = 8
+
   /// Says that a link's state has changed and has tags or removals of `dots`.
   func changed(
     _ key: LinkKey, _ kind: LinkKind, from old: ORSetElement, to new: ORSetElement, dots: some Sequence<Dot>
   ) throws {
+    if !old.tags.isEmpty { outdates = true }
     for dot in dots { log.note(dot, kind: kind.number, key) }
     standing.fingerprint += catalog.fingerprint(key, kind, from: old, to: new)
     #if PlantedFaults
@@ -211,7 +232,7 @@ final class WriteTransaction {
     // Open blobs keep SQLite from savepoints and from changing tables.
     writer.closeRows()
     writer.onRowWritten = nil
-    try session.end(self, logRows: logRows)
+    try session.end(self, logRows: outdates ? logRows : 0)
   }
 
   private func settle() throws {

@@ -171,6 +171,7 @@ final class WritingSession {
   }
 
   /// Takes over what a transaction did, at its end.
+  /// - Parameter logRows: how many rows it added to the change log, if others may have become useless.
   func end(_ transaction: WriteTransaction, logRows: Int) throws {
     let isNew = transaction.standing != standing
     if transaction.standing.fingerprint != standing.fingerprint {

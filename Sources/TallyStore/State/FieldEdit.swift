@@ -1,0 +1,116 @@
+import TallyCRDT
+import TallyWire
+
+/// One register of a record that is seen gets a later write. See `StampedState` for when that is all there is to an edit.
+struct FieldEdit {
+  var column: Column
+  var old: Stamp?
+  var oldValue: Value
+  var new: Stamp
+  var newValue: Value
+}
+
+/// What an edit needs of a row.
+struct EditedRow {
+  var id: RowID
+  var name: AnyRecordName
+  var clock: InlineClock
+  /// Of the columns that were asked for, in their order.
+  var values: [Value]
+  /// The records that own it, where that matters.
+  var owners: [AnyRecordName] = []
+}
+
+extension [FieldEdit] {
+  /// Gives the registers their later stamps.
+  /// - Returns: what is added to the fingerprint.
+  func apply(to state: inout StampedState, _ name: AnyRecordName) -> Fingerprint {
+    let hash = SipHash.hash(name.text)
+    let touches = state.supersededTouches
+    var sum = Fingerprint()
+    for edit in self {
+      state.set(edit.column.field, to: edit.new, over: edit.old)
+      if let old = edit.old { sum -= .field(name: hash, field: edit.column.hash, stamp: old, value: edit.oldValue) }
+      sum += .field(name: hash, field: edit.column.hash, stamp: edit.new, value: edit.newValue)
+    }
+    if touches != state.supersededTouches { sum += .touches(state.supersededTouches, replacing: touches, name: hash) }
+    return sum
+  }
+}
+
+extension [FieldEdit] {
+  /// The transactions of which the record has nothing any more.
+  func replaced(in state: StampedState) -> [Dot] {
+    var dots: [Dot] = []
+    for edit in self {
+      if let dot = edit.old?.dot, !state.has(dot), !dots.contains(dot) { dots.append(dot) }
+    }
+    return dots
+  }
+}
+
+extension WriteTransaction {
+  /// Whether no row of a kind can be anything but what its state says, and an edit of a field is nothing but that.
+  func hasPlainRows(_ kind: RecordKind) -> Bool {
+    #if PlantedFaults
+      // The faults are in the long way.
+      guard environment.planted.isEmpty else { return false }
+    #endif
+    return kind.isKnown && reader.aside.isEmpty && !session.refusals.hasAny && !kind.mayCycle
+      && kind.forwardField == nil
+  }
+
+  /// A row by its number; nil if an edit of it needs more than this.
+  func editedRow(_ row: RowID, _ kind: RecordKind, _ places: [Int], isNumber: Bool) throws -> EditedRow? {
+    guard isNumber, places.count == 1, !needsOwners(kind) else {
+      let query = try connection.statement(kind.rowByNumber)
+      query.bind(1, row)
+      defer { query.reset() }
+      return try editedRow(query, kind, places)
+    }
+    // A number is all that need be read: neither it nor the row can have become too large, however large the other columns are.
+    let query = try connection.statement(kind.columnByNumber[places[0]])
+    query.bind(1, row)
+    defer { query.reset() }
+    guard try query.step(), let name = recordName(in: query, kind), let clock = try? query.clock(2) else { return nil }
+    let value = query.value(3)
+    return value.byteCount <= 8 ? EditedRow(id: row, name: name, clock: clock, values: [value]) : nil
+  }
+
+  /// A row by its name; nil if there is none, or an edit of it needs more than this.
+  func editedRow(_ name: AnyRecordName, _ kind: RecordKind, _ places: [Int]) throws -> EditedRow? {
+    let query = try connection.statement(kind.rowByName)
+    query.bind(1, name.text)
+    defer { query.reset() }
+    return try editedRow(query, kind, places)
+  }
+
+  private func needsOwners(_ kind: RecordKind) -> Bool { !kind.ownerColumns.isEmpty && facts.hasDeletes }
+
+  private func editedRow(_ query: SQLStatement, _ kind: RecordKind, _ places: [Int]) throws -> EditedRow? {
+    guard try query.step(), let name = recordName(in: query, kind), let clock = try? query.clock(2),
+      kind.columns.indices.reduce(0, { $0 + query.byteCount(3 + $1) }) <= WireLimits.recordBytes
+    else { return nil }
+    let values = places.map { query.value(3 + $0) }
+    var row = EditedRow(id: query.number(0), name: name, clock: clock, values: values)
+    guard needsOwners(kind) else { return row }
+    for (index, column) in kind.columns.enumerated() where column.reference?.onDelete == .cascade {
+      // What the row shows is what the register holds, unless it shows nothing, or a seed in place of its duplicate.
+      guard let owner = column.target(of: query.value(3 + index)),
+        catalog.kind(of: owner.type)?.forwardField == nil
+      else { return nil }
+      row.owners.append(owner)
+    }
+    return row
+  }
+
+  private func recordName(in query: SQLStatement, _ kind: RecordKind) -> AnyRecordName? {
+    guard let text = query.text(1), let name = try? AnyRecordName(text), name.hasType(kind.type) else { return nil }
+    return name
+  }
+}
+
+extension RecordKind {
+  /// Whether a column is there and holds no reference.
+  func isPlain(column: Int) -> Bool { column < columns.count && columns[column].reference == nil }
+}
