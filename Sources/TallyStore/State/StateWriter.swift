@@ -261,6 +261,9 @@ final class StateWriter {
       if !reader.aside.isEmpty { try reader.aside.remove(address, connection) }
       return
     }
+    #if PlantedFaults
+      if reader.planted.contains(.refusedRowDropped) { return }
+    #endif
     try reader.aside.insert(address, refusal, connection)
   }
 }
@@ -417,14 +420,8 @@ extension StateWriter {
   }
 
   private func writeClock(_ kind: KindNumber, _ table: String, row: RowID, _ clock: InlineClock) throws {
-    if reader.catalog.updatesClocks.contains(kind) {
-      // SQLite opens no column for writing in a table that has an index on an expression.
-      let update = try connection.statement(text: "UPDATE main.\"\(table)\" SET tally_clock = ? WHERE rowid = ?")
-      update.bind(1, clock)
-      update.bind(2, row)
-      // The app did not write, so its triggers must not fire.
-      return try withoutTriggers { try update.run() }
-    }
+    // SQLite opens no column for writing in a table that has an index on an expression.
+    if reader.catalog.updatesClocks.contains(kind) { return try updateClock(table, row, clock) }
     let handle: BlobHandle
     if let known = clocks[kind] {
       handle = known
@@ -432,6 +429,14 @@ extension StateWriter {
       handle = BlobHandle(connection.handle, table: table)
       clocks[kind] = handle
     }
-    try handle.write(clock, row: row.rawValue)
+    if try !handle.write(clock, row: row.rawValue) { try updateClock(table, row, clock) }
+  }
+
+  private func updateClock(_ table: String, _ row: RowID, _ clock: InlineClock) throws {
+    let update = try connection.statement(text: "UPDATE main.\"\(table)\" SET tally_clock = ? WHERE rowid = ?")
+    update.bind(1, clock)
+    update.bind(2, row)
+    // The app did not write, so its triggers must not fire.
+    try withoutTriggers { try update.run() }
   }
 }
