@@ -42,7 +42,7 @@ public struct Fingerprint: Hashable, Sendable {
 
 extension Fingerprint: CustomStringConvertible {
   /// Thirty-two hexadecimal digits.
-  public var description: String { hexadecimal(first) + hexadecimal(second) }
+  public var description: String { Hexadecimal.text(first) + Hexadecimal.text(second) }
 }
 
 extension Fingerprint {

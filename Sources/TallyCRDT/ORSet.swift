@@ -76,6 +76,7 @@ public struct ORSetElement: Hashable, Sendable {
       if let removed = tag.removed { tags[index].removed = max(removed, tags[index].removed ?? removed) }
     }
     tags.sort { $0.added.dot < $1.added.dot }
+    checkInvariants()
   }
 
   /// The join of both.

@@ -36,6 +36,7 @@ extension RecordState {
     normalizeTouches(touches)
     if !other.deletes.isEmpty { mergeDeletes(other.deletes) }
     if let theirs = other.seed { seed = seed?.merging(theirs) ?? theirs }
+    checkInvariants()
   }
 
   private mutating func mergeExistence(_ other: Stamp?, touches: inout StateVector) {

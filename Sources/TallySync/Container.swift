@@ -161,7 +161,7 @@ public final class Container: Sendable {
     case .local: return directory.appendingPathComponent("local.sqlite")
     case .person(let id):
       // An id may hold anything; a hash is a safe name on every file system.
-      let name = SHA256.hash(Array(id.utf8)).prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+      let name = Hexadecimal.text(SHA256.hash(Array(id.utf8)).prefix(16))
       return directory.appendingPathComponent("account-\(name).sqlite")
     }
   }

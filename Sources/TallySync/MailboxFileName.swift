@@ -41,10 +41,11 @@ struct MailboxFileName: Hashable {
   var isCopy = false
 
   var text: String {
-    let zone = zone == .default ? "default" : hexadecimal(zone.high) + hexadecimal(zone.low)
+    let zone = zone == .default ? "default" : Hexadecimal.text(zone.high) + Hexadecimal.text(zone.low)
     let number = String(sequence)
     let padding = String(repeating: "0", count: max(0, 12 - number.count))
-    return "\(Self.prefix)\(Self.version)-\(zone)-\(replica)-\(padding)\(number)-\(hexadecimal(check)).\(kind.rawValue)"
+    return
+      "\(Self.prefix)\(Self.version)-\(zone)-\(replica)-\(padding)\(number)-\(Hexadecimal.text(check)).\(kind.rawValue)"
   }
 
   /// Reads a name in either case, also if a drive has added something after the checksum.

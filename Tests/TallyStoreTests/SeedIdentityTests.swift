@@ -54,8 +54,6 @@ import Testing
     return (reader.header, blocks)
   }
 
-  private func hexadecimal(_ bytes: [UInt8]) -> String { bytes.map { String(format: "%02x", $0) }.joined() }
-
   @Test func namesOfRecordsAreVersion5UUIDs() {
     #expect(RecordName<Stop>(seed: "park", of: "stops").name.text == "Stop|~|bd922088-b60d-58de-b4a5-8d91c9853284")
     #expect(SeedIdentity.uuid(ofSet: "stops").uuidString == "385BDC03-93EF-58DA-947D-80670B8802A9")
@@ -72,7 +70,8 @@ import Testing
     try store.seed(Self.set)
     let bytes = try store.delta()
     let (now, pinned) = (try content(bytes), try content(golden("seed-set.hex")))
-    #expect(now.header == pinned.header && now.blocks == pinned.blocks, "seed-set.hex is now:\n\(hexadecimal(bytes))")
+    #expect(
+      now.header == pinned.header && now.blocks == pinned.blocks, "seed-set.hex is now:\n\(Hexadecimal.text(bytes))")
   }
 
   @Test func pinnedBytesReadAsTheSet() throws {

@@ -167,7 +167,7 @@ struct SchemaMigration {
     case .real(let number): return definition + " NOT NULL DEFAULT \(number)"
     case .text(let text): return definition + " NOT NULL DEFAULT '\(text.replacingOccurrences(of: "'", with: "''"))'"
     case .blob(let bytes):
-      return definition + " NOT NULL DEFAULT x'\(bytes.map { String(format: "%02x", $0) }.joined())'"
+      return definition + " NOT NULL DEFAULT x'\(Hexadecimal.text(bytes))'"
     }
   }
 

@@ -13,7 +13,7 @@ extension Schema {
       self = try JSONDecoder().decode(Schema.self, from: json)
     } catch {
       if let error = error as? StoreError { throw error }
-      throw StoreError(.invalidSchema, "the schema is not readable: \(Self.reason(error))")
+      throw StoreError(.invalidSchema, "the schema is not readable: \(Self.reason(error))", cause: error)
     }
     try validate()
   }

@@ -50,7 +50,7 @@ struct LinkKey: Hashable {
       source = try AnyRecordName(String(parts[0]))
       target = try AnyRecordName(String(parts[1]))
     } catch {
-      throw StoreError(.invalidName, "a relationship holds a malformed record name: \(error)")
+      throw StoreError(.invalidName, "a relationship holds a malformed record name: \(error)", cause: error)
     }
   }
 }

@@ -5,6 +5,8 @@ import TallyCRDT
 ///
 /// ```swift
 /// extension Game { static let players = Relationship<Game, Person>("players") }
+/// ```
+/// ```swift
 /// try Game.players.insert(ann, to: chess, in: db)
 /// let names = try Game.players.members(of: chess, in: db)
 /// ```

@@ -229,14 +229,8 @@ package enum JSONText {
     case .integer(let number): String(number)
     case .real(let number): number.isFinite ? "\(number)" : "{\"real\":\"\(number)\"}"
     case .text(let text): quoted(text)
-    case .blob(let bytes): "{\"blob\":\"\(hex(bytes))\"}"
+    case .blob(let bytes): "{\"blob\":\"\(Hexadecimal.text(bytes))\"}"
     }
-  }
-
-  /// Two lowercase digits a byte.
-  package static func hex(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 
   /// Sequences by replica.

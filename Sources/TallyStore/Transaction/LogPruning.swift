@@ -35,6 +35,9 @@ struct LogPruning {
       if try !Self.findsAnything(dot, query.blob(3), reader) { dead.append(query.int(0)) }
     }
     if seen < count { next = 0 }
+    #if PlantedFaults
+      if reader.planted.contains(.logPrunedTooFar) { dead += dead.map { $0 + 1 } }
+    #endif
     let delete = try reader.connection.statement("DELETE FROM tally_log WHERE n = ?")
     for number in dead {
       delete.bind(1, number)

@@ -2,10 +2,6 @@ import GRDB
 import GRDBSQLite
 import TallyCRDT
 
-#if PlantedFaults
-  import TallyFaults
-#endif
-
 /// One transaction of the replica: what one person wrote in one go, or what one delta brought.
 ///
 /// It owns what must change together (vector, fingerprint, change log, the marks of what the view must look at) and is the only one that
@@ -175,6 +171,12 @@ final class WriteTransaction {
   /// Captures what triggers of the app's have written while the store wrote a row.
   func captureEcho() throws {
     guard !isCapturing, try session.hasWrites() else { return }
+    #if PlantedFaults
+      if environment.planted.contains(.mergeEchoDropped) {
+        _ = try session.takeWrites(.trigger)
+        return
+      }
+    #endif
     try capture(.trigger)
     hasEcho = true
   }

@@ -205,6 +205,9 @@ final class WritingSession {
   func followSchema() throws -> CaptureTriggers.Outcome {
     let version = try connection.integer("PRAGMA schema_version")
     guard version != schemaVersion || objects == nil else { return .asTheyShouldBe }
+    #if PlantedFaults
+      if environment.planted.contains(.lostTriggersUnnoticed), objects != nil { return .asTheyShouldBe }
+    #endif
     let objects = try AppObjects(connection, reader.catalog)
     self.objects = objects
     let outcome = try CaptureTriggers(connection, reader.catalog, objects).install()
@@ -231,6 +234,9 @@ final class WritingSession {
     let isHooked = environment.usesHook && ChangeRecorder.isAvailable && objects.tablesWithVirtualColumns.isEmpty
     if isHooked {
       if recorder == nil { recorder = ChangeRecorder(connection.handle) }
+      #if PlantedFaults
+        recorder?.planted = environment.planted
+      #endif
       recorder?.follow(layouts(objects))
     } else {
       recorder = nil

@@ -65,14 +65,17 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   public let code: Code
   /// What was wrong. Names records, types and fields, never values.
   public let message: String
+  /// What caused it; nil if nothing but what the message says.
+  public let cause: (any Error)?
   /// For `baseNotCovered`: the vector to ask for a delta since.
   public let vector: StateVector?
 
   /// An error.
-  public init(_ code: Code, _ message: String, vector: StateVector? = nil) {
+  public init(_ code: Code, _ message: String, vector: StateVector? = nil, cause: (any Error)? = nil) {
     self.code = code
     self.message = message
     self.vector = vector
+    self.cause = cause
   }
 
   /// The message and the code.

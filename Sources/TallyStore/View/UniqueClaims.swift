@@ -37,8 +37,16 @@ extension ViewMaintainer {
       let claim = UniqueClaim(name, stored.state, kind, columns)
       for rival in try records(equalTo: shown, in: index, kind) where rival != name {
         guard let other = try reader.record(rival, kind) else { continue }
+        let isOlder = claim < UniqueClaim(rival, other.state, kind, columns)
+        #if PlantedFaults
+          guard !reader.planted.contains(.youngerClaimShows) else {
+            if isOlder { return false }
+            rivals[rival] = other
+            continue
+          }
+        #endif
         // What is older stays, and with it this record stays out.
-        guard claim < UniqueClaim(rival, other.state, kind, columns) else { return false }
+        guard isOlder else { return false }
         rivals[rival] = other
       }
     }
