@@ -21,7 +21,7 @@ struct Capture {
   let transaction: WriteTransaction
   let origin: Origin
   /// The records that were there before; nil if no reference is open. See `References.swift`.
-  private var namesBefore: Set<String>?
+  private(set) var namesBefore: Set<String>?
   private let progress = Progress()
 
   private final class Progress {
@@ -31,8 +31,8 @@ struct Capture {
 
   private var reader: StateReader { transaction.reader }
   private var writer: StateWriter { transaction.writer }
-  private var catalog: Catalog { transaction.catalog }
-  private var connection: Connection { transaction.connection }
+  var catalog: Catalog { transaction.catalog }
+  var connection: Connection { transaction.connection }
   private var refusals: Refusals { transaction.session.refusals }
   private var environment: StoreEnvironment { transaction.environment }
 
@@ -68,6 +68,7 @@ struct Capture {
   // MARK: Records
 
   private func capture(_ write: PendingWrite, _ kind: RecordKind) throws {
+    if try captureEdit(write, kind) { return }
     let after = try row(write, kind)
     if let after, write.except.contains(Array(after.key.utf8)) { return }
     guard let key = after?.key ?? write.key, after != nil || write.before != nil else { return }

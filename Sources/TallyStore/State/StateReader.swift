@@ -264,7 +264,7 @@ final class StateReader {
 
   // MARK: Bodies
 
-  private func extra<T>(_ number: Int, _ decode: (UnsafeRawBufferPointer) throws -> T) throws -> T {
+  func extra<T>(_ number: Int, _ decode: (UnsafeRawBufferPointer) throws -> T) throws -> T {
     let query = try connection.statement("SELECT body FROM tally_extra WHERE n = ?")
     defer { query.reset() }
     query.bind(1, number)

@@ -95,17 +95,25 @@ extension Store {
   }
 
   /// Reads states in one snapshot.
+  ///
+  /// The transaction is the store's own, of statements that stay prepared: GRDB's way into one costs more than a small delta.
   func snapshot<T>(_ body: (StateReader) throws -> T) throws -> T {
-    try read { db in
-      let connection = try Connection(db)
-      let catalog = try Catalog.load(connection, cached: catalogCache.withLock { $0 })
-      catalogCache.withLock { $0 = catalog }
-      let reader = StateReader(connection, catalog: catalog)
-      reader.aside = try SetAside(connection)
-      #if PlantedFaults
-        reader.planted = options.planted
-      #endif
-      return try body(reader)
+    do {
+      return try writer.unsafeRead { db in
+        let connection = try Connection(db)
+        return try connection.inReadTransaction {
+          let catalog = try Catalog.load(connection, cached: catalogCache.withLock { $0 })
+          catalogCache.withLock { $0 = catalog }
+          let reader = StateReader(connection, catalog: catalog)
+          reader.aside = try SetAside(connection)
+          #if PlantedFaults
+            reader.planted = options.planted
+          #endif
+          return try body(reader)
+        }
+      }
+    } catch {
+      throw explain(error)
     }
   }
 

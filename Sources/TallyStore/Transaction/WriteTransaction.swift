@@ -116,6 +116,19 @@ final class WriteTransaction {
     try flushIfFull()
   }
 
+  /// Says that the app has edited a record that is seen and was never deleted.
+  /// - Parameters:
+  ///   - owners: the records that own it, if any record was ever deleted.
+  ///   - difference: what is added to the fingerprint.
+  func edited(
+    _ name: AnyRecordName, _ kind: RecordKind, _ dot: Dot, owners: [AnyRecordName], _ difference: Fingerprint
+  ) throws {
+    log.note(dot, kind: kind.number, name)
+    standing.fingerprint += difference
+    view.markTouched(owners)
+    try flushIfFull()
+  }
+
   /// Says that a link's state has changed and has tags or removals of `dots`.
   func changed(
     _ key: LinkKey, _ kind: LinkKind, from old: ORSetElement, to new: ORSetElement, dots: some Sequence<Dot>
@@ -215,6 +228,8 @@ final class WriteTransaction {
       view.markSetAside()
       try view.settle()
     }
+    // What waits in place for a value that will not be free goes now; what went with it may free others.
+    while try view.withholdParked() { try view.settle() }
   }
 
   /// Raises the vector in memory and in the file.

@@ -228,6 +228,11 @@ final class WritingSession {
       uniqueKeysWithValues: tables.compactMap { table, kind in
         objects.wholeUniqueIndexes[table].map { (kind, $0) }
       })
+    reader.catalog.uniqueColumns = Dictionary(
+      uniqueKeysWithValues: tables.compactMap { table, kind in
+        guard !objects.tablesWithExpressionIndexes.contains(table) else { return nil }
+        return (kind, Set((objects.uniqueIndexes[table] ?? []).flatMap { $0.map(\.column) }))
+      })
   }
 
   private func chooseCapture(_ objects: AppObjects) {
