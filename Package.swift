@@ -139,7 +139,8 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// make fuzz builds our own modules with coverage for libFuzzer, and of the executables only the fuzzer: Docs/Fuzzing.md.
+// make fuzz builds our own modules with coverage for libFuzzer, and of the executables only the fuzzer:
+// Docs/Fuzzing.md.
 if Context.environment["TALLY_FUZZ"] != nil {
   package.targets.removeAll { [.test, .executable].contains($0.type) }
   package.products = []

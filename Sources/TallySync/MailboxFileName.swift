@@ -3,9 +3,9 @@ import TallyWire
 
 /// What a file's name says: `tally1-<zone>-<replica>-<sequence>-<check>.<kind>`.
 ///
-/// The name is a claim for people, for files that are not on this device yet, and for tidying up; what a file holds is read from its
-/// bytes. Since the checksum of the content is part of it, a name never stands for two contents, whoever writes, however often a store
-/// is copied or restored.
+/// The name is a claim for people, for files that are not on this device yet, and for tidying up; what a file holds is
+/// read from its bytes. Since the checksum of the content is part of it, a name never stands for two contents, whoever
+/// writes, however often a store is copied or restored.
 struct MailboxFileName: Hashable {
   /// What the content is for.
   enum Kind: String, CaseIterable {

@@ -5,8 +5,9 @@ import Testing
 
 /// Each fault that would lose, double or split somebody's data is found by the same checks that the product passes.
 ///
-/// `make planted` counts how many seeds each fault hides from, and writes the table of `Docs/Testing.md`. Here each must be noticed from
-/// a seed on that is known to be near; if the generator changes, the search begins at the first seed and may take longer.
+/// `make planted` counts how many seeds each fault hides from, and writes the table of `Docs/Testing.md`. Here each
+/// must be noticed from a seed on that is known to be near; if the generator changes, the search begins at the first
+/// seed and may take longer.
 @Suite struct KnownBadVariants {
   static let bugs = PlantedBug.all.flatMap { bug in bug.tiers.map { Case(bug: bug, tier: $0) } }
 

@@ -3,8 +3,8 @@ import GRDB
 import Tally
 import Testing
 
-/// Identities and bytes that every device has in common for ever: what is found changed here is another virtual replica, and
-/// every seed there is would come a second time.
+/// Identities and bytes that every device has in common for ever: what is found changed here is another virtual
+/// replica, and every seed there is would come a second time.
 @Suite struct SeedIdentityTests {
   struct Stop: Entity, Codable, FetchableRecord, PersistableRecord {
     static let schema = EntitySchema(
@@ -63,8 +63,8 @@ import Testing
     #expect(try replica(Self.set).description == "8641d620c95e339529448da31c1a6902")
   }
 
-  /// The blocks are compared and not their bytes, which another version of zstd may compress differently. The id of the virtual
-  /// replica, which hashes the bytes before compression, pins those.
+  /// The blocks are compared and not their bytes, which another version of zstd may compress differently. The id of the
+  /// virtual replica, which hashes the bytes before compression, pins those.
   @Test func historyOfASeedSetIsPinned() throws {
     let store = try Store(inMemory: Schema(Stop.self))
     try store.seed(Self.set)

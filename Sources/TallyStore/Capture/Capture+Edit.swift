@@ -1,10 +1,11 @@
 import TallyCRDT
 import TallyWire
 
-/// The short way for the commonest write: the app has changed fields of a record that is seen, was never deleted, and is no seed's.
+/// The short way for the commonest write: the app has changed fields of a record that is seen, was never deleted, and
+/// is no seed's.
 ///
-/// What the long way does to a whole state is done here to the stamps of the changed fields (`StampedState`), with the same result. Where
-/// anything is out of the ordinary, it writes nothing and leaves the row to the long way.
+/// What the long way does to a whole state is done here to the stamps of the changed fields (`StampedState`), with the
+/// same result. Where anything is out of the ordinary, it writes nothing and leaves the row to the long way.
 extension Capture {
   /// One register that was written.
   private struct Edit {
@@ -78,7 +79,8 @@ extension Capture {
   private func editedRow(
     _ row: RowID, _ kind: RecordKind, _ written: [(place: Int, value: Value)], readsOwners: Bool
   ) throws -> EditedRow? {
-    // A number is all that need be read: neither it nor the row can have become too large, however large the other columns are.
+    // A number is all that need be read: neither it nor the row can have become too large, however large the other
+    // columns are.
     if written.count == 1, written[0].value.isNumber, !readsOwners {
       let query = try connection.statement(kind.columnByNumber[written[0].place])
       query.bind(1, row)

@@ -8,11 +8,12 @@ import TallyCRDT
   import TallyFaults
 #endif
 
-/// Notes what anybody but the store writes to replicated tables on the store's own connection, by SQLite's preupdate hook
-/// (https://www.sqlite.org/c3ref/preupdate_blobwrite.html).
+/// Notes what anybody but the store writes to replicated tables on the store's own connection, by SQLite's preupdate
+/// hook (https://www.sqlite.org/c3ref/preupdate_blobwrite.html).
 ///
-/// The hook sees every row that changes, in true order: rows that REPLACE removes, writes of triggers and of foreign key actions,
-/// incremental blob I/O. It does not hear of a savepoint that is rolled back, so what it notes is compared with the rows in the end.
+/// The hook sees every row that changes, in true order: rows that REPLACE removes, writes of triggers and of foreign
+/// key actions, incremental blob I/O. It does not hear of a savepoint that is rolled back, so what it notes is compared
+/// with the rows in the end.
 final class ChangeRecorder {
   /// Where the columns of a replicated table stand.
   struct Layout {
@@ -191,7 +192,8 @@ private struct NotedRow {
 
 #if PlantedFaults
   extension ChangeRecorder {
-    /// Whether the row that goes is in the way of another one, at the top level: the statement that runs deletes nothing itself.
+    /// Whether the row that goes is in the way of another one, at the top level: the statement that runs deletes
+    /// nothing itself.
     private func isReplacing(_ connection: OpaquePointer) -> Bool {
       guard tally_preupdate_depth(connection) == 0, tally_preupdate_blobwrite(connection) < 0 else { return false }
       var statement = sqlite3_next_stmt(connection, nil)

@@ -4,8 +4,8 @@ import TallyCRDT
 
 /// SQLite's incremental blob I/O on the `tally_clock` column of one table: it overwrites the clock of a row in place.
 ///
-/// An UPDATE would do the same but fire the app's triggers once more for a change that the app did not make; this fires none
-/// (https://www.sqlite.org/c3ref/blob_open.html).
+/// An UPDATE would do the same but fire the app's triggers once more for a change that the app did not make; this fires
+/// none (https://www.sqlite.org/c3ref/blob_open.html).
 final class BlobHandle {
   private var blob: OpaquePointer?
   private let connection: OpaquePointer

@@ -11,9 +11,10 @@ import TallyCRDT
 ///  "adoptions":[{"type":"SpeechType","matching":["name"],"present":["createdAt"],"absent":["updatedAt"]}]}
 /// ```
 ///
-/// `name`, `version`, `key`, `type` and `matching` must be there; what is empty may be missing. Values are what the columns hold, as in a
-/// dump: a number, a text, null, `{"blob":"<hex>"}`, `{"real":"inf"}`; true and false are 1 and 0. A number without a fraction is an
-/// integer, and a real where the field is one. So a set has one identity, written in Swift or read from a file.
+/// `name`, `version`, `key`, `type` and `matching` must be there; what is empty may be missing. Values are what the
+/// columns hold, as in a dump: a number, a text, null, `{"blob":"<hex>"}`, `{"real":"inf"}`; true and false are 1 and
+/// 0. A number without a fraction is an integer, and a real where the field is one. So a set has one identity, written
+/// in Swift or read from a file.
 ///
 /// A key that means nothing is refused: it is misspelt more often than not.
 extension SeedSet: Codable {

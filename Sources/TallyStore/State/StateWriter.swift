@@ -4,7 +4,8 @@ import TallyWire
 
 /// Writes states to where they belong: the app's row with its clock, `tally_extra`, `tally_hidden`, `tally_wait`.
 ///
-/// It may change rows and bodies and nothing else: what a change means for vector, log and fingerprint is for `WriteTransaction`.
+/// It may change rows and bodies and nothing else: what a change means for vector, log and fingerprint is for
+/// `WriteTransaction`.
 final class StateWriter {
   let connection: Connection
   let reader: StateReader
@@ -105,8 +106,8 @@ final class StateWriter {
     do {
       switch previous?.place {
       case .row(let row, let old):
-        // A further part of one large record has the stamp of the first. With the same clock before and after, the triggers would take the
-        // write for the app's.
+        // A further part of one large record has the stamp of the first. With the same clock before and after, the
+        // triggers would take the write for the app's.
         if announcesRows, old == clock { try writeClock(kind.number, kind.type, row: row, .leaving) }
         try update(kind, row: row, clock: clock, from: rowIsCurrent ? shown : previous?.values ?? [], to: shown)
       case .hidden(let number):
@@ -125,8 +126,8 @@ final class StateWriter {
     }
   }
 
-  /// Lets a row wait in its place for the values that other rows still hold: were it to go, and to come back, whatever the app keeps
-  /// beside it would go with it.
+  /// Lets a row wait in its place for the values that other rows still hold: were it to go, and to come back, whatever
+  /// the app keeps beside it would go with it.
   /// - Returns: nil if SQLite does not take that either.
   private func park(
     _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ shown: [Value], _ previous: StoredRecord?,
@@ -274,8 +275,8 @@ final class StateWriter {
   }
 
   private func storeContexts(of state: RecordState) throws {
-    // All deletes of a transaction share one, and the first that comes keeps it: other records' deletes may rely on it. The time tells
-    // apart most deletes of a dot that two copies of one store have both issued.
+    // All deletes of a transaction share one, and the first that comes keeps it: other records' deletes may rely on it.
+    // The time tells apart most deletes of a dot that two copies of one store have both issued.
     for delete in state.deletes where !reader.hasContext(of: delete.stamp) {
       let insert = try connection.statement("INSERT OR IGNORE INTO tally_context VALUES(?, ?, ?, ?)")
       var writer = ByteWriter()

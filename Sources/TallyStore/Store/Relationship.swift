@@ -11,8 +11,9 @@ import TallyCRDT
 /// let names = try Game.players.members(of: chess, in: db)
 /// ```
 ///
-/// It is an observed-remove set: what anybody added while somebody else removed it stays. The rows are in the join table
-/// `Type_relationship` with the columns `source` and `target`, which raw SQL and GRDB associations may use just as well.
+/// It is an observed-remove set: what anybody added while somebody else removed it stays. The rows are in the join
+/// table `Type_relationship` with the columns `source` and `target`, which raw SQL and GRDB associations may use just
+/// as well.
 public struct Relationship<Source: Entity, Target: Entity>: Sendable {
   /// The name in the schema.
   public let name: String

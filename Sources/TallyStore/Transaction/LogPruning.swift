@@ -2,8 +2,8 @@ import TallyCRDT
 
 /// Drops rows of the change log that no longer find anything: every cell of the dot has been overwritten since.
 ///
-/// What a cell was overwritten by has a dot of its own in the log, so a delta misses nothing, and nobody needs to agree. A slice is
-/// looked at now and then, round and round, so that the log is never much longer than what it finds.
+/// What a cell was overwritten by has a dot of its own in the log, so a delta misses nothing, and nobody needs to
+/// agree. A slice is looked at now and then, round and round, so that the log is never much longer than what it finds.
 struct LogPruning {
   /// After so many new rows as many are looked at: each row is, before as many more have come.
   private static let interval = 64

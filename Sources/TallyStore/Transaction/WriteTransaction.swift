@@ -4,9 +4,10 @@ import TallyCRDT
 
 /// One transaction of the replica: what one person wrote in one go, or what one delta brought.
 ///
-/// It owns what must change together (vector, fingerprint, change log, the marks of what the view must look at) and is the only one that
-/// changes it. The steps of the pipeline are given it: `Capture` turns rows into cells and reports them, `Join` does so with a delta,
-/// `StateWriter` writes states to their places, `ViewMaintainer` makes rows follow. `commit()` is the only end.
+/// It owns what must change together (vector, fingerprint, change log, the marks of what the view must look at) and is
+/// the only one that changes it. The steps of the pipeline are given it: `Capture` turns rows into cells and reports
+/// them, `Join` does so with a delta, `StateWriter` writes states to their places, `ViewMaintainer` makes rows follow.
+/// `commit()` is the only end.
 ///
 /// ```
 /// rows ── Capture ─┐                               ┌─ StateWriter ── rows, bodies
@@ -14,7 +15,8 @@ import TallyCRDT
 /// delta ── Join ───┘                └─ commit(): raise → settle → check → flush
 /// ```
 ///
-/// One SQLite transaction can hold several, one after the other: what other connections wrote is captured in one of its own first.
+/// One SQLite transaction can hold several, one after the other: what other connections wrote is captured in one of its
+/// own first.
 final class WriteTransaction {
   let session: WritingSession
   let view: ViewMaintainer
@@ -48,7 +50,8 @@ final class WriteTransaction {
 
   // MARK: Stamps
 
-  /// A stamp of this replica's, later than what it overwrites. The dot is taken, and the replica minted, with the first one.
+  /// A stamp of this replica's, later than what it overwrites. The dot is taken, and the replica minted, with the first
+  /// one.
   func stamp(over overwritten: HybridTime? = nil, rank: Rank = .user) throws -> Stamp {
     let dot = try self.dot ?? nextDot()
     self.dot = dot
@@ -196,7 +199,8 @@ final class WriteTransaction {
 
   // MARK: The end
 
-  /// Ends the transaction: raises the vector, makes the view follow, checks references, and writes what has changed of the whole.
+  /// Ends the transaction: raises the vector, makes the view follow, checks references, and writes what has changed of
+  /// the whole.
   func commit() throws {
     try raise(to: incoming)
     try settle()

@@ -27,7 +27,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case unknownRelationship
     /// A value has the wrong type for its field.
     case typeMismatch
-    /// A text or blob is over the limit of `WireLimits.valueBytes`, or all values of a record together over `recordBytes`.
+    /// A text or blob is over the limit of `WireLimits.valueBytes`, or all values of a record together over
+    /// `recordBytes`.
     case valueTooLarge
     /// A reference names a record that is not there.
     case danglingReference
@@ -51,7 +52,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case unknownRank
     /// The store was closed: by `close()`, or because the account changed.
     case closed
-    /// A write committed or rolled back its own transaction, with COMMIT or ROLLBACK or through `OR ROLLBACK`. Nothing of it was kept.
+    /// A write committed or rolled back its own transaction, with COMMIT or ROLLBACK or through `OR ROLLBACK`. Nothing
+    /// of it was kept.
     case transactionEnded
     /// A write made the file's first triggers and wrote to the store's tables too; they would not have fired.
     case triggersMadeTooLate

@@ -2,9 +2,9 @@ import TallyCRDT
 
 /// Keeps the view equal to the function of the state, after states have changed.
 ///
-/// What may look different is marked while states are written. Once all states are in, each of these records and links is
-/// looked at: `Visibility` decides from the state alone, and the row follows. A record that appears or disappears brings in
-/// what depends on it. The maintainer reads states and writes rows; it never changes a state.
+/// What may look different is marked while states are written. Once all states are in, each of these records and links
+/// is looked at: `Visibility` decides from the state alone, and the row follows. A record that appears or disappears
+/// brings in what depends on it. The maintainer reads states and writes rows; it never changes a state.
 final class ViewMaintainer {
   let reader: StateReader
   let writer: StateWriter

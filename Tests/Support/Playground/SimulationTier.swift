@@ -48,7 +48,8 @@ package enum SimulationTier: String, CaseIterable, Sendable {
 package struct PlantedBug: Sendable {
   package var name: String
   package var fault: PlantedFault
-  /// The tiers that notice it, of those that this build can put it into: stores have faults only with the trait `PlantedFaults`.
+  /// The tiers that notice it, of those that this build can put it into: stores have faults only with the trait
+  /// `PlantedFaults`.
   package var tiers: [SimulationTier]
 
   /// How many seeds a fault may hide from.

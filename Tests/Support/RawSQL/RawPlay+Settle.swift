@@ -86,7 +86,8 @@ extension RawPlay {
     return try store.read { try RawRows.all($0, device.version) }
   }
 
-  /// Whether a row that one store shows may be missing or different in another: it says that it has set it aside, and there is a reason.
+  /// Whether a row that one store shows may be missing or different in another: it says that it has set it aside, and
+  /// there is a reason.
   private func isExcused(
     _ table: String, _ id: String, _ here: RawRows, _ there: RawRows, _ aside: Set<String>
   ) -> Bool {
@@ -96,7 +97,8 @@ extension RawPlay {
     return aside.contains(key) && isSetAside(table, id, here, there)
   }
 
-  /// Of two records that claim one value the one with the later stamp gives way. Said only of an index on a column as it is.
+  /// Of two records that claim one value the one with the later stamp gives way. Said only of an index on a column as
+  /// it is.
   private func checkClaims(_ rows: RawRows, _ aside: Set<String>, _ device: RawDevice) throws {
     guard history.has(.uniqueIndex), let store = device.store else { return }
     let sql = try store.read {

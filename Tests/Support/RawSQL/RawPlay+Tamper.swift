@@ -125,7 +125,8 @@ extension RawPlay {
     return true
   }
 
-  /// The twelve steps of https://www.sqlite.org/lang_altertable.html, as an app takes them that knows only its own triggers.
+  /// The twelve steps of https://www.sqlite.org/lang_altertable.html, as an app takes them that knows only its own
+  /// triggers.
   private static func rebuild(_ table: String, _ db: Database) throws -> Bool {
     guard let (sql, rest) = try statements(table, db), let start = sql.firstIndex(of: "("),
       let end = sql.lastIndex(of: ")")

@@ -3,7 +3,8 @@ import TallyStore
 
 /// Which errors are answers, and which are findings.
 enum RawVerdict {
-  /// What a statement of the app's may fail with: constraints, columns that this version lacks, a transaction that is over.
+  /// What a statement of the app's may fail with: constraints, columns that this version lacks, a transaction that is
+  /// over.
   static func check(statement error: any Error, _ transaction: RawTransaction) throws {
     guard let error = error as? DatabaseError else { throw RawFinding("a statement threw \(error)") }
     let answers: [ResultCode] = [.SQLITE_CONSTRAINT, .SQLITE_ERROR, .SQLITE_ABORT, .SQLITE_MISMATCH]
@@ -31,8 +32,8 @@ enum RawVerdict {
     throw RawFinding("a write was refused: \(error)")
   }
 
-  /// What a store has let through although a reference denies it: a record is gone, and what referred to it has lost its reference
-  /// without being told.
+  /// What a store has let through although a reference denies it: a record is gone, and what referred to it has lost
+  /// its reference without being told.
   static func check(denials before: RawRows, _ after: RawRows, _ transaction: RawTransaction) throws {
     let people = (before.tables["P"] ?? [:]).keys.filter { after.tables["P"]?[$0] == nil }
     guard !people.isEmpty,
@@ -45,7 +46,8 @@ enum RawVerdict {
     }
   }
 
-  /// Whether a line of `verify` speaks of nothing but a row that a rule of the app's keeps out, or of a reference of the app's own.
+  /// Whether a line of `verify` speaks of nothing but a row that a rule of the app's keeps out, or of a reference of
+  /// the app's own.
   static func isTolerated(_ problem: String, _ features: Set<RawFeature>) -> Bool {
     return features.contains(.referringTable) && (problem.contains("P|~|") || problem.hasPrefix("app_fav"))
   }

@@ -4,8 +4,8 @@ import Tally
 import TallyStore
 import Testing
 
-/// What a person can write with legal SQL, at any moment: nothing of it may lead a store astray. Each once with SQLite's hook and once
-/// with triggers alone.
+/// What a person can write with legal SQL, at any moment: nothing of it may lead a store astray. Each once with
+/// SQLite's hook and once with triggers alone.
 @Suite struct LegalSQLTests {
   // MARK: Outside writes that are pending
 
