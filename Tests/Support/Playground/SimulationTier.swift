@@ -122,7 +122,7 @@ package struct PlantedBug: Sendable {
 
   /// How many seeds a tier needs to notice the fault; nil if it does not within its patience.
   package func seedsNeeded(_ tier: SimulationTier) -> UInt64? {
-    (1...Self.patience).first { tier.failure($0, planted: fault) != nil }
+    (1...Self.patience).first { tier.failure($0, planted: fault) != nil && tier.failure($0) == nil }
   }
 
   /// The same for tests that run beside others.

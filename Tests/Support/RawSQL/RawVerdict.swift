@@ -12,7 +12,7 @@ enum RawVerdict {
       throw RawFinding("a statement failed: \(error)")
     }
     let isOurs = error.resultCode.primaryResultCode == .SQLITE_ERROR && (error.message ?? "").contains("tally_")
-    if isOurs, !transaction.features.contains(.copies) { throw RawFinding("a statement failed: \(error)") }
+    if isOurs, transaction.features.isDisjoint(with: [.copies, .clockWrites]) { throw RawFinding("a statement failed: \(error)") }
   }
 
   /// What a store may refuse at the end of a transaction.
