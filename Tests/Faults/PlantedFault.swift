@@ -127,8 +127,8 @@ package struct PlantedFault: OptionSet, Sendable {
   package static let anyTextIsADate = PlantedFault(rawValue: 1 << 48)
   /// Any text is taken for JSON.
   package static let anyTextIsJSON = PlantedFault(rawValue: 1 << 49)
-  /// Of the owners above what has changed only the nearest three are looked at.
-  package static let climbsThreeLevels = PlantedFault(rawValue: 1 << 50)
+  /// Of the owners above what has changed only the nearest is looked at.
+  package static let climbsOneLevel = PlantedFault(rawValue: 1 << 50)
   /// A delete is not denied, whatever refers to the record.
   package static let denyNotChecked = PlantedFault(rawValue: 1 << 51)
 }

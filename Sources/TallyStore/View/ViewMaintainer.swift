@@ -156,7 +156,7 @@ final class ViewMaintainer {
   /// Marks records and all their ancestors: a touch below can revive an owner, an edge can close or open a cycle.
   private func climb() throws {
     #if PlantedFaults
-      if environment.planted.contains(.climbsThreeLevels) { return try climb(levels: 3) }
+      if environment.planted.contains(.climbsOneLevel) { return try climb(levels: 1) }
     #endif
     while let (name, reach) = dirty.popClimb() {
       // Of an owner that is seen nothing changes because it is touched once more, nor of what is above it.

@@ -116,7 +116,7 @@ package struct PlantedBug: Sendable {
     .init("logPrunedTooFar", .logPrunedTooFar, .rawsql),
     .init("anyTextIsADate", .anyTextIsADate, .rawsql),
     .init("anyTextIsJSON", .anyTextIsJSON, .rawsql),
-    .init("climbsThreeLevels", .climbsThreeLevels, .rawsql),
+    .init("climbsOneLevel", .climbsOneLevel, .rawsql),
     .init("denyNotChecked", .denyNotChecked, .rawsql),
   ]
 

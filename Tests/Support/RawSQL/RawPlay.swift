@@ -128,7 +128,7 @@ package struct RawPlay {
         }
       }
       ledger.note(device.index, from: before, to: after)
-      try RawVerdict.check(denials: before, after, transaction)
+      try RawVerdict.check(denials: before, after)
       note(transaction, swallowed)
       if writer == .secondStore { reached.insert(.done(.secondStore)) }
     } catch let finding as RawFinding where failed == nil {
