@@ -119,6 +119,7 @@ let package = Package(
     .testTarget(name: "SimulatorTests", dependencies: ["Tally", "TallyRig", "TallyTesting", grdb]),
     .testTarget(name: "ChinookTests", dependencies: ["Tally", grdb], resources: [.copy("Fixtures")]),
     .testTarget(name: "ReadmeTests", dependencies: ["Tally", grdb]),
+    .testTarget(name: "DocExamples", dependencies: ["Tally", "TallyTesting", tallyNetwork, grdb]),
     .testTarget(name: "TallyCLITests", dependencies: ["TallyCLI", "Tally", grdb]),
     .testTarget(
       name: "CorpusTests",
@@ -138,7 +139,8 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// make fuzz builds our own modules with coverage for libFuzzer, and of the executables only the fuzzer: Docs/Fuzzing.md.
+// make fuzz builds our own modules with coverage for libFuzzer, and of the executables only the fuzzer:
+// Docs/Fuzzing.md.
 if Context.environment["TALLY_FUZZ"] != nil {
   package.targets.removeAll { [.test, .executable].contains($0.type) }
   package.products = []

@@ -24,6 +24,39 @@ if grep -lE '^import (GRDB|GRDBSQLite)' -r Sources/TallyCRDT Sources/TallyWire S
   status=1
 fi
 
+allowed() { awk -v rule="$1" -v file="$2" '$1 == rule && $2 == file { found = 1 } END { exit !found }' Scripts/tidy-allowed.txt; }
+complain() {
+  echo "$1" >&2
+  status=1
+}
+
+# Time and randomness are arguments: nothing else reads the machine's, but where it comes in.
+ambient='\bDate\(\)|\bDate\.now\b|(Continuous|Suspending)Clock|Dispatch(Wall)?Time\.now|\btime\(nil\)|clock_gettime|gettimeofday'
+ambient+='|\.random\(|\.shuffled\(\)|\.randomElement\(\)|SystemRandomNumberGenerator|\bUUID\(\)|arc4random'
+while IFS=: read -r file line text; do
+  allowed ambient "$file" || complain "$file:$line reads the clock or the randomness of the machine:$text"
+done < <(git ls-files 'Sources/*.swift' | xargs grep -nE "$ambient" | grep -vE '^[^:]*:[0-9]*: *//' | grep -vE '\.random\([^)]*using: ')
+
+# Comments are as wide as the formatter lets code be.
+while IFS= read -r place; do
+  complain "$place: a comment of more than 120 characters"
+done < <(git ls-files '*.swift' | LC_ALL=C.UTF-8 xargs grep -nE '^.{121,}$' | grep -E '^[^:]*:[0-9]+: *//' | cut -d: -f1,2)
+
+# A file is named after a type that it declares or extends.
+while IFS= read -r file; do
+  type=$(basename "$file" .swift)
+  type=${type%%+*}
+  grep -qE "(struct|class|enum|actor|protocol|extension|typealias) +([A-Za-z]+\.)?$type\b" "$file" ||
+    allowed name "$file" || complain "$file neither declares nor extends $type"
+done < <(git ls-files 'Sources/*.swift')
+
+# What is let pass is there.
+while read -r rule file _; do
+  [ -f "$file" ] || complain "Scripts/tidy-allowed.txt lets $file pass ($rule), which is not there"
+done < <(grep -vE '^#' Scripts/tidy-allowed.txt)
+
 # What the documentation promises of seeds is what the tests are named after.
 bash Scripts/seed-scenarios.sh --check || status=1
+# Examples of pages and documentation comments are compiled.
+bash Scripts/doc-examples.sh --check || status=1
 exit $status

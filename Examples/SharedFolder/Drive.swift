@@ -1,6 +1,7 @@
 import Foundation
 
-/// What a cloud drive does: it copies files from each device's folder to those of the others, when it likes and in any order.
+/// What a cloud drive does: it copies files from each device's folder to those of the others, when it likes and in any
+/// order.
 struct Drive {
   private(set) var folders: [URL] = []
 

@@ -24,7 +24,8 @@ enum MeetingOrders {
   /// Every order: 720 for four people.
   static let all = permutations(Array(Meeting.all.indices)).map { $0.map { Meeting.all[$0] } }
 
-  /// Every order but those that only swap neighbours who can meet at the same time: 426. What is left out is the same run.
+  /// Every order but those that only swap neighbours who can meet at the same time: 426. What is left out is the same
+  /// run.
   static let distinct = permutations(Array(Meeting.all.indices)).filter { order in
     zip(order, order.dropFirst()).allSatisfy { $0 < $1 || !Meeting.all[$0].isApart(from: Meeting.all[$1]) }
   }.map { $0.map { Meeting.all[$0] } }

@@ -20,15 +20,16 @@ enum OpenStore {
     }
   }
 
-  /// SQLite tells a read-only disk and a file that somebody else owns apart as little as "cannot open" and "read-only" do.
+  /// SQLite tells a read-only disk and a file that somebody else owns apart as little as "cannot open" and "read-only"
+  /// do.
   private static func lackOfPermission(_ path: String) -> Failure? {
     let folder = URL(fileURLWithPath: path).resolvingSymlinksInPath().deletingLastPathComponent().path
     let isForbidden = [path, folder].contains { (path: String) in access(path, W_OK) != 0 && errno == EACCES }
     return isForbidden ? Failure(errno: EACCES, .write, path) : nil
   }
 
-  /// Opens without write access, also in a folder where nothing can be written. Only if another program has written something
-  /// that must be captured first is write access needed.
+  /// Opens without write access, also in a folder where nothing can be written. Only if another program has written
+  /// something that must be captured first is write access needed.
   static func reading<T>(_ path: String, _ timeout: Double, _ body: (Store) throws -> T) throws -> T {
     var copy: StoreCopy?
     defer { copy?.discard() }

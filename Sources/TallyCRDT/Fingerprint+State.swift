@@ -1,4 +1,5 @@
-/// What states add to the fingerprint. `name` is the hash of the record's name, `fieldHash` gives the hash of a field's wire name.
+/// What states add to the fingerprint. `name` is the hash of the record's name, `fieldHash` gives the hash of a field's
+/// wire name.
 extension RecordState {
   /// What this record adds to the fingerprint: everything that is in its state, whatever its deletes cover.
   public func fingerprint(name: UInt64, fieldHash: (FieldID) -> UInt64) -> Fingerprint {
@@ -13,7 +14,8 @@ extension RecordState {
     return sum
   }
 
-  /// What is added to the fingerprint when this state takes the place of `old`. Cost: what differs is hashed, the rest compared.
+  /// What is added to the fingerprint when this state takes the place of `old`. Cost: what differs is hashed, the rest
+  /// compared.
   public func fingerprint(replacing old: RecordState, name: UInt64, fieldHash: (FieldID) -> UInt64) -> Fingerprint {
     var sum = Fingerprint()
     if old.existence != existence {
@@ -90,8 +92,8 @@ extension StateVector {
 }
 
 extension Delete {
-  /// What a delete of the record adds to the fingerprint. The context counts because the deletes of two copies of one replica
-  /// can have one stamp, and not have seen the same.
+  /// What a delete of the record adds to the fingerprint. The context counts because the deletes of two copies of one
+  /// replica can have one stamp, and not have seen the same.
   fileprivate func fingerprint(name: UInt64) -> Fingerprint {
     .cell(kind: 8, name: name, part: context.hash, stamp: stamp, value: .null)
   }
@@ -121,7 +123,8 @@ extension ORSetElement {
     tags.reduce(into: Fingerprint()) { $0 += $1.fingerprint(link: link, target: target) }
   }
 
-  /// What is added to the fingerprint when this element takes the place of `old`. Cost: what differs is hashed, the rest compared.
+  /// What is added to the fingerprint when this element takes the place of `old`. Cost: what differs is hashed, the
+  /// rest compared.
   public func fingerprint(replacing old: ORSetElement, link: UInt64, target: UInt64) -> Fingerprint {
     var sum = Fingerprint()
     for tag in old.tags where !tags.contains(tag) { sum -= tag.fingerprint(link: link, target: target) }

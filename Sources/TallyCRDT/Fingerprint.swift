@@ -1,12 +1,12 @@
 /// A 128-bit sum over the whole state of a zone, kept up to date with each change.
 ///
-/// A state vector is a claim about content; the fingerprint checks it: two replicas with equal vectors must have equal states, and so
-/// equal fingerprints, and equal fingerprints mean, short of a collision, equal states and therefore equal views. It sums a hash for
-/// each thing that a join can tell apart: existence, registers, superseded touches, deletes with what they had seen, layers and
-/// basis of a seed, tags and their removals. What is deleted or removed counts as anything else does, since an edit can bring it
-/// back. Replicas number fields differently, so hashes take names; it is independent of the schema. Incremental multiset
-/// hashing by addition: Clarke et al., "Incremental multiset hash functions" (2003), here with SipHash, which finds faults and
-/// not forgers.
+/// A state vector is a claim about content; the fingerprint checks it: two replicas with equal vectors must have equal
+/// states, and so equal fingerprints, and equal fingerprints mean, short of a collision, equal states and therefore
+/// equal views. It sums a hash for each thing that a join can tell apart: existence, registers, superseded touches,
+/// deletes with what they had seen, layers and basis of a seed, tags and their removals. What is deleted or removed
+/// counts as anything else does, since an edit can bring it back. Replicas number fields differently, so hashes take
+/// names; it is independent of the schema. Incremental multiset hashing by addition: Clarke et al., "Incremental
+/// multiset hash functions" (2003), here with SipHash, which finds faults and not forgers.
 public struct Fingerprint: Hashable, Sendable {
   /// The two halves of the sum, each modulo 2^64.
   public var first, second: UInt64
@@ -42,7 +42,7 @@ public struct Fingerprint: Hashable, Sendable {
 
 extension Fingerprint: CustomStringConvertible {
   /// Thirty-two hexadecimal digits.
-  public var description: String { hexadecimal(first) + hexadecimal(second) }
+  public var description: String { Hexadecimal.text(first) + Hexadecimal.text(second) }
 }
 
 extension Fingerprint {
@@ -58,7 +58,8 @@ extension Fingerprint {
     cell(kind: 2, name: name, part: field, stamp: stamp, value: value)
   }
 
-  /// The hash of a tag, removed or not: `link` is the hash of relationship and source, `target` that of the target's name.
+  /// The hash of a tag, removed or not: `link` is the hash of relationship and source, `target` that of the target's
+  /// name.
   @inlinable
   public static func tag(link: UInt64, target: UInt64, stamp: Stamp) -> Fingerprint {
     cell(kind: 3, name: link, part: target, stamp: stamp, value: .null)

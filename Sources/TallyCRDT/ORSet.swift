@@ -1,9 +1,9 @@
 /// One element of an observed-remove set: the tags that adds have made for it, and which of them were removed.
 ///
-/// A relationship is such a set for each of its targets. An add makes a new tag; a remove marks the tags it has observed, so an
-/// add that the remover had not seen wins over the remove (Shapiro et al., 2011, specification 15). Unlike there, a
-/// removed tag stays as a tombstone until compaction, with the stamp of its removal, and removing is itself
-/// something a state vector counts.
+/// A relationship is such a set for each of its targets. An add makes a new tag; a remove marks the tags it has
+/// observed, so an add that the remover had not seen wins over the remove (Shapiro et al., 2011, specification 15).
+/// Unlike there, a removed tag stays as a tombstone until compaction, with the stamp of its removal, and removing is
+/// itself something a state vector counts.
 public struct ORSetElement: Hashable, Sendable {
   /// One add, and its removal if there was one.
   public struct Tag: Hashable, Sendable {
@@ -52,7 +52,8 @@ public struct ORSetElement: Hashable, Sendable {
     tags.map { max($0.added.time, $0.removed?.time ?? $0.added.time) }.max()
   }
 
-  /// Adds the element: one new tag. A transaction has at most one tag of an element: a second add with its dot changes nothing.
+  /// Adds the element: one new tag. A transaction has at most one tag of an element: a second add with its dot changes
+  /// nothing.
   public mutating func add(_ stamp: Stamp) {
     guard !tags.contains(where: { $0.added.dot == stamp.dot }) else { return }
     tags.append(Tag(added: stamp))
@@ -64,8 +65,8 @@ public struct ORSetElement: Hashable, Sendable {
     for index in tags.indices where tags[index].removed == nil { tags[index].removed = stamp }
   }
 
-  /// Joins another state of the same element: the union of tags, the greatest removal of each. Commutative, associative,
-  /// idempotent. Cost: the product of the numbers of tags.
+  /// Joins another state of the same element: the union of tags, the greatest removal of each. Commutative,
+  /// associative, idempotent. Cost: the product of the numbers of tags.
   public mutating func merge(_ other: ORSetElement) {
     for tag in other.tags {
       guard let index = tags.firstIndex(where: { $0.added.dot == tag.added.dot }) else {
@@ -76,6 +77,7 @@ public struct ORSetElement: Hashable, Sendable {
       if let removed = tag.removed { tags[index].removed = max(removed, tags[index].removed ?? removed) }
     }
     tags.sort { $0.added.dot < $1.added.dot }
+    checkInvariants()
   }
 
   /// The join of both.
@@ -85,8 +87,8 @@ public struct ORSetElement: Hashable, Sendable {
     return result
   }
 
-  /// The part of the state that a peer with the vector `vector` lacks: each tag whose add or whose removal it lacks; nil if it
-  /// lacks nothing.
+  /// The part of the state that a peer with the vector `vector` lacks: each tag whose add or whose removal it lacks;
+  /// nil if it lacks nothing.
   public func delta(since vector: StateVector) -> ORSetElement? {
     var result = ORSetElement()
     result.tags = tags.filter { tag in

@@ -15,8 +15,9 @@ public struct LostWrite: Hashable, Sendable {
 extension RecordState {
   /// Joins another state of the same record into this one: commutative, associative, idempotent.
   ///
-  /// Of existence and of each register the greater stamp wins; the dot of a user cell that loses stays as a touch. Deletes are
-  /// united, without those that another one has seen. Cost: linear in the registers of both, and in the square of the deletes.
+  /// Of existence and of each register the greater stamp wins; the dot of a user cell that loses stays as a touch.
+  /// Deletes are united, without those that another one has seen. Cost: linear in the registers of both, and in the
+  /// square of the deletes.
   public mutating func merge(_ other: RecordState) {
     var lost: [LostWrite] = []
     merge(other, lost: &lost)
@@ -40,6 +41,7 @@ extension RecordState {
     normalizeTouches(touches)
     if !other.deletes.isEmpty { mergeDeletes(other.deletes) }
     if let theirs = other.seed { seed = seed?.merging(theirs) ?? theirs }
+    checkInvariants()
   }
 
   private mutating func mergeExistence(_ other: Stamp?, touches: inout StateVector) {
@@ -106,7 +108,8 @@ extension RecordState {
     }
   }
 
-  /// Two copies of one delete. They are equal unless a peer is broken; then the greater of each part, so that all agree.
+  /// Two copies of one delete. They are equal unless a peer is broken; then the greater of each part, so that all
+  /// agree.
   private static func same(_ a: Delete, _ b: Delete) -> Delete {
     Delete(stamp: max(a.stamp, b.stamp), context: a.context.merging(b.context))
   }

@@ -13,8 +13,8 @@ extension RecordState {
 
   /// States that join to this one, each of about `limit` bytes or of a single cell, delete or seed version.
   ///
-  /// A join takes what it is given in any order, so the parts may travel apart as long as they are applied together. What
-  /// decides whether the record is seen comes first.
+  /// A join takes what it is given in any order, so the parts may travel apart as long as they are applied together.
+  /// What decides whether the record is seen comes first.
   package func parts(ofBytes limit: Int) -> [RecordState] {
     guard approximateByteCount > limit else { return [self] }
     var parts: [RecordState] = []

@@ -51,21 +51,22 @@ public struct Delete: Hashable, Sendable {
 
 /// The replicated state of one record: a join semilattice.
 ///
-/// Fields are last-writer-wins registers. Presence is decided by causality and not by time: a record is alive when
-/// some user cell was ever written to it that no delete had seen (see `touches`). Cells of a deleted record stay, so that
-/// a concurrent edit or a restore brings it back whole. What seeds say stands beside the cells, in `seed`. All concurrent deletes are kept; one goes only when another
-/// delete's context covers it. Removing by context follows Bieniusa et al., "An optimized conflict-free replicated set"
-/// (2012); keeping the removed cells, and the touches whose cells have lost, is ours.
+/// Fields are last-writer-wins registers. Presence is decided by causality and not by time: a record is alive when some
+/// user cell was ever written to it that no delete had seen (see `touches`). Cells of a deleted record stay, so that a
+/// concurrent edit or a restore brings it back whole. What seeds say stands beside the cells, in `seed`. All concurrent
+/// deletes are kept; one goes only when another delete's context covers it. Removing by context follows Bieniusa et
+/// al., "An optimized conflict-free replicated set" (2012); keeping the removed cells, and the touches whose cells have
+/// lost, is ours.
 ///
-/// The properties are in a canonical form, and equal states are equal in all of them; who changes a property by hand must keep it
-/// so. `Visibility` says what a state means to the app.
+/// The properties are in a canonical form, and equal states are equal in all of them; who changes a property by hand
+/// must keep it so. `Visibility` says what a state means to the app.
 public struct RecordState: Hashable, Sendable {
   /// The latest insert or restore of the record.
   public var existence: Stamp?
   /// The registers, ascending by field.
   public var fields: [FieldCell]
-  /// Touches beyond those that `existence` and `fields` show: dots of user cells that another write has replaced. For each
-  /// replica the latest; no entry that a dot of a live user cell covers.
+  /// Touches beyond those that `existence` and `fields` show: dots of user cells that another write has replaced. For
+  /// each replica the latest; no entry that a dot of a live user cell covers.
   public var supersededTouches: StateVector
   /// The deletes, ascending by dot; none covers another.
   public var deletes: [Delete]
@@ -144,8 +145,8 @@ public struct RecordState: Hashable, Sendable {
 extension RecordState {
   /// For each replica the highest transaction in which it wrote a user cell of this record, live or superseded.
   ///
-  /// Superseded cells count: an edit that lost its register to a concurrent write was still an edit, and a delete that had
-  /// not seen it must not take the record away.
+  /// Superseded cells count: an edit that lost its register to a concurrent write was still an edit, and a delete that
+  /// had not seen it must not take the record away.
   public var touches: StateVector {
     var result = supersededTouches
     if let existence, existence.rank >= .user { result.include(existence.dot) }

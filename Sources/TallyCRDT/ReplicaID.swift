@@ -27,31 +27,12 @@ public struct ReplicaID: Hashable, Sendable, Comparable {
 
 extension ReplicaID: CustomStringConvertible, LosslessStringConvertible {
   /// Thirty-two lowercase hexadecimal digits.
-  public var description: String { hexadecimal(high) + hexadecimal(low) }
+  public var description: String { Hexadecimal.text(high) + Hexadecimal.text(low) }
 
   /// Reads thirty-two hexadecimal digits; nil for anything else.
   public init?(_ description: String) {
-    let digits = Array(description.utf8)
-    guard digits.count == 32, digits.allSatisfy({ hexadecimalValue($0) != nil }) else { return nil }
-    func half(_ range: Range<Int>) -> UInt64 {
-      digits[range].reduce(0) { $0 << 4 | UInt64(hexadecimalValue($1) ?? 0) }
-    }
-    self.init(high: half(0..<16), low: half(16..<32))
-  }
-}
-
-/// Sixteen lowercase hexadecimal digits.
-package func hexadecimal(_ number: UInt64) -> String {
-  let digits = String(number, radix: 16)
-  return String(repeating: "0", count: 16 - digits.utf8.count) + digits
-}
-
-/// The value of one hexadecimal digit in ASCII, either case.
-package func hexadecimalValue(_ byte: UInt8) -> UInt8? {
-  switch byte {
-  case 0x30...0x39: byte - 0x30
-  case 0x61...0x66: byte - 0x61 + 10
-  case 0x41...0x46: byte - 0x41 + 10
-  default: nil
+    guard description.utf8.count == 32, let bytes = Hexadecimal.bytes(description) else { return nil }
+    func half(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+    self.init(high: half(bytes[..<8]), low: half(bytes[8...]))
   }
 }

@@ -1,8 +1,8 @@
 /// One version of a seeded record: default data that every installation writes for itself.
 ///
-/// A layer is the whole content of the record in one version of its seed set. All of it has one stamp of rank `.seed`, whose time is
-/// the version and whose dot belongs to the version's virtual replica. Every installation that generates the version generates
-/// the same stamp, so the layer has one identity wherever it comes from.
+/// A layer is the whole content of the record in one version of its seed set. All of it has one stamp of rank `.seed`,
+/// whose time is the version and whose dot belongs to the version's virtual replica. Every installation that generates
+/// the version generates the same stamp, so the layer has one identity wherever it comes from.
 public struct SeedLayer: Hashable, Sendable {
   /// The stamp: rank `.seed`, the version as time, the virtual replica's dot.
   public var stamp: Stamp
@@ -24,8 +24,8 @@ public struct SeedLayer: Hashable, Sendable {
   /// The value of a field, or nil if the version leaves it open.
   public subscript(field: FieldID) -> FieldCell? { fields.first { $0.field == field } }
 
-  /// Two copies of one layer. They are equal unless a peer is broken; then the greater of each part, so that all agree; the
-  /// greatest of all withdraws the record.
+  /// Two copies of one layer. They are equal unless a peer is broken; then the greater of each part, so that all agree;
+  /// the greatest of all withdraws the record.
   func merging(_ other: SeedLayer) -> SeedLayer {
     guard self != other else { return self }
     guard !isRetired, !other.isRetired else { return SeedLayer(stamp: max(stamp, other.stamp), isRetired: true) }
@@ -59,8 +59,8 @@ public struct SeedBasis: Hashable, Sendable {
 
 /// What seeds have to say of one record: a join semilattice beside the person's own cells.
 ///
-/// The layers of all versions are kept side by side. Until a person edits the record the newest shows; from then on the one that
-/// they had in front of them. A layer is never a touch: seeds neither revive a record nor survive its delete.
+/// The layers of all versions are kept side by side. Until a person edits the record the newest shows; from then on the
+/// one that they had in front of them. A layer is never a touch: seeds neither revive a record nor survive its delete.
 public struct SeedState: Hashable, Sendable {
   // One word in every `RecordState`, most of which have no seeds. Never mutated.
   private final class Storage: Sendable {
@@ -135,8 +135,8 @@ public struct SeedState: Hashable, Sendable {
 // MARK: - Records and links
 
 extension RecordState {
-  /// The register that the app sees of a field: what a person wrote, else what the shown seed version says, else what adoption
-  /// carried over.
+  /// The register that the app sees of a field: what a person wrote, else what the shown seed version says, else what
+  /// adoption carried over.
   /// - Parameter followsNewest: see `SeedState.shown(followsNewest:)`.
   @inlinable
   public func cell(_ field: FieldID, followsNewest: Bool) -> FieldCell? {
@@ -176,8 +176,8 @@ extension ORSetElement {
 
   /// Whether the element is a member.
   ///
-  /// A person's add counts until it is removed. A seed's add counts while the source shows that version and nobody has ever removed
-  /// the element as a seed's: what a person took out stays out in every later version.
+  /// A person's add counts until it is removed. A seed's add counts while the source shows that version and nobody has
+  /// ever removed the element as a seed's: what a person took out stays out in every later version.
   /// - Parameter shownSeed: the dot of the seed layer that the source shows, asked for only if it matters.
   public func isMember<Failure: Error>(shownSeed: () throws(Failure) -> Dot?) throws(Failure) -> Bool {
     if isMemberWithoutSeed { return true }

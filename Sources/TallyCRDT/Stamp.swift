@@ -1,8 +1,8 @@
 /// A hybrid logical time in milliseconds since 1970, in 48 bits.
 ///
-/// A writer takes `max(now, time of the cell being overwritten + 1)`: a write that saw another has the later time, whatever
-/// the clocks say, and a device whose clock is far ahead affects only the cells that it touched. Only at `maximum` is there
-/// no later time: a cell that has it is overwritten by a greater replica or sequence alone.
+/// A writer takes `max(now, time of the cell being overwritten + 1)`: a write that saw another has the later time,
+/// whatever the clocks say, and a device whose clock is far ahead affects only the cells that it touched. Only at
+/// `maximum` is there no later time: a cell that has it is overwritten by a greater replica or sequence alone.
 /// Receivers never clamp a time and never absorb it into their own clock. This differs from Kulkarni et al., "Logical
 /// Physical Clocks" (2014), where a receiver's clock follows every message: here causality is per cell.
 public struct HybridTime: Hashable, Sendable, Comparable {
@@ -10,8 +10,9 @@ public struct HybridTime: Hashable, Sendable, Comparable {
   public let milliseconds: UInt64
   /// The largest time: 2^48 - 1 milliseconds, in the year 10889.
   public static let maximum: UInt64 = (1 << 48) - 1
-  /// The latest time that a clock may claim: 2^47 milliseconds, in the year 6429. It leaves as many writes after it, each of which
-  /// has seen the one before. Only a forged stamp can stand at `maximum`; a write over that one ties with it and may lose.
+  /// The latest time that a clock may claim: 2^47 milliseconds, in the year 6429. It leaves as many writes after it,
+  /// each of which has seen the one before. Only a forged stamp can stand at `maximum`; a write over that one ties with
+  /// it and may lose.
   public static let latestClock: UInt64 = 1 << 47
 
   /// A time, limited to what 48 bits hold.
@@ -58,10 +59,10 @@ public struct Rank: Hashable, Sendable, Comparable, RawRepresentable {
 
 /// What orders the writes of one register: rank, then time, then replica, then sequence. The greater stamp wins.
 ///
-/// A dot is issued once, so two cells with equal stamps come from the same transaction. Should two copies of one register hold
-/// different values under one stamp all the same (a forged or corrupted peer), the greater value wins everywhere. One
-/// transaction's cells may differ in time. The order is total and says nothing about causality by itself: it agrees with it
-/// because of how `HybridTime.next(now:over:)` chooses times.
+/// A dot is issued once, so two cells with equal stamps come from the same transaction. Should two copies of one
+/// register hold different values under one stamp all the same (a forged or corrupted peer), the greater value wins
+/// everywhere. One transaction's cells may differ in time. The order is total and says nothing about causality by
+/// itself: it agrees with it because of how `HybridTime.next(now:over:)` chooses times.
 public struct Stamp: Hashable, Sendable, Comparable {
   /// The rank, compared first.
   public let rank: Rank

@@ -14,8 +14,8 @@ public enum CausalOrder: Sendable {
 /// (Parker et al., 1983). Inclusive and 1-based; a replica that is absent stands at 0.
 ///
 /// Stores apply whole deltas only, so a vector is causally closed: if it covers a transaction, it covers everything
-/// that the transaction's author had seen. Merging is the pointwise maximum. The order is partial, so there is no `<`; see
-/// `compare(to:)`. Sequences are at most 2^63 - 1 in files and on the wire.
+/// that the transaction's author had seen. Merging is the pointwise maximum. The order is partial, so there is no `<`;
+/// see `compare(to:)`. Sequences are at most 2^63 - 1 in files and on the wire.
 public struct StateVector: Hashable, Sendable {
   @usableFromInline var sequences: [ReplicaID: UInt64]
 
@@ -80,7 +80,8 @@ public struct StateVector: Hashable, Sendable {
     return result
   }
 
-  /// The entries that `floor` does not cover, each with its own sequence: what of this vector somebody lacks who has `floor`.
+  /// The entries that `floor` does not cover, each with its own sequence: what of this vector somebody lacks who has
+  /// `floor`.
   public func beyond(_ floor: StateVector) -> StateVector {
     guard !isEmpty, !floor.isEmpty else { return self }
     var result = self

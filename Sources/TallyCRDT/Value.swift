@@ -63,8 +63,9 @@ extension Value: Hashable, Comparable {
     }
   }
 
-  /// A total order for ties between equal stamps: null, integers, reals, texts, blobs; within a class integers by size, reals by
-  /// bit pattern (so negative ones after positive ones), texts and blobs by bytes. Part of the merge: it never changes.
+  /// A total order for ties between equal stamps: null, integers, reals, texts, blobs; within a class integers by size,
+  /// reals by bit pattern (so negative ones after positive ones), texts and blobs by bytes. Part of the merge: it never
+  /// changes.
   public static func < (lhs: Value, rhs: Value) -> Bool {
     switch (lhs, rhs) {
     case (.integer(let a), .integer(let b)): a < b

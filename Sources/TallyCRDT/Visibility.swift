@@ -50,7 +50,8 @@ public struct RecordFacts: Sendable {
     self.owners = owners
   }
 
-  /// Whether deletes win and one has. A retirement and an adoption are no deletes of a person's: they give way to edits anywhere.
+  /// Whether deletes win and one has. A retirement and an adoption are no deletes of a person's: they give way to edits
+  /// anywhere.
   var isBeaten: Bool {
     guard deleteWins else { return false }
     if let existence { return personalContext.covers(existence.dot) }
@@ -66,8 +67,8 @@ public protocol VisibilitySource {
 
   /// The facts of a record, or nil if nothing is known of it. Owners that gave way to a seed are resolved.
   func facts(of name: AnyRecordName) throws(Failure) -> RecordFacts?
-  /// The dots of the live tags of people in the record's relationships: an add is an edit of the record that has the relationship.
-  /// Asked for only where a delete or a retired seed is above.
+  /// The dots of the live tags of people in the record's relationships: an add is an edit of the record that has the
+  /// relationship. Asked for only where a delete or a retired seed is above.
   func liveTags(of name: AnyRecordName) throws(Failure) -> [Dot]
   /// The records with a register that names `owner` as their owner. May hold repetitions.
   func owned(by owner: AnyRecordName) throws(Failure) -> [AnyRecordName]
@@ -75,17 +76,18 @@ public protocol VisibilitySource {
 
 /// Decides which records an app sees: the pure function from state to presence.
 ///
-/// - A record that was never deleted is **alive** when it was ever inserted or touched. One with deletes is alive through a dot that
-///   no delete of it had seen: of a touch, of a live tag in a relationship that it has, or of what keeps a record alive that it
-///   owns. With `deleteWins`, nothing counts once a person's delete has seen the latest insert or restore.
+/// - A record that was never deleted is **alive** when it was ever inserted or touched. One with deletes is alive
+///   through a dot that no delete of it had seen: of a touch, of a live tag in a relationship that it has, or of what
+///   keeps a record alive that it owns. With `deleteWins`, nothing counts once a person's delete has seen the latest
+///   insert or restore.
 /// - A seeded record is also alive while the newest version of its seed has it and nobody ever deleted it.
 /// - A record is **visible** when it is alive and all its owners are visible.
 /// - Owner references that form a cycle are broken: of a cycle's edges the one with the least stamp gives way, as if it
-///   were null, until no cycle is left. Of equal stamps the record with the lesser name gives way, then the lesser wire name of
-///   the field: local numbers differ from file to file.
+///   were null, until no cycle is left. Of equal stamps the record with the lesser name gives way, then the lesser wire
+///   name of the field: local numbers differ from file to file.
 ///
-/// The answers are memoized for one state; make a new evaluation after a merge. Cost: the records that own or are owned by
-/// those asked for; descendants are looked at only below a record that has a delete or a retired seed.
+/// The answers are memoized for one state; make a new evaluation after a merge. Cost: the records that own or are owned
+/// by those asked for; descendants are looked at only below a record that has a delete or a retired seed.
 public final class Visibility<Source: VisibilitySource> {
   private let source: Source
   private var facts: [AnyRecordName: RecordFacts?] = [:]

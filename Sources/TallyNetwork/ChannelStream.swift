@@ -4,7 +4,8 @@
   import Synchronization
   import TallySync
 
-  /// The bytes of a channel. It reads only when somebody waits for bytes, so a slow reader holds up its peer and not memory.
+  /// The bytes of a channel. It reads only when somebody waits for bytes, so a slow reader holds up its peer and not
+  /// memory.
   final class ChannelStream: ByteStream {
     struct State {
       var chunks: [[UInt8]] = []
@@ -194,8 +195,8 @@
       return await said.wait(atMost: Self.patience.farewell)
     }
 
-    /// Stops sending and waits for the peer to do so. To close at once while the peer still sends would be answered with a reset, which
-    /// takes away what the peer has not read yet (RFC 1122, 4.2.2.13).
+    /// Stops sending and waits for the peer to do so. To close at once while the peer still sends would be answered
+    /// with a reset, which takes away what the peer has not read yet (RFC 1122, 4.2.2.13).
     private func closeInTurn() {
       channel.eventLoop.scheduleTask(in: Self.patience.turn) { [weak self] in self?.abort() }
       channel.close(mode: .output, promise: nil)

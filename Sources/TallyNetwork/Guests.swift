@@ -2,7 +2,8 @@
   import Synchronization
   import TallySync
 
-  /// The peers of a listener: strangers, who have some seconds to introduce themselves, and those who have done so and are served.
+  /// The peers of a listener: strangers, who have some seconds to introduce themselves, and those who have done so and
+  /// are served.
   final class Guests: Sendable {
     private struct State {
       var isClosed = false

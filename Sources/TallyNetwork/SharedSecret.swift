@@ -4,8 +4,8 @@
 
   /// What two sides share and nobody else knows. Each proves to the other that it knows it, and neither says it.
   ///
-  /// Somebody who gets either side to talk to them can try guesses on what they hear. So take 32 random bytes, from `SharedSecret.random()`
-  /// or `head -c 32 /dev/urandom | base64`, and not a word.
+  /// Somebody who gets either side to talk to them can try guesses on what they hear. So take 32 random bytes, from
+  /// `SharedSecret.random()` or `head -c 32 /dev/urandom | base64`, and not a word.
   public struct SharedSecret: Sendable {
     /// The fewest and the most bytes.
     public static let byteCounts = 16...4096

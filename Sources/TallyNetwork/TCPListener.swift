@@ -12,9 +12,9 @@
   /// }
   /// ```
   ///
-  /// The connection is closed when `serve` returns or throws. What goes wrong with one peer goes to `onFailure` and touches no other.
-  /// Beyond `NetworkLimits.connections` at once, further ones are closed unheard. Strangers do not count there: they have a number of
-  /// their own, `NetworkLimits.strangers`, and make room for one another.
+  /// The connection is closed when `serve` returns or throws. What goes wrong with one peer goes to `onFailure` and
+  /// touches no other. Beyond `NetworkLimits.connections` at once, further ones are closed unheard. Strangers do not
+  /// count there: they have a number of their own, `NetworkLimits.strangers`, and make room for one another.
   public final class TCPListener: Sendable {
     /// Serves one peer.
     public typealias Service = @Sendable (TCPConnection) async throws -> Void

@@ -31,7 +31,8 @@
     }
 
     /// Connects, and lets both sides introduce themselves.
-    /// - Throws: `SyncError`: `unreachable` if nobody listens there, `unauthorized` if one side does not accept the other, `timedOut`.
+    /// - Throws: `SyncError`: `unreachable` if nobody listens there, `unauthorized` if one side does not accept the
+    ///   other, `timedOut`.
     public func open() async throws -> any SyncConnection { try await connect() }
 
     /// Like `open`, with the connection's own type.
@@ -48,7 +49,8 @@
 
     private func dial(_ context: NIOSSLContext?) async throws -> Opening {
       let limits = limits
-      // An address cannot be asked for by name (RFC 6066, 3); a certificate for addresses is compared with the one dialled.
+      // An address cannot be asked for by name (RFC 6066, 3); a certificate for addresses is compared with the one
+      // dialled.
       let isAddress = (try? SocketAddress(ipAddress: host, port: port)) != nil
       let hostname = isAddress ? nil : host
       do {

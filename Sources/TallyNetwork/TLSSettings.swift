@@ -23,11 +23,14 @@
 
     /// Whom one trusts.
     public enum Trust: Sendable {
-      /// Clients: servers with a certificate that the system trusts and that bears the host's name. Servers: like `anybody`.
+      /// Clients: servers with a certificate that the system trusts and that bears the host's name. Servers: like
+      /// `anybody`.
       case system
-      /// Clients: servers with a certificate from these authorities that bears the host's name. Servers: only clients with one.
+      /// Clients: servers with a certificate from these authorities that bears the host's name. Servers: only clients
+      /// with one.
       case authorities(path: String)
-      /// Certificates are not checked. A client does that only together with a secret, which is bound to the certificate.
+      /// Certificates are not checked. A client does that only together with a secret, which is bound to the
+      /// certificate.
       case anybody
     }
 

@@ -1,12 +1,12 @@
 #if Network
   import NIOCore
 
-  /// Guests of a listener that have not introduced themselves yet. There is room for so many; when it is full, one more coming in means
-  /// that one goes.
+  /// Guests of a listener that have not introduced themselves yet. There is room for so many; when it is full, one more
+  /// coming in means that one goes.
   ///
-  /// The one that goes has waited longest of those from the place that most of them come from. So a crowd from a few addresses turns
-  /// out its own, however large it is and whatever it does, and never a guest from elsewhere; and a guest from the crowd's own address
-  /// has as long as it takes for as many others to come as there is room for.
+  /// The one that goes has waited longest of those from the place that most of them come from. So a crowd from a few
+  /// addresses turns out its own, however large it is and whatever it does, and never a guest from elsewhere; and a
+  /// guest from the crowd's own address has as long as it takes for as many others to come as there is room for.
   package struct WaitingRoom {
     private let capacity: Int
     /// Those who have waited longest first.
@@ -40,8 +40,8 @@
       return true
     }
 
-    /// What counts as one place: an IPv4 address, or the 64 bits of an IPv6 address that name the network, since whoever has one
-    /// address of such a network has all of them (RFC 4291, 2.5.4).
+    /// What counts as one place: an IPv4 address, or the 64 bits of an IPv6 address that name the network, since
+    /// whoever has one address of such a network has all of them (RFC 4291, 2.5.4).
     package static func origin(of address: SocketAddress?) -> [UInt8] {
       switch address {
       case .v4(let address): return withUnsafeBytes(of: address.address.sin_addr) { Array($0) }

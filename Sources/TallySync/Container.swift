@@ -39,8 +39,8 @@ public enum LocalData: Sendable {
 /// store = try container.signOut()
 /// ```
 ///
-/// Signing out and signing in as somebody else delete nothing, whatever the account's service says: each account's file stays until
-/// `erase` is asked for. Stop the sync engine of one store before taking another.
+/// Signing out and signing in as somebody else delete nothing, whatever the account's service says: each account's file
+/// stays until `erase` is asked for. Stop the sync engine of one store before taking another.
 public final class Container: Sendable {
   private struct Contents: Codable {
     var version = 1
@@ -61,7 +61,8 @@ public final class Container: Sendable {
   private let state: Mutex<State>
 
   /// The container in a folder, which is created if it is not there.
-  /// - Throws: `StoreError.newerFormat` or `.corrupt` for a list of accounts that cannot be read; what the file system throws.
+  /// - Throws: `StoreError.newerFormat` or `.corrupt` for a list of accounts that cannot be read; what the file system
+  ///   throws.
   public init(directory: URL, schema: Schema, options: StoreOptions = StoreOptions()) throws {
     try schema.validate()
     self.directory = directory
@@ -161,7 +162,7 @@ public final class Container: Sendable {
     case .local: return directory.appendingPathComponent("local.sqlite")
     case .person(let id):
       // An id may hold anything; a hash is a safe name on every file system.
-      let name = SHA256.hash(Array(id.utf8)).prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+      let name = Hexadecimal.text(SHA256.hash(Array(id.utf8)).prefix(16))
       return directory.appendingPathComponent("account-\(name).sqlite")
     }
   }

@@ -1,27 +1,31 @@
 import TallyWire
 
-/// A place that several replicas can reach at different times and that keeps whole files by name: a folder of a cloud drive, a bucket,
-/// a USB stick. `Store.sync(through:)` syncs with everybody who uses it.
+/// A place that several replicas can reach at different times and that keeps whole files by name: a folder of a cloud
+/// drive, a bucket, a USB stick. `Store.sync(through:)` syncs with everybody who uses it.
 ///
-/// Not much is asked of it. Files are never changed, only put and removed. A file may show late, or for a while incompletely, or not
-/// be listed though it can be read; it may come back after it was removed. Nothing is lost by that, it only takes longer.
+/// Not much is asked of it. Files are never changed, only put and removed. A file may show late, or for a while
+/// incompletely, or not be listed though it can be read; it may come back after it was removed. Nothing is lost by
+/// that, it only takes longer.
 ///
-/// The calls may block: the asynchronous `Store.sync(through:)` makes them on a queue of its own. They may come from several threads.
-/// Every error of `get` concerns that file alone; an error of the other calls ends the pass, and the next one does the rest.
+/// The calls may block: the asynchronous `Store.sync(through:)` makes them on a queue of its own. They may come from
+/// several threads. Every error of `get` concerns that file alone; an error of the other calls ends the pass, and the
+/// next one does the rest.
 ///
 /// `FolderMailbox` and `MemoryMailbox` are two of them. One for a web service takes about forty lines.
 public protocol Mailbox: Sendable {
   /// What to call the place in logs and status.
   var name: String { get }
-  /// What passes remember of the files, so that they need not read all of them again. Make one with the mailbox and return it always.
+  /// What passes remember of the files, so that they need not read all of them again. Make one with the mailbox and
+  /// return it always.
   var notes: MailboxNotes { get }
-  /// The files whose name begins with `prefix`, in either case, in any order; at most `MailboxLimits.files`. Others cost nothing.
+  /// The files whose name begins with `prefix`, in either case, in any order; at most `MailboxLimits.files`. Others
+  /// cost nothing.
   func list(prefix: String) throws -> [MailboxItem]
   /// Opens a file.
   /// - Returns: what gives its next bytes, in pieces of at most about a mebibyte; nil at the end.
   func get(_ name: String) throws -> () throws -> [UInt8]?
-  /// Puts a file: its name appears with all of the content or not at all. A file of that name has the same content, and is replaced
-  /// in case it was damaged.
+  /// Puts a file: its name appears with all of the content or not at all. A file of that name has the same content, and
+  /// is replaced in case it was damaged.
   /// - Parameter source: gives the next bytes; nil at the end. What it throws passes through, and nothing is put.
   func put(_ name: String, from source: () throws -> [UInt8]?) throws
   /// Removes a file. One that is not there is no error.
@@ -44,7 +48,8 @@ public struct MailboxItem: Sendable, Hashable {
   public var name: String
   /// What can be done with it.
   public var state: State
-  /// Something that changes whenever the content may have changed; nil if that is not known, so that it is read each time.
+  /// Something that changes whenever the content may have changed; nil if that is not known, so that it is read each
+  /// time.
   public var version: String?
 
   /// An item.

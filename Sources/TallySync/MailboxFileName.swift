@@ -3,9 +3,9 @@ import TallyWire
 
 /// What a file's name says: `tally1-<zone>-<replica>-<sequence>-<check>.<kind>`.
 ///
-/// The name is a claim for people, for files that are not on this device yet, and for tidying up; what a file holds is read from its
-/// bytes. Since the checksum of the content is part of it, a name never stands for two contents, whoever writes, however often a store
-/// is copied or restored.
+/// The name is a claim for people, for files that are not on this device yet, and for tidying up; what a file holds is
+/// read from its bytes. Since the checksum of the content is part of it, a name never stands for two contents, whoever
+/// writes, however often a store is copied or restored.
 struct MailboxFileName: Hashable {
   /// What the content is for.
   enum Kind: String, CaseIterable {
@@ -41,10 +41,11 @@ struct MailboxFileName: Hashable {
   var isCopy = false
 
   var text: String {
-    let zone = zone == .default ? "default" : hexadecimal(zone.high) + hexadecimal(zone.low)
+    let zone = zone == .default ? "default" : Hexadecimal.text(zone.high) + Hexadecimal.text(zone.low)
     let number = String(sequence)
     let padding = String(repeating: "0", count: max(0, 12 - number.count))
-    return "\(Self.prefix)\(Self.version)-\(zone)-\(replica)-\(padding)\(number)-\(hexadecimal(check)).\(kind.rawValue)"
+    return
+      "\(Self.prefix)\(Self.version)-\(zone)-\(replica)-\(padding)\(number)-\(Hexadecimal.text(check)).\(kind.rawValue)"
   }
 
   /// Reads a name in either case, also if a drive has added something after the checksum.

@@ -3,7 +3,8 @@ import TallyCRDT
 import TallyStore
 import TallyWire
 
-/// What passes remember of the files in a mailbox while the process runs. Without it everything is read again, nothing else.
+/// What passes remember of the files in a mailbox while the process runs. Without it everything is read again, nothing
+/// else.
 public final class MailboxNotes: Sendable {
   /// What a verified file holds.
   struct Content: Sendable {

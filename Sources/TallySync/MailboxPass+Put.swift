@@ -16,7 +16,8 @@ extension MailboxPass {
       guard !base.covers(own.vector) else { return }
       if shelf.isSnapshotDue(settings) { base = StateVector() }
     } else {
-      // What is in files that are elsewhere cannot be seen. They exist, so only what is new of this replica's own is put.
+      // What is in files that are elsewhere cannot be seen. They exist, so only what is new of this replica's own is
+      // put.
       for entry in own.vector.entries where entry.replica != writer { base.include(entry) }
       for name in elsewhere where name.replica == writer {
         base.include(Dot(replica: writer, sequence: name.sequence))
@@ -26,7 +27,8 @@ extension MailboxPass {
     try put(since: base, nil)
   }
 
-  /// Whether a file that covers exactly what the store covers holds something else, and no repair says what this store does.
+  /// Whether a file that covers exactly what the store covers holds something else, and no repair says what this store
+  /// does.
   private func needsRepair(_ shelf: MailboxShelf) -> Bool {
     let equal = shelf.files.filter { $0.header.target == own.vector && $0.header.fingerprint != nil }
     guard isContradicted || equal.contains(where: { $0.header.fingerprint != own.fingerprint }) else { return false }
@@ -47,7 +49,8 @@ extension MailboxPass {
     report.bytesWritten += spool.byteCount
   }
 
-  /// Removes own files that two snapshots replace. Only what this pass has found and read counts, not what it has just put.
+  /// Removes own files that two snapshots replace. Only what this pass has found and read counts, not what it has just
+  /// put.
   mutating func remove(from shelf: MailboxShelf) {
     for file in files where file.state == .verified && file.name.replica == writer {
       let shelved = MailboxShelf.File(

@@ -4,7 +4,8 @@ import TallyWire
 
 /// Taking in what others have put, in whatever order makes progress.
 extension MailboxPass {
-  /// Applies deltas as far as they build on what is here; where they do not, the snapshot that brings the most, and deltas again.
+  /// Applies deltas as far as they build on what is here; where they do not, the snapshot that brings the most, and
+  /// deltas again.
   mutating func takeIn() throws {
     let order = files.indices
       .map { (index: $0, total: files[$0].content.header.target.total) }
@@ -43,8 +44,8 @@ extension MailboxPass {
     try checkCancellation()
     let (header, kind) = (files[index].content.header, files[index].name.kind)
     guard own.vector.covers(header.target) else { return try apply(index) }
-    // Covered. A repair is joined all the same, and so is what covers as much as the store and says something else: one of the two has
-    // what the other lacks.
+    // Covered. A repair is joined all the same, and so is what covers as much as the store and says something else: one
+    // of the two has what the other lacks.
     let isEqual = header.target == own.vector && header.fingerprint != nil
     let contradicts = isEqual && header.fingerprint != own.fingerprint && !isSettled
     guard contradicts || kind == .repair && !isEqual else { return false }
@@ -63,8 +64,8 @@ extension MailboxPass {
     files[index].state == .verified && mailbox.notes.hasJoined(files[index].content.check, store)
   }
 
-  /// Joins also what the store believes that it has. Two stores wrote as one replica, or this one was set back: then a vector says
-  /// that something is here, and it may be something else.
+  /// Joins also what the store believes that it has. Two stores wrote as one replica, or this one was set back: then a
+  /// vector says that something is here, and it may be something else.
   mutating func joinEverything() throws {
     for index in files.indices where files[index].state == .verified && !files[index].isRefused && !hasJoined(index) {
       try checkCancellation()
@@ -73,7 +74,8 @@ extension MailboxPass {
     }
   }
 
-  /// Applies a file. All of it is joined, whatever the vector says of it; usually that is only what the vector does not cover.
+  /// Applies a file. All of it is joined, whatever the vector says of it; usually that is only what the vector does not
+  /// cover.
   private mutating func apply(_ index: Int) throws -> Bool {
     let spool = DeltaSpool()
     defer { spool.discard() }

@@ -4,7 +4,8 @@ import TallyWire
 
 /// One pass of one store through a mailbox: take in what others have put, put what the mailbox lacks, tidy up.
 ///
-/// Each file is applied whole or not at all, and nothing that a pass does must happen: if it ends anywhere, the next one goes on.
+/// Each file is applied whole or not at all, and nothing that a pass does must happen: if it ends anywhere, the next
+/// one goes on.
 struct MailboxPass {
   /// A listed file, and what is known of it so far.
   struct Found {
@@ -34,7 +35,8 @@ struct MailboxPass {
   /// Where the store stands.
   var own: StoreSummary
   let formerReplica: ReplicaID?
-  /// The replica that this pass writes files as, also if the store gives up the id meanwhile; zeros if the store has none.
+  /// The replica that this pass writes files as, also if the store gives up the id meanwhile; zeros if the store has
+  /// none.
   var writer: ReplicaID { formerReplica ?? ReplicaID(high: 0, low: 0) }
   /// All names of ours, readable or not.
   var names: [MailboxFileName] = []
@@ -43,8 +45,8 @@ struct MailboxPass {
   var elsewhere: [MailboxFileName] = []
   /// Whether content contradicted the store's.
   var isContradicted = false
-  /// Whether a file that this replica is said to have put held what the store lacked, though it had gone further: another copy has put
-  /// it.
+  /// Whether a file that this replica is said to have put held what the store lacked, though it had gone further:
+  /// another copy has put it.
   var isDoubled = false
   var vectorEntryLimit = MailboxLimits.vectorEntries
   private var vectorEntries = 0
@@ -159,8 +161,9 @@ struct MailboxPass {
 
   // MARK: Identity
 
-  /// Gives up the replica id if a file leads to more of this replica than the store has: then the store is an older copy of itself, and
-  /// what it writes next would have the numbers of something else. The name is enough to tell; the file need not have arrived.
+  /// Gives up the replica id if a file leads to more of this replica than the store has: then the store is an older
+  /// copy of itself, and what it writes next would have the numbers of something else. The name is enough to tell; the
+  /// file need not have arrived.
   private mutating func noticeOlderCopy() throws {
     guard let replica = own.replica else { return }
     let isKnown =

@@ -3,12 +3,12 @@ import TallyStore
 import TallyWire
 
 extension MailboxReader.Fault {
-  /// What an error of applying a file says about the file; nil if it says something about the store, or about neither, so that the
-  /// pass cannot go on.
+  /// What an error of applying a file says about the file; nil if it says something about the store, or about neither,
+  /// so that the pass cannot go on.
   ///
-  /// An unknown error of the database ends the pass: a store whose disk is full or damaged must not go on as if one file had been to
-  /// blame. The converse does no harm. An error that is taken for the file's and is the store's comes again when the pass puts what is
-  /// new.
+  /// An unknown error of the database ends the pass: a store whose disk is full or damaged must not go on as if one
+  /// file had been to blame. The converse does no harm. An error that is taken for the file's and is the store's comes
+  /// again when the pass puts what is new.
   init?(applying error: any Error) {
     switch error {
     case let fault as Self: self = fault
@@ -28,16 +28,17 @@ extension MailboxReader.Fault {
     }
   }
 
-  /// Whether SQLite has refused what was to be written, and not failed to write it. GRDB is not known here; its errors say who they are
-  /// like those of any other library (`CustomNSError`).
+  /// Whether SQLite has refused what was to be written, and not failed to write it. GRDB is not known here; its errors
+  /// say who they are like those of any other library (`CustomNSError`).
   private static func isAboutContent(_ error: any Error) -> Bool {
     guard let error = error as? any CustomNSError, type(of: error).errorDomain == "GRDB.DatabaseError" else {
       return false
     }
     // The lowest byte is the primary code: https://sqlite.org/rescode.html
     switch error.errorCode & 0xFF {
-    // SQLITE_ERROR is what a trigger of the app's fails with if it calls a function that this connection has not; SQLITE_TOOBIG a
-    // value above a limit of this build; then SQLITE_CONSTRAINT with all its kinds, RAISE among them, and SQLITE_MISMATCH.
+    // SQLITE_ERROR is what a trigger of the app's fails with if it calls a function that this connection has not;
+    // SQLITE_TOOBIG a value above a limit of this build; then SQLITE_CONSTRAINT with all its kinds, RAISE among them,
+    // and SQLITE_MISMATCH.
     case 1, 18, 19, 20: return true
     default: return false
     }

@@ -22,9 +22,9 @@ public struct MailboxReport: Sendable, Equatable {
       case notAFile
       /// Its content belongs to another zone than its name says.
       case wrongZone
-      /// This store cannot take it, for instance since it holds what only a newer version knows. It waits in the mailbox for others and for
-      /// a later pass. A single row that an index, trigger or table of the app's keeps out does not make a store refuse a file: see
-      /// `StoreStatus.setAside`.
+      /// This store cannot take it, for instance since it holds what only a newer version knows. It waits in the
+      /// mailbox for others and for a later pass. A single row that an index, trigger or table of the app's keeps out
+      /// does not make a store refuse a file: see `StoreStatus.setAside`.
       case refusedByStore
     }
 
@@ -64,7 +64,8 @@ public struct MailboxReport: Sendable, Equatable {
 
 /// How a pass behaves.
 public struct MailboxSettings: Sendable {
-  /// When the deltas since the last snapshot take more bytes than that snapshot, and more than this, a new one is written.
+  /// When the deltas since the last snapshot take more bytes than that snapshot, and more than this, a new one is
+  /// written.
   public var deltaBytes = 1 << 20
   /// What a small delta counts for in that sum: files cost something even when they are empty.
   public var smallestDelta = 1 << 14

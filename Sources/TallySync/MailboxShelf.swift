@@ -1,8 +1,8 @@
 import TallyCRDT
 import TallyWire
 
-/// The readable files of a mailbox, and the rules about them: what a newcomer can reach, when a snapshot is due, what may go.
-/// Decides and never performs.
+/// The readable files of a mailbox, and the rules about them: what a newcomer can reach, when a snapshot is due, what
+/// may go. Decides and never performs.
 struct MailboxShelf {
   struct File {
     var name: MailboxFileName
@@ -48,11 +48,12 @@ struct MailboxShelf {
 
   // MARK: What may go
 
-  /// Whether everything in a file is also in two other snapshots, or it is a copy of one that is here under its right name.
+  /// Whether everything in a file is also in two other snapshots, or it is a copy of one that is here under its right
+  /// name.
   ///
-  /// Two, because a drive may carry the removal to the others before it carries the snapshot: what a removed file held is still in a
-  /// snapshot that has been here for a while. The relation has no cycles, whoever looks and whatever they see of the mailbox:
-  /// nothing replaces the files that lead furthest, so they stay.
+  /// Two, because a drive may carry the removal to the others before it carries the snapshot: what a removed file held
+  /// is still in a snapshot that has been here for a while. The relation has no cycles, whoever looks and whatever they
+  /// see of the mailbox: nothing replaces the files that lead furthest, so they stay.
   func isReplaced(_ file: File) -> Bool {
     if file.name.isCopy, files.contains(where: { !$0.name.isCopy && $0.check == file.check }) { return true }
     let checks = files.lazy.filter { Self.replaces($0, file) }.map(\.check)

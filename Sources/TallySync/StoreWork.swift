@@ -40,7 +40,8 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
 
   // MARK: Sending
 
-  /// Writes a delta aside. The snapshot is released before the first byte is sent, so that a slow peer holds nothing up.
+  /// Writes a delta aside. The snapshot is released before the first byte is sent, so that a slow peer holds nothing
+  /// up.
   package func prepare(_ transfer: UInt64, since base: StateVector, peerHas parts: [SyncPart]) throws
     -> SyncSession.Event
   {

@@ -4,8 +4,8 @@ import TallyCRDT
 import TallyStore
 import TallyWire
 
-/// Keeps one store in sync with any number of peers and mailboxes, each at its own pace: one that is away, slow or broken holds up no
-/// other.
+/// Keeps one store in sync with any number of peers and mailboxes, each at its own pace: one that is away, slow or
+/// broken holds up no other.
 ///
 /// ```swift
 /// let engine = SyncEngine(store)
@@ -14,8 +14,8 @@ import TallyWire
 /// await engine.resume()
 /// ```
 ///
-/// It begins paused; `resume()` and `pause()` are the switch in an app's settings. A failure is tried again after a pause that grows
-/// and varies. Nothing is ever deleted because a peer, a network or an account failed.
+/// It begins paused; `resume()` and `pause()` are the switch in an app's settings. A failure is tried again after a
+/// pause that grows and varies. Nothing is ever deleted because a peer, a network or an account failed.
 public actor SyncEngine {
   private let store: Store
   private let settings: Settings
@@ -37,7 +37,8 @@ public actor SyncEngine {
 
   // MARK: Peers
 
-  /// Adds a peer; syncs with it unless the engine is paused. A second transport of one name takes the place of the first.
+  /// Adds a peer; syncs with it unless the engine is paused. A second transport of one name takes the place of the
+  /// first.
   public func add(_ transport: any Transport) async { await add(.transport(transport)) }
 
   /// Adds a mailbox; passes through it unless the engine is paused, and again after changes and at intervals.

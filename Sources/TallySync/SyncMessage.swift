@@ -110,7 +110,8 @@ public struct SyncLive: Sendable, Hashable {
     }
   }
 
-  /// Which live change of its direction it is, counted from 1. A transport that loses, repeats or swaps messages is noticed.
+  /// Which live change of its direction it is, counted from 1. A transport that loses, repeats or swaps messages is
+  /// noticed.
   public var number: UInt64
   /// What the change advances.
   public var advances: [Advance]

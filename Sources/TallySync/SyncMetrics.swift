@@ -1,7 +1,8 @@
 import CoreMetrics
 import TallyWire
 
-/// Counts what sync does, for whichever backend of swift-metrics the app has chosen. `Docs/SyncProtocol.md` lists the names.
+/// Counts what sync does, for whichever backend of swift-metrics the app has chosen. `Docs/SyncProtocol.md` lists the
+/// names.
 struct SyncMetrics: Sendable {
   private let factory: any MetricsFactory
   private let through: String

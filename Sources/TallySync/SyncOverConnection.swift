@@ -45,7 +45,8 @@ public struct SyncSettings: Sendable {
 extension Store {
   /// Syncs with the peer at the other end of a connection, and closes it.
   ///
-  /// Each delta is applied whole or not at all. If the connection breaks, what was applied stays, and the next sync does the rest.
+  /// Each delta is applied whole or not at all. If the connection breaks, what was applied stays, and the next sync
+  /// does the rest.
   /// - Returns: what was done. A live session returns when the peer closes.
   /// - Throws: `SyncError`; `WireError` for damaged bytes; what the store throws; `CancellationError`.
   @discardableResult

@@ -4,8 +4,9 @@ import TallyWire
 
 /// Performs what a session decides, on one store and one connection.
 ///
-/// It takes the time and the queue for what blocks from whoever makes it, and starts no task that is not a child of the one that runs it.
-/// So a test that gives that task an executor of its own, and lets time pass itself, decides of each step when it happens.
+/// It takes the time and the queue for what blocks from whoever makes it, and starts no task that is not a child of the
+/// one that runs it. So a test that gives that task an executor of its own, and lets time pass itself, decides of each
+/// step when it happens.
 package actor SyncRunner {
   private enum Input: Sendable {
     case event(SyncSession.Event)
@@ -32,7 +33,8 @@ package actor SyncRunner {
   private let drained = Latch()
   private let heardAll = Latch()
   private let ended = Latch()
-  /// The most messages that wait to be sent before no further one is read: what a peer asks for and does not take must not pile up.
+  /// The most messages that wait to be sent before no further one is read: what a peer asks for and does not take must
+  /// not pile up.
   package static let unsentLimit = 256
   private var unsent = 0
   private var owesReading = false
@@ -78,8 +80,8 @@ package actor SyncRunner {
     }
   }
 
-  /// A connection that broke is no reason to begin anew. A peer that does not keep to the protocol is, and so is a repair, whose bytes
-  /// are of no use to another session.
+  /// A connection that broke is no reason to begin anew. A peer that does not keep to the protocol is, and so is a
+  /// repair, whose bytes are of no use to another session.
   private func keepsParts(_ result: Result<Void, any Error>) -> Bool {
     guard !session.isRepairing else { return false }
     guard let error = result.failure else { return true }
@@ -102,7 +104,8 @@ package actor SyncRunner {
         sayFailure(error)
         result = .failure(error)
       }
-      // What was said last must be on its way before the connection closes; a peer that does not listen is not waited for.
+      // What was said last must be on its way before the connection closes; a peer that does not listen is not waited
+      // for.
       outbox.finish()
       await drained.wait(atMost: result.failure == nil ? settings.timeout : settings.patience, time)
       await connection.close()

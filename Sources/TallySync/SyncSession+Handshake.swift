@@ -62,10 +62,10 @@ extension SyncSession {
     receiveTable = LiveTable(vector)
   }
 
-  /// Exchanges everything, because equal vectors came with different contents. That alone is no reason for a new replica id: a sum may be
-  /// wrong, a peer may have lost something, or both may have met a different copy of a third. Where the peer has a cell under this
-  /// replica's own id that this replica has not, another copy has written it; the store notices that when it joins what comes, and
-  /// gives up the id in the same transaction.
+  /// Exchanges everything, because equal vectors came with different contents. That alone is no reason for a new
+  /// replica id: a sum may be wrong, a peer may have lost something, or both may have met a different copy of a third.
+  /// Where the peer has a cell under this replica's own id that this replica has not, another copy has written it; the
+  /// store notices that when it joins what comes, and gives up the id in the same transaction.
   mutating func repair(_ actions: inout [Action], tell: Bool) throws {
     if tell { actions.append(.send(.repair)) }
     guard !isRepairing else { return }

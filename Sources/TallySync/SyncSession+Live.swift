@@ -2,7 +2,8 @@ import TallyCRDT
 import TallyStore
 import TallyWire
 
-/// Replicas by number, in one direction of a session: both sides keep the same table, so that a live change need not spell ids.
+/// Replicas by number, in one direction of a session: both sides keep the same table, so that a live change need not
+/// spell ids.
 struct LiveTable: Sendable {
   /// The most live changes that may be under way.
   static let windowCount = 64
@@ -16,8 +17,8 @@ struct LiveTable: Sendable {
     numbers = Dictionary(uniqueKeysWithValues: entries.enumerated().map { ($0.element.replica, $0.offset) })
   }
 
-  /// Raises the table to `target` where it is beyond `known`, and adds the replicas that it lacks: a delete names everything that its
-  /// author had seen, also what came over by a transfer of this session. Tells how.
+  /// Raises the table to `target` where it is beyond `known`, and adds the replicas that it lacks: a delete names
+  /// everything that its author had seen, also what came over by a transfer of this session. Tells how.
   mutating func advance(to target: StateVector, beyond known: StateVector) -> [SyncLive.Advance] {
     var advances: [SyncLive.Advance] = []
     for dot in target.entries {
@@ -112,8 +113,8 @@ extension SyncSession {
     }
     let block = live.block.isEmpty ? nil : try DeltaBlock(live: live.block, limits: limits)
     applying = .live
-    // What the sender relied on, this side has confirmed; the base is what is here. The target is what the sender has, and no more:
-    // a write of this side that it lacks must still go out, and was not seen by what wins over it.
+    // What the sender relied on, this side has confirmed; the base is what is here. The target is what the sender has,
+    // and no more: a write of this side that it lacks must still go out, and was not seen by what wins over it.
     var target = delivered
     for entry in receiveTable.entries { target.include(entry) }
     actions.append(.applyLive(DeltaHeader(base: own.vector, target: target), block))

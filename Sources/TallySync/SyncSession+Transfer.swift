@@ -79,7 +79,8 @@ extension SyncSession {
     outgoing = nil
     (progress.sendTotal, progress.sendAcknowledged) = (0, 0)
     progress.acknowledged.merge(header.target)
-    // What the peer said last was where it stood before this. It will say it again, also where only its content is another.
+    // What the peer said last was where it stood before this. It will say it again, also where only its content is
+    // another.
     peerDone = nil
     actions.append(.discard(transfer: transfer))
   }

@@ -4,10 +4,11 @@ import TallyWire
 
 /// The protocol of one connection between two replicas, as a state machine that decides and never performs.
 ///
-/// Both sides run the same machine. They introduce themselves with a digest of vector and content: two replicas that are equal part
-/// after one message each. Otherwise they exchange vectors, and each transfers a delta of what the other lacks, in chunks that the other
-/// puts aside and applies as a whole. A side that has nothing more to send says where it stands; when both stand at the same place the
-/// sync is done. With both sides `isLive` the session goes on: a change goes out as soon as it is committed, as one small message.
+/// Both sides run the same machine. They introduce themselves with a digest of vector and content: two replicas that
+/// are equal part after one message each. Otherwise they exchange vectors, and each transfers a delta of what the other
+/// lacks, in chunks that the other puts aside and applies as a whole. A side that has nothing more to send says where
+/// it stands; when both stand at the same place the sync is done. With both sides `isLive` the session goes on: a
+/// change goes out as soon as it is committed, as one small message.
 ///
 /// The performer feeds events into `handle(_:)` and carries out the actions in order. A thrown error ends the session.
 public struct SyncSession: Sendable {
@@ -21,13 +22,15 @@ public struct SyncSession: Sendable {
     case noticed
     /// The store stands there now.
     case changed(StoreSummary)
-    /// The delta that `.prepare` asked for is ready to be read in chunks, from `offset` on: before that the peer has it.
+    /// The delta that `.prepare` asked for is ready to be read in chunks, from `offset` on: before that the peer has
+    /// it.
     case prepared(transfer: UInt64, DeltaHeader, byteCount: UInt64, offset: UInt64 = 0)
     /// The chunk that `.read` asked for.
     case read(transfer: UInt64, [UInt8])
     /// The live change that `.collect` asked for.
     case collected(DeltaHeader, [DeltaBlock])
-    /// What `.apply` or `.applyLive` asked for is committed: where the store stands now, and what the delta brought it to cover.
+    /// What `.apply` or `.applyLive` asked for is committed: where the store stands now, and what the delta brought it
+    /// to cover.
     case applied(StoreSummary, target: StateVector)
     /// What `.renewReplica` asked for is done.
     case renewed(StoreSummary)
@@ -37,8 +40,8 @@ public struct SyncSession: Sendable {
   public enum Action: Sendable {
     /// Send a message.
     case send(SyncMessage)
-    /// Write a delta of everything that the vector does not cover to where it can be read from, or go on with one that broke off
-    /// and of which the peer has a part; then say `.prepared`.
+    /// Write a delta of everything that the vector does not cover to where it can be read from, or go on with one that
+    /// broke off and of which the peer has a part; then say `.prepared`.
     case prepare(transfer: UInt64, since: StateVector, peerHas: [SyncPart])
     /// Read that many bytes of the delta, then say `.read`.
     case read(transfer: UInt64, offset: UInt64, count: Int)
@@ -56,7 +59,8 @@ public struct SyncSession: Sendable {
     case collect(since: StateVector)
     /// Apply a block, then say `.applied`.
     case applyLive(DeltaHeader, DeltaBlock?)
-    /// Take a new replica id before anything else is written, then say `.renewed`: this store and another have the same.
+    /// Take a new replica id before anything else is written, then say `.renewed`: this store and another have the
+    /// same.
     case renewReplica(reason: String)
     /// The sync is done.
     case finish
@@ -84,7 +88,8 @@ public struct SyncSession: Sendable {
     public var sendTotal: UInt64 = 0
     /// How many bytes of it the peer has put aside.
     public var sendAcknowledged: UInt64 = 0
-    /// The size of the delta that is being received, and how many bytes of it are here; 0 if none, or if it is not known.
+    /// The size of the delta that is being received, and how many bytes of it are here; 0 if none, or if it is not
+    /// known.
     public var receiveTotal: UInt64 = 0, receiveDone: UInt64 = 0
     /// How much of the deltas under way has arrived, 0 to 1; nil if none is under way.
     public var fraction: Double? {

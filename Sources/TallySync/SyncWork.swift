@@ -3,8 +3,8 @@ import TallyCRDT
 import TallyStore
 import TallyWire
 
-/// What a session wants done with a store and the deltas that are under way. Each call may block; they are made one after the other, on
-/// a `WorkQueue`, but for `cancel`.
+/// What a session wants done with a store and the deltas that are under way. Each call may block; they are made one
+/// after the other, on a `WorkQueue`, but for `cancel`.
 package protocol SyncWork: AnyObject, Sendable {
   /// Tells when others have changed the store.
   var changes: AsyncStream<Void> { get }

@@ -19,15 +19,17 @@ public struct SyncReport: Sendable, Equatable {
 
 /// Brings two open stores of this process to the same state.
 ///
-/// They exchange vectors and fingerprints, then a delta each way. Both deltas are read before either is applied, so that each side
-/// learns of the conflicts it took part in. Each delta is applied whole or not at all; if the second fails, the first stays,
-/// and the next sync does the rest. Large deltas go through a temporary file, so memory stays bounded.
+/// They exchange vectors and fingerprints, then a delta each way. Both deltas are read before either is applied, so
+/// that each side learns of the conflicts it took part in. Each delta is applied whole or not at all; if the second
+/// fails, the first stays, and the next sync does the rest. Large deltas go through a temporary file, so memory stays
+/// bounded.
 ///
-/// If vectors are equal then and contents are not, the stores exchange all they have. That is how it shows that two copies of one store
-/// wrote under the same replica id, because a file was copied or restored from a backup: what each wrote is joined like concurrent
-/// writes, and each takes a new replica id as soon as it notices. Nothing that either wrote to another field, relationship or record
-/// than the other is lost, with one limit: a delete by somebody who had seen one of two writes that share a number counts as having
-/// seen the other. The record is then deleted with both writes in it, and can be restored.
+/// If vectors are equal then and contents are not, the stores exchange all they have. That is how it shows that two
+/// copies of one store wrote under the same replica id, because a file was copied or restored from a backup: what each
+/// wrote is joined like concurrent writes, and each takes a new replica id as soon as it notices. Nothing that either
+/// wrote to another field, relationship or record than the other is lost, with one limit: a delete by somebody who had
+/// seen one of two writes that share a number counts as having seen the other. The record is then deleted with both
+/// writes in it, and can be restored.
 ///
 /// - Throws: what reading and applying deltas throw.
 @discardableResult

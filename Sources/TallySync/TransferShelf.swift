@@ -31,9 +31,10 @@ public struct SyncPart: Sendable, Hashable {
 
 /// What lost connections left of transfers, in a folder beside the store, so that the next session sends only the rest.
 ///
-/// The receiver keeps what has come: `in-*.part`. The sender keeps the delta: `out-*.delta`, so that it can go on although the store has
-/// changed since. Nothing depends on either: without them, or with damaged ones, a transfer begins anew. A few files are kept, for a
-/// few days. While a session writes a file it holds a lock on it, which the system takes back from a process that dies.
+/// The receiver keeps what has come: `in-*.part`. The sender keeps the delta: `out-*.delta`, so that it can go on
+/// although the store has changed since. Nothing depends on either: without them, or with damaged ones, a transfer
+/// begins anew. A few files are kept, for a few days. While a session writes a file it holds a lock on it, which the
+/// system takes back from a process that dies.
 struct TransferShelf {
   /// The most files of either kind, and the most bytes of all, that stay between sessions.
   static let fileLimit = SyncPart.limit, byteLimit: UInt64 = 1 << 30

@@ -1,14 +1,16 @@
 /// A connection to one peer that carries whole messages, in order, each once or not at all.
 ///
-/// A transport has nothing to know of what it carries. It may be used by one task for sending and one for receiving at a time.
+/// A transport has nothing to know of what it carries. It may be used by one task for sending and one for receiving at
+/// a time.
 ///
-/// - `send` returns when the message is on its way, and waits while the peer is slow. It refuses a message that is empty or has more than
-///   `SyncLimits.messageBytes` with a `SyncError`, and goes on working.
-/// - `receive` gives the next message; nil when the peer has closed in order, after the last message that it sent; it throws when the
-///   connection broke. It reads ahead no more than a fixed amount.
+/// - `send` returns when the message is on its way, and waits while the peer is slow. It refuses a message that is
+///   empty or has more than `SyncLimits.messageBytes` with a `SyncError`, and goes on working.
+/// - `receive` gives the next message; nil when the peer has closed in order, after the last message that it sent; it
+///   throws when the connection broke. It reads ahead no more than a fixed amount.
 /// - After `close` both end soon: `send` throws, `receive` gives nil. When the task is cancelled both end soon, too.
 ///
-/// `TransportConformance` in the library `TallyTesting` checks all of this; `Docs/Transports.md` tells how to write one.
+/// `TransportConformance` in the library `TallyTesting` checks all of this; `Docs/Transports.md` tells how to write
+/// one.
 public protocol SyncConnection: Sendable {
   /// Sends one message of 1 to `SyncLimits.messageBytes` bytes.
   func send(_ message: [UInt8]) async throws
@@ -22,7 +24,8 @@ public protocol SyncConnection: Sendable {
 public protocol Transport: Sendable {
   /// What to call the peer in logs and status.
   var name: String { get }
-  /// Opens a connection. Ends soon, one way or the other, and at once when the task is cancelled: the engine waits for it.
+  /// Opens a connection. Ends soon, one way or the other, and at once when the task is cancelled: the engine waits for
+  /// it.
   /// - Throws: what keeps it from being opened; the engine tries again later.
   func open() async throws -> any SyncConnection
 }

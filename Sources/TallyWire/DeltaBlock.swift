@@ -2,9 +2,9 @@ import TallyCRDT
 
 /// A piece of a delta: items of several types, with dictionaries of what they share.
 ///
-/// A block's bytes are canonical: the same items give the same bytes, in whatever order they were added. Types, relationships,
-/// records and links are each there once; a writer that adds one twice makes bytes that readers refuse. `Docs/WireFormat.md`
-/// describes them.
+/// A block's bytes are canonical: the same items give the same bytes, in whatever order they were added. Types,
+/// relationships, records and links are each there once; a writer that adds one twice makes bytes that readers refuse.
+/// `Docs/WireFormat.md` describes them.
 public struct DeltaBlock: Hashable, Sendable {
   /// A record, and the part of its state that the delta carries. Its `FieldID`s count into the group's `fields`.
   public struct Record: Hashable, Sendable {
@@ -23,8 +23,8 @@ public struct DeltaBlock: Hashable, Sendable {
   public struct Records: Hashable, Sendable {
     /// The type.
     public var type: String
-    /// The wire names of the fields that the records' cells refer to by place, without repetition; at most `WireLimits.fields`.
-    /// Those that no cell uses are not written.
+    /// The wire names of the fields that the records' cells refer to by place, without repetition; at most
+    /// `WireLimits.fields`. Those that no cell uses are not written.
     public var fields: [String]
     /// The records.
     public var items: [Record]

@@ -21,10 +21,12 @@ public struct DeltaHeader: Hashable, Sendable {
   public var base: StateVector
   /// What a receiver has afterwards: the sender's vector in the snapshot that the delta was read in.
   public var target: StateVector
-  /// The sender's fingerprint in that snapshot, to compare with when the receiver's vector equals the target afterwards.
+  /// The sender's fingerprint in that snapshot, to compare with when the receiver's vector equals the target
+  /// afterwards.
   public var fingerprint: Fingerprint?
 
-  /// A header. `base` is lowered to what `target` covers. Readers refuse a target of more than `WireLimits.replicas` entries.
+  /// A header. `base` is lowered to what `target` covers. Readers refuse a target of more than `WireLimits.replicas`
+  /// entries.
   public init(zone: ZoneID = .default, base: StateVector, target: StateVector, fingerprint: Fingerprint? = nil) {
     self.zone = zone
     self.base = StateVector(target.entries.map { ($0.replica, min($0.sequence, base[$0.replica])) })

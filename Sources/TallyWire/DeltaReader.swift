@@ -1,10 +1,10 @@
 import TallyCRDT
 
-/// Reads a delta piece by piece, from any source of bytes. Memory is bounded by one block, and what all blocks together may become by
-/// a limit that is checked before each of them is decompressed.
+/// Reads a delta piece by piece, from any source of bytes. Memory is bounded by one block, and what all blocks together
+/// may become by a limit that is checked before each of them is decompressed.
 ///
-/// The blocks may be used as they come, but nothing of them may be kept before `nextBlock()` has returned nil: only then has
-/// the checksum been verified. After an error the reader must not be used further.
+/// The blocks may be used as they come, but nothing of them may be kept before `nextBlock()` has returned nil: only
+/// then has the checksum been verified. After an error the reader must not be used further.
 public struct DeltaReader {
   private let source: () throws -> [UInt8]?
   private var buffer: [UInt8] = []
@@ -19,8 +19,8 @@ public struct DeltaReader {
 
   /// Reads the header.
   /// - Parameters:
-  ///   - byteLimit: the most bytes that all blocks together may have before compression. The usual limit is safe against strangers;
-  ///     raise it for a peer that is trusted with more of the disk.
+  ///   - byteLimit: the most bytes that all blocks together may have before compression. The usual limit is safe
+  ///     against strangers; raise it for a peer that is trusted with more of the disk.
   ///   - source: gives the next bytes, in pieces of any size; nil at the end.
   /// - Throws: `WireError`, or what the source throws.
   public init(byteLimit: UInt64 = WireLimits.deltaBytes, from source: @escaping () throws -> [UInt8]?) throws {
@@ -54,8 +54,8 @@ public struct DeltaReader {
   }
 
   /// The next block; nil after the last one, when the checksum has been verified.
-  /// - Throws: `WireError`: `limitExceeded` also where the block would bring all of them above the limit, which is found before it is
-  ///   read; or what the source throws. Discard everything read so far.
+  /// - Throws: `WireError`: `limitExceeded` also where the block would bring all of them above the limit, which is
+  ///   found before it is read; or what the source throws. Discard everything read so far.
   public mutating func nextBlock() throws -> DeltaBlock? {
     guard !isFinished else { return nil }
     let head = try varint()

@@ -1,7 +1,7 @@
 import TallyCRDT
 
-/// Writes a delta piece by piece: the header, blocks, then the checksum. Memory is bounded by one block. Call `finish()` exactly
-/// once, last: without it readers refuse the delta as truncated.
+/// Writes a delta piece by piece: the header, blocks, then the checksum. Memory is bounded by one block. Call
+/// `finish()` exactly once, last: without it readers refuse the delta as truncated.
 public struct DeltaWriter {
   private let sink: ([UInt8]) throws -> Void
   private let replicas: [ReplicaID]
@@ -11,8 +11,8 @@ public struct DeltaWriter {
   public private(set) var byteCount = 0
 
   /// Starts a delta; the header goes out at once.
-  /// - Parameter sink: takes the bytes, in order. What it throws passes through, here and in the other methods; the delta is then
-  ///   of no use.
+  /// - Parameter sink: takes the bytes, in order. What it throws passes through, here and in the other methods; the
+  ///   delta is then of no use.
   public init(header: DeltaHeader, to sink: @escaping ([UInt8]) throws -> Void) throws {
     self.sink = sink
     replicas = header.replicas

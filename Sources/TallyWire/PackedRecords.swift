@@ -1,9 +1,10 @@
 import TallyCRDT
 
-/// Records of one type of which each has one stamp and a UUID as its key, with values that are bytes of the wire format already.
+/// Records of one type of which each has one stamp and a UUID as its key, with values that are bytes of the wire format
+/// already.
 ///
-/// Most records of most stores are such, and a full delta is made of them: they go from the database's rows to a block without
-/// becoming states in between.
+/// Most records of most stores are such, and a full delta is made of them: they go from the database's rows to a block
+/// without becoming states in between.
 package struct PackedRecords {
   struct Item {
     var high: UInt64
@@ -51,8 +52,8 @@ package struct PackedRecords {
     (used, end) = (0, 0)
   }
 
-  /// Adds a record. `fill` writes its values, at most `limit` bytes, in the order of the fields, and tells which fields they are; nil
-  /// to leave the record out.
+  /// Adds a record. `fill` writes its values, at most `limit` bytes, in the order of the fields, and tells which fields
+  /// they are; nil to leave the record out.
   /// - Returns: the number of bytes, or nil if the record was left out.
   package mutating func append(
     _ key: (high: UInt64, low: UInt64), _ stamp: Stamp, limit: Int, _ fill: (inout ValuePacker) -> UInt64?

@@ -106,8 +106,8 @@ extension ByteReader {
         out[position] = 0x2D
         position += 1
       }
-      out[position] = hexadecimalDigit(byte >> 4)
-      out[position + 1] = hexadecimalDigit(byte & 15)
+      out[position] = Hexadecimal.digit(byte >> 4)
+      out[position + 1] = Hexadecimal.digit(byte & 15)
       position += 2
     }
   }
@@ -136,6 +136,3 @@ private func value(ofDigits digits: UInt64) -> UInt64? {
   let fours = (pairs | pairs >> 8) & 0x0000_FFFF_0000_FFFF
   return (fours | fours >> 16) & 0xFFFF_FFFF
 }
-
-@inline(__always)
-private func hexadecimalDigit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x61 + value - 10 }

@@ -1,6 +1,7 @@
 import TallyCRDT
 
-/// The byte before a value. A text that is a record name with a UUID as its key has a class of its own: references are such.
+/// The byte before a value. A text that is a record name with a UUID as its key has a class of its own: references are
+/// such.
 enum ValueClass {
   static let null: UInt8 = 0
   static let integer: UInt8 = 1

@@ -4,15 +4,18 @@ import TallyCRDT
 public enum WireLimits {
   /// The most bytes of one text or blob: 16 MiB. Larger things belong in files.
   public static let valueBytes = 16 << 20
-  /// The most bytes that the values of one record may sum to when it is written: 48 MiB. Concurrent writes may join to more.
+  /// The most bytes that the values of one record may sum to when it is written: 48 MiB. Concurrent writes may join to
+  /// more.
   public static let recordBytes = 48 << 20
   /// The most bytes of one block before compression: 64 MiB.
   public static let blockBytes = 64 << 20
-  /// The most bytes that all blocks of one delta together may have before compression, unless a reader is told otherwise: 4 GiB.
+  /// The most bytes that all blocks of one delta together may have before compression, unless a reader is told
+  /// otherwise: 4 GiB.
   ///
-  /// Compressed, a block of 64 MiB can be two kilobytes, so without it a delta of a few megabytes could fill any disk. It leaves room
-  /// for the whole content of large stores: a million records of some fields are 100 to 300 MB, and what is much larger than the
-  /// limit, because it is made of pictures or recordings, belongs in files. The number does not fit into `Int` everywhere.
+  /// Compressed, a block of 64 MiB can be two kilobytes, so without it a delta of a few megabytes could fill any disk.
+  /// It leaves room for the whole content of large stores: a million records of some fields are 100 to 300 MB, and what
+  /// is much larger than the limit, because it is made of pictures or recordings, belongs in files. The number does not
+  /// fit into `Int` everywhere.
   public static let deltaBytes: UInt64 = 4 << 30
   /// Writers close a block when it has about this many bytes: 1 MiB.
   public static let targetBlockBytes = 1 << 20

@@ -34,8 +34,8 @@ enum Zstandard {
   /// The binary logarithm of the largest window that a frame may ask for: that of the largest block.
   static let windowLog = Int32(WireLimits.blockBytes.trailingZeroBitCount)
 
-  /// Decompresses exactly `size` bytes. The output grows as it is produced, so a false `size` costs no memory, and never
-  /// beyond `size`, so a bomb bursts early.
+  /// Decompresses exactly `size` bytes. The output grows as it is produced, so a false `size` costs no memory, and
+  /// never beyond `size`, so a bomb bursts early.
   static func decompress(_ bytes: UnsafeRawBufferPointer, size: Int) throws(WireError) -> [UInt8] {
     guard let context = ZSTD_createDStream() else { throw WireError(.compression, "zstd has no memory") }
     defer { ZSTD_freeDStream(context) }

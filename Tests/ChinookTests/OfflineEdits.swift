@@ -33,7 +33,8 @@ struct OfflineEdits {
     }
   }
 
-  /// Both take a track out of every playlist and change another: what was put in again while the other removed it stays.
+  /// Both take a track out of every playlist and change another: what was put in again while the other removed it
+  /// stays.
   mutating func members() throws {
     let tracks = names("Track")
     for playlist in names("Playlist") {
@@ -52,7 +53,8 @@ struct OfflineEdits {
     }
   }
 
-  /// Both move employees, one of them the same; the boss and another come to report to each other, which a reference may do.
+  /// Both move employees, one of them the same; the boss and another come to report to each other, which a reference
+  /// may do.
   mutating func employees() throws {
     let staff = names("Employee")
     try set(pair.first, staff[3], "reports_to", .text(staff[0].text))

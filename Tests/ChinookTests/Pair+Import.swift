@@ -3,8 +3,8 @@ import Tally
 import Testing
 
 extension Pair {
-  /// Imports a fixture: each device every other record of a round, which then meet, so that the next round finds what it refers to.
-  /// References of a type to itself and links come last, again every other one on each device.
+  /// Imports a fixture: each device every other record of a round, which then meet, so that the next round finds what
+  /// it refers to. References of a type to itself and links come last, again every other one on each device.
   func importHalves(of fixture: ChinookFixture) throws {
     for types in Chinook.rounds {
       let names = fixture.records.keys.filter { types.contains($0.type) }.sorted()

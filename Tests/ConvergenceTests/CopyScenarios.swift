@@ -3,8 +3,8 @@ import TallyRig
 import TallyTesting
 import Testing
 
-/// Two copies of one store that nobody has noticed write under one number. Whoever has only one of the two transactions must be found
-/// out by the fingerprint.
+/// Two copies of one store that nobody has noticed write under one number. Whoever has only one of the two transactions
+/// must be found out by the fingerprint.
 @Suite struct CopyScenarios {
   let base = Scenarios()
 
@@ -26,8 +26,8 @@ import Testing
     #expect(Simulation.failure(of: history)?.description == nil)
   }
 
-  /// One copy edits a record, the other deletes it, and what somebody else did at the same time brings it back: an edit of its own, one
-  /// of something that it owns, a new member.
+  /// One copy edits a record, the other deletes it, and what somebody else did at the same time brings it back: an edit
+  /// of its own, one of something that it owns, a new member.
   @Test(arguments: ["edit", "child", "member"])
   func editUnderTheNumberOfADeleteIsNotMissedWhereOnlyTheDeleteCame(revival: String) throws {
     let (item, child) = (base.item, base.child)
@@ -82,7 +82,8 @@ import Testing
     repair(0, 2, &all)
   }
 
-  /// A removal marks tags, and the tag that the copy made under the same number is not one of them. The oracle says so, too.
+  /// A removal marks tags, and the tag that the copy made under the same number is not one of them. The oracle says so,
+  /// too.
   @Test func removalUnderTheNumberOfAnAddLeavesTheAdd() throws {
     let (list, item) = (base.list, base.item)
     var all = try base.acquainted()

@@ -27,7 +27,8 @@ import Testing
     #expect(try world.replica(1).read { try Int.fetchOne($0, sql: "SELECT count(*) FROM Note") } == 0)
   }
 
-  /// What was written while the two were about to agree goes out at once, not with the next change or the next heartbeat.
+  /// What was written while the two were about to agree goes out at once, not with the next change or the next
+  /// heartbeat.
   @Test func writeWhileTheSessionGoesLive() throws {
     for steps in 0..<12 {
       let world = try world()
@@ -39,7 +40,8 @@ import Testing
     }
   }
 
-  /// Two live changes arrive back to back, and a local write comes in between: it must not be taken for known to the peer.
+  /// Two live changes arrive back to back, and a local write comes in between: it must not be taken for known to the
+  /// peer.
   @Test func writeBetweenTwoChangesOfThePeer() throws {
     let world = try world()
     let live = try world.connect(0, 1)

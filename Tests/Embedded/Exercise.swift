@@ -1,8 +1,8 @@
 import TallyCRDT
 import TallyWire
 
-/// What the core does, as one number, to compare builds by: joins in several orders, deltas, presence with owners and cycles,
-/// canonical bytes and back. Everything follows from a fixed seed.
+/// What the core does, as one number, to compare builds by: joins in several orders, deltas, presence with owners and
+/// cycles, canonical bytes and back. Everything follows from a fixed seed.
 struct Exercise {
   private var random = SplitMix64(state: 2026)
   private let replicas: [ReplicaID]

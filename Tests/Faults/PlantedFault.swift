@@ -1,7 +1,7 @@
 /// Faults that the tests put in on purpose, to show that the suite would notice them.
 ///
-/// Those of the model are in `Tests/Support`. Those of stores are compiled only with the package's trait `PlantedFaults`, which no product
-/// enables: without it nothing that ships imports this module.
+/// Those of the model are in `Tests/Support`. Those of stores are compiled only with the package's trait
+/// `PlantedFaults`, which no product enables: without it nothing that ships imports this module.
 package struct PlantedFault: OptionSet, Sendable {
   package let rawValue: UInt64
   package init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -104,4 +104,31 @@ package struct PlantedFault: OptionSet, Sendable {
   package static let seedDuplicatesKept = PlantedFault(rawValue: 1 << 38)
   /// A delete of a seed holds until the next version.
   package static let deletedSeedReturns = PlantedFault(rawValue: 1 << 39)
+
+  // MARK: Of what others' SQL does to a file
+
+  /// The hook misses rows that a statement replaces.
+  package static let hookMissesReplaced = PlantedFault(rawValue: 1 << 40)
+  /// What a trigger of the app's writes while the store writes is not captured.
+  package static let mergeEchoDropped = PlantedFault(rawValue: 1 << 41)
+  /// A row that SQLite refuses is left out without a note of it.
+  package static let refusedRowDropped = PlantedFault(rawValue: 1 << 42)
+  /// A row that was set aside is never tried again.
+  package static let setAsideForGood = PlantedFault(rawValue: 1 << 43)
+  /// Of two records with one unique value the one with the younger claim shows.
+  package static let youngerClaimShows = PlantedFault(rawValue: 1 << 44)
+  /// A repair at equal vectors does not take the fingerprint anew.
+  package static let repairKeepsSum = PlantedFault(rawValue: 1 << 45)
+  /// Capture triggers that somebody has dropped stay away while the store is open.
+  package static let lostTriggersUnnoticed = PlantedFault(rawValue: 1 << 46)
+  /// With each row of the change log that finds nothing any more the next one goes as well.
+  package static let logPrunedTooFar = PlantedFault(rawValue: 1 << 47)
+  /// Any text is taken for a date.
+  package static let anyTextIsADate = PlantedFault(rawValue: 1 << 48)
+  /// Any text is taken for JSON.
+  package static let anyTextIsJSON = PlantedFault(rawValue: 1 << 49)
+  /// Of the owners above what has changed only the nearest is looked at.
+  package static let climbsOneLevel = PlantedFault(rawValue: 1 << 50)
+  /// A delete is not denied, whatever refers to the record.
+  package static let denyNotChecked = PlantedFault(rawValue: 1 << 51)
 }

@@ -19,6 +19,8 @@ extension SimulationTier: ExpressibleByArgument {}
       "Instead, puts in each fault and prints how many seeds it takes to notice it: Scripts/planted.sh makes a table of it."
   )
   var planted = false
+  @Option(help: "Of the faults only these.")
+  var fault: [String] = []
 
   func run() throws {
     if planted { return try printPlanted() }
@@ -58,7 +60,7 @@ extension SimulationTier: ExpressibleByArgument {}
 
   private func printPlanted() throws {
     var missed = 0
-    for bug in PlantedBug.all {
+    for bug in PlantedBug.all where fault.isEmpty || fault.contains(bug.name) {
       for tier in bug.tiers where self.tier.contains(tier) {
         let needed = bug.seedsNeeded(tier)
         if needed == nil { missed += 1 }

@@ -38,7 +38,8 @@ import Testing
 
   // MARK: Full
 
-  /// The peer's disk fills up while it applies what came; a larger delta does not even fit beside the store. A third peer is served as ever.
+  /// The peer's disk fills up while it applies what came; a larger delta does not even fit beside the store. A third
+  /// peer is served as ever.
   @Test(.enabled(if: SmallDisk.isPossible, "needs root and tmpfs"), arguments: [1, 6])
   func aDiskThatFillsUpDuringASyncHarmsNeitherSide(mebibytes: Int) throws {
     let disk = try SmallDisk(at: bench.path("disk"), kibibytes: 1200)

@@ -40,7 +40,8 @@ import Testing
     #expect(try bench.done("verify", "a") == "ok 2 checked\n")
   }
 
-  /// A file opened while a standard file is closed takes its number, and what is meant for the terminal goes into the file.
+  /// A file opened while a standard file is closed takes its number, and what is meant for the terminal goes into the
+  /// file.
   @Test func withAllStandardFilesClosedNothingIsWrittenIntoTheWrongFile() throws {
     #expect(try status("\"$0\" new b --schema schema.json <&- >&- 2>&-") == 0)
     #expect(try bench.done("verify", "b") == "ok 0 checked\n")

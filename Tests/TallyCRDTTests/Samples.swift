@@ -1,8 +1,8 @@
 import TallyCRDT
 import TallyTesting
 
-/// Histories of one record and one relationship element at several replicas that write, delete and pull from one another:
-/// every state is one that a store can reach, every delete's context is causally closed.
+/// Histories of one record and one relationship element at several replicas that write, delete and pull from one
+/// another: every state is one that a store can reach, every delete's context is causally closed.
 struct Samples {
   struct Replica {
     let id: ReplicaID
@@ -63,7 +63,8 @@ struct Samples {
     replicas[index].record.merge(change)
   }
 
-  /// Replays one of four editions: three versions, the last one in two builds. Its content is the same wherever it is replayed.
+  /// Replays one of four editions: three versions, the last one in two builds. Its content is the same wherever it is
+  /// replayed.
   private mutating func seed(_ index: Int) {
     let edition = UInt64(1 + random.below(4))
     let dot = Dot(replica: ReplicaID(high: 100 - edition, low: 0), sequence: 1)

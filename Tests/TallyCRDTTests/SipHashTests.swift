@@ -28,7 +28,7 @@ import Testing
     ]
     for vector in vectors {
       let (first, second) = hash(message(vector.length), wide: true).finalizedWide()
-      #expect(hexadecimal(first.byteSwapped) + hexadecimal(second.byteSwapped) == vector.bytes)
+      #expect(Hexadecimal.text(first.byteSwapped) + Hexadecimal.text(second.byteSwapped) == vector.bytes)
     }
   }
 

@@ -3,7 +3,8 @@ import GRDB
 import Tally
 import Testing
 
-/// A store's file was copied or restored from a backup, and both go on as the same replica: what they write carries the same numbers.
+/// A store's file was copied or restored from a backup, and both go on as the same replica: what they write carries the
+/// same numbers.
 @Suite struct CopiedStoreTests {
   private let scratch: Scratch
   private let original: Store

@@ -50,8 +50,8 @@ import Testing
     try expectConverged(newer, third, upgraded)
   }
 
-  /// An older app inserts a deleted record anew and so ends the fields that it does not know. A column that takes no null shows its
-  /// default then, also in a row that is there already.
+  /// An older app inserts a deleted record anew and so ends the fields that it does not know. A column that takes no
+  /// null shows its default then, also in a row that is there already.
   @Test func aFieldThatAnOlderAppEndedReadsAsItsDefault() throws {
     let newer = try scratch.store("newer", schema: Self.new)
     let older = try scratch.store("older", schema: Self.old)

@@ -3,8 +3,8 @@ import GRDB
 import Tally
 import Testing
 
-/// A file that was copied, or restored from a backup, is a replica twice: no write of either copy may be lost, also where no token
-/// beside the file tells the copy at opening (`IdentityTests` has those).
+/// A file that was copied, or restored from a backup, is a replica twice: no write of either copy may be lost, also
+/// where no token beside the file tells the copy at opening (`IdentityTests` has those).
 @Suite struct OldCopyTests {
   let scratch: Scratch
   let there: Store

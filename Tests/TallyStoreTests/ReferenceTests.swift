@@ -2,8 +2,8 @@ import GRDB
 import Tally
 import Testing
 
-/// A reference that a transaction writes names a record that is there, or the transaction fails: also where settling the view would
-/// have put null in its place first.
+/// A reference that a transaction writes names a record that is there, or the transaction fails: also where settling
+/// the view would have put null in its place first.
 @Suite struct ReferenceTests {
   let store: Store
   private let scratch: Scratch

@@ -3,8 +3,8 @@ import GRDB
 import Tally
 import Testing
 
-/// Identities and bytes that every device has in common for ever: what is found changed here is another virtual replica, and
-/// every seed there is would come a second time.
+/// Identities and bytes that every device has in common for ever: what is found changed here is another virtual
+/// replica, and every seed there is would come a second time.
 @Suite struct SeedIdentityTests {
   struct Stop: Entity, Codable, FetchableRecord, PersistableRecord {
     static let schema = EntitySchema(
@@ -54,8 +54,6 @@ import Testing
     return (reader.header, blocks)
   }
 
-  private func hexadecimal(_ bytes: [UInt8]) -> String { bytes.map { String(format: "%02x", $0) }.joined() }
-
   @Test func namesOfRecordsAreVersion5UUIDs() {
     #expect(RecordName<Stop>(seed: "park", of: "stops").name.text == "Stop|~|bd922088-b60d-58de-b4a5-8d91c9853284")
     #expect(SeedIdentity.uuid(ofSet: "stops").uuidString == "385BDC03-93EF-58DA-947D-80670B8802A9")
@@ -65,14 +63,15 @@ import Testing
     #expect(try replica(Self.set).description == "8641d620c95e339529448da31c1a6902")
   }
 
-  /// The blocks are compared and not their bytes, which another version of zstd may compress differently. The id of the virtual
-  /// replica, which hashes the bytes before compression, pins those.
+  /// The blocks are compared and not their bytes, which another version of zstd may compress differently. The id of the
+  /// virtual replica, which hashes the bytes before compression, pins those.
   @Test func historyOfASeedSetIsPinned() throws {
     let store = try Store(inMemory: Schema(Stop.self))
     try store.seed(Self.set)
     let bytes = try store.delta()
     let (now, pinned) = (try content(bytes), try content(golden("seed-set.hex")))
-    #expect(now.header == pinned.header && now.blocks == pinned.blocks, "seed-set.hex is now:\n\(hexadecimal(bytes))")
+    #expect(
+      now.header == pinned.header && now.blocks == pinned.blocks, "seed-set.hex is now:\n\(Hexadecimal.text(bytes))")
   }
 
   @Test func pinnedBytesReadAsTheSet() throws {

@@ -4,14 +4,15 @@ import Synchronization
 import Tally
 import Testing
 
-/// The bytes in the file are those of the examples in `Docs/StorageFormat.md`. What is found changed here cannot read the files
-/// that devices have.
+/// The bytes in the file are those of the examples in `Docs/StorageFormat.md`. What is found changed here cannot read
+/// the files that devices have.
 @Suite struct StorageFormatTests {
   private static let person = EntitySchema("SBPerson", .text("name"), .date("born"))
   private static let game = EntitySchema("SBGame", .text("name"), .real("rating"), .reference("owner", to: "SBPerson"))
   private static let key = "SBGame|~|386c1919-5f25-4be2-975f-5b34506c51db"
 
-  /// A person, a game of hers, something else, and the game's rating: transactions 1 to 4, at these milliseconds of a minute.
+  /// A person, a game of hers, something else, and the game's rating: transactions 1 to 4, at these milliseconds of a
+  /// minute.
   private func store() throws -> Store {
     let milliseconds = Mutex<[Int64]>([963, 992, 1000, 1056])
     var options = StoreOptions()

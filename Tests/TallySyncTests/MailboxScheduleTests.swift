@@ -4,8 +4,8 @@ import Testing
 
 @testable import TallySync
 
-/// Devices that write and sync in random order through a mailbox that misbehaves. `TALLY_SEED` replays one run, `TALLY_CASES` says
-/// how many there are.
+/// Devices that write and sync in random order through a mailbox that misbehaves. `TALLY_SEED` replays one run,
+/// `TALLY_CASES` says how many there are.
 @Suite(.timeLimit(.minutes(5))) struct MailboxScheduleTests {
   private static var seeds: [UInt64] {
     let environment = ProcessInfo.processInfo.environment

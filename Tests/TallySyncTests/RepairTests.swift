@@ -6,8 +6,8 @@ import Testing
 
 @testable import TallySync
 
-/// Equal vectors and different sums: everything is exchanged. A store gives up its replica id only where there is reason to think that
-/// somebody else writes under it.
+/// Equal vectors and different sums: everything is exchanged. A store gives up its replica id only where there is
+/// reason to think that somebody else writes under it.
 @Suite(.timeLimit(.minutes(5))) struct RepairTests {
   private static let wrong = Fingerprint(first: 1, second: 2)
 

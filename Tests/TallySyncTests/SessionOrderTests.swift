@@ -7,8 +7,9 @@ import Testing
 
 /// Sessions whose steps come in an order that a test has chosen.
 @Suite(.timeLimit(.minutes(5))) struct SessionOrderTests {
-  /// One side has sent everything and said that it is done before the other, which is slow, has begun to send. That first word is of
-  /// where it stood before it knew the other's content, with the same vector: it must not be taken for its last.
+  /// One side has sent everything and said that it is done before the other, which is slow, has begun to send. That
+  /// first word is of where it stood before it knew the other's content, with the same vector: it must not be taken for
+  /// its last.
   @Test func aRepairThatOneSideIsSlowToSendConverges() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tally-order-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -9,7 +9,8 @@ enum Golden {
   static func bytes(_ name: String) throws -> [UInt8] {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Golden")
     let text = try String(contentsOf: folder.appendingPathComponent(name + ".hex"), encoding: .utf8)
-    let digits = text.split(separator: "\n").filter { !$0.hasPrefix("#") }.joined().utf8.compactMap(hexadecimalValue)
+    let digits = text.split(separator: "\n").filter { !$0.hasPrefix("#") }.joined().utf8.compactMap(
+      Hexadecimal.value(of:))
     return stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
   }
 

@@ -25,7 +25,7 @@ import Testing
 
   private static func samples(_ isUsed: (Int) -> Bool) throws -> [Sample] {
     try (0..<200).map { number in
-      let id = "00000000-0000-4000-8000-0000000\(hexadecimal(UInt64(number * 7919 % 65_521)).suffix(5))"
+      let id = "00000000-0000-4000-8000-0000000\(Hexadecimal.text(UInt64(number * 7919 % 65_521)).suffix(5))"
       let cells = fields.indices.map { field in
         isUsed(field) && (number + field) % 3 != 0 ? values[(number * 5 + field) % values.count] : nil
       }
@@ -84,7 +84,7 @@ import Testing
   /// A hidden record of a newer app has fields that the packed ones lack; more than a mask of 64 holds.
   @Test func fieldsOfOthersMoveTheMask() throws {
     let samples = try Self.samples { _ in true }
-    let more = (0..<80).map { "a\(hexadecimal(UInt64($0)))" }
+    let more = (0..<80).map { "a\(Hexadecimal.text(UInt64($0)))" }
     let odd = RecordState(
       inserted: Self.stamp(1),
       fields: more.indices.map {

@@ -3,8 +3,8 @@ import GRDB
 import Tally
 import Testing
 
-/// Copies, backups and power cuts, over every transport: everything that anybody wrote and that was not lost with its disk is there in
-/// the end, everywhere.
+/// Copies, backups and power cuts, over every transport: everything that anybody wrote and that was not lost with its
+/// disk is there in the end, everywhere.
 @Suite(.timeLimit(.minutes(5))) struct IdentityTests {
   private func texts(_ site: Site) throws -> [String] {
     try site.use { try $0.read { try String.fetchAll($0, sql: "SELECT text FROM Note ORDER BY text") } }

@@ -7,8 +7,8 @@ import Testing
 
 /// Live sessions between stores that are written to all the time.
 @Suite(.timeLimit(.minutes(5))) struct LiveTests {
-  /// Both sides commit without waiting, from several tasks. Every commit goes out because it was told, none because somebody looked: the
-  /// next look is an hour away. Then each side knows that the other has everything.
+  /// Both sides commit without waiting, from several tasks. Every commit goes out because it was told, none because
+  /// somebody looked: the next look is an hour away. Then each side knows that the other has everything.
   @Test(arguments: [Link.memory, .pipes]) func everyCommitOfTwoBusySidesIsConfirmed(over link: Link) async throws {
     let sites = (try Site(notes: 10), try Site())
     let (left, right) = try await link.pair()

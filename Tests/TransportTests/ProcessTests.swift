@@ -64,7 +64,8 @@
       }
     }
 
-    /// A connection takes four descriptors and a thread; after closing, none. In a process of its own, since other tests open files.
+    /// A connection takes four descriptors and a thread; after closing, none. In a process of its own, since other
+    /// tests open files.
     @Test func closingGivesBackDescriptors() async {
       await #expect(processExitsWith: .success) {
         func count() throws -> Int { try FileManager.default.contentsOfDirectory(atPath: "/dev/fd").count }

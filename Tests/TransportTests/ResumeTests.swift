@@ -131,7 +131,8 @@ import Testing
     try Site.expectEqual(a, b)
   }
 
-  /// The switch is turned off while the delta is being applied: that is rolled back or done, and nothing comes a second time.
+  /// The switch is turned off while the delta is being applied: that is rolled back or done, and nothing comes a second
+  /// time.
   @Test func aSyncThatIsCancelledWhileItAppliesHasAllOfItNextTime() async throws {
     let (steps, feed) = AsyncStream.makeStream(of: SyncSession.Progress.self)
     var settings = SyncSettings()

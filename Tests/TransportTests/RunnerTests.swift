@@ -95,7 +95,8 @@ import Testing
     try Site.expectEqual(a, b)
   }
 
-  /// A change that goes live is looked for in two blocks: one of any size is transferred without being read into memory.
+  /// A change that goes live is looked for in two blocks: one of any size is transferred without being read into
+  /// memory.
   @Test func aLargeChangeIsNotCollected() throws {
     try Site().use { store in
       try store.write { db in
@@ -129,7 +130,8 @@ import Testing
     #expect(try b.dump() == before)
   }
 
-  /// A faulty peer raises the vector and sends nothing for it. The next meeting with one that holds the change finds and repairs that.
+  /// A faulty peer raises the vector and sends nothing for it. The next meeting with one that holds the change finds
+  /// and repairs that.
   @Test func aLiveChangeWithoutItsContentIsRepairedAtTheNextMeeting() async throws {
     let (a, b) = (try Site(notes: 3), try Site())
     try await Link.memory.sync(a, b)
@@ -168,8 +170,8 @@ actor ScriptedConnection: SyncConnection {
 
   /// - Parameters:
   ///   - endsInOrder: whether the peer closes after its last word; otherwise it says nothing more.
-  ///   - taking: what happens to the first message that is sent, the second and so on. If one fails, it does so before the peer's last
-  ///     word is received.
+  ///   - taking: what happens to the first message that is sent, the second and so on. If one fails, it does so before
+  ///     the peer's last word is received.
   init(_ said: [SyncMessage], endsInOrder: Bool = true, taking: @escaping @Sendable (Int) -> Taking = { _ in .passes })
   {
     self.said = said.map { $0.encoded() }

@@ -4,8 +4,8 @@ import TallySync
 import TallyTesting
 import Testing
 
-/// Two stores in memory and a sync of them that has not begun, as it ships: a seed chooses each step, and time passes only when a test
-/// lets it.
+/// Two stores in memory and a sync of them that has not begun, as it ships: a seed chooses each step, and time passes
+/// only when a test lets it.
 final class SteppedPair {
   let stores: [Store]
   let time = StepTime()

@@ -76,7 +76,8 @@ import Testing
     #expect(pair.code(pair.one) == .timedOut)
   }
 
-  /// What a side does not read because its store is busy, the peer may well have said; and it says itself that it is there.
+  /// What a side does not read because its store is busy, the peer may well have said; and it says itself that it is
+  /// there.
   @Test func aStoreThatIsBusyForTenMinutesIsNotTakenForGone() throws {
     let pair = try SteppedPair(seed: 5, notes: [50, 50])
     // Up to the delta, which the other then takes that long to apply.

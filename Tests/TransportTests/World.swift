@@ -15,7 +15,8 @@ struct Note: Entity, Codable, FetchableRecord, PersistableRecord {
   var stars: Int?
 }
 
-/// A store in a file of its own that disappears with the test; opened only while it is used, so that another process can serve it.
+/// A store in a file of its own that disappears with the test; opened only while it is used, so that another process
+/// can serve it.
 final class Site: Sendable {
   let path: String
   private let folder: URL

@@ -8,7 +8,8 @@ struct SBGame: Entity, Codable, Identifiable, Equatable, FetchableRecord, Persis
     .text("title"), .integer("minutes"), .bool("lowestWins", default: false),
     .toMany("players", to: "SBPerson"), .toMany("favourites", to: "SBPerson"))
 
-  /// Who plays this game. A to-many relationship is a set: what one device adds stays, whatever another removes meanwhile.
+  /// Who plays this game. A to-many relationship is a set: what one device adds stays, whatever another removes
+  /// meanwhile.
   static let players = Relationship<SBGame, SBPerson>("players")
   /// Whose favourite it is.
   static let favourites = Relationship<SBGame, SBPerson>("favourites")

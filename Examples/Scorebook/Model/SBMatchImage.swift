@@ -1,7 +1,8 @@
 import GRDB
 import Tally
 
-/// A photograph of a match: where the file is and what is in it. The picture itself is a file, not a blob in the database.
+/// A photograph of a match: where the file is and what is in it. The picture itself is a file, not a blob in the
+/// database.
 struct SBMatchImage: Entity, Codable, Identifiable, Equatable, FetchableRecord, PersistableRecord {
   static let schema = EntitySchema(
     "SBMatchImage",

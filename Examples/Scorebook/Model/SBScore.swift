@@ -3,7 +3,8 @@ import Tally
 
 /// What a player scored in one round.
 ///
-/// One record a round rather than one running total: two devices that both score add up, and nobody's points are overwritten.
+/// One record a round rather than one running total: two devices that both score add up, and nobody's points are
+/// overwritten.
 struct SBScore: Entity, Codable, Identifiable, Equatable, FetchableRecord, PersistableRecord {
   static let schema = EntitySchema(
     "SBScore",

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Prints the story, at most 100 columns wide. In colour only on a terminal, and never when NO_COLOR is set (https://no-color.org).
+/// Prints the story, at most 100 columns wide. In colour only on a terminal, and never when NO_COLOR is set
+/// (https://no-color.org).
 final class Terminal {
   enum Style: String {
     case bold = "1"

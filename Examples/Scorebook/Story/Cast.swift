@@ -3,8 +3,8 @@ import Tally
 
 /// The records that the story is about.
 ///
-/// Their names are fixed, so that every run prints the same. An app writes `RecordName<SBGame>()`, which is what the structs do
-/// by themselves, and gets a new name each time.
+/// Their names are fixed, so that every run prints the same. An app writes `RecordName<SBGame>()`, which is what the
+/// structs do by themselves, and gets a new name each time.
 struct Cast {
   let ann: SBPerson
   let ben: SBPerson

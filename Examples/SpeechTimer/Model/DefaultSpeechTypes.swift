@@ -18,7 +18,8 @@ enum DefaultSpeechTypes {
       SeedRecord("debate", of: SpeechType.self, ["name": "Debate", "seconds": 420, "colour": "cyan"]),
     ])
 
-  /// The second release: toasts are shorter, eulogies have another colour, lightning talks are new, roasts and debates are retired.
+  /// The second release: toasts are shorter, eulogies have another colour, lightning talks are new, roasts and debates
+  /// are retired.
   static let version2 = SeedSet(
     set, version: 2,
     records: [

@@ -46,7 +46,7 @@ struct DeltaCommand: ParsableCommand {
 
   private func baseVector(_ text: String) throws -> StateVector {
     if let vector = StateVector(text) { return vector }
-    let isVectorLike = text.utf8.allSatisfy { hexadecimalValue($0) != nil || $0 == 0x3A || $0 == 0x2C }
+    let isVectorLike = text.utf8.allSatisfy { Hexadecimal.value(of: $0) != nil || $0 == 0x3A || $0 == 0x2C }
     if isVectorLike, access(text, F_OK) != 0 {
       throw Failure(.badData, "\(shown(text)) is neither a vector nor a store")
     }

@@ -27,7 +27,8 @@ struct NewCommand: ParsableCommand {
   }
 }
 
-/// A store that appears under its name when it is complete: whoever is killed before leaves nothing that looks like one.
+/// A store that appears under its name when it is complete: whoever is killed before leaves nothing that looks like
+/// one.
 private struct NewStore {
   let path: String
   private let folder: URL

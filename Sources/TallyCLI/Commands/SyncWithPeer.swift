@@ -48,7 +48,8 @@ struct SyncWithPeer {
     }
   }
 
-  /// Stays in sync until the tool is asked to end. A peer that was reached once is tried again; one that never was is an error.
+  /// Stays in sync until the tool is asked to end. A peer that was reached once is tried again; one that never was is
+  /// an error.
   private func watch(_ store: Store, _ transport: any Transport, _ progress: SyncProgress) async throws -> SyncOutcome {
     var total = SyncOutcome()
     let reached = Reached()

@@ -2,8 +2,8 @@ import Foundation
 
 /// What the shell hands over, looked at before anything is opened.
 enum StandardFiles {
-  /// Puts something in the place of standard files that are closed, so that no file opened later takes their numbers and gets
-  /// the output or the errors written into it. Using them fails as if they were closed.
+  /// Puts something in the place of standard files that are closed, so that no file opened later takes their numbers
+  /// and gets the output or the errors written into it. Using them fails as if they were closed.
   static func hold() {
     for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) < 0 {
       // The lowest free number is this one; opened the wrong way round, it refuses what is asked of it.

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A copy of a store to look at, for a folder that cannot be written: reading a database with a write-ahead log needs a shared
-/// memory file beside it (sqlite.org/wal.html, "Read-Only Databases").
+/// A copy of a store to look at, for a folder that cannot be written: reading a database with a write-ahead log needs a
+/// shared memory file beside it (sqlite.org/wal.html, "Read-Only Databases").
 struct StoreCopy {
   let path: String
   private let folder: URL

@@ -2,8 +2,8 @@ import Foundation
 import Synchronization
 import Tally
 
-/// How syncs with one peer or several stand: a line on the terminal that changes, or a plain line now and then where standard error
-/// goes somewhere else.
+/// How syncs with one peer or several stand: a line on the terminal that changes, or a plain line now and then where
+/// standard error goes somewhere else.
 final class SyncProgress: Sendable {
   private struct State {
     var next = 0

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Lets a command that is not asynchronous wait for something that is.
 enum Waiting {
-  /// Runs the body until it ends. SIGINT and SIGTERM cancel it, so that stores and connections close in order; a second one ends the
-  /// tool at once.
+  /// Runs the body until it ends. SIGINT and SIGTERM cancel it, so that stores and connections close in order; a second
+  /// one ends the tool at once.
   static func run<T: Sendable>(_ body: @escaping @Sendable () async throws -> T) throws -> T {
     let result = Mutex<Result<T, any Error>?>(nil)
     let ended = DispatchSemaphore(value: 0)

@@ -46,7 +46,7 @@ extension ShellSession {
   private func delta(_ store: Store, _ line: inout ShellLine) throws -> String {
     let base = try line.optionalWord().map(vector) ?? StateVector()
     try line.end()
-    return JSON.string(JSONText.hex(try store.delta(since: base))).text
+    return JSON.string(Hexadecimal.text(try store.delta(since: base))).text
   }
 
   private func apply(_ store: Store, _ line: inout ShellLine) throws -> String {
@@ -54,7 +54,7 @@ extension ShellSession {
     let option = line.optionalWord()
     guard option == nil || option == "repair" else { throw Failure(.usage, "'apply' takes 'repair' or nothing there") }
     try line.end()
-    guard let bytes = FieldType.bytes(hex: text) else { throw Failure(.badData, "the delta is not hexadecimal") }
+    guard let bytes = Hexadecimal.bytes(text) else { throw Failure(.badData, "the delta is not hexadecimal") }
     return try store.apply(bytes, isRepair: option != nil).json.text
   }
 

@@ -71,7 +71,7 @@ extension FieldType {
     case (.field(.real), .object(let members)):
       if case .string(let text)? = members["real"], members.count == 1, let value = Self.real(text) { return value }
     case (.field(.blob), .object(let members)), (.field(.uuid), .object(let members)):
-      if case .string(let text)? = members["blob"], members.count == 1, let bytes = Self.bytes(hex: text) {
+      if case .string(let text)? = members["blob"], members.count == 1, let bytes = Hexadecimal.bytes(text) {
         return .blob(bytes)
       }
     case (.field(.date), .string(let text)), (.field(.uuid), .string(let text)), (.field(.blob), .string(let text)),
@@ -110,19 +110,7 @@ extension FieldType {
 
   private static func blob(_ text: String) -> [UInt8]? {
     if text.hasPrefix("base64:") { return Data(base64Encoded: String(text.dropFirst(7))).map { Array($0) } }
-    return bytes(hex: text.hasPrefix("hex:") ? String(text.dropFirst(4)) : text)
-  }
-
-  static func bytes(hex text: String) -> [UInt8]? {
-    let digits = text.utf8.map(hexadecimalValue)
-    guard digits.count.isMultiple(of: 2) else { return nil }
-    var result: [UInt8] = []
-    result.reserveCapacity(digits.count / 2)
-    for index in stride(from: 0, to: digits.count, by: 2) {
-      guard let high = digits[index], let low = digits[index + 1] else { return nil }
-      result.append(high << 4 | low)
-    }
-    return result
+    return Hexadecimal.bytes(text.hasPrefix("hex:") ? String(text.dropFirst(4)) : text)
   }
 }
 
@@ -150,7 +138,7 @@ extension FieldType {
     case .integer(let number): .integer(number)
     case .real(let number): number.isFinite ? .number("\(number)") : .object(["real": .string("\(number)")])
     case .text(let text): .string(text)
-    case .blob(let bytes): .object(["blob": .string(JSONText.hex(bytes))])
+    case .blob(let bytes): .object(["blob": .string(Hexadecimal.text(bytes))])
     }
   }
 
@@ -163,7 +151,7 @@ extension FieldType {
     case (.field(.uuid), .blob(let bytes)) where bytes.count == 16: Self.uuid(bytes)
     case (_, .integer(let number)): String(number)
     case (_, .real(let number)): "\(number)"
-    case (_, .blob(let bytes)): JSONText.hex(bytes)
+    case (_, .blob(let bytes)): Hexadecimal.text(bytes)
     case (.field(.text), .text(let text)): Self.isPlain(text) ? text : nil
     case (_, .text(let text)): Self.isPlain(text) && !text.isEmpty ? text : nil
     }
@@ -176,7 +164,7 @@ extension FieldType {
   }
 
   private static func uuid(_ bytes: [UInt8]) -> String {
-    let hex = JSONText.hex(bytes)
+    let hex = Hexadecimal.text(bytes)
     let ends = [8, 12, 16, 20, 32]
     return zip([0] + ends, ends).map { String(hex.dropFirst($0.0).prefix($0.1 - $0.0)) }.joined(separator: "-")
   }

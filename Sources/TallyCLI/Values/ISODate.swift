@@ -33,8 +33,8 @@ enum ISODate {
     return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
   }
 
-  /// Year, date and time of milliseconds since 1970. The calendar arithmetic is Hinnant's "chrono-Compatible Low-Level Date
-  /// Algorithms" (2014), civil_from_days.
+  /// Year, date and time of milliseconds since 1970. The calendar arithmetic is Hinnant's "chrono-Compatible Low-Level
+  /// Date Algorithms" (2014), civil_from_days.
   private static func civil(_ milliseconds: Int) -> (year: Int, date: String, time: String) {
     let days = (milliseconds - (milliseconds < 0 ? 86_399_999 : 0)) / 86_400_000
     let rest = milliseconds - days * 86_400_000

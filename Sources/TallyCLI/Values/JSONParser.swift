@@ -163,7 +163,7 @@ struct JSONParser {
     guard position + 4 <= bytes.count else { throw failure("an escape ends too early") }
     var code: UInt32 = 0
     for byte in bytes[position..<position + 4] {
-      guard let digit = hexadecimalValue(byte) else { throw failure("an escape is malformed") }
+      guard let digit = Hexadecimal.value(of: byte) else { throw failure("an escape is malformed") }
       code = code << 4 | UInt32(digit)
     }
     position += 4

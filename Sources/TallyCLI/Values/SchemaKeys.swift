@@ -1,5 +1,5 @@
-/// Finds keys of a schema file that mean nothing, which are misspelt more often than not. The library reads over them, since a
-/// newer version may have written them.
+/// Finds keys of a schema file that mean nothing, which are misspelt more often than not. The library reads over them,
+/// since a newer version may have written them.
 enum SchemaKeys {
   /// - Throws: `Failure` for bytes that are not strict JSON, a repeated key or an unknown one.
   static func check(_ bytes: [UInt8]) throws {

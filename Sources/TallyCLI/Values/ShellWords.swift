@@ -1,5 +1,5 @@
-/// Splits a line into words as a shell does: spaces separate, `'…'` is taken as it is, in `"…"` and outside quotes a backslash
-/// takes the next character as it is.
+/// Splits a line into words as a shell does: spaces separate, `'…'` is taken as it is, in `"…"` and outside quotes a
+/// backslash takes the next character as it is.
 ///
 /// What has a meaning is ASCII, so bytes do: in UTF-8 they stand for nothing else.
 struct ShellWords {

@@ -5,7 +5,8 @@ struct AppObjects {
   /// The columns of a unique index that the app added, each with its collation.
   typealias UniqueIndex = [(column: String, collation: String)]
 
-  /// Whether triggers that are not the store's are in the file, or in one that is attached. TEMP triggers always fire and do not count.
+  /// Whether triggers that are not the store's are in the file, or in one that is attached. TEMP triggers always fire
+  /// and do not count.
   var hasTriggers = false
   /// By table.
   var uniqueIndexes: [String: [UniqueIndex]] = [:]
@@ -13,7 +14,8 @@ struct AppObjects {
   var wholeUniqueIndexes: [String: [UniqueIndex]] = [:]
   /// Tables with an index on an expression, in whose rows SQLite lets no column be opened for writing.
   var tablesWithExpressionIndexes = Set<String>()
-  /// Tables with a column that is computed on reading: in their rows, places of columns differ between versions of SQLite.
+  /// Tables with a column that is computed on reading: in their rows, places of columns differ between versions of
+  /// SQLite.
   var tablesWithVirtualColumns = Set<String>()
   /// The names of each table's columns, as stored.
   var columns: [String: [String]] = [:]

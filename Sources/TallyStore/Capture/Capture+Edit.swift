@@ -1,9 +1,10 @@
 import TallyCRDT
 
-/// The short way for the commonest write: the app has changed fields of a record that is seen, was never deleted, and is no seed's.
+/// The short way for the commonest write: the app has changed fields of a record that is seen, was never deleted, and
+/// is no seed's.
 ///
-/// What the long way does to a whole state is done here to the stamps of the changed fields (`StampedState`), with the same result. Where
-/// anything is out of the ordinary, it writes nothing and leaves the row to the long way.
+/// What the long way does to a whole state is done here to the stamps of the changed fields (`StampedState`), with the
+/// same result. Where anything is out of the ordinary, it writes nothing and leaves the row to the long way.
 extension Capture {
   /// - Returns: whether the write is captured.
   func captureEdit(_ write: PendingWrite, _ kind: RecordKind) throws -> Bool {

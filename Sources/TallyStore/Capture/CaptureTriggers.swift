@@ -1,12 +1,14 @@
 import TallyCRDT
 
-/// The triggers that note in `tally_pending` what other connections write to the app's tables: the row as it was before.
+/// The triggers that note in `tally_pending` what other connections write to the app's tables: the row as it was
+/// before.
 ///
-/// They are BEFORE triggers, so that the first note of a row holds what stood there before anything was written, whatever triggers of
-/// the app's write in between. The store's own writes are known by the clock that it has announced (`tally_zone.own`), or the whole
-/// transaction stands aside (`tally_zone.hooked`) because the hook of the store's connection notes what happens. A row that REPLACE removes fires no delete
-/// trigger unless the connection asks for it (https://www.sqlite.org/lang_conflict.html), so what may be replaced is noted before:
-/// the row of the same name, and rows equal in a unique index of the app's.
+/// They are BEFORE triggers, so that the first note of a row holds what stood there before anything was written,
+/// whatever triggers of the app's write in between. The store's own writes are known by the clock that it has announced
+/// (`tally_zone.own`), or the whole transaction stands aside (`tally_zone.hooked`) because the hook of the store's
+/// connection notes what happens. A row that REPLACE removes fires no delete trigger unless the connection asks for it
+/// (https://www.sqlite.org/lang_conflict.html), so what may be replaced is noted before: the row of the same name, and
+/// rows equal in a unique index of the app's.
 struct CaptureTriggers {
   private let connection: Connection
   /// By name, as SQLite keeps them in its schema table.

@@ -4,11 +4,16 @@ import GRDB
 import GRDBSQLite
 import TallyCRDT
 
-/// Notes what anybody but the store writes to replicated tables on the store's own connection, by SQLite's preupdate hook
-/// (https://www.sqlite.org/c3ref/preupdate_blobwrite.html).
+#if PlantedFaults
+  import TallyFaults
+#endif
+
+/// Notes what anybody but the store writes to replicated tables on the store's own connection, by SQLite's preupdate
+/// hook (https://www.sqlite.org/c3ref/preupdate_blobwrite.html).
 ///
-/// The hook sees every row that changes, in true order: rows that REPLACE removes, writes of triggers and of foreign key actions,
-/// incremental blob I/O. It does not hear of a savepoint that is rolled back, so what it notes is compared with the rows in the end.
+/// The hook sees every row that changes, in true order: rows that REPLACE removes, writes of triggers and of foreign
+/// key actions, incremental blob I/O. It does not hear of a savepoint that is rolled back, so what it notes is compared
+/// with the rows in the end.
 final class ChangeRecorder {
   /// Where the columns of a replicated table stand.
   struct Layout {
@@ -32,6 +37,9 @@ final class ChangeRecorder {
   private var layouts: [String: Layout] = [:]
   private var last: (name: [CChar], layout: Layout?)?
   private let handle: OpaquePointer
+  #if PlantedFaults
+    var planted: PlantedFault = []
+  #endif
 
   init(_ handle: OpaquePointer) {
     self.handle = handle
@@ -72,6 +80,9 @@ final class ChangeRecorder {
     guard isListening || tally_preupdate_depth(connection) > 0 else { return }
     guard strcmp(schema, "main") == 0, let layout = layout(table) else { return }
     let row = NotedRow(connection: connection, layout: layout)
+    #if PlantedFaults
+      if planted.contains(.hookMissesReplaced), operation == SQLITE_DELETE, isReplacing(connection) { return }
+    #endif
     do {
       switch operation {
       case SQLITE_INSERT: notes.noteInsert(layout.kind, new)
@@ -178,3 +189,21 @@ private struct NotedRow {
     return value
   }
 }
+
+#if PlantedFaults
+  extension ChangeRecorder {
+    /// Whether the row that goes is in the way of another one, at the top level: the statement that runs deletes
+    /// nothing itself.
+    private func isReplacing(_ connection: OpaquePointer) -> Bool {
+      guard tally_preupdate_depth(connection) == 0, tally_preupdate_blobwrite(connection) < 0 else { return false }
+      var statement = sqlite3_next_stmt(connection, nil)
+      while let running = statement {
+        if sqlite3_stmt_busy(running) != 0, let sql = sqlite3_sql(running).map({ String(cString: $0) }) {
+          if ["INSERT", "REPLACE", "UPDATE"].contains(where: sql.hasPrefix) { return true }
+        }
+        statement = sqlite3_next_stmt(connection, running)
+      }
+      return false
+    }
+  }
+#endif

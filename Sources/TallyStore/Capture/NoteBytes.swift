@@ -2,8 +2,9 @@ import Foundation
 import GRDBSQLite
 import TallyCRDT
 
-/// The bytes of a transaction's notes, in pieces of a mebibyte: they grow without being copied. What is large goes to a temporary file
-/// that has no name, so that flipping one column of many large rows, or deleting them, costs little memory.
+/// The bytes of a transaction's notes, in pieces of a mebibyte: they grow without being copied. What is large goes to a
+/// temporary file that has no name, so that flipping one column of many large rows, or deleting them, costs little
+/// memory.
 final class NoteBytes {
   private static let pieceBits = 20
   private static let pieceSize = 1 << pieceBits

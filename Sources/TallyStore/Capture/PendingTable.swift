@@ -1,9 +1,10 @@
 import TallyCRDT
 
-/// The writes that triggers noted in `tally_pending`: those of other connections, and where SQLite lacks the hook those of the store's own.
+/// The writes that triggers noted in `tally_pending`: those of other connections, and where SQLite lacks the hook those
+/// of the store's own.
 ///
-/// Rows that a connection without a store wrote in one go can be many and large. So only their keys are held, of some ten thousand at a
-/// time, and what was in a row is read when it is its turn.
+/// Rows that a connection without a store wrote in one go can be many and large. So only their keys are held, of some
+/// ten thousand at a time, and what was in a row is read when it is its turn.
 struct PendingTable: WrittenRows {
   private let connection: Connection
   private let catalog: Catalog

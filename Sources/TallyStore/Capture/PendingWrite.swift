@@ -2,8 +2,9 @@ import TallyCRDT
 
 /// What stood in a row before the transaction's first write to it. What stands there now is in the row.
 ///
-/// Comparing the two, rather than following each statement, gives the net effect of the transaction: rolled-back savepoints,
-/// values set back, upserts, `INSERT OR REPLACE` and rows deleted and inserted again need no cases of their own.
+/// Comparing the two, rather than following each statement, gives the net effect of the transaction: rolled-back
+/// savepoints, values set back, upserts, `INSERT OR REPLACE` and rows deleted and inserted again need no cases of their
+/// own.
 struct PendingWrite {
   /// A row before it was written.
   struct Image {
@@ -33,8 +34,8 @@ struct PendingWrite {
 
 /// The rows that were written since the last capture, each once.
 protocol WrittenRows {
-  /// Calls `body` with each write to a table of records, then `links` with each to a relationship. One at a time: a transaction can have
-  /// written more than fits into memory.
+  /// Calls `body` with each write to a table of records, then `links` with each to a relationship. One at a time: a
+  /// transaction can have written more than fits into memory.
   func forEachWrite(
     records: (PendingWrite) throws -> Void, links: (PendingWrite) throws -> Void
   ) throws

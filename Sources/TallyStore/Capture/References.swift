@@ -1,8 +1,9 @@
 import GRDBSQLite
 import TallyCRDT
 
-/// References of the app's own writes that name nothing, found before the view settles. Settling shows null in their place, or hides
-/// what has no owner, and then nothing would be left to refuse: what the app wrote would be gone without a word.
+/// References of the app's own writes that name nothing, found before the view settles. Settling shows null in their
+/// place, or hides what has no owner, and then nothing would be left to refuse: what the app wrote would be gone
+/// without a word.
 extension Connection {
   /// Whether a deferred foreign key is violated now, which SQLite counts.
   func hasOpenReferences() throws -> Bool {
@@ -14,9 +15,10 @@ extension Connection {
 }
 
 extension Capture {
-  /// A reference to a record that was there before and is gone is no mistake: the transaction deletes it, and its rule says what shows
-  /// then.
-  /// - Throws: `StoreError.danglingReference` if a reference that this transaction has written names a record that is not there.
+  /// A reference to a record that was there before and is gone is no mistake: the transaction deletes it, and its rule
+  /// says what shows then.
+  /// - Throws: `StoreError.danglingReference` if a reference that this transaction has written names a record that is
+  ///   not there.
   func checkReferences(
     _ kind: RecordKind, _ values: [Value], over before: [Value]?, whereThereWere records: Set<String>
   ) throws {
@@ -28,7 +30,8 @@ extension Capture {
     }
   }
 
-  /// - Throws: `StoreError.danglingReference` if an end of a new link is not there. The link alone would bring a deleted record back.
+  /// - Throws: `StoreError.danglingReference` if an end of a new link is not there. The link alone would bring a
+  ///   deleted record back.
   func checkEnds(_ key: LinkKey, _ kind: LinkKind, whereThereWere records: Set<String>) throws {
     for (name, end) in [(key.source, "source"), (key.target, "target")] where !records.contains(name.text) {
       try check(name, "\(kind.table).\(end)")
@@ -45,8 +48,8 @@ extension Capture {
 // MARK: - What SQLite would refuse at its commit
 
 extension WriteTransaction {
-  /// Refuses the transaction if a reference in the store's tables names nothing, before SQLite does so without saying which. What a
-  /// table of the app's own still refers to, or a row that could not be removed, keeps its row.
+  /// Refuses the transaction if a reference in the store's tables names nothing, before SQLite does so without saying
+  /// which. What a table of the app's own still refers to, or a row that could not be removed, keeps its row.
   func checkReferences() throws {
     for _ in 0..<Self.rounds {
       guard try connection.hasOpenReferences() else { return }

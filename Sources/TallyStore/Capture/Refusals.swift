@@ -3,8 +3,9 @@ import TallyWire
 
 /// Rows that another connection wrote and that cannot be replicated as they stand: there is nobody to tell.
 ///
-/// What can be captured of such a row is captured. A value that cannot stays in the row, where only this device sees it; the
-/// state keeps the register as it was, and that is what peers get. Once the row is put right, by whomever, its value is captured.
+/// What can be captured of such a row is captured. A value that cannot stays in the row, where only this device sees
+/// it; the state keeps the register as it was, and that is what peers get. Once the row is put right, by whomever, its
+/// value is captured.
 final class Refusals {
   private let reader: StateReader
   private let environment: StoreEnvironment
@@ -33,6 +34,10 @@ final class Refusals {
     var faults: [Int: StoreError] = [:]
     var total = 0
     for (index, column) in kind.columns.enumerated() {
+      #if PlantedFaults
+        if column.kind == .date, environment.planted.contains(.anyTextIsADate) { continue }
+        if column.kind == .json, environment.planted.contains(.anyTextIsJSON) { continue }
+      #endif
       if let fault = Self.fault(of: values[index], in: column, name) {
         faults[index] = fault
       } else {

@@ -111,7 +111,8 @@ struct RowNotes {
     var deletedKey: [UInt8]?
   }
 
-  /// Each row of a kind once; the last ones first: of a large transaction they are the ones that SQLite's cache still has.
+  /// Each row of a kind once; the last ones first: of a large transaction they are the ones that SQLite's cache still
+  /// has.
   func forEachRow(_ kind: KindNumber, _ body: (Written) throws -> Void) throws {
     guard let table = tables[kind.rawValue]?.sorted() else { return }
     guard !table.isAscending else {

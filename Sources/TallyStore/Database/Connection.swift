@@ -21,7 +21,8 @@ final class Connection {
     database = nil
   }
 
-  /// For one access of GRDB's to a connection that lives on: statements stay prepared there from one access to the next.
+  /// For one access of GRDB's to a connection that lives on: statements stay prepared there from one access to the
+  /// next.
   init(_ database: Database) throws {
     handle = try StoreFile.handle(database)
     self.database = database

@@ -49,7 +49,8 @@ enum Format {
     INSERT INTO tally_meta VALUES('catalog', 0);
     """
 
-  /// Columns and tables that came to version 1 before its first release. A file without them gets them when it is opened for writing.
+  /// Columns and tables that came to version 1 before its first release. A file without them gets them when it is
+  /// opened for writing.
   static let laterColumns = [
     (table: "tally_zone", column: "hooked", definition: "INTEGER NOT NULL DEFAULT 0"),
     (table: "tally_zone", column: "own", definition: "BLOB"),

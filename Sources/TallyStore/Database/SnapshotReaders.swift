@@ -3,8 +3,8 @@ import Synchronization
 
 /// Connections that read states, each with statements that stay prepared.
 ///
-/// GRDB's readers are for the app's reads. Its way to one, and into and out of a transaction there, costs more than a small delta. These
-/// are GRDB's connections too, configured alike, but the transactions on them are SQLite's own.
+/// GRDB's readers are for the app's reads. Its way to one, and into and out of a transaction there, costs more than a
+/// small delta. These are GRDB's connections too, configured alike, but the transactions on them are SQLite's own.
 final class SnapshotReaders: Sendable {
   private struct Idle {
     var readers: [Reader] = []

@@ -43,7 +43,8 @@ struct BlockBuilder {
   private mutating func add(
     _ name: AnyRecordName, _ kind: RecordKind, part: RecordState, _ size: Int, _ body: (BlockDraft) throws -> Void
   ) rethrows {
-    // A block has one context for each stamp. Two copies of one store can have deleted under one stamp and not have seen the same.
+    // A block has one context for each stamp. Two copies of one store can have deleted under one stamp and not have
+    // seen the same.
     for delete in part.deletes where contexts[delete.stamp].map({ $0 != delete.context }) ?? false { try handOut(body) }
     for delete in part.deletes { contexts[delete.stamp] = delete.context }
     if records[kind.number] == nil { records[kind.number] = .init(type: kind.type, fields: [], items: []) }
@@ -53,7 +54,8 @@ struct BlockBuilder {
     try count(size, body)
   }
 
-  /// Adds a record with one stamp whose values `fill` writes, at most `limit` bytes, and hands out the block if this fills it.
+  /// Adds a record with one stamp whose values `fill` writes, at most `limit` bytes, and hands out the block if this
+  /// fills it.
   /// - Returns: false if `fill` leaves the record out.
   mutating func pack(
     _ key: (high: UInt64, low: UInt64), _ stamp: Stamp, _ kind: RecordKind, limit: Int,

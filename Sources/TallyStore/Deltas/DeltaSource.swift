@@ -24,7 +24,8 @@ struct DeltaSource {
 
   /// Hands out the blocks of everything that `base` does not cover of `own`, the store's vector.
   func forEachBlock(of own: StateVector, _ body: (BlockDraft) throws -> Void) throws {
-    // Cells can only be of replicas that the catalogue has, so there is nothing to check unless one is not in the vector.
+    // Cells can only be of replicas that the catalogue has, so there is nothing to check unless one is not in the
+    // vector.
     let strangers = Set(catalog.replicas.values.filter { own[$0] == 0 })
     var builder = BlockBuilder(catalog: catalog, base: base, strangers: strangers)
     let isEverything = own.entries.allSatisfy { base[$0.replica] == 0 }

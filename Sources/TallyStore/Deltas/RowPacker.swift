@@ -2,7 +2,8 @@ import GRDBSQLite
 import TallyCRDT
 import TallyWire
 
-/// Takes rows that one transaction inserted, and nobody has touched since, from a query to a block without making states of them.
+/// Takes rows that one transaction inserted, and nobody has touched since, from a query to a block without making
+/// states of them.
 struct RowPacker {
   private let kind: RecordKind
   private let reader: StateReader
@@ -18,7 +19,8 @@ struct RowPacker {
   }
 
   /// Adds the current row of a query for the kind's rows.
-  /// - Returns: false for a row that needs a state: it has several stamps, a key that is no UUID, or values of many bytes.
+  /// - Returns: false for a row that needs a state: it has several stamps, a key that is no UUID, or values of many
+  ///   bytes.
   mutating func pack(
     _ query: SQLStatement, into builder: inout BlockBuilder, _ body: (BlockDraft) throws -> Void
   ) throws -> Bool {

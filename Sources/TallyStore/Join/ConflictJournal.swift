@@ -3,9 +3,10 @@ import TallyWire
 
 /// The conflict journal: writes that lost to a write that had not seen them.
 ///
-/// Neither cells nor deltas say what the author of a write had seen, so concurrency must show in something else. It always does where
-/// two writes meet first: one is here, the other comes from a replica that lacks the first. Whoever gets the winner later, from a
-/// replica that had both, cannot tell; there the journal leaves out what may have been seen, except after a tie of times.
+/// Neither cells nor deltas say what the author of a write had seen, so concurrency must show in something else. It
+/// always does where two writes meet first: one is here, the other comes from a replica that lacks the first. Whoever
+/// gets the winner later, from a replica that had both, cannot tell; there the journal leaves out what may have been
+/// seen, except after a tie of times.
 struct ConflictJournal {
   let transaction: WriteTransaction
   let header: DeltaHeader
@@ -66,8 +67,9 @@ struct ConflictJournal {
     if loser.time == winner.time, loser.time.milliseconds < HybridTime.maximum { return true }
     // Vectors agree and contents do not: a dot was issued twice, and what it hides nobody has seen.
     if isRepair, header.target == before { return true }
-    // A local loser was not seen by the sender, and so not by the winner's author, if the sender's vector does not cover it. A
-    // received loser that is new here was not seen by the local winner's author: had it been, our vector would cover it.
+    // A local loser was not seen by the sender, and so not by the winner's author, if the sender's vector does not
+    // cover it. A received loser that is new here was not seen by the local winner's author: had it been, our vector
+    // would cover it.
     return !(write.wasLocal ? header.target : before).covers(loser.dot)
   }
 }

@@ -1,8 +1,8 @@
 import TallyCRDT
 import TallyWire
 
-/// Notices that this file is one of two: a copy, or restored from a backup. Two that go on under one replica id would issue the
-/// same dots for different writes, so whoever notices takes a new id. Only looks; the transaction acts.
+/// Notices that this file is one of two: a copy, or restored from a backup. Two that go on under one replica id would
+/// issue the same dots for different writes, so whoever notices takes a new id. Only looks; the transaction acts.
 struct CopyDetection {
   /// This store's replica; nil if it has none yet.
   let own: ReplicaID?
@@ -17,7 +17,8 @@ struct CopyDetection {
     (self.own, self.before, self.header, self.isRepair) = (own, before, header, isRepair)
   }
 
-  /// Whether the peer knows more of this replica than the replica itself: this file is an old copy, which must not issue those dots again.
+  /// Whether the peer knows more of this replica than the replica itself: this file is an old copy, which must not
+  /// issue those dots again.
   var isOldCopy: Bool { own.map { header.target[$0] > before[$0] } ?? false }
 
   /// Looks whether a peer with an equal vector has other cells under this replica's id than were written here.

@@ -1,7 +1,7 @@
 import TallyCRDT
 
-/// The short way for the commonest change that a peer sends: later writes to fields of a record that is seen here, was never deleted, and
-/// is no seed's. See `StampedState`; the result is that of the long way.
+/// The short way for the commonest change that a peer sends: later writes to fields of a record that is seen here, was
+/// never deleted, and is no seed's. See `StampedState`; the result is that of the long way.
 extension Join {
   /// - Returns: whether the record is joined. Otherwise nothing was written.
   mutating func joinEdit(_ name: AnyRecordName, _ kind: RecordKind, _ received: RecordState) throws -> Bool {

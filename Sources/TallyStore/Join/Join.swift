@@ -1,14 +1,10 @@
 import TallyCRDT
 import TallyWire
 
-#if PlantedFaults
-  import TallyFaults
-#endif
-
 /// Joins what a peer wrote: loads the state of each item, joins, saves.
 ///
-/// It joins states and nothing else. Rows follow where that is plain (a new record, a changed field); whatever depends on other records
-/// is marked and decided when all states are in.
+/// It joins states and nothing else. Rows follow where that is plain (a new record, a changed field); whatever depends
+/// on other records is marked and decided when all states are in.
 struct Join {
   let transaction: WriteTransaction
   let header: DeltaHeader
@@ -71,6 +67,9 @@ struct Join {
 
   /// Ends joining; the transaction commits next.
   func end() throws -> ApplyResult {
+    #if PlantedFaults
+      let checksSum = checksSum && !environment.planted.contains(.repairKeepsSum)
+    #endif
     if checksSum {
       if yields {
         environment.logger.warning(
@@ -111,7 +110,8 @@ struct Join {
     }
   }
 
-  /// A rank that this version does not know could not be overwritten here: what the app writes would show and never leave.
+  /// A rank that this version does not know could not be overwritten here: what the app writes would show and never
+  /// leave.
   private static func check(_ item: DeltaBlock.Record) throws(StoreError) {
     let state = item.state
     guard state.existence.map({ $0.rank <= .user }) ?? true, state.fields.allSatisfy({ $0.stamp.rank <= .user }),
@@ -121,8 +121,8 @@ struct Join {
     }
   }
 
-  /// The dots that the change log may not have for an item: those that the vector does not cover, and those that it covers although
-  /// the item had no cell of them, because some peer's vector claimed more than it had.
+  /// The dots that the change log may not have for an item: those that the vector does not cover, and those that it
+  /// covers although the item had no cell of them, because some peer's vector claimed more than it had.
   private func unlisted(_ received: Set<Dot>, _ old: () -> Set<Dot>) -> Set<Dot> {
     let covered = received.filter(logged.covers)
     guard !covered.isEmpty else { return received }
@@ -172,7 +172,8 @@ struct Join {
     if shown != nil { try transaction.view.markWaiting(for: name) }
   }
 
-  /// The registers' values as they are; a reference to something that is not there yet marks the record for another look.
+  /// The registers' values as they are; a reference to something that is not there yet marks the record for another
+  /// look.
   private func plainValues(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState) throws -> [Value] {
     var rest = state.fields[...]
     return try kind.columns.map { column in

@@ -12,12 +12,12 @@ public struct RebuildReport: Sendable, Equatable {
 }
 
 extension Store {
-  /// Makes everything that follows from the states anew: change log, waits, fingerprint, view. For a store in which `verify` finds
-  /// problems; a sound one stays as it is, but for the time it takes.
+  /// Makes everything that follows from the states anew: change log, waits, fingerprint, view. For a store in which
+  /// `verify` finds problems; a sound one stays as it is, but for the time it takes.
   ///
-  /// A row whose state cannot be read keeps what it shows, as a new write of this replica. A state without a row that cannot be read is
-  /// gone from here and comes again from a peer by a repair. Both are in the report. The vector, and so what peers believe to be here, is
-  /// not changed.
+  /// A row whose state cannot be read keeps what it shows, as a new write of this replica. A state without a row that
+  /// cannot be read is gone from here and comes again from a peer by a repair. Both are in the report. The vector, and
+  /// so what peers believe to be here, is not changed.
   ///
   /// Cost: reads everything and writes the log anew; one transaction.
   /// - Throws: GRDB's `DatabaseError`; the store is then as it was.

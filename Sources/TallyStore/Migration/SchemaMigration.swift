@@ -4,7 +4,8 @@ import TallyWire
 
 /// Creating a store's tables, and following the app's schema when it grows.
 ///
-/// Migrations write no cells: a new field reads as its default, and what a newer peer had sent for it before is shown now.
+/// Migrations write no cells: a new field reads as its default, and what a newer peer had sent for it before is shown
+/// now.
 struct SchemaMigration {
   private let transaction: WriteTransaction
   private var connection: Connection { transaction.connection }
@@ -36,7 +37,8 @@ struct SchemaMigration {
     try connection.execute(Format.laterTables)
   }
 
-  /// Makes the file's schema cover `schema`. Entities and properties that the file has and `schema` lacks stay as they are.
+  /// Makes the file's schema cover `schema`. Entities and properties that the file has and `schema` lacks stay as they
+  /// are.
   /// - Throws: `StoreError.incompatibleSchema` if a property changes its kind, target or default.
   func migrate(to schema: Schema) throws {
     try schema.validate()
@@ -68,8 +70,8 @@ struct SchemaMigration {
     }
   }
 
-  /// A column that came where another one of its kind went looks like one that was renamed without its wire name: what was in it is not
-  /// seen any more.
+  /// A column that came where another one of its kind went looks like one that was renamed without its wire name: what
+  /// was in it is not seen any more.
   private func warnOfRenames(from old: Schema, to new: Schema) {
     for entity in new.entities {
       guard let before = old[entity.type] else { continue }
@@ -167,7 +169,7 @@ struct SchemaMigration {
     case .real(let number): return definition + " NOT NULL DEFAULT \(number)"
     case .text(let text): return definition + " NOT NULL DEFAULT '\(text.replacingOccurrences(of: "'", with: "''"))'"
     case .blob(let bytes):
-      return definition + " NOT NULL DEFAULT x'\(bytes.map { String(format: "%02x", $0) }.joined())'"
+      return definition + " NOT NULL DEFAULT x'\(Hexadecimal.text(bytes))'"
     }
   }
 

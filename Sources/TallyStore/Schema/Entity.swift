@@ -24,8 +24,8 @@ extension TableRecord where Self: Entity {
 
 /// The name of a record of one entity: `Type|~|UUID`. It is what the `id` column and reference columns hold.
 ///
-/// Equal names mean the same record on every device. A new name holds a time-ordered UUID (version 7, RFC 9562), which keeps
-/// inserts cheap.
+/// Equal names mean the same record on every device. A new name holds a time-ordered UUID (version 7, RFC 9562), which
+/// keeps inserts cheap.
 public struct RecordName<Record: Entity>: Hashable, Sendable {
   /// The whole name.
   public let name: AnyRecordName
@@ -42,8 +42,8 @@ public struct RecordName<Record: Entity>: Hashable, Sendable {
     }
   }
 
-  /// The name with a key of the app's own, such as `"chess"`. A UUID is written in small letters, so that `uuid.uuidString` names the
-  /// same record as `uuid` itself.
+  /// The name with a key of the app's own, such as `"chess"`. A UUID is written in small letters, so that
+  /// `uuid.uuidString` names the same record as `uuid` itself.
   /// - Throws: `RecordNameError` for a key that is not printable ASCII or too long.
   public init(key: String) throws(RecordNameError) {
     let key = key.utf8.count == 36 ? UUID(uuidString: key)?.uuidString.lowercased() ?? key : key

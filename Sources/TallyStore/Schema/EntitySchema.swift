@@ -12,8 +12,8 @@ public enum FieldKind: String, Sendable, CaseIterable {
   case blob
   /// 0 or 1. Column type INTEGER.
   case bool
-  /// A date as GRDB writes it, `YYYY-MM-DD HH:MM:SS.SSS` in UTC; any other form that SQLite and GRDB read as a date is taken as well.
-  /// Column type TEXT.
+  /// A date as GRDB writes it, `YYYY-MM-DD HH:MM:SS.SSS` in UTC; any other form that SQLite and GRDB read as a date is
+  /// taken as well. Column type TEXT.
   case date
   /// Sixteen bytes as GRDB writes a `UUID`. Column type BLOB.
   case uuid
@@ -44,12 +44,14 @@ public enum FieldKind: String, Sendable, CaseIterable {
 
 /// What becomes of a record when the record that it refers to is deleted.
 public enum DeleteRule: String, Sendable, Codable {
-  /// Ownership: the record disappears with its owner, and comes back with it. A concurrent edit of the record revives the owner.
+  /// Ownership: the record disappears with its owner, and comes back with it. A concurrent edit of the record revives
+  /// the owner.
   case cascade
   /// The reference reads as null while its target is not there.
   case nullify
-  /// The delete fails on the device that tries it. Checked locally only: two devices can still delete and refer concurrently, and
-  /// then the reference reads as null. So it does after a delete that another program committed without asking.
+  /// The delete fails on the device that tries it. Checked locally only: two devices can still delete and refer
+  /// concurrently, and then the reference reads as null. So it does after a delete that another program committed
+  /// without asking.
   case deny
 }
 
@@ -93,8 +95,8 @@ public struct ReferenceSchema: Sendable, Hashable {
   }
 }
 
-/// A to-many relationship: an observed-remove set of record names, in a join table `Type_name` with the columns `source` and
-/// `target`. A concurrent add wins over a remove.
+/// A to-many relationship: an observed-remove set of record names, in a join table `Type_name` with the columns
+/// `source` and `target`. A concurrent add wins over a remove.
 public struct RelationshipSchema: Sendable, Hashable {
   /// The name.
   public var name: String

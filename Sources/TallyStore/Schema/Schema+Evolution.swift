@@ -3,8 +3,8 @@ import TallyCRDT
 extension Schema {
   /// This schema, grown to cover `next`.
   ///
-  /// Entities, fields, references and relationships may come; columns may be renamed if they keep their wire name; delete rules
-  /// may change. What `next` no longer has stays, so that an older app on another device can go on.
+  /// Entities, fields, references and relationships may come; columns may be renamed if they keep their wire name;
+  /// delete rules may change. What `next` no longer has stays, so that an older app on another device can go on.
   func following(_ next: Schema) throws(StoreError) -> Schema {
     var result = self
     for entity in next.entities {

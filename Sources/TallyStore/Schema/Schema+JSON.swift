@@ -2,8 +2,11 @@ import Foundation
 import TallyCRDT
 
 /// The schema file:
-/// `{"entities":[{"type":"SBGame","fields":{"name":"text"},"references":{"owner":{"to":"SBPerson","onDelete":"cascade"}},`
-/// `"relationships":{"players":{"to":"SBPerson"}}}]}`.
+/// ```
+/// {"entities": [{"type": "SBGame", "fields": {"name": "text"},
+///   "references": {"owner": {"to": "SBPerson", "onDelete": "cascade"}},
+///   "relationships": {"players": {"to": "SBPerson"}}}]}
+/// ```
 /// A field can also be `{"kind":"text","default":"…","wireName":"…"}`.
 extension Schema {
   /// Reads a schema from JSON and checks it.
@@ -13,7 +16,7 @@ extension Schema {
       self = try JSONDecoder().decode(Schema.self, from: json)
     } catch {
       if let error = error as? StoreError { throw error }
-      throw StoreError(.invalidSchema, "the schema is not readable: \(Self.reason(error))")
+      throw StoreError(.invalidSchema, "the schema is not readable: \(Self.reason(error))", cause: error)
     }
     try validate()
   }

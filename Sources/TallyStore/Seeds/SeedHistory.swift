@@ -4,13 +4,14 @@ import TallyWire
 /// The history of a seed set's virtual replica: one transaction that writes one version of every record.
 ///
 /// Every installation generates the same one. The virtual replica's id is the first half of the SHA-256 of
-/// `"TallySeeds", generator version, length and UTF-8 of the set's name, version, block`, where the block is the canonical block of the
-/// delta format, version 1, with the replica id zero. So the id covers all values and their dots, and depends on nothing else: not on
-/// the order of declaration, the platform, the locale or the time.
+/// `"TallySeeds", generator version, length and UTF-8 of the set's name, version, block`, where the block is the
+/// canonical block of the delta format, version 1, with the replica id zero. So the id covers all values and their
+/// dots, and depends on nothing else: not on the order of declaration, the platform, the locale or the time.
 struct SeedHistory {
   /// The version of the generator, which every change of the encoding would raise.
   static let generator: UInt8 = 1
-  /// The type of the record that says which set and version a virtual replica is. Apps do not see it; it travels like any record.
+  /// The type of the record that says which set and version a virtual replica is. Apps do not see it; it travels like
+  /// any record.
   static let setType = "TallySeed"
 
   /// The virtual replica.

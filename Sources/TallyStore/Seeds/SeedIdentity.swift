@@ -2,7 +2,8 @@ import Foundation
 import TallyCRDT
 import TallyWire
 
-/// The identities that seeds have on every device: record names by UUID version 5 (RFC 9562, section 5.5), virtual replicas by hash.
+/// The identities that seeds have on every device: record names by UUID version 5 (RFC 9562, section 5.5), virtual
+/// replicas by hash.
 public enum SeedIdentity {
   /// The namespace of the names of seed sets.
   static let namespace = UUID(

@@ -11,9 +11,10 @@ import TallyCRDT
 ///  "adoptions":[{"type":"SpeechType","matching":["name"],"present":["createdAt"],"absent":["updatedAt"]}]}
 /// ```
 ///
-/// `name`, `version`, `key`, `type` and `matching` must be there; what is empty may be missing. Values are what the columns hold, as in a
-/// dump: a number, a text, null, `{"blob":"<hex>"}`, `{"real":"inf"}`; true and false are 1 and 0. A number without a fraction is an
-/// integer, and a real where the field is one. So a set has one identity, written in Swift or read from a file.
+/// `name`, `version`, `key`, `type` and `matching` must be there; what is empty may be missing. Values are what the
+/// columns hold, as in a dump: a number, a text, null, `{"blob":"<hex>"}`, `{"real":"inf"}`; true and false are 1 and
+/// 0. A number without a fraction is an integer, and a real where the field is one. So a set has one identity, written
+/// in Swift or read from a file.
 ///
 /// A key that means nothing is refused: it is misspelt more often than not.
 extension SeedSet: Codable {
@@ -25,7 +26,7 @@ extension SeedSet: Codable {
     do {
       self = try JSONDecoder().decode(SeedSet.self, from: json)
     } catch {
-      throw StoreError(.invalidSeeds, "the seed set is not readable: \(reason(error))")
+      throw StoreError(.invalidSeeds, "the seed set is not readable: \(reason(error))", cause: error)
     }
   }
 
@@ -153,7 +154,9 @@ private struct SeedValue: Codable {
     let container = try? decoder.strictContainer(of: Key.self)
     switch container?.allKeys {
     case [.blob]?:
-      if let text = try? container?.decode(String.self, forKey: .blob), let bytes = bytes(text) { return .blob(bytes) }
+      if let text = try? container?.decode(String.self, forKey: .blob), let bytes = Hexadecimal.bytes(text) {
+        return .blob(bytes)
+      }
     case [.real]?:
       if let text = try? container?.decode(String.self, forKey: .real), let number = Double(text) {
         return Value(real: number)
@@ -166,17 +169,11 @@ private struct SeedValue: Codable {
         debugDescription: #"a value is a number, a text, true, false, null, {"blob":"<hex>"} or {"real":"inf"}"#))
   }
 
-  private static func bytes(_ hex: String) -> [UInt8]? {
-    let digits = hex.utf8.compactMap(hexadecimalValue)
-    guard digits.count == hex.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
-    return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
-  }
-
   func encode(to encoder: any Encoder) throws {
     switch value {
     case .blob(let bytes):
       var container = encoder.container(keyedBy: Key.self)
-      try container.encode(JSONText.hex(bytes), forKey: .blob)
+      try container.encode(Hexadecimal.text(bytes), forKey: .blob)
     case .real(let number) where !number.isFinite:
       var container = encoder.container(keyedBy: Key.self)
       try container.encode("\(number)", forKey: .real)

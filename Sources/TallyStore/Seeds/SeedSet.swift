@@ -1,7 +1,8 @@
 import GRDB
 import TallyCRDT
 
-/// Default data that an app ships: every installation writes it for itself, also offline, and nothing ever appears twice.
+/// Default data that an app ships: every installation writes it for itself, also offline, and nothing ever appears
+/// twice.
 ///
 /// ```swift
 /// let speechTypes = SeedSet("speech-types", version: 2, records: [
@@ -11,9 +12,9 @@ import TallyCRDT
 /// try store.seed(speechTypes)   // at every launch
 /// ```
 ///
-/// A person always wins: what they edited stays as it is in all later versions, what they deleted never returns. A record that
-/// nobody edited follows the newest version. A record that a version leaves out stays as the version before has it; to withdraw one,
-/// retire it. Raise `version` with every change of the content.
+/// A person always wins: what they edited stays as it is in all later versions, what they deleted never returns. A
+/// record that nobody edited follows the newest version. A record that a version leaves out stays as the version before
+/// has it; to withdraw one, retire it. Raise `version` with every change of the content.
 public struct SeedSet: Sendable, Hashable {
   /// The name, which every version keeps: 1 to 64 printable ASCII characters. It is part of the records' identity.
   public var name: String
@@ -40,7 +41,8 @@ public struct SeedSet: Sendable, Hashable {
 
 /// One record of a seed set.
 public struct SeedRecord: Sendable, Hashable {
-  /// What identifies the record within its set, for ever: 1 to 128 printable ASCII characters. Never a text that is translated.
+  /// What identifies the record within its set, for ever: 1 to 128 printable ASCII characters. Never a text that is
+  /// translated.
   public var key: String
   /// The type of the record.
   public var type: String
@@ -103,11 +105,12 @@ public struct SeedKey: Sendable, Hashable {
 
 /// How to recognize the default data of app versions before seed sets: plain inserts, each device with ids of its own.
 ///
-/// A record is taken for such a duplicate of a seed if its natural key equals that of some version of the seed, if it is untouched as
-/// `present` and `absent` say, and if nobody has changed it since it was inserted here. Then everything that refers to it refers to the
-/// seed instead, members move over, attributes that the seed leaves open keep the newest value, and the duplicate is deleted. A
-/// concurrent edit of the duplicate, on any device, keeps it, also where deletes win. A member that another device added to the
-/// duplicate meanwhile moves to the seed at the next call of `seed`; what a person took out of the seed stays out.
+/// A record is taken for such a duplicate of a seed if its natural key equals that of some version of the seed, if it
+/// is untouched as `present` and `absent` say, and if nobody has changed it since it was inserted here. Then everything
+/// that refers to it refers to the seed instead, members move over, attributes that the seed leaves open keep the
+/// newest value, and the duplicate is deleted. A concurrent edit of the duplicate, on any device, keeps it, also where
+/// deletes win. A member that another device added to the duplicate meanwhile moves to the seed at the next call of
+/// `seed`; what a person took out of the seed stays out.
 public struct SeedAdoption: Sendable, Hashable {
   /// The type.
   public var type: String

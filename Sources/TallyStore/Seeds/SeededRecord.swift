@@ -1,13 +1,15 @@
 import GRDB
 import TallyCRDT
 
-/// What the app may ask of a record that came from a seed: a row of the table `tally_seeded`, for each one that it sees.
+/// What the app may ask of a record that came from a seed: a row of the table `tally_seeded`, for each one that it
+/// sees.
 ///
 /// ```sql
 /// SELECT t.*, s.version, s.belongsToUser FROM SpeechType t LEFT JOIN tally_seeded s ON s.name = t.id
 /// ```
 ///
-/// A record without a row is no seed's. The table follows merges and edits, also for `ValueObservation`; do not write to it.
+/// A record without a row is no seed's. The table follows merges and edits, also for `ValueObservation`; do not write
+/// to it.
 public struct SeededRecord: Codable, Sendable, Hashable, FetchableRecord, TableRecord {
   /// The table.
   public static let databaseTableName = "tally_seeded"

@@ -63,7 +63,8 @@ extension StateReader {
     return result.filter { !ambiguous.contains($0.key) }
   }
 
-  /// The records that an older version may have seeded: untouched as the rule says, with the first part of some natural key.
+  /// The records that an older version may have seeded: untouched as the rule says, with the first part of some natural
+  /// key.
   private func candidates(_ rule: SeedAdoption, _ kind: RecordKind, _ keys: Set<Value>) throws -> [AnyRecordName] {
     // Identifiers were checked with the schema.
     let marks = Array(repeating: "?", count: keys.count).joined(separator: ", ")
@@ -103,8 +104,8 @@ extension StateReader {
 // MARK: - Giving way
 
 extension WriteTransaction {
-  /// Nothing that a person wrote is written to: references to a duplicate are resolved in the view, and every cell is of rank
-  /// `.adopted`, which neither wins over theirs nor counts as a touch.
+  /// Nothing that a person wrote is written to: references to a duplicate are resolved in the view, and every cell is
+  /// of rank `.adopted`, which neither wins over theirs nor counts as a touch.
   func adopt(_ set: SeedSet) throws -> [AnyRecordName] {
     var duplicates: [AnyRecordName: StateReader.Duplicate] = [:]
     for rule in set.adoptions {

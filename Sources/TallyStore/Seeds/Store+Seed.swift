@@ -35,13 +35,13 @@ public struct SeedSetStatus: Sendable, Equatable {
 extension Store {
   /// Brings a seed set into the store: call it at every launch.
   ///
-  /// The first time, all of it appears in one transaction. From then on the call reads and writes nothing. A record that a person
-  /// edited does not change; one that they deleted does not return. Peers that have no such set get it by sync; peers that have it
-  /// exchange nothing about it.
+  /// The first time, all of it appears in one transaction. From then on the call reads and writes nothing. A record
+  /// that a person edited does not change; one that they deleted does not return. Peers that have no such set get it by
+  /// sync; peers that have it exchange nothing about it.
   ///
   /// Cost: generating and hashing the set; if it is new, like applying a delta of it.
-  /// - Throws: `StoreError.invalidSeeds` if the set breaks a rule or does not fit the schema, `.seedVersionBackwards` if this store
-  ///   has applied a newer version; GRDB's `DatabaseError`. The store is as it was.
+  /// - Throws: `StoreError.invalidSeeds` if the set breaks a rule or does not fit the schema, `.seedVersionBackwards`
+  ///   if this store has applied a newer version; GRDB's `DatabaseError`. The store is as it was.
   @discardableResult
   public func seed(_ set: SeedSet) throws -> SeedReport {
     let (history, isHere, isNoted) = try snapshot { reader in

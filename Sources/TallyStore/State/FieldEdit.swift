@@ -1,7 +1,8 @@
 import TallyCRDT
 import TallyWire
 
-/// One register of a record that is seen gets a later write. See `StampedState` for when that is all there is to an edit.
+/// One register of a record that is seen gets a later write. See `StampedState` for when that is all there is to an
+/// edit.
 struct FieldEdit {
   var column: Column
   var old: Stamp?
@@ -68,7 +69,8 @@ extension WriteTransaction {
       defer { query.reset() }
       return try editedRow(query, kind, places)
     }
-    // A number is all that need be read: neither it nor the row can have become too large, however large the other columns are.
+    // A number is all that need be read: neither it nor the row can have become too large, however large the other
+    // columns are.
     let query = try connection.statement(kind.columnByNumber[places[0]])
     query.bind(1, row)
     defer { query.reset() }

@@ -23,7 +23,8 @@ final class Column: Sendable {
   /// Whether a row that has no cell for the column shows this.
   func isDefault(_ value: Value) -> Bool { value == defaultValue }
 
-  /// Whether a value can stand in the column. References are checked by type; whether the target is there is another matter.
+  /// Whether a value can stand in the column. References are checked by type; whether the target is there is another
+  /// matter.
   func accepts(_ value: Value) -> Bool {
     if value.isNull { return defaultValue.isNull }
     if let kind { return kind.accepts(value) }

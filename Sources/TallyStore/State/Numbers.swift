@@ -1,4 +1,5 @@
-/// A number that means something within one file only. Each idea has a type of its own, so that none can stand for another.
+/// A number that means something within one file only. Each idea has a type of its own, so that none can stand for
+/// another.
 protocol FileNumber: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible where RawValue == Int {
   init(rawValue: Int)
 }

@@ -11,10 +11,11 @@ struct RowAddress: Hashable, Comparable {
   static func < (lhs: RowAddress, rhs: RowAddress) -> Bool { (lhs.kind, lhs.key) < (rhs.kind, rhs.key) }
 }
 
-/// Rows that SQLite does not let the store write: a UNIQUE index, CHECK, trigger or foreign key of the app's stands in the way.
+/// Rows that SQLite does not let the store write: a UNIQUE index, CHECK, trigger or foreign key of the app's stands in
+/// the way.
 ///
-/// The state is kept and goes on to replicate; only this device's view differs from it, and says so. Each such row is tried again with
-/// the commits that follow, so that it appears as soon as a person or the schema has cleared the way.
+/// The state is kept and goes on to replicate; only this device's view differs from it, and says so. Each such row is
+/// tried again with the commits that follow, so that it appears as soon as a person or the schema has cleared the way.
 struct SetAside: Sendable {
   enum Mode: Int, Sendable {
     /// The state says that the app sees it, and it has no row.
@@ -28,7 +29,8 @@ struct SetAside: Sendable {
     var reason: String
     /// Whether a unique index is in the way, so that another row may have to go first. Not kept in the file.
     var isUnique = false
-    /// What the row shows for the time being, while its unique values wait for others to move; nil at the end of any transaction.
+    /// What the row shows for the time being, while its unique values wait for others to move; nil at the end of any
+    /// transaction.
     var parked: [Value]?
 
     static func == (lhs: Entry, rhs: Entry) -> Bool { lhs.mode == rhs.mode && lhs.reason == rhs.reason }

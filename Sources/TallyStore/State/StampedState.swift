@@ -1,10 +1,12 @@
 import TallyCRDT
 import TallyWire
 
-/// What a record's clock or stored body says without the values, which its row shows: enough to give some fields another stamp.
+/// What a record's clock or stored body says without the values, which its row shows: enough to give some fields
+/// another stamp.
 ///
-/// Most edits are of one field of a record that nobody has deleted and no seed knows. Their state differs from the one before in one
-/// stamp, so neither has to be made: the cost is that of the bytes. It reads and writes the form of `StateCoding`.
+/// Most edits are of one field of a record that nobody has deleted and no seed knows. Their state differs from the one
+/// before in one stamp, so neither has to be made: the cost is that of the bytes. It reads and writes the form of
+/// `StateCoding`.
 struct StampedState {
   private let existence: Stamp
   /// The registers that have another stamp than `existence`, or a default; ascending by field.
@@ -16,7 +18,8 @@ struct StampedState {
   /// The state of a record that one transaction inserted.
   init(inserted stamp: Stamp) { existence = stamp }
 
-  /// Reads a body; nil if there is more to the record than stamps: deletes, layers of seeds, values that its row does not show.
+  /// Reads a body; nil if there is more to the record than stamps: deletes, layers of seeds, values that its row does
+  /// not show.
   init?(_ bytes: UnsafeRawBufferPointer, _ replicas: [ReplicaNumber: ReplicaID]) throws {
     var reader = ByteReader(bytes)
     guard try reader.byte() == StateCoding.record else { return nil }

@@ -1,10 +1,12 @@
 import TallyCRDT
 import TallyWire
 
-/// The bytes in `tally_extra` and `tally_hidden`: the state of one record or link, with local numbers for replicas and fields.
+/// The bytes in `tally_extra` and `tally_hidden`: the state of one record or link, with local numbers for replicas and
+/// fields.
 ///
-/// A value that the record's row shows is left out here. What a delete had seen is in `tally_context`, which all deletes of a
-/// transaction share; here only if another copy of the store has deleted something else under the same stamp.
+/// A value that the record's row shows is left out here. What a delete had seen is in `tally_context`, which all
+/// deletes of a transaction share; here only if another copy of the store has deleted something else under the same
+/// stamp.
 enum StateCoding {
   static let record: UInt8 = 1
   private static let link: UInt8 = 2

@@ -50,7 +50,7 @@ struct LinkKey: Hashable {
       source = try AnyRecordName(String(parts[0]))
       target = try AnyRecordName(String(parts[1]))
     } catch {
-      throw StoreError(.invalidName, "a relationship holds a malformed record name: \(error)")
+      throw StoreError(.invalidName, "a relationship holds a malformed record name: \(error)", cause: error)
     }
   }
 }
@@ -251,8 +251,8 @@ final class StateReader {
     return result
   }
 
-  /// The ends of the link in the current row of a query for links; nil for a row of another program's that links no record names and
-  /// so was never captured.
+  /// The ends of the link in the current row of a query for links; nil for a row of another program's that links no
+  /// record names and so was never captured.
   func key(in query: SQLStatement) throws -> LinkKey? {
     do {
       return try LinkKey("\(query.text(1) ?? "")\n\(query.text(2) ?? "")")
@@ -321,8 +321,8 @@ final class StateReader {
     while try query.step() { try body(query) }
   }
 
-  /// The name of the record in the current row of a query for a kind's rows; nil for what another program wrote under a name that is
-  /// none and so was never captured.
+  /// The name of the record in the current row of a query for a kind's rows; nil for what another program wrote under a
+  /// name that is none and so was never captured.
   func name(in query: SQLStatement) throws -> AnyRecordName? {
     if let name = try? AnyRecordName(query.text(1) ?? "") { return name }
     if try query.clock(2) == .unstamped { return nil }

@@ -4,7 +4,8 @@ import TallyWire
 
 /// Writes states to where they belong: the app's row with its clock, `tally_extra`, `tally_hidden`, `tally_wait`.
 ///
-/// It may change rows and bodies and nothing else: what a change means for vector, log and fingerprint is for `WriteTransaction`.
+/// It may change rows and bodies and nothing else: what a change means for vector, log and fingerprint is for
+/// `WriteTransaction`.
 final class StateWriter {
   let connection: Connection
   let reader: StateReader
@@ -131,8 +132,8 @@ final class StateWriter {
     do {
       switch previous?.place {
       case .row(let row, let old):
-        // A further part of one large record has the stamp of the first. With the same clock before and after, the triggers would take the
-        // write for the app's.
+        // A further part of one large record has the stamp of the first. With the same clock before and after, the
+        // triggers would take the write for the app's.
         if announcesRows, old == clock { try writeClock(kind.number, kind.type, row: row, .leaving) }
         try update(kind, row: row, clock: clock, from: rowIsCurrent ? shown : previous?.values ?? [], to: shown)
       case .hidden(let number):
@@ -151,8 +152,8 @@ final class StateWriter {
     }
   }
 
-  /// Lets a row wait in its place for the values that other rows still hold: were it to go, and to come back, whatever the app keeps
-  /// beside it would go with it.
+  /// Lets a row wait in its place for the values that other rows still hold: were it to go, and to come back, whatever
+  /// the app keeps beside it would go with it.
   /// - Returns: nil if SQLite does not take that either.
   private func park(
     _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ shown: [Value], _ previous: StoredRecord?,
@@ -306,8 +307,8 @@ final class StateWriter {
   }
 
   private func storeContexts(of state: RecordState) throws {
-    // All deletes of a transaction share one, and the first that comes keeps it: other records' deletes may rely on it. The time tells
-    // apart most deletes of a dot that two copies of one store have both issued.
+    // All deletes of a transaction share one, and the first that comes keeps it: other records' deletes may rely on it.
+    // The time tells apart most deletes of a dot that two copies of one store have both issued.
     for delete in state.deletes where !reader.hasContext(of: delete.stamp) {
       let insert = try connection.statement("INSERT OR IGNORE INTO tally_context VALUES(?, ?, ?, ?)")
       var writer = ByteWriter()
@@ -330,6 +331,9 @@ final class StateWriter {
       if !reader.aside.isEmpty { try reader.aside.remove(address, connection) }
       return
     }
+    #if PlantedFaults
+      if reader.planted.contains(.refusedRowDropped) { return }
+    #endif
     try reader.aside.insert(address, refusal, connection)
   }
 }
@@ -486,14 +490,8 @@ extension StateWriter {
   }
 
   private func writeClock(_ kind: KindNumber, _ table: String, row: RowID, _ clock: InlineClock) throws {
-    if reader.catalog.updatesClocks.contains(kind) {
-      // SQLite opens no column for writing in a table that has an index on an expression.
-      let update = try connection.statement(text: "UPDATE main.\"\(table)\" SET tally_clock = ? WHERE rowid = ?")
-      update.bind(1, clock)
-      update.bind(2, row)
-      // The app did not write, so its triggers must not fire.
-      return try withoutTriggers { try update.run() }
-    }
+    // SQLite opens no column for writing in a table that has an index on an expression.
+    if reader.catalog.updatesClocks.contains(kind) { return try updateClock(table, row, clock) }
     let handle: BlobHandle
     if let known = clocks[kind] {
       handle = known
@@ -501,6 +499,14 @@ extension StateWriter {
       handle = BlobHandle(connection.handle, table: table)
       clocks[kind] = handle
     }
-    try handle.write(clock, row: row.rawValue)
+    if try !handle.write(clock, row: row.rawValue) { try updateClock(table, row, clock) }
+  }
+
+  private func updateClock(_ table: String, _ row: RowID, _ clock: InlineClock) throws {
+    let update = try connection.statement(text: "UPDATE main.\"\(table)\" SET tally_clock = ? WHERE rowid = ?")
+    update.bind(1, clock)
+    update.bind(2, row)
+    // The app did not write, so its triggers must not fire.
+    try withoutTriggers { try update.run() }
   }
 }

@@ -5,12 +5,15 @@ import TallyCRDT
 ///
 /// ```swift
 /// extension Game { static let players = Relationship<Game, Person>("players") }
+/// ```
+/// ```swift
 /// try Game.players.insert(ann, to: chess, in: db)
 /// let names = try Game.players.members(of: chess, in: db)
 /// ```
 ///
-/// It is an observed-remove set: what anybody added while somebody else removed it stays. The rows are in the join table
-/// `Type_relationship` with the columns `source` and `target`, which raw SQL and GRDB associations may use just as well.
+/// It is an observed-remove set: what anybody added while somebody else removed it stays. The rows are in the join
+/// table `Type_relationship` with the columns `source` and `target`, which raw SQL and GRDB associations may use just
+/// as well.
 public struct Relationship<Source: Entity, Target: Entity>: Sendable {
   /// The name in the schema.
   public let name: String

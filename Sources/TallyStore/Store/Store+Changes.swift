@@ -35,8 +35,8 @@ package struct ChangeFollower: Sendable {
 }
 
 extension Store {
-  /// Yields after each commit of this store that changed replicated state: a local write or an applied delta. Several commits in a row
-  /// may be told once. What other processes write is told by the next `captureChanges()` or write.
+  /// Yields after each commit of this store that changed replicated state: a local write or an applied delta. Several
+  /// commits in a row may be told once. What other processes write is told by the next `captureChanges()` or write.
   public func changes() -> AsyncStream<Void> { follow().changes }
 
   /// The same, for one who also applies and need not hear of that.
@@ -52,8 +52,8 @@ extension Store {
   /// Ends reading when it is clear that the change is not small.
   private struct Enough: Error {}
 
-  /// The blocks of everything that `base` does not cover, for a change that is small; with the header of the same snapshot. Two blocks
-  /// at most, so that a change of any size costs little memory: with two, there may be more.
+  /// The blocks of everything that `base` does not cover, for a change that is small; with the header of the same
+  /// snapshot. Two blocks at most, so that a change of any size costs little memory: with two, there may be more.
   package func blocks(since base: StateVector) throws -> (DeltaHeader, [DeltaBlock]) {
     try capturedSnapshot { reader in
       let header = DeltaHeader(base: base, target: try reader.vector(), fingerprint: try reader.fingerprint())

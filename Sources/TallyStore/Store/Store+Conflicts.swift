@@ -6,8 +6,9 @@ extension Store {
   ///
   /// The entry stays in the journal, and the value that it replaces is not journalled: this replica has seen both.
   /// - Returns: the edit's dot; nil if the field has that value already.
-  /// - Throws: `StoreError.noSuchRecord` if the record is not there, `.unknownField` if this schema does not have the field, `.typeMismatch`,
-  ///   `.danglingReference` if it is a reference to what is not there. Nothing has changed then.
+  /// - Throws: `StoreError.noSuchRecord` if the record is not there, `.unknownField` if this schema does not have the
+  ///   field, `.typeMismatch`, `.danglingReference` if it is a reference to what is not there. Nothing has changed
+  ///   then.
   @discardableResult
   public func restore(_ conflict: Conflict) throws -> Dot? {
     let schema = try schema

@@ -20,8 +20,8 @@ extension Store {
 
   /// Writes everything that `base` does not cover, with the vector of the same snapshot.
   ///
-  /// One change costs the same in a store of any size; memory is bounded by one block of about a mebibyte. Other reads and
-  /// writes go on meanwhile.
+  /// One change costs the same in a store of any size; memory is bounded by one block of about a mebibyte. Other reads
+  /// and writes go on meanwhile.
   /// - Parameter sink: takes the bytes in order; what it throws ends the delta and passes through.
   /// - Returns: the header: what the receiver must have, and what it has afterwards.
   @discardableResult
@@ -52,10 +52,10 @@ extension Store {
   /// Joins a delta into the store: all of it, or nothing. A second time it changes nothing.
   /// - Parameters:
   ///   - source: gives the next bytes, in pieces of any size; nil at the end.
-  ///   - isRepair: joins cells even where the vector says they are here already. For a full delta from a peer whose vector is equal
-  ///     and whose fingerprint is not.
-  /// - Throws: `WireError` for damaged bytes; `StoreError.baseNotCovered` with the vector to ask for a delta since; `StoreError.wrongZone`;
-  ///   GRDB's `DatabaseError`; what the source throws. The store is as it was.
+  ///   - isRepair: joins cells even where the vector says they are here already. For a full delta from a peer whose
+  ///     vector is equal and whose fingerprint is not.
+  /// - Throws: `WireError` for damaged bytes; `StoreError.baseNotCovered` with the vector to ask for a delta since;
+  ///   `StoreError.wrongZone`; GRDB's `DatabaseError`; what the source throws. The store is as it was.
   @discardableResult
   public func apply(from source: @escaping () throws -> [UInt8]?, isRepair: Bool = false) throws -> ApplyResult {
     var reader = try DeltaReader(from: source)
@@ -78,10 +78,10 @@ extension Store {
   /// How often a snapshot is taken anew because another program has written once more.
   private static let attempts = 100
 
-  /// Reads states in one snapshot that holds nothing uncaptured: a row that another connection has written shows new values under
-  /// old stamps until it is captured.
-  /// - Throws: `StoreError.notCaptured` if there is something to capture and the store only reads; `DatabaseError` with SQLITE_BUSY if
-  ///   other programs write faster than that.
+  /// Reads states in one snapshot that holds nothing uncaptured: a row that another connection has written shows new
+  /// values under old stamps until it is captured.
+  /// - Throws: `StoreError.notCaptured` if there is something to capture and the store only reads; `DatabaseError` with
+  ///   SQLITE_BUSY if other programs write faster than that.
   func capturedSnapshot<T>(_ body: (StateReader) throws -> T) throws -> T {
     for _ in 0..<Self.attempts {
       let result = try snapshot { reader -> T? in try reader.hasPendingWrites() ? nil : try body(reader) }

@@ -11,14 +11,15 @@ public enum DumpForm: Sendable {
 
 /// The store as JSON lines, to compare replicas and to look inside.
 ///
-/// The canonical form begins with a line of the vector. Then comes one line a record, by type and name, and one line a link, by
-/// relationship and ends. Nothing in it depends on the numbers that a file gives to replicas and fields, on the order in which
-/// things arrived, or on which types and fields the file's schema has: converged replicas dump the same bytes.
+/// The canonical form begins with a line of the vector. Then comes one line a record, by type and name, and one line a
+/// link, by relationship and ends. Nothing in it depends on the numbers that a file gives to replicas and fields, on
+/// the order in which things arrived, or on which types and fields the file's schema has: converged replicas dump the
+/// same bytes.
 ///
 /// The view has one line a record, by type and name: `{"fields":{…},"links":{…},"name":…}`. `tally import` reads it.
 ///
-/// In both, keys are in the order of their bytes, a blob is `{"blob":"<hex>"}`, a real always has a point or an exponent and
-/// reads back as the same double, and infinity is `{"real":"inf"}`.
+/// In both, keys are in the order of their bytes, a blob is `{"blob":"<hex>"}`, a real always has a point or an
+/// exponent and reads back as the same double, and infinity is `{"real":"inf"}`.
 extension Store {
   /// Writes the store line by line, in one snapshot, with everything captured.
   ///
@@ -229,14 +230,8 @@ package enum JSONText {
     case .integer(let number): String(number)
     case .real(let number): number.isFinite ? "\(number)" : "{\"real\":\"\(number)\"}"
     case .text(let text): quoted(text)
-    case .blob(let bytes): "{\"blob\":\"\(hex(bytes))\"}"
+    case .blob(let bytes): "{\"blob\":\"\(Hexadecimal.text(bytes))\"}"
     }
-  }
-
-  /// Two lowercase digits a byte.
-  package static func hex(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 
   /// Sequences by replica.

@@ -119,10 +119,10 @@ extension Store {
 
   /// The conflict journal, newest first: concurrent writes that lost. Bounded by `StoreOptions.conflictLimit`.
   ///
-  /// A replica lists a lost write if both writes met there: one was here, the other came from a replica that had not seen the first.
-  /// Cells do not say what their author had seen, so who gets the winner from a replica that had both lists nothing, even the author
-  /// of the lost write; the replica between them does. Two writes of one time are concurrent wherever they are met. A repair lists
-  /// everything that lost in it.
+  /// A replica lists a lost write if both writes met there: one was here, the other came from a replica that had not
+  /// seen the first. Cells do not say what their author had seen, so who gets the winner from a replica that had both
+  /// lists nothing, even the author of the lost write; the replica between them does. Two writes of one time are
+  /// concurrent wherever they are met. A repair lists everything that lost in it.
   public func conflicts(limit: Int = 100) throws -> [Conflict] {
     try snapshot { try $0.conflicts(limit: limit) }
   }

@@ -12,9 +12,10 @@ public struct ReplicaRenewal: Sendable, Equatable {
   public var reason: String
 }
 
-/// A dot must never be issued twice. Three things see to it: own dots are on the disk before a peer can see them; a token beside the
-/// file, which copies and backups of the file do not have, tells at opening that this is another copy; and a sync that finds a peer
-/// that knows more of this replica than the store does, or the same and something else, gives up the id.
+/// A dot must never be issued twice. Three things see to it: own dots are on the disk before a peer can see them; a
+/// token beside the file, which copies and backups of the file do not have, tells at opening that this is another copy;
+/// and a sync that finds a peer that knows more of this replica than the store does, or the same and something else,
+/// gives up the id.
 extension Store {
   /// Gives up the replica id: the next local write mints another. All that was written stays and goes on to replicate.
   ///
@@ -35,10 +36,11 @@ extension Store {
     }
   }
 
-  /// Sees to it that this replica's own dots up to `own` are on the disk. With write-ahead logging and `synchronous = NORMAL` a
-  /// power cut may lose commits, and a peer would remember dots that this store issues again.
+  /// Sees to it that this replica's own dots up to `own` are on the disk. With write-ahead logging and `synchronous =
+  /// NORMAL` a power cut may lose commits, and a peer would remember dots that this store issues again.
   ///
-  /// Cost: one sync of the write-ahead log if the replica has written since the last one; with the log's folder the first time.
+  /// Cost: one sync of the write-ahead log if the replica has written since the last one; with the log's folder the
+  /// first time.
   func makeDurable(_ own: Dot?, _ connection: Connection) throws {
     guard options.isDurableBeforeSync, path != nil, let own, !durable.withLock({ $0.covers(own) }) else { return }
     try connection.syncLog()
@@ -47,8 +49,8 @@ extension Store {
 }
 
 extension Connection {
-  /// Waits until what the connection sees in the write-ahead log is on the disk, by the file that SQLite itself has open: that syncs the
-  /// folder as well if the log is new there, and keeps to the platform's rules.
+  /// Waits until what the connection sees in the write-ahead log is on the disk, by the file that SQLite itself has
+  /// open: that syncs the folder as well if the log is new there, and keeps to the platform's rules.
   ///
   /// Without a log there is nothing to do: everything is in the database, which SQLite syncs before it drops the log.
   func syncLog() throws {
@@ -72,7 +74,8 @@ extension StateReader {
 
 // MARK: - The token
 
-/// What stands beside the file and not in it: a token that changes with every opening, and the number of the file that holds it.
+/// What stands beside the file and not in it: a token that changes with every opening, and the number of the file that
+/// holds it.
 struct Incarnation {
   private let path: String
   private let files: any StoreFiles
@@ -113,8 +116,8 @@ struct Incarnation {
 }
 
 extension WriteTransaction {
-  /// Compares the token in the file with the one beside it, and changes both. Within the transaction that opens the store, so that two
-  /// processes cannot get in between.
+  /// Compares the token in the file with the one beside it, and changes both. Within the transaction that opens the
+  /// store, so that two processes cannot get in between.
   func checkIncarnation(_ incarnation: Incarnation) throws {
     let query = try connection.statement("SELECT value FROM tally_meta WHERE key = 'incarnation'")
     let known = try query.step() ? query.text(0) : nil

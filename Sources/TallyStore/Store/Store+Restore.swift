@@ -2,8 +2,9 @@ import GRDB
 import TallyCRDT
 
 extension Store {
-  /// Brings a deleted record back, complete: its fields, relationships, and what it owns. A record that disappeared with its
-  /// owner brings the owner back as well, and the owner's owner; an owner whose deletes win is restored along with it.
+  /// Brings a deleted record back, complete: its fields, relationships, and what it owns. A record that disappeared
+  /// with its owner brings the owner back as well, and the owner's owner; an owner whose deletes win is restored along
+  /// with it.
   ///
   /// A restore is a write: it wins over every delete that it has seen, on all devices.
   /// - Returns: the dot of the restore.
@@ -34,7 +35,8 @@ extension WriteTransaction {
     return dot
   }
 
-  /// The owners above a record that its restore alone would not bring back: those that are dead although something below them lives.
+  /// The owners above a record that its restore alone would not bring back: those that are dead although something
+  /// below them lives.
   private func ownersToRestore(of name: AnyRecordName) throws -> [AnyRecordName] {
     let visibility = Visibility(SnapshotFacts(reader))
     var found: [AnyRecordName] = []

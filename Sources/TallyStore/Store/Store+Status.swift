@@ -1,8 +1,8 @@
 import GRDB
 import TallyCRDT
 
-/// A row that is not as the state says, because something of the app's stands in the way: a unique index, a check, a trigger, a foreign
-/// key of a table of its own.
+/// A row that is not as the state says, because something of the app's stands in the way: a unique index, a check, a
+/// trigger, a foreign key of a table of its own.
 public struct SetAsideRow: Sendable, Equatable {
   /// The record's name; for a link source and target, with a line feed between them.
   public var row: String
@@ -34,11 +34,11 @@ public struct StoreStatus: Sendable, Equatable {
   public var conflicts: Int
   /// Rows written by other programs that cannot be replicated as they are.
   public var rejectedWrites: Int
-  /// Rows that this device's database does not take, or does not let go, as the state says. The state goes on to replicate; each is tried
-  /// again with the commits that follow.
+  /// Rows that this device's database does not take, or does not let go, as the state says. The state goes on to
+  /// replicate; each is tried again with the commits that follow.
   public var setAside: [SetAsideRow]
-  /// Whether triggers of the app's have answered each of the last changes of peers with a write of their own: if a peer's do so too, the
-  /// two never come to rest.
+  /// Whether triggers of the app's have answered each of the last changes of peers with a write of their own: if a
+  /// peer's do so too, the two never come to rest.
   public var hasTriggerLoop: Bool
   /// The size of the database in bytes.
   public var byteCount: Int

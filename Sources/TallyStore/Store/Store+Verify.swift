@@ -6,7 +6,8 @@ import TallyWire
 public struct VerifyReport: Sendable, Equatable {
   /// One line a problem; empty if all is well. At most a hundred.
   public var problems: [String] = []
-  /// Records and links whose rows this database does not take as the state says: see `StoreStatus.setAside`. No problem of the store's.
+  /// Records and links whose rows this database does not take as the state says: see `StoreStatus.setAside`. No problem
+  /// of the store's.
   public var setAside: [String] = []
   /// Records and links looked at.
   public var checked = 0
@@ -15,9 +16,9 @@ public struct VerifyReport: Sendable, Equatable {
 }
 
 extension Store {
-  /// Checks the file against itself, in one snapshot: SQLite's integrity and foreign keys; the view rebuilt from the state equals
-  /// the view; the fingerprint recomputed equals the one kept; the vector covers every dot; the change log finds every dot, and
-  /// lists nothing that is not there.
+  /// Checks the file against itself, in one snapshot: SQLite's integrity and foreign keys; the view rebuilt from the
+  /// state equals the view; the fingerprint recomputed equals the one kept; the vector covers every dot; the change log
+  /// finds every dot, and lists nothing that is not there.
   ///
   /// Reads everything; changes nothing. Cost: several passes over the store.
   public func verify() throws -> VerifyReport {

@@ -14,10 +14,11 @@ import TallyWire
 /// let games = try store.read { db in try Game.order(Column("name")).fetchAll(db) }
 /// ```
 ///
-/// Each entity is an ordinary SQLite table, each to-many relationship an ordinary join table. Records, the query interface, raw
-/// SQL and `ValueObservation` work as with GRDB alone, and what other connections and processes write to the file is captured as well.
-/// What REPLACE removes through a unique index of the app's own is captured from the transaction after the one that made the index.
-/// Of concurrent writes to one field the later wins; a relationship keeps what anybody added; a concurrent edit survives a delete.
+/// Each entity is an ordinary SQLite table, each to-many relationship an ordinary join table. Records, the query
+/// interface, raw SQL and `ValueObservation` work as with GRDB alone, and what other connections and processes write to
+/// the file is captured as well. What REPLACE removes through a unique index of the app's own is captured from the
+/// transaction after the one that made the index. Of concurrent writes to one field the later wins; a relationship
+/// keeps what anybody added; a concurrent edit survives a delete.
 ///
 /// A store may be used from any thread. Opening costs the same for any number of records.
 public final class Store: Sendable {
@@ -42,8 +43,8 @@ public final class Store: Sendable {
 
   /// Opens the store at `path`, creating it if there is no file, and makes its tables cover `schema`.
   ///
-  /// - Throws: `StoreError`: `.notAStore`, `.newerFormat`, `.invalidSchema`, `.incompatibleSchema`; or GRDB's `DatabaseError`. The
-  ///   file is then as it was.
+  /// - Throws: `StoreError`: `.notAStore`, `.newerFormat`, `.invalidSchema`, `.incompatibleSchema`; or GRDB's
+  ///   `DatabaseError`. The file is then as it was.
   public convenience init(path: String, schema: Schema, options: StoreOptions = StoreOptions()) throws {
     try schema.validate()
     try self.init(path: path, isNew: try !StoreFile.probe(path, options), schema: schema, options: options)
@@ -76,7 +77,8 @@ public final class Store: Sendable {
     try prepare(isNew: true, schema: schema)
   }
 
-  /// A copy of a store, in memory. It goes on under the same replica id, as a file does that is copied and that nobody recognizes.
+  /// A copy of a store, in memory. It goes on under the same replica id, as a file does that is copied and that nobody
+  /// recognizes.
   package init(inMemoryCopyOf original: Store, options: StoreOptions = StoreOptions()) throws {
     path = nil
     self.options = options
@@ -113,8 +115,8 @@ public final class Store: Sendable {
 
   /// Closes the file: all of its connections, so that the store cannot be used afterwards.
   ///
-  /// Everything is in the file itself then, and the write-ahead log beside it is gone or empty, unless another process or another
-  /// `Store` has the file open: the last one to close sees to it.
+  /// Everything is in the file itself then, and the write-ahead log beside it is gone or empty, unless another process
+  /// or another `Store` has the file open: the last one to close sees to it.
   /// - Throws: `DatabaseError` with SQLITE_BUSY if the store is in use; it stays open.
   public func close() throws {
     try snapshots?.close()
@@ -153,10 +155,11 @@ public final class Store: Sendable {
 
   /// Writes, in one transaction: all of it becomes visible and is replicated together, or none.
   ///
-  /// What a delete means for other records (owned records, references, relationships) happens at the end of the transaction. If
-  /// the body or the commit throws, nothing has changed.
+  /// What a delete means for other records (owned records, references, relationships) happens at the end of the
+  /// transaction. If the body or the commit throws, nothing has changed.
   ///
-  /// - Throws: what the body throws; `StoreError` for a value or name that cannot be replicated; GRDB's `DatabaseError`.
+  /// - Throws: what the body throws; `StoreError` for a value or name that cannot be replicated; GRDB's
+  ///   `DatabaseError`.
   @discardableResult
   public func write<T>(_ body: (Database) throws -> T) throws -> T { try commit(body).value }
 

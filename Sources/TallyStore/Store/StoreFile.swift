@@ -22,7 +22,8 @@ enum StoreFile {
     do {
       return try inspect(path, isReadOnly: true)
     } catch let error as DatabaseError where error.resultCode == .SQLITE_READONLY && !options.isReadOnly {
-      // A crash left a journal behind. SQLite undoes with it what was half done before anybody can read, and that writes.
+      // A crash left a journal behind. SQLite undoes with it what was half done before anybody can read, and that
+      // writes.
       return try inspect(path, isReadOnly: false)
     } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
       throw StoreError(.notAStore, "\(path) is not a store")
@@ -49,8 +50,9 @@ enum StoreFile {
     }
   }
 
-  /// `application_id` and `user_version` as the file's first bytes have them (https://www.sqlite.org/fileformat.html#the_database_header),
-  /// which is ten times cheaper than opening it; nil if there is no telling, since a log or a journal may say otherwise.
+  /// `application_id` and `user_version` as the file's first bytes have them
+  /// (https://www.sqlite.org/fileformat.html#the_database_header), which is ten times cheaper than opening it; nil if
+  /// there is no telling, since a log or a journal may say otherwise.
   private static func headerStamp(_ path: String, _ files: any StoreFiles) -> (application: Int, version: Int)? {
     guard ["-wal", "-journal"].allSatisfy({ files.kind(of: path + $0) == .nothing }),
       let header = files.head(72, of: path), header.count == 72, header.starts(with: "SQLite format 3\0".utf8)

@@ -1,7 +1,7 @@
 import Foundation
 
-/// What a store does with files besides what SQLite does with them: it looks before it opens, and keeps a token beside the database.
-/// A simulated disk takes the place of the system's files in tests.
+/// What a store does with files besides what SQLite does with them: it looks before it opens, and keeps a token beside
+/// the database. A simulated disk takes the place of the system's files in tests.
 package protocol StoreFiles: Sendable {
   /// What stands at a path.
   func kind(of path: String) -> StoreFileKind

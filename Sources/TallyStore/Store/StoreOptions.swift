@@ -19,18 +19,19 @@ public struct StoreOptions: Sendable {
   public var conflictLimit = 10_000
   /// How many seconds the conflict journal keeps an entry, by this device's clock: 90 days. Nil for ever.
   public var conflictAge: TimeInterval? = 90 * 86_400
-  /// Whether this replica's own changes are synced to the disk before a delta with them is handed out. Without it, a power cut after a
-  /// sync can lead to two changes with one identity, and replicas that differ.
+  /// Whether this replica's own changes are synced to the disk before a delta with them is handed out. Without it, a
+  /// power cut after a sync can lead to two changes with one identity, and replicas that differ.
   public var isDurableBeforeSync = true
-  /// Whether a token is kept beside the file, in `<file>-incarnation`, by which an older or copied file is recognized. Off for stores
-  /// that move between folders on purpose.
+  /// Whether a token is kept beside the file, in `<file>-incarnation`, by which an older or copied file is recognized.
+  /// Off for stores that move between folders on purpose.
   public var hasIncarnation = true
   /// Opens the file without writing to it, for a tool that only looks.
   public var isReadOnly = false
   /// Called for each SQLite connection, for the app's functions, collations or pragmas.
   public var prepareDatabase: (@Sendable (Database) throws -> Void)?
-  /// Called when opening is about to change the tables, in the same transaction, with the file's schema and the one to come: the place to
-  /// drop what depends on columns that get other names, such as a full-text index with external content.
+  /// Called when opening is about to change the tables, in the same transaction, with the file's schema and the one to
+  /// come: the place to drop what depends on columns that get other names, such as a full-text index with external
+  /// content.
   public var willChangeSchema: (@Sendable (Database, Schema, Schema) throws -> Void)?
   /// The files beside the database.
   package var files: any StoreFiles = SystemFiles()

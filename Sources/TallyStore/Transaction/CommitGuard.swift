@@ -1,8 +1,8 @@
 import GRDB
 
-/// Notices when the app ends a transaction inside `Store.write`, with COMMIT or ROLLBACK of its own: what it wrote would be in the file
-/// without ever having been captured. A commit is refused, so that SQLite rolls back. Notices as well when a write is about to make
-/// triggers, so that they fire.
+/// Notices when the app ends a transaction inside `Store.write`, with COMMIT or ROLLBACK of its own: what it wrote
+/// would be in the file without ever having been captured. A commit is refused, so that SQLite rolls back. Notices as
+/// well when a write is about to make triggers, so that they fire.
 final class CommitGuard: TransactionObserver {
   private weak var session: WritingSession?
 

@@ -12,7 +12,8 @@ struct DirtySet {
 
   private(set) var records: [AnyRecordName] = []
   private(set) var links: [(kind: KindNumber, key: LinkKey)] = []
-  /// Records whose ancestors must be looked at. They are climbed once all states are in: before, a row may be newer than its state.
+  /// Records whose ancestors must be looked at. They are climbed once all states are in: before, a row may be newer
+  /// than its state.
   private(set) var climbs: [(name: AnyRecordName, reach: Reach)] = []
   private var seenRecords = Set<AnyRecordName>()
   private var seenLinks = Set<LinkAddress>()

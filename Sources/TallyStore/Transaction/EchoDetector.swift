@@ -1,8 +1,9 @@
 import Logging
 import TallyCRDT
 
-/// Notices that triggers of the app's answer each change of a peer's with a write of their own. If the peer's do the same, the two never
-/// come to rest. Recipes for triggers that stay quiet while the store applies are in `Docs/Triggers.md`.
+/// Notices that triggers of the app's answer each change of a peer's with a write of their own. If the peer's do the
+/// same, the two never come to rest. Recipes for triggers that stay quiet while the store applies are in
+/// `Docs/Triggers.md`.
 struct EchoDetector {
   /// So many changes in a row that were answered count as a loop.
   static let threshold = 16

@@ -2,8 +2,8 @@ import TallyCRDT
 
 /// Drops rows of the change log that no longer find anything: every cell of the dot has been overwritten since.
 ///
-/// What a cell was overwritten by has a dot of its own in the log, so a delta misses nothing, and nobody needs to agree. A slice is
-/// looked at now and then, round and round, so that the log is never much longer than what it finds.
+/// What a cell was overwritten by has a dot of its own in the log, so a delta misses nothing, and nobody needs to
+/// agree. A slice is looked at now and then, round and round, so that the log is never much longer than what it finds.
 struct LogPruning {
   /// After so many new rows twice as many are looked at, so that the log is at most twice as long as what it finds.
   private static let interval = 64
@@ -35,6 +35,9 @@ struct LogPruning {
       if try !Self.findsAnything(dot, query.blob(3), reader) { dead.append(query.int(0)) }
     }
     if seen < count { next = 0 }
+    #if PlantedFaults
+      if reader.planted.contains(.logPrunedTooFar) { dead += dead.map { $0 + 1 } }
+    #endif
     let delete = try reader.connection.statement("DELETE FROM tally_log WHERE n = ?")
     for number in dead {
       delete.bind(1, number)

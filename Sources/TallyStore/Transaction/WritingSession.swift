@@ -4,11 +4,11 @@ import GRDBSQLite
 import Logging
 import TallyCRDT
 
-/// The store's one writing connection, with what lives as long as it: prepared statements, the catalogue, the hook that notes the app's
-/// writes, and what the file said when it was last looked at.
+/// The store's one writing connection, with what lives as long as it: prepared statements, the catalogue, the hook that
+/// notes the app's writes, and what the file said when it was last looked at.
 ///
-/// Used only on the connection's queue, inside a transaction. After an error, or when another process has written, it reads the file
-/// again. What one transaction does is a `WriteTransaction`'s.
+/// Used only on the connection's queue, inside a transaction. After an error, or when another process has written, it
+/// reads the file again. What one transaction does is a `WriteTransaction`'s.
 final class WritingSession {
   let connection: Connection
   let reader: StateReader
@@ -67,7 +67,8 @@ final class WritingSession {
 
   // MARK: One SQLite transaction
 
-  /// Brings the session up to date at the start of an SQLite transaction, and captures what other connections have written.
+  /// Brings the session up to date at the start of an SQLite transaction, and captures what other connections have
+  /// written.
   func begin() throws {
     let version = try connection.integer("PRAGMA data_version")
     if version != dataVersion || dataVersion == nil { try reload() }
@@ -201,11 +202,15 @@ final class WritingSession {
     try refusals.load()
   }
 
-  /// Looks at what the app has added if the schema has changed, and makes the capture triggers again where they are not as they should be.
+  /// Looks at what the app has added if the schema has changed, and makes the capture triggers again where they are not
+  /// as they should be.
   @discardableResult
   func followSchema() throws -> CaptureTriggers.Outcome {
     let version = try connection.integer("PRAGMA schema_version")
     guard version != schemaVersion || objects == nil else { return .asTheyShouldBe }
+    #if PlantedFaults
+      if environment.planted.contains(.lostTriggersUnnoticed), objects != nil { return .asTheyShouldBe }
+    #endif
     let objects = try AppObjects(connection, reader.catalog)
     self.objects = objects
     let outcome = try CaptureTriggers(connection, reader.catalog, objects).install()
@@ -237,6 +242,9 @@ final class WritingSession {
     let isHooked = environment.usesHook && ChangeRecorder.isAvailable && objects.tablesWithVirtualColumns.isEmpty
     if isHooked {
       if recorder == nil { recorder = ChangeRecorder(connection.handle) }
+      #if PlantedFaults
+        recorder?.planted = environment.planted
+      #endif
       recorder?.follow(layouts(objects))
     } else {
       recorder = nil
@@ -283,13 +291,15 @@ final class WritingSession {
     return layouts
   }
 
-  /// Lets the triggers of the file stand aside while the hook notes what happens. Readers never see it: the transaction takes it back.
+  /// Lets the triggers of the file stand aside while the hook notes what happens. Readers never see it: the transaction
+  /// takes it back.
   private func standAside(_ isAside: Bool) throws {
     guard recorder != nil, areTriggersOn else { return }
     try connection.execute("UPDATE tally_zone SET hooked = \(isAside ? 1 : 0) WHERE n = 0")
   }
 
-  /// Switches triggers on: the app's transaction is about to change the schema, and what it makes must fire from then on.
+  /// Switches triggers on: the app's transaction is about to change the schema, and what it makes must fire from then
+  /// on.
   func expectTriggers() {
     changesSchema = true
     guard isOpen, recorder != nil, !areTriggersOn, tally_enable_triggers(connection.handle, 1) == SQLITE_OK else {
@@ -303,8 +313,8 @@ final class WritingSession {
     }
   }
 
-  /// Triggers are switched off for this connection unless there are some: those that the transaction itself made by SQLite's own
-  /// interface have not fired.
+  /// Triggers are switched off for this connection unless there are some: those that the transaction itself made by
+  /// SQLite's own interface have not fired.
   private func checkTriggers() throws {
     guard recorder != nil, !areTriggersOn, try connection.integer("PRAGMA schema_version") != schemaVersion else {
       return

@@ -27,7 +27,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case unknownRelationship
     /// A value has the wrong type for its field.
     case typeMismatch
-    /// A text or blob is over the limit of `WireLimits.valueBytes`, or all values of a record together over `recordBytes`.
+    /// A text or blob is over the limit of `WireLimits.valueBytes`, or all values of a record together over
+    /// `recordBytes`.
     case valueTooLarge
     /// A reference names a record that is not there.
     case danglingReference
@@ -51,7 +52,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case unknownRank
     /// The store was closed: by `close()`, or because the account changed.
     case closed
-    /// A write committed or rolled back its own transaction, with COMMIT or ROLLBACK or through `OR ROLLBACK`. Nothing of it was kept.
+    /// A write committed or rolled back its own transaction, with COMMIT or ROLLBACK or through `OR ROLLBACK`. Nothing
+    /// of it was kept.
     case transactionEnded
     /// A write made the file's first triggers and wrote to the store's tables too; they would not have fired.
     case triggersMadeTooLate
@@ -65,14 +67,17 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   public let code: Code
   /// What was wrong. Names records, types and fields, never values.
   public let message: String
+  /// What caused it; nil if nothing but what the message says.
+  public let cause: (any Error)?
   /// For `baseNotCovered`: the vector to ask for a delta since.
   public let vector: StateVector?
 
   /// An error.
-  public init(_ code: Code, _ message: String, vector: StateVector? = nil) {
+  public init(_ code: Code, _ message: String, vector: StateVector? = nil, cause: (any Error)? = nil) {
     self.code = code
     self.message = message
     self.vector = vector
+    self.cause = cause
   }
 
   /// The message and the code.

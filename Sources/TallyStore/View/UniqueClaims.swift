@@ -2,8 +2,8 @@ import TallyCRDT
 
 /// Which of two records shows if a unique index of the app's admits only one: the one whose claim is the older.
 ///
-/// A claim is the latest of the writes that the indexed columns hold; of equal ones the lesser name's counts as older. So it follows from
-/// the states alone, and devices with the same index show the same, whichever record came first.
+/// A claim is the latest of the writes that the indexed columns hold; of equal ones the lesser name's counts as older.
+/// So it follows from the states alone, and devices with the same index show the same, whichever record came first.
 private struct UniqueClaim: Comparable {
   var stamp: Stamp?
   var name: AnyRecordName
@@ -69,7 +69,8 @@ extension ViewMaintainer {
     return hasAny
   }
 
-  /// Lets a record that a unique index keeps out take the place of those whose claim is younger. They are set aside in its stead.
+  /// Lets a record that a unique index keeps out take the place of those whose claim is younger. They are set aside in
+  /// its stead.
   /// - Returns: whether it is shown now.
   func makeRoom(for name: AnyRecordName, _ kind: RecordKind, _ shown: [Value]) throws -> Bool {
     let address = RowAddress(kind: kind.number, key: name.text)
@@ -80,8 +81,16 @@ extension ViewMaintainer {
       let claim = UniqueClaim(name, stored.state, kind, columns)
       for rival in try records(equalTo: shown, in: index, kind) where rival != name {
         guard let other = try reader.record(rival, kind) else { continue }
+        let isOlder = claim < UniqueClaim(rival, other.state, kind, columns)
+        #if PlantedFaults
+          guard !reader.planted.contains(.youngerClaimShows) else {
+            if isOlder { return false }
+            rivals[rival] = other
+            continue
+          }
+        #endif
         // What is older stays, and with it this record stays out.
-        guard claim < UniqueClaim(rival, other.state, kind, columns) else { return false }
+        guard isOlder else { return false }
         rivals[rival] = other
       }
     }

@@ -2,9 +2,9 @@ import TallyCRDT
 
 /// Keeps the view equal to the function of the state, after states have changed.
 ///
-/// What may look different is marked while states are written. Once all states are in, each of these records and links is
-/// looked at: `Visibility` decides from the state alone, and the row follows. A record that appears or disappears brings in
-/// what depends on it. The maintainer reads states and writes rows; it never changes a state.
+/// What may look different is marked while states are written. Once all states are in, each of these records and links
+/// is looked at: `Visibility` decides from the state alone, and the row follows. A record that appears or disappears
+/// brings in what depends on it. The maintainer reads states and writes rows; it never changes a state.
 final class ViewMaintainer {
   let reader: StateReader
   let writer: StateWriter
@@ -136,6 +136,9 @@ final class ViewMaintainer {
 
   /// Marks the rows that SQLite did not take, so that they are tried again; in turn, if there are many.
   func markSetAside() {
+    #if PlantedFaults
+      if environment.planted.contains(.setAsideForGood) { return }
+    #endif
     for address in reader.aside.retries(atMost: Self.retries) {
       if catalog.links[address.kind] != nil {
         if let key = try? LinkKey(address.key) { dirty.insert(address.kind, key) }
@@ -152,6 +155,9 @@ final class ViewMaintainer {
 
   /// Marks records and all their ancestors: a touch below can revive an owner, an edge can close or open a cycle.
   private func climb() throws {
+    #if PlantedFaults
+      if environment.planted.contains(.climbsOneLevel) { return try climb(levels: 1) }
+    #endif
     while let (name, reach) = dirty.popClimb() {
       // Of an owner that is seen nothing changes because it is touched once more, nor of what is above it.
       if reach == .revivesOnly, try reader.hasRow(name) { continue }
@@ -268,3 +274,21 @@ final class ViewMaintainer {
     return true
   }
 }
+
+#if PlantedFaults
+  extension ViewMaintainer {
+    private func climb(levels: Int) throws {
+      for _ in 0..<levels {
+        var names: [AnyRecordName] = []
+        while let (name, _) = dirty.popClimb() { names.append(name) }
+        for name in names {
+          dirty.insert(name)
+          guard let facts = try SnapshotFacts(reader).facts(of: name) else { continue }
+          dirty.climb(from: facts.owners.map(\.target) + (facts.forward.map { [$0] } ?? []))
+        }
+      }
+      while dirty.popClimb() != nil {}
+      dirty.endClimbs()
+    }
+  }
+#endif

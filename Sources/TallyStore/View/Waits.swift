@@ -1,7 +1,7 @@
 import TallyCRDT
 
-/// `tally_wait` finds what must be looked at again when a record appears: the owned records hidden with it, the references that
-/// read as null without it, the links hidden with it.
+/// `tally_wait` finds what must be looked at again when a record appears: the owned records hidden with it, the
+/// references that read as null without it, the links hidden with it.
 extension RecordKind {
   /// What a record in this state waits for, with a row of these values or without a row.
   /// - Parameter forward: the field that says for which seed the record gave way.

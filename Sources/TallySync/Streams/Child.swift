@@ -12,8 +12,8 @@
 
   /// A command that runs.
   ///
-  /// Not `Foundation.Process`: on Linux what it starts inherits the signal mask of the thread, which on a dispatch thread blocks nearly all
-  /// signals, and its end is noticed only when its own children have ended as well.
+  /// Not `Foundation.Process`: on Linux what it starts inherits the signal mask of the thread, which on a dispatch
+  /// thread blocks nearly all signals, and its end is noticed only when its own children have ended as well.
   final class Child: Sendable {
     /// Opens when the command has ended.
     let ended = Latch()

@@ -13,7 +13,8 @@ import Synchronization
 final class DescriptorLoop: @unchecked Sendable {
   /// How long to wait for a slow peer to take the farewell.
   static let patience: Duration = .seconds(2)
-  /// POSIX: a pipe that polls as writable takes this many bytes without blocking (`PIPE_BUF`, at least 512; Linux has 4096).
+  /// POSIX: a pipe that polls as writable takes this many bytes without blocking (`PIPE_BUF`, at least 512; Linux has
+  /// 4096).
   private static let pieceBytes = min(4096, Int(PIPE_BUF))
   private static let readBytes = 1 << 16
 
@@ -54,8 +55,8 @@ final class DescriptorLoop: @unchecked Sendable {
     stream.loopEnded()
   }
 
-  /// Waits until somebody wakes the loop or a descriptor is ready; one that nobody waits for is left out, since its end would be
-  /// reported again and again.
+  /// Waits until somebody wakes the loop or a descriptor is ready; one that nobody waits for is left out, since its end
+  /// would be reported again and again.
   private func wait(reads: Bool, writes: Bool, timeout: Int32) -> (reads: Bool, writes: Bool) {
     var entries = [
       pollfd(fd: waker, events: Int16(POLLIN), revents: 0),
@@ -157,8 +158,8 @@ enum Pipes {
 }
 
 enum Signals {
-  /// Makes writing to a pipe that nobody reads an error of this thread instead of the end of the process. `signal(7)`: the signal goes to
-  /// the thread that wrote.
+  /// Makes writing to a pipe that nobody reads an error of this thread instead of the end of the process. `signal(7)`:
+  /// the signal goes to the thread that wrote.
   static func blockBrokenPipe(writing: Int32) {
     #if canImport(Darwin)
       _ = fcntl(writing, F_SETNOSIGPIPE, 1)

@@ -11,8 +11,8 @@ import Synchronization
 
 /// A byte stream on two file descriptors, which it closes at the end.
 ///
-/// One thread of its own waits with `poll` for whichever descriptor somebody waits for. It never blocks in `read` or `write`, so closing
-/// and cancelling are noticed at once, and no thread of the cooperative pool is held up.
+/// One thread of its own waits with `poll` for whichever descriptor somebody waits for. It never blocks in `read` or
+/// `write`, so closing and cancelling are noticed at once, and no thread of the cooperative pool is held up.
 final class DescriptorStream: ByteStream {
   struct Writing {
     let bytes: [UInt8]

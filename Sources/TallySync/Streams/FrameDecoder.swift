@@ -1,5 +1,5 @@
-/// Cuts a stream of bytes into messages: each is its length as a varint, then that many bytes. A length of 0 is the orderly end:
-/// a stream that ends without it broke.
+/// Cuts a stream of bytes into messages: each is its length as a varint, then that many bytes. A length of 0 is the
+/// orderly end: a stream that ends without it broke.
 package struct FrameDecoder: Sendable {
   /// What a stream consists of.
   package enum Frame: Sendable, Equatable {

@@ -8,12 +8,13 @@ public protocol ByteStream: Sendable {
   func read() async throws -> [UInt8]?
   /// Writes all of the bytes; waits while the other side is slow.
   func write(_ bytes: [UInt8]) async throws
-  /// Closes both directions. If nothing is being written, `last` goes out before, unless that takes longer than a moment.
+  /// Closes both directions. If nothing is being written, `last` goes out before, unless that takes longer than a
+  /// moment.
   func close(saying last: [UInt8]) async
 }
 
-/// Whole messages over a stream of bytes: each with its length before it, at most `SyncLimits.messageBytes`, and an explicit end, so
-/// that a peer that was killed is not mistaken for one that has finished.
+/// Whole messages over a stream of bytes: each with its length before it, at most `SyncLimits.messageBytes`, and an
+/// explicit end, so that a peer that was killed is not mistaken for one that has finished.
 ///
 /// A length is checked before anything is allocated for it. Memory: one message and 64 KiB in each direction.
 public final class FramedConnection: SyncConnection {

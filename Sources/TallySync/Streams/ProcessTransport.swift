@@ -1,15 +1,16 @@
 #if os(macOS) || os(Linux)
   import Synchronization
 
-  /// Reaches a peer through a command that this process starts and talks to over its standard input and output: `ssh`, a container, a
-  /// tunnel.
+  /// Reaches a peer through a command that this process starts and talks to over its standard input and output: `ssh`,
+  /// a container, a tunnel.
   ///
   /// ```swift
   /// await engine.add(ProcessTransport(command: "ssh home.example tally serve scores.tally --stdio"))
   /// ```
   ///
-  /// `/bin/sh` runs the command, so it must come from whoever runs the program, never from a peer. What it writes to standard error
-  /// passes through. When the connection closes, its input ends; if it has not ended two seconds later, it is asked to by `SIGTERM`.
+  /// `/bin/sh` runs the command, so it must come from whoever runs the program, never from a peer. What it writes to
+  /// standard error passes through. When the connection closes, its input ends; if it has not ended two seconds later,
+  /// it is asked to by `SIGTERM`.
   public struct ProcessTransport: Transport {
     /// What to call the peer; the command unless named otherwise.
     public let name: String

@@ -8,7 +8,8 @@ import Foundation
   import Darwin
 #endif
 
-/// A connection over two file descriptors: pipes, a socket, the standard streams of a program that somebody else has started.
+/// A connection over two file descriptors: pipes, a socket, the standard streams of a program that somebody else has
+/// started.
 ///
 /// ```swift
 /// let outcome = try await store.sync(over: StreamConnection.standardStreams())
@@ -31,8 +32,8 @@ public final class StreamConnection: SyncConnection {
 
   deinit { stream.abandon() }
 
-  /// Takes over standard input and output of this process. From then on whatever else prints goes to standard error, so that it cannot
-  /// come between messages, and standard input is empty.
+  /// Takes over standard input and output of this process. From then on whatever else prints goes to standard error, so
+  /// that it cannot come between messages, and standard input is empty.
   public static func standardStreams() throws -> StreamConnection {
     let (input, output) = (dup(STDIN_FILENO), dup(STDOUT_FILENO))
     guard input >= 0, output >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EBADF) }

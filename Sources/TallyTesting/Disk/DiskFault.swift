@@ -6,8 +6,8 @@ public enum DiskFault: String, Sendable, CaseIterable {
   case noSpace
   /// Half of the bytes are written. As `inputOutput` for calls that write none.
   case shortWrite
-  /// The power goes while the call is under way: it fails, as all calls after it do, until `SimulatedDisk.powerCut(using:)`, which
-  /// decides how much of it was done.
+  /// The power goes while the call is under way: it fails, as all calls after it do, until
+  /// `SimulatedDisk.powerCut(using:)`, which decides how much of it was done.
   case powerFailure
 }
 

@@ -120,7 +120,8 @@ extension DiskFile {
       let end = min(new.count, start + Self.sector - (offset + start) % Self.sector)
       switch generator.below(100) {
       case ..<percent: put(new, start..<end, at: offset + start)
-      // One in twenty of the others is torn: SQLite expects that of a sector, https://sqlite.org/atomiccommit.html, section 2.
+      // One in twenty of the others is torn: SQLite expects that of a sector, https://sqlite.org/atomiccommit.html,
+      // section 2.
       case 95...: put(new, start..<start + generator.below(end - start), at: offset + start)
       default: break
       }
@@ -130,6 +131,7 @@ extension DiskFile {
 }
 
 extension RandomNumberGenerator {
-  /// A number from 0 up to and without `bound`, the same on every platform and in every version of the standard library.
+  /// A number from 0 up to and without `bound`, the same on every platform and in every version of the standard
+  /// library.
   mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 }

@@ -1,5 +1,5 @@
-/// All that a simulated disk holds: its files, and what of them a power cut may still take. A value: keep one, and the disk as it
-/// was can be put back, put into other machines, or cut off from power in a hundred ways.
+/// All that a simulated disk holds: its files, and what of them a power cut may still take. A value: keep one, and the
+/// disk as it was can be put back, put into other machines, or cut off from power in a hundred ways.
 public struct DiskImage: Sendable {
   /// A name that came, went or passed to another file.
   struct NameChange: Sendable {
@@ -10,7 +10,8 @@ public struct DiskImage: Sendable {
 
   private(set) var files: [UInt64: DiskFile] = [:]
   private(set) var names: [String: UInt64] = [:]
-  /// What was done to the folder since its last sync, in order. A file system keeps that order (ext4, XFS and APFS journal it).
+  /// What was done to the folder since its last sync, in order. A file system keeps that order (ext4, XFS and APFS
+  /// journal it).
   private var unsyncedNames: [[NameChange]] = []
   private var lastNumber: UInt64 = 0
 
@@ -37,7 +38,8 @@ public struct DiskImage: Sendable {
     }
   }
 
-  /// The same files copied one by one, as a backup or a new device has them: with other file numbers, and all on the disk.
+  /// The same files copied one by one, as a backup or a new device has them: with other file numbers, and all on the
+  /// disk.
   public func copied() -> DiskImage {
     var copy = DiskImage()
     copy.lastNumber = lastNumber
@@ -45,7 +47,8 @@ public struct DiskImage: Sendable {
     return copy
   }
 
-  /// What is left after a power cut: what was synced is there; of the rest each part is there, lost or torn, as the generator says.
+  /// What is left after a power cut: what was synced is there; of the rest each part is there, lost or torn, as the
+  /// generator says.
   public func afterPowerCut(using generator: inout some RandomNumberGenerator) -> DiskImage {
     var image = self
     let loss = DiskLoss.draw(using: &generator)

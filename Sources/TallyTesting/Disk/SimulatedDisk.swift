@@ -11,13 +11,14 @@ import TallyStore
 /// store = try disk.store(schema: schema)           // what a peer has seen is there, the rest perhaps
 /// ```
 ///
-/// Nothing depends on time or on the system's disk: the same calls and the same generator give the same bytes. A disk may hold several
-/// stores and be used from several threads; each disk is a machine of its own. It is slower than memory and faster than a real disk:
-/// nothing waits.
+/// Nothing depends on time or on the system's disk: the same calls and the same generator give the same bytes. A disk
+/// may hold several stores and be used from several threads; each disk is a machine of its own. It is slower than
+/// memory and faster than a real disk: nothing waits.
 ///
-/// What is simulated follows what SQLite expects of disks (https://sqlite.org/atomiccommit.html, section 2): bytes that were not written
-/// to never change, a sync holds, a new file's name is safe after the first sync of a journal or log beside it, sectors of 512 bytes are
-/// written in any order, and one may be torn. A failed sync is honest: the next one tries again.
+/// What is simulated follows what SQLite expects of disks (https://sqlite.org/atomiccommit.html, section 2): bytes that
+/// were not written to never change, a sync holds, a new file's name is safe after the first sync of a journal or log
+/// beside it, sectors of 512 bytes are written in any order, and one may be torn. A failed sync is honest: the next one
+/// tries again.
 public final class SimulatedDisk: Sendable {
   let state: Mutex<DiskState>
   let number: Int
@@ -61,13 +62,16 @@ public final class SimulatedDisk: Sendable {
   /// All that is on the disk now, with what a power cut may still take.
   public var image: DiskImage { state.withLock { $0.image } }
 
-  /// Ends every program that has a file open, as `kill -9` does. All that they wrote is there. Their stores fail from here on.
+  /// Ends every program that has a file open, as `kill -9` does. All that they wrote is there. Their stores fail from
+  /// here on.
   public func kill() { state.withLock { $0.restart($0.image) } }
 
-  /// Ends every program, and puts these files in the place of the disk's: an older copy, one of another machine, a damaged one.
+  /// Ends every program, and puts these files in the place of the disk's: an older copy, one of another machine, a
+  /// damaged one.
   public func restore(_ image: DiskImage) { state.withLock { $0.restart(image) } }
 
-  /// Ends every program and takes from the disk what was not synced, or some of it, or nothing: the generator says which.
+  /// Ends every program and takes from the disk what was not synced, or some of it, or nothing: the generator says
+  /// which.
   public func powerCut(using generator: inout some RandomNumberGenerator) {
     state.withLock { $0.restart($0.image.afterPowerCut(using: &generator)) }
   }

@@ -30,8 +30,8 @@ final class Presence<Field: SpecifiedField> {
     return rest
   }
 
-  /// The events that keep a record alive: writes to it, or what keeps the records that it owns alive, that no delete of it
-  /// had in front of it.
+  /// The events that keep a record alive: writes to it, or what keeps the records that it owns alive, that no delete of
+  /// it had in front of it.
   func living(_ record: String) -> EventSet {
     if let known = living[record] { return known }
     var events = EventSet()
@@ -49,7 +49,8 @@ final class Presence<Field: SpecifiedField> {
     return events
   }
 
-  /// An owner that is unknown hides what it owns. Only with copies about can somebody have got what is owned without its owner.
+  /// An owner that is unknown hides what it owns. Only with copies about can somebody have got what is owned without
+  /// its owner.
   func isVisible(_ record: String) -> Bool {
     if let known = visible[record] { return known }
     let result =

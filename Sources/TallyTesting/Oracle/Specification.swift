@@ -56,8 +56,8 @@ package struct Specification<Field: SpecifiedField>: Sendable {
 
   /// Whether an event had another in front of it, or is the same.
   ///
-  /// A delete that had one of two events of one number in front of it counts as having had the other: the limit that the contract
-  /// states for copies of a replica.
+  /// A delete that had one of two events of one number in front of it counts as having had the other: the limit that
+  /// the contract states for copies of a replica.
   package func covers(_ later: Int, _ earlier: Int) -> Bool {
     if later == earlier || events[later].seen.contains(earlier) { return true }
     guard !twins.isEmpty, let same = twins[earlier] else { return false }
@@ -67,8 +67,9 @@ package struct Specification<Field: SpecifiedField>: Sendable {
   /// Whether anybody wrote under a number that somebody else has as well.
   var hasTwins: Bool { !twins.isEmpty }
 
-  /// Whether a delete takes the place of another of the same record: it counts as having had it in front of it. If it really had, it
-  /// had everything that the other had. With copies that nobody noticed it may have had only another event of that number.
+  /// Whether a delete takes the place of another of the same record: it counts as having had it in front of it. If it
+  /// really had, it had everything that the other had. With copies that nobody noticed it may have had only another
+  /// event of that number.
   func replaces(_ later: Int, _ earlier: Int) -> Bool {
     later != earlier && !(twins[earlier]?.contains(later) ?? false) && covers(later, earlier)
   }
@@ -167,8 +168,8 @@ extension Specification {
 
   /// Whether a removal had the tag of an add in front of it.
   ///
-  /// A removal marks tags, and a tag is called by its number: what two copies added under one number is one tag, and removed together.
-  /// But who removed under that number, and added nothing, has marked no tag of it.
+  /// A removal marks tags, and a tag is called by its number: what two copies added under one number is one tag, and
+  /// removed together. But who removed under that number, and added nothing, has marked no tag of it.
   private func observes(_ remove: (event: Int, place: Int), _ add: (link: Link, event: Int, place: Int)) -> Bool {
     func isInFront(_ event: Int, _ place: Int) -> Bool {
       event == remove.event ? place < remove.place : events[remove.event].seen.contains(event)

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Runs tasks one step at a time, and only when told to: between two steps everything stands still. A step is what a task does until it
-/// waits for something.
+/// Runs tasks one step at a time, and only when told to: between two steps everything stands still. A step is what a
+/// task does until it waits for something.
 ///
-/// Give it to a task as its preference. All that the task and its children do runs here then, actors' methods included, as long as the
-/// actors have no executor of their own and nobody starts a detached task.
+/// Give it to a task as its preference. All that the task and its children do runs here then, actors' methods included,
+/// as long as the actors have no executor of their own and nobody starts a detached task.
 package final class StepExecutor: TaskExecutor {
   private let ready = Mutex<[UnownedJob]>([])
 

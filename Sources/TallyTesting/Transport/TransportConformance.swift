@@ -8,9 +8,9 @@ import TallySync
 /// }
 /// ```
 ///
-/// It needs no test framework: a failure is an error that says which rule is broken and how. To see each rule as a case of its own,
-/// run the `rules` one by one. A rule opens connections of its own and closes them; it takes up to a few seconds, and gives up
-/// after thirty, unless told otherwise.
+/// It needs no test framework: a failure is an error that says which rule is broken and how. To see each rule as a case
+/// of its own, run the `rules` one by one. A rule opens connections of its own and closes them; it takes up to a few
+/// seconds, and gives up after thirty, unless told otherwise.
 public enum TransportConformance {
   /// Makes two connected ends.
   public typealias Pair = @Sendable () async throws -> (any SyncConnection, any SyncConnection)

@@ -2,7 +2,8 @@ import Foundation
 import TallyCRDT
 import TallyStore
 
-/// Runs an app's schema on simulated devices, as the script says, then lets all of them meet and checks that nothing was lost.
+/// Runs an app's schema on simulated devices, as the script says, then lets all of them meet and checks that nothing
+/// was lost.
 ///
 /// ```swift
 /// @Test func bothNotesStay() async throws {
@@ -18,11 +19,13 @@ import TallyStore
 /// }
 /// ```
 ///
-/// Two devices cost some milliseconds. When the script ends, all faults end, everybody syncs with everybody, and `expectConverged` is checked.
+/// Two devices cost some milliseconds. When the script ends, all faults end, everybody syncs with everybody, and
+/// `expectConverged` is checked.
 /// - Parameters:
-///   - seed: what everything random follows from; `TALLY_SEED` in the environment comes first. A new one if neither is given.
-///   - onDisk: whether the stores are on simulated disks instead of in memory: then there are power cuts, backups and copies, and each
-///     run takes some ten times as long.
+///   - seed: what everything random follows from; `TALLY_SEED` in the environment comes first. A new one if neither is
+///     given.
+///   - onDisk: whether the stores are on simulated disks instead of in memory: then there are power cuts, backups and
+///     copies, and each run takes some ten times as long.
 /// - Throws: `SimulationFailure`, which says how to play the run again; what the script throws is its cause.
 public func simulate(
   _ entities: any Entity.Type..., replicas: Int = 2, seed: UInt64? = nil, onDisk: Bool = false,
@@ -50,8 +53,9 @@ public func simulate(
   }
 }
 
-/// Runs an app's schema on simulated devices that do what comes to the seed's mind: random edits of all declared fields, references and
-/// relationships, syncs in any order, and faults. Each run ends with everybody meeting everybody, and with all checks.
+/// Runs an app's schema on simulated devices that do what comes to the seed's mind: random edits of all declared
+/// fields, references and relationships, syncs in any order, and faults. Each run ends with everybody meeting
+/// everybody, and with all checks.
 ///
 /// ```swift
 /// @Test func nothingIsLostInRandomRuns() async throws {
@@ -81,8 +85,8 @@ public func simulate(
   }
 }
 
-/// Checks that all devices of a world hold the same, that each shows what it must by what it was told and has seen, that no file
-/// contradicts itself, and that a device that joins now gets the same.
+/// Checks that all devices of a world hold the same, that each shows what it must by what it was told and has seen,
+/// that no file contradicts itself, and that a device that joins now gets the same.
 ///
 /// It brings nothing together: call `world.sync()` before.
 /// - Throws: `SimulationFailure`.

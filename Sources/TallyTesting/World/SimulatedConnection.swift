@@ -1,6 +1,7 @@
 import TallySync
 
-/// A connection between two replicas, on which messages wait until the world delivers them. Both ends run what ships, one step at a time.
+/// A connection between two replicas, on which messages wait until the world delivers them. Both ends run what ships,
+/// one step at a time.
 package final class SimulatedConnection {
   let one: SimulatedEnd
   let other: SimulatedEnd
@@ -100,7 +101,8 @@ package final class SimulatedConnection {
 
   // MARK: Ends
 
-  /// Breaks the connection, and lets both ends find out: what was on its way is lost, and what is under way in a store comes to its end.
+  /// Breaks the connection, and lets both ends find out: what was on its way is lost, and what is under way in a store
+  /// comes to its end.
   func cut() {
     isCut = true
     link.cut()

@@ -41,7 +41,8 @@ final class SimulatedEnd {
     return error
   }
 
-  /// What went wrong, other than that the device stopped, the app cancelled, somebody waited for too long, or the connection broke.
+  /// What went wrong, other than that the device stopped, the app cancelled, somebody waited for too long, or the
+  /// connection broke.
   /// - Parameter isBroken: whether it did, or the other end may have closed it.
   func failure(isBroken: Bool) -> (any Error)? {
     guard let error else { return nil }
@@ -51,9 +52,11 @@ final class SimulatedEnd {
   }
 }
 
-/// What a session wants done with a device's store, done by what ships, while the world keeps account of what each message carries.
+/// What a session wants done with a device's store, done by what ships, while the world keeps account of what each
+/// message carries.
 ///
-/// All of it runs in the thread of the world, which makes each step itself; only that is why it may be `@unchecked Sendable`.
+/// All of it runs in the thread of the world, which makes each step itself; only that is why it may be `@unchecked
+/// Sendable`.
 final class WatchedWork: SyncWork, @unchecked Sendable {
   private let replica: SimulatedReplica
   private let base: StoreWork
@@ -168,7 +171,8 @@ final class WatchedWork: SyncWork, @unchecked Sendable {
     try checkRunning()
     let header = try replica.world.tampering?.live(sent) { try replica.store.vector } ?? sent
     let applied = try base.applyLive(header, block)
-    // Several may have been read since it was, and not have gone out: they lead beyond it, or only to what this side has sent itself.
+    // Several may have been read since it was, and not have gone out: they lead beyond it, or only to what this side
+    // has sent itself.
     try replica.learn(other?.collected.last { sent.target.covers($0.target) }?.seen ?? EventSet())
     return applied
   }

@@ -1,7 +1,8 @@
 /// Who can reach whom. At first everybody can reach everybody.
 ///
-/// Connections carry messages in order, each once or not at all, as `SyncConnection` demands of every transport; what a network loses,
-/// it loses by breaking the connection. Deltas that travel as files are lost, doubled and late: see `World.Weather`.
+/// Connections carry messages in order, each once or not at all, as `SyncConnection` demands of every transport; what a
+/// network loses, it loses by breaking the connection. Deltas that travel as files are lost, doubled and late: see
+/// `World.Weather`.
 public final class SimulatedNetwork {
   private struct Way: Hashable {
     var from, to: Int

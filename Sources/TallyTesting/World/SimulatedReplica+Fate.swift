@@ -26,7 +26,8 @@ extension SimulatedReplica {
     try noteCommit()
   }
 
-  /// The power fails. What was not on the disk is gone or not, as the seed says; what anybody else has seen must be there.
+  /// The power fails. What was not on the disk is gone or not, as the seed says; what anybody else has seen must be
+  /// there.
   ///
   /// Without a disk (`Faults.power` was not asked for, and the script did not ask for one) it is a restart.
   public func powerCut() throws {
@@ -39,7 +40,8 @@ extension SimulatedReplica {
     try findPlace()
   }
 
-  /// Finds where the store stands after a power cut: at the end of some commit, and no earlier than what others have seen of it.
+  /// Finds where the store stands after a power cut: at the end of some commit, and no earlier than what others have
+  /// seen of it.
   private func findPlace() throws {
     let vector = try store.vector
     guard let place = commits.lastIndex(where: { $0.vector == vector }) else {
@@ -62,7 +64,8 @@ extension SimulatedReplica {
     storage.backup = (disk.image.copied(), seen, schema)
   }
 
-  /// Puts the copy back that `backUp` made: the device has forgotten everything since, and must not go on under its old id.
+  /// Puts the copy back that `backUp` made: the device has forgotten everything since, and must not go on under its old
+  /// id.
   public func restoreBackup() throws {
     guard let disk = storage.disk, let backup = storage.backup else { return }
     world.note("replica \(index) is restored from its backup")

@@ -5,8 +5,8 @@ import TallySync
 
 /// One installation of the app in a simulated world: a real store, with a clock of its own.
 ///
-/// What is written with `write` and `restore` counts as acknowledged: a world holds its replicas to it. Use `store` for everything that
-/// only reads.
+/// What is written with `write` and `restore` counts as acknowledged: a world holds its replicas to it. Use `store` for
+/// everything that only reads.
 public final class SimulatedReplica {
   /// Its place in `World.replicas`.
   public let index: Int

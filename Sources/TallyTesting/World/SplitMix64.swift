@@ -1,5 +1,6 @@
 /// A small generator whose whole state is one seed (Steele, Lea and Flood, "Fast splittable pseudorandom number
-/// generators", 2014). The standard library's way to draw from a range may change; `below` does not, so seeds stay valid.
+/// generators", 2014). The standard library's way to draw from a range may change; `below` does not, so seeds stay
+/// valid.
 package struct SplitMix64: RandomNumberGenerator {
   private var state: UInt64
 

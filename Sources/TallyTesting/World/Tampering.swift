@@ -2,7 +2,8 @@ import TallyCRDT
 import TallySync
 import TallyWire
 
-/// Changes what passes between the devices of a world, to show that the world notices. A world without it passes everything on as it is.
+/// Changes what passes between the devices of a world, to show that the world notices. A world without it passes
+/// everything on as it is.
 package protocol Tampering: Sendable {
   /// What a device that lists the mailbox gets to see.
   func listing(_ items: [MailboxItem], by device: Int) -> [MailboxItem]

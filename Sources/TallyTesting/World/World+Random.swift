@@ -130,7 +130,8 @@ extension World {
     }
   }
 
-  /// A delta is written to a file, or a file arrives, perhaps for the second time, perhaps at somebody for whom it was not meant.
+  /// A delta is written to a file, or a file arrives, perhaps for the second time, perhaps at somebody for whom it was
+  /// not meant.
   private func sendFile(_ from: SimulatedReplica, _ to: SimulatedReplica) throws {
     if parcels.isEmpty || random.chance(40) {
       let base = random.chance(30) ? StateVector() : try to.store.vector

@@ -77,7 +77,8 @@ extension World {
     for replica in present { try replica.upgrade(to: schema) }
   }
 
-  /// Everybody visits the mailbox until nobody finds anything, and then has all that anybody has: it needs no other way.
+  /// Everybody visits the mailbox until nobody finds anything, and then has all that anybody has: it needs no other
+  /// way.
   func settleThroughMailbox() throws {
     for _ in 0..<6 {
       var isQuiet = true

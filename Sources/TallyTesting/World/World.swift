@@ -4,11 +4,12 @@ import TallyCRDT
 import TallyStore
 import TallySync
 
-/// Devices of one app, with their clocks and the network between them, in one thread and in simulated time: whatever happens follows
-/// from the seed, and costs microseconds instead of waiting.
+/// Devices of one app, with their clocks and the network between them, in one thread and in simulated time: whatever
+/// happens follows from the seed, and costs microseconds instead of waiting.
 ///
-/// The stores are real; so are SQLite, the sync sessions and the mailboxes. What they are held to is a specification that shares no
-/// code with them: it knows what each replica was told and what it had seen at the time, and from that what each must show.
+/// The stores are real; so are SQLite, the sync sessions and the mailboxes. What they are held to is a specification
+/// that shares no code with them: it knows what each replica was told and what it had seen at the time, and from that
+/// what each must show.
 public final class World {
   /// What everything follows from.
   public let seed: UInt64

@@ -8,7 +8,8 @@ import Foundation
 
 /// The rows without anything that replication adds: what the delta's size is compared with.
 ///
-/// Row by row: identifiers as 16 bytes, a length before each text, a number as a varint, a real as 8 bytes; 4,096 rows in a zstd frame at level 3.
+/// Row by row: identifiers as 16 bytes, a length before each text, a number as a varint, a real as 8 bytes; 4,096 rows
+/// in a zstd frame at level 3.
 enum BareRows {
   static func compressedBytes(_ rows: [ItemRow]) throws -> Int {
     var sum = 0

@@ -22,7 +22,8 @@ struct Rows {
   let owners: [String]
   /// With random UUIDs, as the peers' figures have them.
   let items: [ItemRow]
-  /// The same with the identifiers that a store gives by default: time-ordered UUIDs, here of a second in which all were made.
+  /// The same with the identifiers that a store gives by default: time-ordered UUIDs, here of a second in which all
+  /// were made.
   let ordered: [ItemRow]
 
   init(count: Int) {

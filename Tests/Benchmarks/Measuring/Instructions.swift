@@ -2,9 +2,11 @@ import Foundation
 import GRDB
 import Tally
 
-/// Runs one workload on one side and nothing else, for a counter of instructions around the process: `Scripts/instructions.sh`.
+/// Runs one workload on one side and nothing else, for a counter of instructions around the process:
+/// `Scripts/instructions.sh`.
 ///
-/// What it takes to start falls out, since the script runs it with two numbers of rows; so does what it takes to make the rows.
+/// What it takes to start falls out, since the script runs it with two numbers of rows; so does what it takes to make
+/// the rows.
 enum Instructions {
   static let workloads = ["rows", "insert", "update", "commit", "change", "delta", "again", "apply", "delete"]
 

@@ -2,8 +2,8 @@ import Dispatch
 import Synchronization
 import Tally
 
-/// A live session of one store. A workload, which is not asynchronous, can wait for what the peer has: for ever never, and not for a
-/// session that has ended.
+/// A live session of one store. A workload, which is not asynchronous, can wait for what the peer has: for ever never,
+/// and not for a session that has ended.
 final class LiveSession: Sendable {
   private struct State {
     var progress = SyncSession().progress

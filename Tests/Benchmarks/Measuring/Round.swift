@@ -10,8 +10,8 @@ struct Pair {
 
 /// One pass through the workloads, in a folder of its own.
 ///
-/// Workloads build on each other: the rows that W1 inserts are those that W2 updates. What a workload needs and nobody has made, the
-/// round makes without measuring it.
+/// Workloads build on each other: the rows that W1 inserts are those that W2 updates. What a workload needs and nobody
+/// has made, the round makes without measuring it.
 final class Round {
   let number: Int
   let rows: Rows

@@ -28,8 +28,8 @@ enum SessionWorkload {
     }
   }
 
-  /// A change counts as delivered when the peer has said that it is committed there. It must be on the disk before it leaves, so the
-  /// baseline's commits are as well.
+  /// A change counts as delivered when the peer has said that it is committed there. It must be on the disk before it
+  /// leaves, so the baseline's commits are as well.
   private static func runLive(_ round: Round) throws {
     let (first, second) = (try round.filled(), try round.replicas())
     let order = round.randomOrder(500)

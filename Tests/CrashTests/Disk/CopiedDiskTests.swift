@@ -2,7 +2,8 @@ import Tally
 import TallyTesting
 import Testing
 
-/// Disks that are copied, put back and cut off: every edit of every copy ends up everywhere, and no two changes stay under one identity.
+/// Disks that are copied, put back and cut off: every edit of every copy ends up everywhere, and no two changes stay
+/// under one identity.
 @Suite struct CopiedDiskTests {
   /// A machine that has written and told a peer, and that peer.
   private struct Pair {
@@ -46,8 +47,8 @@ import Testing
     #expect(try pair.store.lastRenewal() == nil)
   }
 
-  /// The whole disk is cloned, token and file numbers included, as snapshots of virtual machines are: nothing on it can tell, so both go
-  /// on as one replica and give out the same dots. Whoever meets both finds out.
+  /// The whole disk is cloned, token and file numbers included, as snapshots of virtual machines are: nothing on it can
+  /// tell, so both go on as one replica and give out the same dots. Whoever meets both finds out.
   @Test(arguments: 1...3, 1...3)
   func clonedMachinesKeepTheEditsOfBoth(ofOne: Int, ofTwo: Int) throws {
     let pair = try Pair()

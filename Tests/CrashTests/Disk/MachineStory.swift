@@ -6,9 +6,10 @@ import Testing
 
 /// Two machines that write and sync while accidents happen to their disks, as a seed says.
 ///
-/// The story keeps a book of what may be relied on. What a machine has written and its peer has seen is on the machine's disk for
-/// ever, unless a person puts an older copy there. What it has taken from a peer may go with the power, and comes again from there.
-/// A kill takes nothing. Every transaction that anybody else has seen has its dot to itself.
+/// The story keeps a book of what may be relied on. What a machine has written and its peer has seen is on the
+/// machine's disk for ever, unless a person puts an older copy there. What it has taken from a peer may go with the
+/// power, and comes again from there. A kill takes nothing. Every transaction that anybody else has seen has its dot to
+/// itself.
 struct MachineStory {
   private final class Machine {
     let disk = SimulatedDisk()

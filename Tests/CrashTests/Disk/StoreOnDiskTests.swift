@@ -6,8 +6,8 @@ import Testing
 
 /// A store on a disk that fails, at each call that changes the disk in turn.
 @Suite struct StoreOnDiskTests {
-  /// The power goes at each call of an operation. What was there before is there after, with all of the operation or nothing; what a
-  /// peer had seen is there; and what is written next converges with that peer.
+  /// The power goes at each call of an operation. What was there before is there after, with all of the operation or
+  /// nothing; what a peer had seen is there; and what is written next converges with that peer.
   @Test(arguments: StoreOperation.all)
   func powerCutAtEveryCall(_ operation: StoreOperation) throws {
     let start = try StartingPoint.usual.get()
@@ -30,7 +30,8 @@ import Testing
     }
   }
 
-  /// A call fails. The operation says so and has done nothing, or has done everything; the store goes on in the same process.
+  /// A call fails. The operation says so and has done nothing, or has done everything; the store goes on in the same
+  /// process.
   @Test(arguments: StoreOperation.all, [DiskFault.inputOutput, .noSpace, .shortWrite])
   func faultAtEveryCall(_ operation: StoreOperation, _ fault: DiskFault) throws {
     let start = try StartingPoint.usual.get()
@@ -81,8 +82,8 @@ import Testing
     }
   }
 
-  /// The very first opening makes the file with a rollback journal. Who is killed there leaves one that must be played back, which a
-  /// connection that only reads cannot do.
+  /// The very first opening makes the file with a rollback journal. Who is killed there leaves one that must be played
+  /// back, which a connection that only reads cannot do.
   @Test func aStoreWhoseFirstOpeningWasKilledOpens() throws {
     var journals = 0
     for call in 1...20 {
@@ -103,7 +104,8 @@ import Testing
     Effort.factor > 1 || call % 3 == [.inputOutput: 0, .noSpace: 1][fault] ?? 2
   }
 
-  /// The bounded form cuts the power once at each call, and not in the same way everywhere; the long form ten times and more.
+  /// The bounded form cuts the power once at each call, and not in the same way everywhere; the long form ten times and
+  /// more.
   private func cutSeeds(_ call: Int) -> [UInt64] {
     let seeds = Effort.seeds(1)
     return seeds.count == 1 && seeds[0] == 1 ? [UInt64(call)] : Array(seeds.prefix(max(10, seeds.count / 4)))

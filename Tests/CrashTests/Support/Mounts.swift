@@ -61,7 +61,8 @@ final class BlockDisk {
 
   private func mount() throws { try Mounts.run("/bin/mount", "-o", "loop", image, path) }
 
-  /// From here on nothing reaches the device any more, not even what the file system's own journal has in memory; every call fails.
+  /// From here on nothing reaches the device any more, not even what the file system's own journal has in memory; every
+  /// call fails.
   func cutPower() throws {
     #if os(Linux)
       let folder = open(path, O_RDONLY | O_CLOEXEC)

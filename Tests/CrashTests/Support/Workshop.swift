@@ -121,7 +121,8 @@ final class Workshop {
     return view
   }
 
-  /// Makes a copied token that of the copied store, which by rights would take another replica id (Docs/StorageFormat.md, section 2).
+  /// Makes a copied token that of the copied store, which by rights would take another replica id
+  /// (Docs/StorageFormat.md, section 2).
   private func adoptToken(_ name: String) throws {
     let text = String(decoding: try bytes(name), as: UTF8.self)
     let attributes = try FileManager.default.attributesOfItem(atPath: url(name).path)

@@ -4,8 +4,8 @@ import Tally
 import TallyTesting
 import Testing
 
-/// Files that a disk, a cloud folder or a person has damaged: an error that says so, or the same content; never a crash, never other
-/// content that passes for sound.
+/// Files that a disk, a cloud folder or a person has damaged: an error that says so, or the same content; never a
+/// crash, never other content that passes for sound.
 @Suite struct DamagedFilesTests {
   /// What is damaged.
   enum Part: String, CaseIterable {

@@ -5,7 +5,8 @@ import Testing
 
 /// `kill -9` at any moment, over and over, on one store.
 @Suite struct KillTests {
-  /// Puts without end and kills it. Whatever was acknowledged is there afterwards, with transactions that no two puts share.
+  /// Puts without end and kills it. Whatever was acknowledged is there afterwards, with transactions that no two puts
+  /// share.
   @Test func whatWasAcknowledgedSurvivesEveryKill() throws {
     let workshop = try Workshop()
     for store in ["a", "peer"] { try workshop.done("new", store, "--schema", "schema.json") }

@@ -6,8 +6,9 @@ import Testing
 
 /// The tool on a real file system whose power goes.
 @Suite(.enabled(if: BlockDisk.isPossible, "needs root, loop devices and ext4")) struct PowerCutTests {
-  /// Puts, publishes to a peer on another disk, puts more without waiting for the disk, and cuts the power anywhere. What was
-  /// acknowledged as being on the disk is there, what the peer has seen comes to be there, and both end equal, with what each wrote.
+  /// Puts, publishes to a peer on another disk, puts more without waiting for the disk, and cuts the power anywhere.
+  /// What was acknowledged as being on the disk is there, what the peer has seen comes to be there, and both end equal,
+  /// with what each wrote.
   @Test func whatWasAcknowledgedOrPublishedSurvivesPowerCuts() throws {
     let cuts = 5 * Effort.factor
     var lost = 0
@@ -64,8 +65,9 @@ import Testing
   }
 
   /// Cuts the power under a put of many lines, which must end with a complaint about the disk.
-  /// - Returns: the names that it acknowledged before the cut, and those whose acknowledgement came while it happened. The latter prove
-  ///   nothing: ext4 lets an fdatasync that is under way at its shutdown succeed without writing, for any program.
+  /// - Returns: the names that it acknowledged before the cut, and those whose acknowledgement came while it happened.
+  ///   The latter prove nothing: ext4 lets an fdatasync that is under way at its shutdown succeed without writing, for
+  ///   any program.
   private func putUntilPowerIsCut(
     _ workshop: Workshop, _ disk: BlockDisk, _ store: String, _ round: Int, _ isRelaxed: Bool,
     _ generator: inout SplitMix64
@@ -89,7 +91,8 @@ import Testing
     let complaint = String(decoding: Pipe.rest(of: errors.reading), as: UTF8.self)
     let status = child.wait()
     for end in [output.reading, errors.reading] { close(end) }
-    // A program that goes on may read zeros where the file system has dropped what it could not write, and calls that damage.
+    // A program that goes on may read zeros where the file system has dropped what it could not write, and calls that
+    // damage.
     #expect([0, 65, 74].contains(status), "round \(round): \(status) \(complaint)")
     #expect(status == 0 ? complaint.isEmpty : complaint.hasPrefix("tally: "), "round \(round): \(status) \(complaint)")
     #expect(complaint.utf8.count { $0 == 0x0A } <= 1, "round \(round): \(complaint)")

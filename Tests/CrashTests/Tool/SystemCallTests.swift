@@ -11,8 +11,9 @@ import Testing
     let workshop: Workshop
   }
 
-  /// A call fails, or the tool is killed there. It says so in one line with a code that the manual knows; nothing acknowledged is
-  /// lost and nothing is half done; the stores are sound, and a second run completes what the first one began.
+  /// A call fails, or the tool is killed there. It says so in one line with a code that the manual knows; nothing
+  /// acknowledged is lost and nothing is half done; the stores are sound, and a second run completes what the first one
+  /// began.
   @Test(arguments: ToolOperation.chosen, FaultShim.How.allCases)
   func faultAtEveryCall(_ operation: ToolOperation, _ how: FaultShim.How) throws {
     let template = try Self.template.get().workshop

@@ -1,7 +1,7 @@
 import Foundation
 
-/// libFuzzer on one target: `fuzz TARGET CORPUS… -max_total_time=60`. `fuzz list` prints the targets, `fuzz seeds FOLDER` writes what to
-/// begin with.
+/// libFuzzer on one target: `fuzz TARGET CORPUS… -max_total_time=60`. `fuzz list` prints the targets, `fuzz seeds
+/// FOLDER` writes what to begin with.
 @main
 enum Fuzzer {
   static func main() throws {

@@ -35,7 +35,8 @@ func claim(_ condition: Bool, _ promise: @autoclosure () -> String) throws {
   guard condition else { throw Broken(promise()) }
 }
 
-/// What the body returns; nil if it refuses with an error of the kind that it documents. Any other error breaks its promise.
+/// What the body returns; nil if it refuses with an error of the kind that it documents. Any other error breaks its
+/// promise.
 func accepted<T, Refusal: Error>(_ kind: Refusal.Type, _ body: () throws -> T) throws -> T? {
   do {
     return try body()

@@ -41,7 +41,8 @@ extension FuzzTarget {
     }
   }
 
-  /// A peer that says anything in any order. The first byte says whether the session is live and where the store stands.
+  /// A peer that says anything in any order. The first byte says whether the session is live and where the store
+  /// stands.
   private static let session = FuzzTarget(
     "session", seeds: try (0..<4).map { [$0] + (try SyncSamples.stream()) }
   ) { bytes in

@@ -3,11 +3,11 @@ import TallyStore
 import TallySync
 import TallyTesting
 
-/// Plays a history on three stores of which two are copies of one that nobody has noticed: both write under one replica id until a
-/// meeting tells them.
+/// Plays a history on three stores of which two are copies of one that nobody has noticed: both write under one replica
+/// id until a meeting tells them.
 ///
-/// What people see then depends on who met first, so it is not compared with the specification. But nothing may stay different: after
-/// all have met all hold and show the same, are sound, and have ids of their own.
+/// What people see then depends on who met first, so it is not compared with the specification. But nothing may stay
+/// different: after all have met all hold and show the same, are sound, and have ids of their own.
 package struct CopySimulation {
   private let stores: [StoreReplica]
   private var clocks: [UInt64]

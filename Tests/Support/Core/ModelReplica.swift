@@ -29,7 +29,8 @@ package struct ModelReplica {
     self.planted = planted
   }
 
-  /// Whether both hold the same cells, stamps and dots included. States are canonical: then they are equal in their bytes, too.
+  /// Whether both hold the same cells, stamps and dots included. States are canonical: then they are equal in their
+  /// bytes, too.
   package func holdsTheSame(as other: ModelReplica) -> Bool {
     vector == other.vector && records == other.records && links == other.links && fingerprint == other.fingerprint
   }

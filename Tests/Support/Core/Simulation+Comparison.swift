@@ -34,7 +34,8 @@ extension Simulation {
     for index in present {
       let replica = devices[index].file.replica
       try check(index)
-      // With copies about, a transaction may have left nothing: then no state shows who has it, and all are equal without.
+      // With copies about, a transaction may have left nothing: then no state shows who has it, and all are equal
+      // without.
       guard hasForgery || hasCopies || devices[index].file.seen.isSuperset(of: all) else {
         throw Failure(description: "replica \(index) has not got everything")
       }

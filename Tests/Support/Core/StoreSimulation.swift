@@ -7,8 +7,8 @@ import TallyWire
 
 /// Plays a history on real stores and, beside them, on the specification.
 ///
-/// The same histories as the model's, with one operation a transaction: in a store the cascades of a delete show at the end of a
-/// transaction, so operations that follow in the same one would act on other rows than the specification's.
+/// The same histories as the model's, with one operation a transaction: in a store the cascades of a delete show at the
+/// end of a transaction, so operations that follow in the same one would act on other rows than the specification's.
 package struct StoreSimulation {
   private struct Parcel {
     var delta: [UInt8]

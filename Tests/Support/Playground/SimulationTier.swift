@@ -26,6 +26,11 @@ package enum SimulationTier: String, CaseIterable, Sendable {
     return "\(Simulation.failure(of: smallest)?.description ?? "passes when shrunk")\n\(smallest)"
   }
 
+  /// What one seed finds, for tests that run beside others: a live session needs the tasks' threads.
+  package func found(_ seed: UInt64, planted: PlantedFault = []) async -> String? {
+    await RawPlay.onThread { failure(seed, planted: planted) }
+  }
+
   /// What one seed finds; nil if all is well.
   package func failure(_ seed: UInt64, planted: PlantedFault = []) -> String? {
     switch self {
@@ -34,7 +39,7 @@ package enum SimulationTier: String, CaseIterable, Sendable {
     case .store: StoreSimulation.failure(of: .generate(seed: seed), planted: planted)?.description
     case .seeds: SeedSimulation.failure(of: .generate(seed: seed), planted: planted)?.description
     case .world: Playground.failure(seed: seed, planted: planted)?.description
-    case .rawsql: RawPlay.failure(of: .generate(seed: seed))
+    case .rawsql: RawPlay.failure(of: .generate(seed: seed), planted: planted)
     }
   }
 }
@@ -43,7 +48,8 @@ package enum SimulationTier: String, CaseIterable, Sendable {
 package struct PlantedBug: Sendable {
   package var name: String
   package var fault: PlantedFault
-  /// The tiers that notice it, of those that this build can put it into: stores have faults only with the trait `PlantedFaults`.
+  /// The tiers that notice it, of those that this build can put it into: stores have faults only with the trait
+  /// `PlantedFaults`.
   package var tiers: [SimulationTier]
 
   /// How many seeds a fault may hide from.
@@ -100,10 +106,25 @@ package struct PlantedBug: Sendable {
     .init("seedsOfOwnReplica", .seedsOfOwnReplica, .seeds),
     .init("seedDuplicatesKept", .seedDuplicatesKept, .seeds),
     .init("deletedSeedReturns", .deletedSeedReturns, .seeds),
+    .init("hookMissesReplaced", .hookMissesReplaced, .rawsql),
+    .init("mergeEchoDropped", .mergeEchoDropped, .rawsql),
+    .init("refusedRowDropped", .refusedRowDropped, .rawsql),
+    .init("setAsideForGood", .setAsideForGood, .rawsql),
+    .init("youngerClaimShows", .youngerClaimShows, .rawsql),
+    .init("repairKeepsSum", .repairKeepsSum, .rawsql),
+    .init("lostTriggersUnnoticed", .lostTriggersUnnoticed, .rawsql),
+    .init("logPrunedTooFar", .logPrunedTooFar, .rawsql),
+    .init("anyTextIsADate", .anyTextIsADate, .rawsql),
+    .init("anyTextIsJSON", .anyTextIsJSON, .rawsql),
+    .init("climbsOneLevel", .climbsOneLevel, .rawsql),
+    .init("denyNotChecked", .denyNotChecked, .rawsql),
   ]
 
   /// How many seeds a tier needs to notice the fault; nil if it does not within its patience.
   package func seedsNeeded(_ tier: SimulationTier) -> UInt64? {
-    (1...Self.patience).first { tier.failure($0, planted: fault) != nil }
+    (1...Self.patience).first { tier.failure($0, planted: fault) != nil && tier.failure($0) == nil }
   }
+
+  /// The same for tests that run beside others.
+  package func seedsFound(_ tier: SimulationTier) async -> UInt64? { await RawPlay.onThread { seedsNeeded(tier) } }
 }

@@ -3,8 +3,8 @@ import TallyTesting
 
 /// Which features histories may have, and which all of them have.
 ///
-/// The environment variable `TALLY_RAWSQL` chooses: `renames,live` leaves only those two, `-live` leaves out that one, `+live` gives it to
-/// every history.
+/// The environment variable `TALLY_RAWSQL` chooses: `renames,live` leaves only those two, `-live` leaves out that one,
+/// `+live` gives it to every history.
 package struct RawChoice: Equatable, Sendable {
   package var allowed: Set<RawFeature>
   package var required: Set<RawFeature> = []
@@ -38,12 +38,14 @@ package struct RawChoice: Equatable, Sendable {
     return feature
   }
 
-  /// What a seed's history has. Every feature draws, also one that is switched off, so that a seed's other features stay.
+  /// What a seed's history has. Every feature draws, also one that is switched off, so that a seed's other features
+  /// stay.
   func draw(_ random: inout SplitMix64) -> Set<RawFeature> {
     var drawn = Set<RawFeature>()
     for feature in RawFeature.allCases where random.chance(feature.percent) { drawn.insert(feature) }
     var features = drawn.intersection(allowed).union(required)
-    // A row that a trigger inserts again can get the number of the one that goes, and SQLite's own full-text recipe is then out of step.
+    // A row that a trigger inserts again can get the number of the one that goes, and SQLite's own full-text recipe is
+    // then out of step.
     if features.contains(.fullText) { features.remove(.undead) }
     return features
   }

@@ -2,7 +2,9 @@ import Foundation
 import GRDB
 import Synchronization
 import TallyCRDT
+import TallyFaults
 import TallyStore
+import TallySync
 import TallyTesting
 
 /// One store on a file, and the connections without Tally beside it.
@@ -18,9 +20,19 @@ final class RawDevice {
   private(set) var store: Store?
   /// Whether somebody has written to the file since the store last looked.
   var hasOutsideWrites = false
+  /// Whether the sum in the file was changed, and no peer has been met since that could notice.
+  var hasDrifted = false
+  /// The folder that all devices use as a mailbox, as this one sees it.
+  private(set) lazy var mailbox = FolderMailbox(
+    Self.mailbox(in: URL(fileURLWithPath: path).deletingLastPathComponent()))
+  private let planted: PlantedFault
+  private var second: Store?
   private var connections: [Int: DatabaseQueue] = [:]
 
-  init(_ index: Int, in folder: URL, _ history: RawHistory, _ mint: RawMint) throws {
+  static func mailbox(in folder: URL) -> URL { folder.appendingPathComponent("mailbox") }
+
+  init(_ index: Int, in folder: URL, _ history: RawHistory, _ mint: RawMint, _ planted: PlantedFault) throws {
+    self.planted = planted
     self.index = index
     path = folder.appendingPathComponent("\(index).tally").path
     features = history.features
@@ -42,6 +54,7 @@ final class RawDevice {
     options.conflictAge = nil
     // No power is cut here.
     options.isDurableBeforeSync = false
+    options.plant(planted)
     return options
   }
 
@@ -53,7 +66,17 @@ final class RawDevice {
     hasOutsideWrites = false
   }
 
+  /// Another store on the same file, as a second process would have it open.
+  func secondStore() throws -> Store {
+    if let second { return second }
+    let store = try Store(path: path, schema: version.schema, options: options())
+    second = store
+    return store
+  }
+
   func close() throws {
+    try second?.close()
+    second = nil
     try store?.close()
     store = nil
   }
@@ -72,6 +95,21 @@ final class RawDevice {
     connections[number] = queue
     return queue
   }
+
+  /// A connection that knows nothing of Tally either, whose main file is another one.
+  func attached() throws -> DatabaseQueue {
+    if let known = connections[-1] { return known }
+    var configuration = Configuration()
+    configuration.foreignKeysEnabled = !features.contains(.unenforcedKeys)
+    configuration.busyMode = .timeout(10)
+    let path = path
+    configuration.prepareDatabase { try $0.execute(sql: "ATTACH '\(path)' AS \(Self.attachedName)") }
+    let queue = try DatabaseQueue(configuration: configuration)
+    connections[-1] = queue
+    return queue
+  }
+
+  static let attachedName = "tallied"
 
   func end() throws {
     for connection in connections.values { try connection.close() }

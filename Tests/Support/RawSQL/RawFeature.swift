@@ -7,6 +7,10 @@ package enum RawFeature: String, CaseIterable, Sendable {
   case unenforcedKeys
   /// Outside connections fire triggers for what REPLACE removes.
   case recursiveTriggers
+  /// An outside connection reaches the file by ATTACH.
+  case attached
+  /// A second store on the same file.
+  case secondStore
 
   // Statements
   /// OR REPLACE, OR IGNORE, OR FAIL, OR ABORT.
@@ -37,6 +41,14 @@ package enum RawFeature: String, CaseIterable, Sendable {
   case vacuum
   /// NUL, non-ASCII and empty texts.
   case oddText
+  /// Values that do not fit their field: texts that are no date or no JSON, numbers in text columns.
+  case refusedValues
+  /// Deletes of what a reference with `.deny` names.
+  case denials
+  /// Clocks of rows that are overwritten together with a column.
+  case clockWrites
+  /// So many small transactions that the change log is pruned.
+  case churn
 
   // The app's own objects
   /// AFTER UPDATE that writes the row it fired for.
@@ -67,6 +79,12 @@ package enum RawFeature: String, CaseIterable, Sendable {
   case droppedTrigger
   /// A table that is made anew under its name, with one more constraint.
   case rebuild
+  /// A table that is dropped and made anew, empty.
+  case recreation
+  /// A column that the schema does not know.
+  case addedColumn
+  /// A sum that changed on the disk.
+  case drift
   /// Views with INSTEAD OF triggers.
   case insteadOf
 
@@ -75,6 +93,8 @@ package enum RawFeature: String, CaseIterable, Sendable {
   case parcels
   /// Live sessions while writes go on.
   case live
+  /// A folder that all use as a mailbox.
+  case mailbox
   /// Deleted records that come back.
   case restores
   /// Default data in versions.
@@ -97,11 +117,13 @@ package enum RawFeature: String, CaseIterable, Sendable {
     case .unenforcedKeys, .conflictClauses, .renames, .failures: 50
     case .upserts, .oddText, .reopening, .parcels, .rollbacks, .savepoints, .restores: 40
     case .clocks, .upgrades, .recursiveTriggers, .clears: 30
-    case .live, .replacingRenames, .undo, .copies, .backups: 20
+    case .live, .replacingRenames, .undo, .copies, .backups, .mailbox, .denials, .refusedValues: 20
     case .ownRowTrigger, .countTrigger, .expressionIndex, .fullText, .audit, .rules: 15
+    case .attached, .secondStore, .clockWrites: 15
     case .seeds, .renewals, .vacuum, .linkIndex, .insteadOf, .orRollback: 12
     case .loopTrigger, .validation, .undead, .uniqueIndex, .referringTable, .tempTable: 8
-    case .droppedTrigger, .rebuild: 8
+    case .droppedTrigger, .rebuild, .recreation, .addedColumn, .drift: 8
+    case .churn: 4
     }
   }
 }

@@ -54,7 +54,8 @@ private struct Plan {
   /// Some rows that everybody has, and the app's own objects on all devices or on some.
   private mutating func beginning() -> [RawStep] {
     let rows = (0..<6).map { _ in RawStatement(phrases.insert(), isSwallowed: true) }
-    var steps: [RawStep] = [.write(device: 0, .store, RawTransaction(statements: rows))]
+    let refused: Set<RawFeature> = phrases.values.takeRefused() ? [.refusedValues] : []
+    var steps: [RawStep] = [.write(device: 0, .store, RawTransaction(statements: rows, features: refused))]
     for other in 1..<devices { steps.append(.sync(0, other)) }
     // What nobody writes is refused nowhere.
     let isEverywhere = random.chance(60) && !has(.validation)
@@ -74,8 +75,8 @@ private struct Plan {
     let other = (device + 1 + random.below(devices - 1)) % devices
     switch random.below(100) {
     case 0..<30: return [write(device, .store)]
-    case 30..<50: return [write(device, has(.outside) ? .outside(random.below(2)) : .store)]
-    case 50..<66: return [.sync(device, other)]
+    case 30..<50: return [write(device, anotherWriter(than: .store))]
+    case 50..<66: return has(.mailbox) && random.chance(50) ? [.visit(device: device)] : [.sync(device, other)]
     case 66..<72: return parcel(device, other)
     case 72..<76: return live(device, other)
     case 76..<80:
@@ -88,8 +89,16 @@ private struct Plan {
     }
   }
 
+  /// Who else may write to the file.
+  private mutating func anotherWriter(than writer: RawWriter) -> RawWriter {
+    if has(.secondStore), random.chance(has(.outside) ? 30 : 60) { return .secondStore }
+    guard has(.outside) else { return writer }
+    return has(.attached) && random.chance(40) ? .attached : .outside(random.below(2))
+  }
+
   private mutating func write(_ device: Int, _ writer: RawWriter) -> RawStep {
     var transaction = RawTransaction(statements: [])
+    _ = phrases.values.takeRefused()
     for _ in 0..<(1 + random.below(3)) {
       let (statements, feature) = phrases.next()
       let isGroup = statements.count > 1
@@ -105,6 +114,11 @@ private struct Plan {
       transaction.features.insert(.orRollback)
     }
     transaction.isAbandoned = has(.rollbacks) && random.chance(8)
+    if phrases.values.takeRefused() {
+      // Nobody could tell another program, so its values would stay here alone.
+      transaction.features.insert(.refusedValues)
+      return .write(device: device, writer.isStore ? writer : .store, transaction)
+    }
     return .write(device: device, writer, transaction)
   }
 
@@ -163,7 +177,7 @@ private struct Plan {
 
   private mutating func rare(_ device: Int) -> [RawStep] {
     let writer: RawWriter = has(.outside) && random.chance(50) ? .outside(0) : .store
-    let possible = features.intersection([.vacuum, .backups, .seeds, .renewals, .tempTable, .droppedTrigger, .rebuild])
+    let possible = features.intersection(Self.rareFeatures)
     let choices = RawFeature.allCases.filter { possible.contains($0) }
     guard !choices.isEmpty else { return [write(device, writer)] }
     switch random.pick(choices) {
@@ -184,9 +198,23 @@ private struct Plan {
       ]
     case .droppedTrigger: return [.dropTrigger(device: device, writer, number: random.below(40)), glance(device)]
     case .rebuild: return has(.fullText) ? [] : [.rebuild(device: device, writer, table: "N"), glance(device)]
+    case .recreation:
+      guard !has(.fullText) else { return [] }
+      return [.recreate(device: device, writer, table: random.pick(["N", "G", "P"])), glance(device)]
+    case .addedColumn:
+      let table = random.pick(RawVersion.tables)
+      let name = "extra\(phrases.values.random.next() % 1000)"
+      return [.addColumn(device: device, writer, table: table, name: name), glance(device)]
+    case .churn: return [.churn(device: device, count: 70)]
+    case .drift: return [.drift(device: device)]
     default: return []
     }
   }
+
+  private static let rareFeatures: Set<RawFeature> = [
+    .vacuum, .backups, .seeds, .renewals, .tempTable, .droppedTrigger, .rebuild, .recreation, .addedColumn, .churn,
+    .drift,
+  ]
 
   /// The store looks at the file: what is written from outside before that, without triggers, nobody can know of.
   private func glance(_ device: Int) -> RawStep {

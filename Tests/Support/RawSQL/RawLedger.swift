@@ -2,8 +2,8 @@ import TallyTesting
 
 /// What acknowledged transactions wrote, and what each had seen: who was told that a value is kept finds it again.
 ///
-/// It knows no rule of the merge but these: a value may only give way to one whose author had not seen it overwritten, and a record is
-/// there if its last touch had seen every delete.
+/// It knows no rule of the merge but these: a value may only give way to one whose author had not seen it overwritten,
+/// and a record is there if its last touch had seen every delete.
 struct RawLedger {
   private struct Register: Hashable {
     var record: String

@@ -17,7 +17,7 @@ struct RawPhrases {
   /// Features that consist of certain statements.
   static let ofPhrases: Set<RawFeature> = [
     .upserts, .renames, .replacingRenames, .clears, .copies, .undo, .savepoints, .insteadOf, .uniqueIndex,
-    .referringTable, .rules,
+    .referringTable, .rules, .denials, .clockWrites,
   ]
 
   private mutating func phrase(_ feature: RawFeature) -> [String] {
@@ -33,6 +33,8 @@ struct RawPhrases {
     case .uniqueIndex: exchange()
     case .referringTable: ["INSERT INTO app_fav(p) SELECT id FROM P WHERE id = \(values.name("P"))"]
     case .rules: circle()
+    case .denials: deny()
+    case .clockWrites: [clockWrite()]
     default: preconditionFailure("\(feature) has no statements")
     }
   }
@@ -163,6 +165,27 @@ struct RawPhrases {
   private mutating func replacingRename() -> String {
     let table = values.tablesWithoutReplace.isEmpty ? values.table() : values.random.pick(["P", "G", "F"])
     return "UPDATE OR REPLACE \(table) SET id = \(values.name(table)) WHERE id = \(values.name(table))"
+  }
+
+  // MARK: References that deny, clocks
+
+  private mutating func deny() -> [String] {
+    switch values.random.below(3) {
+    case 0: ["DELETE FROM P WHERE id IN (SELECT holder FROM N)"]
+    case 1: ["DELETE FROM P WHERE id = \(values.name("P"))"]
+    default: ["UPDATE N SET holder = \(values.present("P"))\(values.whereSome("N"))"]
+    }
+  }
+
+  /// Somebody overwrites the clock of rows, with another one or with what is none, and a column with it.
+  private mutating func clockWrite() -> String {
+    let table = values.random.pick(["P", "F", "N"])
+    let clocks = [
+      "(SELECT other.tally_clock FROM \(table) AS other ORDER BY id LIMIT 1)", "zeroblob(12)", "x'0102'", "'text'",
+      "x'ffffffffffffffffffffffff'", "x'000000000000000000000001'",
+    ]
+    return "UPDATE \(table) SET tally_clock = \(values.random.pick(clocks)), \(values.textColumn(table)) = "
+      + "\(values.text())\(values.whereSome(table))"
   }
 
   // MARK: Copies

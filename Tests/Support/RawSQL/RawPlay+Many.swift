@@ -4,7 +4,7 @@ import Synchronization
 /// Plays many histories, as many at a time as there are processors.
 extension RawPlay {
   /// Plays on a thread of its own: while a history waits for a live session, the session needs the tasks' threads.
-  private static func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+  static func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
     await withCheckedContinuation { continuation in
       Thread { continuation.resume(returning: body()) }.start()
     }

@@ -1,4 +1,5 @@
 import GRDB
+import TallyCRDT
 import TallyStore
 import TallySync
 
@@ -46,7 +47,10 @@ extension RawPlay {
         for other in devices.indices where other > one { try exchange(devices[one], devices[other]) }
       }
       guard round > 0, try areEqual() else { continue }
-      for device in devices { try verify(device) }
+      for device in devices {
+        device.hasDrifted = false
+        try verify(device)
+      }
       return true
     }
     return false
@@ -61,20 +65,19 @@ extension RawPlay {
 
   private mutating func compare() throws {
     let rows = try devices.map { try shown($0) }
-    // A store that keeps a row out of its view says so, and then what refers to that row differs as well.
-    let isAside = try devices.map { try $0.store?.status().setAside.isEmpty == false }
+    let aside = try devices.map { Set(try $0.store?.status().setAside.map(\.row) ?? []) }
     for (index, other) in rows.enumerated().dropFirst() {
       for (table, id) in rows[0].differences(to: other) {
-        if isAside[0] || isAside[index] || isSetAside(table, id, rows[0], other)
-          || isSetAside(table, id, other, rows[0])
-        {
-          reached.insert(.setAside)
-          continue
+        let isExcused =
+          isExcused(table, id, rows[0], other, aside[index]) || isExcused(table, id, other, rows[0], aside[0])
+        guard isExcused else {
+          throw RawFinding("stores 0 and \(index) differ in \(rows[0].difference(at: table, id, to: other))")
         }
-        throw RawFinding("stores 0 and \(index) differ in \(rows[0].difference(at: table, id, to: other))")
+        reached.insert(.setAside)
       }
     }
-    if !isAside[0], let loss = ledger.loss(in: rows[0]) { throw RawFinding("lost: \(loss)") }
+    for (index, device) in devices.enumerated() { try checkClaims(rows[index], aside[index], device) }
+    if aside[0].isEmpty, let loss = ledger.loss(in: rows[0]) { throw RawFinding("lost: \(loss)") }
     for device in devices { try inspect(device) }
   }
 
@@ -83,7 +86,38 @@ extension RawPlay {
     return try store.read { try RawRows.all($0, device.version) }
   }
 
-  /// Whether a row that one store shows is kept out of another by a rule of the app's: the only way in which rows may differ.
+  /// Whether a row that one store shows may be missing or different in another: it says that it has set it aside, and
+  /// there is a reason.
+  private func isExcused(
+    _ table: String, _ id: String, _ here: RawRows, _ there: RawRows, _ aside: Set<String>
+  ) -> Bool {
+    // A row that the app's own table refers to without a rule cannot go, and what it owns stays with it.
+    if history.has(.referringTable), aside.contains(where: { $0.hasPrefix("P|~|") }) { return true }
+    let key = id.replacingOccurrences(of: " -> ", with: "\n")
+    return aside.contains(key) && isSetAside(table, id, here, there)
+  }
+
+  /// Of two records that claim one value the one with the later stamp gives way. Said only of an index on a column as
+  /// it is.
+  private func checkClaims(_ rows: RawRows, _ aside: Set<String>, _ device: RawDevice) throws {
+    guard history.has(.uniqueIndex), let store = device.store else { return }
+    let sql = try store.read {
+      try String.fetchOne($0, sql: "SELECT sql FROM main.sqlite_master WHERE name = 'app_one'")
+    }
+    guard sql?.hasSuffix("ON N(body)") == true else { return }
+    func claim(_ id: String) throws -> FieldHistory? {
+      try store.history(of: AnyRecordName(id))?.fields.first { $0.field == "body" }
+    }
+    for id in aside where id.hasPrefix("N|~|") {
+      guard let mine = try claim(id), case .text(let body) = mine.value else { continue }
+      for (rival, row) in rows.tables["N"] ?? [:] where rival != id && row["body"] == body.hexadecimal {
+        guard let theirs = try claim(rival), theirs.value == mine.value, mine.stamp < theirs.stamp else { continue }
+        throw RawFinding("store \(device.index) shows \(rival), though \(id) has claimed its body before")
+      }
+    }
+  }
+
+  /// Whether a rule of the app's keeps out what one store shows.
   private func isSetAside(_ table: String, _ id: String, _ here: RawRows, _ there: RawRows) -> Bool {
     guard let row = here.tables[table]?[id] else { return false }
     if table == "N", history.has(.validation), row["body"] == RawAppObjects.refused.hexadecimal { return true }
@@ -91,8 +125,7 @@ extension RawPlay {
       return there.tables[table]?.contains { $0.key != id && $0.value["body"]?.folded == body.folded } ?? false
     }
     if table == "G_players", history.has(.linkIndex) { return true }
-    // A row that the app's own table refers to without a rule cannot go.
-    return table == "P" && history.has(.referringTable)
+    return false
   }
 
   /// SQLite's own checks. References from the app's own tables are the app's.
@@ -101,6 +134,10 @@ extension RawPlay {
     try store.read { db in
       let result = try String.fetchAll(db, sql: "PRAGMA main.integrity_check")
       guard result == ["ok"] else { throw RawFinding("store \(device.index): integrity_check says \(result)") }
+      for (what, condition) in Self.misfits {
+        guard let id = try String.fetchOne(db, sql: "SELECT id FROM main.\(what) WHERE \(condition)") else { continue }
+        throw RawFinding("store \(device.index): \(id) holds a value that no field of its kind takes: \(condition)")
+      }
       for row in try Row.fetchAll(db, sql: "PRAGMA main.foreign_key_check") {
         let table: String = row[0]
         guard table.hasPrefix("app_") || table.hasPrefix("kept_") else {
@@ -116,6 +153,15 @@ extension RawPlay {
       } catch { throw RawFinding("store \(device.index): the full-text index is out of step: \(error)") }
     }
   }
+
+  /// Values that must have been refused.
+  private static let misfits = [
+    ("N", "due IS NOT NULL AND (typeof(due) <> 'text' OR julianday(due) IS NULL)"),
+    ("N", "meta IS NOT NULL AND (typeof(meta) <> 'text' OR NOT json_valid(meta))"),
+    ("N", "done IS NOT NULL AND done NOT IN (0, 1)"), ("N", "pic IS NOT NULL AND typeof(pic) <> 'blob'"),
+    ("P", "pos IS NOT NULL AND typeof(pos) <> 'integer'"), ("P", "name IS NOT NULL AND typeof(name) <> 'text'"),
+    ("G", "rating IS NOT NULL AND typeof(rating) <> 'real'"),
+  ]
 
   // MARK: One more write
 
@@ -190,7 +236,7 @@ extension RawPlay {
 
 extension String {
   /// As `RawRows` shows a text.
-  fileprivate var hexadecimal: String {
+  var hexadecimal: String {
     utf8.map { String(UInt8($0), radix: 16, uppercase: true).leftPadded }.joined()
   }
   private var leftPadded: String { count == 1 ? "0\(self)" : self }

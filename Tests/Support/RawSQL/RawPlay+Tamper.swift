@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import TallyStore
 
 /// What people do to a file with the tools of SQLite.
 extension RawPlay {
@@ -17,6 +18,24 @@ extension RawPlay {
       try change(devices[device], writer, .droppedTrigger) { try Self.dropTrigger(number, $0) }
     case .rebuild(let device, let writer, let table):
       try change(devices[device], writer, .rebuild) { try Self.rebuild(table, $0) }
+    case .recreate(let device, let writer, let table):
+      try change(devices[device], writer, .recreation) { try Self.recreate(table, $0) }
+    case .addColumn(let device, let writer, let table, let name):
+      try change(devices[device], writer, .addedColumn) { db in
+        try db.execute(sql: "ALTER TABLE main.\(table) ADD COLUMN \(name) TEXT")
+        return true
+      }
+    case .drift(let device):
+      guard devices[device].store != nil else { return }
+      // Another wrong sum on each device: two that are wrong alike are not told apart.
+      try devices[device].outside(0).write { db in
+        try db.execute(
+          sql:
+            "UPDATE tally_zone SET fingerprint = CAST(zeroblob(length(fingerprint) - 1) || x'0\(device + 1)' AS BLOB) WHERE n = 0"
+        )
+      }
+      devices[device].hasDrifted = true
+      reached.insert(.done(.drift))
     default: break
     }
   }
@@ -50,14 +69,51 @@ extension RawPlay {
     _ device: RawDevice, _ writer: RawWriter, _ feature: RawFeature, _ body: (Database) throws -> Bool
   ) throws {
     guard let store = device.store else { return }
-    let didChange: Bool
-    switch writer {
-    case .store:
-      didChange = try store.write(body)
-      device.hasOutsideWrites = false
-    case .outside(let number): didChange = try device.outside(number).write(body)
+    func perform(_ db: Database) throws -> (Bool, RawRows, RawRows) {
+      let before = try RawRows.records(db, device.version)
+      let didChange = try body(db)
+      return (didChange, before, try RawRows.records(db, device.version))
     }
+    let (didChange, before, after): (Bool, RawRows, RawRows)
+    do {
+      (didChange, before, after) =
+        if case .outside(let number) = writer {
+          try device.outside(number).write(perform)
+        } else {
+          try store.write(perform)
+        }
+    } catch let error where Self.isReference(error) {
+      // What others refer to cannot go.
+      return
+    }
+    if writer.isStore { device.hasOutsideWrites = false }
+    ledger.note(device.index, from: before, to: after)
     if didChange { reached.insert(.done(feature)) }
+  }
+
+  private static func isReference(_ error: any Error) -> Bool {
+    (error as? StoreError)?.code == .danglingReference
+      || (error as? DatabaseError)?.extendedResultCode == .SQLITE_CONSTRAINT_FOREIGNKEY
+  }
+
+  /// What a table and its indexes and triggers of the app's are made with.
+  private static func statements(_ table: String, _ db: Database) throws -> (table: String, rest: [String])? {
+    let sql = try String.fetchOne(
+      db, sql: "SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = '\(table)'")
+    let rest = try String.fetchAll(
+      db,
+      sql: """
+        SELECT sql FROM main.sqlite_master WHERE tbl_name = '\(table)' AND sql IS NOT NULL AND (type = 'index'
+        OR type = 'trigger' AND name LIKE 'app%')
+        """)
+    return sql.map { ($0, rest) }
+  }
+
+  private static func recreate(_ table: String, _ db: Database) throws -> Bool {
+    guard let (sql, rest) = try statements(table, db) else { return false }
+    try db.execute(sql: "DROP TABLE main.\(table)")
+    for statement in [sql] + rest { try db.execute(sql: statement) }
+    return true
   }
 
   private static func dropTrigger(_ number: Int, _ db: Database) throws -> Bool {
@@ -69,17 +125,12 @@ extension RawPlay {
     return true
   }
 
-  /// The twelve steps of https://www.sqlite.org/lang_altertable.html, as an app takes them that knows only its own triggers.
+  /// The twelve steps of https://www.sqlite.org/lang_altertable.html, as an app takes them that knows only its own
+  /// triggers.
   private static func rebuild(_ table: String, _ db: Database) throws -> Bool {
-    let sql = try String.fetchOne(
-      db, sql: "SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = '\(table)'")
-    guard let sql, let start = sql.firstIndex(of: "("), let end = sql.lastIndex(of: ")") else { return false }
-    let rest = try String.fetchAll(
-      db,
-      sql: """
-        SELECT sql FROM main.sqlite_master WHERE tbl_name = '\(table)' AND sql IS NOT NULL AND (type = 'index'
-        OR type = 'trigger' AND name LIKE 'app%')
-        """)
+    guard let (sql, rest) = try statements(table, db), let start = sql.firstIndex(of: "("),
+      let end = sql.lastIndex(of: ")")
+    else { return false }
     let check = ", CHECK(edits IS NOT -\(rest.count + 1000 + sql.count))"
     try db.execute(sql: "CREATE TABLE main.app_new\(sql[start..<end])\(check)\(sql[end...])")
     try db.execute(sql: "INSERT INTO main.app_new SELECT * FROM main.\(table)")

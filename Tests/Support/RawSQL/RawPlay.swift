@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import TallyCRDT
+import TallyFaults
 import TallyStore
 import TallySync
 import TallyTesting
@@ -20,20 +21,25 @@ package struct RawPlay {
   var live: RawLive?
   var reached: Set<RawSituation> = []
 
-  private init(_ history: RawHistory) throws {
+  /// What each file of the mailbox holds for certain.
+  private var shelved: [String: EventSet] = [:]
+
+  private init(_ history: RawHistory, _ planted: PlantedFault) throws {
     self.history = history
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("tally-raw-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try FileManager.default.createDirectory(at: RawDevice.mailbox(in: folder), withIntermediateDirectories: true)
     let mint = RawMint(seed: history.seed)
-    devices = try (0..<history.devices).map { [folder] in try RawDevice($0, in: folder, history, mint) }
+    devices = try (0..<history.devices).map { [folder] in try RawDevice($0, in: folder, history, mint, planted) }
     ledger = RawLedger(history)
   }
 
   /// Plays the steps, lets everybody sync, and compares.
   /// - Returns: what went wrong, or nil; and what the history has reached.
-  package static func play(_ history: RawHistory) -> (failure: String?, reached: Set<RawSituation>) {
+  package static func play(
+    _ history: RawHistory, planted: PlantedFault = []
+  ) -> (failure: String?, reached: Set<RawSituation>) {
     var play: RawPlay
-    do { play = try RawPlay(history) } catch { return ("threw \(error)", []) }
+    do { play = try RawPlay(history, planted) } catch { return ("threw \(error)", []) }
     var failure: String?
     do {
       for (index, step) in history.steps.enumerated() {
@@ -54,7 +60,9 @@ package struct RawPlay {
   }
 
   /// What a seed's history finds; nil if all is well.
-  package static func failure(of history: RawHistory) -> String? { play(history).failure }
+  package static func failure(of history: RawHistory, planted: PlantedFault = []) -> String? {
+    play(history, planted: planted).failure
+  }
 
   /// What a seed finds, with the smallest history that shows it.
   package static func report(seed: UInt64) -> String? {
@@ -68,10 +76,15 @@ package struct RawPlay {
 
   private mutating func perform(_ step: RawStep) throws {
     switch step {
-    case .write(let device, .store, let transaction): try write(devices[device], transaction)
-    case .write(let device, .outside(let number), let transaction):
-      try writeOutside(devices[device], number, transaction)
-    case .vacuum, .backUp, .bringBack, .dropTrigger, .rebuild: try tamper(step)
+    case .write(let device, let writer, let transaction):
+      if writer.isStore {
+        try write(devices[device], writer, transaction)
+      } else {
+        try writeOutside(devices[device], writer, transaction)
+      }
+    case .vacuum, .backUp, .bringBack, .dropTrigger, .rebuild, .recreate, .addColumn, .drift: try tamper(step)
+    case .visit(let device): try visit(devices[device])
+    case .churn(let device, let count): try churn(devices[device], count)
     case .sync(let one, let other): try sync(devices[one], devices[other])
     case .prepare(let slot, let from, let since): try prepare(slot, devices[from], since.map { devices[$0] })
     case .deliver(let slot, let to): try deliver(slot, devices[to])
@@ -97,8 +110,9 @@ package struct RawPlay {
     }
   }
 
-  private mutating func write(_ device: RawDevice, _ transaction: RawTransaction) throws {
-    guard let store = device.store else { return }
+  private mutating func write(_ device: RawDevice, _ writer: RawWriter, _ transaction: RawTransaction) throws {
+    guard let main = device.store else { return }
+    let store = writer == .secondStore ? try device.secondStore() : main
     var (failed, swallowed): ((any Error)?, Bool) = (nil, false)
     do {
       let (before, after) = try store.write { db in
@@ -114,7 +128,11 @@ package struct RawPlay {
         }
       }
       ledger.note(device.index, from: before, to: after)
+      try RawVerdict.check(denials: before, after)
       note(transaction, swallowed)
+      if writer == .secondStore { reached.insert(.done(.secondStore)) }
+    } catch let finding as RawFinding where failed == nil {
+      throw finding
     } catch {
       try judge(error, failed, transaction)
     }
@@ -122,16 +140,37 @@ package struct RawPlay {
     try check(device)
   }
 
-  private mutating func writeOutside(_ device: RawDevice, _ number: Int, _ transaction: RawTransaction) throws {
+  private mutating func churn(_ device: RawDevice, _ count: Int) throws {
+    guard let store = device.store else { return }
+    for number in 0..<count {
+      let (before, after) = try store.write { db in
+        let before = try RawRows.records(db, device.version)
+        try db.execute(sql: "UPDATE main.F SET name = 'churn \(number)' WHERE id = (SELECT min(id) FROM main.F)")
+        return (before, try RawRows.records(db, device.version))
+      }
+      ledger.note(device.index, from: before, to: after)
+    }
+    device.hasOutsideWrites = false
+    reached.insert(.done(.churn))
+    try check(device)
+  }
+
+  private mutating func writeOutside(_ device: RawDevice, _ writer: RawWriter, _ transaction: RawTransaction) throws {
+    let (queue, schema) =
+      if case .outside(let number) = writer {
+        (try device.outside(number), "main")
+      } else {
+        (try device.attached(), RawDevice.attachedName)
+      }
     var (failed, swallowed): ((any Error)?, Bool) = (nil, false)
     do {
-      let (before, after) = try device.outside(number).write { db in
+      let (before, after) = try queue.write { db in
         do {
-          let before = try RawRows.records(db, device.version)
+          let before = try RawRows.records(db, device.version, in: schema)
           swallowed = try Self.run(transaction, db)
           // Nothing can be read once OR ROLLBACK has ended the transaction, and nothing has changed.
           let isOver = transaction.features.contains(.orRollback)
-          return (before, isOver ? before : try RawRows.records(db, device.version))
+          return (before, isOver ? before : try RawRows.records(db, device.version, in: schema))
         } catch {
           failed = error
           throw error
@@ -140,6 +179,7 @@ package struct RawPlay {
       ledger.note(device.index, from: before, to: after)
       note(transaction, swallowed)
       reached.insert(.done(.outside))
+      if writer == .attached { reached.insert(.done(.attached)) }
       if history.has(.unenforcedKeys) { reached.insert(.done(.unenforcedKeys)) }
       if history.has(.recursiveTriggers) { reached.insert(.done(.recursiveTriggers)) }
       device.hasOutsideWrites = true
@@ -176,6 +216,8 @@ package struct RawPlay {
     case nil: try RawVerdict.check(commit: error, transaction, history.features)
     }
     if transaction.features.contains(.orRollback) { reached.insert(.done(.orRollback)) }
+    if let error = error as? StoreError, error.code == .deleteDenied { reached.insert(.denied) }
+    if let error = error as? StoreError, error.code == .typeMismatch { reached.insert(.refusedValue) }
   }
 
   private mutating func note(_ transaction: RawTransaction, _ swallowed: Bool) {
@@ -238,6 +280,19 @@ package struct RawPlay {
     } catch let error as StoreError where error.code == .baseNotCovered {
       reached.insert(.refusedDelta)
     }
+  }
+
+  private mutating func visit(_ device: RawDevice) throws {
+    guard let store = device.store else { return }
+    let report: MailboxReport
+    do { report = try store.sync(through: device.mailbox) } catch {
+      throw RawFinding("a pass over the folder threw \(error)")
+    }
+    for name in report.taken { ledger.learn(device.index, shelved[name] ?? EventSet()) }
+    for name in report.written { shelved[name, default: EventSet()].formUnion(ledger.knowledge(of: device.index)) }
+    device.hasOutsideWrites = false
+    if !report.taken.isEmpty { reached.insert(.done(.mailbox)) }
+    try check(device)
   }
 
   mutating func hangUp() throws {
@@ -310,7 +365,8 @@ package struct RawPlay {
     let report: VerifyReport
     do { report = try store.verify() } catch { throw RawFinding("verify of store \(device.index) threw \(error)") }
     device.hasOutsideWrites = false
-    let problems = report.problems.filter { !RawVerdict.isTolerated($0, history.features) }
+    var problems = report.problems.filter { !RawVerdict.isTolerated($0, history.features) }
+    if device.hasDrifted { problems.removeAll { $0 == "the fingerprint does not match the content" } }
     guard problems.isEmpty else {
       throw RawFinding("verify of store \(device.index): \(problems.prefix(5).joined(separator: "; "))")
     }

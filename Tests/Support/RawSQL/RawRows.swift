@@ -8,11 +8,11 @@ struct RawRows: Equatable {
   var tables: [String: [String: Row]] = [:]
 
   /// Reads the records of a file; `main` keeps temporary tables of the same names out.
-  static func records(_ db: Database, _ version: RawVersion) throws -> RawRows {
+  static func records(_ db: Database, _ version: RawVersion, in schema: String = "main") throws -> RawRows {
     var rows = RawRows()
     for entity in version.schema.entities {
       let columns = entity.fields.map(\.name) + entity.references.map(\.name)
-      rows.tables[entity.type] = try read(db, entity.type, key: "id", columns)
+      rows.tables[entity.type] = try read(db, "\(schema).\(entity.type)", key: "id", columns)
     }
     return rows
   }
@@ -23,7 +23,7 @@ struct RawRows: Equatable {
     for entity in version.schema.entities {
       for relationship in entity.relationships {
         let table = Schema.joinTable(entity.type, relationship.name)
-        rows.tables[table] = try read(db, table, key: "source || ' -> ' || target", [])
+        rows.tables[table] = try read(db, "main.\(table)", key: "source || ' -> ' || target", [])
       }
     }
     return rows
@@ -31,7 +31,7 @@ struct RawRows: Equatable {
 
   private static func read(_ db: Database, _ table: String, key: String, _ columns: [String]) throws -> [String: Row] {
     let quoted = columns.map { "CASE typeof(\($0)) WHEN 'text' THEN hex(\($0)) ELSE quote(\($0)) END" }
-    let sql = "SELECT \(([key] + quoted).joined(separator: ", ")) FROM main.\(table)"
+    let sql = "SELECT \(([key] + quoted).joined(separator: ", ")) FROM \(table)"
     var result: [String: Row] = [:]
     for row in try GRDB.Row.fetchAll(try db.cachedStatement(sql: sql)) {
       var shown: Row = [:]

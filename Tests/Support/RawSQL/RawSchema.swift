@@ -21,7 +21,7 @@ package struct RawVersion: Hashable, Sendable {
         .reference("twin", to: "F", onDelete: rule)),
       EntitySchema(
         "N", .text("body"), .date("due"), .json("meta"), .bool("done", default: false), .blob("pic"), .text("stamp"),
-        .integer("edits", default: 0)),
+        .integer("edits", default: 0), .reference("holder", to: "P", onDelete: .deny)),
     ])
     guard isLater else { return schema }
     schema.entities[0].fields += [.init("motto", .text), .init("age", .integer, default: .integer(5))]

@@ -14,17 +14,20 @@ package enum RawSituation: Hashable, Sendable {
   case metLive
   /// Rows that a rule of the app's keeps out on some device.
   case setAside
+  /// A delete was denied, a value refused.
+  case denied, refusedValue
 
   /// What histories with these features must reach.
   package static func all(of features: Set<RawFeature>) -> [RawSituation] {
     let needed: [(RawSituation, Set<RawFeature>)] = [
       (.refusedWrite, []), (.swallowedError, [.failures]), (.pendingAtSync, [.outside]),
       (.pendingAtDelivery, [.outside, .parcels]), (.pendingAtRestore, [.outside, .restores]),
-      (.pendingAtUpgrade, [.outside, .upgrades]), (.refusedDelta, [.parcels]), (.metLive, [.live]),
+      (.denied, [.denials]), (.refusedValue, [.refusedValues]), (.pendingAtUpgrade, [.outside, .upgrades]),
+      (.refusedDelta, [.parcels]), (.metLive, [.live]),
     ]
     let situations = needed.filter { $0.1.isSubset(of: features) }.map(\.0)
     var features = features
-    if !features.contains(.outside) { features.subtract([.unenforcedKeys, .recursiveTriggers]) }
+    if !features.contains(.outside) { features.subtract([.unenforcedKeys, .recursiveTriggers, .attached]) }
     return RawFeature.allCases.filter(features.contains).map { .done($0) } + situations
   }
 }

@@ -11,8 +11,15 @@ struct RawStatement: Hashable, Sendable {
 enum RawWriter: Hashable, Sendable {
   /// The store, in `Store.write`.
   case store
+  /// Another store on the same file.
+  case secondStore
   /// A connection without Tally, by number.
   case outside(Int)
+  /// A connection without Tally that has another file open and attaches this one.
+  case attached
+
+  /// Whether the writes are captured as they are made.
+  var isStore: Bool { self == .store || self == .secondStore }
 }
 
 /// Several statements in one transaction.
@@ -33,6 +40,8 @@ enum RawStep: Hashable, Sendable {
   /// Puts the rows of a table back from the backup, by an outside connection that attaches it.
   case bringBack(device: Int, table: String, clause: String)
   case sync(Int, Int)
+  /// A pass over the shared folder.
+  case visit(device: Int)
   case prepare(slot: Int, from: Int, since: Int?)
   case deliver(slot: Int, to: Int)
   case connect(Int, Int)
@@ -47,6 +56,13 @@ enum RawStep: Hashable, Sendable {
   case dropTrigger(device: Int, RawWriter, number: Int)
   /// Makes a table anew in twelve steps, as https://www.sqlite.org/lang_altertable.html describes.
   case rebuild(device: Int, RawWriter, table: String)
+  /// Drops a table and makes it anew, empty.
+  case recreate(device: Int, RawWriter, table: String)
+  case addColumn(device: Int, RawWriter, table: String, name: String)
+  /// Many transactions, each of one small edit.
+  case churn(device: Int, count: Int)
+  /// The sum in the file is not that of its content.
+  case drift(device: Int)
   case verify(device: Int)
 }
 
@@ -61,6 +77,13 @@ extension RawStep: CustomStringConvertible {
     case .backUp(let device): return "store \(device), outside: VACUUM INTO 'backup'"
     case .bringBack(let device, let table, let clause):
       return "store \(device), outside: INSERT \(clause) INTO main.\(table) SELECT * FROM backup.\(table)"
+    case .visit(let device): return "store \(device) visits the folder"
+    case .recreate(let device, let writer, let table):
+      return "store \(device), \(writer): DROP TABLE \(table), CREATE TABLE \(table)"
+    case .addColumn(let device, let writer, let table, let name):
+      return "store \(device), \(writer): ALTER TABLE \(table) ADD COLUMN \(name) TEXT"
+    case .churn(let device, let count): return "store \(device): \(count) times one edit"
+    case .drift(let device): return "store \(device): the sum in the file changes"
     case .sync(let one, let other): return "synchronize \(one) and \(other)"
     case .prepare(let slot, let from, let since):
       return "delta \(slot) of \(from) since \(since.map { "what \($0) has" } ?? "the beginning")"
@@ -86,6 +109,8 @@ extension RawWriter: CustomStringConvertible {
   var description: String {
     switch self {
     case .store: "write"
+    case .secondStore: "write of a second store"
+    case .attached: "attached"
     case .outside(let number): "outside \(number)"
     }
   }

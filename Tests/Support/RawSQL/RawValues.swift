@@ -7,6 +7,13 @@ struct RawValues {
   /// Tables that REPLACE would take out of step with their full-text index, which hears of no delete then.
   var tablesWithoutReplace: Set<String> { features.contains(.fullText) ? ["N"] : [] }
   private var texts = 0
+  /// Whether a value that does not fit its field has been drawn.
+  private(set) var hasRefused = false
+
+  mutating func takeRefused() -> Bool {
+    defer { hasRefused = false }
+    return hasRefused
+  }
 
   init(_ random: SplitMix64, _ features: Set<RawFeature>) { (self.random, self.features) = (random, features) }
 
@@ -45,6 +52,10 @@ struct RawValues {
 
   /// What a column is set to.
   mutating func value(_ column: String) -> String {
+    if has(.refusedValues), random.chance(8), let refused = Self.refused[column] {
+      hasRefused = true
+      return random.pick(refused)
+    }
     switch column {
     case "name", "body", "stamp", "motto": return random.chance(10) ? "NULL" : text()
     case "pos", "edits", "age":
@@ -55,12 +66,19 @@ struct RawValues {
     case "meta": return random.pick(["'{\"a\":[1,2]}'", "'[]'", "'\"ü\"'", "NULL"])
     case "done": return random.pick(["0", "1"])
     case "pic", "icon": return random.pick(["x'00ff'", "x''", "NULL", "zeroblob(40)"])
+    case "holder": return random.chance(25) ? "NULL" : present("P")
     case "owner", "friend": return random.chance(25) ? "NULL" : present("P")
     case "parent", "twin": return random.chance(25) ? "NULL" : present("F")
     case "about": return random.chance(25) ? "NULL" : present("G")
     default: preconditionFailure("no values for \(column)")
     }
   }
+
+  /// What does not fit.
+  private static let refused = [
+    "due": ["'tomorrow'", "'2026-13-01'", "''", "20261122"], "meta": ["'{'", "'{\"a\":}'", "''", "x'7b7d'"],
+    "done": ["7", "'yes'"], "pos": ["'many'", "1.5"], "rating": ["'high'"], "pic": ["'text'", "5"], "name": ["x'00'"],
+  ]
 
   /// The columns of a table that an app writes; now and then those of its second version.
   mutating func columns(_ table: String) -> [String] {
@@ -69,7 +87,9 @@ struct RawValues {
     case "P": return ["name", "pos"] + (later ? ["motto", "age"] : [])
     case "G": return ["name", "rating", "owner", "friend"]
     case "F": return ["name", "parent", "twin"] + (later ? ["icon"] : [])
-    default: return ["body", "due", "meta", "done", "pic", "stamp", "edits"] + (later ? ["about"] : [])
+    default:
+      return ["body", "due", "meta", "done", "pic", "stamp", "edits"] + (has(.denials) ? ["holder", "holder"] : [])
+        + (later ? ["about"] : [])
     }
   }
 
@@ -77,7 +97,8 @@ struct RawValues {
   mutating func someColumns(_ table: String) -> [String] {
     let all = columns(table)
     let start = random.below(all.count)
-    return Array(all[start..<min(all.count, start + 1 + random.below(3))])
+    let some = all[start..<min(all.count, start + 1 + random.below(3))]
+    return some.enumerated().filter { !some.prefix($0.offset).contains($0.element) }.map(\.element)
   }
 
   /// A column that holds text.

@@ -1,6 +1,7 @@
 import TallyTesting
 
-/// What a person may rely on, each promise on its own and straight from the events: what fails names the promise that is broken.
+/// What a person may rely on, each promise on its own and straight from the events: what fails names the promise that
+/// is broken.
 ///
 /// Each says less than the specification's view, which is compared afterwards, and depends on less of it.
 package enum SeedPromise: String, CaseIterable {
@@ -131,7 +132,8 @@ package struct SeedPromiseCheck {
     return nil
   }
 
-  /// What nobody wrote to an edited record comes from an edition that somebody edited with it in front of them, the newest of those.
+  /// What nobody wrote to an edited record comes from an edition that somebody edited with it in front of them, the
+  /// newest of those.
   package func editedThatFollowed() -> String? {
     guard history.mode != .perField else { return nil }
     for seed in SeedWorld.seeds {

@@ -48,7 +48,8 @@ extension SeedSpecification {
     return deletes.contains { covers($0, life.event) }
   }
 
-  /// The events that keep a record alive: what a person wrote to it or to what it owns, that no delete of it had in front of it.
+  /// The events that keep a record alive: what a person wrote to it or to what it owns, that no delete of it had in
+  /// front of it.
   package func living(_ record: String, _ past: Past) -> Set<Int> {
     if isBeaten(record, past) { return [] }
     var events = past.touches[record] ?? []

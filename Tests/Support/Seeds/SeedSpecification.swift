@@ -1,9 +1,10 @@
 import TallyTesting
 
-/// What a person must see of default data, as a function of the causal history: sets of events, and no state that is ever merged.
+/// What a person must see of default data, as a function of the causal history: sets of events, and no state that is
+/// ever merged.
 ///
-/// It shares nothing with the product. Seeding is an event of nobody's: whoever brings an edition brings the same event, and no
-/// event of a person. The form follows `Specification`.
+/// It shares nothing with the product. Seeding is an event of nobody's: whoever brings an edition brings the same
+/// event, and no event of a person. The form follows `Specification`.
 package struct SeedSpecification {
   package struct Link: Hashable {
     package var source, target: String

@@ -3,7 +3,8 @@ import TallyStore
 import TallySync
 import TallyTesting
 
-/// The small world of the histories with seeds: kinds that an app ships, copies that its older versions wrote, entries of people.
+/// The small world of the histories with seeds: kinds that an app ships, copies that its older versions wrote, entries
+/// of people.
 package enum SeedWorld {
   package static let set = "kinds"
   package static let keys = ["a", "b", "c", "d"]

@@ -4,7 +4,8 @@ import Tally
 import TallyStore
 import Testing
 
-/// Triggers of the app's: they write while the app writes, and while the store does. What they write is captured as a write of its own.
+/// Triggers of the app's: they write while the app writes, and while the store does. What they write is captured as a
+/// write of its own.
 @Suite struct AppTriggerTests {
   @Test(arguments: CapturePath.allCases) func aTriggerThatTouchesTheRowItFiredForLosesNothing(_ path: CapturePath)
     throws

@@ -4,8 +4,8 @@ import Tally
 import TallyStore
 import Testing
 
-/// What a person can write with legal SQL, at any moment: nothing of it may lead a store astray. Each once with SQLite's hook and once
-/// with triggers alone.
+/// What a person can write with legal SQL, at any moment: nothing of it may lead a store astray. Each once with
+/// SQLite's hook and once with triggers alone.
 @Suite struct LegalSQLTests {
   // MARK: Outside writes that are pending
 
@@ -118,6 +118,20 @@ import Testing
     try lab.shell("a", "INSERT INTO P SELECT 'P|~|out', name, pos, icon, at, settings, tally_clock FROM P LIMIT 1")
     try lab.sync()
     try lab.expectEqual()
+  }
+
+  @Test(arguments: CapturePath.allCases) func aClockThatIsNoneIsWrittenOver(_ path: CapturePath) throws {
+    let lab = try Lab(path)
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|1', 'one'), ('P|~|2', 'two')")
+    try lab.sync()
+    for (number, clock) in ["x'0102'", "x''", "zeroblob(40)", "zeroblob(12)", "randomblob(12)"].enumerated() {
+      try lab.a.run("UPDATE P SET tally_clock = \(clock), name = 'app \(number)' WHERE id = 'P|~|1'")
+      try lab.shell("a", "UPDATE P SET tally_clock = \(clock), name = 'shell \(number)' WHERE id = 'P|~|2'")
+      try lab.sync()
+      try lab.expectEqual()
+      #expect(try Lab.text(lab.b, "SELECT name FROM P WHERE id = 'P|~|1'") == "app \(number)")
+      #expect(try Lab.text(lab.b, "SELECT name FROM P WHERE id = 'P|~|2'") == "shell \(number)")
+    }
   }
 
   // MARK: Indexes of the app's

@@ -1,7 +1,8 @@
 import Foundation
 import GRDBSQLite
 
-/// SQLite's interface to a file system (https://sqlite.org/vfs.html): simulated disks by their paths, everything else as before.
+/// SQLite's interface to a file system (https://sqlite.org/vfs.html): simulated disks by their paths, everything else
+/// as before.
 enum DiskFileSystem {
   /// The file system that was the default one.
   private nonisolated(unsafe) static let system: UnsafeMutablePointer<sqlite3_vfs>? = sqlite3_vfs_find(nil)

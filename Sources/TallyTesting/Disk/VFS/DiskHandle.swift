@@ -8,7 +8,8 @@ final class DiskHandle: @unchecked Sendable {
   private let number: UInt64
   private let name: String
   private let generation: Int
-  /// SQLite's Unix file system syncs the folder with the first sync of a journal or log, which has just made it as far as it knows.
+  /// SQLite's Unix file system syncs the folder with the first sync of a journal or log, which has just made it as far
+  /// as it knows.
   private var mustSyncFolder: Bool
   private var shared: SharedMemory?
 
@@ -46,7 +47,8 @@ final class DiskHandle: @unchecked Sendable {
     }
   }
 
-  /// Runs a call that changes the disk, or fails it. A call in which the power goes is done as far as a power cut leaves it.
+  /// Runs a call that changes the disk, or fails it. A call in which the power goes is done as far as a power cut
+  /// leaves it.
   private func change(_ kind: DiskCall.Kind, else failure: Int32, _ body: (inout DiskState) -> Int32) -> Int32 {
     alive(else: failure) { state in
       switch state.faults.judge(DiskCall(kind: kind, file: name)) {

@@ -4,9 +4,9 @@ import Synchronization
 
 /// Finds a simulated disk by a file's path, for SQLite.
 ///
-/// SQLite is given a file system of ours as the default one. It looks at a path's beginning, and hands everything that is not on a
-/// simulated disk to the file system that was the default before. GRDB cannot name a file system, and a name in the path (`?vfs=`)
-/// works only where SQLite was built to read URIs.
+/// SQLite is given a file system of ours as the default one. It looks at a path's beginning, and hands everything that
+/// is not on a simulated disk to the file system that was the default before. GRDB cannot name a file system, and a
+/// name in the path (`?vfs=`) works only where SQLite was built to read URIs.
 enum DiskRegistry {
   static let root = "/simulated-disk/"
 

@@ -2,11 +2,11 @@ import Foundation
 
 /// A folder that several devices share: on a cloud drive, a file server, or a stick that goes from one to the other.
 ///
-/// The folder must exist. If it is gone a pass fails and nothing is created in its place, so that a stick that is pulled out is not
-/// mistaken for an empty one. Folders below it and everybody else's files are left alone.
+/// The folder must exist. If it is gone a pass fails and nothing is created in its place, so that a stick that is
+/// pulled out is not mistaken for an empty one. Folders below it and everybody else's files are left alone.
 ///
-/// A file is written under another name, brought to the disk and renamed, so nobody on this device sees it before it is whole. What a
-/// drive makes of it on other devices is another matter; see `Docs/SharedFolder.md`.
+/// A file is written under another name, brought to the disk and renamed, so nobody on this device sees it before it is
+/// whole. What a drive makes of it on other devices is another matter; see `Docs/SharedFolder.md`.
 public struct FolderMailbox: Mailbox {
   /// The folder.
   public let url: URL

@@ -3,8 +3,8 @@ import TallyCRDT
 extension WriteTransaction {
   /// Looks once for what was written while capture triggers were missing: a shell dropped them, or a table was rebuilt.
   ///
-  /// Rows that came are captured now, and so are those that went. A value that was changed meanwhile cannot be told from the one before:
-  /// it stays, and the sum of the content, which no longer fits, tells `verify` and peers.
+  /// Rows that came are captured now, and so are those that went. A value that was changed meanwhile cannot be told
+  /// from the one before: it stays, and the sum of the content, which no longer fits, tells `verify` and peers.
   func findMissedWrites() throws {
     environment.logger.warning("capture triggers were missing; looking once for what was written meanwhile")
     for (table, key, kind) in catalog.orderedKinds.map({ ($0.type, "id", $0.number) })

@@ -17,8 +17,8 @@ public struct SyncComparison: Sendable, Equatable {
 }
 
 extension Store {
-  /// Compares this store with the peer at the other end of a connection, and closes it. Nothing is exchanged but where both stand, and
-  /// neither changes.
+  /// Compares this store with the peer at the other end of a connection, and closes it. Nothing is exchanged but where
+  /// both stand, and neither changes.
   /// - Throws: `SyncError`; `WireError` for damaged bytes; `CancellationError`.
   public func compare(over connection: any SyncConnection) async throws -> SyncComparison {
     do {
@@ -43,8 +43,8 @@ private struct Comparing {
 
   func run() async throws -> SyncComparison {
     let own = SyncDigest(summary)
-    // No replica, since whoever compares is no second writer of one id; and a hash that is certainly another, so that the peer answers
-    // with its vector and does not begin to repair a difference.
+    // No replica, since whoever compares is no second writer of one id; and a hash that is certainly another, so that
+    // the peer answers with its vector and does not begin to repair a difference.
     let digest = SyncDigest(vectorHash: ~own.vectorHash, fingerprint: Fingerprint())
     let hello = SyncHello(
       versions: SyncHello.versions, zone: .default, replica: nil, digest: digest, isLive: false,

@@ -10,11 +10,13 @@ extension Store {
   /// let report = try await store.sync(through: folder)
   /// ```
   ///
-  /// Call it when the app starts, after changes, and when the mailbox may have changed; a pass that finds nothing new costs one listing.
-  /// The others need not be there at the time. What cannot be read yet is reported as pending and does not hold up the rest.
+  /// Call it when the app starts, after changes, and when the mailbox may have changed; a pass that finds nothing new
+  /// costs one listing. The others need not be there at the time. What cannot be read yet is reported as pending and
+  /// does not hold up the rest.
   ///
   /// Each file is applied whole or not at all. An error, a cancelled task or a crash leaves store and mailbox sound.
-  /// - Throws: `MailboxError` if the mailbox is not there or cannot be written; what the store throws; `CancellationError`.
+  /// - Throws: `MailboxError` if the mailbox is not there or cannot be written; what the store throws;
+  ///   `CancellationError`.
   @discardableResult
   public func sync(through mailbox: any Mailbox, _ settings: MailboxSettings = MailboxSettings()) async throws
     -> MailboxReport
@@ -34,7 +36,8 @@ extension Store {
     }
   }
 
-  /// Syncs with everybody who uses a mailbox, and blocks the calling thread meanwhile. See the asynchronous `sync(through:)`.
+  /// Syncs with everybody who uses a mailbox, and blocks the calling thread meanwhile. See the asynchronous
+  /// `sync(through:)`.
   @discardableResult
   public func sync(through mailbox: any Mailbox, _ settings: MailboxSettings = MailboxSettings()) throws
     -> MailboxReport

@@ -8,7 +8,8 @@ import Foundation
   import Darwin
 #endif
 
-/// What a folder mailbox does with the file system. Foundation's calls follow links, wait for pipes and read whole folders into memory.
+/// What a folder mailbox does with the file system. Foundation's calls follow links, wait for pipes and read whole
+/// folders into memory.
 enum FolderFiles {
   static let pieceSize = 1 << 18
   private static let staleSeconds = 86_400

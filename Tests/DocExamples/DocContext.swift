@@ -1,0 +1,75 @@
+import Foundation
+import GRDB
+import Tally
+import TallyTesting
+
+#if Network
+  import TallyNetwork
+#endif
+
+// What the examples of pages and documentation comments take for granted. Nothing of it is ever run.
+
+struct Person: Entity, Codable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema("Person", .text("name"))
+  var id = RecordName<Person>()
+  var name: String?
+}
+
+struct Game: Entity, Codable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema("Game", .text("name"), .toMany("players", to: "Person"))
+  var id = RecordName<Game>()
+  var name: String?
+}
+
+struct Note: Entity, Codable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema("Note", .text("text"))
+  var id: RecordName<Note>
+  var text: String?
+}
+
+struct Folder: Entity, Codable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema("Folder", .text("name"))
+  var id = RecordName<Folder>()
+  var name: String?
+}
+
+struct SpeechType: Entity, Codable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema("SpeechType", .text("name"), .integer("seconds"))
+  var id = RecordName<SpeechType>()
+  var name: String?
+  var seconds: Int?
+}
+
+struct Speech: Entity, Codable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema("Speech", .text("title"), .reference("type", to: "SpeechType"))
+  var id = RecordName<Speech>()
+  var title: String?
+  var type: RecordName<SpeechType>?
+}
+
+enum DefaultSpeechTypes {
+  static func key(of name: RecordName<SpeechType>) -> String? { nil }
+}
+
+enum MyTransport {
+  static func connectedPair() async throws -> (any SyncConnection, any SyncConnection) { MemoryConnection.pair() }
+}
+
+var schema: Schema { Schema(Person.self, Game.self) }
+var path: String { "scores.tally" }
+var store: Store { fatalError("examples are not run") }
+var engine: SyncEngine { fatalError("examples are not run") }
+var db: Database { fatalError("examples are not run") }
+var url: URL { URL(fileURLWithPath: path) }
+var driveURL: URL { url }
+var folder: URL { url }
+#if Network
+  var secret: SharedSecret { .random() }
+#endif
+var ann: RecordName<Person> { RecordName() }
+var chess: RecordName<Game> { RecordName() }
+var toast: RecordName<SpeechType> { RecordName() }
+var generator: SystemRandomNumberGenerator {
+  get { SystemRandomNumberGenerator() }
+  set {}
+}

@@ -1,0 +1,228 @@
+// swift-format-ignore-file
+// Made by Scripts/doc-examples.sh from the examples of pages and documentation comments. Compiled, not run.
+
+import Foundation
+import GRDB
+import Tally
+import TallyTesting
+import Testing
+
+#if Network
+  import TallyNetwork
+#endif
+
+// Docs/CrashTests.md
+private func Docs_CrashTests_md_1() throws {
+let disk = SimulatedDisk()
+var store = try disk.store(schema: schema)
+try store.write { try Game(name: "Chess").insert($0) }
+disk.inject(.powerFailure, atCall: 3)            // the third call from here that changes the disk
+try? store.write { try Game(name: "Go").insert($0) }
+disk.powerCut(using: &generator)                 // what was not synced is there, gone or torn
+store = try disk.store(schema: schema)
+_ = disk
+_ = store
+}
+
+// Docs/Seeds.md
+private func Docs_Seeds_md_1() throws {
+let speechTypes = SeedSet(
+  "speech-types", version: 1,
+  records: [
+    SeedRecord("toast", of: SpeechType.self, ["name": "Toast", "seconds": 120]),
+    SeedRecord("eulogy", of: SpeechType.self, ["name": "Eulogy", "seconds": 600]),
+  ])
+try store.seed(speechTypes)   // at every launch
+_ = speechTypes
+}
+
+// Docs/Seeds.md
+private func Docs_Seeds_md_2() throws {
+let toast = RecordName<SpeechType>(seed: "toast", of: "speech-types")
+try store.write { db in try Speech(title: "To Ann", type: toast).insert(db) }
+_ = toast
+}
+
+// Docs/Seeds.md
+extension SpeechType {
+  var title: String { name ?? NSLocalizedString("speech-type.\(DefaultSpeechTypes.key(of: id) ?? "")", comment: "") }
+}
+
+// Docs/Seeds.md
+private func Docs_Seeds_md_4() throws {
+let seeded = try SpeechType.seeded().fetchAll(db)          // came from a seed, whoever has edited it since
+let owned = try SpeechType.belongingToUser().fetchAll(db)  // made or edited by somebody
+let origin = try SeededRecord.fetchOne(db, of: toast.name) // version and owner of one record
+_ = seeded
+_ = owned
+_ = origin
+}
+
+// Docs/Seeds.md
+private func Docs_Seeds_md_5() throws {
+let adoption = SeedAdoption(of: SpeechType.self, matching: ["name"], present: ["createdAt"], absent: ["updatedAt"])
+_ = adoption
+}
+
+// Docs/SharedFolder.md
+private func Docs_SharedFolder_md_1() async throws {
+let folder = FolderMailbox(url)  // the folder must exist
+let report = try await store.sync(through: folder)
+_ = folder
+_ = report
+}
+
+#if Network
+// Sources/TallyNetwork/TCPListener.swift
+private func Sources_TallyNetwork_TCPListener_swift_1() async throws {
+let listener = try await TCPListener(host: "0.0.0.0", port: 7_400, security: .secret(secret)) { connection in
+  try await engine.accept(connection, from: connection.remoteAddress)
+}
+_ = listener
+}
+#endif
+
+#if Network
+// Sources/TallyNetwork/TCPTransport.swift
+private func Sources_TallyNetwork_TCPTransport_swift_1() async throws {
+let transport = TCPTransport(host: "home.example", port: 7_400, security: .tls(TLSSettings(), secret: secret))
+await engine.add(transport)
+_ = transport
+}
+#endif
+
+// Sources/TallyStore/Schema/Entity.swift
+private enum Sources_TallyStore_Schema_Entity_swift_1 {
+struct Game: Entity, Codable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema("SBGame", .text("name"), .reference("owner", to: "SBPerson"))
+  var id = RecordName<Game>()
+  var name: String?
+  var owner: RecordName<Person>?
+}
+}
+
+// Sources/TallyStore/Schema/EntitySchema.swift
+private enum Sources_TallyStore_Schema_EntitySchema_swift_1 {
+static let schema = EntitySchema(
+  "SBGame",
+  .text("name"), .real("rating"),
+  .reference("owner", to: "SBPerson", onDelete: .cascade),
+  .toMany("players", to: "SBPerson"))
+}
+
+// Sources/TallyStore/Seeds/SeedSet.swift
+private func Sources_TallyStore_Seeds_SeedSet_swift_1() throws {
+let speechTypes = SeedSet("speech-types", version: 2, records: [
+  SeedRecord("toast", of: SpeechType.self, ["name": "Toast", "seconds": 120]),
+  SeedRecord("eulogy", of: SpeechType.self, ["name": "Eulogy", "seconds": 600]),
+], retired: [SeedKey("roast", of: SpeechType.self)])
+try store.seed(speechTypes)   // at every launch
+_ = speechTypes
+}
+
+// Sources/TallyStore/Store/Relationship.swift
+extension Game { static let players = Relationship<Game, Person>("players") }
+
+// Sources/TallyStore/Store/Relationship.swift
+private func Sources_TallyStore_Store_Relationship_swift_2() throws {
+try Game.players.insert(ann, to: chess, in: db)
+let names = try Game.players.members(of: chess, in: db)
+_ = names
+}
+
+// Sources/TallyStore/Store/Store+Conflicts.swift
+private func Sources_TallyStore_Store_Store_Conflicts_swift_1() throws {
+let count = ValueObservation.tracking { db in try ConflictRow.fetchCount(db) }
+_ = count
+}
+
+// Sources/TallyStore/Store/Store.swift
+private func Sources_TallyStore_Store_Store_swift_1() throws {
+let store = try Store(path: path, schema: Schema(Person.self, Game.self))
+try store.write { db in
+  try Game(name: "Chess").insert(db)
+}
+let games = try store.read { db in try Game.order(Column("name")).fetchAll(db) }
+_ = store
+_ = games
+}
+
+// Sources/TallySync/Container.swift
+private func Sources_TallySync_Container_swift_1() throws {
+let container = try Container(directory: folder, schema: schema)
+var store = try container.store()
+store = try container.signIn("ann", localData: .move)
+store = try container.signOut()
+_ = container
+_ = store
+}
+
+// Sources/TallySync/Store+Mailbox.swift
+private func Sources_TallySync_Store_Mailbox_swift_1() async throws {
+let folder = FolderMailbox(driveURL)
+let report = try await store.sync(through: folder)
+_ = folder
+_ = report
+}
+
+// Sources/TallySync/Streams/ProcessTransport.swift
+private func Sources_TallySync_Streams_ProcessTransport_swift_1() async throws {
+await engine.add(ProcessTransport(command: "ssh home.example tally serve scores.tally --stdio"))
+}
+
+// Sources/TallySync/Streams/StreamConnection.swift
+private func Sources_TallySync_Streams_StreamConnection_swift_1() async throws {
+let outcome = try await store.sync(over: StreamConnection.standardStreams())
+_ = outcome
+}
+
+#if Network
+// Sources/TallySync/SyncEngine.swift
+private func Sources_TallySync_SyncEngine_swift_1() async throws {
+let engine = SyncEngine(store)
+await engine.add(TCPTransport(host: "mac.local", port: 7_400))
+await engine.add(FolderMailbox(driveURL), named: "drive")
+await engine.resume()
+_ = engine
+}
+#endif
+
+// Sources/TallyTesting/Disk/SimulatedDisk.swift
+private func Sources_TallyTesting_Disk_SimulatedDisk_swift_1() throws {
+let disk = SimulatedDisk()
+var store = try disk.store(schema: schema)
+try store.write { try Game(name: "Chess").insert($0) }
+disk.powerCut(using: &generator)                 // the store that was open is lost
+store = try disk.store(schema: schema)           // what a peer has seen is there, the rest perhaps
+_ = disk
+_ = store
+}
+
+// Sources/TallyTesting/Transport/TransportConformance.swift
+private enum Sources_TallyTesting_Transport_TransportConformance_swift_1 {
+func myTransportConforms() async throws {
+  try await TransportConformance.check { try await MyTransport.connectedPair() }
+}
+}
+
+// Sources/TallyTesting/World/Simulate.swift
+private enum Sources_TallyTesting_World_Simulate_swift_1 {
+func bothNotesStay() async throws {
+  try await simulate(Note.self, replicas: 2) { world in
+    world.network.partition([0], [1])
+    try world.replica(0).write { db in try Note(id: .init(uuid: world.uuid()), text: "from the train").insert(db) }
+    try world.replica(1).write { db in try Note(id: .init(uuid: world.uuid()), text: "from home").insert(db) }
+    world.network.heal()
+    try world.sync()
+    try expectConverged(world)
+    #expect(try world.replica(0).read { try Note.fetchCount($0) } == 2)
+  }
+}
+}
+
+// Sources/TallyTesting/World/Simulate.swift
+private enum Sources_TallyTesting_World_Simulate_swift_2 {
+func nothingIsLostInRandomRuns() async throws {
+  try await simulate(Note.self, Folder.self, replicas: 3, runs: 50)
+}
+}
