@@ -15,6 +15,8 @@ final class Connection {
   private var rowStatements: [ObjectIdentifier: (sql: RowSQL, statement: SQLStatement)] = [:]
   private var rareStatements: [String: SQLStatement] = [:]
   private let database: Database?
+  /// The version of the catalogue whose tables the statements are for.
+  private var catalog: Int?
 
   init(_ handle: OpaquePointer) {
     self.handle = handle
@@ -102,6 +104,13 @@ final class Connection {
     for statement in statements.values { statement.reset() }
     for (_, statement) in rowStatements.values { statement.reset() }
     for statement in rareStatements.values { statement.reset() }
+  }
+
+  /// Forgets statements for the tables of another catalogue than the one in hand.
+  func follow(_ catalog: Int) {
+    guard self.catalog != catalog else { return }
+    self.catalog = catalog
+    forgetStatements()
   }
 
   /// Forgets the prepared statements, for instance after the schema changed.

@@ -13,7 +13,7 @@ final class StateWriter {
   let facts: FileFacts
   /// The tables whose rows were written, for whoever observes them.
   private(set) var touchedTables = Set<String>()
-  private(set) var isChanged = false
+  var isChanged = false
   private var clocks: [KindNumber: BlobHandle] = [:]
   /// Whether the triggers that capture fire for the store's own writes too.
   var announcesRows = false
@@ -274,7 +274,7 @@ final class StateWriter {
   }
 
   /// Says which clock the store is about to write, so that the triggers that capture know its writes from any other.
-  private func announce(_ clock: InlineClock) throws {
+  func announce(_ clock: InlineClock) throws {
     guard announcesRows, announced != clock else { return }
     let update = try connection.statement("UPDATE tally_zone SET own = ? WHERE n = 0")
     update.bind(1, clock)
@@ -290,7 +290,7 @@ final class StateWriter {
   }
 
   /// A statement on a row of the app's. Triggers that cannot be compiled make preparing it fail.
-  private func prepared(_ prepare: () throws -> SQLStatement) throws -> SQLStatement {
+  func prepared(_ prepare: () throws -> SQLStatement) throws -> SQLStatement {
     do {
       return try prepare()
     } catch let error as DatabaseError where error.isRefusal(on: connection) {
@@ -326,7 +326,7 @@ final class StateWriter {
 
   // MARK: Set aside
 
-  private func note(_ refusal: SetAside.Entry?, _ address: RowAddress) throws {
+  func note(_ refusal: SetAside.Entry?, _ address: RowAddress) throws {
     guard let refusal else {
       if !reader.aside.isEmpty { try reader.aside.remove(address, connection) }
       return
@@ -338,97 +338,10 @@ final class StateWriter {
   }
 }
 
-// MARK: - Links
-
-extension StateWriter {
-  /// Writes a link's state and, if it is to be seen, its row. A row that SQLite refuses is set aside.
-  /// - Returns: whether the view is as asked.
-  @discardableResult
-  func put(
-    _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, previous: StoredLink?, isShown: Bool
-  ) throws -> Bool {
-    isChanged = true
-    let refusal = isShown ? try show(key, kind, element, previous) : try hide(key, kind, element, previous)
-    let isSeen = refusal.map { $0.mode == .kept } ?? isShown
-    try putWaits(for: key, kind, element, isSeen, previous)
-    try note(refusal, RowAddress(kind: kind.number, key: key.text))
-    if isShown || previous?.place.isVisible == true { try onRowWritten?() }
-    return refusal == nil
-  }
-
-  /// Writes the state of a link whose row the app has just inserted.
-  func adopt(row: RowID, _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, hidden: StoredLink?) throws {
-    isChanged = true
-    if case .hidden(let number) = hidden?.place { try deleteHidden(number) }
-    try putWaits(for: key, kind, element, true, hidden)
-    try writeClock(kind.number, kind.table, row: row, try clock(element, nil))
-    try note(nil, RowAddress(kind: kind.number, key: key.text))
-  }
-
-  private func show(
-    _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, _ previous: StoredLink?
-  ) throws -> SetAside.Entry? {
-    let clock = try clock(element, previous?.place)
-    if case .row(let row, _) = previous?.place {
-      try writeClock(kind.number, kind.table, row: row, clock)
-      return nil
-    }
-    if case .hidden(let number) = previous?.place { try deleteHidden(number) }
-    do {
-      try insert(key, kind, clock)
-      return nil
-    } catch let refusal as RowRefusal {
-      if case .extra(let number, _) = clock { try deleteExtra(number) }
-      let body = try StateCoding.encode(element, replicaNumber: numbers.number(of:))
-      try putHidden(kind.number, key.text, body, nil)
-      return SetAside.Entry(mode: .withheld, reason: refusal.reason)
-    }
-  }
-
-  private func insert(_ key: LinkKey, _ kind: LinkKind, _ clock: InlineClock) throws {
-    let insert = try prepared { try connection.statement(kind.insert) }
-    touchedTables.insert(kind.table)
-    insert.bind(1, key.source.text)
-    insert.bind(2, key.target.text)
-    insert.bind(3, clock)
-    try announce(clock)
-    try insert.runOnRow(connection)
-  }
-
-  private func hide(
-    _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, _ previous: StoredLink?
-  ) throws -> SetAside.Entry? {
-    let body = try StateCoding.encode(element, replicaNumber: numbers.number(of:))
-    if case .row(let row, let clock) = previous?.place {
-      do {
-        try deleteRow(kind.number, kind.table, row: row, clock)
-      } catch let refusal as RowRefusal {
-        if case .extra(let number, _) = clock { try deleteExtra(number) }
-        try writeClock(kind.number, kind.table, row: row, try putExtra(body, nil))
-        return SetAside.Entry(mode: .kept, reason: refusal.reason)
-      }
-    }
-    try putHidden(kind.number, key.text, body, previous?.place)
-    return nil
-  }
-
-  private func clock(_ element: ORSetElement, _ place: Place?) throws -> InlineClock {
-    let old: (number: Int, revision: UInt32)?
-    if case .row(_, .extra(let number, let revision)) = place { old = (number, revision) } else { old = nil }
-    if let stamp = element.uniformStamp,
-      let clock = InlineClock(stamp, replica: try numbers.number(of: stamp.dot.replica))
-    {
-      if let old { try deleteExtra(old.number) }
-      return clock
-    }
-    return try putExtra(try StateCoding.encode(element, replicaNumber: numbers.number(of:)), old)
-  }
-}
-
 // MARK: - Rows of the store's own tables
 
 extension StateWriter {
-  private func putExtra(_ body: [UInt8], _ old: (number: Int, revision: UInt32)?) throws -> InlineClock {
+  func putExtra(_ body: [UInt8], _ old: (number: Int, revision: UInt32)?) throws -> InlineClock {
     if let old {
       let update = try connection.statement("UPDATE tally_extra SET body = ? WHERE n = ?")
       update.bind(1, body)
@@ -442,7 +355,7 @@ extension StateWriter {
     return .extra(number: connection.lastInsertedRowID, revision: 0)
   }
 
-  private func putHidden(_ kind: KindNumber, _ key: String, _ body: [UInt8], _ place: Place?) throws {
+  func putHidden(_ kind: KindNumber, _ key: String, _ body: [UInt8], _ place: Place?) throws {
     if case .hidden(let number) = place {
       let update = try connection.statement("UPDATE tally_hidden SET body = ? WHERE n = ?")
       update.bind(1, body)
@@ -458,7 +371,7 @@ extension StateWriter {
   }
 
   /// - Throws: `RowRefusal`; the row and its clock are then as they were.
-  private func deleteRow(_ kind: KindNumber, _ table: String, row: RowID, _ clock: InlineClock) throws {
+  func deleteRow(_ kind: KindNumber, _ table: String, row: RowID, _ clock: InlineClock) throws {
     let delete = try prepared { try connection.statement(text: "DELETE FROM main.\"\(table)\" WHERE rowid = ?") }
     touchedTables.insert(table)
     if announcesRows { try writeClock(kind, table, row: row, .leaving) }
@@ -478,7 +391,7 @@ extension StateWriter {
     try delete.run()
   }
 
-  private func deleteHidden(_ number: Int) throws {
+  func deleteHidden(_ number: Int) throws {
     let delete = try connection.statement("DELETE FROM tally_hidden WHERE n = ?")
     delete.bind(1, number)
     try delete.run()
@@ -489,7 +402,7 @@ extension StateWriter {
     try writeClock(kind, table, row: row, .unstamped)
   }
 
-  private func writeClock(_ kind: KindNumber, _ table: String, row: RowID, _ clock: InlineClock) throws {
+  func writeClock(_ kind: KindNumber, _ table: String, row: RowID, _ clock: InlineClock) throws {
     // SQLite opens no column for writing in a table that has an index on an expression.
     if reader.catalog.updatesClocks.contains(kind) { return try updateClock(table, row, clock) }
     let handle: BlobHandle

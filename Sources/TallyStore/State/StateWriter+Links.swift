@@ -1,0 +1,87 @@
+import TallyCRDT
+
+/// Links: the same as for records, with one clock and no values.
+extension StateWriter {
+  /// Writes a link's state and, if it is to be seen, its row. A row that SQLite refuses is set aside.
+  /// - Returns: whether the view is as asked.
+  @discardableResult
+  func put(
+    _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, previous: StoredLink?, isShown: Bool
+  ) throws -> Bool {
+    isChanged = true
+    let refusal = isShown ? try show(key, kind, element, previous) : try hide(key, kind, element, previous)
+    let isSeen = refusal.map { $0.mode == .kept } ?? isShown
+    try putWaits(for: key, kind, element, isSeen, previous)
+    try note(refusal, RowAddress(kind: kind.number, key: key.text))
+    if isShown || previous?.place.isVisible == true { try onRowWritten?() }
+    return refusal == nil
+  }
+
+  /// Writes the state of a link whose row the app has just inserted.
+  func adopt(row: RowID, _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, hidden: StoredLink?) throws {
+    isChanged = true
+    if case .hidden(let number) = hidden?.place { try deleteHidden(number) }
+    try putWaits(for: key, kind, element, true, hidden)
+    try writeClock(kind.number, kind.table, row: row, try clock(element, nil))
+    try note(nil, RowAddress(kind: kind.number, key: key.text))
+  }
+
+  private func show(
+    _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, _ previous: StoredLink?
+  ) throws -> SetAside.Entry? {
+    let clock = try clock(element, previous?.place)
+    if case .row(let row, _) = previous?.place {
+      try writeClock(kind.number, kind.table, row: row, clock)
+      return nil
+    }
+    if case .hidden(let number) = previous?.place { try deleteHidden(number) }
+    do {
+      try insert(key, kind, clock)
+      return nil
+    } catch let refusal as RowRefusal {
+      if case .extra(let number, _) = clock { try deleteExtra(number) }
+      let body = try StateCoding.encode(element, replicaNumber: numbers.number(of:))
+      try putHidden(kind.number, key.text, body, nil)
+      return SetAside.Entry(mode: .withheld, reason: refusal.reason)
+    }
+  }
+
+  private func insert(_ key: LinkKey, _ kind: LinkKind, _ clock: InlineClock) throws {
+    let insert = try prepared { try connection.statement(kind.insert) }
+    touch(kind.table)
+    insert.bind(1, key.source.text)
+    insert.bind(2, key.target.text)
+    insert.bind(3, clock)
+    try announce(clock)
+    try insert.runOnRow(connection)
+  }
+
+  private func hide(
+    _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, _ previous: StoredLink?
+  ) throws -> SetAside.Entry? {
+    let body = try StateCoding.encode(element, replicaNumber: numbers.number(of:))
+    if case .row(let row, let clock) = previous?.place {
+      do {
+        try deleteRow(kind.number, kind.table, row: row, clock)
+      } catch let refusal as RowRefusal {
+        if case .extra(let number, _) = clock { try deleteExtra(number) }
+        try writeClock(kind.number, kind.table, row: row, try putExtra(body, nil))
+        return SetAside.Entry(mode: .kept, reason: refusal.reason)
+      }
+    }
+    try putHidden(kind.number, key.text, body, previous?.place)
+    return nil
+  }
+
+  private func clock(_ element: ORSetElement, _ place: Place?) throws -> InlineClock {
+    let old: (number: Int, revision: UInt32)?
+    if case .row(_, .extra(let number, let revision)) = place { old = (number, revision) } else { old = nil }
+    if let stamp = element.uniformStamp,
+      let clock = InlineClock(stamp, replica: try numbers.number(of: stamp.dot.replica))
+    {
+      if let old { try deleteExtra(old.number) }
+      return clock
+    }
+    return try putExtra(try StateCoding.encode(element, replicaNumber: numbers.number(of:)), old)
+  }
+}
