@@ -12,7 +12,9 @@ enum RawVerdict {
       throw RawFinding("a statement failed: \(error)")
     }
     let isOurs = error.resultCode.primaryResultCode == .SQLITE_ERROR && (error.message ?? "").contains("tally_")
-    if isOurs, transaction.features.isDisjoint(with: [.copies, .clockWrites]) { throw RawFinding("a statement failed: \(error)") }
+    if isOurs, transaction.features.isDisjoint(with: [.copies, .clockWrites]) {
+      throw RawFinding("a statement failed: \(error)")
+    }
   }
 
   /// What a store may refuse at the end of a transaction.
@@ -32,7 +34,8 @@ enum RawVerdict {
     throw RawFinding("a write was refused: \(error)")
   }
 
-  /// What a store has let through although a reference denies it: a record is gone, and what refers to it has not let go.
+  /// What a store has let through although a reference denies it: a record is gone, and what refers to it has not let
+  /// go.
   static func check(denials before: RawRows, _ after: RawRows) throws {
     let people = (before.tables["P"] ?? [:]).keys.filter { after.tables["P"]?[$0] == nil }
     guard !people.isEmpty else { return }
