@@ -131,7 +131,8 @@ private func value(ofDigits digits: UInt64) -> UInt64? {
   let values = digits & (0x0F &* each) &+ (digits >> 6 & each) &* 9
   // From ten on, adding 0x76 carries into the highest bit of the byte.
   let isLetter = (values &+ 0x76 &* each) >> 7 & each
-  guard values &+ 0x30 &* each &+ isLetter &* 0x27 == digits else { return nil }
+  // Letters after `f` come to sixteen and more.
+  guard values &+ 0x30 &* each &+ isLetter &* 0x27 == digits, values & (0x10 &* each) == 0 else { return nil }
   let pairs = (values | values >> 4) & 0x00FF_00FF_00FF_00FF
   let fours = (pairs | pairs >> 8) & 0x0000_FFFF_0000_FFFF
   return (fours | fours >> 16) & 0xFFFF_FFFF

@@ -25,10 +25,11 @@ extension Capture {
       edits.append(FieldEdit(column: column, old: old, oldValue: value, new: new, newValue: row.values[index]))
     }
     guard let dot = edits.first?.new.dot else { return true }
+    let touches = state.supersededTouches
     let difference = edits.apply(to: &state, row.name)
     try transaction.writer.putEdited(state, kind, row.id, row.clock)
     try transaction.edited(
-      row.name, kind, [dot], replaced: edits.replaced(in: state), owners: row.owners, difference)
+      row.name, kind, [dot], replaced: edits.replaced(in: state, touches: touches), owners: row.owners, difference)
     return true
   }
 }

@@ -8,6 +8,8 @@ import Synchronization
 final class SnapshotReaders: Sendable {
   private struct Idle {
     var readers: [Reader] = []
+    /// How many are in use.
+    var count = 0
     var isClosed = false
   }
 
@@ -38,30 +40,39 @@ final class SnapshotReaders: Sendable {
   /// - Throws: `StoreError.closed` after `close()`; what the body throws.
   func read<T>(_ body: (Connection) throws -> T) throws -> T {
     let reader = try take()
+    let value: T
     do {
-      let value = try reader.queue.unsafeRead { _ in
+      value = try reader.queue.unsafeRead { _ in
         defer { reader.connection.resetStatements() }
         return try reader.connection.inReadTransaction { try body(reader.connection) }
       }
-      try give(reader)
-      return value
     } catch {
-      // Whatever state it is in, nobody else gets it.
+      // Whatever state it is in, nobody else gets it, and what closing it says is not what went wrong.
       try? reader.close()
+      idle.withLock { $0.count -= 1 }
       throw error
     }
+    try give(reader)
+    return value
   }
 
   private func take() throws -> Reader {
     let known = try idle.withLock { idle in
       guard !idle.isClosed else { throw StoreError(.closed, "the store is closed") }
+      idle.count += 1
       return idle.readers.popLast()
     }
-    return try known ?? Reader(open())
+    do {
+      return try known ?? Reader(open())
+    } catch {
+      idle.withLock { $0.count -= 1 }
+      throw error
+    }
   }
 
   private func give(_ reader: Reader) throws {
     let isKept = idle.withLock { idle in
+      idle.count -= 1
       guard !idle.isClosed, idle.readers.count < Self.limit else { return false }
       idle.readers.append(reader)
       return true
@@ -69,15 +80,22 @@ final class SnapshotReaders: Sendable {
     if !isKept { try reader.close() }
   }
 
-  /// Closes the connections that nobody is using; those in use are closed after it.
+  /// Closes the connections.
+  /// - Throws: `DatabaseError` with SQLITE_BUSY if one is in use; then all stay open.
   func close() throws {
-    let readers = idle.withLock { idle in
+    let readers = try idle.withLock { idle in
+      guard idle.count == 0 else {
+        throw DatabaseError(resultCode: .SQLITE_BUSY, message: "the store is being read")
+      }
       idle.isClosed = true
       defer { idle.readers = [] }
       return idle.readers
     }
     for reader in readers { try reader.close() }
   }
+
+  /// Takes back that they are closed: the store could not be.
+  func reopen() { idle.withLock { $0.isClosed = false } }
 
   deinit { for reader in idle.withLock({ $0.readers }) { reader.connection.forgetStatements() } }
 }

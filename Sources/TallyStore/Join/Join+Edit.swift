@@ -21,6 +21,7 @@ extension Join {
       edits.append(edit)
       if !dots.contains(cell.stamp.dot) { dots.append(cell.stamp.dot) }
     }
+    let touches = state.supersededTouches
     let difference = edits.apply(to: &state, name)
     let changed = edits.indices.filter { edits[$0].oldValue != edits[$0].newValue }
     guard
@@ -35,7 +36,7 @@ extension Join {
     }
     noteChange()
     try transaction.edited(
-      name, kind, dots, replaced: edits.replaced(in: state), owners: row.owners, difference)
+      name, kind, dots, replaced: edits.replaced(in: state, touches: touches), owners: row.owners, difference)
     return true
   }
 

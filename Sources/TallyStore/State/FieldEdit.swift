@@ -41,10 +41,11 @@ extension [FieldEdit] {
 
 extension [FieldEdit] {
   /// The transactions of which the record has nothing any more.
-  func replaced(in state: StampedState) -> [Dot] {
+  /// - Parameter touches: the superseded touches that the record had before.
+  func replaced(in state: StampedState, touches: StateVector) -> [Dot] {
     var dots: [Dot] = []
-    for edit in self {
-      if let dot = edit.old?.dot, !state.has(dot), !dots.contains(dot) { dots.append(dot) }
+    for dot in compactMap({ $0.old?.dot }) + touches.entries where !state.has(dot) && !dots.contains(dot) {
+      dots.append(dot)
     }
     return dots
   }

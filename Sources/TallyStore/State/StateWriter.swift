@@ -247,7 +247,15 @@ final class StateWriter {
     insert.bind(2, clock)
     for (index, value) in values.enumerated() { insert.bind(3 + index, value) }
     try announce(clock)
-    try insert.runOnRow(connection)
+    do {
+      try insert.runOnRow(connection)
+    } catch let refusal as RowRefusal {
+      // As above: an AFTER trigger has complained, and the row stays.
+      let query = try connection.statement(kind.clockByName)
+      query.bind(1, name.text)
+      defer { query.reset() }
+      guard try query.step(), try query.clock(0) == clock else { throw refusal }
+    }
   }
 
   private func update(_ kind: RecordKind, row: RowID, clock: InlineClock, from old: [Value], to new: [Value]) throws {
@@ -270,7 +278,21 @@ final class StateWriter {
     for (position, column) in changed.enumerated() { update.bind(2 + position, column.value) }
     update.bind(2 + changed.count, row)
     try announce(clock)
-    try update.runOnRow(connection)
+    try taking(kind.type, row, clock) { try update.runOnRow(connection) }
+  }
+
+  /// Runs a write of a row. RAISE(FAIL) in an AFTER trigger of the app's complains of what has been written by then,
+  /// and stays: then the row is taken, and nothing refused.
+  private func taking(_ table: String, _ row: RowID, _ clock: InlineClock, _ write: () throws -> Void) throws {
+    do {
+      try write()
+    } catch let refusal as RowRefusal {
+      let query = try connection.statement(text: "SELECT 1 FROM main.\"\(table)\" WHERE rowid = ? AND tally_clock = ?")
+      query.bind(1, row)
+      query.bind(2, clock)
+      defer { query.reset() }
+      guard try query.step() else { throw refusal }
+    }
   }
 
   /// Says which clock the store is about to write, so that the triggers that capture know its writes from any other.
@@ -379,8 +401,15 @@ extension StateWriter {
     do {
       try delete.runOnRow(connection)
     } catch let refusal as RowRefusal {
-      if announcesRows { try writeClock(kind, table, row: row, clock) }
-      throw refusal
+      // RAISE(FAIL) in an AFTER trigger of the app's: the row is gone all the same.
+      let query = try connection.statement(text: "SELECT 1 FROM main.\"\(table)\" WHERE rowid = ?")
+      query.bind(1, row)
+      let isThere = try query.step()
+      query.reset()
+      if isThere {
+        if announcesRows { try writeClock(kind, table, row: row, clock) }
+        throw refusal
+      }
     }
     if case .extra(let number, _) = clock { try deleteExtra(number) }
   }

@@ -120,6 +120,16 @@ public final class Store: Sendable {
   /// - Throws: `DatabaseError` with SQLITE_BUSY if the store is in use; it stays open.
   public func close() throws {
     try snapshots?.close()
+    do {
+      try closeWriter()
+    } catch {
+      snapshots?.reopen()
+      throw error
+    }
+    isClosed.store(true, ordering: .relaxed)
+  }
+
+  private func closeWriter() throws {
     if let pool = writer as? DatabasePool {
       // A connection that only reads cannot write the log back, and as the last one to go it would leave it behind.
       pool.invalidateReadOnlyConnections()
@@ -131,7 +141,6 @@ public final class Store: Sendable {
       writer.writeWithoutTransaction { _ in box.session = nil }
     }
     try writer.close()
-    isClosed.store(true, ordering: .relaxed)
   }
 
   /// GRDB says of a connection that is gone that SQLite was misused.

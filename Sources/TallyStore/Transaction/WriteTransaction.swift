@@ -254,7 +254,10 @@ final class WriteTransaction {
       try view.settle()
     }
     // What waits in place for a value that will not be free goes now; what went with it may free others.
-    while try view.withholdParked() { try view.settle() }
+    while try view.withholdParked() {
+      view.markSetAside()
+      try view.settle()
+    }
   }
 
   /// Raises the vector in memory and in the file.

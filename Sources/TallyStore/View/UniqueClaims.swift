@@ -34,7 +34,9 @@ extension RecordKind {
     var values = shown
     for (index, column) in columns.enumerated() where shown[index] != before[index] {
       guard unique?.contains(column.name) ?? true else { continue }
-      values[index] = column.defaultValue.isNull ? .null : Self.placeholder(for: shown[index], name, row)
+      let placeholder = column.defaultValue.isNull ? .null : Self.placeholder(for: shown[index], name, row)
+      // A value that the column may not have would be refused where a trigger of the app's writes to the row.
+      if placeholder.isNull || column.accepts(placeholder) { values[index] = placeholder }
     }
     return values
   }
@@ -42,7 +44,7 @@ extension RecordKind {
   private static func placeholder(for value: Value, _ name: AnyRecordName, _ row: RowID) -> Value {
     switch value {
     case .null: .null
-    case .integer: .integer(.min + Int64(row.rawValue))
+    case .integer: .integer(.min &+ Int64(row.rawValue))
     case .real: .real(-1e300 * (1 + Double(row.rawValue) * 1e-9))
     case .text: .text(name.text)
     case .blob: .blob(Array(name.text.utf8))
@@ -59,9 +61,9 @@ extension ViewMaintainer {
       guard let entry = reader.aside[address], entry.parked != nil, let kind = catalog.records[address.kind],
         let name = try? AnyRecordName(address.key), let stored = try reader.record(name, kind)
       else { continue }
-      hasAny = true
       changeVisibility()
       guard try writer.put(name, kind, stored.state, previous: stored, shown: nil) else { continue }
+      hasAny = true
       try reader.aside.insert(
         address, SetAside.Entry(mode: .withheld, reason: entry.reason, isUnique: true), connection)
       try markReferrers(of: name)
