@@ -99,7 +99,10 @@ import Testing
     for event in ["UPDATE", "INSERT", "DELETE"] {
       let row = event == "DELETE" ? "OLD" : "NEW"
       try lab.b.run(
-        "CREATE TRIGGER \(event) AFTER \(event) ON P WHEN \(row).pos > 9 BEGIN SELECT RAISE(FAIL, 'too many'); END")
+        """
+        CREATE TRIGGER complain_\(event) AFTER \(event) ON P WHEN \(row).pos > 9
+          BEGIN SELECT RAISE(FAIL, 'too many'); END
+        """)
     }
     // The first edit of a row, the second, a new row, and a delete.
     for sql in [
