@@ -61,12 +61,12 @@ BENCH = $(SWIFT) run -c release --scratch-path .build-bench Benchmarks
 bench: setup
 	$(BENCH) $(FLAGS)
 
-# Fails only on what is more than twice its target.
-# Instructions for each row, by callgrind: WORKLOADS is any of insert update apply delete.
+# Instructions for each row, by callgrind: WORKLOADS is any of insert update commit change delta again apply delete.
 instructions: setup
 	$(SWIFT) build -c release --scratch-path .build-bench --product Benchmarks
 	bash Scripts/instructions.sh $(WORKLOADS)
 
+# Fails only on what is more than twice its target.
 bench-short: setup
 	$(BENCH) --records 50000 --runs 3 --gate $(FLAGS)
 

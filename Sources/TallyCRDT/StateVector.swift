@@ -44,7 +44,7 @@ public struct StateVector: Hashable, Sendable {
   @inlinable
   public var count: Int { sequences.count }
 
-  /// The entries in the canonical order, by replica id. Sorts them anew each time.
+  /// The entries in the canonical order, by replica id. Sorts them on each call.
   public var entries: [Dot] {
     sequences.isEmpty ? [] : sequences.map { Dot(replica: $0.key, sequence: $0.value) }.sorted()
   }

@@ -76,7 +76,7 @@ struct MailboxReader {
     return MailboxNotes.Content(header: header, check: check, byteCount: tally.byteCount)
   }
 
-  /// Gives bytes in pieces that grow: a header is decoded anew with each piece, and may be long.
+  /// Gives bytes in pieces that grow: a header is decoded again with each piece, and may be long.
   private static func doubling(_ source: @escaping () throws -> [UInt8]?) -> () throws -> [UInt8]? {
     var given = 0
     return {

@@ -144,7 +144,7 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
   private func leave(_ spool: inout DeltaSpool?, _ kind: TransferShelf.Kind, on shelf: TransferShelf) {
     guard let left = spool else { return }
     spool = nil
-    // Without it the next transfer begins anew, which is what happens on a disk that takes no more.
+    // Without it the next transfer starts from the beginning, as it does when the disk is full.
     do { try shelf.keep(left, kind) } catch { left.discard() }
   }
 }

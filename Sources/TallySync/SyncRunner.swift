@@ -80,7 +80,7 @@ package actor SyncRunner {
     }
   }
 
-  /// A connection that broke is no reason to begin anew. A peer that does not keep to the protocol is, and so is a
+  /// A broken connection is no reason to start over. A peer that does not keep to the protocol is, and so is a
   /// repair, whose bytes are of no use to another session.
   private func keepsParts(_ result: Result<Void, any Error>) -> Bool {
     guard !session.isRepairing else { return false }

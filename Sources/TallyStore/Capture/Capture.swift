@@ -33,8 +33,8 @@ struct Capture {
 
   private var reader: StateReader { transaction.reader }
   private var writer: StateWriter { transaction.writer }
-  var catalog: Catalog { transaction.catalog }
-  var connection: Connection { transaction.connection }
+  private var catalog: Catalog { transaction.catalog }
+  private var connection: Connection { transaction.connection }
   private var refusals: Refusals { transaction.session.refusals }
   private var environment: StoreEnvironment { transaction.environment }
 
@@ -294,7 +294,7 @@ struct Capture {
     var written = RecordState()
     written.deletes = [Delete(stamp: stamp, context: context)]
     let state = old.merging(written)
-    if case .extra(let number, _) = before.clock { progress.orphans.append(number) }
+    if let extra = before.clock.extra { progress.orphans.append(extra.number) }
     let previous = StoredRecord(state: old, place: .nowhere, values: values)
     try writer.put(name, kind, state, previous: previous, shown: nil)
     // The delete has seen everything that is here, so the record needs no second look; what is above and below it does.
@@ -355,7 +355,7 @@ struct Capture {
       element = old
       stamp = try transaction.stamp(over: old.latestTime)
       element.remove(stamp)
-      if case .extra(let number, _) = before.clock { progress.orphans.append(number) }
+      if let extra = before.clock.extra { progress.orphans.append(extra.number) }
       try writer.put(key, kind, element, previous: StoredLink(element: old, place: .nowhere), isShown: false)
     case (nil, let after?):
       if let namesBefore { try checkEnds(key, kind, whereThereWere: namesBefore) }

@@ -114,7 +114,7 @@ private final class Rebuild {
     for table in tables {
       let query = try SQLStatement(
         connection.handle, "SELECT tally_clock FROM main.\"\(table)\" WHERE substr(tally_clock, 1, 2) = x'FFFF'")
-      while try query.step() { if case .extra(let number, _) = try query.clock(0) { known.insert(number) } }
+      while try query.step() { if let extra = try query.clock(0).extra { known.insert(extra.number) } }
     }
     let query = try SQLStatement(connection.handle, "SELECT n FROM tally_extra")
     var orphans: [Int] = []

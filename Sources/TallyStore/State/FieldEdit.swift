@@ -37,9 +37,7 @@ extension [FieldEdit] {
     if touches != state.supersededTouches { sum += .touches(state.supersededTouches, replacing: touches, name: hash) }
     return sum
   }
-}
 
-extension [FieldEdit] {
   /// The transactions of which the record has nothing any more.
   /// - Parameter touches: the superseded touches that the record had before.
   func replaced(in state: StampedState, touches: StateVector) -> [Dot] {

@@ -12,9 +12,18 @@ enum InlineClock: Equatable {
   /// Existence and all fields that differ from their defaults have one stamp of user rank.
   case uniform(replica: ReplicaNumber, sequence: UInt64, time: HybridTime)
   /// The state is in `tally_extra`, row `number`. `revision` changes with each write.
-  case extra(number: Int, revision: UInt32)
+  case extra(Extra)
   /// The store itself is about to delete the row.
   case leaving
+
+  /// The row of `tally_extra` that a clock points to.
+  struct Extra: Equatable {
+    var number: Int
+    var revision: UInt32
+
+    /// What the row's clock says after a write.
+    var next: Extra { Extra(number: number, revision: (revision &+ 1) & 0x7FFF_FFFF) }
+  }
 
   static let size = 12
   static let unstampedSQL = "x'" + String(repeating: "00", count: size) + "'"
@@ -39,7 +48,7 @@ enum InlineClock: Equatable {
     if first == .max, last == .max {
       self = .leaving
     } else if head == Self.extraMark {
-      self = .extra(number: Int(first & Self.largestNumber), revision: last)
+      self = .extra(Extra(number: Int(first & Self.largestNumber), revision: last))
     } else if head == 0 {
       self = .unstamped
     } else {
@@ -50,6 +59,9 @@ enum InlineClock: Equatable {
     }
   }
 
+  /// The row of `tally_extra`, if the state is there.
+  var extra: Extra? { if case .extra(let extra) = self { extra } else { nil } }
+
   /// Calls `body` with the twelve bytes, which are gone afterwards.
   func withBytes<T>(_ body: (UnsafeRawBufferPointer) throws -> T) rethrows -> T {
     let (first, last): (UInt64, UInt32)
@@ -59,8 +71,8 @@ enum InlineClock: Equatable {
     case .uniform(let replica, let sequence, let time):
       first = UInt64(replica.rawValue) << 48 | sequence << 16 | time.milliseconds >> 32
       last = UInt32(truncatingIfNeeded: time.milliseconds)
-    case .extra(let number, let revision):
-      (first, last) = (Self.extraMark << 48 | UInt64(number) & Self.largestNumber, revision)
+    case .extra(let extra):
+      (first, last) = (Self.extraMark << 48 | UInt64(extra.number) & Self.largestNumber, extra.revision)
     }
     return try withUnsafeBytes(of: (first.bigEndian, last.bigEndian)) {
       try body(UnsafeRawBufferPointer(rebasing: $0[..<Self.size]))

@@ -66,7 +66,8 @@ struct StampedState {
     }
   }
 
-  /// The body, in the same bytes in which `StateCoding` would write the whole state.
+  /// The body. `StateCoding` reads the same state from it as from its own, whose bytes may differ: it does not say that
+  /// other columns are registers where there is none.
   func encoded(_ replicaNumber: (ReplicaID) throws -> ReplicaNumber) rethrows -> [UInt8] {
     var writer = ByteWriter()
     writer.bytes.reserveCapacity(64)
@@ -93,12 +94,10 @@ extension StateReader {
     switch clock {
     case .unstamped, .leaving: nil
     case .uniform: try stamp(clock).map(StampedState.init)
-    case .extra(let number, _): try extra(number) { try StampedState($0, catalog.replicas) }
+    case .extra(let place): try extra(place.number) { try StampedState($0, catalog.replicas) }
     }
   }
-}
 
-extension StateReader {
   /// Whether a record's state has anything of a transaction. Where stamps alone say so, nothing else is read.
   func hasCell(of dot: Dot, _ name: AnyRecordName, _ kind: RecordKind) throws -> Bool {
     if kind.isKnown {

@@ -15,6 +15,9 @@ enum Place: Equatable {
   case hidden(number: Int)
 
   var isVisible: Bool { if case .row = self { true } else { false } }
+
+  /// The body that its row points to.
+  var extra: InlineClock.Extra? { if case .row(_, let clock) = self { clock.extra } else { nil } }
 }
 
 /// A record as stored.
@@ -186,9 +189,9 @@ final class StateReader {
         fields.append(FieldCell(field: column.field, stamp: stamp, value: value))
       }
       return RecordState(inserted: stamp, fields: fields)
-    case .extra(let number, _):
+    case .extra(let place):
       let row = RowValues(kind: kind, values: values)
-      return try extra(number) { try StateCoding.decodeRecord($0, self, row: row) }
+      return try extra(place.number) { try StateCoding.decodeRecord($0, self, row: row) }
     }
   }
 
@@ -224,7 +227,7 @@ final class StateReader {
     switch clock {
     case .unstamped, .leaving: return ORSetElement()
     case .uniform: return try stamp(clock).map { ORSetElement(added: $0) } ?? ORSetElement()
-    case .extra(let number, _): return try extra(number) { try StateCoding.decodeLink($0, self) }
+    case .extra(let place): return try extra(place.number) { try StateCoding.decodeLink($0, self) }
     }
   }
 

@@ -8,7 +8,7 @@ extension StateWriter {
   func put(
     _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, previous: StoredLink?, isShown: Bool
   ) throws -> Bool {
-    isChanged = true
+    change()
     let refusal = isShown ? try show(key, kind, element, previous) : try hide(key, kind, element, previous)
     let isSeen = refusal.map { $0.mode == .kept } ?? isShown
     try putWaits(for: key, kind, element, isSeen, previous)
@@ -19,7 +19,7 @@ extension StateWriter {
 
   /// Writes the state of a link whose row the app has just inserted.
   func adopt(row: RowID, _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, hidden: StoredLink?) throws {
-    isChanged = true
+    change()
     if case .hidden(let number) = hidden?.place { try deleteHidden(number) }
     try putWaits(for: key, kind, element, true, hidden)
     try writeClock(kind.number, kind.table, row: row, try clock(element, nil))
@@ -39,7 +39,7 @@ extension StateWriter {
       try insert(key, kind, clock)
       return nil
     } catch let refusal as RowRefusal {
-      if case .extra(let number, _) = clock { try deleteExtra(number) }
+      if let extra = clock.extra { try deleteExtra(extra.number) }
       let body = try StateCoding.encode(element, replicaNumber: numbers.number(of:))
       try putHidden(kind.number, key.text, body, nil)
       return SetAside.Entry(mode: .withheld, reason: refusal.reason)
@@ -64,7 +64,7 @@ extension StateWriter {
       do {
         try deleteRow(kind.number, kind.table, row: row, clock)
       } catch let refusal as RowRefusal {
-        if case .extra(let number, _) = clock { try deleteExtra(number) }
+        if let extra = clock.extra { try deleteExtra(extra.number) }
         try writeClock(kind.number, kind.table, row: row, try putExtra(body, nil))
         return SetAside.Entry(mode: .kept, reason: refusal.reason)
       }
@@ -74,8 +74,7 @@ extension StateWriter {
   }
 
   private func clock(_ element: ORSetElement, _ place: Place?) throws -> InlineClock {
-    let old: (number: Int, revision: UInt32)?
-    if case .row(_, .extra(let number, let revision)) = place { old = (number, revision) } else { old = nil }
+    let old = place?.extra
     if let stamp = element.uniformStamp,
       let clock = InlineClock(stamp, replica: try numbers.number(of: stamp.dot.replica))
     {

@@ -13,7 +13,7 @@ final class StateWriter {
   let facts: FileFacts
   /// The tables whose rows were written, for whoever observes them.
   private(set) var touchedTables = Set<String>()
-  var isChanged = false
+  private(set) var isChanged = false
   private var clocks: [KindNumber: BlobHandle] = [:]
   /// Whether the triggers that capture fire for the store's own writes too.
   var announcesRows = false
@@ -38,6 +38,9 @@ final class StateWriter {
     onRowWritten = nil
     clocks = [:]
   }
+
+  /// Notes that something is being written.
+  func change() { isChanged = true }
 
   /// Notes a change in a table that the store keeps for the app.
   func touch(_ table: String) {
@@ -92,9 +95,7 @@ final class StateWriter {
   /// Writes what an edit of the app's has made of a state whose row is there; nothing of the row but its clock changes.
   func putEdited(_ state: StampedState, _ kind: RecordKind, _ row: RowID, _ clock: InlineClock) throws {
     isChanged = true
-    let old: (number: Int, revision: UInt32)? =
-      if case .extra(let number, let revision) = clock { (number, revision) } else { nil }
-    try writeClock(kind.number, kind.type, row: row, try putExtra(try state.encoded(numbers.number(of:)), old))
+    try writeClock(kind.number, kind.type, row: row, try putExtra(try state.encoded(numbers.number(of:)), clock.extra))
   }
 
   /// Writes what an edit of a peer's has made of a state whose row is there, and shows it.
@@ -104,21 +105,16 @@ final class StateWriter {
     _ changed: [(place: Int, value: Value)]
   ) throws -> Bool {
     let body = try state.encoded(numbers.number(of:))
-    var next = clock
-    if case .extra(let number, let revision) = clock {
-      next = .extra(number: number, revision: (revision &+ 1) & 0x7FFF_FFFF)
-    } else {
-      next = try putExtra(body, nil)
-    }
+    let next = try clock.extra.map { InlineClock.extra($0.next) } ?? putExtra(body, nil)
     do {
       try update(kind, row: row, clock: next, changed)
     } catch is RowRefusal {
-      if case .extra = clock { return false }
-      if case .extra(let number, _) = next { try deleteExtra(number) }
+      // A body that was there before is written when the row has been.
+      if clock.extra == nil, let new = next.extra { try deleteExtra(new.number) }
       return false
     }
     isChanged = true
-    if case .extra(let number, let revision) = clock { _ = try putExtra(body, (number, revision)) }
+    if let old = clock.extra { _ = try putExtra(body, old) }
     try onRowWritten?()
     return true
   }
@@ -133,8 +129,8 @@ final class StateWriter {
       switch previous?.place {
       case .row(let row, let old):
         // A further part of one large record has the stamp of the first. With the same clock before and after, the
-        // triggers would take the write for the app's.
-        if announcesRows, old == clock { try writeClock(kind.number, kind.type, row: row, .leaving) }
+        // triggers would take the write for the app's, and nobody could tell one that was refused.
+        if old == clock { try writeClock(kind.number, kind.type, row: row, .leaving) }
         try update(kind, row: row, clock: clock, from: rowIsCurrent ? shown : previous?.values ?? [], to: shown)
       case .hidden(let number):
         // Before the row, since triggers of the app's may do anything with the row at once.
@@ -145,8 +141,7 @@ final class StateWriter {
       }
       return nil
     } catch let refusal as RowRefusal {
-      let old: Int? = if case .row(_, .extra(let number, _)) = previous?.place { number } else { nil }
-      if case .extra(let number, _) = clock, number != old { try deleteExtra(number) }
+      if let new = clock.extra, new.number != previous?.place.extra?.number { try deleteExtra(new.number) }
       if refusal.isUnique, let parked = try park(name, kind, state, shown, previous, refusal) { return parked }
       return try withhold(name, kind, state, previous, refusal)
     }
@@ -162,19 +157,14 @@ final class StateWriter {
     guard case .row(let row, let clock) = previous?.place, let previous else { return nil }
     let parked = kind.parked(shown, over: previous.values, name, row, reader.catalog.uniqueColumns[kind.number])
     // Anew, whatever became of the one before, and with a clock that is not what the row has.
-    var revision: UInt32 = 0
-    if case .extra(let number, let last) = clock {
-      try deleteExtra(number)
-      revision = (last &+ 1) & 0x7FFF_FFFF
-    }
-    guard
-      case .extra(let number, _) = try putExtra(try encode(state, row: RowValues(kind: kind, values: parked)), nil)
-    else { return nil }
+    if let old = clock.extra { try deleteExtra(old.number) }
+    let body = try encode(state, row: RowValues(kind: kind, values: parked))
+    guard var new = try putExtra(body, nil).extra else { return nil }
+    if let old = clock.extra { new.revision = old.next.revision }
     do {
-      let next = InlineClock.extra(number: number, revision: revision)
-      try update(kind, row: row, clock: next, from: previous.values, to: parked)
+      try update(kind, row: row, clock: .extra(new), from: previous.values, to: parked)
     } catch is RowRefusal {
-      try deleteExtra(number)
+      try deleteExtra(new.number)
       return nil
     }
     return SetAside.Entry(mode: .kept, reason: refusal.reason, isUnique: true, parked: parked)
@@ -207,7 +197,7 @@ final class StateWriter {
 
   /// Leaves a row as it stands, under its new state.
   private func keep(_ row: RowID, _ kind: RecordKind, _ state: RecordState, _ previous: StoredRecord) throws {
-    if case .row(_, .extra(let number, _)) = previous.place { try deleteExtra(number) }
+    if let old = previous.place.extra { try deleteExtra(old.number) }
     let body = try encode(state, row: RowValues(kind: kind, values: previous.values))
     try writeClock(kind.number, kind.type, row: row, try putExtra(body, nil))
   }
@@ -216,8 +206,7 @@ final class StateWriter {
   private func clock(
     _ state: RecordState, _ kind: RecordKind, _ shown: [Value], _ place: Place?
   ) throws -> InlineClock {
-    let old: (number: Int, revision: UInt32)?
-    if case .row(_, .extra(let number, let revision)) = place { old = (number, revision) } else { old = nil }
+    let old = place?.extra
     if let uniform = try uniformClock(state, kind, shown) {
       if let old { try deleteExtra(old.number) }
       return uniform
@@ -363,18 +352,18 @@ final class StateWriter {
 // MARK: - Rows of the store's own tables
 
 extension StateWriter {
-  func putExtra(_ body: [UInt8], _ old: (number: Int, revision: UInt32)?) throws -> InlineClock {
+  func putExtra(_ body: [UInt8], _ old: InlineClock.Extra?) throws -> InlineClock {
     if let old {
       let update = try connection.statement("UPDATE tally_extra SET body = ? WHERE n = ?")
       update.bind(1, body)
       update.bind(2, old.number)
       try update.run()
-      return .extra(number: old.number, revision: (old.revision &+ 1) & 0x7FFF_FFFF)
+      return .extra(old.next)
     }
     let insert = try connection.statement("INSERT INTO tally_extra(body) VALUES(?)")
     insert.bind(1, body)
     try insert.run()
-    return .extra(number: connection.lastInsertedRowID, revision: 0)
+    return .extra(InlineClock.Extra(number: connection.lastInsertedRowID, revision: 0))
   }
 
   func putHidden(_ kind: KindNumber, _ key: String, _ body: [UInt8], _ place: Place?) throws {
@@ -411,7 +400,7 @@ extension StateWriter {
         throw refusal
       }
     }
-    if case .extra(let number, _) = clock { try deleteExtra(number) }
+    if let old = clock.extra { try deleteExtra(old.number) }
   }
 
   func deleteExtra(_ number: Int) throws {

@@ -3,8 +3,9 @@ import TallyWire
 
 /// What one transaction adds to `tally_log`: for each dot the records and links with a cell of that dot.
 ///
-/// The log finds what a delta must hold. It is only ever appended to: an entry whose cells have been superseded since
-/// costs one look-up and nothing else, because the cells themselves say which dot they have.
+/// The log finds what a delta must hold. It may list more than that: an entry whose cells have been superseded since
+/// costs one look-up and nothing else, because the cells themselves say which dot they have. So a row goes only where
+/// that is cheap: with the edit that supersedes all it lists, or in `LogPruning`.
 struct ChangeLog {
   private var entries: [Dot: ByteWriter] = [:]
   /// The dot that was noted last: most notes of a transaction are of one.

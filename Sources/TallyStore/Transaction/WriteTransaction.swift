@@ -123,7 +123,7 @@ final class WriteTransaction {
     try flushIfFull()
   }
 
-  /// Says that fields of a record have got later writes of `dots`, which is seen and was never deleted.
+  /// Says that fields of a record that is seen, and was never deleted, have got later writes, of `dots`.
   /// - Parameters:
   ///   - replaced: the transactions of which the record has no cell any more.
   ///   - owners: the records that own it, if any record was ever deleted.

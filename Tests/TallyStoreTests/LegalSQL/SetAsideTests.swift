@@ -75,6 +75,22 @@ import Testing
     #expect(try lab.a.status().setAside.isEmpty && lab.b.status().setAside.isEmpty)
   }
 
+  @Test(arguments: CapturePath.allCases) func aFurtherPartOfALargeRecordCanBeRefused(_ path: CapturePath) throws {
+    let lab = try Lab(path)
+    try lab.b.run(
+      "CREATE TRIGGER plain BEFORE UPDATE OF icon ON P BEGIN SELECT RAISE(ABORT, 'no icons'); END",
+      "CREATE TRIGGER plainer BEFORE INSERT ON P WHEN NEW.icon IS NOT NULL BEGIN SELECT RAISE(ABORT, 'no icons'); END")
+    // More than goes into one block: the parts have one stamp.
+    try lab.a.run("INSERT INTO P(id, name, icon) VALUES('P|~|1', printf('%.*c', 900000, 'x'), randomblob(900000))")
+    try lab.sync()
+    #expect(try lab.b.status().setAside.count == 1)
+    #expect(try lab.b.verify().problems == [])
+    try lab.b.run("DROP TRIGGER plain", "DROP TRIGGER plainer")
+    try lab.sync()
+    try lab.expectEqual()
+    #expect(try lab.b.status().setAside.isEmpty)
+  }
+
   @Test(arguments: CapturePath.allCases) func aClashOfTwoAuthorsSetsOneRecordAsideUntilItIsResolved(_ path: CapturePath)
     throws
   {
