@@ -8,7 +8,7 @@ enum OpenStore {
   static func writing<T>(
     _ path: String, _ timeout: Double, isDurable: Bool = false, _ body: (Store) throws -> T
   ) throws -> T {
-    try Output.requireOpen()
+    try Output.requireOpen(besides: path)
     do {
       let store = try open(path, timeout, isReadOnly: false)
       if isDurable, let pool = store.reader as? DatabasePool {
@@ -30,6 +30,7 @@ enum OpenStore {
   /// Opens without write access, also in a folder where nothing can be written. Only if another program has written something
   /// that must be captured first is write access needed.
   static func reading<T>(_ path: String, _ timeout: Double, _ body: (Store) throws -> T) throws -> T {
+    try Output.requireOpen(besides: path)
     var copy: StoreCopy?
     defer { copy?.discard() }
     let store: Store

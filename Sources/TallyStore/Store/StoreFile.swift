@@ -9,8 +9,10 @@ enum StoreFile {
   /// - Throws: `StoreError` if there is something else. The file is not changed.
   static func probe(_ path: String, _ options: StoreOptions) throws -> Bool {
     switch options.files.kind(of: path) {
-    case .nothing: return false
-    case .file: break
+    case .nothing:
+      try checkNeighbours(path, options.files)
+      return false
+    case .file: try checkNeighbours(path, options.files)
     case .folder: throw StoreError(.notAStore, "\(path) is a folder")
     case .other: throw StoreError(.notAStore, "\(path) is not an ordinary file")
     }
