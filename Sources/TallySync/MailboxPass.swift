@@ -69,6 +69,7 @@ struct MailboxPass {
       open(item)
     }
     try noticeOlderCopy()
+    try healKnownDamage()
     try takeIn()
     try verifyTheRest()
     try noticeOlderCopy()

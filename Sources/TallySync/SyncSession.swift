@@ -29,6 +29,8 @@ public struct SyncSession: Sendable {
     case collected(DeltaHeader, [DeltaBlock])
     /// What `.apply` or `.applyLive` asked for is committed: where the store stands now, and what the delta brought it to cover.
     case applied(StoreSummary, target: StateVector)
+    /// Nothing of what `.apply` asked for was joined: both sides would have seen the same and hold something else. Where the store stands.
+    case refused(StoreSummary)
     /// What `.renewReplica` asked for is done.
     case renewed(StoreSummary)
   }
@@ -106,6 +108,7 @@ public struct SyncSession: Sendable {
     var sent: UInt64 = 0
     var acknowledged: UInt64 = 0
     var isReading = false
+    var isEverything = false
   }
 
   struct Incoming: Sendable {
@@ -193,6 +196,7 @@ public struct SyncSession: Sendable {
     case .read(let transfer, let bytes): chunk(transfer, bytes, &actions)
     case .collected(let header, let blocks): collected(header, blocks, &actions)
     case .applied(let summary, let target): applied(summary, target, &actions)
+    case .refused(let summary): try refused(summary, &actions)
     case .renewed(let summary):
       own = summary
       isRenewing = false

@@ -43,9 +43,11 @@ package struct AppliedDelta: Sendable {
   package var summary: StoreSummary
   /// What the delta brought it to cover.
   package var target: StateVector
+  /// Whether nothing of it was joined, since both sides would hold something else at equal vectors.
+  package var isRefused: Bool
 
-  package init(_ result: ApplyResult, _ summary: StoreSummary, target: StateVector) {
-    (self.result, self.summary, self.target) = (result, summary, target)
+  package init(_ result: ApplyResult, _ summary: StoreSummary, target: StateVector, isRefused: Bool = false) {
+    (self.result, self.summary, self.target, self.isRefused) = (result, summary, target, isRefused)
   }
 }
 
