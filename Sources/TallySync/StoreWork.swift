@@ -40,6 +40,10 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
 
   package func look() throws -> StoreSummary { try summary() }
 
+  package func leaveMark(_ mark: UInt64) throws { try store.leave(mark: mark) }
+
+  package func hasMark(_ mark: UInt64) throws -> Bool { try store.has(mark: mark) }
+
   package func renewReplica(because reason: String) throws -> StoreSummary {
     try store.renewReplica(because: reason)
     return try summary()

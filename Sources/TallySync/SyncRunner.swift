@@ -233,6 +233,12 @@ package actor SyncRunner {
         return .event(.collected(header, blocks))
       }
     case .applyLive(let header, let block): perform { .applied(try $0.applyLive(header, block)) }
+    case .leaveMark(let mark):
+      perform { work in
+        try work.leaveMark(mark)
+        return .event(.marked)
+      }
+    case .lookForMark(let mark): perform { .event(.recognized(try $0.hasMark(mark))) }
     case .renewReplica(let reason): perform { .event(.renewed(try $0.renewReplica(because: reason))) }
     case .finish: break
     }

@@ -28,12 +28,21 @@ package protocol SyncWork: AnyObject, Sendable {
   func collect(since base: StateVector) throws -> (DeltaHeader, [DeltaBlock])
   /// See `SyncSession.Action.applyLive`.
   func applyLive(_ header: DeltaHeader, _ block: DeltaBlock?) throws -> AppliedDelta
+  /// See `SyncSession.Action.leaveMark`.
+  func leaveMark(_ mark: UInt64) throws
+  /// See `SyncSession.Action.lookForMark`.
+  func hasMark(_ mark: UInt64) throws -> Bool
   /// See `SyncSession.Action.renewReplica`.
   func renewReplica(because reason: String) throws -> StoreSummary
   /// Ends the job under way soon. Comes from any thread.
   func cancel()
   /// Removes what was put aside, or leaves it for the next session.
   func end(isKept: Bool)
+}
+
+extension SyncWork {
+  package func leaveMark(_ mark: UInt64) throws {}
+  package func hasMark(_ mark: UInt64) throws -> Bool { false }
 }
 
 /// What applying a delta did.

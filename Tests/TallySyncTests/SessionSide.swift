@@ -72,6 +72,10 @@ final class SessionSide {
       let applied = try work.apply(isRepair: isRepair)
       if isRepair { wrongSum = nil }
       try handle(applied.isRefused ? .refused(try summary()) : .applied(try summary(), target: applied.target))
+    case .leaveMark(let mark):
+      try work.leaveMark(mark)
+      try handle(.marked)
+    case .lookForMark(let mark): try handle(.recognized(try work.hasMark(mark)))
     case .renewReplica(let reason):
       renewals.append(reason)
       try store.renewReplica(because: reason)

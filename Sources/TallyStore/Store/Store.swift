@@ -56,6 +56,7 @@ public final class Store: Sendable {
   }
 
   private init(path: String, isNew: Bool, schema: Schema?, options: StoreOptions) throws {
+    let path = options.files.canonical(path)
     self.path = path
     self.options = options
     writer = try StoreFile.open(path, options, applying)
