@@ -75,7 +75,7 @@ let package = Package(
     .executableTarget(
       name: "TallyCLI",
       dependencies: [
-        "Tally", grdb, tallyNetwork,
+        "Tally", grdb, logging, tallyNetwork,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(
@@ -137,7 +137,9 @@ if Context.environment["TALLY_FUZZ"] != nil {
   package.targets += [
     .target(
       name: "TallyCLI",
-      dependencies: ["Tally", grdb, tallyNetwork, .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      dependencies: [
+        "Tally", grdb, logging, tallyNetwork, .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
       exclude: ["TallyTool.swift"]),
     .executableTarget(
       name: "fuzz", dependencies: ["TallyCLI", "Tally", "TallyCRDT", "TallyStore", "TallySync", "TallyWire", grdb],

@@ -53,7 +53,7 @@ enum ExitStatus: Int32 {
     case .protocolViolation, .limitExceeded, .wrongZone, .peerFailed: .protocolViolated
     case .unauthorized: .noPermission
     case .upgradeRequired: .newerFormat
-    case .notConverged, .damaged: .badData
+    case .notConverged, .damaged, .sameStore: .badData
     }
   }
 

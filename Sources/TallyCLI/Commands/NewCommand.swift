@@ -19,10 +19,15 @@ struct NewCommand: ParsableCommand {
 
   private static let schemaLimit = 16 << 20
 
-  func run() throws {
-    let bytes = try InputFile(schema).readAll(limit: Self.schemaLimit)
+  /// The schema in a file, or on standard input for `-`.
+  static func schema(_ path: String) throws -> Schema {
+    let bytes = try InputFile(path).readAll(limit: schemaLimit)
     try SchemaKeys.check(bytes)
-    let schema = try Schema(json: Data(bytes))
+    return try Schema(json: Data(bytes))
+  }
+
+  func run() throws {
+    let schema = try Self.schema(schema)
     try NewStore(store).create { try Store(path: $0, schema: schema).close() }
   }
 }

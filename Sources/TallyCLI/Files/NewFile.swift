@@ -10,6 +10,7 @@ final class NewFile {
   private let target: String
   private let temporary: String?
   private var descriptor: Int32
+  private var note: Int?
   private(set) var byteCount = 0
 
   /// What may be written over.
@@ -44,9 +45,11 @@ final class NewFile {
       descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
     }
     guard descriptor >= 0 else { throw Failure(errno: errno, .create, path) }
+    note = temporary.map(Ending.note)
   }
 
   deinit {
+    if let note { Ending.forget(note) }
     guard descriptor >= 0 else { return }
     close(descriptor)
     if let temporary { unlink(temporary) }

@@ -32,6 +32,9 @@ enum MissingParts {
     var present = Set<String>()
     while try query.step() { present.insert(query.text(0) ?? "") }
     query.reset()
+    guard !present.isEmpty else {
+      throw StoreError(.notAStore, "the file has the mark of a store and none of its tables")
+    }
     lost += essential.subtracting(present).sorted()
     if try !connection.exists("SELECT 1 FROM tally_zone WHERE n = 0") { lost.append("the zone") }
     if try !connection.exists("SELECT 1 FROM tally_meta WHERE key = 'catalog'") {

@@ -12,6 +12,9 @@ public struct RecoveryReport: Sendable, Equatable {
   public var losses: [String] = []
   /// How many there are.
   public var lossCount = 0
+
+  /// A report of nothing.
+  public init() {}
 }
 
 extension Store {
@@ -31,7 +34,7 @@ extension Store {
   public static func recover(
     _ damaged: String, to path: String, schema: Schema? = nil, options: StoreOptions = StoreOptions()
   ) throws -> RecoveryReport {
-    guard options.files.kind(of: path) == .nothing else {
+    guard options.files.kind(of: path) == .nothing || (options.files.head(1, of: path) ?? []).isEmpty else {
       throw StoreError(.pathTaken, "there is something at \(path)")
     }
     guard options.files.kind(of: damaged) == .file else {

@@ -33,6 +33,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case valueTooLarge
     /// A reference names a record that is not there.
     case danglingReference
+    /// A record was to own itself, directly. It would be shown without its owner.
+    case ownsItself
     /// A record that others refer to with `onDelete: .deny` was deleted.
     case deleteDenied
     /// The record is not there.
