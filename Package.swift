@@ -28,6 +28,8 @@ func network(_ product: String, _ package: String) -> Target.Dependency {
   .product(name: product, package: package, condition: .when(traits: ["Network"]))
 }
 let tallyNetwork: Target.Dependency = .target(name: "TallyNetwork", condition: .when(traits: ["Network"]))
+// Faults that tests plant, in what the tests are built with and nothing else: Docs/Testing.md.
+let faults: Target.Dependency = .target(name: "TallyFaults", condition: .when(traits: ["PlantedFaults"]))
 let nio: [Target.Dependency] = [
   network("NIOCore", "swift-nio"), network("NIOPosix", "swift-nio"), network("NIOTLS", "swift-nio"),
   network("NIOSSL", "swift-nio-ssl"),
@@ -45,7 +47,11 @@ let package = Package(
     .executable(name: "tally", targets: ["TallyCLI"]),
   ],
   traits: [
-    .trait(name: "Network", description: "TallyNetwork: sync over TCP and TLS, on SwiftNIO; off unless asked for")
+    .trait(name: "Network", description: "TallyNetwork: sync over TCP and TLS, on SwiftNIO; off unless asked for"),
+    .trait(
+      name: "PlantedFaults",
+      description:
+        "For Tally's own tests only: faults that the tests plant are compiled in; no product is released with it"),
   ],
   dependencies: [
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -62,20 +68,22 @@ let package = Package(
     .target(name: "TallyWire", dependencies: ["TallyCRDT", zstd]),
     .target(
       name: "TallyStore",
-      dependencies: ["CTallySQLite", "TallyCRDT", "TallyWire", grdb, sqlite, logging]),
+      dependencies: ["CTallySQLite", "TallyCRDT", "TallyWire", faults, grdb, sqlite, logging]),
     .target(name: "TallySync", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", logging, metrics]),
     .target(name: "Tally", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", "TallySync"]),
     .target(name: "TallyNetwork", dependencies: ["TallySync", network("Crypto", "swift-crypto")] + nio),
     .target(name: "TallyTesting", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", "TallySync", grdb, sqlite]),
+    // The faults that tests plant, and what they make of a join.
+    .target(name: "TallyFaults", dependencies: ["TallyCRDT"], path: "Tests/Faults"),
     // What tests Tally itself, for our own tests and the soak tool; apps get TallyTesting.
     .target(
       name: "TallyRig",
-      dependencies: ["TallyCRDT", "TallyWire", "TallyStore", "TallySync", "TallyTesting", grdb],
+      dependencies: ["TallyCRDT", "TallyFaults", "TallyWire", "TallyStore", "TallySync", "TallyTesting", grdb],
       path: "Tests/Support"),
     .executableTarget(
       name: "TallyCLI",
       dependencies: [
-        "Tally", grdb, logging, tallyNetwork,
+        "Tally", grdb, logging, tallyNetwork, faults,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(
@@ -107,7 +115,7 @@ let package = Package(
       name: "CrashTests", dependencies: ["Tally", "TallyCLI", "TallyTesting", grdb], resources: [.copy("Shim")]),
     .testTarget(
       name: "ConvergenceTests",
-      dependencies: ["Tally", "TallyCRDT", "TallyRig", "TallyWire", "TallyTesting", grdb]),
+      dependencies: ["Tally", "TallyCRDT", "TallyFaults", "TallyRig", "TallyWire", "TallyTesting", grdb]),
     .testTarget(name: "SimulatorTests", dependencies: ["Tally", "TallyRig", "TallyTesting", grdb]),
     .testTarget(name: "ChinookTests", dependencies: ["Tally", grdb], resources: [.copy("Fixtures")]),
     .testTarget(name: "ReadmeTests", dependencies: ["Tally", grdb]),
@@ -138,7 +146,8 @@ if Context.environment["TALLY_FUZZ"] != nil {
     .target(
       name: "TallyCLI",
       dependencies: [
-        "Tally", grdb, logging, tallyNetwork, .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "Tally", grdb, logging, tallyNetwork, faults,
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       exclude: ["TallyTool.swift"]),
     .executableTarget(

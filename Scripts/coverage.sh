@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export SWIFT_BACKTRACE=enable=no
-build=(--enable-code-coverage --scratch-path .build-coverage)
+build=(--traits PlantedFaults --enable-code-coverage --scratch-path .build-coverage)
 swift build "${build[@]}" --build-tests
 swift test "${build[@]}" --skip-build --disable-xctest --filter "${COVERAGE_FILTER:-Tests}" >.build-coverage/tests.log 2>&1 ||
   { tail -n 40 .build-coverage/tests.log; exit 1; }

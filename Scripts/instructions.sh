@@ -3,7 +3,6 @@
 set -euo pipefail
 command -v valgrind >/dev/null || { echo "valgrind is missing: apt-get install valgrind" >&2; exit 1; }
 program=${BENCHMARKS:-.build-bench/release/Benchmarks}
-few=2000 many=7000
 # Without its debug information, which valgrind may not be able to read.
 copy=$(mktemp)
 trap 'rm -f "$copy"' EXIT
@@ -14,14 +13,34 @@ total() {
   valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program" "$@" 2>&1 | sed -n 's/.*Collected : //p'
 }
 
+declare -A known
+# Leaves the instructions for a row in $result.
 per_row() {
-  echo $((($(total --records $many "$@") - $(total --records $few "$@")) / (many - few)))
+  local key="$*" few=2000 many=7000
+  # A thousand transactions tell enough.
+  case $1 in commit | change) few=1000 many=2000 ;; esac
+  if [ -z "${known[$key]:-}" ]; then
+    known[$key]=$((($(total --records $many --count "$@") - $(total --records $few --count "$@")) / (many - few)))
+  fi
+  result=${known[$key]}
 }
 
-rows=$(per_row --count rows --plain)
+# What a workload does before what is to be counted.
+before() {
+  case $1 in
+  delta | again | delete) echo insert ;;
+  apply) [ "$2" = store ] && echo delta || echo rows ;;
+  *) echo rows ;;
+  esac
+}
+
 printf '%-8s %10s %10s %6s\n' workload plain store ratio
 for workload in ${*:-insert update}; do
-  plain=$(($(per_row --count "$workload" --plain) - rows))
-  store=$(($(per_row --count "$workload") - rows))
+  per_row "$workload" --plain; plain=$result
+  per_row "$(before "$workload" plain)" --plain; plain=$((plain - result))
+  per_row "$workload"; store=$result
+  per_row "$(before "$workload" store)" $([ "$(before "$workload" store)" = rows ] && echo --plain); store=$((store - result))
+  # A full delta comes before it is applied again.
+  if [ "$workload" = again ]; then per_row delta; store=$((store - result)); per_row insert; store=$((store + result)); fi
   printf '%-8s %10d %10d %6s\n' "$workload" "$plain" "$store" "$(awk "BEGIN { printf \"%.2f\", $store / $plain }")"
 done

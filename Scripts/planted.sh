@@ -16,7 +16,7 @@ meaning() {
   awk -v name="$1" '
     /^ *\/\/\/ / { sub(/^ *\/\/\/ /, ""); text = text == "" ? $0 : text " " $0; next }
     $0 ~ "static let " name " =" { print text }
-    { text = "" }' Sources/TallyCRDT/PlantedFault.swift
+    { text = "" }' Tests/Faults/PlantedFault.swift
 }
 
 table() {

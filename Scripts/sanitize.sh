@@ -15,6 +15,6 @@ case "${1:-}" in
 esac
 # One test at a time: everything is several times slower, and tests have limits. Without the leak check: GRDB and the runtime keep what lives as long as the process.
 export TSAN_OPTIONS=halt_on_error=0:exitcode=66 ASAN_OPTIONS=detect_leaks=0
-build=(--sanitize="$1" --scratch-path ".build-$1" -Xswiftc -use-ld=lld)
+build=(--traits PlantedFaults --sanitize="$1" --scratch-path ".build-$1" -Xswiftc -use-ld=lld)
 swift build "${build[@]}" --build-tests
 swift test "${build[@]}" --skip-build --disable-xctest --no-parallel --filter "$filter"

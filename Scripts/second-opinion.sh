@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The second opinion: Docs/Fuzzing.md. TOOL is a tally that is built already; without it a release build is made.
+# The second opinion: Docs/Fuzzing.md. TOOL is a tally that is built already; without it a release build is made,
+# with the faults that --planted puts in.
 #   Scripts/second-opinion.sh SECONDS [--seed N] [--steps N] [--planted N] [--no-shrinking]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,8 +13,8 @@ if ! python3 -c 'import hypothesis' 2>/dev/null; then
   exit 0
 fi
 if [ -z "${TOOL:-}" ]; then
-  swift build -c release --scratch-path .build-release --product tally
-  TOOL=.build-release/release/tally
+  swift build --traits PlantedFaults -c release --scratch-path .build-second-opinion --product tally
+  TOOL=.build-second-opinion/release/tally
 fi
 seconds=${1:-60}
 shift || true

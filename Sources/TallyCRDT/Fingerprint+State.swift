@@ -57,6 +57,15 @@ extension RecordState {
   }
 }
 
+extension Fingerprint {
+  /// What is added when a record's superseded touches take the place of `old`.
+  package static func touches(_ touches: StateVector, replacing old: StateVector, name: UInt64) -> Fingerprint {
+    var sum = touches.fingerprint(name: name, without: old)
+    sum -= old.fingerprint(name: name, without: touches)
+    return sum
+  }
+}
+
 extension StateVector {
   /// What a record's superseded touches add to the fingerprint, without the entries that `other` has as well.
   fileprivate func fingerprint(name: UInt64, without other: StateVector) -> Fingerprint {

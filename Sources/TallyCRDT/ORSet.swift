@@ -66,16 +66,7 @@ public struct ORSetElement: Hashable, Sendable {
 
   /// Joins another state of the same element: the union of tags, the greatest removal of each. Commutative, associative,
   /// idempotent. Cost: the product of the numbers of tags.
-  public mutating func merge(_ other: ORSetElement) { merge(other, planted: []) }
-
-  /// The join of both.
-  public func merging(_ other: ORSetElement) -> ORSetElement {
-    var result = self
-    result.merge(other)
-    return result
-  }
-
-  package mutating func merge(_ other: ORSetElement, planted: PlantedFault) {
+  public mutating func merge(_ other: ORSetElement) {
     for tag in other.tags {
       guard let index = tags.firstIndex(where: { $0.added.dot == tag.added.dot }) else {
         tags.append(tag)
@@ -85,14 +76,13 @@ public struct ORSetElement: Hashable, Sendable {
       if let removed = tag.removed { tags[index].removed = max(removed, tags[index].removed ?? removed) }
     }
     tags.sort { $0.added.dot < $1.added.dot }
-    if planted.contains(.timestampedSet) { reduceToTimestamps() }
-    if planted.contains(.removeWins), let removed = tags.compactMap({ $0.removed }).max() { remove(removed) }
   }
 
-  private mutating func reduceToTimestamps() {
-    guard let added = tags.max(by: { $0.added < $1.added }) else { return }
-    let removed = tags.compactMap { $0.removed }.max()
-    tags = [Tag(added: added.added, removed: removed.flatMap { $0 > added.added ? $0 : nil })]
+  /// The join of both.
+  public func merging(_ other: ORSetElement) -> ORSetElement {
+    var result = self
+    result.merge(other)
+    return result
   }
 
   /// The part of the state that a peer with the vector `vector` lacks: each tag whose add or whose removal it lacks; nil if it

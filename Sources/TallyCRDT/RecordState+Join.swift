@@ -15,7 +15,7 @@ extension RecordState {
   /// united, without those that another one has seen. Cost: linear in the registers of both, and in the square of the deletes.
   public mutating func merge(_ other: RecordState) {
     var lost: [LostWrite] = []
-    merge(other, lost: &lost, planted: [])
+    merge(other, lost: &lost)
   }
 
   /// The join of both.
@@ -28,17 +28,17 @@ extension RecordState {
   /// Joins `other` in and appends to `lost` each register write that lost with a different value, on either side.
   ///
   /// Whether such a pair was concurrent, or one had seen the other, only the caller can tell.
-  package mutating func merge(_ other: RecordState, lost: inout [LostWrite], planted: PlantedFault) {
+  package mutating func merge(_ other: RecordState, lost: inout [LostWrite]) {
     var touches = supersededTouches
     touches.merge(other.supersededTouches)
-    mergeExistence(other.existence, touches: &touches, planted: planted)
-    mergeFields(other.fields, touches: &touches, lost: &lost, planted: planted)
+    mergeExistence(other.existence, touches: &touches)
+    mergeFields(other.fields, touches: &touches, lost: &lost)
     normalizeTouches(touches)
-    if !other.deletes.isEmpty { mergeDeletes(other.deletes, planted: planted) }
+    if !other.deletes.isEmpty { mergeDeletes(other.deletes) }
     if let theirs = other.seed { seed = seed?.merging(theirs) ?? theirs }
   }
 
-  private mutating func mergeExistence(_ other: Stamp?, touches: inout StateVector, planted: PlantedFault) {
+  private mutating func mergeExistence(_ other: Stamp?, touches: inout StateVector) {
     guard let other else { return }
     guard let mine = existence else {
       existence = other
@@ -46,12 +46,12 @@ extension RecordState {
     }
     let (loser, winner) = (min(mine, other), max(mine, other))
     existence = winner
-    guard mine != other, loser.rank >= .user, !planted.contains(.supersededTouchLost) else { return }
+    guard mine != other, loser.rank >= .user else { return }
     if !winner.impliesTouch(loser.dot) { touches.include(loser.dot) }
   }
 
   private mutating func mergeFields(
-    _ other: [FieldCell], touches: inout StateVector, lost: inout [LostWrite], planted: PlantedFault
+    _ other: [FieldCell], touches: inout StateVector, lost: inout [LostWrite]
   ) {
     guard !other.isEmpty else { return }
     guard !fields.isEmpty else {
@@ -70,21 +70,19 @@ extension RecordState {
       } else {
         mine.removeFirst()
         theirs.removeFirst()
-        result.append(Self.join(a, b, touches: &touches, lost: &lost, planted: planted))
+        result.append(Self.join(a, b, touches: &touches, lost: &lost))
       }
     }
     fields = result + mine + theirs
   }
 
   private static func join(
-    _ mine: FieldCell, _ theirs: FieldCell, touches: inout StateVector, lost: inout [LostWrite],
-    planted: PlantedFault
+    _ mine: FieldCell, _ theirs: FieldCell, touches: inout StateVector, lost: inout [LostWrite]
   ) -> FieldCell {
     if mine == theirs { return mine }
-    if !planted.isEmpty, planted.keeps(mine, over: theirs) { return mine }
     let theirsWin = theirs.wins(over: mine)
     let (winner, loser) = theirsWin ? (theirs, mine) : (mine, theirs)
-    if loser.stamp.rank >= .user, !winner.stamp.impliesTouch(loser.stamp.dot), !planted.contains(.supersededTouchLost) {
+    if loser.stamp.rank >= .user, !winner.stamp.impliesTouch(loser.stamp.dot) {
       touches.include(loser.stamp.dot)
     }
     if winner.value != loser.value {
@@ -93,48 +91,19 @@ extension RecordState {
     return winner
   }
 
-  private mutating func mergeDeletes(_ other: [Delete], planted: PlantedFault) {
+  private mutating func mergeDeletes(_ other: [Delete]) {
     var byDot: [Dot: Delete] = [:]
     for delete in deletes + other {
       byDot[delete.stamp.dot] = byDot[delete.stamp.dot].map { Self.same($0, delete) } ?? delete
-    }
-    if planted.contains(.concurrentDeletesMerged), let last = (byDot.values.map { $0.stamp }.max()) {
-      let context = byDot.values.reduce(StateVector()) { $0.merging($1.context) }
-      byDot = [last.dot: Delete(stamp: last, context: context)]
     }
     let all = byDot.values.sorted { $0.stamp.dot < $1.stamp.dot }
     deletes = all.filter { delete in
       !all.contains { $0.stamp.dot != delete.stamp.dot && $0.context.covers(delete.stamp.dot) }
     }
-    if planted.contains(.tombstoneDropsCells) { dropCoveredCells() }
-    if planted.contains(.tombstoneDroppedEarly), deletedContext.covers(touches), seed == nil { self = RecordState() }
   }
 
   /// Two copies of one delete. They are equal unless a peer is broken; then the greater of each part, so that all agree.
   private static func same(_ a: Delete, _ b: Delete) -> Delete {
     Delete(stamp: max(a.stamp, b.stamp), context: a.context.merging(b.context))
-  }
-
-  private mutating func dropCoveredCells() {
-    let context = deletedContext
-    fields.removeAll { context.covers($0.stamp.dot) }
-    if let existence, context.covers(existence.dot) { self.existence = nil }
-    supersededTouches = supersededTouches.beyond(context)
-  }
-}
-
-extension PlantedFault {
-  /// Whether a fault keeps a cell although the other one should win.
-  fileprivate func keeps(_ mine: FieldCell, over theirs: FieldCell) -> Bool {
-    if contains(.equalStampKeepsLocal), mine.stamp == theirs.stamp { return true }
-    if contains(.equalValueKeepsLocalStamp), mine.value == theirs.value { return true }
-    return contains(.equalTimesKeepLocal) && mine.stamp.rank == theirs.stamp.rank
-      && mine.stamp.time == theirs.stamp.time
-  }
-
-  /// The vector that a delta is taken to be since.
-  package func base(_ base: StateVector) -> StateVector {
-    guard contains(.vectorEndOffByOne) else { return base }
-    return StateVector(base.entries.map { ($0.replica, $0.sequence + 1) })
   }
 }

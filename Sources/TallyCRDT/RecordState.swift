@@ -181,7 +181,7 @@ extension RecordState {
     return result
   }
 
-  mutating func normalizeTouches(_ candidates: StateVector) {
+  package mutating func normalizeTouches(_ candidates: StateVector) {
     supersededTouches = candidates.isEmpty ? candidates : candidates.filter { !isImplied($0) }
   }
 
@@ -193,7 +193,7 @@ extension RecordState {
 
 extension Stamp {
   /// Whether a live cell with this stamp shows a touch that covers `dot`.
-  func impliesTouch(_ dot: Dot) -> Bool {
+  package func impliesTouch(_ dot: Dot) -> Bool {
     rank >= .user && self.dot.replica == dot.replica && self.dot.sequence >= dot.sequence
   }
 }

@@ -89,7 +89,7 @@ public struct StateVector: Hashable, Sendable {
   }
 
   /// The entries for which `isIncluded` holds.
-  func filter(_ isIncluded: (Dot) -> Bool) -> StateVector {
+  package func filter(_ isIncluded: (Dot) -> Bool) -> StateVector {
     var result = self
     for (replica, sequence) in sequences where !isIncluded(Dot(replica: replica, sequence: sequence)) {
       result.sequences[replica] = nil

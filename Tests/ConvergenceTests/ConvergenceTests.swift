@@ -1,5 +1,6 @@
 import Foundation
 import TallyCRDT
+import TallyFaults
 import TallyRig
 import TallyTesting
 import Testing

@@ -160,7 +160,7 @@ import Testing
       var other = RecordState()
       other.fields = [cells[1 - local]]
       var lost: [LostWrite] = []
-      state.merge(other, lost: &lost, planted: [])
+      state.merge(other, lost: &lost)
       #expect(lost.map(\.loser) == [cells[0]] && lost.map(\.winner) == [cells[1]])
       #expect(lost.map(\.wasLocal) == [local == 0])
     }

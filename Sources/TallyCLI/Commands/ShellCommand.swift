@@ -2,6 +2,10 @@ import ArgumentParser
 import Foundation
 import Tally
 
+#if PlantedFaults
+  import TallyFaults
+#endif
+
 struct ShellCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "shell",
@@ -23,7 +27,17 @@ struct ShellCommand: ParsableCommand {
       "Draw the ids of replicas from this number, so that a run can be repeated. For stores in memory only.",
       valueName: "number"))
   var seed: UInt64?
-  @Option(help: .hidden) var planted: UInt64 = 0
+  #if PlantedFaults
+    @Option(help: .hidden) var planted: UInt64 = 0
+
+    private var options: StoreOptions {
+      var options = StoreOptions()
+      options.planted = PlantedFault(rawValue: planted)
+      return options
+    }
+  #else
+    private var options: StoreOptions { StoreOptions() }
+  #endif
 
   private static let schemaLimit = 16 << 20
 
@@ -33,7 +47,7 @@ struct ShellCommand: ParsableCommand {
 
   func run() throws {
     try Output.requireOpen()
-    let settings = ShellSettings(schema: try schema.map(Self.read), seed: seed, planted: .init(rawValue: planted))
+    let settings = ShellSettings(schema: try schema.map(Self.read), seed: seed, options: options)
     let session = ShellSession(settings)
     var reader = LineReader(try InputFile("-"))
     let output = Output()

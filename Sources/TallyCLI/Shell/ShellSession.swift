@@ -8,8 +8,8 @@ struct ShellSettings {
   var schema: Schema?
   /// Where replica ids come from; nil for the system's randomness.
   var seed: UInt64?
-  /// Faults that tests put in, to see whether they are noticed.
-  var planted: PlantedFault = []
+  /// What stores in memory are opened with, but for clocks and ids.
+  var options = StoreOptions()
 }
 
 /// The stores of a shell and what it answers. Each answer is the text of one JSON value.
@@ -148,9 +148,8 @@ final class ShellSession {
 
   private func memoryStore(_ open: (StoreOptions) throws -> Store) throws -> ShellStore {
     let clock = ShellClock()
-    var options = StoreOptions()
+    var options = settings.options
     options.now = { clock.date }
-    options.planted = settings.planted
     if settings.seed != nil {
       let ids = ids
       options.mintReplica = { ids.next() }
@@ -159,7 +158,7 @@ final class ShellSession {
     return ShellStore(store: store, schema: try store.schema, clock: clock)
   }
 
-  /// What is kept in a file has ids that nothing else has, and no faults that tests put in.
+  /// What is kept in a file has ids that nothing else has.
   private func fileStore(_ open: (StoreOptions) throws -> Store) throws -> ShellStore {
     let clock = ShellClock()
     var options = StoreOptions()

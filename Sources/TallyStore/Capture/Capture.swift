@@ -2,6 +2,10 @@ import GRDB
 import TallyCRDT
 import TallyWire
 
+#if PlantedFaults
+  import TallyFaults
+#endif
+
 /// Turns what was written to the app's tables into cells.
 ///
 /// It compares each written row as it was with the row as it is. While it runs, rows are newer than the states of their neighbours, so it
@@ -21,20 +25,18 @@ struct Capture {
   let transaction: WriteTransaction
   let origin: Origin
   /// The records that were there before; nil if no reference is open. See `References.swift`.
-  private var namesBefore: Set<String>?
+  private(set) var namesBefore: Set<String>?
   private let progress = Progress()
 
   private final class Progress {
     /// Extra bodies of rows that are gone. Until all is captured, a row under another name may still carry their number.
     var orphans: [Int] = []
-    /// Whether any of the records is still there, or a link was written.
-    var hasMoreThanDeletes = false
   }
 
   private var reader: StateReader { transaction.reader }
   private var writer: StateWriter { transaction.writer }
-  private var catalog: Catalog { transaction.catalog }
-  private var connection: Connection { transaction.connection }
+  var catalog: Catalog { transaction.catalog }
+  var connection: Connection { transaction.connection }
   private var refusals: Refusals { transaction.session.refusals }
   private var environment: StoreEnvironment { transaction.environment }
 
@@ -53,7 +55,6 @@ struct Capture {
     if catalog.updatesClocks.isEmpty { try captureAll() } else { try transaction.session.withoutTriggers(captureAll) }
     for number in progress.orphans { try writer.deleteExtra(number) }
     try rows.end()
-    if environment.planted.contains(.counterReused), !progress.hasMoreThanDeletes { transaction.reusesNumber = true }
   }
 
   private func captureOrRefuse(_ write: PendingWrite) throws {
@@ -71,6 +72,7 @@ struct Capture {
   // MARK: Records
 
   private func capture(_ write: PendingWrite, _ kind: RecordKind) throws {
+    if try captureEdit(write, kind) { return }
     let after = try row(write, kind)
     if let after, write.except.contains(Array(after.key.utf8)) { return }
     guard let key = after?.key ?? write.key, after != nil || write.before != nil else { return }
@@ -91,7 +93,6 @@ struct Capture {
       if let before = write.before { try captureDelete(name, kind, before) }
       return
     }
-    progress.hasMoreThanDeletes = true
     let before = write.before?.values(kind.columns.count, over: after.values)
     let address = RowAddress(kind: kind.number, key: key)
     let earlier = refusals.fields(address) ?? []
@@ -187,16 +188,14 @@ struct Capture {
     let stamp = try transaction.stamp(over: hidden?.state.existence?.time)
     var values = after.values
     for index in refused { values[index] = kind.columns[index].defaultValue }
-    let keepsOld = environment.planted.contains(.newLifeKeepsOld)
-    let earlier = keepsOld ? RecordState() : hidden?.state ?? RecordState()
-    let cells = try newLife(kind, values, earlier, stamp)
+    let cells = try newLife(kind, values, hidden?.state ?? RecordState(), stamp)
     let written = RecordState(inserted: stamp, fields: cells)
     let state = hidden?.state.merging(written) ?? written
     // Over a time that nothing exceeds, the greater replica wins, and that may be the other one.
     if hidden != nil, cells.contains(where: { state[$0.field] != $0 }) { transaction.view.mark(name) }
     try writer.adopt(row: after.id, name, kind, state, hidden: hidden, shown: after.values)
     try transaction.changed(name, kind, from: hidden?.state, to: state, dots: CollectionOfOne(stamp.dot))
-    if hidden != nil, !keepsOld { try endMemberships(of: name) }
+    if hidden != nil { try endMemberships(of: name) }
     try transaction.view.markWaiting(for: name)
   }
 
@@ -228,6 +227,9 @@ struct Capture {
   {
     var cells: [FieldCell] = []
     cells.reserveCapacity(values.count)
+    #if PlantedFaults
+      let earlier = environment.planted.contains(.newLifeKeepsOld) ? RecordState() : earlier
+    #endif
     guard !earlier.isEmpty else {
       for (column, value) in zip(kind.columns, values) where value != column.defaultValue {
         cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
@@ -267,9 +269,10 @@ struct Capture {
     guard !cells.isEmpty || after.clock != clock || !refused.isEmpty || !earlier.isEmpty else { return }
     var written = RecordState()
     written.fields = cells
-    if let first = cells.first, !environment.planted.contains(.seedOverwritesEdits) {
-      written.seed = old.basis(for: first.stamp, kind)
-    }
+    if let first = cells.first { written.seed = old.basis(for: first.stamp, kind) }
+    #if PlantedFaults
+      if environment.planted.contains(.seedOverwritesEdits) { written.seed = nil }
+    #endif
     let state = old.merging(written)
     // Over a time that nothing exceeds, the greater replica wins, and that may be the other one.
     if cells.contains(where: { state[$0.field] != $0 }) { transaction.view.mark(name) }
@@ -301,8 +304,9 @@ struct Capture {
       name, kind, from: old, to: state, dots: CollectionOfOne(stamp.dot),
       isSettled: origin == .app && kind.forwardField == nil)
     try transaction.view.markReferrers(of: name)
-    guard environment.planted.contains(.cascadeWritesDeletes) else { return }
-    for child in try SnapshotFacts(reader).owned(by: name) { try plantDelete(of: child, stamp, context) }
+    #if PlantedFaults
+      if environment.planted.contains(.cascadeWritesDeletes) { try deleteWhatIsOwned(by: name, written) }
+    #endif
   }
 
   private func checkDenied(_ name: AnyRecordName) throws {
@@ -334,7 +338,6 @@ struct Capture {
       throw StoreError(.invalidName, "\(kind.table) links a \(kind.source) with a \(kind.target)")
     }
     if origin != .app { transaction.view.mark(kind.number, key) }
-    progress.hasMoreThanDeletes = true
     let old: ORSetElement
     var element: ORSetElement
     let stamp: Stamp
@@ -389,6 +392,9 @@ struct Capture {
 
   /// A record that begins a new life starts with empty relationships, on both sides.
   private func endMemberships(of name: AnyRecordName) throws {
+    #if PlantedFaults
+      if environment.planted.contains(.newLifeKeepsOld) { return }
+    #endif
     var ended = try reader.links(from: name)
     for waiting in try reader.waiting(for: name) {
       guard let kind = catalog.links[waiting.kind], let key = try? LinkKey(waiting.key), key.target == name,
@@ -407,21 +413,21 @@ struct Capture {
   }
 }
 
-// MARK: - Planted faults
-
-extension Capture {
-  /// Writes a delete to a record that is owned, as SQL's own cascade would.
-  private func plantDelete(of name: AnyRecordName, _ stamp: Stamp, _ context: StateVector) throws {
-    guard let kind = catalog.kind(of: name.type), let stored = try reader.record(name, kind), stored.place.isVisible
-    else { return }
-    var written = RecordState()
-    written.deletes = [Delete(stamp: stamp, context: context)]
-    let state = stored.state.merging(written)
-    try writer.put(name, kind, state, previous: stored, shown: nil)
-    try transaction.changed(name, kind, from: stored.state, to: state, dots: CollectionOfOne(stamp.dot))
-    try transaction.view.markReferrers(of: name)
-    for child in try SnapshotFacts(reader).owned(by: name) where child != name {
-      try plantDelete(of: child, stamp, context)
+#if PlantedFaults
+  extension Capture {
+    /// Writes a delete to what a record owns, as SQL's own cascade would.
+    private func deleteWhatIsOwned(by owner: AnyRecordName, _ delete: RecordState) throws {
+      for name in try SnapshotFacts(reader).owned(by: owner) where name != owner {
+        guard let kind = catalog.kind(of: name.type), let stored = try reader.record(name, kind),
+          stored.place.isVisible
+        else { continue }
+        let state = stored.state.merging(delete)
+        try writer.put(name, kind, state, previous: stored, shown: nil)
+        try transaction.changed(
+          name, kind, from: stored.state, to: state, dots: delete.deletes.map { $0.stamp.dot })
+        try transaction.view.markReferrers(of: name)
+        try deleteWhatIsOwned(by: name, delete)
+      }
     }
   }
-}
+#endif

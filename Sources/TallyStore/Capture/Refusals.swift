@@ -55,7 +55,7 @@ final class Refusals {
     return faults
   }
 
-  private static func fault(of value: Value, in column: Column, _ name: AnyRecordName) -> StoreError? {
+  static func fault(of value: Value, in column: Column, _ name: AnyRecordName) -> StoreError? {
     guard value.byteCount <= WireLimits.valueBytes else {
       return StoreError(
         .valueTooLarge, "\(name).\(column.name) has \(value.byteCount) bytes; the limit is \(WireLimits.valueBytes)")

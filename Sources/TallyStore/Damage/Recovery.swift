@@ -126,7 +126,7 @@ private final class Salvage {
     }
     try findLost()
     var writer = try DeltaWriter(header: DeltaHeader(base: StateVector(), target: target), to: spool.append)
-    var builder = BlockBuilder(catalog: catalog, base: StateVector(), strangers: [], planted: [])
+    var builder = BlockBuilder(catalog: catalog, base: StateVector(), strangers: [])
     try read { name, kind, state in
       try builder.add(name, kind, state) { try writer.append($0) }
     } link: { key, kind, element in

@@ -57,6 +57,20 @@ final class Connection {
     return SQLStatement(borrowing: try database.cachedStatement(sql: sql), of: handle)
   }
 
+  /// Runs reads that all see the same state of the file.
+  func inReadTransaction<T>(_ body: () throws -> T) throws -> T {
+    try statement("BEGIN DEFERRED").run()
+    do {
+      let value = try body()
+      try statement("COMMIT").run()
+      return value
+    } catch {
+      // Some errors have ended it already.
+      if sqlite3_get_autocommit(handle) == 0 { try execute("ROLLBACK") }
+      throw error
+    }
+  }
+
   func execute(_ sql: String) throws {
     guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw DatabaseError(handle, sql: sql) }
   }

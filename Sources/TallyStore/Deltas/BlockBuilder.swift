@@ -5,7 +5,6 @@ import TallyWire
 struct BlockBuilder {
   private let catalog: Catalog
   private let base: StateVector
-  private let planted: PlantedFault
   /// Replicas that no cell can be of.
   private let strangers: Set<ReplicaID>
   private var records: [KindNumber: DeltaBlock.Records] = [:]
@@ -17,19 +16,17 @@ struct BlockBuilder {
   private var count = 0
   private var byteCount = 0
 
-  init(catalog: Catalog, base: StateVector, strangers: Set<ReplicaID>, planted: PlantedFault) {
+  init(catalog: Catalog, base: StateVector, strangers: Set<ReplicaID>) {
     self.catalog = catalog
     self.base = base
     self.strangers = strangers
-    self.planted = planted
   }
 
   /// Adds what `base` does not cover of a record, and hands out each block that this fills.
   mutating func add(
     _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ body: (BlockDraft) throws -> Void
   ) throws {
-    guard let delta = state.delta(since: base, planted: planted) else { return }
-    if planted.contains(.groupSplitAcrossBatches), records.values.contains(where: { $0.items.count > 1 }) { return }
+    guard let delta = state.delta(since: base) else { return }
     if !strangers.isEmpty {
       let vectors = delta.deletes.map(\.context) + [delta.supersededTouches]
       try check(delta.dots.union(vectors.flatMap(\.entries)))

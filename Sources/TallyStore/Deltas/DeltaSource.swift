@@ -5,7 +5,6 @@ import TallyWire
 struct DeltaSource {
   let reader: StateReader
   let base: StateVector
-  let planted: PlantedFault
   /// Whether records may go into blocks packed; not for who wants to look at them.
   let isPacking: Bool
   /// Sums what is read, if that is everything.
@@ -15,14 +14,15 @@ struct DeltaSource {
   /// With more changed items than this, reading the tables once is cheaper than looking each item up.
   private static let lookupLimit = 50_000
 
-  init(
-    reader: StateReader, base: StateVector, planted: PlantedFault = [], isPacking: Bool = false, sum: ContentSum? = nil
-  ) {
+  init(reader: StateReader, base: StateVector, isPacking: Bool = false, sum: ContentSum? = nil) {
     self.isPacking = isPacking
     self.sum = sum
     self.reader = reader
-    self.base = planted.base(base)
-    self.planted = planted
+    #if PlantedFaults
+      self.base = reader.planted.base(base)
+    #else
+      self.base = base
+    #endif
   }
 
   /// Hands out the blocks of everything that `base` does not cover of `own`, the store's vector.
@@ -31,8 +31,11 @@ struct DeltaSource {
   func forEachBlock(of own: StateVector, _ body: (BlockDraft) throws -> Void) throws -> Bool {
     // Cells can only be of replicas that the catalogue has, so there is nothing to check unless one is not in the vector.
     let strangers = Set(catalog.replicas.values.filter { own[$0] == 0 })
-    var builder = BlockBuilder(catalog: catalog, base: base, strangers: strangers, planted: planted)
+    var builder = BlockBuilder(catalog: catalog, base: base, strangers: strangers)
     let isEverything = own.entries.allSatisfy { base[$0.replica] == 0 }
+    #if PlantedFaults
+      let body = { try body(spoiled($0, isEverything: isEverything)) }
+    #endif
     if !isEverything, let items = try changedItems(own) {
       try readItems(items, &builder, body)
       try builder.handOut(body)
@@ -58,7 +61,7 @@ struct DeltaSource {
         try builder.add(name, kind, state, body)
       }
     }
-    for kind in ordered + unknown where !planted.contains(.hiddenLeftOutForNewcomers) {
+    for kind in ordered + unknown {
       try reader.forEachHiddenRecord(kind.number) { name, stored in
         count(name, kind, stored.state)
         try builder.add(name, kind, stored.state, body)

@@ -25,7 +25,6 @@ struct ConflictJournal {
   /// Notes a lost write if the two were concurrent for certain.
   mutating func note(_ write: LostWrite, _ name: AnyRecordName) throws {
     guard write.loser.stamp.rank >= .user, isConcurrent(write) else { return }
-    if environment.planted.contains(.losersNotJournalled) { return }
     count += 1
     transaction.writer.touch(ConflictRow.databaseTableName)
     let insert = try connection.statement(

@@ -1,6 +1,10 @@
 import TallyCRDT
 import TallyWire
 
+#if PlantedFaults
+  import TallyFaults
+#endif
+
 /// Joins what a peer wrote: loads the state of each item, joins, saves.
 ///
 /// It joins states and nothing else. Rows follow where that is plain (a new record, a changed field); whatever depends on other records
@@ -21,7 +25,7 @@ struct Join {
   /// Whether nobody vouches for what comes, and all of it should be here already.
   private var isIgnored = false
 
-  private var reader: StateReader { transaction.reader }
+  var reader: StateReader { transaction.reader }
   private var writer: StateWriter { transaction.writer }
   private var catalog: Catalog { transaction.catalog }
   private var environment: StoreEnvironment { transaction.environment }
@@ -59,7 +63,7 @@ struct Join {
 
   private func check(_ vector: StateVector) throws {
     guard header.zone == .default else { throw StoreError(.wrongZone, "the delta belongs to another zone") }
-    guard vector.covers(header.base) || environment.planted.contains(.baseNotChecked) else {
+    guard vector.covers(header.base) else {
       throw StoreError(
         .baseNotCovered, "the delta starts after what is here; ask for one since \(vector)", vector: vector)
     }
@@ -68,17 +72,19 @@ struct Join {
   /// Whether everything that the delta brings is here already.
   var isKnown: Bool {
     transaction.standing.vector.covers(header.target) && !isRepair && healing == nil
-      && !environment.planted.contains(.duplicateCountedTwice)
   }
 
   /// Says what the delta will bring, before the first block is joined.
   func begin() throws {
-    if copies.isOldCopy, !environment.planted.contains(.restoredIDReused) {
+    var isOldCopy = copies.isOldCopy
+    #if PlantedFaults
+      if environment.planted.contains(.restoredIDReused) { isOldCopy = false }
+    #endif
+    if isOldCopy {
       try transaction.renewReplica(
         because: "a peer knows more of this store than the store itself: it is an older copy")
     }
-    transaction.expect(counted)
-    if environment.planted.contains(.vectorPerChunk) { try transaction.raise(to: header.target) }
+    transaction.expect(header.target)
   }
 
   /// Ends joining; the transaction commits next.
@@ -105,21 +111,13 @@ struct Join {
       doubt: outcome.level, because: "after damage, not all of what this device alone has could be checked")
   }
 
-  /// What the delta brings the vector to.
-  private var counted: StateVector {
-    let vector = transaction.standing.vector
-    guard environment.planted.contains(.duplicateCountedTwice), vector.covers(header.target) else {
-      return header.target
-    }
-    return StateVector(
-      header.target.entries.map { ($0.replica, vector[$0.replica] + $0.sequence - header.base[$0.replica]) })
-  }
-
   /// Joins one block.
   mutating func apply(_ block: DeltaBlock) throws {
     sum?.add(block)
     guard !isIgnored else { return }
-    let block = environment.planted.contains(.partialBatch) ? block.withoutItsEnd : block
+    #if PlantedFaults
+      let block = spoiled(block)
+    #endif
     let numbers = transaction.session.numbers
     for group in block.records {
       let number = try numbers.kind(source: group.type)
@@ -163,21 +161,14 @@ struct Join {
   // MARK: Records
 
   private mutating func join(_ name: AnyRecordName, _ kind: RecordKind, _ received: RecordState) throws {
-    var received = received
-    if environment.planted.contains(.receiverClampsStamps) { received.clamp(to: transaction.now) }
-    if environment.planted.contains(.referenceToAbsentDropped) {
-      let references = kind.columns.filter { $0.reference != nil }
-      received.fields.removeAll { cell in
-        guard let column = references.first(where: { $0.field == cell.field }) else { return false }
-        guard let target = column.target(of: cell.value) else { return false }
-        return (try? reader.hasRow(target)) == false
-      }
-    }
     guard let stored = try reader.record(name, kind) else { return try receive(name, kind, received) }
     transaction.markIfSetAside(name, kind)
     var state = stored.state
     var lost: [LostWrite] = []
-    state.merge(received, lost: &lost, planted: environment.planted)
+    state.merge(received, lost: &lost)
+    #if PlantedFaults
+      environment.planted.spoil(&state, joinOf: stored.state, received, &lost)
+    #endif
     guard state != stored.state || isRepair else { return }
     copies.look { stored.state.contradicts($0, by: received) }
     for write in lost { try journal.note(write, name) }
@@ -249,7 +240,10 @@ struct Join {
     var element = received
     if stored != nil {
       element = old
-      element.merge(received, planted: environment.planted)
+      element.merge(received)
+      #if PlantedFaults
+        environment.planted.spoil(&element, joinOf: old, received)
+      #endif
     }
     guard element != old else { return }
     changes += 1
@@ -270,6 +264,9 @@ extension WriteTransaction {
   ///   - nextBlock: gives the blocks in order; nil at the end, when all bytes have proved sound.
   ///   - isRepair: joins cells even if the vector says they are here.
   func apply(_ header: DeltaHeader, isRepair: Bool, _ nextBlock: () throws -> DeltaBlock?) throws -> ApplyResult {
+    #if PlantedFaults
+      let header = spoiled(header)
+    #endif
     var join = try Join(self, header, isRepair: isRepair)
     if join.isKnown {
       // Read all the same, so that damage is reported.
@@ -279,27 +276,6 @@ extension WriteTransaction {
     try join.begin()
     while let block = try nextBlock() { try join.apply(block) }
     return try join.end()
-  }
-}
-
-extension RecordState {
-  fileprivate mutating func clamp(to limit: HybridTime) {
-    func clamped(_ stamp: Stamp) -> Stamp { Stamp(rank: stamp.rank, time: min(stamp.time, limit), dot: stamp.dot) }
-    existence = existence.map(clamped)
-    for index in fields.indices { fields[index].stamp = clamped(fields[index].stamp) }
-  }
-}
-
-extension DeltaBlock {
-  /// The planted fault of a batch that is applied in part.
-  fileprivate var withoutItsEnd: DeltaBlock {
-    var result = self
-    if let last = result.links.indices.last {
-      result.links[last].items.removeLast()
-    } else if let last = result.records.indices.last, result.records[last].items.count > 1 {
-      result.records[last].items.removeLast()
-    }
-    return result
   }
 }
 

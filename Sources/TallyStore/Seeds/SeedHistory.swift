@@ -26,22 +26,21 @@ struct SeedHistory {
   }
 
   /// The history of a set that has been checked against `schema`.
-  init(_ set: CheckedSeedSet, planted: PlantedFault = [], by mint: (() -> ReplicaID)? = nil) {
+  init(_ set: CheckedSeedSet) {
     let nobody = ReplicaID(high: 0, low: 0)
     var writer = ByteWriter()
     writer.bytes += Array("TallySeeds".utf8)
     writer.byte(Self.generator)
     writer.text(set.name)
     writer.varint(set.version)
-    writer.bytes += set.block(by: nobody, planted: []).encoded(replicas: [nobody])
-    let minted = planted.contains(.seedsOfOwnReplica) ? mint?() : nil
-    replica = minted ?? SeedIdentity.replica(of: writer.bytes)
-    block = set.block(by: replica, planted: planted)
+    writer.bytes += set.block(by: nobody).encoded(replicas: [nobody])
+    replica = SeedIdentity.replica(of: writer.bytes)
+    block = set.block(by: replica)
   }
 }
 
 extension CheckedSeedSet {
-  fileprivate func block(by replica: ReplicaID, planted: PlantedFault) -> DeltaBlock {
+  func block(by replica: ReplicaID) -> DeltaBlock {
     let stamp = Stamp(
       rank: .seed, time: HybridTime(milliseconds: UInt64(version)), dot: Dot(replica: replica, sequence: 1))
     var groups: [String: DeltaBlock.Records] = [:]
@@ -49,7 +48,7 @@ extension CheckedSeedSet {
       let type = record.name.type
       // In its place: a copy of the group for each record would make the cost quadratic.
       groups[type, default: .init(type: type, fields: [], items: [])].append(record, stamp) { cells in
-        state(stamp, isRetired: record.isRetired, cells, planted)
+        state(stamp, isRetired: record.isRetired, cells)
       }
     }
     var tagged: [String: DeltaBlock.Links] = [:]
@@ -63,15 +62,8 @@ extension CheckedSeedSet {
     return DeltaBlock(records: Array(groups.values), links: Array(tagged.values))
   }
 
-  private func state(
-    _ stamp: Stamp, isRetired: Bool, _ cells: [FieldCell], _ planted: PlantedFault
-  ) -> RecordState {
+  private func state(_ stamp: Stamp, isRetired: Bool, _ cells: [FieldCell]) -> RecordState {
     var state = RecordState()
-    if planted.contains(.seedCellsAreOrdinary), !isRetired {
-      let ordinary = Stamp(time: stamp.time, dot: stamp.dot)
-      return RecordState(
-        inserted: ordinary, fields: cells.map { FieldCell(field: $0.field, stamp: ordinary, value: $0.value) })
-    }
     state.seed = SeedState(layers: [SeedLayer(stamp: stamp, isRetired: isRetired, fields: cells)])
     return state
   }

@@ -10,7 +10,6 @@ extension SeedAdoption {
 extension Store {
   /// Lets duplicates of a set's records give way to them. Reads only, unless it finds some.
   func adopt(_ set: SeedSet) throws -> [AnyRecordName] {
-    if options.planted.contains(.seedDuplicatesKept) { return [] }
     let isNeeded = try snapshot { reader in
       try set.adoptions.contains { rule in
         try !reader.duplicates(rule, set).isEmpty || !reader.lateMembers(rule.type).isEmpty

@@ -45,8 +45,12 @@ extension Store {
   @discardableResult
   public func seed(_ set: SeedSet) throws -> SeedReport {
     let (history, isHere, isNoted) = try snapshot { reader in
-      let history = try SeedHistory(
-        CheckedSeedSet(set, reader.catalog.schema), planted: options.planted, by: options.mintReplica)
+      let checked = try CheckedSeedSet(set, reader.catalog.schema)
+      #if PlantedFaults
+        let history = SeedHistory(checked, options)
+      #else
+        let history = SeedHistory(checked)
+      #endif
       let noted = try reader.appliedSeed(set.name)
       try check(noted, set, history)
       return (history, try reader.vector().covers(history.vector), noted?.replica == history.replica)

@@ -20,6 +20,8 @@ struct Catalog: Sendable {
   var updatesClocks = Set<KindNumber>()
   /// The columns of the app's unique indexes on a kind's table, those on all of its rows.
   var uniqueIndexes: [KindNumber: [AppObjects.UniqueIndex]] = [:]
+  /// The columns of a kind's table that stand in any unique index of the app's; nil for any column, where an index is on an expression.
+  var uniqueColumns: [KindNumber: Set<String>] = [:]
 
   private(set) var kindOfType: [String: KindNumber] = [:]
   private(set) var linkOfName: [String: KindNumber] = [:]

@@ -60,6 +60,10 @@ final class RecordKind: Sendable {
   let rowSQL: String
   let rowByName: RowSQL
   let rowByNumber: RowSQL
+  /// Selects row id, name, clock and one column, of one row: for each column.
+  let columnByNumber: [RowSQL]
+  /// Selects the clock of one name.
+  let clockByName: RowSQL
   /// Finds whether a name has a row.
   let exists: RowSQL
   /// Binds name, clock and all columns.
@@ -93,6 +97,10 @@ final class RecordKind: Sendable {
     rowSQL = "SELECT rowid, id, tally_clock\(list) FROM main.\"\(type)\""
     rowByName = RowSQL(rowSQL + " WHERE id = ?")
     rowByNumber = RowSQL(rowSQL + " WHERE rowid = ?")
+    columnByNumber = columns.map {
+      RowSQL("SELECT rowid, id, tally_clock, \"\($0.name)\" FROM main.\"\(type)\" WHERE rowid = ?")
+    }
+    clockByName = RowSQL("SELECT tally_clock FROM main.\"\(type)\" WHERE id = ?")
     exists = RowSQL("SELECT 1 FROM main.\"\(type)\" WHERE id = ?")
     insert = RowSQL("INSERT INTO main.\"\(type)\"(id, tally_clock\(list)) VALUES(?, ?\(marks))")
     wireOrder = columns.indices.sorted {

@@ -28,6 +28,8 @@ struct SetAside: Sendable {
     var reason: String
     /// Whether a unique index is in the way, so that another row may have to go first. Not kept in the file.
     var isUnique = false
+    /// What the row shows for the time being, while its unique values wait for others to move; nil at the end of any transaction.
+    var parked: [Value]?
 
     static func == (lhs: Entry, rhs: Entry) -> Bool { lhs.mode == rhs.mode && lhs.reason == rhs.reason }
   }

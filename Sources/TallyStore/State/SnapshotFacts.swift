@@ -3,12 +3,8 @@ import TallyCRDT
 /// What `Visibility` looks up, read from the states that a connection sees.
 struct SnapshotFacts: VisibilitySource {
   private let reader: StateReader
-  private let planted: PlantedFault
 
-  init(_ reader: StateReader, planted: PlantedFault = []) {
-    self.reader = reader
-    self.planted = planted
-  }
+  init(_ reader: StateReader) { self.reader = reader }
 
   func facts(of name: AnyRecordName) throws -> RecordFacts? {
     guard let kind = reader.catalog.kind(of: name.type), let stored = try reader.record(name, kind) else { return nil }
@@ -25,11 +21,9 @@ struct SnapshotFacts: VisibilitySource {
     if !reader.aside.isEmpty, let entry = reader.aside[RowAddress(kind: kind.number, key: name.text)] {
       facts.isShown = entry.mode == .kept
     }
-    if planted.contains(.editsDoNotRevive) { facts.deleteWins = true }
-    if planted.contains(.deletedSeedReturns), state.seed?.newest?.isRetired == false { facts.isOfferedBySeed = true }
-    if planted.contains(.seedUpgradeIsTouch), let seed = state.seed {
-      for layer in seed.layers { facts.touches.include(layer.stamp.dot) }
-    }
+    #if PlantedFaults
+      reader.planted.spoil(&facts, of: state)
+    #endif
     return facts
   }
 

@@ -6,7 +6,7 @@ import TallyWire
 /// A value that the record's row shows is left out here. What a delete had seen is in `tally_context`, which all deletes of a
 /// transaction share; here only if another copy of the store has deleted something else under the same stamp.
 enum StateCoding {
-  private static let record: UInt8 = 1
+  static let record: UInt8 = 1
   private static let link: UInt8 = 2
   private static let seededRecord: UInt8 = 3
 
@@ -260,7 +260,7 @@ extension ByteReader {
 }
 
 /// The distinct stamps of one state, in the order of first use.
-private struct StampTable {
+struct StampTable {
   private var stamps: [Stamp] = []
   var count: Int { stamps.count }
   subscript(number: Int) -> Stamp { stamps[number] }

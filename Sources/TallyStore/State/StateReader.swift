@@ -1,6 +1,10 @@
 import TallyCRDT
 import TallyWire
 
+#if PlantedFaults
+  import TallyFaults
+#endif
+
 /// Where a record or link stands in the file.
 enum Place: Equatable {
   /// Not stored yet.
@@ -57,6 +61,9 @@ final class StateReader {
   var catalog: Catalog
   /// The rows that SQLite did not take as the state says.
   var aside = SetAside()
+  #if PlantedFaults
+    var planted: PlantedFault = []
+  #endif
   private var contexts: [Stamp: StateVector] = [:]
 
   init(_ connection: Connection, catalog: Catalog) {
@@ -260,7 +267,7 @@ final class StateReader {
 
   // MARK: Bodies
 
-  private func extra<T>(_ number: Int, _ decode: (UnsafeRawBufferPointer) throws -> T) throws -> T {
+  func extra<T>(_ number: Int, _ decode: (UnsafeRawBufferPointer) throws -> T) throws -> T {
     let query = try connection.statement("SELECT body FROM tally_extra WHERE n = ?")
     defer { query.reset() }
     query.bind(1, number)

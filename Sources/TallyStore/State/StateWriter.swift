@@ -64,7 +64,7 @@ final class StateWriter {
     if let shown {
       refusal = try show(name, kind, state, shown, previous, rowIsCurrent)
       if refusal?.mode == .withheld { seen = nil }
-      if refusal?.mode == .kept { seen = previous?.values }
+      if let refusal, refusal.mode == .kept { seen = refusal.parked ?? previous?.values }
     } else {
       refusal = try hide(name, kind, state, previous)
       if refusal != nil { seen = previous?.values }
@@ -86,6 +86,14 @@ final class StateWriter {
     try putSeeded(name, kind, state, isShown: true, hidden)
     try writeClock(kind.number, kind.type, row: row, try clock(state, kind, shown, nil))
     try note(nil, RowAddress(kind: kind.number, key: name.text))
+  }
+
+  /// Writes what an edit of the app's has made of a state whose row is there; nothing of the row but its clock changes.
+  func putEdited(_ state: StampedState, _ kind: RecordKind, _ row: RowID, _ clock: InlineClock) throws {
+    isChanged = true
+    let old: (number: Int, revision: UInt32)? =
+      if case .extra(let number, let revision) = clock { (number, revision) } else { nil }
+    try writeClock(kind.number, kind.type, row: row, try putExtra(try state.encoded(numbers.number(of:)), old))
   }
 
   /// - Returns: nil if the row is there as asked.
@@ -112,8 +120,37 @@ final class StateWriter {
     } catch let refusal as RowRefusal {
       let old: Int? = if case .row(_, .extra(let number, _)) = previous?.place { number } else { nil }
       if case .extra(let number, _) = clock, number != old { try deleteExtra(number) }
+      if refusal.isUnique, let parked = try park(name, kind, state, shown, previous, refusal) { return parked }
       return try withhold(name, kind, state, previous, refusal)
     }
+  }
+
+  /// Lets a row wait in its place for the values that other rows still hold: were it to go, and to come back, whatever the app keeps
+  /// beside it would go with it.
+  /// - Returns: nil if SQLite does not take that either.
+  private func park(
+    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ shown: [Value], _ previous: StoredRecord?,
+    _ refusal: RowRefusal
+  ) throws -> SetAside.Entry? {
+    guard case .row(let row, let clock) = previous?.place, let previous else { return nil }
+    let parked = kind.parked(shown, over: previous.values, name, row, reader.catalog.uniqueColumns[kind.number])
+    // Anew, whatever became of the one before, and with a clock that is not what the row has.
+    var revision: UInt32 = 0
+    if case .extra(let number, let last) = clock {
+      try deleteExtra(number)
+      revision = (last &+ 1) & 0x7FFF_FFFF
+    }
+    guard
+      case .extra(let number, _) = try putExtra(try encode(state, row: RowValues(kind: kind, values: parked)), nil)
+    else { return nil }
+    do {
+      let next = InlineClock.extra(number: number, revision: revision)
+      try update(kind, row: row, clock: next, from: previous.values, to: parked)
+    } catch is RowRefusal {
+      try deleteExtra(number)
+      return nil
+    }
+    return SetAside.Entry(mode: .kept, reason: refusal.reason, isUnique: true, parked: parked)
   }
 
   /// Takes a record out of the view that cannot be shown as its state says.

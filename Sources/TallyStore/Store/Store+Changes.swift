@@ -59,7 +59,7 @@ extension Store {
       let header = DeltaHeader(base: base, target: try reader.vector(), fingerprint: try reader.fingerprint())
       var blocks: [DeltaBlock] = []
       do {
-        try DeltaSource(reader: reader, base: base, planted: options.planted)
+        try DeltaSource(reader: reader, base: base)
           .forEachBlock(of: header.target) { draft in
             blocks.append(draft.block)
             if blocks.count == 2 { throw Enough() }

@@ -42,7 +42,7 @@ extension Store {
         var writer = try DeltaWriter(header: header, to: sink)
         let sum = ContentSum()
         let source = DeltaSource(
-          reader: reader, base: base, planted: options.planted, isPacking: true, sum: sum)
+          reader: reader, base: base, isPacking: true, sum: sum)
         let isEverything = try source.forEachBlock(of: header.target) { try writer.append($0) }
         guard !isEverything || sum.sum == kept else { throw StoreError(.damaged, StoreError.unfit) }
         try writer.finish()
@@ -118,14 +118,25 @@ extension Store {
   }
 
   /// Reads states in one snapshot.
+  ///
+  /// The transaction is the store's own, of statements that stay prepared: GRDB's way into one costs more than a small delta.
   func snapshot<T>(_ body: (StateReader) throws -> T) throws -> T {
-    try read { db in
-      let connection = try Connection(db)
-      let catalog = try Catalog.load(connection, cached: catalogCache.withLock { $0 })
-      catalogCache.withLock { $0 = catalog }
-      let reader = StateReader(connection, catalog: catalog)
-      reader.aside = try SetAside(connection)
-      return try body(reader)
+    do {
+      return try writer.unsafeRead { db in
+        let connection = try Connection(db)
+        return try connection.inReadTransaction {
+          let catalog = try Catalog.load(connection, cached: catalogCache.withLock { $0 })
+          catalogCache.withLock { $0 = catalog }
+          let reader = StateReader(connection, catalog: catalog)
+          reader.aside = try SetAside(connection)
+          #if PlantedFaults
+            reader.planted = options.planted
+          #endif
+          return try body(reader)
+        }
+      }
+    } catch {
+      throw explain(error)
     }
   }
 

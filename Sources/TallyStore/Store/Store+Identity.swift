@@ -147,7 +147,7 @@ extension WriteTransaction {
     let query = try connection.statement("SELECT value FROM tally_meta WHERE key = 'incarnation'")
     let known = try query.step() ? query.text(0) : nil
     query.reset()
-    if let known, !incarnation.holds(known), !environment.planted.contains(.restoredIDReused) {
+    if let known, !incarnation.holds(known) {
       try renewReplica(because: "the file is a copy, or older than when this device last had it open")
     }
     let token = "\(environment.mintReplica())"

@@ -36,7 +36,7 @@ extension WriteTransaction {
 
   /// The owners above a record that its restore alone would not bring back: those that are dead although something below them lives.
   private func ownersToRestore(of name: AnyRecordName) throws -> [AnyRecordName] {
-    let visibility = Visibility(SnapshotFacts(reader, planted: environment.planted))
+    let visibility = Visibility(SnapshotFacts(reader))
     var found: [AnyRecordName] = []
     var stack = [name]
     var seen = Set(stack)

@@ -22,7 +22,7 @@ extension Store {
   /// Reads everything; changes nothing. Cost: several passes over the store.
   public func verify() throws -> VerifyReport {
     try capturedSnapshot { reader in
-      var verifier = Verifier(reader, options.planted)
+      var verifier = Verifier(reader)
       try verifier.run()
       return verifier.report
     }
@@ -31,7 +31,6 @@ extension Store {
 
 private struct Verifier {
   private let reader: StateReader
-  private let planted: PlantedFault
   /// What was found out of the states. It remembers, so it is made anew now and then.
   private var visibility: Visibility<SnapshotFacts>
   private let vector: StateVector
@@ -44,10 +43,9 @@ private struct Verifier {
   private(set) var report = VerifyReport()
   private var catalog: Catalog { reader.catalog }
 
-  init(_ reader: StateReader, _ planted: PlantedFault) {
+  init(_ reader: StateReader) {
     self.reader = reader
-    self.planted = planted
-    visibility = Visibility(SnapshotFacts(reader, planted: planted))
+    visibility = Visibility(SnapshotFacts(reader))
     vector = (try? reader.vector()) ?? StateVector()
   }
 
@@ -73,7 +71,7 @@ private struct Verifier {
   private mutating func count() {
     report.checked += 1
     guard report.checked % Self.renewal == 0 else { return }
-    visibility = Visibility(SnapshotFacts(reader, planted: planted))
+    visibility = Visibility(SnapshotFacts(reader))
     reader.forget()
   }
 

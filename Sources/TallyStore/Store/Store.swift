@@ -128,7 +128,7 @@ public final class Store: Sendable {
   }
 
   /// GRDB says of a connection that is gone that SQLite was misused.
-  private func explain(_ error: any Error) -> any Error {
+  func explain(_ error: any Error) -> any Error {
     guard isClosed.load(ordering: .relaxed), error is DatabaseError else { return error }
     return StoreError(.closed, "the store is closed")
   }

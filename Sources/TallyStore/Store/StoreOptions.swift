@@ -3,6 +3,10 @@ import GRDB
 import Logging
 import TallyCRDT
 
+#if PlantedFaults
+  import TallyFaults
+#endif
+
 /// What a store takes from its surroundings.
 public struct StoreOptions: Sendable {
   /// How many seconds a write waits for another process that is writing.
@@ -31,11 +35,17 @@ public struct StoreOptions: Sendable {
   /// The files beside the database.
   package var files: any StoreFiles = SystemFiles()
   /// Whether SQLite's preupdate hook captures this store's writes, where SQLite has it; otherwise triggers do.
-  package var usesHook = true
-  /// Faults that tests put in.
-  package var planted: PlantedFault = []
+  package var usesHook = usesHookByDefault
   /// Where replica ids come from; nil for the system's randomness.
   package var mintReplica: (@Sendable () -> ReplicaID)?
+  #if PlantedFaults
+    /// Faults that tests put in.
+    package var planted: PlantedFault = []
+    /// `TALLY_CAPTURE=triggers` runs a whole suite as where SQLite lacks the hook.
+    private static let usesHookByDefault = ProcessInfo.processInfo.environment["TALLY_CAPTURE"] != "triggers"
+  #else
+    private static let usesHookByDefault = true
+  #endif
 
   /// The usual options.
   public init() {}
@@ -43,7 +53,7 @@ public struct StoreOptions: Sendable {
   var environment: StoreEnvironment {
     let now = now
     let mint = mintReplica
-    return StoreEnvironment(
+    let environment = StoreEnvironment(
       now: { HybridTime(clock: now().timeIntervalSince1970 * 1000) },
       mintReplica: {
         if let mint { return mint() }
@@ -51,6 +61,11 @@ public struct StoreOptions: Sendable {
         return .random(using: &generator)
       },
       logger: logger, conflictLimit: conflictLimit,
-      conflictAge: conflictAge.map { UInt64(max(0, $0 * 1000)) }, usesHook: usesHook, planted: planted)
+      conflictAge: conflictAge.map { UInt64(max(0, $0 * 1000)) }, usesHook: usesHook)
+    #if PlantedFaults
+      return environment.planting(planted)
+    #else
+      return environment
+    #endif
   }
 }

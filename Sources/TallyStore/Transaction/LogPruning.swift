@@ -5,7 +5,7 @@ import TallyCRDT
 /// What a cell was overwritten by has a dot of its own in the log, so a delta misses nothing, and nobody needs to agree. A slice is
 /// looked at now and then, round and round, so that the log is never much longer than what it finds.
 struct LogPruning {
-  /// After so many new rows twice as many are looked at.
+  /// After so many new rows as many are looked at: each row is, before as many more have come.
   private static let interval = 64
   private var added = 0
   private var next = 0
@@ -14,7 +14,7 @@ struct LogPruning {
   mutating func run(_ reader: StateReader, added count: Int) throws {
     added += count
     guard added >= Self.interval else { return }
-    let slice = min(added, 1024) * 2
+    let slice = min(added, 1024)
     added = 0
     try look(reader, at: slice)
   }
@@ -51,7 +51,7 @@ struct LogPruning {
           let key = LinkKey(source: name, target: target)
           if try reader.link(key, link)?.element.dots.contains(dot) == true { throw Found() }
         } else if let record = reader.catalog.records[kind] {
-          if try reader.record(name, record)?.state.dots.contains(dot) == true { throw Found() }
+          if try reader.hasCell(of: dot, name, record) { throw Found() }
         }
       }
       return false

@@ -2,6 +2,10 @@ import GRDB
 import GRDBSQLite
 import TallyCRDT
 
+#if PlantedFaults
+  import TallyFaults
+#endif
+
 /// One transaction of the replica: what one person wrote in one go, or what one delta brought.
 ///
 /// It owns what must change together (vector, fingerprint, change log, the marks of what the view must look at) and is the only one that
@@ -28,8 +32,6 @@ final class WriteTransaction {
   private var log = ChangeLog()
   private var logRows = 0
   private var isCapturing = false
-  /// A planted fault: the number of the transaction counts as free.
-  var reusesNumber = false
   /// Whether triggers of the app's have written while the store wrote.
   private(set) var hasEcho = false
 
@@ -54,8 +56,10 @@ final class WriteTransaction {
   func stamp(over overwritten: HybridTime? = nil, rank: Rank = .user) throws -> Stamp {
     let dot = try self.dot ?? nextDot()
     self.dot = dot
-    let seen = environment.planted.contains(.clockMayGoBack) ? nil : overwritten
-    return Stamp(rank: rank, time: .next(now: now, over: seen), dot: dot)
+    #if PlantedFaults
+      let overwritten = environment.planted.contains(.clockMayGoBack) ? nil : overwritten
+    #endif
+    return Stamp(rank: rank, time: .next(now: now, over: overwritten), dot: dot)
   }
 
   private func nextDot() throws -> Dot {
@@ -87,7 +91,10 @@ final class WriteTransaction {
 
   /// Gives up the replica id: the next local write mints another. For a store that turns out to be a copy of itself.
   func renewReplica(because reason: String) throws {
-    guard standing.own != nil, !environment.planted.contains(.cloneKeepsID) else { return }
+    guard standing.own != nil else { return }
+    #if PlantedFaults
+      if environment.planted.contains(.cloneKeepsID) { return }
+    #endif
     environment.logger.warning("the store takes a new replica id", metadata: ["reason": "\(reason)"])
     try connection.execute("DELETE FROM tally_meta WHERE key = 'self'")
     standing.own = nil
@@ -113,14 +120,30 @@ final class WriteTransaction {
     try flushIfFull()
   }
 
+  /// Says that the app has edited a record that is seen and was never deleted.
+  /// - Parameters:
+  ///   - owners: the records that own it, if any record was ever deleted.
+  ///   - difference: what is added to the fingerprint.
+  func edited(
+    _ name: AnyRecordName, _ kind: RecordKind, _ dot: Dot, owners: [AnyRecordName], _ difference: Fingerprint
+  ) throws {
+    log.note(dot, kind: kind.number, name)
+    standing.fingerprint += difference
+    view.markTouched(owners)
+    try flushIfFull()
+  }
+
   /// Says that a link's state has changed and has tags or removals of `dots`.
   func changed(
     _ key: LinkKey, _ kind: LinkKind, from old: ORSetElement, to new: ORSetElement, dots: some Sequence<Dot>
   ) throws {
     for dot in dots { log.note(dot, kind: kind.number, key) }
-    if !(environment.planted.contains(.fingerprintForgetsRemovals) && old.isMember && !new.isMember) {
-      standing.fingerprint += catalog.fingerprint(key, kind, from: old, to: new)
-    }
+    standing.fingerprint += catalog.fingerprint(key, kind, from: old, to: new)
+    #if PlantedFaults
+      if environment.planted.contains(.fingerprintForgetsRemovals), old.isMember, !new.isMember {
+        standing.fingerprint -= catalog.fingerprint(key, kind, from: old, to: new)
+      }
+    #endif
     view.mark(key, from: old, to: new)
     try flushIfFull()
   }
@@ -175,7 +198,10 @@ final class WriteTransaction {
   func commit() throws {
     try raise(to: incoming)
     try settle()
-    if let dot, !reusesNumber {
+    #if PlantedFaults
+      let dot = try reusesNumber() ? nil : dot
+    #endif
+    if let dot {
       var own = StateVector()
       own.include(dot)
       try raise(to: own)
@@ -200,6 +226,8 @@ final class WriteTransaction {
       view.markSetAside()
       try view.settle()
     }
+    // What waits in place for a value that will not be free goes now; what went with it may free others.
+    while try view.withholdParked() { try view.settle() }
   }
 
   /// Raises the vector in memory and in the file.
@@ -219,3 +247,29 @@ final class WriteTransaction {
   /// Forgets the vector, for one that is made anew.
   func resetVector() { (standing.vector, standing.vectorCheck) = (StateVector(), VectorCheck()) }
 }
+
+#if PlantedFaults
+  extension WriteTransaction {
+    /// Whether the number of the transaction counts as free: because it has only deleted.
+    private func reusesNumber() throws -> Bool {
+      guard environment.planted.contains(.counterReused), let dot else { return false }
+      logRows += try log.flush(connection, session.numbers)
+      let query = try connection.statement(
+        "SELECT items FROM tally_log WHERE zone = 0 AND replica = ? AND sequence = ?")
+      query.bind(1, try session.numbers.number(of: dot.replica))
+      query.bind(2, Int64(dot.sequence))
+      defer { query.reset() }
+      var isOnlyDeletes = true
+      while try query.step() {
+        try ChangeLog.decode(query.blob(0), catalog) { kind, name, target in
+          guard target == nil, let kind = catalog.records[kind], let stored = try reader.record(name, kind) else {
+            isOnlyDeletes = false
+            return
+          }
+          if !stored.state.deletes.contains(where: { $0.stamp.dot == dot }) { isOnlyDeletes = false }
+        }
+      }
+      return isOnlyDeletes
+    }
+  }
+#endif

@@ -45,6 +45,9 @@ final class WritingSession {
     writer = StateWriter(reader, numbers, facts)
     refusals = Refusals(reader, environment)
     self.environment = environment
+    #if PlantedFaults
+      reader.planted = environment.planted
+    #endif
     self.applying = applying
     writer.withoutTriggers = { [unowned self] in try withoutTriggers($0) }
   }
@@ -237,6 +240,11 @@ final class WritingSession {
     reader.catalog.uniqueIndexes = Dictionary(
       uniqueKeysWithValues: tables.compactMap { table, kind in
         objects.wholeUniqueIndexes[table].map { (kind, $0) }
+      })
+    reader.catalog.uniqueColumns = Dictionary(
+      uniqueKeysWithValues: tables.compactMap { table, kind in
+        guard !objects.tablesWithExpressionIndexes.contains(table) else { return nil }
+        return (kind, Set((objects.uniqueIndexes[table] ?? []).flatMap { $0.map(\.column) }))
       })
   }
 

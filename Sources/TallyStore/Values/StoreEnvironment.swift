@@ -1,7 +1,11 @@
 import Logging
 import TallyCRDT
 
-/// What a store takes from outside: time, randomness, a logger, limits, and the faults that tests plant.
+#if PlantedFaults
+  import TallyFaults
+#endif
+
+/// What a store takes from outside: time, randomness, a logger and limits.
 struct StoreEnvironment: Sendable {
   var now: @Sendable () -> HybridTime
   var mintReplica: @Sendable () -> ReplicaID
@@ -10,7 +14,9 @@ struct StoreEnvironment: Sendable {
   var conflictAge: UInt64?
   /// Whether SQLite's preupdate hook captures the writes of the store's own connection, where SQLite has it.
   var usesHook: Bool
-  var planted: PlantedFault
+  #if PlantedFaults
+    private(set) var planted: PlantedFault = []
+  #endif
 
   /// Entries of the conflict journal from before then go; nil to keep them whatever their age.
   func oldestConflict() -> HybridTime? {
@@ -19,3 +25,14 @@ struct StoreEnvironment: Sendable {
     return HybridTime(milliseconds: now > conflictAge ? now - conflictAge : 0)
   }
 }
+
+#if PlantedFaults
+  extension StoreEnvironment {
+    /// The same with faults that tests put in.
+    func planting(_ planted: PlantedFault) -> StoreEnvironment {
+      var result = self
+      result.planted = planted
+      return result
+    }
+  }
+#endif

@@ -25,7 +25,50 @@ private struct UniqueClaim: Comparable {
   }
 }
 
+extension RecordKind {
+  /// What a row can show while its unique values are still in other rows: null, or what no other row has.
+  /// - Parameter unique: the columns in question; nil for all that change.
+  func parked(
+    _ shown: [Value], over before: [Value], _ name: AnyRecordName, _ row: RowID, _ unique: Set<String>?
+  ) -> [Value] {
+    var values = shown
+    for (index, column) in columns.enumerated() where shown[index] != before[index] {
+      guard unique?.contains(column.name) ?? true else { continue }
+      values[index] = column.defaultValue.isNull ? .null : Self.placeholder(for: shown[index], name, row)
+    }
+    return values
+  }
+
+  private static func placeholder(for value: Value, _ name: AnyRecordName, _ row: RowID) -> Value {
+    switch value {
+    case .null: .null
+    case .integer: .integer(.min + Int64(row.rawValue))
+    case .real: .real(-1e300 * (1 + Double(row.rawValue) * 1e-9))
+    case .text: .text(name.text)
+    case .blob: .blob(Array(name.text.utf8))
+    }
+  }
+}
+
 extension ViewMaintainer {
+  /// Takes the rows out of the view whose unique values others hold for good.
+  /// - Returns: whether there were any.
+  func withholdParked() throws -> Bool {
+    var hasAny = false
+    for address in reader.aside.news.sorted() {
+      guard let entry = reader.aside[address], entry.parked != nil, let kind = catalog.records[address.kind],
+        let name = try? AnyRecordName(address.key), let stored = try reader.record(name, kind)
+      else { continue }
+      hasAny = true
+      changeVisibility()
+      guard try writer.put(name, kind, stored.state, previous: stored, shown: nil) else { continue }
+      try reader.aside.insert(
+        address, SetAside.Entry(mode: .withheld, reason: entry.reason, isUnique: true), connection)
+      try markReferrers(of: name)
+    }
+    return hasAny
+  }
+
   /// Lets a record that a unique index keeps out take the place of those whose claim is younger. They are set aside in its stead.
   /// - Returns: whether it is shown now.
   func makeRoom(for name: AnyRecordName, _ kind: RecordKind, _ shown: [Value]) throws -> Bool {

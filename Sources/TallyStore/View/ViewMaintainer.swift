@@ -51,6 +51,12 @@ final class ViewMaintainer {
     dirty.climb(from: owners(kind, old, new), old.map { Self.reach(kind, from: $0, to: new) } ?? reachOfNew(kind, new))
   }
 
+  /// Marks the owners of a record that was touched and is otherwise as it was.
+  func markTouched(_ owners: [AnyRecordName]) {
+    visibility = nil
+    if !owners.isEmpty { dirty.climb(from: owners, .revivesOnly) }
+  }
+
   private func owners(_ kind: RecordKind, _ states: RecordState?...) -> Set<AnyRecordName> {
     var owners = Set<AnyRecordName>()
     for column in kind.ownerColumns {
@@ -173,7 +179,7 @@ final class ViewMaintainer {
   /// States change while rows are written if triggers of the app's write, so each look takes what is known by then.
   private func currentVisibility() -> Visibility<SnapshotFacts> {
     if let visibility { return visibility }
-    let fresh = Visibility(SnapshotFacts(reader, planted: environment.planted))
+    let fresh = Visibility(SnapshotFacts(reader))
     visibility = fresh
     return fresh
   }

@@ -115,12 +115,14 @@ extension World {
   /// Plays one random run.
   /// - Returns: what went wrong, or nil.
   package static func failure(
-    _ schema: Schema, replicas: Int, seed: UInt64, steps: Int, faults: Faults = .all, planted: PlantedFault = []
+    _ schema: Schema, replicas: Int, seed: UInt64, steps: Int, faults: Faults = .all,
+    options: StoreOptions = StoreOptions(), tampering: (any Tampering)? = nil
   ) -> SimulationFailure? {
     var world: World?
     do {
       let made = try World(
-        schema, replicas: replicas, seed: seed, onDisk: !faults.isDisjoint(with: [.power, .copies]), planted: planted)
+        schema, replicas: replicas, seed: seed, onDisk: !faults.isDisjoint(with: [.power, .copies]), options: options,
+        tampering: tampering)
       world = made
       try made.run(steps: steps, faults: faults)
       try made.heal()

@@ -114,12 +114,13 @@ final class WatchedWork: SyncWork, @unchecked Sendable {
   func prepare(_ transfer: UInt64, since asked: StateVector, peerHas parts: [SyncPart]) throws -> SyncSession.Event {
     try checkRunning()
     let peer = other?.replica.index ?? 0
+    let tampering = replica.world.tampering
     let event = try base.prepare(
-      transfer, since: replica.world.assumed(asked, replica.index, peer), peerHas: parts)
+      transfer, since: tampering?.wanted(asked, from: replica.index, to: peer) ?? asked, peerHas: parts)
     guard case .prepared(_, let header, _, let offset) = event else { return event }
     if offset > 0 { replica.world.note("a transfer goes on at byte \(offset)") }
     sentTransfers[transfer] = replica.seen
-    replica.world.noteSent(header.target, replica.index, peer)
+    tampering?.noteSent(header.target, from: replica.index, to: peer)
     return event
   }
 
@@ -165,8 +166,7 @@ final class WatchedWork: SyncWork, @unchecked Sendable {
 
   func applyLive(_ sent: DeltaHeader, _ block: DeltaBlock?) throws -> AppliedDelta {
     try checkRunning()
-    var header = sent
-    if replica.world.planted.contains(.liveChangeClaimsReceiver) { header.target.merge(try replica.store.vector) }
+    let header = try replica.world.tampering?.live(sent) { try replica.store.vector } ?? sent
     let applied = try base.applyLive(header, block)
     // Several may have been read since it was, and not have gone out: they lead beyond it, or only to what this side has sent itself.
     try replica.learn(other?.collected.last { sent.target.covers($0.target) }?.seen ?? EventSet())

@@ -13,7 +13,7 @@ final class SimulatedMailbox: Mailbox {
 
   func list(prefix: String) throws -> [MailboxItem] {
     let items = try shelf.files.list(prefix: prefix).filter { !shelf.isHidden($0.name, device) }
-    return shelf.skipsLate ? items.filter { shelf.isInOrder($0.name, device) } : items
+    return shelf.tampering?.listing(items, by: device) ?? items
   }
 
   func get(_ name: String) throws -> () throws -> [UInt8]? {
@@ -40,27 +40,11 @@ final class SimulatedShelf: Sendable {
     /// The devices that a file has reached.
     var arrived: Set<Way> = []
     var isSlow = false
-    /// Numbers files in the order of their coming.
-    var numbers: [String: Int] = [:]
-    var listed: [Int: (known: Set<String>, last: Int)] = [:]
   }
 
-  /// A planted fault: devices list only what is newer than what they have listed.
-  let skipsLate: Bool
+  let tampering: (any Tampering)?
 
-  init(planted: PlantedFault) { skipsLate = planted.contains(.lateListingSkipped) }
-
-  func isInOrder(_ name: String, _ device: Int) -> Bool {
-    state.withLock { state in
-      let number = state.numbers[name] ?? 0
-      var (known, last) = state.listed[device] ?? ([], 0)
-      guard known.contains(name) || number > last else { return false }
-      known.insert(name)
-      last = max(last, number)
-      state.listed[device] = (known, last)
-      return true
-    }
-  }
+  init(_ tampering: (any Tampering)?) { self.tampering = tampering }
 
   let files = MemoryMailbox(name: "shelf")
   private let state = Mutex(State())
@@ -76,10 +60,8 @@ final class SimulatedShelf: Sendable {
   }
 
   func put(_ name: String, _ device: Int) {
-    state.withLock { state in
-      if state.numbers[name] == nil { state.numbers[name] = state.numbers.count + 1 }
-      state.arrived.insert(Way(name: name, device: device))
-    }
+    state.withLock { _ = $0.arrived.insert(Way(name: name, device: device)) }
+    tampering?.notePut(name)
   }
 
   /// Lets a file reach a device.

@@ -21,7 +21,7 @@ public final class World {
   /// What has happened, oldest first.
   public private(set) var trace: [String] = []
   let schema: Schema
-  let planted: PlantedFault
+  let tampering: (any Tampering)?
   let shelf: SimulatedShelf
   var oracle = WorldOracle()
   var random: SplitMix64
@@ -32,8 +32,6 @@ public final class World {
   var parcels: [Parcel] = []
   /// What went into each file of the mailbox.
   private var shelved: [String: EventSet] = [:]
-  /// What has ever been sent on each way, for a planted fault.
-  var sentVectors: [Int: StateVector] = [:]
   private let mint: Mint
   let onDisk: Bool
   /// Which device each event is of.
@@ -45,15 +43,20 @@ public final class World {
     var base: StateVector
   }
 
-  package init(_ schema: Schema, replicas count: Int, seed: UInt64, onDisk: Bool = false, planted: PlantedFault = [])
-    throws
-  {
+  /// What all stores are opened with, but for clocks and ids.
+  private let storeOptions: StoreOptions
+
+  package init(
+    _ schema: Schema, replicas count: Int, seed: UInt64, onDisk: Bool = false, options: StoreOptions = StoreOptions(),
+    tampering: (any Tampering)? = nil
+  ) throws {
     self.schema = schema
     self.seed = seed
-    self.planted = planted
+    self.tampering = tampering
+    storeOptions = options
     self.onDisk = onDisk
     random = SplitMix64(seed: seed)
-    shelf = SimulatedShelf(planted: planted)
+    shelf = SimulatedShelf(tampering)
     mint = Mint(seed: ~seed)
     network.onChange = { [unowned self] in note($0) }
     for _ in 0..<count { try addReplica() }
@@ -90,11 +93,9 @@ public final class World {
   }
 
   func options(_ clock: SimulatedClock) -> StoreOptions {
-    var options = StoreOptions()
+    var options = storeOptions
     options.now = { clock.date }
     options.mintReplica = { [mint] in mint.next() }
-    options.planted = planted
-    if planted.contains(.publishedBeforeDurable) { options.isDurableBeforeSync = false }
     options.logger.logLevel = .critical
     options.conflictAge = nil
     return options

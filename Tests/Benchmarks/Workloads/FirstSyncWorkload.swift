@@ -55,7 +55,7 @@ enum FirstSyncWorkload {
   private static let sql = "SELECT id, name, notes, count, price, day, owner FROM Item"
 
   /// Makes a Swift value of each column, as `readRows` does.
-  private static func readRowsThroughC(_ db: Database) throws {
+  static func readRowsThroughC(_ db: Database) throws {
     let statement = try PreparedStatement(db, sql)
     var sum = 0
     while try statement.step() {

@@ -68,8 +68,8 @@ extension Side {
     }
   }
 
-  func insertThroughC(_ rows: [ItemRow]) throws {
-    let sql = "INSERT INTO Item(id, name, notes, count, price, day, owner) VALUES(?, ?, ?, ?, ?, ?, ?)"
+  func insertThroughC(_ rows: [ItemRow], or clause: String = "") throws {
+    let sql = "INSERT \(clause) INTO Item(id, name, notes, count, price, day, owner) VALUES(?, ?, ?, ?, ?, ?, ?)"
     try inThousands(rows.count) { db, range in
       let statement = try PreparedStatement(db, sql)
       for row in rows[range] {

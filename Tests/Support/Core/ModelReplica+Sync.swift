@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyFaults
 import TallyTesting
 
 /// What one replica sends another: cells, and the vector of the snapshot they were read in.

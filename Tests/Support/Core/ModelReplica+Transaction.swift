@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyFaults
 import TallyTesting
 
 /// A transaction in progress: all its cells share one dot.

@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyFaults
 import TallyTesting
 
 /// A replica in memory, made of nothing but the product's pure pieces: what a store must do, without a store.

@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyFaults
 import TallyTesting
 
 /// Deltas on their way.

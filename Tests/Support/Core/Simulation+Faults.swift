@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyFaults
 import TallyTesting
 
 /// What happens to devices.

@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyFaults
 import TallyTesting
 
 /// Plays a history on model replicas and, beside them, on the specification.

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Synchronization
 import TallyCRDT
+import TallyFaults
 import TallyStore
 import TallySync
 import TallyTesting
@@ -33,7 +34,7 @@ package final class StoreReplica {
     options.now = { Date(timeIntervalSince1970: Double(clock.milliseconds) / 1000) }
     let ids = MintedIDs(first: id, seed: later)
     options.mintReplica = { ids.next() }
-    options.planted = planted
+    options.plant(planted)
     store = try Store(inMemory: Self.schema, options: options)
   }
 

@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyFaults
 import TallyStore
 import TallySync
 import TallyTesting

@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyFaults
 import TallyStore
 import TallyTesting
 
@@ -22,7 +23,10 @@ package enum Playground {
   /// - Returns: what went wrong, or nil.
   package static func failure(seed: UInt64, planted: PlantedFault = []) -> SimulationFailure? {
     var random = SplitMix64(seed: seed &* 7)
+    var options = StoreOptions()
+    options.plant(planted)
     return World.failure(
-      schema, replicas: 2 + random.below(3), seed: seed, steps: 30 + random.below(60), planted: planted)
+      schema, replicas: 2 + random.below(3), seed: seed, steps: 30 + random.below(60), options: options,
+      tampering: PlantedTampering(planted))
   }
 }

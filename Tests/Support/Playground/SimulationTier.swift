@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyFaults
 import TallyTesting
 
 /// What is simulated, from the pure core to whole devices.
@@ -45,14 +46,19 @@ package enum SimulationTier: String, CaseIterable, Sendable {
 package struct PlantedBug: Sendable {
   package var name: String
   package var fault: PlantedFault
-  /// The tiers that notice it.
+  /// The tiers that notice it, of those that this build can put it into: stores have faults only with the trait `PlantedFaults`.
   package var tiers: [SimulationTier]
 
   /// How many seeds a fault may hide from.
   package static let patience: UInt64 = 2_000
 
   private init(_ name: String, _ fault: PlantedFault, _ tiers: SimulationTier...) {
-    (self.name, self.fault, self.tiers) = (name, fault, tiers)
+    (self.name, self.fault) = (name, fault)
+    #if PlantedFaults
+      self.tiers = tiers
+    #else
+      self.tiers = tiers.filter { $0 == .core || $0 == .forged }
+    #endif
   }
 
   /// All of them. What each does is said in `PlantedFault`.

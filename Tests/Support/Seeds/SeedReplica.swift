@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import TallyCRDT
+import TallyFaults
 import TallyStore
 import TallySync
 import TallyTesting
@@ -16,7 +17,7 @@ package final class SeedReplica {
     let clock = clock
     options.now = { Date(timeIntervalSince1970: Double(clock.milliseconds) / 1000) }
     options.mintReplica = { id }
-    options.planted = planted
+    options.plant(planted)
     options.logger.logLevel = .critical
     author = id.description
     store = try Store(inMemory: SeedWorld.schema(mode), options: options)

@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyFaults
 import TallyStore
 import TallySync
 import TallyTesting
@@ -6,6 +7,7 @@ import TallyTesting
 /// Plays a history with seeds on real stores and, beside them, on the specification.
 package struct SeedSimulation {
   private let story: SeedStory
+  private let planted: PlantedFault
   private let replicas: [SeedReplica]
   private var specification: SeedSpecification
   private var seen: [Set<Int>]
@@ -16,7 +18,7 @@ package struct SeedSimulation {
   private var launches: [SeedEdition?]
 
   private init(_ story: SeedStory, planted: PlantedFault) throws {
-    self.story = story
+    (self.story, self.planted) = (story, planted)
     replicas = try story.ids.map {
       try SeedReplica(id: ReplicaID(high: $0, low: 1), mode: story.mode, planted: planted)
     }
@@ -75,7 +77,8 @@ package struct SeedSimulation {
     replicas[replica].tick(clocks[replica])
     let report: SeedReport
     do {
-      report = try replicas[replica].store.seed(edition.set(adopting: adopting))
+      let adopts = adopting && !planted.contains(.seedDuplicatesKept)
+      report = try replicas[replica].store.seed(edition.set(adopting: adopts))
     } catch let error as StoreError where error.code == .seedVersionBackwards {
       guard edition.version < applied[replica] else { throw Simulation.Failure(description: "\(error)") }
       return

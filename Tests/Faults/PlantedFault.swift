@@ -1,4 +1,7 @@
-/// Faults that the tests put in on purpose, to show that the suite would notice them. No public API reaches them.
+/// Faults that the tests put in on purpose, to show that the suite would notice them.
+///
+/// Those of the model are in `Tests/Support`. Those of stores are compiled only with the package's trait `PlantedFaults`, which no product
+/// enables: without it nothing that ships imports this module.
 package struct PlantedFault: OptionSet, Sendable {
   package let rawValue: UInt64
   package init(rawValue: UInt64) { self.rawValue = rawValue }

@@ -1,0 +1,109 @@
+import TallyCRDT
+import TallyWire
+
+/// What a record's clock or stored body says without the values, which its row shows: enough to give some fields another stamp.
+///
+/// Most edits are of one field of a record that nobody has deleted and no seed knows. Their state differs from the one before in one
+/// stamp, so neither has to be made: the cost is that of the bytes. It reads and writes the form of `StateCoding`.
+struct StampedState {
+  private let existence: Stamp
+  /// The registers that have another stamp than `existence`, or a default; ascending by field.
+  private var listed: [(field: FieldID, stamp: Stamp)] = []
+  /// Whether each other column that differs from its default is a register with the stamp of `existence`.
+  private var impliesOthers = true
+  private(set) var supersededTouches = StateVector()
+
+  /// The state of a record that one transaction inserted.
+  init(inserted stamp: Stamp) { existence = stamp }
+
+  /// Reads a body; nil if there is more to the record than stamps: deletes, layers of seeds, values that its row does not show.
+  init?(_ bytes: UnsafeRawBufferPointer, _ replicas: [ReplicaNumber: ReplicaID]) throws {
+    var reader = ByteReader(bytes)
+    guard try reader.byte() == StateCoding.record else { return nil }
+    let stamps = try StampTable.decode(&reader, replicas)
+    guard try reader.varint() == 1, stamps.count > 0 else { return nil }
+    existence = stamps[0]
+    let head = try reader.count(limit: reader.remaining + 1, "fields")
+    impliesOthers = head & 1 == 1
+    listed.reserveCapacity(head >> 1 + 1)
+    for _ in 0..<head >> 1 {
+      let field = try reader.varint()
+      guard field & 1 == 0 else { return nil }
+      let stamp = try stamps.at(try reader.varint())
+      listed.append((FieldID(rawValue: UInt32(truncatingIfNeeded: field >> 1)), stamp))
+    }
+    supersededTouches = try StateCoding.decodeVector(&reader, replicas)
+    guard try reader.varint() == 0 else { return nil }
+  }
+
+  /// The stamp of a register; nil if the field has none.
+  /// - Parameter isDefault: whether the row shows the column's default.
+  func stamp(of field: FieldID, isDefault: Bool) -> Stamp? {
+    for entry in listed where entry.field == field { return entry.stamp }
+    return impliesOthers && !isDefault ? existence : nil
+  }
+
+  /// Whether the state has a stamp or a touch of a transaction.
+  func has(_ dot: Dot) -> Bool {
+    existence.dot == dot || listed.contains { $0.stamp.dot == dot } || supersededTouches[dot.replica] == dot.sequence
+  }
+
+  /// Gives a register a later stamp. What it had before stays as a touch, as in a join.
+  mutating func set(_ field: FieldID, to stamp: Stamp, over old: Stamp?) {
+    let place = listed.firstIndex { $0.field >= field } ?? listed.count
+    if place < listed.count, listed[place].field == field {
+      listed[place].stamp = stamp
+    } else {
+      listed.insert((field, stamp), at: place)
+    }
+    if let old, old.rank >= .user, !stamp.impliesTouch(old.dot) { supersededTouches.include(old.dot) }
+    guard !supersededTouches.isEmpty else { return }
+    supersededTouches = supersededTouches.filter { touch in
+      !existence.impliesTouch(touch) && !listed.contains { $0.stamp.impliesTouch(touch) }
+    }
+  }
+
+  /// The body, in the same bytes in which `StateCoding` would write the whole state.
+  func encoded(_ replicaNumber: (ReplicaID) throws -> ReplicaNumber) rethrows -> [UInt8] {
+    var writer = ByteWriter()
+    writer.bytes.reserveCapacity(64)
+    writer.byte(StateCoding.record)
+    var stamps = StampTable()
+    stamps.note(existence)
+    for entry in listed { stamps.note(entry.stamp) }
+    try stamps.encode(to: &writer, replicaNumber)
+    writer.varint(1)
+    writer.varint(listed.count << 1 | (impliesOthers ? 1 : 0))
+    for entry in listed {
+      writer.varint(UInt64(entry.field.rawValue) << 1)
+      writer.varint(stamps.number(of: entry.stamp))
+    }
+    try StateCoding.encode(supersededTouches, to: &writer, replicaNumber)
+    writer.varint(0)
+    return writer.bytes
+  }
+}
+
+extension StateReader {
+  /// What a row's clock stands for, if that is stamps alone.
+  func stampedState(_ clock: InlineClock) throws -> StampedState? {
+    switch clock {
+    case .unstamped, .leaving: nil
+    case .uniform: try stamp(clock).map(StampedState.init)
+    case .extra(let number, _): try extra(number) { try StampedState($0, catalog.replicas) }
+    }
+  }
+}
+
+extension StateReader {
+  /// Whether a record's state has anything of a transaction. Where stamps alone say so, nothing else is read.
+  func hasCell(of dot: Dot, _ name: AnyRecordName, _ kind: RecordKind) throws -> Bool {
+    if kind.isKnown {
+      let query = try connection.statement(kind.clockByName)
+      query.bind(1, name.text)
+      defer { query.reset() }
+      if try query.step(), let stamped = try stampedState(try query.clock(0)) { return stamped.has(dot) }
+    }
+    return try record(name, kind)?.state.dots.contains(dot) == true
+  }
+}
