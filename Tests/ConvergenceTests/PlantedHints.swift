@@ -67,5 +67,15 @@ enum PlantedHints {
     "seedsOfOwnReplica seeds": 4,
     "seedDuplicatesKept seeds": 1,
     "deletedSeedReturns seeds": 1,
+    "hookMissesReplaced rawsql": 1,
+    "mergeEchoDropped rawsql": 64,
+    "refusedRowDropped rawsql": 177,
+    "repairKeepsSum rawsql": 62,
+    "lostTriggersUnnoticed rawsql": 1,
+    "logPrunedTooFar rawsql": 83,
+    "anyTextIsADate rawsql": 57,
+    "anyTextIsJSON rawsql": 72,
+    "climbsOneLevel store": 1,
+    "denyNotChecked rawsql": 119,
   ]
 }

@@ -112,14 +112,12 @@ package struct PlantedBug: Sendable {
     .init("hookMissesReplaced", .hookMissesReplaced, .rawsql),
     .init("mergeEchoDropped", .mergeEchoDropped, .rawsql),
     .init("refusedRowDropped", .refusedRowDropped, .rawsql),
-    .init("setAsideForGood", .setAsideForGood, .rawsql),
-    .init("youngerClaimShows", .youngerClaimShows, .rawsql),
     .init("repairKeepsSum", .repairKeepsSum, .rawsql),
     .init("lostTriggersUnnoticed", .lostTriggersUnnoticed, .rawsql),
     .init("logPrunedTooFar", .logPrunedTooFar, .rawsql),
     .init("anyTextIsADate", .anyTextIsADate, .rawsql),
     .init("anyTextIsJSON", .anyTextIsJSON, .rawsql),
-    .init("climbsOneLevel", .climbsOneLevel, .rawsql),
+    .init("climbsOneLevel", .climbsOneLevel, .store),
     .init("denyNotChecked", .denyNotChecked, .rawsql),
   ]
 

@@ -117,11 +117,11 @@ package enum RawFeature: String, CaseIterable, Sendable {
     case .unenforcedKeys, .conflictClauses, .renames, .failures: 50
     case .upserts, .oddText, .reopening, .parcels, .rollbacks, .savepoints, .restores: 40
     case .clocks, .upgrades, .recursiveTriggers, .clears: 30
-    case .live, .replacingRenames, .undo, .copies, .backups, .mailbox, .denials, .refusedValues: 20
+    case .live, .replacingRenames, .undo, .copies, .backups, .mailbox, .denials, .refusedValues, .uniqueIndex: 20
     case .ownRowTrigger, .countTrigger, .expressionIndex, .fullText, .audit, .rules: 15
     case .attached, .secondStore, .clockWrites: 15
     case .seeds, .renewals, .vacuum, .linkIndex, .insteadOf, .orRollback: 12
-    case .loopTrigger, .validation, .undead, .uniqueIndex, .referringTable, .tempTable: 8
+    case .loopTrigger, .validation, .undead, .referringTable, .tempTable: 8
     case .droppedTrigger, .rebuild, .recreation, .addedColumn, .drift: 8
     case .churn: 4
     }
