@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import GRDB
 import Tally
+import TallyCRDT
 
 struct ExportCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -66,7 +67,7 @@ struct ExportCommand: ParsableCommand {
     case .integer(let number): String(number)
     case .real(let number): "\(number)"
     case .text(let text): quoted(text)
-    case .blob(let bytes): JSONText.hex(bytes)
+    case .blob(let bytes): Hexadecimal.text(bytes)
     }
   }
 

@@ -62,7 +62,7 @@ final class Rebuild {
   func run() throws -> RebuildReport {
     let kept = transaction.standing.fingerprint
     // Before anything is written anew: what differs now was changed by nobody.
-    report.hadOtherFingerprint = try (try? reader.recomputedFingerprint()) != kept
+    report.hadOtherFingerprint = (try? reader.recomputedFingerprint()) != kept
     try makeReadable()
     if try reader.hasPendingWrites() { try transaction.capture(.outside) }
     try derive()

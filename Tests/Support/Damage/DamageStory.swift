@@ -276,7 +276,7 @@ package final class DamageStory {
   }
 
   private func checkEnd() throws {
-    let all = try stores.compactMap { $0 }
+    let all = stores.compactMap { $0 }
     let dumps = try all.map { try lines($0) }
     for place in 1..<all.count where dumps[place] != dumps[0] {
       let lines = Set(dumps[place]).symmetricDifference(dumps[0])
