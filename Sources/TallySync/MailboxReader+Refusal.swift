@@ -18,7 +18,8 @@ extension MailboxReader.Fault {
       case .baseNotCovered: self.init(.waitsForOthers, error.message)
       case .wrongZone: self.init(.wrongZone, error.message)
       // The store itself is not what it should be, or may not be written.
-      case .corrupt, .notCaptured, .notAStore, .noSuchStore, .newerFormat, .invalidSchema, .incompatibleSchema:
+      case .corrupt, .damaged, .notCaptured, .notAStore, .noSuchStore, .newerFormat, .invalidSchema,
+        .incompatibleSchema:
         return nil
       default: self.init(.refusedByStore, error.message)
       }
