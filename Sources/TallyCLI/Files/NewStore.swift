@@ -22,6 +22,10 @@ struct NewStore {
     var status = stat()
     guard lstat(path, &status) != 0 else { throw Failure(errno: EEXIST, .create, path) }
     try Store.checkPlace(path)
+    // SQLite would replay it into the new store.
+    for log in [path + "-wal", path + "-journal"] where lstat(log, &status) == 0 && status.st_size > 0 {
+      throw Failure(.cannotCreate, "cannot create \(path): \(log) is there, the log of a database that is gone")
+    }
   }
 
   /// Creates the store.

@@ -16,6 +16,11 @@ struct VectorCheck: Equatable {
     sum &+= Self.hash(replica, new)
   }
 
+  /// The sum with one entry in the place of another.
+  func replacing(_ old: Dot, by new: Dot) -> VectorCheck {
+    VectorCheck(rawValue: sum &- Self.hash(old.replica, old.sequence) &+ Self.hash(new.replica, new.sequence))
+  }
+
   private static func hash(_ replica: ReplicaID, _ sequence: UInt64) -> UInt64 {
     var hash = SipHash()
     hash.combine(word: replica.high)
@@ -48,6 +53,67 @@ extension StateReader {
   func vectorFitsItsSum() throws -> Bool {
     guard let check = try keptSums().vector else { return true }
     return try check == VectorCheck(vector())
+  }
+}
+
+/// One bit that a disk has flipped, in the vector or in the sum of it.
+struct FlippedBit {
+  private enum Place {
+    case replica(ReplicaNumber, is: ReplicaID)
+    case sequence(ReplicaNumber, is: UInt64)
+    /// In the sum: nothing else has changed.
+    case sum
+  }
+  private let place: Place
+
+  /// The bit that makes the sum come out when it is put right; nil if there is none. By far the most of what disks do
+  /// is one bit, and one that is known is no loss.
+  init?(_ reader: StateReader) throws {
+    guard let kept = try reader.keptSums().vector else { return nil }
+    let vector = try reader.vector()
+    let check = VectorCheck(vector)
+    if (check.sum ^ kept.sum).nonzeroBitCount == 1 {
+      place = .sum
+      return
+    }
+    for entry in vector.entries {
+      guard let number = reader.catalog.replicaNumbers[entry.replica] else { continue }
+      for bit in 0..<64 {
+        let mask = UInt64(1) << UInt64(bit)
+        let sequence = entry.sequence ^ mask
+        if check.replacing(entry, by: Dot(replica: entry.replica, sequence: sequence)) == kept {
+          place = .sequence(number, is: sequence)
+          return
+        }
+        for replica in [
+          ReplicaID(high: entry.replica.high ^ mask, low: entry.replica.low),
+          ReplicaID(high: entry.replica.high, low: entry.replica.low ^ mask),
+        ] where check.replacing(entry, by: Dot(replica: replica, sequence: entry.sequence)) == kept {
+          guard reader.catalog.replicaNumbers[replica] == nil else { return nil }
+          place = .replica(number, is: replica)
+          return
+        }
+      }
+    }
+    return nil
+  }
+
+  /// Puts the bit right in the file.
+  func repair(_ connection: Connection) throws {
+    switch place {
+    case .replica(let number, let id):
+      let update = try connection.statement("UPDATE tally_replica SET id = ? WHERE n = ?")
+      update.bind(1, id.bytes)
+      update.bind(2, number)
+      try update.run()
+      try connection.execute("UPDATE tally_meta SET value = value + 1 WHERE key = 'catalog'")
+    case .sequence(let number, let sequence):
+      let update = try connection.statement("UPDATE tally_vector SET sequence = ? WHERE zone = 0 AND replica = ?")
+      update.bind(1, Int64(bitPattern: sequence))
+      update.bind(2, number)
+      try update.run()
+    case .sum: break
+    }
   }
 }
 

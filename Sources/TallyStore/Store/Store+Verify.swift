@@ -23,14 +23,14 @@ extension Store {
   /// Reads everything; changes nothing. Cost: several passes over the store.
   public func verify() throws -> VerifyReport {
     try capturedSnapshot { reader in
-      var verifier = Verifier(reader)
+      let verifier = Verifier(reader)
       try verifier.run()
       return verifier.report
     }
   }
 }
 
-private struct Verifier {
+private final class Verifier {
   private let reader: StateReader
   /// What was found out of the states. It remembers, so it is made anew now and then.
   private var visibility: Visibility<SnapshotFacts>
@@ -50,16 +50,15 @@ private struct Verifier {
     vector = (try? reader.vector()) ?? StateVector()
   }
 
-  mutating func run() throws {
+  func run() throws {
     try checkSQLite()
     try readLog()
-    for kind in catalog.records.values.sorted(by: { $0.number < $1.number }) {
-      if kind.isKnown { try reader.forEachRow(kind) { try check($0, kind, $1) } }
-      try reader.forEachHiddenRecord(kind.number) { try check($0, kind, $1) }
-    }
+    for kind in catalog.records.values.sorted(by: { $0.number < $1.number }) { try check(kind) }
     for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) {
-      if kind.isKnown { try reader.forEachRow(kind) { try check($0, kind, $1) } }
-      try reader.forEachHiddenLink(kind.number) { try check($0, kind, $1) }
+      try reporting(kind.table) {
+        if kind.isKnown { try reader.forEachRow(kind) { try check($0, kind, $1) } }
+        try reader.forEachHiddenLink(kind.number) { try check($0, kind, $1) }
+      }
     }
     if try reader.fingerprint() != sum { problem("the fingerprint does not match the content") }
     if try !reader.vectorFitsItsSum() { problem("the vector is not what was last written") }
@@ -68,21 +67,43 @@ private struct Verifier {
     if neededWaits != listedWaits { try compareWaits() }
   }
 
+  private func check(_ kind: RecordKind) throws {
+    if kind.isKnown {
+      try reader.forEachRow(kind) { (row: SQLStatement) in
+        try reporting("\(kind.type), row \(row.int(0))") {
+          if let name = try reader.name(in: row) { try check(name, kind, try reader.record(in: row, kind)) }
+        }
+      }
+    }
+    try reporting("\(kind.type), hidden records") {
+      try reader.forEachHiddenRecord(kind.number) { try check($0, kind, $1) }
+    }
+  }
+
+  /// What cannot be read is a problem like any other, and the rest is still looked at.
+  private func reporting(_ place: String, _ body: () throws -> Void) throws {
+    do {
+      try body()
+    } catch let error as StoreError where error.code == .corrupt {
+      problem("\(place): \(error.message)")
+    }
+  }
+
   /// Counts what is looked at, and forgets now and then what was found out on the way.
-  private mutating func count() {
+  private func count() {
     report.checked += 1
     guard report.checked % Self.renewal == 0 else { return }
     visibility = Visibility(SnapshotFacts(reader))
     reader.forget()
   }
 
-  private mutating func problem(_ text: String) {
+  private func problem(_ text: String) {
     if report.problems.count < 100 { report.problems.append(text) }
   }
 
   // MARK: SQLite
 
-  private mutating func checkSQLite() throws {
+  private func checkSQLite() throws {
     let integrity = try SQLStatement(reader.connection.handle, "PRAGMA integrity_check(20)")
     while try integrity.step() {
       if let line = integrity.text(0), line != "ok" { problem("SQLite: \(line)") }
@@ -93,7 +114,7 @@ private struct Verifier {
     }
   }
 
-  private mutating func readLog() throws {
+  private func readLog() throws {
     let query = try SQLStatement(reader.connection.handle, "SELECT replica, sequence, items FROM tally_log")
     while try query.step() {
       guard let replica = catalog.replicas[query.number(0)] else {
@@ -127,7 +148,7 @@ private struct Verifier {
     return low < logged.count && logged[low] == hash
   }
 
-  private mutating func checkOrphans() throws {
+  private func checkOrphans() throws {
     let query = try SQLStatement(reader.connection.handle, "SELECT target, kind, key FROM tally_wait")
     while try query.step() {
       listedWaits &+= SipHash.hash("\(query.int(1)) \(query.text(2) ?? "") waits for \(query.text(0) ?? "")")
@@ -170,7 +191,7 @@ private struct Verifier {
   }
 
   /// Says which waits differ. Only where some do, since it remembers them all.
-  private mutating func compareWaits() throws {
+  private func compareWaits() throws {
     var needed = Set<String>()
     for kind in catalog.records.values where kind.isKnown {
       func add(_ name: AnyRecordName, _ stored: StoredRecord) {
@@ -197,7 +218,7 @@ private struct Verifier {
     for line in listed.subtracting(needed).sorted() { problem("\(line) without need") }
   }
 
-  private mutating func check(_ dots: Set<Dot>, _ address: String, _ label: String) {
+  private func check(_ dots: Set<Dot>, _ address: String, _ label: String) {
     for dot in dots {
       if !vector.covers(dot) { problem("\(label) has a cell of \(dot), which the vector does not cover") }
       if !isLogged(dot, address) {
@@ -206,13 +227,13 @@ private struct Verifier {
     }
   }
 
-  private mutating func note(waits targets: Set<AnyRecordName>, _ kind: KindNumber, _ key: String) {
+  private func note(waits targets: Set<AnyRecordName>, _ kind: KindNumber, _ key: String) {
     for target in targets { neededWaits &+= SipHash.hash("\(kind) \(key) waits for \(target.text)") }
   }
 
   // MARK: Records
 
-  private mutating func check(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws {
+  private func check(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws {
     count()
     if stored.state.isEmpty { return problem("\(name) has no state") }
     check(stored.state.dots, "\(kind.number) \(name.text)", name.text)
@@ -236,7 +257,7 @@ private struct Verifier {
   }
 
   /// A row that SQLite did not take is as it should be under the circumstances.
-  private mutating func noteAside(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) {
+  private func noteAside(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) {
     report.setAside.append(name.text)
     note(
       waits: kind.waits(
@@ -246,7 +267,7 @@ private struct Verifier {
 
   // MARK: Links
 
-  private mutating func check(_ key: LinkKey, _ kind: LinkKind, _ stored: StoredLink) throws {
+  private func check(_ key: LinkKey, _ kind: LinkKind, _ stored: StoredLink) throws {
     count()
     let label = "\(key.source).\(kind.relationship) of \(key.target)"
     if stored.element.tags.isEmpty { return problem("\(label) has no state") }

@@ -192,9 +192,15 @@ final class WritingSession {
   /// A vector that is not what was last written is made anew, before a dot is issued.
   private func mendVector() throws {
     guard try reader.keptSums().vector != nil, try !reader.vectorFitsItsSum() else { return }
-    try transaction { transaction in
-      try transaction.recomputeVector()
-      try transaction.note(doubt: .damaged, because: "the vector was not what was last written")
+    if let bit = try FlippedBit(reader) {
+      try bit.repair(connection)
+      try reload()
+      environment.logger.warning("a flipped bit in the vector was put right")
+    } else {
+      try transaction { transaction in
+        try transaction.recomputeVector()
+        try transaction.note(doubt: .damaged, because: "the vector was not what was last written")
+      }
     }
     // Also where both came out as they were.
     let update = try connection.statement("UPDATE tally_zone SET fingerprint = ? WHERE n = 0")

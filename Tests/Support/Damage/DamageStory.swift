@@ -241,6 +241,10 @@ package final class DamageStory {
         "\(one) and \(other) meet\(report.repaired ? ", repaired" : "")\(report.isConverged ? "" : ", not equal")")
       for result in [report.first, report.second] where result.isHealed {
         log.append("healed, in doubt: \(result.inDoubt)")
+        for line in result.inDoubt {
+          doubtful.formUnion(
+            line.prefix { $0 != ":" }.replacing(" with ", with: "\n").split(separator: "\n").map(String.init))
+        }
         outcomes.insert("healed")
       }
     } catch {
@@ -256,23 +260,33 @@ package final class DamageStory {
     for _ in 0..<2 { for one in 0..<Self.count { for other in 0..<one { try meet(one, other) } } }
   }
 
-  /// All meet, and what `verify` complains of is rebuilt.
+  /// All meet. What `verify` complains of heals at the next sync, is rebuilt, or is given up.
   private func settle() throws {
     try meetAll()
+    if isSound() { return }
+    attempt("looks at its sum") { _ = try stores[victim]?.fitsItsSum() }
+    try meetAll()
+    if isSound() { return }
+    attempt("is rebuilt") {
+      let report = try stores[victim]?.rebuild()
+      log.append("rebuilt: \(report?.losses ?? []), sum was another: \(report?.hadOtherFingerprint ?? false)")
+      // Whoever rebuilds has been told which these are.
+      for loss in report?.losses ?? [] { doubtful.formUnion(loss.split(separator: "'").prefix(1).map(String.init)) }
+      outcomes.insert("rebuilt")
+    }
+    if !isSound() { try recover() }
+    try meetAll()
+  }
+
+  private func isSound() -> Bool {
     var isSound = false
     attempt("is verified") {
-      isSound = try stores[victim].map { try $0.verify().isSound && !$0.checkDamage() } ?? false
+      guard let store = stores[victim] else { return }
+      let report = try store.verify()
+      isSound = try report.isSound && !store.checkDamage()
+      if !report.isSound { log.append("\(victim) is verified: \(report.problems)") }
     }
-    if !isSound {
-      attempt("is rebuilt") {
-        let report = try stores[victim]?.rebuild()
-        log.append("rebuilt: \(report?.losses ?? []), sum was another: \(report?.hadOtherFingerprint ?? false)")
-        isSound = try stores[victim]?.verify().isSound ?? false
-        outcomes.insert("rebuilt")
-      }
-      if !isSound { try recover() }
-      try meetAll()
-    }
+    return isSound
   }
 
   private func checkEnd() throws {
