@@ -13,9 +13,15 @@ export SWIFT_BACKTRACE ?= enable=no
 demo: setup
 	$(SWIFT) run $(TESTING) Scorebook
 
+# Tests run with glibc overwriting what is freed and keeping none of it back: a use after free ends the run, also one inside SQLite,
+# which no sanitizer sees. Sessions come last: they have limits of time, and the others leave them no processor.
+CHECKED = GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.perturb=165
+TIMED = TransportTests|TallySyncTests|TallyCLITests
+
 test: setup
 	$(SWIFT) build $(TESTING) --build-tests
-	$(SWIFT) test $(TESTING) --skip-build --disable-xctest
+	$(CHECKED) $(SWIFT) test $(TESTING) --skip-build --disable-xctest --skip '$(TIMED)'
+	$(CHECKED) $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter '$(TIMED)'
 
 # With what only the trait Network builds: TCP and TLS. A first build takes some minutes more. It is also the build of all tests without
 # the faults that tests plant.
@@ -31,7 +37,7 @@ TRIGGERED = TallyStoreTests|TallySyncTests|ConvergenceTests|SimulatorTests|Tally
 
 test-triggers: setup
 	$(SWIFT) build $(TESTING) --build-tests
-	TALLY_CAPTURE=triggers $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter '$(TRIGGERED)' --skip KnownBadVariants
+	TALLY_CAPTURE=triggers $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter '$(TRIGGERED)' --skip 'KnownBadVariants|DamageTests'
 
 # The crash tests at length: Docs/CrashTests.md. FACTOR says how much more than `make test` does.
 FACTOR ?= 40

@@ -150,6 +150,12 @@ public final class Store: Sendable {
     return StoreError(.closed, "the store is closed")
   }
 
+  deinit {
+    // The writer closes its connection when it goes. What the session holds of the connection goes first, and where
+    // nobody else uses it: GRDB's observations may keep the writer for longer than the store.
+    writer.unsafeReentrantWrite { [box] _ in box.session = nil }
+  }
+
   // MARK: Reading and writing
 
   /// Reads, in one snapshot.
