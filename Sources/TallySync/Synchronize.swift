@@ -46,6 +46,8 @@ private struct Exchange {
   private let first: Store
   private let second: Store
   private(set) var report = SyncReport()
+  /// How often it may begin again, because a store has found its damage: each can once.
+  private var rest = 2
 
   init(_ first: Store, _ second: Store) { (self.first, self.second) = (first, second) }
 
@@ -58,12 +60,12 @@ private struct Exchange {
       } catch let error as StoreError where error.code == .contentsDiffer {
         // Before anything is taken it must be known who is damaged. If nobody is, both may have met another copy of a
         // store.
-        guard try first.fitsItsSum() && second.fitsItsSum() else { return try run() }
+        guard try first.fitsItsSum() && second.fitsItsSum() else { return try again(error) }
         let (a, b) = (try first.summary(), try second.summary())
         try exchange(since: (a.vector, b.vector), isRepair: false)
       } catch let error as StoreError where error.code == .damaged {
-        // Found by reading everything; it is noted now.
-        return try run()
+        // Found by reading everything; it is noted now, unless it cannot be.
+        return try again(error)
       }
     }
     if try differs() {
@@ -74,6 +76,12 @@ private struct Exchange {
     report.isConverged = c.vector == d.vector && c.fingerprint == d.fingerprint
     report.first.fingerprintMismatch = c.vector == d.vector && !report.isConverged
     report.second.fingerprintMismatch = report.first.fingerprintMismatch
+  }
+
+  private mutating func again(_ error: any Error) throws {
+    guard rest > 0 else { throw error }
+    rest -= 1
+    try run()
   }
 
   /// Whether both have seen the same and hold something else, or one would like to be told what it holds.

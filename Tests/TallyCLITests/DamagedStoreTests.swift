@@ -87,6 +87,96 @@ import Testing
     }
   }
 
+  /// A row that is lost leaves nothing that could be compared: what vouches is the sum of what had been seen.
+  @Test func aLostRowOfAThirdDeviceIsAskedForAgain() throws {
+    let bench = try Bench("a", "b", "c")
+    try bench.done("put", "a", "SBPerson|~|ann", "name=Ann")
+    for other in ["b", "c"] { try bench.done("sync", "a", other) }
+    try bench.done("put", "c", "SBPerson|~|cid", "name=Cid")
+    try bench.done("sync", "c", "b")
+    try tamper(bench, "b", "DELETE FROM SBPerson WHERE id = 'SBPerson|~|cid'")
+    #expect(try bench.tally("verify", "b").status == 65)
+    for (one, other) in [("b", "a"), ("b", "c"), ("a", "c")] {
+      #expect(try bench.tally("sync", one, other).status == 0, "\(one) \(other)")
+    }
+    for store in ["a", "b", "c"] {
+      #expect(try bench.done("get", store, "SBPerson|~|cid").contains("name=Cid"), "\(store)")
+      #expect(try bench.done("verify", store).hasPrefix("ok "), "\(store)")
+    }
+  }
+
+  /// Nobody vouches for what was taken as it was found: of that only what is new counts.
+  @Test func aRebuiltStoreChangesNothingThatIsHere() throws {
+    let bench = try bench()
+    _ = try bench.tally("verify", "b", "--repair")
+    try bench.done("put", "b", "SBPerson|~|cid", "name=Cid")
+    try bench.done("delta", "b", "-o", "d")
+    try bench.done("apply", "a", "d")
+    #expect(try bench.done("get", "a", "SBPerson|~|ann").contains("name=ann"))
+    #expect(try bench.done("get", "a", "SBPerson|~|cid").contains("name=Cid"))
+  }
+
+  /// The numbers of replicas whose ids are lost are given to nobody else, whose writes theirs would become.
+  @Test(arguments: ["DELETE FROM tally_replica", "DROP TABLE tally_replica"])
+  func lostIdsDoNotBringBackWhatWasDeleted(_ damage: String) throws {
+    let bench = try Bench("a", "b")
+    try bench.done("put", "a", "SBPerson|~|ann", "name=Ann")
+    try bench.done("sync", "a", "b")
+    try bench.done("delete", "a", "SBPerson|~|ann")
+    try tamper(bench, "b", damage)
+    _ = try bench.tally("put", "b", "SBPerson|~|bob", "name=Bob")
+    #expect(try bench.tally("sync", "a", "b").status == 0)
+    #expect(try bench.tally("sync", "a", "b").status == 0)
+    for store in ["a", "b"] {
+      #expect(try bench.tally("get", store, "SBPerson|~|ann").status == 66, "\(store)")
+      #expect(try bench.done("verify", store).hasPrefix("ok "), "\(store)")
+    }
+  }
+
+  @Test(arguments: ["tally_zone", "tally_meta"]) func aStoreWithoutItsFirstTablesHeals(_ table: String) throws {
+    let bench = try bench()
+    try tamper(bench, "b", "DROP TABLE \(table)")
+    let outcome = try bench.tally("sync", "a", "b")
+    #expect([0, 65].contains(outcome.status), "\(outcome.errors)")
+    #expect(!outcome.errors.contains("no such table"), "\(outcome.errors)")
+    #expect(try bench.done("get", "a", "SBPerson|~|ann").contains("name=ann"))
+  }
+
+  /// One that cannot note its damage would look at itself for ever.
+  @Test func aStoreThatCannotNoteItsDamageIsAnErrorAndNoLoop() throws {
+    let bench = try bench()
+    try bench.done("new", "c", "--schema", "schema.json")
+    try bench.done("put", "c", "SBPerson|~|cid", "name=Cid")
+    let queue = try DatabaseQueue(path: bench.path("b"))
+    try queue.write {
+      try $0.execute(
+        sql:
+          "CREATE TRIGGER full BEFORE INSERT ON tally_meta WHEN NEW.key = 'doubt' BEGIN SELECT RAISE(ABORT, 'full'); END"
+      )
+    }
+    try queue.close()
+    #expect(try bench.tally("sync", "c", "b").status == 65)
+    #expect(try bench.tally("get", "c", "SBPerson|~|ann").status == 66)
+  }
+
+  /// What another program wrote and what cannot be replicated is its own.
+  @Test func healingLeavesWhatOtherProgramsWrote() throws {
+    let bench = try bench()
+    let queue = try DatabaseQueue(path: bench.path("b"))
+    try queue.writeWithoutTransaction { db in
+      try db.execute(sql: "PRAGMA ignore_check_constraints = ON")
+      try db.execute(sql: "INSERT INTO SBPerson(id, name) VALUES('no name of ours', 'kept')")
+    }
+    try queue.close()
+    _ = try bench.tally("status", "b")
+    _ = try bench.tally("verify", "b")
+    _ = try bench.tally("sync", "a", "b")
+    #expect(try bench.done("get", "b", "SBPerson|~|ann").contains("name=ann"))
+    let reader = try DatabaseQueue(path: bench.path("b"))
+    #expect(try reader.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM SBPerson WHERE name = 'kept'") } == 1)
+    try reader.close()
+  }
+
   @Test func recoverMakesANewStoreOfWhatCanBeRead() throws {
     let bench = try Bench("a", "b")
     let lines = (0..<2000).map {

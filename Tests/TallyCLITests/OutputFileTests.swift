@@ -105,4 +105,11 @@ import Testing
     #expect(try bench.done("get", "b", "SBPerson|~|bob").contains("Bob"))
     #expect(try bench.contents().allSatisfy { !$0.contains(".tmp") })
   }
+
+  @Test func standardOutputByItsNameIsWrittenAndNotReplaced() throws {
+    let bench = try bench()
+    let outcome = try bench.shell(
+      "{ echo 1; \"$0\" delta a -o /dev/stdout; echo 3; } > all; head -c 2 all; tail -c 2 all")
+    #expect(outcome.status == 0 && outcome.output == "1\n3\n", "\(outcome)")
+  }
 }

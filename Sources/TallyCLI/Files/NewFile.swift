@@ -33,7 +33,11 @@ final class NewFile {
     let kind = status.st_mode & S_IFMT
     guard !isThere || kind != S_IFDIR else { throw Failure(errno: EISDIR, .create, path) }
     try rules.check(path)
-    if isThere, kind != S_IFREG {
+    if isThere, Self.isStandardOutput(status) {
+      // Another file in its place would be one that nobody reads.
+      temporary = nil
+      descriptor = dup(STDOUT_FILENO)
+    } else if isThere, kind != S_IFREG {
       // A device or a named pipe cannot be replaced; it takes the bytes as they come.
       temporary = nil
       descriptor = open(path, O_WRONLY | O_CLOEXEC)
@@ -46,6 +50,11 @@ final class NewFile {
     }
     guard descriptor >= 0 else { throw Failure(errno: errno, .create, path) }
     note = temporary.map(Ending.note)
+  }
+
+  private static func isStandardOutput(_ status: stat) -> Bool {
+    var output = stat()
+    return fstat(STDOUT_FILENO, &output) == 0 && Place(output) == Place(status)
   }
 
   deinit {

@@ -30,12 +30,17 @@ final class Healing {
   /// Hashes of the addresses that the peer has.
   private var seen = Set<UInt64>()
   private var remains: [String] = []
+  /// The replicas of which something remains that the peer has not.
+  private var remaining = Set<ReplicaID>()
+  private let level: StoreDoubt.Level
   private var outcome = Outcome()
   private var reader: StateReader { transaction.reader }
   private var catalog: Catalog { transaction.catalog }
 
-  init(_ transaction: WriteTransaction, target: StateVector, voucher: Fingerprint?) throws {
-    (self.transaction, self.target, self.voucher) = (transaction, target, voucher)
+  init(
+    _ transaction: WriteTransaction, _ level: StoreDoubt.Level, target: StateVector, voucher: Fingerprint?
+  ) throws {
+    (self.transaction, self.level, self.target, self.voucher) = (transaction, level, target, voucher)
     (own, kept) = (transaction.standing.vector, transaction.standing.fingerprint)
     rebuild = Rebuild(transaction, unreadable: .dropped)
     try rebuild.makeReadable()
@@ -48,7 +53,7 @@ final class Healing {
     var new = received
     if seen.insert(Self.address(kind.number, name.text)).inserted {
       if let rest = stored.flatMap(rest) { new.merge(rest) }
-      if let stored { note(stored, name.text) }
+      if let stored { note(rest: rest(stored), name.text) }
     } else if let stored {
       // A further part of one large record.
       new.merge(stored.state)
@@ -62,7 +67,7 @@ final class Healing {
     var new = received
     if let rest = stored.flatMap(rest) {
       new.merge(rest)
-      note(rest: key.text)
+      note(rest.dots, key.text)
     }
     if new != stored?.element { try write(key, kind, new, stored) }
   }
@@ -75,18 +80,40 @@ final class Healing {
     try rebuild.derive()
     outcome.inDoubt = Array(
       (rebuild.report.losses + remains.map { "\($0): this device alone has writes of it" }).prefix(Self.limit))
-    let isExpected = transaction.standing.fingerprint == (remains.isEmpty ? voucher : kept)
-    let isSound = isExpected && (remains.isEmpty || own.covers(target))
-    if isSound { outcome.inDoubt = [] }
+    let isSound = isSound
+    if isSound { outcome.inDoubt = [] } else { try lowerVector() }
     outcome.level = isSound && voucher != nil ? nil : .unvouched
     return outcome
+  }
+
+  /// Whether what is here now adds up to what somebody vouches for: the peer, where it has all that this store has
+  /// seen; otherwise the own sum of before, where this store had seen all that the peer has. The sum of content that
+  /// was taken as it was found vouches for nothing.
+  private var isSound: Bool {
+    let sum = transaction.standing.fingerprint
+    if target.covers(own) { return sum == voucher }
+    return level == .damaged && own.covers(target) && sum == kept
+  }
+
+  /// Gives up the claim to have seen what is lost: of a replica that the peer has seen less of, and of which nothing
+  /// remains here. Whoever has it gives it again.
+  private func lowerVector() throws {
+    var vector = target
+    let mine = transaction.replica
+    for entry in own.entries where entry.sequence > target[entry.replica] {
+      if entry.replica == mine || remaining.contains(entry.replica) { vector.include(entry) }
+    }
+    guard !vector.covers(own) else { return }
+    try transaction.connection.execute("DELETE FROM tally_vector WHERE zone = 0")
+    transaction.resetVector()
+    try transaction.raise(to: vector)
   }
 
   private func sweep() throws {
     for kind in catalog.records.values.sorted(by: { $0.number < $1.number }) {
       var found: [AnyRecordName] = []
-      func look(_ name: AnyRecordName, _: StoredRecord) {
-        if !seen.contains(Self.address(kind.number, name.text)) { found.append(name) }
+      func look(_ name: AnyRecordName, _ stored: StoredRecord) {
+        if !stored.place.isUnstamped, !seen.contains(Self.address(kind.number, name.text)) { found.append(name) }
       }
       if kind.isKnown { try reader.forEachRow(kind, look) }
       try reader.forEachHiddenRecord(kind.number, look)
@@ -94,8 +121,8 @@ final class Healing {
     }
     for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) {
       var found: [LinkKey] = []
-      func look(_ key: LinkKey, _: StoredLink) {
-        if !seen.contains(Self.address(kind.number, key.text)) { found.append(key) }
+      func look(_ key: LinkKey, _ stored: StoredLink) {
+        if !stored.place.isUnstamped, !seen.contains(Self.address(kind.number, key.text)) { found.append(key) }
       }
       if kind.isKnown { try reader.forEachRow(kind, look) }
       try reader.forEachHiddenLink(kind.number, look)
@@ -105,13 +132,13 @@ final class Healing {
 
   private func keepRest(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws {
     let new = rest(stored) ?? RecordState()
-    note(stored, name.text)
+    note(rest: rest(stored), name.text)
     if new != stored.state || new.isEmpty { try write(name, kind, new, stored) }
   }
 
   private func keepRest(_ key: LinkKey, _ kind: LinkKind, _ stored: StoredLink) throws {
     let new = rest(stored) ?? ORSetElement()
-    if !new.tags.isEmpty { note(rest: key.text) }
+    if !new.tags.isEmpty { note(new.dots, key.text) }
     if new != stored.element || new.tags.isEmpty { try write(key, kind, new, stored) }
   }
 
@@ -127,9 +154,10 @@ final class Healing {
     return rest
   }
 
-  private func note(_ stored: StoredRecord, _ name: String) { if rest(stored) != nil { note(rest: name) } }
+  private func note(rest: RecordState?, _ name: String) { if let rest { note(rest.dots, name) } }
 
-  private func note(rest address: String) {
+  private func note(_ dots: Set<Dot>, _ address: String) {
+    for dot in dots where dot.sequence > target[dot.replica] { remaining.insert(dot.replica) }
     if remains.count < Self.limit { remains.append(address.replacing("\n", with: " with ")) }
   }
 
@@ -183,6 +211,11 @@ extension RecordState {
   }
 
   fileprivate var nonEmpty: RecordState? { isEmpty ? nil : self }
+}
+
+extension Place {
+  /// Whether it is a row that another program wrote and that was never captured, perhaps because it cannot be. It stays.
+  fileprivate var isUnstamped: Bool { if case .row(_, .unstamped) = self { true } else { false } }
 }
 
 extension ORSetElement {

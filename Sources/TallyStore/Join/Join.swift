@@ -18,8 +18,8 @@ struct Join {
   private var healing: Healing?
   /// Of a delta that must add up to what its header says: what has come so far.
   private let sum: ContentSum?
-  /// Whether nobody vouches for what comes, and all of it should be here already.
-  private var isIgnored = false
+  /// What is here already, where nobody vouches for what comes: then only what is beyond it is taken.
+  private var vouched: StateVector?
 
   var reader: StateReader { transaction.reader }
   private var writer: StateWriter { transaction.writer }
@@ -52,14 +52,14 @@ struct Join {
     #endif
     if level != .damaged, looksAtSum, try !reader.fitsItsSum() { level = .damaged }
     guard let level else {
-      isIgnored = isRepair && header.fingerprint == nil && vector.covers(header.target)
+      if header.fingerprint == nil { vouched = vector }
       return
     }
     guard header.isEverything, level == .damaged || isRepair && header.fingerprint != nil else {
       guard level == .unvouched else { throw StoreError(.damaged, StoreError.unfit) }
       return
     }
-    healing = try Healing(transaction, target: header.target, voucher: header.fingerprint)
+    healing = try Healing(transaction, level, target: header.target, voucher: header.fingerprint)
   }
 
   private func check(_ vector: StateVector) throws {
@@ -115,7 +115,6 @@ struct Join {
   /// Joins one block.
   mutating func apply(_ block: DeltaBlock) throws {
     sum?.add(block)
-    guard !isIgnored else { return }
     #if PlantedFaults
       let block = spoiled(block)
     #endif
@@ -128,7 +127,11 @@ struct Join {
         try Self.check(item)
         var state = item.state
         state.renumberFields { fields[Int($0.rawValue)] }
-        if let healing { try healing.take(item.name, kind, state) } else { try join(item.name, kind, state) }
+        if let healing {
+          try healing.take(item.name, kind, state)
+        } else if let new = vouched.map({ state.delta(since: $0) }) ?? state {
+          try join(item.name, kind, new)
+        }
       }
     }
     for group in block.links {
@@ -136,7 +139,11 @@ struct Join {
       guard let kind = catalog.links[number] else { continue }
       for item in group.items {
         let key = LinkKey(source: item.source, target: item.target)
-        if let healing { try healing.take(key, kind, item.element) } else { try join(key, kind, item.element) }
+        if let healing {
+          try healing.take(key, kind, item.element)
+        } else if let new = vouched.map({ item.element.delta(since: $0) }) ?? item.element {
+          try join(key, kind, new)
+        }
       }
     }
   }
