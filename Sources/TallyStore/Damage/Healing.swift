@@ -214,7 +214,8 @@ extension RecordState {
 }
 
 extension Place {
-  /// Whether it is a row that another program wrote and that was never captured, perhaps because it cannot be. It stays.
+  /// Whether it is a row that another program wrote and that was never captured, perhaps because it cannot be. It
+  /// stays.
   fileprivate var isUnstamped: Bool { if case .row(_, .unstamped) = self { true } else { false } }
 }
 
