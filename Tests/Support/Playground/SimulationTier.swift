@@ -112,7 +112,6 @@ package struct PlantedBug: Sendable {
     .init("hookMissesReplaced", .hookMissesReplaced, .rawsql),
     .init("mergeEchoDropped", .mergeEchoDropped, .rawsql),
     .init("refusedRowDropped", .refusedRowDropped, .rawsql),
-    .init("repairKeepsSum", .repairKeepsSum, .rawsql),
     .init("lostTriggersUnnoticed", .lostTriggersUnnoticed, .rawsql),
     .init("logPrunedTooFar", .logPrunedTooFar, .rawsql),
     .init("anyTextIsADate", .anyTextIsADate, .rawsql),
