@@ -83,7 +83,7 @@ let package = Package(
     .executableTarget(
       name: "TallyCLI",
       dependencies: [
-        "Tally", grdb, tallyNetwork, faults,
+        "Tally", grdb, logging, tallyNetwork, faults,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(
@@ -148,7 +148,8 @@ if Context.environment["TALLY_FUZZ"] != nil {
     .target(
       name: "TallyCLI",
       dependencies: [
-        "Tally", grdb, tallyNetwork, faults, .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "Tally", grdb, logging, tallyNetwork, faults,
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       exclude: ["TallyTool.swift"]),
     .executableTarget(

@@ -42,6 +42,7 @@ enum ExitStatus: Int32 {
     switch error.code {
     case .noSuchStore, .noSuchRecord: .notFound
     case .newerFormat: .newerFormat
+    case .pathTaken: .cannotCreate
     default: .badData
     }
   }
@@ -52,7 +53,7 @@ enum ExitStatus: Int32 {
     case .protocolViolation, .limitExceeded, .wrongZone, .peerFailed: .protocolViolated
     case .unauthorized: .noPermission
     case .upgradeRequired: .newerFormat
-    case .notConverged: .badData
+    case .notConverged, .damaged, .sameStore: .badData
     }
   }
 

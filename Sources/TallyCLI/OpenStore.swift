@@ -8,7 +8,7 @@ enum OpenStore {
   static func writing<T>(
     _ path: String, _ timeout: Double, isDurable: Bool = false, _ body: (Store) throws -> T
   ) throws -> T {
-    try Output.requireOpen()
+    try Output.requireOpen(besides: path)
     do {
       let store = try open(path, timeout, isReadOnly: false)
       if isDurable, let pool = store.reader as? DatabasePool {
@@ -31,6 +31,7 @@ enum OpenStore {
   /// Opens without write access, also in a folder where nothing can be written. Only if another program has written
   /// something that must be captured first is write access needed.
   static func reading<T>(_ path: String, _ timeout: Double, _ body: (Store) throws -> T) throws -> T {
+    try Output.requireOpen(besides: path)
     var copy: StoreCopy?
     defer { copy?.discard() }
     let store: Store
@@ -41,7 +42,14 @@ enum OpenStore {
       copy = made
       store = try open(made.path, timeout, isReadOnly: true)
     }
-    guard try isPending(store) else { return try using(store, body) }
+    guard try isPending(store) else {
+      do {
+        return try using(store, body)
+      } catch let error as StoreError where error.code == .damaged && copy == nil {
+        noteDamage(path, timeout)
+        throw error
+      }
+    }
     close(store)
     let failure = Failure(.inputOutput, "\(path) has writes of other programs to capture, and it cannot be written")
     // Capturing in a copy would give out transaction numbers that the store gives out again.
@@ -53,6 +61,14 @@ enum OpenStore {
     } catch let error as Failure where error.status == .noPermission {
       throw Failure(.noPermission, failure.message)
     }
+  }
+
+  /// Lets the store know of damage that was found while it was only read, where it can be written: it gives nothing
+  /// away from then on, and heals at the next sync.
+  static func noteDamage(_ path: String, _ timeout: Double) {
+    guard let store = try? open(path, timeout, isReadOnly: false) else { return }
+    defer { close(store) }
+    do { _ = try store.fitsItsSum() } catch { complain("the damage could not be noted: \(Failure.message(of: error))") }
   }
 
   private static func isPending(_ store: Store) throws -> Bool {
@@ -67,7 +83,12 @@ enum OpenStore {
 
   private static func using<T>(_ store: Store, _ body: (Store) throws -> T) throws -> T {
     defer { close(store) }
-    return try body(store)
+    do {
+      return try body(store)
+    } catch let error as DatabaseError where !isUnwritable(error) {
+      // Which of two stores it is, SQLite does not say.
+      throw Failure(ExitStatus(of: error), "\(store.path.map { "\($0): " } ?? "")\(Failure.message(of: error))")
+    }
   }
 
   /// What the body did is committed; if another program keeps the file in use, its log stays, and nothing is lost.

@@ -65,8 +65,32 @@ extension Fingerprint {
     cell(kind: 3, name: link, part: target, stamp: stamp, value: .null)
   }
 
+  /// The hash of a field cell whose value is at hand as bytes: of a text if `isText`, else of a blob.
+  package static func field(
+    name: UInt64, field: UInt64, stamp: Stamp, bytes: UnsafeRawBufferPointer, isText: Bool
+  ) -> Fingerprint {
+    cell(kind: 2, name: name, part: field, stamp: stamp, tag: isText ? Value.text("").tag : Value.blob([]).tag) {
+      $0.combine(bytes: bytes)
+    }
+  }
+
   @usableFromInline
   static func cell(kind: UInt64, name: UInt64, part: UInt64, stamp: Stamp, value: Value) -> Fingerprint {
+    cell(kind: kind, name: name, part: part, stamp: stamp, tag: value.tag) { hash in
+      switch value {
+      case .null: break
+      case .integer(let number): hash.combine(word: UInt64(bitPattern: number))
+      case .real(let number): hash.combine(word: number.bitPattern)
+      case .text(let text): hash.combine(text: text)
+      case .blob(let bytes): bytes.withUnsafeBytes { hash.combine(bytes: $0) }
+      }
+    }
+  }
+
+  @inline(__always)
+  private static func cell(
+    kind: UInt64, name: UInt64, part: UInt64, stamp: Stamp, tag: UInt8, _ value: (inout SipHash) -> Void
+  ) -> Fingerprint {
     var hash = SipHash(wide: true)
     hash.combine(word: kind << 56 | UInt64(stamp.rank.rawValue) << 48 | stamp.time.milliseconds)
     hash.combine(word: name)
@@ -74,14 +98,8 @@ extension Fingerprint {
     hash.combine(word: stamp.dot.replica.high)
     hash.combine(word: stamp.dot.replica.low)
     hash.combine(word: stamp.dot.sequence)
-    hash.combine(byte: value.tag)
-    switch value {
-    case .null: break
-    case .integer(let number): hash.combine(word: UInt64(bitPattern: number))
-    case .real(let number): hash.combine(word: number.bitPattern)
-    case .text(let text): hash.combine(text: text)
-    case .blob(let bytes): bytes.withUnsafeBytes { hash.combine(bytes: $0) }
-    }
+    hash.combine(byte: tag)
+    value(&hash)
     let (first, second) = hash.finalizedWide()
     return Fingerprint(first: first, second: second)
   }

@@ -1,4 +1,5 @@
 import Foundation
+import TallyStore
 
 #if canImport(Glibc)
   import Glibc
@@ -127,6 +128,9 @@ enum FolderFiles {
   }
 
   static func save(_ source: () throws -> [UInt8]?, to target: String, in folder: String) throws {
+    guard FileRole(of: target) == nil else {
+      throw MailboxError(.unwritable, "a store or database has the name of the file")
+    }
     let temporary = "\(folder)/~tally-\(String(UInt64.random(in: .min ... .max), radix: 16)).tmp"
     let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
     guard descriptor >= 0 else { throw failure(.unwritable, "create a file") }

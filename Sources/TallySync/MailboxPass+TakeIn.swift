@@ -4,6 +4,20 @@ import TallyWire
 
 /// Taking in what others have put, in whatever order makes progress.
 extension MailboxPass {
+  /// Lets a store that knows of its damage take a whole content that others have put.
+  /// - Throws: `StoreError.damaged` if there is none; then nothing is put either.
+  mutating func healKnownDamage() throws {
+    guard try store.checkDamage() else { return }
+    let whole = files.indices.filter { isFull($0) && files[$0].content.header.fingerprint != nil }
+      .sorted { files[$0].content.header.target.total > files[$1].content.header.target.total }
+    for index in whole {
+      _ = try apply(index)
+      if try !store.isDamaged { return }
+    }
+    throw StoreError(
+      .damaged, "what this store holds is damaged, and nobody has put a whole content into \(mailbox.name)")
+  }
+
   /// Applies deltas as far as they build on what is here; where they do not, the snapshot that brings the most, and
   /// deltas again.
   mutating func takeIn() throws {
@@ -95,6 +109,8 @@ extension MailboxPass {
       if wasCovered, result.changes > 0, files[index].name.replica == formerReplica { isDoubled = true }
       report.changes += result.changes
       report.conflicts += result.conflicts
+      report.isHealed = report.isHealed || result.isHealed
+      report.inDoubt += result.inDoubt
       report.taken.append(files[index].item.name)
     } catch let fault as MailboxReader.Fault where fault.reason == .refusedByStore {
       files[index].isRefused = true

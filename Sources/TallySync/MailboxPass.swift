@@ -71,6 +71,7 @@ struct MailboxPass {
       open(item)
     }
     try noticeOlderCopy()
+    try healKnownDamage()
     try takeIn()
     try verifyTheRest()
     try noticeOlderCopy()

@@ -54,6 +54,10 @@ public struct MailboxReport: Sendable, Equatable {
   public var bytesRead = 0, bytesWritten = 0
   /// Whether content contradicted this store's though both covered the same, so that a full state was put to repair it.
   public var repaired = false
+  /// Whether what was stored here was damaged, or in doubt, and content that others had put was taken in its place.
+  public var isHealed = false
+  /// After healing: see `ApplyResult.inDoubt`.
+  public var inDoubt: [String] = []
 
   /// A report of nothing.
   public init() {}

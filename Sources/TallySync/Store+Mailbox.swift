@@ -50,14 +50,30 @@ extension Store {
   ) throws -> MailboxReport {
     var metrics = SyncMetrics(through: "mailbox", settings.metrics)
     do {
-      var pass = try MailboxPass(self, mailbox, settings, checkCancellation)
-      let report = try pass.run()
+      let report = try pass(through: mailbox, settings, checkCancellation, mayRetry: true)
       metrics.count(SyncOutcome(report))
       metrics.countEnd(nil)
       return report
     } catch {
       metrics.countEnd(error)
       throw error
+    }
+  }
+}
+
+extension Store {
+  /// - Parameter mayRetry: whether a store that finds its own damage meanwhile, and gives nothing from then on, begins
+  ///   again.
+  private func pass(
+    through mailbox: any Mailbox, _ settings: MailboxSettings, _ checkCancellation: @escaping () throws -> Void,
+    mayRetry: Bool
+  ) throws -> MailboxReport {
+    let knewOfDamage = try isDamaged
+    do {
+      var pass = try MailboxPass(self, mailbox, settings, checkCancellation)
+      return try pass.run()
+    } catch let error as StoreError where error.code == .damaged && mayRetry && !knewOfDamage {
+      return try pass(through: mailbox, settings, checkCancellation, mayRetry: false)
     }
   }
 }

@@ -14,6 +14,12 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
   private var incoming: DeltaSpool?
   private var parts: [(part: SyncPart, url: URL)] = []
   private let isCancelled = Atomic(false)
+  /// Whether the store is damaged: then it says that it is empty, gets everything, and heals.
+  private var isDamaged = false
+  /// Whether the store wants to be told what it holds, because it is in doubt: then its sum is none that a peer can
+  /// have.
+  private var isInDoubt = false
+  private var hasGivenNothing = false
 
   /// - Parameter isResuming: whether what broke off is kept in a folder beside the store's file, and gone on with.
   package init(_ store: Store, isResuming: Bool = true) {
@@ -27,15 +33,31 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
 
   package func start() throws -> SyncSession.Event {
     shelf?.tidy()
-    parts = shelf?.parts() ?? []
-    return .started(try store.summary(), parts: parts.map(\.part))
+    isDamaged = try store.checkDamage()
+    isInDoubt = try store.doubt()?.level == .unvouched
+    parts = isDamaged ? [] : shelf?.parts() ?? []
+    return .started(try summary(), parts: parts.map(\.part))
   }
 
-  package func look() throws -> StoreSummary { try store.summary() }
+  package func look() throws -> StoreSummary { try summary() }
+
+  package func leaveMark(_ mark: UInt64) throws { try store.leave(mark: mark) }
+
+  package func hasMark(_ mark: UInt64) throws -> Bool { try store.has(mark: mark) }
 
   package func renewReplica(because reason: String) throws -> StoreSummary {
     try store.renewReplica(because: reason)
-    return try store.summary()
+    return try summary()
+  }
+
+  /// Where the store stands, as far as the peer is to know.
+  private func summary() throws -> StoreSummary {
+    guard !isDamaged else {
+      return StoreSummary(vector: StateVector(), fingerprint: Fingerprint(), replica: nil)
+    }
+    var summary = try store.summary()
+    if isInDoubt { summary.fingerprint.first = ~summary.fingerprint.first }
+    return summary
   }
 
   // MARK: Sending
@@ -46,6 +68,7 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
     -> SyncSession.Event
   {
     discardOutgoing()
+    if isDamaged { return try prepareNothing(transfer) }
     if !parts.isEmpty, let resumed = shelf?.delta(for: parts, peer: base, own: try store.vector) {
       outgoing = resumed.spool
       return .prepared(
@@ -61,10 +84,26 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
       // The same content in the same order gives the same bytes, also after a restart that left no copy of them.
       let offset = try spool.offset(after: parts) ?? 0
       return .prepared(transfer: transfer, header, byteCount: UInt64(spool.byteCount), offset: offset)
+    } catch let error as StoreError where error.code == .damaged {
+      spool.discard()
+      isDamaged = true
+      return try prepareNothing(transfer)
     } catch {
       spool.discard()
       throw error
     }
+  }
+
+  /// A delta of nothing: the peer's content is what counts. Once: a peer that has nothing either cannot help.
+  private func prepareNothing(_ transfer: UInt64) throws -> SyncSession.Event {
+    guard !hasGivenNothing else { throw SyncError(.damaged, "what this store holds is damaged") }
+    hasGivenNothing = true
+    let spool = DeltaSpool()
+    let header = DeltaHeader(base: StateVector(), target: StateVector())
+    var writer = try DeltaWriter(header: header, to: spool.append)
+    try writer.finish()
+    outgoing = spool
+    return .prepared(transfer: transfer, header, byteCount: UInt64(spool.byteCount))
   }
 
   package func read(_ transfer: UInt64, _ offset: UInt64, _ count: Int) throws -> SyncSession.Event {
@@ -102,9 +141,18 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
         try self.checkCancellation()
         return try pieces()
       }
-      let result = try store.apply(from: source, isRepair: isRepair)
+      let result = try store.apply(from: source, isRepair: isRepair, refusesMismatch: true)
       discardIncoming()
-      return AppliedDelta(result, try store.summary(), target: header.target)
+      isDamaged = try store.isDamaged
+      // After a repair the peer has been asked.
+      if isRepair { isInDoubt = false }
+      return AppliedDelta(result, try summary(), target: header.target)
+    } catch let error as StoreError where error.code == .contentsDiffer {
+      discardIncoming()
+      return AppliedDelta(ApplyResult(), try summary(), target: StateVector(), isRefused: true)
+    } catch let error as StoreError where error.code == .damagedSender {
+      discardIncoming()
+      throw SyncError(.damaged, "what the peer holds is damaged, and nothing of it was taken", cause: error)
     } catch {
       // Damaged bytes and a full disk do not get better by being kept; what was only interrupted is all here.
       if !(error is CancellationError) { discardIncoming() }

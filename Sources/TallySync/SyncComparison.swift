@@ -19,16 +19,30 @@ public struct SyncComparison: Sendable, Equatable {
 extension Store {
   /// Compares this store with the peer at the other end of a connection, and closes it. Nothing is exchanged but where
   /// both stand, and neither changes.
+  /// - Parameter timeout: how long to wait for the peer in all.
   /// - Throws: `SyncError`; `WireError` for damaged bytes; `CancellationError`.
-  public func compare(over connection: any SyncConnection) async throws -> SyncComparison {
+  public func compare(over connection: any SyncConnection, timeout: Duration = .seconds(60)) async throws
+    -> SyncComparison
+  {
+    let comparing = Comparing(connection: connection, summary: try summary())
+    let result: Result<SyncComparison, any Error>
     do {
-      let result = try await Comparing(connection: connection, summary: try summary()).run()
-      await connection.close()
-      return result
+      result = .success(
+        try await withThrowingTaskGroup(of: SyncComparison.self) { group in
+          group.addTask { try await comparing.run() }
+          group.addTask {
+            try await Task.sleep(for: timeout)
+            throw SyncError(.timedOut, "the peer does not say where it stands")
+          }
+          defer { group.cancelAll() }
+          guard let first = try await group.next() else { throw CancellationError() }
+          return first
+        })
     } catch {
-      await connection.close()
-      throw error
+      result = .failure(error)
     }
+    await connection.close()
+    return try result.get()
   }
 }
 
@@ -51,6 +65,9 @@ private struct Comparing {
       messageLimit: SyncLimits.messageBytes)
     try await connection.send(SyncMessage.hello(hello).encoded())
     guard case .hello(let peer) = try await next() else { throw SyncError(.protocolViolation, "no hello came") }
+    guard peer != hello else {
+      throw SyncError(.sameStore, "the peer is an echo: it sends back what it is sent")
+    }
     guard peer.common != nil else {
       throw SyncError(.upgradeRequired, "the peer speaks another version of the protocol")
     }

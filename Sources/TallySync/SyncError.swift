@@ -25,6 +25,11 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     case peerFailed
     /// After a full exchange both stores still differ. The contents are kept; report this.
     case notConverged
+    /// The peer is this very store, or sends back what it is sent.
+    case sameStore
+    /// What one of the two holds is damaged, and the other has nothing to heal it with, or was given nothing of it. The
+    /// message says which.
+    case damaged
   }
 
   /// The kind of failure.

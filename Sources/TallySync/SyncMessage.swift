@@ -9,6 +9,9 @@ public enum SyncMessage: Sendable, Equatable {
   case vector(StateVector)
   /// What the sender has of transfers that broke off; before its vector. Since version 2.
   case held([SyncPart])
+  /// Which session says so, to a peer whose hello names this side's own replica: it may be an echo, or the very store.
+  /// Since version 3.
+  case identity(UInt64)
   /// A transfer of more than one chunk begins: at `offset`, if the receiver has what comes before. Since version 2.
   case transfer(UInt64, offset: UInt64, byteCount: UInt64)
   /// A piece of a delta. `offset` counts the bytes before it; `isLast` ends the transfer.
@@ -85,7 +88,7 @@ public struct SyncHello: Sendable, Hashable {
   }
 
   /// The versions that this code speaks. The session uses the highest that both do.
-  public static let versions: ClosedRange<UInt8> = 1...2
+  public static let versions: ClosedRange<UInt8> = 1...3
 
   /// The version that both sides speak; nil if there is none.
   var common: UInt8? {

@@ -14,6 +14,10 @@ public struct SyncOutcome: Sendable, Equatable {
   public var messageBytes: UInt64 = 0
   /// Whether everything was exchanged, because vectors were equal and contents were not.
   public var repaired = false
+  /// Whether what was stored here was damaged, or in doubt, and the peer's content was taken in its place.
+  public var isHealed = false
+  /// After healing: see `ApplyResult.inDoubt`.
+  public var inDoubt: [String] = []
   /// The peer's replica; nil if it has not written yet.
   public var peer: ReplicaID?
 
@@ -48,11 +52,14 @@ extension Store {
   /// Each delta is applied whole or not at all. If the connection breaks, what was applied stays, and the next sync
   /// does the rest.
   /// - Returns: what was done. A live session returns when the peer closes.
-  /// - Throws: `SyncError`; `WireError` for damaged bytes; what the store throws; `CancellationError`.
+  /// - Throws: `SyncError`; `WireError` for damaged bytes; what the store throws, `StoreError.damaged` also if it is
+  ///   damaged and the peer has nothing to heal it with; `CancellationError`.
   @discardableResult
   public func sync(over connection: any SyncConnection, _ settings: SyncSettings = SyncSettings()) async throws
     -> SyncOutcome
   {
-    try await SyncRunner(self, connection, settings).run()
+    let outcome = try await SyncRunner(self, connection, settings).run()
+    if try isDamaged { throw SyncError(.damaged, "what this store holds is damaged, and the peer has nothing") }
+    return outcome
   }
 }

@@ -119,9 +119,12 @@ package actor SyncRunner {
 
   private func sayFailure(_ error: any Error) {
     guard !(error is CancellationError) else { return }
-    let code = (error as? SyncError)?.code ?? (error is WireError ? .protocolViolation : .peerFailed)
+    var code = (error as? SyncError)?.code ?? (error is WireError ? .protocolViolation : .peerFailed)
     guard code != .disconnected else { return }
-    let text = (error as? SyncError)?.message ?? (error as? WireError)?.message ?? "the store cannot go on"
+    var text = (error as? SyncError)?.message ?? (error as? WireError)?.message ?? "the store cannot go on"
+    if let error = error as? StoreError, error.code == .damaged {
+      (code, text) = (.damaged, "what the other side holds is damaged")
+    }
     say(.failure(code: code.rawValue, message: text))
   }
 
@@ -135,7 +138,10 @@ package actor SyncRunner {
       case .applied(let applied):
         outcome.changes += applied.result.changes
         outcome.conflicts += applied.result.conflicts
-        try handle(.applied(applied.summary, target: applied.target))
+        outcome.isHealed = outcome.isHealed || applied.result.isHealed
+        outcome.inDoubt += applied.result.inDoubt
+        try handle(
+          applied.isRefused ? .refused(applied.summary) : .applied(applied.summary, target: applied.target))
       case .bytes(let bytes):
         (lastHeard, owesReading) = (time.now, true)
         outcome.messageBytes += UInt64(bytes.count)
@@ -230,6 +236,12 @@ package actor SyncRunner {
         return .event(.collected(header, blocks))
       }
     case .applyLive(let header, let block): perform { .applied(try $0.applyLive(header, block)) }
+    case .leaveMark(let mark):
+      perform { work in
+        try work.leaveMark(mark)
+        return .event(.marked)
+      }
+    case .lookForMark(let mark): perform { .event(.recognized(try $0.hasMark(mark))) }
     case .renewReplica(let reason): perform { .event(.renewed(try $0.renewReplica(because: reason))) }
     case .finish: break
     }

@@ -18,6 +18,30 @@ extension SyncSession {
     }
     peer = hello
     version = common
+    if version >= 3, hello.replica == greeting.replica, hello.replica != nil || hello.digest == SyncDigest(greeting) {
+      suspect = hello
+      return actions.append(.leaveMark(identity))
+    }
+    try meet(hello, &actions)
+  }
+
+  /// The peer has left a mark in its file: if it is in this one as well, both are the same.
+  mutating func identified(_ session: UInt64, _ actions: inout [Action]) throws {
+    guard suspect != nil, !isRecognizing else { throw violation("an identity out of its order") }
+    guard session != identity else { throw SyncError(.sameStore, "the peer is an echo: it sends back what it is sent") }
+    isRecognizing = true
+    actions.append(.lookForMark(session))
+  }
+
+  mutating func recognized(_ isSame: Bool, _ actions: inout [Action]) throws {
+    guard let hello = suspect else { return }
+    guard !isSame else { throw SyncError(.sameStore, "the peer is this very store, by another way") }
+    (suspect, isRecognizing) = (nil, false)
+    try meet(hello, &actions)
+  }
+
+  private mutating func meet(_ hello: SyncHello, _ actions: inout [Action]) throws {
+    guard let greeting else { return }
     if let replica = hello.replica, replica == greeting.replica {
       renew("another store writes with the same replica id: one is a copy of the other", &actions)
     }

@@ -16,7 +16,7 @@ extension SyncSession {
 
   mutating func prepare(since vector: StateVector, _ actions: inout [Action]) {
     transfers += 1
-    outgoing = Outgoing(number: transfers)
+    outgoing = Outgoing(number: transfers, isEverything: owesEverything)
     // What the peer has is of a delta since its own vector: of no use when everything is owed.
     let parts = owesEverything ? [] : peerParts
     (owesEverything, peerParts) = (false, [])
@@ -78,7 +78,8 @@ extension SyncSession {
     else { throw violation("a transfer was applied that was not sent") }
     outgoing = nil
     (progress.sendTotal, progress.sendAcknowledged) = (0, 0)
-    progress.acknowledged.merge(header.target)
+    // A peer that asked for everything instead has refused it.
+    if !isRepairing || current.isEverything { progress.acknowledged.merge(header.target) }
     // What the peer said last was where it stood before this. It will say it again, also where only its content is
     // another.
     peerDone = nil
@@ -141,6 +142,18 @@ extension SyncSession {
     incoming = nil
     applying = .transfer(transfer)
     actions.append(.apply(isRepair: isRepairing))
+  }
+
+  /// Asks for everything instead, which the peer checks as it reads.
+  mutating func refused(_ summary: StoreSummary, _ actions: inout [Action]) throws {
+    own = summary
+    guard case .transfer(let transfer) = applying, !isRepairing else {
+      throw SyncError(.notConverged, "both stores exchanged everything and still differ")
+    }
+    try repair(&actions, tell: true)
+    actions.append(.send(.applied(transfer: transfer, digest: SyncDigest(summary))))
+    applying = nil
+    (progress.receiveTotal, progress.receiveDone) = (0, 0)
   }
 
   mutating func applied(_ summary: StoreSummary, _ target: StateVector, _ actions: inout [Action]) {

@@ -32,6 +32,13 @@ public struct SyncSession: Sendable {
     /// What `.apply` or `.applyLive` asked for is committed: where the store stands now, and what the delta brought it
     /// to cover.
     case applied(StoreSummary, target: StateVector)
+    /// Nothing of what `.apply` asked for was joined: both sides would have seen the same and hold something else.
+    /// Where the store stands.
+    case refused(StoreSummary)
+    /// What `.leaveMark` asked for is done.
+    case marked
+    /// Whether the store holds what `.lookForMark` asked for.
+    case recognized(Bool)
     /// What `.renewReplica` asked for is done.
     case renewed(StoreSummary)
   }
@@ -59,6 +66,10 @@ public struct SyncSession: Sendable {
     case collect(since: StateVector)
     /// Apply a block, then say `.applied`.
     case applyLive(DeltaHeader, DeltaBlock?)
+    /// Leave a mark in the store's file, then say `.marked`.
+    case leaveMark(UInt64)
+    /// See whether the store's file has a mark that the peer has left in its own, then say `.recognized`.
+    case lookForMark(UInt64)
     /// Take a new replica id before anything else is written, then say `.renewed`: this store and another have the
     /// same.
     case renewReplica(reason: String)
@@ -111,6 +122,7 @@ public struct SyncSession: Sendable {
     var sent: UInt64 = 0
     var acknowledged: UInt64 = 0
     var isReading = false
+    var isEverything = false
   }
 
   struct Incoming: Sendable {
@@ -131,6 +143,10 @@ public struct SyncSession: Sendable {
   var greeting: StoreSummary?
   var own: StoreSummary?
   var peer: SyncHello?
+  /// What tells this session from others, and the hello of a peer that may be an echo, or this very store.
+  let identity: UInt64
+  var suspect: SyncHello?
+  var isRecognizing = false
   /// The version of the protocol that both speak.
   var version: UInt8 = 1
   /// What this side has of transfers that broke off, and what the peer has. The first transfer may go on from there.
@@ -166,6 +182,7 @@ public struct SyncSession: Sendable {
   /// A session that has not begun.
   /// - Parameter isLive: whether to stay connected and follow changes; the peer must want that as well.
   public init(zone: ZoneID = .default, isLive: Bool = false) {
+    identity = .random(in: 1 ... .max)
     self.zone = zone
     wantsLive = isLive
   }
@@ -198,11 +215,14 @@ public struct SyncSession: Sendable {
     case .read(let transfer, let bytes): chunk(transfer, bytes, &actions)
     case .collected(let header, let blocks): collected(header, blocks, &actions)
     case .applied(let summary, let target): applied(summary, target, &actions)
+    case .refused(let summary): try refused(summary, &actions)
+    case .marked: actions.append(.send(.identity(identity)))
+    case .recognized(let isSame): try recognized(isSame, &actions)
     case .renewed(let summary):
       own = summary
       isRenewing = false
     }
-    while greeting != nil, applying == nil, !isRenewing, !isFinished, !waiting.isEmpty {
+    while greeting != nil, applying == nil, !isRenewing, !isRecognizing, !isFinished, !waiting.isEmpty {
       try take(waiting.removeFirst(), &actions)
     }
     try proceed(&actions)
@@ -232,6 +252,7 @@ public struct SyncSession: Sendable {
     case .failure(let code, let text):
       throw SyncError(SyncError.Code(rawValue: code) ?? .peerFailed, "the peer says: \(text)")
     case .ping: return
+    case .identity(let session): return try identified(session, &actions)
     case .vector(let vector): return try learned(vector, &actions)
     case .held(let parts): return try learned(parts)
     default: break
@@ -250,7 +271,7 @@ public struct SyncSession: Sendable {
       guard progress.phase != .live else { throw violation("a repair of what was equal") }
       try repair(&actions, tell: false)
     case .done(let digest): peerDone = digest
-    case .hello, .failure, .ping, .vector, .held: break
+    case .hello, .failure, .ping, .vector, .held, .identity: break
     }
   }
 }

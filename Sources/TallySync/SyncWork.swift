@@ -28,12 +28,21 @@ package protocol SyncWork: AnyObject, Sendable {
   func collect(since base: StateVector) throws -> (DeltaHeader, [DeltaBlock])
   /// See `SyncSession.Action.applyLive`.
   func applyLive(_ header: DeltaHeader, _ block: DeltaBlock?) throws -> AppliedDelta
+  /// See `SyncSession.Action.leaveMark`.
+  func leaveMark(_ mark: UInt64) throws
+  /// See `SyncSession.Action.lookForMark`.
+  func hasMark(_ mark: UInt64) throws -> Bool
   /// See `SyncSession.Action.renewReplica`.
   func renewReplica(because reason: String) throws -> StoreSummary
   /// Ends the job under way soon. Comes from any thread.
   func cancel()
   /// Removes what was put aside, or leaves it for the next session.
   func end(isKept: Bool)
+}
+
+extension SyncWork {
+  package func leaveMark(_ mark: UInt64) throws {}
+  package func hasMark(_ mark: UInt64) throws -> Bool { false }
 }
 
 /// What applying a delta did.
@@ -43,9 +52,11 @@ package struct AppliedDelta: Sendable {
   package var summary: StoreSummary
   /// What the delta brought it to cover.
   package var target: StateVector
+  /// Whether nothing of it was joined, since both sides would hold something else at equal vectors.
+  package var isRefused: Bool
 
-  package init(_ result: ApplyResult, _ summary: StoreSummary, target: StateVector) {
-    (self.result, self.summary, self.target) = (result, summary, target)
+  package init(_ result: ApplyResult, _ summary: StoreSummary, target: StateVector, isRefused: Bool = false) {
+    (self.result, self.summary, self.target, self.isRefused) = (result, summary, target, isRefused)
   }
 }
 

@@ -31,45 +31,126 @@ public struct SyncReport: Sendable, Equatable {
 /// seen one of two writes that share a number counts as having seen the other. The record is then deleted with both
 /// writes in it, and can be restored.
 ///
-/// - Throws: what reading and applying deltas throw.
+/// A store whose content does not fit its sum is damaged: it gives nothing away, and takes the other's whole content in
+/// the place of its own. What it alone had stays.
+/// - Throws: what reading and applying deltas throw; `StoreError.damaged` if both stores are damaged.
 @discardableResult
 public func synchronize(_ first: Store, _ second: Store) throws -> SyncReport {
-  var report = SyncReport()
-  var (a, b) = (try first.summary(), try second.summary())
-  if a.vector != b.vector {
-    try exchange(first, second, since: (a.vector, b.vector), isRepair: false, &report)
-    (a, b) = (try first.summary(), try second.summary())
-  }
-  if a.vector == b.vector, a.fingerprint != b.fingerprint {
-    try exchange(first, second, since: (StateVector(), StateVector()), isRepair: true, &report)
-    report.repaired = true
-    (a, b) = (try first.summary(), try second.summary())
-  }
-  report.isConverged = a.vector == b.vector && a.fingerprint == b.fingerprint
-  report.first.fingerprintMismatch = a.vector == b.vector && !report.isConverged
-  report.second.fingerprintMismatch = report.first.fingerprintMismatch
-  return report
+  var exchange = Exchange(first, second)
+  try exchange.run()
+  return exchange.report
 }
 
-private func exchange(
-  _ first: Store, _ second: Store, since vectors: (StateVector, StateVector), isRepair: Bool, _ report: inout SyncReport
-) throws {
-  let toFirst = DeltaSpool()
-  let toSecond = DeltaSpool()
-  defer {
-    toFirst.discard()
-    toSecond.discard()
+/// One sync of two stores.
+private struct Exchange {
+  private let first: Store
+  private let second: Store
+  private(set) var report = SyncReport()
+  /// How often it may begin again, because a store has found its damage: each can once.
+  private var rest = 2
+
+  init(_ first: Store, _ second: Store) { (self.first, self.second) = (first, second) }
+
+  mutating func run() throws {
+    try healKnownDamage()
+    let (a, b) = (try first.summary(), try second.summary())
+    if a.vector != b.vector {
+      do {
+        try exchange(since: (a.vector, b.vector), isRepair: false, refusesMismatch: true)
+      } catch let error as StoreError where error.code == .contentsDiffer {
+        // Before anything is taken it must be known who is damaged. If nobody is, both may have met another copy of a
+        // store.
+        guard try first.fitsItsSum() && second.fitsItsSum() else { return try again(error) }
+        let (a, b) = (try first.summary(), try second.summary())
+        try exchange(since: (a.vector, b.vector), isRepair: false)
+      } catch let error as StoreError where error.code == .damaged {
+        // Found by reading everything; it is noted now, unless it cannot be.
+        return try again(error)
+      }
+    }
+    if try differs() {
+      try repair()
+      report.repaired = true
+    }
+    let (c, d) = (try first.summary(), try second.summary())
+    report.isConverged = c.vector == d.vector && c.fingerprint == d.fingerprint
+    report.first.fingerprintMismatch = c.vector == d.vector && !report.isConverged
+    report.second.fingerprintMismatch = report.first.fingerprintMismatch
   }
-  try second.writeDelta(since: vectors.0, to: toFirst.append)
-  try first.writeDelta(since: vectors.1, to: toSecond.append)
-  report.byteCount += toFirst.byteCount + toSecond.byteCount
-  report.first += try first.apply(from: try toFirst.reader(), isRepair: isRepair)
-  report.second += try second.apply(from: try toSecond.reader(), isRepair: isRepair)
+
+  private mutating func again(_ error: any Error) throws {
+    guard rest > 0 else { throw error }
+    rest -= 1
+    try run()
+  }
+
+  /// Whether both have seen the same and hold something else, or one would like to be told what it holds.
+  private func differs() throws -> Bool {
+    let (a, b) = (try first.summary(), try second.summary())
+    guard a.vector == b.vector else { return false }
+    let doubts = try [first, second].count { try $0.doubt() != nil }
+    return a.fingerprint != b.fingerprint || doubts == 1
+  }
+
+  /// Lets a store that knows of its damage take everything from the other.
+  private mutating func healKnownDamage() throws {
+    if try first.checkDamage() {
+      report.first += try move(from: second, to: first, since: StateVector(), isRepair: true)
+    }
+    if try second.checkDamage() {
+      report.second += try move(from: first, to: second, since: StateVector(), isRepair: true)
+    }
+  }
+
+  /// Exchanges everything. A store that finds its own damage meanwhile gives nothing.
+  private mutating func repair() throws {
+    do {
+      try exchange(since: (StateVector(), StateVector()), isRepair: true)
+    } catch let error as StoreError where error.code == .damaged {
+      try healKnownDamage()
+      guard try differs() else { return }
+      try exchange(since: (StateVector(), StateVector()), isRepair: true)
+    }
+  }
+
+  private mutating func exchange(
+    since vectors: (StateVector, StateVector), isRepair: Bool, refusesMismatch: Bool = false
+  ) throws {
+    let toFirst = DeltaSpool()
+    let toSecond = DeltaSpool()
+    defer {
+      toFirst.discard()
+      toSecond.discard()
+    }
+    try second.writeDelta(since: vectors.0, to: toFirst.append)
+    try first.writeDelta(since: vectors.1, to: toSecond.append)
+    report.byteCount += toFirst.byteCount + toSecond.byteCount
+    let (forFirst, forSecond) = (try toFirst.reader(), try toSecond.reader())
+    report.first += try first.apply(from: forFirst, isRepair: isRepair, refusesMismatch: refusesMismatch)
+    report.second += try second.apply(from: forSecond, isRepair: isRepair, refusesMismatch: refusesMismatch)
+  }
+
+  private mutating func move(from giver: Store, to taker: Store, since vector: StateVector, isRepair: Bool) throws
+    -> ApplyResult
+  {
+    let spool = DeltaSpool()
+    defer { spool.discard() }
+    try giver.writeDelta(since: vector, to: spool.append)
+    report.byteCount += spool.byteCount
+    return try taker.apply(from: try spool.reader(), isRepair: isRepair)
+  }
+}
+
+extension Store {
+  /// Whether the store knows that it is damaged, and so gives nothing away.
+  package var isDamaged: Bool { get throws { try doubt()?.level == .damaged } }
 }
 
 extension ApplyResult {
   fileprivate static func += (sum: inout ApplyResult, next: ApplyResult) {
     sum.changes += next.changes
     sum.conflicts += next.conflicts
+    sum.isHealed = sum.isHealed || next.isHealed
+    sum.inDoubt += next.inDoubt
   }
 }

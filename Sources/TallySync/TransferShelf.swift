@@ -1,5 +1,6 @@
 import Foundation
 import TallyCRDT
+import TallyStore
 import TallyWire
 
 /// What a side has of a transfer that broke off: how much, and a check by which the sender knows its own bytes again.
@@ -48,7 +49,7 @@ struct TransferShelf {
   init(besides store: String) { folder = URL(fileURLWithPath: store + Self.suffix, isDirectory: true) }
 
   /// What the folder's name adds to the store's.
-  static let suffix = "-transfers"
+  static let suffix = FileRole.transfers
 
   /// A spool whose file, if it gets one, can stay.
   func spool(_ kind: Kind) -> DeltaSpool {

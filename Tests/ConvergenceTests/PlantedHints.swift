@@ -70,7 +70,6 @@ enum PlantedHints {
     "hookMissesReplaced rawsql": 1,
     "mergeEchoDropped rawsql": 64,
     "refusedRowDropped rawsql": 177,
-    "repairKeepsSum rawsql": 62,
     "lostTriggersUnnoticed rawsql": 1,
     "logPrunedTooFar rawsql": 83,
     "anyTextIsADate rawsql": 57,

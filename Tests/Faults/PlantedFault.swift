@@ -117,8 +117,6 @@ package struct PlantedFault: OptionSet, Sendable {
   package static let setAsideForGood = PlantedFault(rawValue: 1 << 43)
   /// Of two records with one unique value the one with the younger claim shows.
   package static let youngerClaimShows = PlantedFault(rawValue: 1 << 44)
-  /// A repair at equal vectors does not recompute the fingerprint.
-  package static let repairKeepsSum = PlantedFault(rawValue: 1 << 45)
   /// Capture triggers that somebody has dropped stay away while the store is open.
   package static let lostTriggersUnnoticed = PlantedFault(rawValue: 1 << 46)
   /// With each row of the change log that finds nothing any more the next one goes as well.

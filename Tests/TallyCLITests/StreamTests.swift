@@ -46,6 +46,8 @@ import Testing
     #expect(try status("\"$0\" new b --schema schema.json <&- >&- 2>&-") == 0)
     #expect(try bench.done("verify", "b") == "ok 0 checked\n")
     #expect(try status("\"$0\" delta a -o delta <&- >&- 2>&-") == 74)
+    #expect(try bench.contents().contains("delta") == false, "a closed output is noticed first")
+    #expect(try status("\"$0\" delta a -o delta <&- >/dev/null 2>&-") == 0)
     try bench.done("apply", "b", "delta")
     #expect(try bench.done("dump", "b") == bench.done("dump", "a"))
   }

@@ -69,9 +69,13 @@ final class SessionSide {
     case .resume(let count): try work.resume(count)
     case .keep(let bytes): try work.keep(bytes)
     case .apply(let isRepair):
-      let target = try work.apply(isRepair: isRepair).target
+      let applied = try work.apply(isRepair: isRepair)
       if isRepair { wrongSum = nil }
-      try handle(.applied(try summary(), target: target))
+      try handle(applied.isRefused ? .refused(try summary()) : .applied(try summary(), target: applied.target))
+    case .leaveMark(let mark):
+      try work.leaveMark(mark)
+      try handle(.marked)
+    case .lookForMark(let mark): try handle(.recognized(try work.hasMark(mark)))
     case .renewReplica(let reason):
       renewals.append(reason)
       try store.renewReplica(because: reason)

@@ -60,7 +60,7 @@ import Testing
   static let digest = SyncDigest(vector: StateVector(), fingerprint: Fingerprint())
 
   static let cases = [
-    Case("a newer peer", .upgradeRequired, hello(versions: 3...9)),
+    Case("a newer peer", .upgradeRequired, hello(versions: 4...9)),
     Case("a newer peer with a hello of another form", .upgradeRequired, [1, 0x54, 0x53, 7, 9, 0xFF, 0xFF, 0xFF]),
     Case("another zone", .wrongZone, hello(zone: ZoneID(high: 1, low: 2))),
     Case("a peer that takes only tiny messages", .limitExceeded, hello(limit: 100)),
@@ -146,11 +146,11 @@ import Testing
     let site = try Site(notes: 1)
     try await site.using { store in
       let syncing = Task { try await store.sync(over: here) }
-      try await there.send(Self.hello(versions: 3...4))
+      try await there.send(Self.hello(versions: 4...5))
       var answers: [SyncMessage] = []
       while let bytes = try await there.receive() { answers.append(try SyncMessage(bytes)) }
       guard case .failure(let code, let text)? = answers.last else { throw SyncError(.protocolViolation, "\(answers)") }
-      #expect(code == "upgradeRequired" && text.contains("3 to 4"))
+      #expect(code == "upgradeRequired" && text.contains("4 to 5"))
       await #expect(throws: SyncError.self) { try await syncing.value }
     }
   }

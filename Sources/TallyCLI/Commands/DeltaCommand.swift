@@ -7,7 +7,8 @@ struct DeltaCommand: ParsableCommand {
     commandName: "delta",
     abstract: "Writes what another replica lacks into a file.",
     discussion: """
-      The file appears under its name only when it is complete and on disk.
+      The file appears under its name only when it is complete and on disk. It takes the place of an ordinary file; of a store or \
+      another database only if --replace names it, and never of what is read.
 
       Examples:
         tally delta a.tally --since b.tally -o news.delta
@@ -19,14 +20,19 @@ struct DeltaCommand: ParsableCommand {
     String?
   @Option(name: .shortAndLong, help: ArgumentHelp("The file to write, or - for standard output.", valueName: "file"))
   var output: String
+  @Option(help: ArgumentHelp("The store or database under the output's name that may go.", valueName: "file"))
+  var replace: String?
 
   func run() throws {
+    let rules = NewFile.Rules(inputs: [store.store] + [since].compactMap { $0 }, replacing: replace)
+    // Before the store is open.
+    if output != "-" { try rules.check(output) }
     let base = try since.map(baseVector) ?? StateVector()
     try store.reading { store in
       guard output != "-" else {
         return try whole { try Output.run { output in try store.writeDelta(since: base) { try output.write($0) } } }
       }
-      let file = try NewFile(output)
+      let file = try NewFile(output, rules)
       try whole {
         try store.writeDelta(since: base) { try file.write($0) }
         try file.finish()

@@ -30,22 +30,6 @@ struct DumpCommand: ParsableCommand {
   }
 }
 
-struct SchemaCommand: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "schema",
-    abstract: "Prints the store's schema as JSON.",
-    discussion: "Example: tally schema a.tally > schema.json")
-
-  @OptionGroup var store: StoreArguments
-
-  func run() throws {
-    try store.reading { store in
-      let json = try store.schema.json()
-      try Output.run { try $0.line(String(decoding: json, as: UTF8.self)) }
-    }
-  }
-}
-
 struct VectorCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "vector",

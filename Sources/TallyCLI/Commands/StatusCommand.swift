@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Tally
 
 struct StatusCommand: ParsableCommand {
@@ -37,8 +38,15 @@ extension StoreStatus {
         setAside.map {
           .object(["row": .string($0.row), "isShown": .bool($0.isShown), "reason": .string($0.reason)])
         }), "hasTriggerLoop": .bool(hasTriggerLoop), "bytes": .integer(byteCount),
+      "doubt": doubt.map { .object(["level": .string($0.level.rawValue), "reason": .string($0.reason)]) } ?? .null,
+      "renewal": .string(renewal?.reason),
+      "clockAhead": clockAhead.map {
+        .object(["replica": .string($0.replica.description), "seconds": .integer(Int($0.seconds))])
+      } ?? .null,
     ])
   }
+
+  private static func text(_ date: Date) -> String { date.formatted(.iso8601) }
 
   fileprivate var lines: [String] {
     var lines = ["replica      \(summary.replica?.description ?? "none yet")"]
@@ -56,6 +64,14 @@ extension StoreStatus {
     }
     if hasTriggerLoop {
       lines.append("triggers     answer every change of a peer's with a write: see tally_applying()")
+    }
+    if let doubt {
+      lines.append("in doubt     since \(Self.text(doubt.date)), \(doubt.level.rawValue): \(doubt.reason)")
+    }
+    if let renewal { lines.append("renewed      \(Self.text(renewal.date)): \(renewal.reason)") }
+    if let clockAhead {
+      lines.append(
+        "clock        writes of \(clockAhead.replica) are \(Int(clockAhead.seconds)) s ahead of this device's clock")
     }
     lines.append("size         \(byteCount) bytes")
     return lines

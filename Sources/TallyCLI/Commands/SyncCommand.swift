@@ -6,7 +6,7 @@ struct SyncCommand: ParsableCommand {
     commandName: "sync",
     abstract: "Brings two stores to the same state: files, peers, or through a shared folder.",
     discussion: """
-      With a second store, prints what each took. The exit code is 75 if somebody wrote meanwhile, so that they are not equal yet, and 65 if \
+      With a second store, prints what each took. If somebody wrote meanwhile, it says that newer changes wait. The exit code is 65 if \
       their contents contradict each other and could not be repaired.
 
       With --via the other store is a peer: tcp://HOST:PORT, where tally serve --tcp listens, or a command that runs tally serve \
@@ -39,6 +39,9 @@ struct SyncCommand: ParsableCommand {
     guard isPeer || !watch && !security.isGiven else {
       throw ValidationError("--watch, --secret-file and certificates go with a peer that --via names")
     }
+    guard !security.isGiven || via?.hasPrefix("tcp://") == true else {
+      throw ValidationError("a secret or certificates go with tcp://; what a command says is its own matter")
+    }
   }
 
   func run() throws {
@@ -59,12 +62,17 @@ struct SyncCommand: ParsableCommand {
           try output.line("\(first) took \(Self.text(report.first))")
           try output.line("\(second) took \(Self.text(report.second))")
           if report.repaired { try output.line("contents differed although the vectors were equal; both were joined") }
-          if report.isConverged { try output.line("converged, \(report.byteCount) bytes exchanged") }
+          for (name, result) in [(first, report.first), (second, report.second)] {
+            for line in SyncLines.healing(result.isHealed, result.inDoubt, name) { try output.line(line) }
+          }
+          if report.isConverged { return try output.line("converged, \(report.byteCount) bytes exchanged") }
+          guard try one.vector != two.vector else { return }
+          try output.line(
+            "synced, \(report.byteCount) bytes exchanged; somebody wrote meanwhile, and newer changes wait")
         }
-        guard !report.isConverged else { return }
-        let isEqual = try one.vector == two.vector
-        throw isEqual
-          ? Failure(.badData, "the two stores still differ") : Failure(.busy, "somebody wrote meanwhile; sync again")
+        guard try report.isConverged || one.vector != two.vector else {
+          throw Failure(.badData, "the two stores still differ")
+        }
       }
     }
   }

@@ -31,11 +31,19 @@ struct VerifyCommand: ParsableCommand {
   func run() throws {
     if repair {
       let report = try store.writing { try $0.rebuild() }
-      try Output.run { output in for loss in report.losses { try output.line("lost: \(loss)") } }
+      try Output.run { output in
+        for loss in report.losses { try output.line("lost: \(loss)") }
+        guard report.hadOtherFingerprint else { return }
+        try output.line(
+          "what was stored did not fit its sum; it stays in doubt until another device has said what it holds")
+      }
     }
     if let against { return try compare(with: against) }
+    var isSound = true
+    defer { if !isSound { OpenStore.noteDamage(store.store, store.waiting.timeout) } }
     try store.reading { store in
       let report = try store.verify()
+      isSound = report.isSound
       try Output.run { output in
         if report.isSound { try output.line("ok \(report.checked) checked") }
         for problem in report.problems { try output.line(problem) }

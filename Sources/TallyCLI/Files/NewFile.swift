@@ -1,15 +1,28 @@
 import Foundation
+import Tally
 
-/// A file that appears under its name only when it is complete and on disk.
+/// A file that appears under its name only when it is complete and on disk. It takes the place of an ordinary file, but
+/// not of a store, of what belongs to one, of what it is made from, or of a file that another program holds a lock on.
 final class NewFile {
   let path: String
+  private let rules: Rules
   private let folder: String
   private let target: String
   private let temporary: String?
   private var descriptor: Int32
+  private var note: Int?
   private(set) var byteCount = 0
 
-  init(_ path: String) throws {
+  /// What may be written over.
+  struct Rules {
+    /// What the file is made from, and whatever else this process has open. Nothing may be written over these.
+    var inputs: [String] = []
+    /// The database that the person has named as the one to be replaced.
+    var replacing: String?
+  }
+
+  init(_ path: String, _ rules: Rules = Rules()) throws {
+    self.rules = rules
     // What a symbolic link points to is replaced, not the link.
     let url = URL(fileURLWithPath: path).resolvingSymlinksInPath()
     self.path = path
@@ -19,7 +32,12 @@ final class NewFile {
     let isThere = stat(path, &status) == 0
     let kind = status.st_mode & S_IFMT
     guard !isThere || kind != S_IFDIR else { throw Failure(errno: EISDIR, .create, path) }
-    if isThere, kind != S_IFREG {
+    try rules.check(path)
+    if isThere, Self.isStandardOutput(status) {
+      // Another file in its place would be one that nobody reads.
+      temporary = nil
+      descriptor = dup(STDOUT_FILENO)
+    } else if isThere, kind != S_IFREG {
       // A device or a named pipe cannot be replaced; it takes the bytes as they come.
       temporary = nil
       descriptor = open(path, O_WRONLY | O_CLOEXEC)
@@ -31,9 +49,16 @@ final class NewFile {
       descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
     }
     guard descriptor >= 0 else { throw Failure(errno: errno, .create, path) }
+    note = temporary.map(Ending.note)
+  }
+
+  private static func isStandardOutput(_ status: stat) -> Bool {
+    var output = stat()
+    return fstat(STDOUT_FILENO, &output) == 0 && Place(output) == Place(status)
   }
 
   deinit {
+    if let note { Ending.forget(note) }
     guard descriptor >= 0 else { return }
     close(descriptor)
     if let temporary { unlink(temporary) }
@@ -48,13 +73,56 @@ final class NewFile {
   func finish() throws {
     guard let temporary else { return }
     guard fsync(descriptor) == 0 else { throw Failure(errno: errno, .write, path) }
+    // It took a while, and somebody may have made a store there.
+    try rules.check(path)
     guard rename(temporary, target) == 0 else { throw Failure(errno: errno, .create, path) }
     close(descriptor)
     descriptor = -1
-    let parent = open(folder, O_RDONLY | O_CLOEXEC)
-    if parent >= 0 {
-      fsync(parent)
-      close(parent)
-    }
+    try syncFolder(folder, for: path)
   }
+}
+
+extension NewFile.Rules {
+  /// - Throws: `Failure` with `.cannotCreate`, which says what stands there.
+  func check(_ path: String) throws {
+    func refuse(_ reason: String) -> Failure { Failure(.cannotCreate, "cannot create \(path): \(reason)") }
+    let place = Place(path)
+    for input in inputs where input != "-" {
+      // Compared before anything is opened: closing a file that SQLite has open would drop its locks.
+      if let place, place == Place(input) { throw refuse("it is what is read") }
+    }
+    switch FileRole(of: path) {
+    case .part(let store)?: throw refuse("it belongs to the store \(store)")
+    case .store?, .database?:
+      guard let replacing, Place(replacing) == place else {
+        throw refuse("a store or database is there; name it with --replace if it may go")
+      }
+    case nil: break
+    }
+    if place != nil, isLocked(path) { throw refuse("another program uses it") }
+  }
+
+  /// Whether another process holds a lock on the file, as SQLite and others do.
+  private func isLocked(_ path: String) -> Bool {
+    let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    var lock = flock()
+    (lock.l_type, lock.l_whence) = (Int16(F_WRLCK), Int16(SEEK_SET))
+    return fcntl(descriptor, F_GETLK, &lock) == 0 && lock.l_type != Int16(F_UNLCK)
+  }
+}
+
+/// Which file it is, whatever it is called.
+struct Place: Equatable {
+  private let device: UInt64
+  private let number: UInt64
+
+  init?(_ path: String) {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    self.init(status)
+  }
+
+  init(_ status: stat) { (device, number) = (UInt64(truncatingIfNeeded: status.st_dev), UInt64(status.st_ino)) }
 }

@@ -6,10 +6,14 @@ final class Output {
   private var buffer: [UInt8] = []
 
   /// Looks before anything is changed whether standard output can take what the command has to say.
-  /// - Throws: `Failure` if it is closed.
-  static func requireOpen() throws {
+  /// - Parameter store: what must not be written into.
+  /// - Throws: `Failure` if it is closed, or leads into the store.
+  static func requireOpen(besides store: String? = nil) throws {
     let flags = fcntl(STDOUT_FILENO, F_GETFL)
     guard flags >= 0, flags & O_ACCMODE != O_RDONLY else { throw Failure(errno: EBADF, .write, "the output") }
+    var status = stat()
+    guard let store, fstat(STDOUT_FILENO, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return }
+    guard Place(store) != Place(status) else { throw Failure(.cannotCreate, "the output leads into \(store) itself") }
   }
 
   /// Runs the body and flushes, also when it throws.

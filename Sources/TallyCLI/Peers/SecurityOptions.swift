@@ -30,6 +30,10 @@ struct SecurityOptions: ParsableArguments {
     guard let data = FileManager.default.contents(atPath: secretFile) else {
       throw Failure(errno: errno == 0 ? ENOENT : errno, .read, secretFile)
     }
+    var status = stat()
+    if stat(secretFile, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 {
+      complain("warning: others can read \(secretFile); chmod 600 keeps it")
+    }
     var bytes = Array(data)
     while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }
     guard (16...4096).contains(bytes.count) else {

@@ -5,7 +5,14 @@ enum SyncLines {
   static func of(_ outcome: SyncOutcome, _ store: String) -> [String] {
     var lines = ["\(store) took \(count(outcome.changes, "change")), \(count(outcome.conflicts, "conflict"))"]
     if outcome.repaired { lines.append("contents differed although the vectors were equal; both were joined") }
-    return lines
+    return lines + healing(outcome.isHealed, outcome.inDoubt, store)
+  }
+
+  /// What became of a store that was damaged.
+  static func healing(_ isHealed: Bool, _ inDoubt: [String], _ store: String) -> [String] {
+    guard isHealed else { return [] }
+    return ["\(store) was damaged or in doubt; what the other holds was taken"]
+      + inDoubt.map { "\(store), in doubt: \($0.replacing("\n", with: " with "))" }
   }
 
   /// The last line.

@@ -19,19 +19,14 @@ enum Waiting {
       result.withLock { $0 = value }
       ended.signal()
     }
-    let sources = [SIGINT, SIGTERM].map { number in
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-      source.setEventHandler {
-        guard !task.isCancelled else { exit(128 + number) }
-        task.cancel()
-      }
-      source.resume()
-      return source
+    Ending.whileCancellable {
+      task.cancel()
+    } _: {
+      ended.wait()
     }
-    defer { for source in sources { source.cancel() } }
-    ended.wait()
     guard let result = result.withLock({ $0 }) else { throw CancellationError() }
+    // What was cut short by a signal ends with its code; what ends in order when asked to, with what it has to say.
+    if case .failure = result, let number = Ending.signal { Ending.now(number) }
     return try result.get()
   }
 }

@@ -99,8 +99,8 @@ final class ShellSession {
       throw Failure(.usage, "a new store needs a schema: tally shell --schema")
     }
     if let path {
-      guard access(path, F_OK) != 0 else { throw Failure(errno: EEXIST, .create, path) }
-      stores[name] = try fileStore { try Store(path: path, schema: schema, options: $0) }
+      try NewStore(path).create { try Store(path: $0, schema: schema).close() }
+      stores[name] = try fileStore { try Store(existing: path, options: $0) }
     } else {
       stores[name] = try memoryStore { try Store(inMemory: schema, options: $0) }
     }
@@ -119,10 +119,11 @@ final class ShellSession {
     let path = line.optionalWord()
     try line.end()
     if let path {
-      guard access(path, F_OK) != 0 else { throw Failure(errno: EEXIST, .create, path) }
-      let target = try DatabaseQueue(path: path)
-      try source.store.reader.backup(to: target)
-      try target.close()
+      try NewStore(path).create {
+        let target = try DatabaseQueue(path: $0)
+        try source.store.reader.backup(to: target)
+        try target.close()
+      }
       stores[name] = try fileStore { try Store(existing: path, options: $0) }
     } else {
       stores[name] = try memoryStore { try Store(inMemoryCopyOf: source.store, options: $0) }

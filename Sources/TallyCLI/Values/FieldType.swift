@@ -41,7 +41,7 @@ extension FieldType {
   private func parse(_ text: String) throws -> Value? {
     switch self {
     case .reference: return .text(try recordName(text).text)
-    case .field(.text): return .text(try checked(text))
+    case .field(.text): return .text(text)
     case .field(.integer): return Int64(text).map(Value.integer)
     case .field(.real): return Self.real(text)
     case .field(.bool): return Self.flags[text].map { .integer($0) }
@@ -49,7 +49,7 @@ extension FieldType {
     case .field(.uuid): return UUID(uuidString: text).map { .blob(withUnsafeBytes(of: $0.uuid) { Array($0) }) }
     case .field(.json):
       _ = try JSONParser.parse(Array(text.utf8))
-      return .text(try checked(text))
+      return .text(text)
     case .field(.blob): return Self.blob(text).map(Value.blob)
     }
   }
@@ -60,9 +60,9 @@ extension FieldType {
     case (_, .null): return .null
     case (.field(.json), .string(let text)):
       _ = try JSONParser.parse(Array(text.utf8))
-      return .text(try checked(text))
-    case (.field(.json), _): return .text(try checked(json.text))
-    case (.field(.text), .string(let text)): return .text(try checked(text))
+      return .text(text)
+    case (.field(.json), _): return .text(json.text)
+    case (.field(.text), .string(let text)): return .text(text)
     case (.field(.integer), .number(let text)), (.field(.real), .number(let text)):
       if let value = try parse(text) { return value }
     case (.field(.bool), .bool(let flag)): return .integer(flag ? 1 : 0)
@@ -93,12 +93,6 @@ extension FieldType {
     return StoreError(.typeMismatch, "\(text) is not \(label)\(hint)")
   }
 
-  /// SQLite's texts end at a NUL for much of what reads them.
-  private func checked(_ text: String) throws -> String {
-    guard !text.utf8.contains(0) else { throw StoreError(.typeMismatch, "a text holds a NUL") }
-    return text
-  }
-
   private static let flags: [String: Int64] = ["true": 1, "1": 1, "false": 0, "0": 0]
 
   private static func real(_ text: String) -> Value? {
@@ -124,8 +118,10 @@ extension FieldType {
     case (.field(.date), .text(let text)): return .string(ISODate.iso(stored: text) ?? text)
     case (.field(.uuid), .blob(let bytes)) where bytes.count == 16: return .string(Self.uuid(bytes))
     case (.field(.json), .text(let text)):
-      // A string or null would be read back as something else.
-      guard let json = try? JSONParser.parse(Array(text.utf8)), json != .null else { return .string(text) }
+      // What would be read back as something else, or spelt in another way, is given as the text that it is.
+      guard let json = try? JSONParser.parse(Array(text.utf8)), json != .null, json.text == text else {
+        return .string(text)
+      }
       if case .string = json { return .string(text) }
       return json
     default: return Self.stored(value)

@@ -18,7 +18,8 @@ extension WriteTransaction {
         """)
     }
     if try reader.hasPendingWrites() { try capture(.outside) }
-    try captureVanished()
+    // What a disk has lost is not what somebody has deleted.
+    if try reader.doubt()?.level != .damaged { try captureVanished() }
     if try reader.recomputedFingerprint() != standing.fingerprint {
       environment.logger.warning(
         "values were changed while capture triggers were missing; a repair with a peer will tell which")

@@ -7,13 +7,16 @@ struct DeltaSource {
   let base: StateVector
   /// Whether records may go into blocks packed; not for who wants to look at them.
   let isPacking: Bool
+  /// Sums what is read, if that is everything.
+  let sum: ContentSum?
   private var catalog: Catalog { reader.catalog }
 
   /// With more changed items than this, reading the tables once is cheaper than looking each item up.
   private static let lookupLimit = 50_000
 
-  init(reader: StateReader, base: StateVector, isPacking: Bool = false) {
+  init(reader: StateReader, base: StateVector, isPacking: Bool = false, sum: ContentSum? = nil) {
     self.isPacking = isPacking
+    self.sum = sum
     self.reader = reader
     #if PlantedFaults
       self.base = reader.planted.base(base)
@@ -23,7 +26,9 @@ struct DeltaSource {
   }
 
   /// Hands out the blocks of everything that `base` does not cover of `own`, the store's vector.
-  func forEachBlock(of own: StateVector, _ body: (BlockDraft) throws -> Void) throws {
+  /// - Returns: whether everything was read, and summed.
+  @discardableResult
+  func forEachBlock(of own: StateVector, _ body: (BlockDraft) throws -> Void) throws -> Bool {
     // Cells can only be of replicas that the catalogue has, so there is nothing to check unless one is not in the
     // vector.
     let strangers = Set(catalog.replicas.values.filter { own[$0] == 0 })
@@ -34,10 +39,12 @@ struct DeltaSource {
     #endif
     if !isEverything, let items = try changedItems(own) {
       try readItems(items, &builder, body)
-    } else {
-      try readTables(&builder, body)
+      try builder.handOut(body)
+      return false
     }
+    try readTables(&builder, body)
     try builder.handOut(body)
+    return true
   }
 
   // MARK: Everything
@@ -46,25 +53,33 @@ struct DeltaSource {
     let ordered = catalog.orderedKinds
     let unknown = catalog.records.values.filter { !$0.isKnown }.sorted { $0.number < $1.number }
     for kind in ordered {
-      var packer = isPacking ? RowPacker(kind, reader) : nil
+      var packer = isPacking ? RowPacker(kind, reader, sum) : nil
       try reader.forEachRow(kind) { query in
         if let isPacked = try packer?.pack(query, into: &builder, body), isPacked { return }
         guard let name = try reader.name(in: query) else { return }
-        try builder.add(name, kind, try reader.record(in: query, kind).state, body)
+        let state = try reader.record(in: query, kind).state
+        count(name, kind, state)
+        try builder.add(name, kind, state, body)
       }
     }
     for kind in ordered + unknown {
       try reader.forEachHiddenRecord(kind.number) { name, stored in
+        count(name, kind, stored.state)
         try builder.add(name, kind, stored.state, body)
       }
     }
     for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) {
       func add(_ key: LinkKey, _ stored: StoredLink) throws {
+        if let sum { sum += catalog.fingerprint(key, kind, from: ORSetElement(), to: stored.element) }
         try builder.add(key, kind, stored.element, body)
       }
       if kind.isKnown { try reader.forEachRow(kind, add) }
       try reader.forEachHiddenLink(kind.number, add)
     }
+  }
+
+  private func count(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState) {
+    if let sum { sum += catalog.fingerprint(name, kind, from: nil, to: state) }
   }
 
   // MARK: Changes

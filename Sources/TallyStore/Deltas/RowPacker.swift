@@ -8,13 +8,15 @@ struct RowPacker {
   private let kind: RecordKind
   private let reader: StateReader
   private let prefix: [UInt8]
+  private let sum: ContentSum?
   /// The clock of the row before, and the stamp that it stands for.
   private var last: (clock: InlineClock, stamp: Stamp)?
 
   /// A packer for the rows of a kind; nil if it has too many columns.
-  init?(_ kind: RecordKind, _ reader: StateReader) {
+  /// - Parameter sum: what sums the records that are packed.
+  init?(_ kind: RecordKind, _ reader: StateReader, _ sum: ContentSum? = nil) {
     guard kind.columns.count <= PackedRecords.maximumFields else { return nil }
-    (self.kind, self.reader) = (kind, reader)
+    (self.kind, self.reader, self.sum) = (kind, reader, sum)
     prefix = Array("\(kind.type)\(AnyRecordName.delimiter)".utf8)
   }
 
@@ -29,7 +31,9 @@ struct RowPacker {
     last = (clock, stamp)
     let limit = (3..<3 + kind.columns.count).reduce(0) { $0 + ValuePacker.limit(query.byteCount($1)) }
     guard limit <= WireLimits.targetBlockBytes else { return false }
-    return try builder.pack(key, stamp, kind, limit: limit, body) { packer in
+    // What fails to be packed is read and summed as a state.
+    var part: Fingerprint?
+    let isPacked = try builder.pack(key, stamp, kind, limit: limit, body) { packer in
       var mask: UInt64 = 0
       for (place, index) in kind.wireOrder.enumerated() {
         switch packer.pack(query, 3 + index, unless: kind.columns[index].defaultValue) {
@@ -38,7 +42,47 @@ struct RowPacker {
         case .isNotUTF8: return nil
         }
       }
+      if sum != nil { part = fingerprint(query, stamp, mask) }
       return mask
+    }
+    // What the receiver has is left out, and counts all the same.
+    if isPacked, let sum { sum += part ?? fingerprint(query, stamp, mask(query)) }
+    return isPacked
+  }
+
+  /// The columns that have a cell.
+  private func mask(_ query: SQLStatement) -> UInt64 {
+    kind.wireOrder.enumerated().reduce(0) { mask, column in
+      let isDefault = query.value(3 + column.element) == kind.columns[column.element].defaultValue
+      return isDefault ? mask : mask | 1 << UInt64(column.offset)
+    }
+  }
+
+  /// What the row adds to the fingerprint; `mask` says which columns have a cell.
+  private func fingerprint(_ query: SQLStatement, _ stamp: Stamp, _ mask: UInt64) -> Fingerprint {
+    let name = query.withBytes(ofText: 1) { text in
+      var hash = SipHash()
+      hash.combine(bytes: UnsafeRawBufferPointer(text))
+      return hash.finalized()
+    }
+    var sum = Fingerprint.existence(name: name, stamp: stamp)
+    for (place, index) in kind.wireOrder.enumerated() where mask & 1 << UInt64(place) != 0 {
+      sum += fingerprint(query, 3 + index, name, kind.columns[index].hash, stamp)
+    }
+    return sum
+  }
+
+  private func fingerprint(_ query: SQLStatement, _ column: Int, _ name: UInt64, _ field: UInt64, _ stamp: Stamp)
+    -> Fingerprint
+  {
+    switch query.type(column) {
+    case SQLITE_TEXT:
+      return query.withBytes(ofText: column) {
+        .field(name: name, field: field, stamp: stamp, bytes: UnsafeRawBufferPointer($0), isText: true)
+      }
+    case SQLITE_BLOB:
+      return query.withBlob(column) { .field(name: name, field: field, stamp: stamp, bytes: $0, isText: false) }
+    default: return .field(name: name, field: field, stamp: stamp, value: query.value(column))
     }
   }
 

@@ -14,10 +14,12 @@ struct Join {
   private var copies: CopyDetection
   private var journal: ConflictJournal
   private var changes = 0
-  /// Whether the sum of the content is taken anew, before and after.
-  private let checksSum: Bool
-  /// Whether what is stored here is damaged, so that of two contents under one stamp the other's counts.
-  private var yields = false
+  /// What takes a peer's content in the place of the own, where that is damaged or in doubt.
+  private var healing: Healing?
+  /// Of a delta that must add up to what its header says: what has come so far.
+  private let sum: ContentSum?
+  /// What is here already, where nobody vouches for what comes: then only what is beyond it is taken.
+  private var vouched: StateVector?
 
   var reader: StateReader { transaction.reader }
   private var writer: StateWriter { transaction.writer }
@@ -30,13 +32,30 @@ struct Join {
   init(_ transaction: WriteTransaction, _ header: DeltaHeader, isRepair: Bool) throws {
     (self.transaction, self.header, self.isRepair) = (transaction, header, isRepair)
     let vector = transaction.standing.vector
-    // At equal vectors two contents differ because one of them is damaged, or two copies have written under one id.
-    checksSum = isRepair && header.target == vector
+    sum = header.isEverything && header.fingerprint != nil ? ContentSum() : nil
     logged = isRepair ? StateVector() : vector
     copies = CopyDetection(own: transaction.replica, before: vector, header, isRepair: isRepair)
     journal = ConflictJournal(transaction, header, isRepair: isRepair)
     try check(vector)
-    if checksSum { yields = try transaction.reader.recomputedFingerprint() != transaction.standing.fingerprint }
+    try judge(vector)
+  }
+
+  /// Decides whose content counts, before anything is joined. What each side holds is a claim; a sum that fits vouches
+  /// for it.
+  private mutating func judge(_ vector: StateVector) throws {
+    var level = try reader.doubt()?.level
+    // Two contents differ because one of them is damaged, or because two copies have written under one id.
+    let mayDiffer = header.isEverything ? header.target.covers(vector) : header.target == vector
+    if level != .damaged, isRepair, mayDiffer, try !reader.fitsItsSum() { level = .damaged }
+    guard let level else {
+      if header.fingerprint == nil { vouched = vector }
+      return
+    }
+    guard header.isEverything, level == .damaged || isRepair && header.fingerprint != nil else {
+      guard level == .unvouched else { throw StoreError(.damaged, StoreError.unfit) }
+      return
+    }
+    healing = try Healing(transaction, level, target: header.target, voucher: header.fingerprint)
   }
 
   private func check(_ vector: StateVector) throws {
@@ -49,7 +68,7 @@ struct Join {
 
   /// Whether everything that the delta brings is here already.
   var isKnown: Bool {
-    transaction.standing.vector.covers(header.target) && !isRepair
+    transaction.standing.vector.covers(header.target) && !isRepair && healing == nil
   }
 
   /// Says what the delta will bring, before the first block is joined.
@@ -67,25 +86,31 @@ struct Join {
 
   /// Ends joining; the transaction commits next.
   func end() throws -> ApplyResult {
-    #if PlantedFaults
-      let checksSum = checksSum && !environment.planted.contains(.repairKeepsSum)
-    #endif
-    if checksSum {
-      if yields {
-        environment.logger.warning(
-          "what is stored did not fit its sum; a peer's content was taken where the two differed")
-      }
-      try transaction.recomputeFingerprint()
+    if let sum, sum.sum != header.fingerprint {
+      throw StoreError(.damagedSender, "the delta does not fit its sender's sum: what the sender holds is damaged")
     }
+    var result = ApplyResult(changes: changes, conflicts: journal.count)
+    if let healing { try note(try healing.end(), &result) }
     try journal.trim()
     if copies.hasFoundCopy {
       try transaction.renewReplica(because: "another copy of this store has written under its replica id")
     }
-    return ApplyResult(changes: changes, conflicts: journal.count)
+    return result
+  }
+
+  private func note(_ outcome: Healing.Outcome, _ result: inout ApplyResult) throws {
+    environment.logger.warning(
+      "damaged content was replaced by a peer's", metadata: ["changes": "\(outcome.changes)"])
+    result.changes += outcome.changes
+    result.isHealed = true
+    result.inDoubt = outcome.inDoubt
+    try transaction.note(
+      doubt: outcome.level, because: "after damage, not all of what this device alone has could be checked")
   }
 
   /// Joins one block.
   mutating func apply(_ block: DeltaBlock) throws {
+    sum?.add(block)
     #if PlantedFaults
       let block = spoiled(block)
     #endif
@@ -98,14 +123,23 @@ struct Join {
         try Self.check(item)
         var state = item.state
         state.renumberFields { fields[Int($0.rawValue)] }
-        try join(item.name, kind, state)
+        if let healing {
+          try healing.take(item.name, kind, state)
+        } else if let new = vouched.map({ state.delta(since: $0) }) ?? state {
+          try join(item.name, kind, new)
+        }
       }
     }
     for group in block.links {
       let number = try numbers.kind(source: group.source, relationship: group.relationship, target: group.target)
       guard let kind = catalog.links[number] else { continue }
       for item in group.items {
-        try join(LinkKey(source: item.source, target: item.target), kind, item.element)
+        let key = LinkKey(source: item.source, target: item.target)
+        if let healing {
+          try healing.take(key, kind, item.element)
+        } else if let new = vouched.map({ item.element.delta(since: $0) }) ?? item.element {
+          try join(key, kind, new)
+        }
       }
     }
   }
@@ -139,11 +173,10 @@ struct Join {
   mutating func note(_ write: LostWrite, _ name: AnyRecordName) throws { try journal.note(write, name) }
 
   private mutating func join(_ name: AnyRecordName, _ kind: RecordKind, _ received: RecordState) throws {
-    if try joinEdit(name, kind, received) { return }
+    if healing == nil, try joinEdit(name, kind, received) { return }
     guard let stored = try reader.record(name, kind) else { return try receive(name, kind, received) }
     transaction.markIfSetAside(name, kind)
     var state = stored.state
-    if yields { state.yield(to: received) }
     var lost: [LostWrite] = []
     state.merge(received, lost: &lost)
     #if PlantedFaults
@@ -260,9 +293,7 @@ extension WriteTransaction {
   }
 }
 
-extension RecordState {
-  /// Drops the cells for which `other` has other content under the same stamp: what is here was changed on the disk.
-  fileprivate mutating func yield(to other: RecordState) {
-    fields.removeAll { cell in other[cell.field].map { $0.stamp == cell.stamp && $0.value != cell.value } ?? false }
-  }
+extension DeltaHeader {
+  /// Whether the delta holds all that its sender has.
+  var isEverything: Bool { base.isEmpty && !target.isEmpty }
 }

@@ -7,101 +7,189 @@ public struct RebuildReport: Sendable, Equatable {
   public var losses: [String] = []
   /// Records and links that were gone through.
   public var checked = 0
-  /// Whether the sum of the content was another than the one that was kept.
+  /// Whether the sum of the content was another than the one that was kept: something had changed or was gone that this
+  /// device cannot name. The store is in doubt then; see `Store.doubt()`.
   public var hadOtherFingerprint = false
 }
 
 extension Store {
-  /// Makes everything that follows from the states anew: change log, waits, fingerprint, view. For a store in which
-  /// `verify` finds problems; a sound one stays as it is, but for the time it takes.
+  /// Makes everything that follows from the states anew: indexes, change log, waits, fingerprint, view. For a store in
+  /// which `verify` finds problems; a sound one stays as it is, but for the time it takes.
   ///
-  /// A row whose state cannot be read keeps what it shows, as a new write of this replica. A state without a row that
-  /// cannot be read is gone from here and comes again from a peer by a repair. Both are in the report. The vector, and
-  /// so what peers believe to be here, is not changed.
+  /// What is here is taken as it is. A row whose state cannot be read keeps what it shows, as a new write of this
+  /// replica. A state without a row that cannot be read is gone from here and comes again from a peer by a repair. Both
+  /// are in the report. The vector, and so what peers believe to be here, is not changed.
+  ///
+  /// If what was here did not fit its sum, the store stays in doubt: the next device that it syncs with, and that has
+  /// no doubt itself, says what both have.
   ///
   /// Cost: reads everything and writes the log anew; one transaction.
   /// - Throws: GRDB's `DatabaseError`; the store is then as it was.
-  public func rebuild() throws -> RebuildReport { try replicate { try Rebuild($0).run() }.value }
+  public func rebuild() throws -> RebuildReport {
+    try replicate { transaction in
+      let rebuild = Rebuild(transaction, unreadable: .writtenAnew)
+      let report = try rebuild.run()
+      let before = try transaction.reader.doubt()
+      if report.hadOtherFingerprint || !report.losses.isEmpty || before?.level == .damaged {
+        try transaction.note(doubt: .unvouched, because: before?.reason ?? "the store was rebuilt after damage")
+      }
+      return report
+    }.value
+  }
 }
 
 /// One rebuilding of everything that follows from the states.
-private final class Rebuild {
+final class Rebuild {
+  /// What becomes of a row whose state cannot be read.
+  enum Unreadable {
+    /// Its values are written anew.
+    case writtenAnew
+    /// It is as if it had never been captured, and is filled from a peer.
+    case dropped
+  }
+
   private let transaction: WriteTransaction
-  private var report = RebuildReport()
+  private let unreadable: Unreadable
+  private(set) var report = RebuildReport()
   private var connection: Connection { transaction.connection }
   private var reader: StateReader { transaction.reader }
   private var catalog: Catalog { transaction.catalog }
 
-  init(_ transaction: WriteTransaction) { self.transaction = transaction }
+  init(_ transaction: WriteTransaction, unreadable: Unreadable) {
+    (self.transaction, self.unreadable) = (transaction, unreadable)
+  }
 
   func run() throws -> RebuildReport {
-    try dropUnreadable()
+    let kept = transaction.standing.fingerprint
+    // Before anything is written anew: what differs now was changed by nobody.
+    report.hadOtherFingerprint = (try? reader.recomputedFingerprint()) != kept
+    try makeReadable()
+    if try reader.hasPendingWrites() { try transaction.capture(.outside) }
+    try derive()
+    return report
+  }
+
+  /// Makes anew what follows from the states.
+  func derive() throws {
+    try dropOrphans()
     try connection.execute("DELETE FROM tally_wait")
     try connection.execute("DELETE FROM tally_seeded")
     try connection.execute("DELETE FROM tally_log")
+    try Format.createIndexes(connection)
     for kind in catalog.records.values.sorted(by: { $0.number < $1.number }) { try rebuild(kind) }
     for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) { try rebuild(kind) }
-    let kept = transaction.standing.fingerprint
     try transaction.recomputeFingerprint()
-    report.hadOtherFingerprint = kept != transaction.standing.fingerprint
-    return report
   }
 
   // MARK: What cannot be read
 
-  private func dropUnreadable() throws {
+  /// Sees to it that every row and every body can be read, and is found by its name.
+  func makeReadable() throws {
+    try renewIndexes()
     for kind in catalog.records.values {
-      if kind.isKnown { try dropUnreadableRows(kind.type, kind.number, "id") }
-      try dropUnreadableBodies(kind.number) { try StateCoding.decodeRecord($0, self.reader, row: nil) }
+      if kind.isKnown {
+        try putRight(kind.rowSQL, kind.number, kind.type) { query in
+          guard let name = try self.reader.name(in: query) else { return nil }
+          _ = try self.reader.record(in: query, kind)
+          return name.text
+        }
+      }
+      try dropUnreadableBodies(kind.number) { key, body in
+        guard (try? AnyRecordName(key))?.type == kind.type else { return false }
+        return try !StateCoding.decodeRecord(body, self.reader, row: nil).isEmpty
+      }
     }
     for kind in catalog.links.values {
-      if kind.isKnown { try dropUnreadableRows(kind.table, kind.number, "source || char(10) || target") }
-      try dropUnreadableBodies(kind.number) { try StateCoding.decodeLink($0, self.reader) }
+      if kind.isKnown {
+        try putRight(kind.rowSQL, kind.number, kind.table) { query in
+          guard let key = try self.reader.key(in: query) else { return nil }
+          _ = try self.reader.link(in: query)
+          return key.text
+        }
+      }
+      try dropUnreadableBodies(kind.number) { key, body in
+        _ = try LinkKey(key)
+        return try !StateCoding.decodeLink(body, self.reader).tags.isEmpty
+      }
     }
-    if try reader.hasPendingWrites() { try transaction.capture(.outside) }
-    try dropOrphans()
+    try connection.execute("DELETE FROM tally_hidden WHERE kind NOT IN (SELECT n FROM tally_kind)")
+    try connection.execute("DELETE FROM tally_aside WHERE kind NOT IN (SELECT n FROM tally_kind)")
   }
 
-  /// Rows whose state is gone are written anew, as they stand.
-  private func dropUnreadableRows(_ table: String, _ kind: KindNumber, _ key: String) throws {
-    let query = try SQLStatement(connection.handle, "SELECT rowid, \(key), tally_clock FROM main.\"\(table)\"")
-    var unreadable: [(row: Int, key: String)] = []
+  /// An index that lost an entry lets a row be written twice.
+  private func renewIndexes() throws {
+    do {
+      try connection.execute("REINDEX")
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+      for (table, key) in catalog.orderedKinds.map({ ($0.type, "id") })
+        + catalog.knownLinks.map({ ($0.table, "source, target") })
+      {
+        try transaction.writer.withoutTriggers {
+          try connection.execute(
+            """
+            DELETE FROM main."\(table)" WHERE rowid IN (SELECT rowid FROM (SELECT rowid, row_number() OVER \
+            (PARTITION BY \(key) ORDER BY rowid DESC) AS place FROM main."\(table)" NOT INDEXED) WHERE place > 1)
+            """)
+        }
+      }
+      try connection.execute("REINDEX")
+    }
+  }
+
+  /// Puts the rows right whose state cannot be read.
+  /// - Parameter read: reads a row and gives its key; nil for what was never captured.
+  private func putRight(
+    _ sql: String, _ kind: KindNumber, _ table: String, _ read: (SQLStatement) throws -> String?
+  ) throws {
+    let query = try SQLStatement(connection.handle, sql)
+    var rows: [(row: RowID, key: String?)] = []
     while try query.step() {
-      guard (try? isReadable(query, kind)) != true else { continue }
-      unreadable.append((query.int(0), query.text(1) ?? ""))
+      do {
+        _ = try read(query)
+        // The store itself was about to delete it.
+        if try query.clock(catalog.links[kind] == nil ? 2 : 3) != .leaving { continue }
+      } catch is DatabaseError {} catch {}
+      let text =
+        catalog.links[kind] == nil
+        ? query.text(1) : query.text(1).flatMap { one in query.text(2).map { "\(one)\n\($0)" } }
+      rows.append((query.number(0), text))
     }
     query.reset()
-    for (row, key) in unreadable {
-      report.losses.append("\(printable(key)): who wrote it was lost; its values are written anew")
-      try connection.execute(
-        "UPDATE main.\"\(table)\" SET tally_clock = \(InlineClock.unstampedSQL) WHERE rowid = \(row)")
-      let note = try connection.statement("INSERT INTO tally_pending(kind, op, key, number) VALUES(?, 0, ?, ?)")
-      note.bind(1, kind)
-      note.bind(2, key)
-      note.bind(3, row)
-      try note.run()
-    }
+    for (row, key) in rows { try putRight(row, key, kind, table) }
   }
 
-  private func isReadable(_ query: SQLStatement, _ kind: KindNumber) throws -> Bool {
-    let clock = try query.clock(2)
-    if clock == .leaving { return false }
-    if let record = catalog.records[kind], let name = try? AnyRecordName(query.text(1) ?? "") {
-      return try reader.record(name, record) != nil
+  private func putRight(_ row: RowID, _ key: String?, _ kind: KindNumber, _ table: String) throws {
+    try transaction.writer.unstamp(kind, table, row: row)
+    let isName = key.map { key in
+      catalog.records[kind].map { (try? AnyRecordName(key))?.type == $0.type } ?? ((try? LinkKey(key)) != nil)
     }
-    _ = try reader.element(clock)
-    return true
+    guard isName == true, let key else {
+      report.losses.append("\(printable(key ?? "a row")): its name is no name any more")
+      return try transaction.writer.withoutTriggers {
+        try connection.execute("DELETE FROM main.\"\(table)\" WHERE rowid = \(row.rawValue)")
+      }
+    }
+    guard unreadable == .writtenAnew else {
+      return report.losses.append("\(printable(key)): what this device had of it could not be read")
+    }
+    report.losses.append("\(printable(key)): who wrote it was lost; its values are written anew")
+    let note = try connection.statement("INSERT INTO tally_pending(kind, op, key, number) VALUES(?, 0, ?, ?)")
+    note.bind(1, kind)
+    note.bind(2, key)
+    note.bind(3, row)
+    try note.run()
   }
 
-  private func dropUnreadableBodies<State>(
-    _ kind: KindNumber, _ decode: @escaping (UnsafeRawBufferPointer) throws -> State
+  private func dropUnreadableBodies(
+    _ kind: KindNumber, _ isReadable: @escaping (String, UnsafeRawBufferPointer) throws -> Bool
   ) throws {
     let query = try SQLStatement(connection.handle, "SELECT n, key, body FROM tally_hidden WHERE kind = \(kind)")
     var unreadable: [Int] = []
     while try query.step() {
-      guard (try? query.withBlob(2, decode)) == nil else { continue }
+      let key = query.text(1) ?? ""
+      guard (try? query.withBlob(2, { try isReadable(key, $0) })) != true else { continue }
       unreadable.append(query.int(0))
-      report.losses.append("\(printable(query.text(1) ?? "")): the state of what is not shown was lost")
+      report.losses.append("\(printable(key)): the state of what is not shown was lost")
     }
     query.reset()
     for number in unreadable { try connection.execute("DELETE FROM tally_hidden WHERE n = \(number)") }
@@ -132,12 +220,46 @@ private final class Rebuild {
     for name in found {
       guard let stored = try reader.record(name, kind) else { continue }
       report.checked += 1
+      let sound = stored.state.within(transaction.context)
+      if sound != stored.state {
+        try drop(name, kind, stored, sound)
+        continue
+      }
       let shown = stored.place.isVisible ? stored.values : nil
       try transaction.writer.putWaits(for: name, kind, stored.state, shown, nil)
       try transaction.writer.putSeeded(name, kind, stored.state, isShown: shown != nil, nil)
       try transaction.list(name, kind, stored.state.dots)
       transaction.view.mark(name)
     }
+  }
+
+  /// Takes cells out that nobody has written: the vector, which is what was last written, does not cover them.
+  private func drop(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord, _ sound: RecordState) throws {
+    report.losses.append("\(name): what stood there was written by nobody")
+    let shown = sound.isEmpty || !stored.place.isVisible ? nil : stored.values
+    try transaction.writer.put(name, kind, sound, previous: stored, shown: shown)
+    try transaction.writer.putWaits(for: name, kind, sound, shown, nil)
+    try transaction.list(name, kind, sound.dots)
+    transaction.view.mark(name)
+    guard sound.isEmpty else { return }
+    let delete = try connection.statement("DELETE FROM tally_hidden WHERE kind = ? AND key = ?")
+    delete.bind(1, kind.number)
+    delete.bind(2, name.text)
+    try delete.run()
+    try transaction.view.markReferrers(of: name)
+  }
+
+  private func drop(_ key: LinkKey, _ kind: LinkKind, _ stored: StoredLink, _ sound: ORSetElement) throws {
+    report.losses.append("\(key.source).\(kind.relationship) of \(key.target): what stood there was written by nobody")
+    let isShown = !sound.tags.isEmpty && stored.place.isVisible
+    try transaction.writer.put(key, kind, sound, previous: stored, isShown: isShown)
+    try transaction.list(key, kind, sound.dots)
+    transaction.view.mark(kind.number, key)
+    guard sound.tags.isEmpty else { return }
+    let delete = try connection.statement("DELETE FROM tally_hidden WHERE kind = ? AND key = ?")
+    delete.bind(1, kind.number)
+    delete.bind(2, key.text)
+    try delete.run()
   }
 
   private func rebuild(_ kind: LinkKind) throws {
@@ -147,6 +269,11 @@ private final class Rebuild {
     for key in found {
       guard let stored = try reader.link(key, kind) else { continue }
       report.checked += 1
+      let sound = stored.element.within(transaction.context)
+      if sound != stored.element {
+        try drop(key, kind, stored, sound)
+        continue
+      }
       try transaction.writer.putWaits(for: key, kind, stored.element, stored.place.isVisible, nil)
       try transaction.list(key, kind, stored.element.dots)
       transaction.view.mark(kind.number, key)

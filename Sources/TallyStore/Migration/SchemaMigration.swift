@@ -44,7 +44,8 @@ struct SchemaMigration {
     try schema.validate()
     let old = catalog.schema
     let merged = try old.following(schema)
-    guard merged != old || catalog.version == 0 else { return }
+    let missing = try transaction.missingEntities()
+    guard merged != old || catalog.version == 0 || missing != nil else { return }
     warnOfRenames(from: old, to: schema)
     try willChange?(old, merged)
     try renameColumns(from: old, to: merged)
@@ -54,6 +55,7 @@ struct SchemaMigration {
     try number(merged)
     numbers.adopt(merged)
     try createTables(old)
+    if let missing, catalog.version > 0, merged == old { try transaction.note(doubt: .damaged, because: missing) }
     connection.forgetStatements()
     try transaction.session.followSchema()
     try showEverything(old)
@@ -111,6 +113,7 @@ struct SchemaMigration {
     for kind in catalog.orderedKinds {
       guard let entity = kind.entity else { continue }
       if let before = old[entity.type] {
+        try connection.execute(Self.table(before, ifNotExists: true))
         let known = Set(before.fields.map(\.wireName) + before.references.map(\.name))
         for field in entity.fields where !known.contains(field.wireName) {
           try connection.execute("ALTER TABLE \"\(entity.type)\" ADD COLUMN \(Self.column(field))")
@@ -141,13 +144,14 @@ struct SchemaMigration {
   }
 
   /// Identifiers were checked by `Schema.validate()`: letters, digits and underscores only, so quotes need no escaping.
-  private static func table(_ entity: EntitySchema) -> String {
+  private static func table(_ entity: EntitySchema, ifNotExists: Bool = false) -> String {
     let columns = entity.fields.map(column) + entity.references.map(column)
     let prefix = entity.type + AnyRecordName.delimiter
     let parts =
       ["id TEXT NOT NULL PRIMARY KEY CHECK(substr(id, 1, \(prefix.utf8.count)) = '\(prefix)' AND length(id) <= 255)"]
       + columns + [clockColumn]
-    return "CREATE TABLE \"\(entity.type)\"(\(parts.joined(separator: ", "))) STRICT"
+    return
+      "CREATE TABLE \(ifNotExists ? "IF NOT EXISTS " : "")\"\(entity.type)\"(\(parts.joined(separator: ", "))) STRICT"
   }
 
   private static func table(_ link: LinkKind) -> String {

@@ -20,7 +20,7 @@ public enum FieldKind: String, Sendable, CaseIterable {
   /// Any `Codable` value as JSON (RFC 8259). Column type TEXT. It merges as a whole.
   case json
 
-  var columnType: String {
+  package var columnType: String {
     switch self {
     case .text, .date, .json: "TEXT"
     case .integer, .bool: "INTEGER"

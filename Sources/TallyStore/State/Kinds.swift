@@ -128,11 +128,16 @@ final class LinkKind: Sendable {
   let rowsFrom: RowSQL
   let insert: RowSQL
 
+  /// What names a relationship everywhere.
+  static func wireName(_ source: String, _ relationship: String, _ target: String) -> String {
+    "\(source).\(relationship).\(target)"
+  }
+
   init(number: KindNumber, source: String, relationship: String, target: String, isKnown: Bool) {
     (self.number, self.source, self.relationship, self.target) = (number, source, relationship, target)
     self.isKnown = isKnown
     table = Schema.joinTable(source, relationship)
-    wireName = "\(source).\(relationship).\(target)"
+    wireName = Self.wireName(source, relationship, target)
     rowSQL = "SELECT rowid, source, target, tally_clock FROM main.\"\(table)\""
     row = RowSQL(rowSQL + " WHERE source = ? AND target = ?")
     rowByNumber = RowSQL(rowSQL + " WHERE rowid = ?")

@@ -92,12 +92,15 @@ final class StateReader {
     return vector
   }
 
-  func fingerprint(zone: Int = 0) throws -> Fingerprint {
+  func fingerprint(zone: Int = 0) throws -> Fingerprint { try keptSums(zone: zone).fingerprint }
+
+  /// What is kept of content and vector.
+  func keptSums(zone: Int = 0) throws -> KeptSums {
     let query = try connection.statement("SELECT fingerprint FROM tally_zone WHERE n = ?")
     defer { query.reset() }
     query.bind(1, zone)
     guard try query.step() else { throw StoreError(.corrupt, "the zone is missing") }
-    return Fingerprint(query.blob(0))
+    return KeptSums(query.blob(0))
   }
 
   /// Remembers the context of a delete that has just been stored.

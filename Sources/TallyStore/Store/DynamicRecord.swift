@@ -26,15 +26,29 @@ extension Schema {
   public func record(_ name: AnyRecordName, in db: Database) throws -> DynamicRecord? {
     let entity = try entity(of: name)
     let columns = entity.columnNames
-    let list = columns.isEmpty ? "id" : columns.map { "\"\($0)\"" }.joined(separator: ", ")
+    // GRDB reads a text up to its first NUL, a blob whole.
+    let list =
+      columns.isEmpty
+      ? "id"
+      : columns.map {
+        "CASE typeof(\"\($0)\") WHEN 'text' THEN CAST(\"\($0)\" AS BLOB) ELSE \"\($0)\" END, typeof(\"\($0)\")"
+      }.joined(separator: ", ")
     let sql = "SELECT \(list) FROM \"\(entity.type)\" WHERE id = ?"
-    guard let row = try Row.fetchOne(db, sql: sql, arguments: [name.text]) else { return nil }
+    guard let row = try Row.fetchOne(try db.cachedStatement(sql: sql), arguments: [name.text]) else { return nil }
     var record = DynamicRecord(name: name, fields: [:], links: [:])
-    for column in columns { record.fields[column] = Value(row[column] as DatabaseValue) }
+    for (place, column) in columns.enumerated() {
+      let value = Value(row[2 * place] as DatabaseValue)
+      if case .blob(let bytes) = value, row[2 * place + 1] == "text" {
+        record.fields[column] = String(validating: bytes, as: UTF8.self).map(Value.text) ?? value
+      } else {
+        record.fields[column] = value
+      }
+    }
     for relationship in entity.relationships {
       let table = Self.joinTable(entity.type, relationship.name)
       let targets = try String.fetchAll(
-        db, sql: "SELECT target FROM \"\(table)\" WHERE source = ? ORDER BY target", arguments: [name.text])
+        try db.cachedStatement(sql: "SELECT target FROM \"\(table)\" WHERE source = ? ORDER BY target"),
+        arguments: [name.text])
       record.links[relationship.name] = targets.compactMap { try? AnyRecordName($0) }
     }
     return record
@@ -56,19 +70,27 @@ extension Schema {
     let entity = try entity(of: name)
     let columns = fields.keys.sorted()
     var arguments: [any DatabaseValueConvertible] = []
+    var marks = ""
     for column in columns {
       guard let value = fields[column] else { continue }
       try entity.check(value, of: column, name)
-      arguments.append(value.databaseValue)
+      if case .text(let text) = value, text.utf8.contains(0) {
+        // GRDB hands a text over up to its first NUL, a blob whole.
+        marks += ", CAST(? AS TEXT)"
+        arguments.append(Data(text.utf8))
+      } else {
+        marks += ", ?"
+        arguments.append(value.databaseValue)
+      }
     }
     let list = columns.map { ", \"\($0)\"" }.joined()
-    let marks = String(repeating: ", ?", count: columns.count)
     let updates = columns.map { "\"\($0)\" = excluded.\"\($0)\"" }.joined(separator: ", ")
-    try db.execute(
+    let insert = try db.cachedStatement(
       sql: """
         INSERT INTO "\(entity.type)"(id\(list)) VALUES(?\(marks))
         ON CONFLICT(id) DO \(columns.isEmpty ? "NOTHING" : "UPDATE SET " + updates)
-        """, arguments: StatementArguments([name.text] + arguments))
+        """)
+    try insert.execute(arguments: StatementArguments([name.text] + arguments))
   }
 
   /// Deletes a record.
@@ -83,9 +105,9 @@ extension Schema {
   /// - Throws: `StoreError.unknownType`, `.unknownRelationship`, `.typeMismatch`; at the end of the transaction
   ///   `.danglingReference` if one of the two is not there.
   public func link(_ name: AnyRecordName, _ relationship: String, to target: AnyRecordName, in db: Database) throws {
-    try db.execute(
-      sql: "INSERT OR IGNORE INTO \"\(try table(name, relationship, target))\"(source, target) VALUES(?, ?)",
-      arguments: [name.text, target.text])
+    let insert = try db.cachedStatement(
+      sql: "INSERT OR IGNORE INTO \"\(try table(name, relationship, target))\"(source, target) VALUES(?, ?)")
+    try insert.execute(arguments: [name.text, target.text])
   }
 
   /// Removes a member from a relationship; nothing happens if it is none.
@@ -131,6 +153,9 @@ extension EntitySchema {
       if value.isNull { return }
       guard case .text(let text) = value, let target = try? AnyRecordName(text), target.type == reference.to else {
         throw StoreError(.typeMismatch, "\(name).\(column) is not the name of a \(reference.to)")
+      }
+      guard reference.onDelete != .cascade || target != name else {
+        throw StoreError(.ownsItself, "\(name).\(column): a record cannot own itself")
       }
     } else {
       throw StoreError(.unknownField, "\(type) has no field \(printable(column))")

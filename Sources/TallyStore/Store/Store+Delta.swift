@@ -21,22 +21,34 @@ extension Store {
   /// Writes everything that `base` does not cover, with the vector of the same snapshot.
   ///
   /// One change costs the same in a store of any size; memory is bounded by one block of about a mebibyte. Other reads
-  /// and writes go on meanwhile.
+  /// and writes go on meanwhile. A delta that takes all of the store to read is checked against the sum that is kept of
+  /// it. The header says what that sum is, so that receivers can check it as well, unless what is stored here is in
+  /// doubt.
   /// - Parameter sink: takes the bytes in order; what it throws ends the delta and passes through.
   /// - Returns: the header: what the receiver must have, and what it has afterwards.
+  /// - Throws: `StoreError.damaged`, also after bytes were handed out: a delta that does not come to its end is refused
+  ///   by receivers.
   @discardableResult
   public func writeDelta(
     since base: StateVector = StateVector(), to sink: @escaping ([UInt8]) throws -> Void
   ) throws -> DeltaHeader {
-    try capturedSnapshot { reader in
-      let header = DeltaHeader(
-        base: base, target: try reader.vector(), fingerprint: try reader.fingerprint())
-      try makeDurable(try reader.ownDot(in: header.target), reader.connection)
-      var writer = try DeltaWriter(header: header, to: sink)
-      let source = DeltaSource(reader: reader, base: base, isPacking: true)
-      try source.forEachBlock(of: header.target) { try writer.append($0) }
-      try writer.finish()
-      return header
+    try noticingDamage {
+      try capturedSnapshot { reader in
+        let doubt = try reader.doubt()
+        if let doubt, doubt.level == .damaged { throw damaged(doubt.reason) }
+        guard try reader.vectorFitsItsSum() else { throw StoreError(.damaged, StoreError.unfit) }
+        let kept = try reader.fingerprint()
+        let header = DeltaHeader(base: base, target: try reader.vector(), fingerprint: doubt == nil ? kept : nil)
+        try makeDurable(try reader.ownDot(in: header.target), reader.connection)
+        var writer = try DeltaWriter(header: header, to: sink)
+        let sum = ContentSum()
+        let source = DeltaSource(
+          reader: reader, base: base, isPacking: true, sum: sum)
+        let isEverything = try source.forEachBlock(of: header.target) { try writer.append($0) }
+        guard !isEverything || sum.sum == kept else { throw StoreError(.damaged, StoreError.unfit) }
+        try writer.finish()
+        return header
+      }
     }
   }
 
@@ -54,12 +66,25 @@ extension Store {
   ///   - source: gives the next bytes, in pieces of any size; nil at the end.
   ///   - isRepair: joins cells even where the vector says they are here already. For a full delta from a peer whose
   ///     vector is equal and whose fingerprint is not.
-  /// - Throws: `WireError` for damaged bytes; `StoreError.baseNotCovered` with the vector to ask for a delta since;
-  ///   `StoreError.wrongZone`; GRDB's `DatabaseError`; what the source throws. The store is as it was.
+  ///
+  /// A delta that holds everything is checked against the sum that its sender keeps. If what is stored here is damaged,
+  /// such a delta takes its place: see `ApplyResult.isHealed`.
+  /// - Throws: `WireError` for damaged bytes; `StoreError.damagedSender`; `StoreError.damaged` if what is stored here
+  ///   is damaged and the delta does not hold everything; `StoreError.baseNotCovered` with the vector to ask for a
+  ///   delta since; `StoreError.wrongZone`; GRDB's `DatabaseError`; what the source throws. The store is as it was.
   @discardableResult
   public func apply(from source: @escaping () throws -> [UInt8]?, isRepair: Bool = false) throws -> ApplyResult {
+    try apply(from: source, isRepair: isRepair, refusesMismatch: false)
+  }
+
+  /// - Parameter refusesMismatch: throws `StoreError.contentsDiffer`, and joins nothing, if both would hold something
+  ///   else at equal vectors.
+  package func apply(from source: @escaping () throws -> [UInt8]?, isRepair: Bool, refusesMismatch: Bool) throws
+    -> ApplyResult
+  {
     var reader = try DeltaReader(from: source)
-    return try join(reader.header, isRepair: isRepair) { try reader.nextBlock() }.value
+    return try join(reader.header, isRepair: isRepair, refusesMismatch: refusesMismatch) { try reader.nextBlock() }
+      .value
   }
 
   /// Joins a delta that is all there. See `apply(from:isRepair:)`.

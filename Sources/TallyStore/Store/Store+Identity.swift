@@ -24,16 +24,45 @@ extension Store {
     try replicate { try $0.renewReplica(because: reason) }
   }
 
+  /// How many marks a file keeps.
+  private static let marks = 8
+
+  /// Leaves a mark in the file, which whoever has the same file open can see: a copy, and a clone of the machine,
+  /// cannot.
+  package func leave(mark: UInt64) throws {
+    try replicate { transaction in
+      let connection = transaction.connection
+      let number = try connection.integer("SELECT value FROM tally_meta WHERE key = 'marks'") ?? 0
+      // In turn: sessions come and go, and only those under way matter.
+      let note = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES('mark ' || ?, ?)")
+      note.bind(1, number % Self.marks)
+      note.bind(2, String(mark, radix: 16))
+      try note.run()
+      try connection.execute("INSERT OR REPLACE INTO tally_meta VALUES('marks', \(number + 1))")
+    }
+  }
+
+  /// Whether somebody has left a mark in the file.
+  package func has(mark: UInt64) throws -> Bool {
+    try read { db in
+      try Bool.fetchOne(
+        db, sql: "SELECT EXISTS(SELECT 1 FROM tally_meta WHERE key LIKE 'mark %' AND value = ?)",
+        arguments: [String(mark, radix: 16)]) ?? false
+    }
+  }
+
   /// The last time that the store gave up its replica id; nil if never.
   public func lastRenewal() throws -> ReplicaRenewal? {
-    try snapshot { reader in
-      let query = try reader.connection.statement("SELECT value FROM tally_meta WHERE key = 'renewal'")
-      defer { query.reset() }
-      guard try query.step() else { return nil }
-      let parts = (query.text(0) ?? "").split(separator: " ", maxSplits: 1)
-      guard parts.count == 2, let milliseconds = Double(parts[0]) else { return nil }
-      return ReplicaRenewal(date: Date(timeIntervalSince1970: milliseconds / 1000), reason: String(parts[1]))
-    }
+    try snapshot(Self.renewal)
+  }
+
+  static func renewal(_ reader: StateReader) throws -> ReplicaRenewal? {
+    let query = try reader.connection.statement("SELECT value FROM tally_meta WHERE key = 'renewal'")
+    defer { query.reset() }
+    guard try query.step() else { return nil }
+    let parts = (query.text(0) ?? "").split(separator: " ", maxSplits: 1)
+    guard parts.count == 2, let milliseconds = Double(parts[0]) else { return nil }
+    return ReplicaRenewal(date: Date(timeIntervalSince1970: milliseconds / 1000), reason: String(parts[1]))
   }
 
   /// Sees to it that this replica's own dots up to `own` are on the disk. With write-ahead logging and `synchronous =

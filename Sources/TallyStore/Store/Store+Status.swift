@@ -42,6 +42,21 @@ public struct StoreStatus: Sendable, Equatable {
   public var hasTriggerLoop: Bool
   /// The size of the database in bytes.
   public var byteCount: Int
+  /// Whether, and why, what is stored is in doubt.
+  public var doubt: StoreDoubt?
+  /// The last time that the store gave up its replica id, and why; nil if never.
+  public var renewal: ReplicaRenewal?
+  /// By how many seconds the newest write of another replica, as far as rows of one stamp tell, is ahead of this
+  /// device's clock, and whose it is; nil if none is by more than a minute. Either clock may be wrong.
+  public var clockAhead: ClockLead?
+}
+
+/// A replica whose writes are from a time that has not come yet.
+public struct ClockLead: Sendable, Equatable {
+  /// Whose writes.
+  public var replica: ReplicaID
+  /// By how many seconds the newest is ahead.
+  public var seconds: Double
 }
 
 extension Store {
@@ -75,7 +90,8 @@ extension Store {
           SetAsideRow(row: $0.key.key, isShown: $0.value.mode == .kept, reason: $0.value.reason)
         },
         hasTriggerLoop: try connection.exists("SELECT 1 FROM tally_meta WHERE key = 'echo'"),
-        byteCount: pages * (try connection.integer("PRAGMA page_size") ?? 0))
+        byteCount: pages * (try connection.integer("PRAGMA page_size") ?? 0), doubt: try reader.doubt(),
+        renewal: try Self.renewal(reader), clockAhead: try reader.clockAhead(of: options.now()))
     }
   }
 }

@@ -23,21 +23,24 @@ extension Store {
   /// Reads everything; changes nothing. Cost: several passes over the store.
   public func verify() throws -> VerifyReport {
     try capturedSnapshot { reader in
-      var verifier = Verifier(reader)
+      let verifier = Verifier(reader)
       try verifier.run()
       return verifier.report
     }
   }
 }
 
-private struct Verifier {
+private final class Verifier {
   private let reader: StateReader
-  private let visibility: Visibility<SnapshotFacts>
+  /// What was found out of the states. It remembers, so it is made anew now and then.
+  private var visibility: Visibility<SnapshotFacts>
   private let vector: StateVector
   private var sum = Fingerprint()
-  private var logged: [Dot: Set<String>] = [:]
-  private var waits = Set<String>()
-  private var found = Set<String>()
+  /// Hashes of all that the log lists, ascending: a dot with the address of an item.
+  private var logged: [UInt64] = []
+  /// Sums of hashes, which tell whether the same waits are listed as there must be.
+  private var (neededWaits, listedWaits): (UInt64, UInt64) = (0, 0)
+  private static let renewal = 10_000
   private(set) var report = VerifyReport()
   private var catalog: Catalog { reader.catalog }
 
@@ -47,32 +50,60 @@ private struct Verifier {
     vector = (try? reader.vector()) ?? StateVector()
   }
 
-  mutating func run() throws {
+  func run() throws {
     try checkSQLite()
     try readLog()
-    for kind in catalog.records.values.sorted(by: { $0.number < $1.number }) {
-      var found: [(AnyRecordName, StoredRecord)] = []
-      if kind.isKnown { try reader.forEachRow(kind) { found.append(($0, $1)) } }
-      try reader.forEachHiddenRecord(kind.number) { found.append(($0, $1)) }
-      for (name, stored) in found { try check(name, kind, stored) }
-    }
+    for kind in catalog.records.values.sorted(by: { $0.number < $1.number }) { try check(kind) }
     for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) {
-      var found: [(LinkKey, StoredLink)] = []
-      if kind.isKnown { try reader.forEachRow(kind) { found.append(($0, $1)) } }
-      try reader.forEachHiddenLink(kind.number) { found.append(($0, $1)) }
-      for (key, stored) in found { try check(key, kind, stored) }
+      try reporting(kind.table) {
+        if kind.isKnown { try reader.forEachRow(kind) { try check($0, kind, $1) } }
+        try reader.forEachHiddenLink(kind.number) { try check($0, kind, $1) }
+      }
     }
     if try reader.fingerprint() != sum { problem("the fingerprint does not match the content") }
+    if try !reader.vectorFitsItsSum() { problem("the vector is not what was last written") }
+    if let doubt = try reader.doubt(), doubt.level == .damaged { problem("the store is damaged: \(doubt.reason)") }
     try checkOrphans()
+    if neededWaits != listedWaits { try compareWaits() }
   }
 
-  private mutating func problem(_ text: String) {
+  private func check(_ kind: RecordKind) throws {
+    if kind.isKnown {
+      try reader.forEachRow(kind) { (row: SQLStatement) in
+        try reporting("\(kind.type), row \(row.int(0))") {
+          if let name = try reader.name(in: row) { try check(name, kind, try reader.record(in: row, kind)) }
+        }
+      }
+    }
+    try reporting("\(kind.type), hidden records") {
+      try reader.forEachHiddenRecord(kind.number) { try check($0, kind, $1) }
+    }
+  }
+
+  /// What cannot be read is a problem like any other, and the rest is still looked at.
+  private func reporting(_ place: String, _ body: () throws -> Void) throws {
+    do {
+      try body()
+    } catch let error as StoreError where error.code == .corrupt {
+      problem("\(place): \(error.message)")
+    }
+  }
+
+  /// Counts what is looked at, and forgets now and then what was found out on the way.
+  private func count() {
+    report.checked += 1
+    guard report.checked % Self.renewal == 0 else { return }
+    visibility = Visibility(SnapshotFacts(reader))
+    reader.forget()
+  }
+
+  private func problem(_ text: String) {
     if report.problems.count < 100 { report.problems.append(text) }
   }
 
   // MARK: SQLite
 
-  private mutating func checkSQLite() throws {
+  private func checkSQLite() throws {
     let integrity = try SQLStatement(reader.connection.handle, "PRAGMA integrity_check(20)")
     while try integrity.step() {
       if let line = integrity.text(0), line != "ok" { problem("SQLite: \(line)") }
@@ -83,7 +114,7 @@ private struct Verifier {
     }
   }
 
-  private mutating func readLog() throws {
+  private func readLog() throws {
     let query = try SQLStatement(reader.connection.handle, "SELECT replica, sequence, items FROM tally_log")
     while try query.step() {
       guard let replica = catalog.replicas[query.number(0)] else {
@@ -92,45 +123,118 @@ private struct Verifier {
       }
       let dot = Dot(replica: replica, sequence: try query.sequence(1))
       try ChangeLog.decode(query.blob(2), catalog) { kind, name, target in
-        logged[dot, default: []].insert("\(kind) \(name.text)\(target.map { "\n" + $0.text } ?? "")")
+        logged.append(Self.hash(dot, "\(kind) \(name.text)\(target.map { "\n" + $0.text } ?? "")"))
       }
     }
+    logged.sort()
   }
 
-  private mutating func checkOrphans() throws {
+  private static func hash(_ dot: Dot, _ address: String) -> UInt64 {
+    var hash = SipHash()
+    hash.combine(word: dot.replica.high)
+    hash.combine(word: dot.replica.low)
+    hash.combine(word: dot.sequence)
+    hash.combine(text: address)
+    return hash.finalized()
+  }
+
+  private func isLogged(_ dot: Dot, _ address: String) -> Bool {
+    let hash = Self.hash(dot, address)
+    var (low, high) = (0, logged.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if logged[middle] < hash { low = middle + 1 } else { high = middle }
+    }
+    return low < logged.count && logged[low] == hash
+  }
+
+  private func checkOrphans() throws {
     let query = try SQLStatement(reader.connection.handle, "SELECT target, kind, key FROM tally_wait")
-    var found = Set<String>()
-    while try query.step() { found.insert("\(query.int(1)) \(query.text(2) ?? "") waits for \(query.text(0) ?? "")") }
-    for line in waits.subtracting(found) { problem("\(line), but is not listed") }
-    for line in found.subtracting(waits) { problem("\(line) without need") }
+    while try query.step() {
+      listedWaits &+= SipHash.hash("\(query.int(1)) \(query.text(2) ?? "") waits for \(query.text(0) ?? "")")
+    }
     // A row that a connection without our triggers removed leaves only its place in the log.
-    let listed = logged.values.reduce(into: Set()) { $0.formUnion($1) }
-    for address in listed.subtracting(self.found).sorted() {
-      let name = address.drop { $0 != " " }.dropFirst().split(separator: "\n")
-      problem("the log lists \(name.joined(separator: " with ")), of which nothing is stored")
+    let log = try SQLStatement(reader.connection.handle, "SELECT items FROM tally_log")
+    while try log.step() {
+      try ChangeLog.decode(log.blob(0), catalog) { number, name, target in
+        guard report.problems.count < 100, try !isStored(number, name, target) else { return }
+        let line = "the log lists \(name.text)\(target.map { " with \($0.text)" } ?? ""), of which nothing is stored"
+        if !report.problems.contains(line) { problem(line) }
+      }
     }
     let rejected = try reader.connection.integer("SELECT count(*) FROM tally_pending") ?? 0
     if rejected > 0 { problem("\(rejected) rows were written that cannot be replicated") }
   }
 
-  private mutating func check(_ dots: Set<Dot>, _ address: String, _ label: String) {
-    found.insert(address)
+  private func isStored(_ number: KindNumber, _ name: AnyRecordName, _ target: AnyRecordName?) throws -> Bool {
+    let key: String
+    if let target, let kind = catalog.links[number] {
+      if kind.isKnown {
+        let query = try reader.connection.statement(kind.row)
+        query.bind(1, name.text)
+        query.bind(2, target.text)
+        defer { query.reset() }
+        if try query.step() { return true }
+      }
+      key = LinkKey(source: name, target: target).text
+    } else if let kind = catalog.records[number] {
+      if kind.isKnown, try reader.hasRow(name) { return true }
+      key = name.text
+    } else {
+      return false
+    }
+    let query = try reader.connection.statement("SELECT 1 FROM tally_hidden WHERE kind = ? AND key = ?")
+    defer { query.reset() }
+    query.bind(1, number)
+    query.bind(2, key)
+    return try query.step()
+  }
+
+  /// Says which waits differ. Only where some do, since it remembers them all.
+  private func compareWaits() throws {
+    var needed = Set<String>()
+    for kind in catalog.records.values where kind.isKnown {
+      func add(_ name: AnyRecordName, _ stored: StoredRecord) {
+        let shown = stored.place.isVisible ? stored.values : nil
+        for target in kind.waits(stored.state, shown: shown, forward: kind.forwardField) {
+          needed.insert("\(kind.number) \(name.text) waits for \(target.text)")
+        }
+      }
+      try reader.forEachRow(kind, add)
+      try reader.forEachHiddenRecord(kind.number, add)
+    }
+    for kind in catalog.links.values {
+      try reader.forEachHiddenLink(kind.number) { key, stored in
+        guard stored.element.mayBeMember else { return }
+        for target in Set([key.source, key.target]) {
+          needed.insert("\(kind.number) \(key.text) waits for \(target.text)")
+        }
+      }
+    }
+    var listed = Set<String>()
+    let query = try SQLStatement(reader.connection.handle, "SELECT target, kind, key FROM tally_wait")
+    while try query.step() { listed.insert("\(query.int(1)) \(query.text(2) ?? "") waits for \(query.text(0) ?? "")") }
+    for line in needed.subtracting(listed).sorted() { problem("\(line), but is not listed") }
+    for line in listed.subtracting(needed).sorted() { problem("\(line) without need") }
+  }
+
+  private func check(_ dots: Set<Dot>, _ address: String, _ label: String) {
     for dot in dots {
       if !vector.covers(dot) { problem("\(label) has a cell of \(dot), which the vector does not cover") }
-      if logged[dot]?.contains(address) != true {
+      if !isLogged(dot, address) {
         problem("\(label) has a cell of \(dot), which the log does not list")
       }
     }
   }
 
-  private mutating func note(waits targets: Set<AnyRecordName>, _ kind: KindNumber, _ key: String) {
-    for target in targets { waits.insert("\(kind) \(key) waits for \(target.text)") }
+  private func note(waits targets: Set<AnyRecordName>, _ kind: KindNumber, _ key: String) {
+    for target in targets { neededWaits &+= SipHash.hash("\(kind) \(key) waits for \(target.text)") }
   }
 
   // MARK: Records
 
-  private mutating func check(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws {
-    report.checked += 1
+  private func check(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws {
+    count()
     if stored.state.isEmpty { return problem("\(name) has no state") }
     check(stored.state.dots, "\(kind.number) \(name.text)", name.text)
     sum += stored.state.fingerprint(name: SipHash.hash(name.text)) { catalog.hash(of: $0) }
@@ -153,7 +257,7 @@ private struct Verifier {
   }
 
   /// A row that SQLite did not take is as it should be under the circumstances.
-  private mutating func noteAside(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) {
+  private func noteAside(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) {
     report.setAside.append(name.text)
     note(
       waits: kind.waits(
@@ -163,8 +267,8 @@ private struct Verifier {
 
   // MARK: Links
 
-  private mutating func check(_ key: LinkKey, _ kind: LinkKind, _ stored: StoredLink) throws {
-    report.checked += 1
+  private func check(_ key: LinkKey, _ kind: LinkKind, _ stored: StoredLink) throws {
+    count()
     let label = "\(key.source).\(kind.relationship) of \(key.target)"
     if stored.element.tags.isEmpty { return problem("\(label) has no state") }
     check(stored.element.dots, "\(kind.number) \(key.text)", label)

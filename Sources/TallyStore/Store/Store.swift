@@ -59,6 +59,7 @@ public final class Store: Sendable {
   }
 
   private init(path: String, isNew: Bool, schema: Schema?, options: StoreOptions) throws {
+    let path = options.files.canonical(path)
     self.path = path
     self.options = options
     writer = try StoreFile.open(path, options, applying)
@@ -95,13 +96,13 @@ public final class Store: Sendable {
       // Another process may have created the tables since the file was looked at.
       let isEmpty = try connection.integer("SELECT count(*) FROM sqlite_master WHERE name = 'tally_meta'") == 0
       if isNew, isEmpty { try SchemaMigration.create(connection) }
+      let lost = isNew ? nil : try MissingParts.restore(connection)
       try SchemaMigration.complete(connection)
       let commit = try withSession(db) { session in
         try session.transaction { transaction in
-          if let schema {
-            let willChange = options.willChangeSchema.map { body in { try body(db, $0, $1) } }
-            try SchemaMigration(transaction, willChange: willChange).migrate(to: schema)
-          }
+          if let lost { try transaction.note(doubt: .damaged, because: lost) }
+          let willChange = options.willChangeSchema.map { body in { try body(db, $0, $1) } }
+          try SchemaMigration(transaction, willChange: willChange).migrate(to: schema ?? transaction.catalog.schema)
           if let path, options.hasIncarnation {
             try transaction.checkIncarnation(Incarnation(besides: path, options.files))
           }
@@ -248,16 +249,24 @@ public final class Store: Sendable {
 
   /// Joins a delta: all of it, or nothing.
   /// - Parameter nextBlock: gives the blocks in order; nil at the end.
+  /// - Parameter refusesMismatch: nothing is joined that leaves other content here than the sender has at the same
+  ///   vector.
   func join(
-    _ header: DeltaHeader, isRepair: Bool, by follower: ChangeFollower? = nil, _ nextBlock: () throws -> DeltaBlock?
+    _ header: DeltaHeader, isRepair: Bool, refusesMismatch: Bool = false, by follower: ChangeFollower? = nil,
+    _ nextBlock: () throws -> DeltaBlock?
   ) throws -> Commit<ApplyResult> {
-    try perform(by: follower) { db in
-      try withSession(db) { session in
-        var result = try session.transaction { try $0.apply(header, isRepair: isRepair, nextBlock) }
-        if let theirs = header.fingerprint, header.target == session.standing.vector {
-          result.fingerprintMismatch = theirs != session.standing.fingerprint
+    try noticingDamage {
+      try perform(by: follower) { db in
+        try withSession(db) { session in
+          var result = try session.transaction { try $0.apply(header, isRepair: isRepair, nextBlock) }
+          if let theirs = header.fingerprint, header.target == session.standing.vector {
+            result.fingerprintMismatch = theirs != session.standing.fingerprint
+          }
+          guard !result.fingerprintMismatch || !refusesMismatch || isRepair else {
+            throw StoreError(.contentsDiffer, "both sides would have seen the same and hold something else")
+          }
+          return (result, nil)
         }
-        return (result, nil)
       }
     }
   }

@@ -9,15 +9,24 @@ enum StoreFile {
   /// - Throws: `StoreError` if there is something else. The file is not changed.
   static func probe(_ path: String, _ options: StoreOptions) throws -> Bool {
     switch options.files.kind(of: path) {
-    case .nothing: return false
-    case .file: break
+    case .nothing:
+      try checkNeighbours(path, options.files)
+      return false
+    case .file: try checkNeighbours(path, options.files)
     case .folder: throw StoreError(.notAStore, "\(path) is a folder")
     case .other: throw StoreError(.notAStore, "\(path) is not an ordinary file")
     }
-    if let stamp = headerStamp(path, options.files), stamp.application == Format.applicationID,
-      stamp.version <= Format.version
-    {
-      return true
+    if let stamp = headerStamp(path, options.files) {
+      // Looked at without SQLite, which would leave files of its own beside what is not ours.
+      if stamp.application == Format.applicationID {
+        guard stamp.version <= Format.version else { throw newerFormat(path, stamp.version) }
+        // A store has more pages than that. What only bears our mark must not be changed by opening it.
+        guard stamp.pages < 16, try !hasTables(path) else { return true }
+        throw StoreError(.notAStore, "\(path) has the mark of a store and none of its tables")
+      }
+      guard stamp.application == 0, stamp.version == 0 else {
+        throw StoreError(.notAStore, "\(path) is an SQLite database, but not a store")
+      }
     }
     do {
       return try inspect(path, isReadOnly: true)
@@ -37,9 +46,7 @@ enum StoreFile {
       let application = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
       let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
       if application == Format.applicationID {
-        guard version <= Format.version else {
-          throw StoreError(.newerFormat, "\(path) has format \(version); this version knows up to \(Format.version)")
-        }
+        guard version <= Format.version else { throw newerFormat(path, version) }
         return true
       }
       let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
@@ -50,15 +57,30 @@ enum StoreFile {
     }
   }
 
+  private static func hasTables(_ path: String) throws -> Bool {
+    var configuration = Configuration()
+    configuration.readonly = true
+    return try DatabaseQueue(path: path, configuration: configuration).read {
+      try Bool.fetchOne($0, sql: "SELECT EXISTS(SELECT 1 FROM sqlite_master WHERE name LIKE 'tally~_%' ESCAPE '~')")
+        ?? false
+    }
+  }
+
+  private static func newerFormat(_ path: String, _ version: Int) -> StoreError {
+    StoreError(.newerFormat, "\(path) has format \(version); this version knows up to \(Format.version)")
+  }
+
   /// `application_id` and `user_version` as the file's first bytes have them
   /// (https://www.sqlite.org/fileformat.html#the_database_header), which is ten times cheaper than opening it; nil if
   /// there is no telling, since a log or a journal may say otherwise.
-  private static func headerStamp(_ path: String, _ files: any StoreFiles) -> (application: Int, version: Int)? {
+  private static func headerStamp(_ path: String, _ files: any StoreFiles) -> (
+    application: Int, version: Int, pages: Int
+  )? {
     guard ["-wal", "-journal"].allSatisfy({ files.kind(of: path + $0) == .nothing }),
       let header = files.head(72, of: path), header.count == 72, header.starts(with: "SQLite format 3\0".utf8)
     else { return nil }
     func number(at offset: Int) -> Int { header[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }
-    return (number(at: 68), number(at: 60))
+    return (number(at: 68), number(at: 60), number(at: 28))
   }
 
   static func open(_ path: String, _ options: StoreOptions, _ applying: Applying) throws -> any DatabaseWriter {

@@ -7,11 +7,18 @@ package protocol StoreFiles: Sendable {
   func kind(of path: String) -> StoreFileKind
   /// The first bytes of a file, fewer if it is shorter; nil if it cannot be read.
   func head(_ count: Int, of path: String) -> [UInt8]?
+  /// The one of a file's several names in its folder by which it is opened, so that its log and its token have one
+  /// place.
+  func canonical(_ path: String) -> String
   /// A small text, and the number of the file that holds it; nil if it cannot be read.
   func token(at path: String) -> (text: String, fileNumber: UInt64)?
   /// Puts a new file with a small text in the place of the old one, whole or not at all.
   /// - Parameter text: makes the text from the new file's number.
   func writeToken(at path: String, _ text: (UInt64) -> String) throws
+}
+
+extension StoreFiles {
+  package func canonical(_ path: String) -> String { path }
 }
 
 /// What a store may find where its file should be.
@@ -34,6 +41,21 @@ struct SystemFiles: StoreFiles {
     case S_IFDIR: return .folder
     default: return .other
     }
+  }
+
+  /// Two names of one file would have a write-ahead log each, and SQLite would ruin it.
+  func canonical(_ path: String) -> String {
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink > 1 else { return path }
+    let url = URL(fileURLWithPath: path).resolvingSymlinksInPath()
+    let folder = url.deletingLastPathComponent()
+    guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder.path) else { return path }
+    let same = names.filter { name in
+      var other = stat()
+      return lstat(folder.appendingPathComponent(name).path, &other) == 0 && other.st_ino == status.st_ino
+        && other.st_dev == status.st_dev
+    }
+    return same.min().map { folder.appendingPathComponent($0).path } ?? path
   }
 
   func head(_ count: Int, of path: String) -> [UInt8]? {

@@ -23,15 +23,27 @@ extension Catalog {
 }
 
 /// What the fingerprint calls a link: the hash of relationship and source, and that of the target.
-func linkHashes(_ key: LinkKey, _ kind: LinkKind) -> (link: UInt64, target: UInt64) {
+func linkHashes(_ key: LinkKey, _ kind: LinkKind) -> (link: UInt64, target: UInt64) { linkHashes(key, kind.wireName) }
+
+/// The same, by the wire name of the relationship.
+func linkHashes(_ key: LinkKey, _ wireName: String) -> (link: UInt64, target: UInt64) {
   var hash = SipHash()
-  hash.combine(text: kind.wireName)
+  hash.combine(text: wireName)
   hash.combine(byte: 0)
   hash.combine(text: key.source.text)
   return (hash.finalized(), SipHash.hash(key.target.text))
 }
 
 extension StateReader {
+  /// Whether what is stored can be read and fits the sum that is kept of it. Cost: reads the whole store.
+  func fitsItsSum() throws -> Bool {
+    do {
+      return try vectorFitsItsSum() && recomputedFingerprint() == fingerprint()
+    } catch let error as StoreError where error.code == .corrupt {
+      return false
+    }
+  }
+
   /// The sum over everything in the state, from the state itself. Cost: reads the whole store, one state at a time.
   func recomputedFingerprint() throws -> Fingerprint {
     var sum = Fingerprint()

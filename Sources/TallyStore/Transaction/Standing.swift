@@ -4,6 +4,8 @@ import TallyCRDT
 struct Standing: Equatable {
   /// What is in the store.
   var vector = StateVector()
+  /// What is kept of the vector, to notice that the disk has changed it.
+  var vectorCheck = VectorCheck()
   /// The sum over everything in the state.
   var fingerprint = Fingerprint()
   /// This replica; nil before its first write, and after the store was found to be an old copy.
@@ -13,6 +15,7 @@ struct Standing: Equatable {
 
   init(_ reader: StateReader) throws {
     vector = try reader.vector()
+    vectorCheck = VectorCheck(vector)
     fingerprint = try reader.fingerprint()
     own = try reader.ownNumber()
   }

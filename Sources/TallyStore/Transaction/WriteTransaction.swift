@@ -269,9 +269,13 @@ final class WriteTransaction {
       update.bind(1, try session.numbers.number(of: dot.replica))
       update.bind(2, Int64(dot.sequence))
       try update.run()
+      standing.vectorCheck.raise(dot.replica, from: standing.vector[dot.replica], to: dot.sequence)
       standing.vector.include(dot)
     }
   }
+
+  /// Forgets the vector, for one that is made anew.
+  func resetVector() { (standing.vector, standing.vectorCheck) = (StateVector(), VectorCheck()) }
 }
 
 #if PlantedFaults

@@ -71,13 +71,15 @@ final class WritingSession {
   /// written.
   func begin() throws {
     let version = try connection.integer("PRAGMA data_version")
-    if version != dataVersion || dataVersion == nil { try reload() }
+    let hasReloaded = version != dataVersion || dataVersion == nil
+    if hasReloaded { try reload() }
     dataVersion = version
     writer.reset()
     recorder?.forget()
     (isChanged, hasEnded, isOpen, failure, changesSchema) = (false, false, true, nil, false)
     let outcome = try followSchema()
     try standAside(true)
+    if hasReloaded { try mendVector() }
     if recorder == nil {
       mayEcho =
         try objects?.hasTriggers == true
@@ -175,15 +177,35 @@ final class WritingSession {
   /// - Parameter logRows: how many rows it added to the change log, if others may have become useless.
   func end(_ transaction: WriteTransaction, logRows: Int) throws {
     let isNew = transaction.standing != standing
-    if transaction.standing.fingerprint != standing.fingerprint {
+    let next = transaction.standing
+    if next.fingerprint != standing.fingerprint || next.vectorCheck != standing.vectorCheck {
       let update = try connection.statement("UPDATE tally_zone SET fingerprint = ? WHERE n = 0")
-      update.bind(1, transaction.standing.fingerprint.bytes)
+      update.bind(1, KeptSums(next.fingerprint, next.vectorCheck).bytes)
       try update.run()
     }
     standing = transaction.standing
     isChanged = isChanged || isNew || writer.isChanged || numbers.isChanged
     if !transaction.incoming.isEmpty { try echoes.note(transaction.hasEcho, connection, environment.logger) }
     try pruning.run(reader, added: logRows)
+  }
+
+  /// A vector that is not what was last written is made anew, before a dot is issued.
+  private func mendVector() throws {
+    guard try reader.keptSums().vector != nil, try !reader.vectorFitsItsSum() else { return }
+    if let bit = try FlippedBit(reader) {
+      try bit.repair(connection)
+      try reload()
+      environment.logger.warning("a flipped bit in the vector was put right")
+    } else {
+      try transaction { transaction in
+        try transaction.recomputeVector()
+        try transaction.note(doubt: .damaged, because: "the vector was not what was last written")
+      }
+    }
+    // Also where both came out as they were.
+    let update = try connection.statement("UPDATE tally_zone SET fingerprint = ? WHERE n = 0")
+    update.bind(1, KeptSums(standing.fingerprint, standing.vectorCheck).bytes)
+    try update.run()
   }
 
   // MARK: Following the file

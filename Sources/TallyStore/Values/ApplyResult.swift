@@ -7,6 +7,11 @@ public struct ApplyResult: Sendable, Equatable {
   /// Whether the sender's fingerprint contradicts ours although both vectors are equal: one of the two has lost or
   /// altered something. Exchange full states to repair it.
   public var fingerprintMismatch = false
+  /// Whether what was stored here was damaged, or in doubt, and the sender's content was taken in its place.
+  public var isHealed = false
+  /// After healing: records and links of which this device alone has writes that nothing vouches for, and those of
+  /// which it lost some, in words. At most a hundred.
+  public var inDoubt: [String] = []
 
   /// A result of nothing.
   public init() {}

@@ -11,6 +11,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case notAStore
     /// There is no file.
     case noSuchStore
+    /// The name, or that of a file beside it, belongs to another database. Nothing was opened or created.
+    case pathTaken
     /// The file was written by a newer version of the format.
     case newerFormat
     /// A schema breaks a rule; nothing was created.
@@ -32,6 +34,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case valueTooLarge
     /// A reference names a record that is not there.
     case danglingReference
+    /// A record was to own itself, directly. It would be shown without its owner.
+    case ownsItself
     /// A record that others refer to with `onDelete: .deny` was deleted.
     case deleteDenied
     /// The record is not there.
@@ -61,6 +65,14 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case transactionTooLarge
     /// What is stored breaks an invariant.
     case corrupt
+    /// What is stored does not fit the sum that is kept of it, or cannot be read: the store gives nothing away before
+    /// it is healed.
+    case damaged
+    /// A whole delta does not fit the sum that came with it: what its sender holds is damaged. Nothing of it was
+    /// joined.
+    case damagedSender
+    /// After a delta both sides should hold the same, and do not; nothing of it was joined.
+    case contentsDiffer
   }
 
   /// The kind of refusal.

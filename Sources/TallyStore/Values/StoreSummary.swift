@@ -8,4 +8,9 @@ public struct StoreSummary: Sendable, Equatable {
   public var fingerprint: Fingerprint
   /// This replica; nil before its first write.
   public var replica: ReplicaID?
+
+  /// Where a store stands.
+  package init(vector: StateVector, fingerprint: Fingerprint, replica: ReplicaID?) {
+    (self.vector, self.fingerprint, self.replica) = (vector, fingerprint, replica)
+  }
 }

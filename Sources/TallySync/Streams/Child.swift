@@ -26,6 +26,7 @@
     ///   - output: what becomes its standard output; stays open here.
     init(_ command: String, input: Int32, output: Int32) throws {
       process = try Self.spawn(command, input, output)
+      ChildProcesses.running.withLock { _ = $0.insert(process) }
       let thread = Thread { [self] in wait() }
       thread.name = "tally.child"
       thread.start()
@@ -34,9 +35,10 @@
     /// What the shell would say: the exit status, or 128 and the signal; nil while it runs.
     var status: Int32? { result.withLock { $0 } }
 
+    /// Asks the command, and what it has started, to end.
     func terminate() {
       // Under the lock it has not been reaped, so the number is still its own.
-      result.withLock { if $0 == nil { _ = kill(process, SIGTERM) } }
+      result.withLock { if $0 == nil { ChildProcesses.terminate(process) } }
     }
 
     private func wait() {
@@ -47,6 +49,7 @@
         while waitpid(process, &status, 0) < 0, errno == EINTR {}
         let signal = status & 0x7F
         result = signal == 0 ? status >> 8 & 0xFF : 128 + signal
+        ChildProcesses.running.withLock { _ = $0.remove(process) }
       }
       ended.open()
     }

@@ -82,6 +82,13 @@ enum FuzzSamples {
 
   static func delta(_ blocks: [DeltaBlock]? = nil) throws -> [UInt8] { try write(header, blocks ?? self.blocks()) }
 
+  /// The same delta without a sum: what is made up does not add up.
+  static func unvouched(_ delta: [UInt8]) throws -> [UInt8] {
+    var (header, blocks) = try read(delta)
+    header.fingerprint = nil
+    return try write(header, blocks)
+  }
+
   static func deltas() throws -> [[UInt8]] { [try delta(), try delta([])] }
 
   /// Without the end mark and the checksum, which `seal` adds.

@@ -30,7 +30,7 @@ enum StoreSamples {
   /// A store with the samples in it, which others are copied from.
   private static let template = Result {
     let store = try Store(inMemory: schema)
-    try store.apply(try FuzzSamples.delta())
+    try store.apply(try FuzzSamples.unvouched(FuzzSamples.delta()))
     return store
   }
 

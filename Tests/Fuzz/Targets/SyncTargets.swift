@@ -122,6 +122,8 @@ private struct Performer {
       return [.applied(summary, target: summary.vector)]
     case .collect(let base): return [.collected(DeltaHeader(base: base, target: summary.vector), [])]
     case .look: return [.changed(summary)]
+    case .leaveMark: return [.marked]
+    case .lookForMark: return [.recognized(false)]
     case .renewReplica:
       summary.replica = nil
       return [.renewed(summary)]

@@ -16,6 +16,8 @@ package enum SimulationTier: String, CaseIterable, Sendable {
   case world
   /// Stores on files that apps, shells and triggers write to with any SQL.
   case rawsql
+  /// Stores on files, one of which the disk damages.
+  case damage
 
   /// What one seed finds, with the smallest history that shows it; nil if all is well.
   package func report(_ seed: UInt64) -> String? {
@@ -40,6 +42,7 @@ package enum SimulationTier: String, CaseIterable, Sendable {
     case .seeds: SeedSimulation.failure(of: .generate(seed: seed), planted: planted)?.description
     case .world: Playground.failure(seed: seed, planted: planted)?.description
     case .rawsql: RawPlay.failure(of: .generate(seed: seed), planted: planted)
+    case .damage: DamageStory.failure(seed: seed)
     }
   }
 }
@@ -109,7 +112,6 @@ package struct PlantedBug: Sendable {
     .init("hookMissesReplaced", .hookMissesReplaced, .rawsql),
     .init("mergeEchoDropped", .mergeEchoDropped, .rawsql),
     .init("refusedRowDropped", .refusedRowDropped, .rawsql),
-    .init("repairKeepsSum", .repairKeepsSum, .rawsql),
     .init("lostTriggersUnnoticed", .lostTriggersUnnoticed, .rawsql),
     .init("logPrunedTooFar", .logPrunedTooFar, .rawsql),
     .init("anyTextIsADate", .anyTextIsADate, .rawsql),

@@ -27,11 +27,11 @@ extension RawPlay {
       }
     case .drift(let device):
       guard devices[device].store != nil else { return }
-      // Another wrong sum on each device: two that are wrong alike are not told apart.
+      // Another wrong sum on each device: two that are wrong alike are not told apart. That of the vector stays.
       try devices[device].outside(0).write { db in
         try db.execute(
           sql:
-            "UPDATE tally_zone SET fingerprint = CAST(zeroblob(length(fingerprint) - 1) || x'0\(device + 1)' AS BLOB) WHERE n = 0"
+            "UPDATE tally_zone SET fingerprint = CAST(zeroblob(15) || x'0\(device + 1)' || substr(fingerprint, 17) AS BLOB) WHERE n = 0"
         )
       }
       devices[device].hasDrifted = true

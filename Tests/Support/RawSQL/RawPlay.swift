@@ -248,12 +248,25 @@ package struct RawPlay {
     guard let first = one.store, let second = other.store else { return }
     if one.hasOutsideWrites || other.hasOutsideWrites { reached.insert(.pendingAtSync) }
     do {
-      try synchronize(first, second)
+      try accepting(one, other) { _ = try synchronize(first, second) }
     } catch {
       throw RawFinding("synchronize threw \(error)")
     }
     (one.hasOutsideWrites, other.hasOutsideWrites) = (false, false)
     ledger.meet(one.index, other.index)
+  }
+
+  /// Runs something again after what the error of a damaged store tells a person to do.
+  private func accepting(_ devices: RawDevice..., body: () throws -> Void) throws {
+    do {
+      try body()
+    } catch let error as StoreError where error.code == .damaged && devices.contains(where: \.hasDrifted) {
+      for device in devices where device.hasDrifted {
+        _ = try device.store?.rebuild()
+        device.hasDrifted = false
+      }
+      try body()
+    }
   }
 
   private mutating func prepare(_ slot: Int, _ from: RawDevice, _ since: RawDevice?) throws {
@@ -264,7 +277,9 @@ package struct RawPlay {
       base = try other.vector
       since.hasOutsideWrites = false
     }
-    parcels[slot] = Parcel(bytes: try store.delta(since: base), known: ledger.knowledge(of: from.index))
+    var bytes: [UInt8] = []
+    try accepting(from) { bytes = try store.delta(since: base) }
+    parcels[slot] = Parcel(bytes: bytes, known: ledger.knowledge(of: from.index))
     from.hasOutsideWrites = false
   }
 
@@ -272,7 +287,7 @@ package struct RawPlay {
     guard let store = to.store, let parcel = parcels[slot] else { return }
     if to.hasOutsideWrites { reached.insert(.pendingAtDelivery) }
     do {
-      try store.apply(parcel.bytes)
+      try accepting(to) { _ = try store.apply(parcel.bytes) }
       ledger.learn(to.index, parcel.known)
       reached.insert(.done(.parcels))
       to.hasOutsideWrites = false
@@ -284,8 +299,8 @@ package struct RawPlay {
 
   private mutating func visit(_ device: RawDevice) throws {
     guard let store = device.store else { return }
-    let report: MailboxReport
-    do { report = try store.sync(through: device.mailbox) } catch {
+    var report = MailboxReport()
+    do { try accepting(device) { report = try store.sync(through: device.mailbox) } } catch {
       throw RawFinding("a pass over the folder threw \(error)")
     }
     for name in report.taken { ledger.learn(device.index, shelved[name] ?? EventSet()) }

@@ -1,0 +1,78 @@
+import Foundation
+import Synchronization
+import TallySync
+
+/// The end of the tool by SIGINT or SIGTERM: within a second, with nothing half done left behind and no child left
+/// running.
+enum Ending {
+  private struct State {
+    var next = 0
+    /// Files that must not stay.
+    var files: [Int: String] = [:]
+    /// Asks what waits for a peer to end in order.
+    var cancel: (@Sendable () -> Void)?
+    var signal: Int32?
+  }
+  /// Kept as long as the tool runs; written once, before anything else does.
+  nonisolated(unsafe) private static var sources: [any DispatchSourceSignal] = []
+  private static let state = Mutex(State())
+  /// How long something that was asked to end in order may take.
+  private static let patience = 0.8
+
+  /// The signal that has asked the tool to end.
+  static var signal: Int32? { state.withLock { $0.signal } }
+
+  /// Takes over both signals. One that the parent has the tool ignore stays ignored.
+  static func install() {
+    for number in [SIGINT, SIGTERM] {
+      var before = sigaction()
+      guard sigaction(number, nil, &before) == 0 else { continue }
+      #if canImport(Darwin)
+        let isIgnored = unsafeBitCast(before.__sigaction_u.__sa_handler, to: Int.self) == 1
+      #else
+        let isIgnored = unsafeBitCast(before.__sigaction_handler.sa_handler, to: Int.self) == 1
+      #endif
+      guard !isIgnored else { continue }
+      Foundation.signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global(qos: .userInteractive))
+      source.setEventHandler { noticed(number) }
+      source.resume()
+      sources.append(source)
+    }
+  }
+
+  private static func noticed(_ number: Int32) {
+    let cancel = state.withLock { state -> (@Sendable () -> Void)? in
+      defer { state.signal = state.signal ?? number }
+      return state.signal == nil ? state.cancel : nil
+    }
+    guard let cancel else { now(number) }
+    cancel()
+    DispatchQueue.global(qos: .userInteractive).asyncAfter(deadline: .now() + patience) { now(number) }
+  }
+
+  /// Ends the tool.
+  static func now(_ number: Int32) -> Never {
+    for file in state.withLock({ $0.files.values }) { unlink(file) }
+    ChildProcesses.terminateAll()
+    _exit(128 + number)
+  }
+
+  /// Notes a file that must not stay if the tool is ended; and what to say when it is done with.
+  static func note(file: String) -> Int {
+    state.withLock { state in
+      state.next += 1
+      state.files[state.next] = file
+      return state.next
+    }
+  }
+
+  static func forget(_ number: Int) { state.withLock { $0.files[number] = nil } }
+
+  /// Runs something that can be cancelled.
+  static func whileCancellable<T>(_ cancel: @escaping @Sendable () -> Void, _ body: () throws -> T) rethrows -> T {
+    state.withLock { $0.cancel = cancel }
+    defer { state.withLock { $0.cancel = nil } }
+    return try body()
+  }
+}

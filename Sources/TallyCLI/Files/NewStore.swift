@@ -1,0 +1,69 @@
+import Foundation
+import Tally
+
+/// A store that appears under its name when it is complete: whoever is killed before leaves nothing that looks like
+/// one.
+struct NewStore {
+  let path: String
+  private let folder: String
+  private let temporary: String
+
+  init(_ path: String) {
+    self.path = path
+    let url = URL(fileURLWithPath: path)
+    folder = url.deletingLastPathComponent().path
+    let tail = String(UInt64.random(in: .min ... .max), radix: 16)
+    temporary = folder + "/.\(url.lastPathComponent.prefix(100)).\(tail).tmp"
+  }
+
+  /// Refuses a name that is taken, before any work is done.
+  /// - Throws: `Failure` with `.cannotCreate`.
+  func check() throws {
+    var status = stat()
+    guard lstat(path, &status) != 0 else { throw Failure(errno: EEXIST, .create, path) }
+    try Store.checkPlace(path)
+    // SQLite would replay it into the new store.
+    for log in [path + "-wal", path + "-journal"] where lstat(log, &status) == 0 && status.st_size > 0 {
+      throw Failure(.cannotCreate, "cannot create \(path): \(log) is there, the log of a database that is gone")
+    }
+  }
+
+  /// Creates the store.
+  /// - Parameter make: makes it at the path that it is given, and leaves it closed.
+  func create(_ make: (String) throws -> Void) throws {
+    try check()
+    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw Failure(errno: errno, .create, path) }
+    close(descriptor)
+    defer {
+      for suffix in ["", "-wal", "-shm", "-journal", "-incarnation", "-incarnation-new"] { unlink(temporary + suffix) }
+    }
+    try make(temporary)
+    try takeName()
+  }
+
+  /// Of two that create the same store, one fails.
+  private func takeName() throws {
+    if link(temporary, path) != 0 {
+      // Some file systems, of memory cards for instance, know no second name of a file.
+      guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS].contains(errno), access(path, F_OK) != 0, rename(temporary, path) == 0
+      else { throw Failure(errno: errno, .create, path) }
+    }
+    // Without the token the store is nobody's copy yet, since it has written nothing.
+    rename(temporary + "-incarnation", path + "-incarnation")
+    try syncFolder(folder, for: path)
+  }
+}
+
+/// Waits until the names in a folder are on the disk.
+/// - Throws: `Failure` if the disk says that they are not. A file system that cannot be asked is taken at its word.
+func syncFolder(_ folder: String, for path: String) throws {
+  let descriptor = open(folder, O_RDONLY | O_CLOEXEC)
+  guard descriptor >= 0 else {
+    guard [EACCES, EPERM].contains(errno) else { throw Failure(errno: errno, .write, path) }
+    return
+  }
+  defer { close(descriptor) }
+  guard fsync(descriptor) != 0, ![EINVAL, ENOTSUP, EOPNOTSUPP, EROFS].contains(errno) else { return }
+  throw Failure(errno: errno, .write, path)
+}

@@ -1,0 +1,229 @@
+import TallyCRDT
+
+/// Takes the whole content of an intact peer in the place of what is damaged here.
+///
+/// What the peer's vector covers, the peer says: cells, and that there are none. What lies beyond, only this store has,
+/// and it stays. That is the join of the two stores as if nothing had been damaged: a delta since the peer's vector
+/// joins like the whole state. Whether what stays is sound shows the sum that was kept of what was here before, where
+/// the peer brings nothing that was not.
+final class Healing {
+  /// What came of it.
+  struct Outcome {
+    /// Records and links that hold something else now.
+    var changes = 0
+    /// Those of which this store alone has writes that nothing vouches for, or of which a write could not be read. At
+    /// most a hundred.
+    var inDoubt: [String] = []
+    /// How much of the doubt is left.
+    var level: StoreDoubt.Level?
+  }
+
+  private static let limit = 100
+
+  private let transaction: WriteTransaction
+  private let target: StateVector
+  private let voucher: Fingerprint?
+  /// What was here, and the sum of it while it was sound.
+  private let own: StateVector
+  private let kept: Fingerprint
+  private let rebuild: Rebuild
+  /// Hashes of the addresses that the peer has.
+  private var seen = Set<UInt64>()
+  private var remains: [String] = []
+  /// The replicas of which something remains that the peer has not.
+  private var remaining = Set<ReplicaID>()
+  private let level: StoreDoubt.Level
+  private var outcome = Outcome()
+  private var reader: StateReader { transaction.reader }
+  private var catalog: Catalog { transaction.catalog }
+
+  init(
+    _ transaction: WriteTransaction, _ level: StoreDoubt.Level, target: StateVector, voucher: Fingerprint?
+  ) throws {
+    (self.transaction, self.level, self.target, self.voucher) = (transaction, level, target, voucher)
+    (own, kept) = (transaction.standing.vector, transaction.standing.fingerprint)
+    rebuild = Rebuild(transaction, unreadable: .dropped)
+    try rebuild.makeReadable()
+  }
+
+  // MARK: What the peer has
+
+  func take(_ name: AnyRecordName, _ kind: RecordKind, _ received: RecordState) throws {
+    let stored = try reader.record(name, kind)
+    var new = received
+    if seen.insert(Self.address(kind.number, name.text)).inserted {
+      if let rest = stored.flatMap(rest) { new.merge(rest) }
+      if let stored { note(rest: rest(stored), name.text) }
+    } else if let stored {
+      // A further part of one large record.
+      new.merge(stored.state)
+    }
+    if new != stored?.state { try write(name, kind, new, stored) }
+  }
+
+  func take(_ key: LinkKey, _ kind: LinkKind, _ received: ORSetElement) throws {
+    let stored = try reader.link(key, kind)
+    seen.insert(Self.address(kind.number, key.text))
+    var new = received
+    if let rest = stored.flatMap(rest) {
+      new.merge(rest)
+      note(rest.dots, key.text)
+    }
+    if new != stored?.element { try write(key, kind, new, stored) }
+  }
+
+  // MARK: What the peer does not have
+
+  /// Ends healing, when everything has come.
+  func end() throws -> Outcome {
+    try sweep()
+    try rebuild.derive()
+    outcome.inDoubt = Array(
+      (rebuild.report.losses + remains.map { "\($0): this device alone has writes of it" }).prefix(Self.limit))
+    let isSound = isSound
+    if isSound { outcome.inDoubt = [] } else { try lowerVector() }
+    outcome.level = isSound && voucher != nil ? nil : .unvouched
+    return outcome
+  }
+
+  /// Whether what is here now adds up to what somebody vouches for: the peer, where it has all that this store has
+  /// seen; otherwise the own sum of before, where this store had seen all that the peer has. The sum of content that
+  /// was taken as it was found vouches for nothing.
+  private var isSound: Bool {
+    let sum = transaction.standing.fingerprint
+    if target.covers(own) { return sum == voucher }
+    return level == .damaged && own.covers(target) && sum == kept
+  }
+
+  /// Gives up the claim to have seen what is lost: of a replica that the peer has seen less of, and of which nothing
+  /// remains here. Whoever has it gives it again.
+  private func lowerVector() throws {
+    var vector = target
+    let mine = transaction.replica
+    for entry in own.entries where entry.sequence > target[entry.replica] {
+      if entry.replica == mine || remaining.contains(entry.replica) { vector.include(entry) }
+    }
+    guard !vector.covers(own) else { return }
+    try transaction.connection.execute("DELETE FROM tally_vector WHERE zone = 0")
+    transaction.resetVector()
+    try transaction.raise(to: vector)
+  }
+
+  private func sweep() throws {
+    for kind in catalog.records.values.sorted(by: { $0.number < $1.number }) {
+      var found: [AnyRecordName] = []
+      func look(_ name: AnyRecordName, _ stored: StoredRecord) {
+        if !stored.place.isUnstamped, !seen.contains(Self.address(kind.number, name.text)) { found.append(name) }
+      }
+      if kind.isKnown { try reader.forEachRow(kind, look) }
+      try reader.forEachHiddenRecord(kind.number, look)
+      for name in found { if let stored = try reader.record(name, kind) { try keepRest(name, kind, stored) } }
+    }
+    for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) {
+      var found: [LinkKey] = []
+      func look(_ key: LinkKey, _ stored: StoredLink) {
+        if !stored.place.isUnstamped, !seen.contains(Self.address(kind.number, key.text)) { found.append(key) }
+      }
+      if kind.isKnown { try reader.forEachRow(kind, look) }
+      try reader.forEachHiddenLink(kind.number, look)
+      for key in found { if let stored = try reader.link(key, kind) { try keepRest(key, kind, stored) } }
+    }
+  }
+
+  private func keepRest(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws {
+    let new = rest(stored) ?? RecordState()
+    note(rest: rest(stored), name.text)
+    if new != stored.state || new.isEmpty { try write(name, kind, new, stored) }
+  }
+
+  private func keepRest(_ key: LinkKey, _ kind: LinkKind, _ stored: StoredLink) throws {
+    let new = rest(stored) ?? ORSetElement()
+    if !new.tags.isEmpty { note(new.dots, key.text) }
+    if new != stored.element || new.tags.isEmpty { try write(key, kind, new, stored) }
+  }
+
+  // MARK: States
+
+  /// What only this store has of a record. A cell beyond the own vector is nobody's.
+  private func rest(_ stored: StoredRecord) -> RecordState? {
+    stored.state.delta(since: target)?.within(own).nonEmpty
+  }
+
+  private func rest(_ stored: StoredLink) -> ORSetElement? {
+    guard let rest = stored.element.delta(since: target)?.within(own), !rest.tags.isEmpty else { return nil }
+    return rest
+  }
+
+  private func note(rest: RecordState?, _ name: String) { if let rest { note(rest.dots, name) } }
+
+  private func note(_ dots: Set<Dot>, _ address: String) {
+    for dot in dots where dot.sequence > target[dot.replica] { remaining.insert(dot.replica) }
+    if remains.count < Self.limit { remains.append(address.replacing("\n", with: " with ")) }
+  }
+
+  private static func address(_ kind: KindNumber, _ key: String) -> UInt64 { SipHash.hash("\(kind.rawValue) \(key)") }
+
+  // MARK: Writing
+
+  private func write(_ name: AnyRecordName, _ kind: RecordKind, _ new: RecordState, _ stored: StoredRecord?) throws {
+    outcome.changes += 1
+    // Shown as it was until all is in; what the view must show is decided then.
+    let shown = new.isEmpty || stored?.place.isVisible != true ? nil : stored?.values
+    try transaction.writer.put(name, kind, new, previous: stored, shown: shown)
+    if new.isEmpty { try removeHidden(kind.number, name.text) }
+    try transaction.changed(name, kind, from: stored?.state, to: new, dots: [])
+    transaction.view.mark(name)
+    if new.isEmpty { try transaction.view.markReferrers(of: name) }
+  }
+
+  private func write(_ key: LinkKey, _ kind: LinkKind, _ new: ORSetElement, _ stored: StoredLink?) throws {
+    outcome.changes += 1
+    let isShown = !new.tags.isEmpty && stored?.place.isVisible == true
+    try transaction.writer.put(key, kind, new, previous: stored, isShown: isShown)
+    if new.tags.isEmpty { try removeHidden(kind.number, key.text) }
+    try transaction.changed(key, kind, from: stored?.element ?? ORSetElement(), to: new, dots: [])
+    transaction.view.mark(kind.number, key)
+  }
+
+  private func removeHidden(_ kind: KindNumber, _ key: String) throws {
+    let delete = try transaction.connection.statement("DELETE FROM tally_hidden WHERE kind = ? AND key = ?")
+    delete.bind(1, kind)
+    delete.bind(2, key)
+    try delete.run()
+  }
+}
+
+extension RecordState {
+  /// What is left without the cells that `vector` does not cover.
+  func within(_ vector: StateVector) -> RecordState {
+    var result = self
+    if let existence, !vector.covers(existence.dot) { result.existence = nil }
+    result.fields.removeAll { !vector.covers($0.stamp.dot) }
+    result.deletes.removeAll { !vector.covers($0.stamp.dot) }
+    result.supersededTouches = StateVector(
+      supersededTouches.entries.compactMap { vector.covers($0) ? ($0.replica, $0.sequence) : nil })
+    if let seed {
+      let layers = seed.layers.filter { vector.covers($0.stamp.dot) }
+      let basis = seed.basis.flatMap { vector.covers($0.stamp.dot) ? $0 : nil }
+      result.seed = layers.isEmpty && basis == nil ? nil : SeedState(layers: layers, basis: basis)
+    }
+    return result
+  }
+
+  fileprivate var nonEmpty: RecordState? { isEmpty ? nil : self }
+}
+
+extension Place {
+  /// Whether it is a row that another program wrote and that was never captured, perhaps because it cannot be. It
+  /// stays.
+  fileprivate var isUnstamped: Bool { if case .row(_, .unstamped) = self { true } else { false } }
+}
+
+extension ORSetElement {
+  /// What is left without the tags and removals that `vector` does not cover.
+  func within(_ vector: StateVector) -> ORSetElement {
+    var result = self
+    result.tags.removeAll { !vector.covers($0.added.dot) && !($0.removed.map { vector.covers($0.dot) } ?? false) }
+    return result
+  }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import GRDB
+import TallyCRDT
+
+/// Tables, indexes and rows of the store's own that a sound file has: where one is gone, it is made again, empty. What
+/// was in it is then missing from the content, which the sum tells.
+enum MissingParts {
+  private static let statements: [String] = {
+    let all = Format.tables + "\n" + Format.laterTables
+    return all.split(separator: ";").map { statement in
+      statement.trimmingCharacters(in: .whitespacesAndNewlines)
+        .replacingOccurrences(of: "CREATE TABLE IF NOT EXISTS", with: "CREATE TABLE")
+        .replacingOccurrences(of: "CREATE TABLE", with: "CREATE TABLE IF NOT EXISTS")
+        .replacingOccurrences(of: "CREATE INDEX", with: "CREATE INDEX IF NOT EXISTS")
+        .replacingOccurrences(of: "INSERT INTO", with: "INSERT OR IGNORE INTO")
+    }.filter { !$0.isEmpty }
+  }()
+
+  /// The tables whose content nothing else says.
+  private static let essential: Set<String> = [
+    "tally_meta", "tally_zone", "tally_replica", "tally_vector", "tally_kind", "tally_field", "tally_extra",
+    "tally_hidden",
+    "tally_context",
+  ]
+
+  /// Makes again what is missing.
+  /// - Returns: what was lost with it, in words; nil if nothing was.
+  static func restore(_ connection: Connection) throws -> String? {
+    var lost: [String] = []
+    let query = try SQLStatement(
+      connection.handle, "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 6) = 'tally_'")
+    var present = Set<String>()
+    while try query.step() { present.insert(query.text(0) ?? "") }
+    query.reset()
+    guard !present.isEmpty else {
+      throw StoreError(.notAStore, "the file has the mark of a store and none of its tables")
+    }
+    lost += essential.subtracting(present).sorted()
+    if present.contains("tally_zone"), try !connection.exists("SELECT 1 FROM tally_zone WHERE n = 0") {
+      lost.append("the zone")
+    }
+    if present.contains("tally_meta"), try !connection.exists("SELECT 1 FROM tally_meta WHERE key = 'catalog'") {
+      lost.append("the catalogue's version")
+    }
+    for statement in statements { try connection.execute(statement) }
+    // A catalogue that has no version yet is taken for that of a new file.
+    if !lost.isEmpty {
+      try connection.execute("UPDATE tally_meta SET value = abs(random() % 1000000000) + 1 WHERE key = 'catalog'")
+    }
+    let unknown = try connection.integer(
+      "SELECT count(*) FROM tally_vector WHERE replica NOT IN (SELECT n FROM tally_replica)")
+    if let unknown, unknown > 0 {
+      lost.append("the ids of \(unknown) replicas")
+    }
+    if !lost.isEmpty { try keepNumbers(connection) }
+    if unknown ?? 0 > 0 {
+      try connection.execute("DELETE FROM tally_vector WHERE replica NOT IN (SELECT n FROM tally_replica)")
+    }
+    return lost.isEmpty ? nil : "lost: " + lost.joined(separator: ", ")
+  }
+
+  /// Sees to it that no replica gets a number that rows may still use for one whose id is lost: what that one wrote
+  /// would count as written by another.
+  private static func keepNumbers(_ connection: Connection) throws {
+    let known = try connection.integer("SELECT coalesce(max(n), 0) FROM tally_replica") ?? 0
+    let used =
+      try connection.integer(
+        """
+        SELECT max((SELECT coalesce(max(replica), 0) FROM tally_vector), (SELECT coalesce(max(replica), 0) FROM tally_log))
+        """) ?? 0
+    guard used > known || known == 0 else { return }
+    // Where log and vector are lost as well, by a wide margin: few stores have met a thousand devices.
+    let number = max(used, 1000) + 1
+    try connection.execute("INSERT INTO tally_replica(n, id) VALUES(\(number), randomblob(16))")
+  }
+}
+
+extension Format {
+  /// Makes the store's own indexes and derived tables again where they are gone.
+  static func createIndexes(_ connection: Connection) throws { _ = try MissingParts.restore(connection) }
+}
+
+extension Catalog {
+  /// Whether every entity of the schema has its numbers.
+  var isComplete: Bool {
+    schema.entities.allSatisfy { entity in
+      guard let number = kindOfType[entity.type], let fields = fieldOfName[number] ?? (entity.hasColumns ? nil : [:])
+      else {
+        return false
+      }
+      return (entity.fields.map(\.wireName) + entity.references.map(\.name)).allSatisfy { fields[$0] != nil }
+        && entity.relationships.allSatisfy { linkOfName[LinkKind.wireName(entity.type, $0.name, $0.to)] != nil }
+    }
+  }
+}
+
+extension EntitySchema {
+  fileprivate var hasColumns: Bool { !fields.isEmpty || !references.isEmpty }
+}
+
+extension WriteTransaction {
+  /// Looks whether the tables and numbers of the schema's entities are there.
+  /// - Returns: what is missing, in words; nil if nothing is.
+  func missingEntities() throws -> String? {
+    var missing: [String] = catalog.isComplete ? [] : [StoreDoubt.lostNumbers]
+    for table in catalog.orderedKinds.map(\.type) + catalog.knownLinks.map(\.table) {
+      let isThere = try connection.integer(
+        text: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '\(table)'")
+      if isThere == nil { missing.append("the table \(table)") }
+    }
+    return missing.isEmpty ? nil : "lost: " + missing.joined(separator: ", ")
+  }
+}

@@ -1,0 +1,298 @@
+import Foundation
+import GRDB
+import TallyCRDT
+import TallyWire
+
+/// What was got out of a damaged file.
+public struct RecoveryReport: Sendable, Equatable {
+  /// Records and links that were read, with all that was known of them.
+  public var recovered = 0
+  /// One line for each record or link that could not be read, as far as its name is known, and for each part of the
+  /// file. At most a thousand.
+  public var losses: [String] = []
+  /// How many there are.
+  public var lossCount = 0
+
+  /// A report of nothing.
+  public init() {}
+}
+
+extension Store {
+  /// Makes a new store of whatever can be read in a damaged one, and leaves that as it is.
+  ///
+  /// What was read keeps who wrote it and when, so it joins with other devices like the store that it came from. What
+  /// was not read comes again with the next sync, if another device has it: the new store is in doubt until then
+  /// (`Store.doubt()`), and where a device without a doubt holds something else, that counts. It takes a replica id of
+  /// its own with its first write.
+  ///
+  /// Cost: a copy of the file, beside the new one while it lasts; reads everything once; memory for the addresses of
+  /// what was read.
+  /// - Parameters:
+  ///   - damaged: the file. Nobody may be using it.
+  ///   - path: where the new store is made; there must be nothing.
+  ///   - schema: what to go by if the schema in the file cannot be read.
+  /// - Throws: `StoreError.notAStore` if nothing at all can be read; `.pathTaken`; GRDB's `DatabaseError` if the new
+  ///   store cannot be written. Then there is no new store.
+  public static func recover(
+    _ damaged: String, to path: String, schema: Schema? = nil, options: StoreOptions = StoreOptions()
+  ) throws -> RecoveryReport {
+    guard options.files.kind(of: path) == .nothing || (options.files.head(1, of: path) ?? []).isEmpty else {
+      throw StoreError(.pathTaken, "there is something at \(path)")
+    }
+    guard options.files.kind(of: damaged) == .file else {
+      throw StoreError(.noSuchStore, "there is no file at \(damaged)")
+    }
+    let copy = path + "-damaged"
+    let suffixes = ["", "-wal", "-journal"]
+    func removeAll(_ path: String) {
+      // What is left behind is in nobody's way: the next attempt replaces it.
+      for suffix in suffixes + ["-shm", "-incarnation"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+    }
+    removeAll(copy)
+    defer { removeAll(copy) }
+    for suffix in suffixes where options.files.kind(of: damaged + suffix) == .file {
+      try FileManager.default.copyItem(atPath: damaged + suffix, toPath: copy + suffix)
+    }
+    do {
+      return try Salvage.run(copy, path, schema, options)
+    } catch {
+      removeAll(path)
+      throw error
+    }
+  }
+}
+
+/// Reads a damaged file as far as it goes.
+private final class Salvage {
+  private static let limit = 1000
+  private let connection: Connection
+  private let reader: StateReader
+  private var report = RecoveryReport()
+  private var seen = Set<UInt64>()
+  private var target: StateVector
+  /// Whether the vector is what was last written: then what it does not cover was written by nobody.
+  private var isVectorSound = false
+  private var catalog: Catalog { reader.catalog }
+
+  static func run(_ copy: String, _ path: String, _ schema: Schema?, _ options: StoreOptions) throws -> RecoveryReport {
+    var configuration = Configuration()
+    configuration.foreignKeysEnabled = false
+    do {
+      let queue = try DatabaseQueue(path: copy, configuration: configuration)
+      return try queue.writeWithoutTransaction { db in
+        try db.execute(sql: "PRAGMA writable_schema = ON; PRAGMA temp_store = MEMORY")
+        let salvage = try Salvage(Connection(try StoreFile.handle(db)), schema)
+        return try salvage.run(path, options)
+      }
+    } catch let error as DatabaseError
+      where [.SQLITE_NOTADB, .SQLITE_CORRUPT].contains(error.resultCode.primaryResultCode)
+    {
+      throw StoreError(.notAStore, "nothing can be read: \(error.message ?? "")")
+    }
+  }
+
+  private init(_ connection: Connection, _ schema: Schema?) throws {
+    self.connection = connection
+    let reading = TolerantReading(connection)
+    var catalog = Catalog()
+    catalog.version = 0
+    reading.read("tally_meta", "SELECT value FROM tally_meta WHERE key = 'schema'", hasRowID: false) { query in
+      catalog.schema = try Schema(json: Data(query.blob(0)))
+    }
+    if catalog.schema.entities.isEmpty { catalog.schema = schema ?? Schema() }
+    guard !catalog.schema.entities.isEmpty else { throw StoreError(.notAStore, "the schema cannot be read; give one") }
+    catalog.salvage(reading)
+    reader = StateReader(connection, catalog: catalog)
+    var vector = StateVector()
+    reading.read("tally_vector", "SELECT replica, sequence FROM tally_vector WHERE zone = 0", hasRowID: false) {
+      query in
+      if let replica = catalog.replicas[query.number(0)] { vector[replica] = try query.sequence(1) }
+    }
+    target = vector
+    reading.read("tally_zone", "SELECT n, fingerprint FROM tally_zone WHERE n = 0", hasRowID: false) { query in
+      isVectorSound = KeptSums(query.blob(1)).vector == VectorCheck(vector)
+    }
+    note(reading)
+  }
+
+  private func run(_ path: String, _ options: StoreOptions) throws -> RecoveryReport {
+    let spool = try Spool(besides: path)
+    defer { spool.remove() }
+    // Twice: what the vector must cover is known when everything has been read, and stands before it.
+    try read { name, kind, state in
+      self.cover(state.dots)
+      self.count(kind.number, name.text)
+    } link: { key, kind, element in
+      self.cover(element.dots)
+      self.count(kind.number, key.text)
+    }
+    try findLost()
+    var writer = try DeltaWriter(header: DeltaHeader(base: StateVector(), target: target), to: spool.append)
+    var builder = BlockBuilder(catalog: catalog, base: StateVector(), strangers: [])
+    try read { name, kind, state in
+      try builder.add(name, kind, state) { try writer.append($0) }
+    } link: { key, kind, element in
+      try builder.add(key, kind, element) { try writer.append($0) }
+    }
+    try builder.handOut { try writer.append($0) }
+    try writer.finish()
+    let store = try Store(path: path, schema: catalog.schema, options: options)
+    defer { try? store.close() }
+    try store.apply(from: try spool.reader())
+    try store.replicate { try $0.note(doubt: .unvouched, because: "the store was recovered from a damaged file") }
+    return report
+  }
+
+  // MARK: Reading
+
+  private func read(
+    record: (AnyRecordName, RecordKind, RecordState) throws -> Void,
+    link: (LinkKey, LinkKind, ORSetElement) throws -> Void
+  ) throws {
+    let reading = TolerantReading(connection)
+    for kind in catalog.records.values.sorted(by: { $0.number < $1.number }) {
+      if kind.isKnown {
+        try reading.readRows(kind.type, kind.rowSQL) { query in
+          guard let name = try reader.name(in: query), name.type == kind.type else { return }
+          let state = within(try reader.record(in: query, kind).state.sound)
+          if !state.isEmpty { try record(name, kind, state) }
+        }
+      }
+      try readHidden(kind.number, reading) { key, body in
+        let name = try AnyRecordName(key)
+        let state = within(try StateCoding.decodeRecord(body, reader, row: nil).sound)
+        if name.type == kind.type, !state.isEmpty { try record(name, kind, state) }
+      }
+    }
+    for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) {
+      if kind.isKnown {
+        try reading.readRows(kind.table, kind.rowSQL) { query in
+          guard let key = try reader.key(in: query) else { return }
+          let element = within(try reader.link(in: query).element)
+          if !element.tags.isEmpty { try link(key, kind, element) }
+        }
+      }
+      try readHidden(kind.number, reading) { key, body in
+        let element = within(try StateCoding.decodeLink(body, reader))
+        if !element.tags.isEmpty { try link(try LinkKey(key), kind, element) }
+      }
+    }
+    note(reading)
+  }
+
+  private func readHidden(
+    _ kind: KindNumber, _ reading: TolerantReading, _ body: (String, UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    try reading.readRows("tally_hidden", "SELECT n, kind, key, body FROM tally_hidden") { query in
+      guard query.number(1, as: KindNumber.self) == kind else { return }
+      try query.withBlob(3) { try body(query.text(2) ?? "", $0) }
+    }
+  }
+
+  private func within(_ state: RecordState) -> RecordState { isVectorSound ? state.within(target) : state }
+  private func within(_ element: ORSetElement) -> ORSetElement { isVectorSound ? element.within(target) : element }
+
+  private func cover(_ dots: Set<Dot>) { for dot in dots { target.include(dot) } }
+
+  private func count(_ kind: KindNumber, _ key: String) {
+    if seen.insert(Self.address(kind, key)).inserted { report.recovered += 1 }
+  }
+
+  private static func address(_ kind: KindNumber, _ key: String) -> UInt64 { SipHash.hash("\(kind.rawValue) \(key)") }
+
+  // MARK: What is lost
+
+  private func lose(_ line: String) {
+    report.lossCount += 1
+    if report.losses.count < Self.limit { report.losses.append(line) }
+  }
+
+  private func note(_ reading: TolerantReading) {
+    for line in reading.faults where !report.losses.contains(line) { lose(line) }
+  }
+
+  /// Names that an index or the change log has, and of which nothing was read.
+  private func findLost() throws {
+    let reading = TolerantReading(connection)
+    var lost = Set<String>()
+    func look(_ kind: KindNumber, _ key: String) {
+      if !seen.contains(Self.address(kind, key)) { lost.insert(printable(key.replacing("\n", with: " with "))) }
+    }
+    for kind in catalog.orderedKinds {
+      reading.read(kind.type, "SELECT id FROM main.\"\(kind.type)\" ORDER BY id", hasRowID: false) {
+        look(kind.number, $0.text(0) ?? "")
+      }
+    }
+    reading.read("tally_log", "SELECT n, items FROM tally_log", hasRowID: true) { query in
+      try ChangeLog.decode(query.blob(1), catalog) { kind, name, target in
+        look(kind, target.map { LinkKey(source: name, target: $0).text } ?? name.text)
+      }
+    }
+    for line in lost.sorted() { lose("\(line): nothing of it can be read") }
+  }
+}
+
+extension RecordState {
+  /// Without what no version writes: a rank that nothing has would not be taken by the new store.
+  fileprivate var sound: RecordState {
+    var result = self
+    if let existence, existence.rank > .user { result.existence = nil }
+    result.fields.removeAll { $0.stamp.rank > .user }
+    result.deletes.removeAll { $0.stamp.rank > .user }
+    return result
+  }
+}
+
+extension Catalog {
+  /// Fills the catalogue with what can be read of it.
+  fileprivate mutating func salvage(_ reading: TolerantReading) {
+    var found = self
+    var names = Set<String>()
+    reading.read("tally_kind", "SELECT n, source, relationship, target FROM tally_kind", hasRowID: true) { query in
+      let (source, relationship, target) = (query.text(1) ?? "", query.text(2) ?? "", query.text(3) ?? "")
+      guard names.insert("\(source)\n\(relationship)\n\(target)").inserted else { return }
+      found.add(kind: query.number(0), source: source, relationship: relationship, target: target)
+    }
+    reading.read("tally_field", "SELECT n, kind, name FROM tally_field", hasRowID: true) { query in
+      guard let number = UInt32(exactly: query.int(0)) else { return }
+      found.add(field: FieldID(rawValue: number), kind: query.number(1), name: query.text(2) ?? "")
+    }
+    reading.read("tally_replica", "SELECT n, id FROM tally_replica", hasRowID: true) { query in
+      let id = query.blob(1)
+      if id.count == 16 { found.add(replica: ReplicaID(id), number: query.number(0)) }
+    }
+    found.index()
+    self = found
+  }
+}
+
+/// A temporary file for what was read, beside the new store.
+private final class Spool {
+  private let path: String
+  private let handle: FileHandle
+
+  init(besides path: String) throws {
+    self.path = path + "-damaged-content"
+    guard FileManager.default.createFile(atPath: self.path, contents: nil, attributes: [.posixPermissions: 0o600])
+    else {
+      throw DatabaseError(resultCode: .SQLITE_CANTOPEN, message: "the file \(self.path) cannot be written")
+    }
+    handle = try FileHandle(forUpdating: URL(fileURLWithPath: self.path))
+  }
+
+  func append(_ bytes: [UInt8]) throws { try handle.write(contentsOf: Data(bytes)) }
+
+  func reader() throws -> () throws -> [UInt8]? {
+    try handle.seek(toOffset: 0)
+    return { [handle] in
+      let data = try handle.read(upToCount: 1 << 18)
+      return data.map(Array.init).flatMap { $0.isEmpty ? nil : $0 }
+    }
+  }
+
+  /// It is in nobody's way, so that it matters little if it stays.
+  func remove() {
+    try? handle.close()
+    try? FileManager.default.removeItem(atPath: path)
+  }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import TallyCRDT
+
+/// Why what a store holds is not to be trusted as it stands.
+public struct StoreDoubt: Sendable, Equatable {
+  /// How far the doubt goes.
+  public enum Level: String, Sendable {
+    /// What is stored does not fit the sum that is kept of it, or cannot be read. The store gives nothing away. It is
+    /// healed by the next sync with an intact device, or taken as it is by `Store.rebuild()`.
+    case damaged
+    /// What is stored fits its sum, but was taken as it was found: the store was rebuilt after damage, or took content
+    /// that nobody vouched for. It syncs as any other; where a device without a doubt holds something else, that
+    /// counts.
+    case unvouched
+  }
+
+  /// How far the doubt goes.
+  public var level: Level
+  /// When it arose, by this device's clock.
+  public var date: Date
+  /// What was found.
+  public var reason: String
+
+  static let lostNumbers = "numbers of types or fields"
+}
+
+extension StateReader {
+  /// Whether, and why, what is stored is in doubt.
+  func doubt() throws -> StoreDoubt? {
+    let query = try connection.statement("SELECT value FROM tally_meta WHERE key = 'doubt'")
+    defer { query.reset() }
+    guard try query.step() else { return nil }
+    let parts = (query.text(0) ?? "").split(separator: " ", maxSplits: 2)
+    guard parts.count == 3, let milliseconds = Double(parts[0]),
+      let level = StoreDoubt.Level(rawValue: String(parts[1]))
+    else {
+      return StoreDoubt(level: .damaged, date: Date(timeIntervalSince1970: 0), reason: "the note of it is damaged")
+    }
+    return StoreDoubt(level: level, date: Date(timeIntervalSince1970: milliseconds / 1000), reason: String(parts[2]))
+  }
+}
+
+extension WriteTransaction {
+  /// Notes that what is stored is in doubt, or no longer.
+  func note(doubt level: StoreDoubt.Level?, because reason: String) throws {
+    guard let level else { return try connection.execute("DELETE FROM tally_meta WHERE key = 'doubt'") }
+    environment.logger.warning(
+      "what is stored is in doubt", metadata: ["level": "\(level.rawValue)", "reason": "\(reason)"])
+    let note = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES('doubt', ?)")
+    note.bind(1, "\(environment.now().milliseconds) \(level.rawValue) \(reason)")
+    try note.run()
+  }
+}
+
+extension Store {
+  /// Whether, and why, what is stored is in doubt; nil if nothing is known against it. Damage is found by whatever
+  /// reads everything: a delta for a new device, a repair, `verify`.
+  public func doubt() throws -> StoreDoubt? { try snapshot { try $0.doubt() } }
+
+  /// Reads everything and looks whether it fits the sum that is kept of it. If not, the damage is noted.
+  package func fitsItsSum() throws -> Bool {
+    guard try capturedSnapshot({ try $0.fitsItsSum() }) else {
+      noteDamage(StoreError.unfit)
+      return false
+    }
+    return true
+  }
+
+  /// Whether the store knows that it is damaged, and so gives nothing away. A note of damage that is made good by now
+  /// is taken back: what fits its sum is sound.
+  package func checkDamage() throws -> Bool {
+    guard let doubt = try doubt(), doubt.level == .damaged else { return false }
+    // Sums go by names, which fit also where a number has come to stand for another.
+    guard !doubt.reason.contains(StoreDoubt.lostNumbers) else { return true }
+    guard try capturedSnapshot({ try $0.fitsItsSum() }) else { return true }
+    if !options.isReadOnly { try replicate { try $0.note(doubt: nil, because: "") } }
+    return false
+  }
+
+  /// Notes that what is stored is damaged, where that can be written.
+  func noteDamage(_ reason: String) {
+    guard !options.isReadOnly else { return }
+    do {
+      try replicate { try $0.note(doubt: .damaged, because: reason) }
+    } catch {
+      // The error that the caller throws is the one that matters; the damage will be found again.
+      options.environment.logger.error("damage could not be noted", metadata: ["error": "\(error)"])
+    }
+  }
+
+  /// What a store says that gives nothing away.
+  func damaged(_ reason: String) -> StoreError {
+    StoreError(
+      .damaged,
+      "\(path.map { "\($0): " } ?? "")\(reason); sync it with an intact device, or rebuild it to take it as it is")
+  }
+
+  /// Runs something that reads what is stored; damage that it meets is noted.
+  func noticingDamage<T>(_ body: () throws -> T) throws -> T {
+    do {
+      return try body()
+    } catch let error as StoreError where [.damaged, .corrupt].contains(error.code) && !error.isNoted {
+      noteDamage(error.message)
+      throw damaged(error.message)
+    }
+  }
+}
+
+extension StoreError {
+  /// What is said of content that does not fit its sum.
+  static let unfit = "what is stored does not fit the sum that is kept of it"
+
+  /// Whether the damage that this tells of is noted in the store.
+  fileprivate var isNoted: Bool { code == .damaged && message != Self.unfit }
+}

@@ -1,0 +1,102 @@
+import GRDB
+import TallyCRDT
+
+/// Reads the rows of a table around what is damaged in it.
+final class TolerantReading {
+  private let connection: Connection
+  /// What could not be read.
+  private(set) var faults: [String] = []
+  /// How many faults are looked around in one table, before the rest of it is given up.
+  private static let budget = 2000
+  private var rest = 0
+
+  init(_ connection: Connection) { self.connection = connection }
+
+  /// Reads the rows of a query. A row that cannot be read costs itself.
+  /// - Parameter hasRowID: whether the first column is what finds a row; else rows after the first fault are gone.
+  func read(_ table: String, _ sql: String, hasRowID: Bool, _ body: (SQLStatement) throws -> Void) {
+    do {
+      guard hasRowID else { return try readAll(sql, body) }
+      try readRows(table, sql, body)
+    } catch {
+      note("\(table): \(Self.reason(error))")
+    }
+  }
+
+  /// Reads rows by their number, which the first column is, and goes on behind what is damaged.
+  /// - Throws: what the body throws that is no fault of the file.
+  func readRows(_ table: String, _ sql: String, _ body: (SQLStatement) throws -> Void) throws {
+    rest = Self.budget
+    let column = sql.contains("SELECT n,") ? "n" : "rowid"
+    var faulty = 0
+    func readRow(_ query: SQLStatement) throws {
+      do {
+        try body(query)
+      } catch let error as StoreError where error.code == .corrupt || error.code == .invalidName {
+        faulty += 1
+        note("\(table), row \(query.int(0)): \(error.message)")
+      } catch is RecordNameError {
+        note("\(table), row \(query.int(0)): a name is malformed")
+      }
+    }
+    var ranges: [(low: Int, high: Int)] = [(-(1 << 60), 1 << 60)]
+    while let (low, high) = ranges.popLast() {
+      guard low <= high else { continue }
+      guard let fault = try read(sql, column, low, high, "", readRow) else { continue }
+      rest -= 1
+      guard rest > 0 else { return note("\(table): too much of it is damaged") }
+      // From the other end, down to where it is damaged again.
+      let from = fault.last.map { $0 + 1 } ?? low
+      guard from <= high else { continue }
+      guard let other = try read(sql, column, from, high, " DESC", readRow) else { continue }
+      note("\(table): \(fault.reason)")
+      let to = other.last.map { $0 - 1 } ?? high
+      guard from < to else { continue }
+      let middle = from / 2 + to / 2
+      ranges.append((middle + 1, to))
+      ranges.append((from, middle))
+    }
+  }
+
+  private struct Fault {
+    var last: Int?
+    var reason: String
+  }
+
+  /// - Returns: where it broke off; nil if all was read.
+  private func read(
+    _ sql: String, _ column: String, _ low: Int, _ high: Int, _ order: String, _ body: (SQLStatement) throws -> Void
+  ) throws -> Fault? {
+    var last: Int?
+    let query: SQLStatement
+    do {
+      query = try SQLStatement(
+        connection.handle, "\(sql) NOT INDEXED WHERE \(column) BETWEEN \(low) AND \(high) ORDER BY \(column)\(order)")
+    } catch let error as DatabaseError {
+      note(Self.reason(error))
+      return nil
+    }
+    while true {
+      do {
+        guard try query.step() else { return nil }
+      } catch let error as DatabaseError {
+        return Fault(last: last, reason: Self.reason(error))
+      }
+      last = query.int(0)
+      try body(query)
+    }
+  }
+
+  private func readAll(_ sql: String, _ body: (SQLStatement) throws -> Void) throws {
+    let query = try SQLStatement(connection.handle, sql)
+    while try query.step() { try body(query) }
+  }
+
+  private func note(_ fault: String) {
+    if faults.count < 1000, !faults.contains(fault) { faults.append(fault) }
+  }
+
+  private static func reason(_ error: any Error) -> String {
+    (error as? DatabaseError)?.message ?? (error as? StoreError)?.message ?? "\(error)"
+  }
+}

@@ -1,0 +1,83 @@
+import Foundation
+
+/// What a file is to a store, for whoever is about to write a file of another kind under its name.
+public enum FileRole: Sendable, Equatable {
+  /// A store.
+  case store
+  /// An SQLite database that is not a store, or not yet.
+  case database
+  /// A file beside a store that belongs to it: its log, its token, a transfer that goes on.
+  case part(of: String)
+
+  /// The role of the file at `path`; nil for a file that has none, and where there is no file.
+  ///
+  /// Looks at names and at the first bytes of files, and opens no database. A database that this process has open must
+  /// not be asked about by a path of its own: on POSIX systems closing any descriptor of a file drops the process's
+  /// locks on it.
+  public init?(of path: String) { self.init(of: path, SystemFiles()) }
+
+  init?(of path: String, _ files: any StoreFiles) {
+    let url = URL(fileURLWithPath: path).resolvingSymlinksInPath()
+    if let store = Self.owner(of: url, files) {
+      self = .part(of: store)
+      return
+    }
+    guard files.kind(of: path) == .file else { return nil }
+    if let head = files.head(72, of: path), Self.isDatabase(head) {
+      self = head.count == 72 && Self.number(head, at: 68) == Format.applicationID ? .store : .database
+      return
+    }
+    // Everything may still be in the log.
+    guard ["-wal", "-journal"].contains(where: { files.kind(of: path + $0) == .file }) else { return nil }
+    self = .database
+  }
+
+  /// The files beside a store that are written by their names.
+  static let suffixes = ["-wal", "-shm", "-journal", "-incarnation", "-incarnation-new"]
+  /// The end of the name of the folder for transfers that go on.
+  package static let transfers = "-transfers"
+
+  /// The store that a file belongs to by its name.
+  private static func owner(of url: URL, _ files: any StoreFiles) -> String? {
+    let folder = url.deletingLastPathComponent().path
+    let candidates = suffixes.map { (url.path, $0) } + [(url.path, transfers), (folder, transfers)]
+    for (path, suffix) in candidates where path.hasSuffix(suffix) {
+      let store = String(path.dropLast(suffix.count))
+      guard files.kind(of: store) == .file, let head = files.head(16, of: store), isDatabase(head) else { continue }
+      return store
+    }
+    return nil
+  }
+
+  static func isDatabase(_ head: [UInt8]) -> Bool { head.starts(with: "SQLite format 3\0".utf8) }
+
+  private static func number(_ head: [UInt8], at offset: Int) -> Int {
+    head[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
+  }
+}
+
+extension Store {
+  /// Looks whether a store may have this name: a database may stand where one of the files beside it would be written.
+  /// - Throws: `StoreError.pathTaken`.
+  public static func checkPlace(_ path: String) throws { try StoreFile.checkNeighbours(path, SystemFiles()) }
+}
+
+extension StoreFile {
+  /// Sees to it that opening or creating a store writes over no other database: the files beside it have names that
+  /// follow from its own, and a database may stand there.
+  /// - Throws: `StoreError.pathTaken`.
+  static func checkNeighbours(_ path: String, _ files: any StoreFiles) throws {
+    let isOpenSomewhere = files.kind(of: path + "-wal") != .nothing
+    for suffix in FileRole.suffixes {
+      // The locks of a store that is open are on this file, and closing it would drop them.
+      if suffix == "-shm", isOpenSomewhere { continue }
+      guard files.kind(of: path + suffix) == .file, let head = files.head(16, of: path + suffix) else { continue }
+      guard !FileRole.isDatabase(head) else {
+        throw StoreError(
+          .pathTaken, "\(path)\(suffix) is a database of its own, where a part of \(path) would be written")
+      }
+    }
+    guard files.kind(of: path) == .nothing, case .part(let store)? = FileRole(of: path, files) else { return }
+    throw StoreError(.pathTaken, "\(path) is the name of a part of \(store)")
+  }
+}

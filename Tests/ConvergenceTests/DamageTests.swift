@@ -1,0 +1,22 @@
+import Foundation
+import TallyRig
+import Testing
+
+/// A disk damages one of three devices, in every way, and the three sync in every order.
+@Suite struct DamageTests {
+  /// `TALLY_CASES` says how many of each kind, `TALLY_SEED` replays one.
+  private static var seeds: [UInt64] {
+    let environment = ProcessInfo.processInfo.environment
+    let isAsked = environment["TALLY_SEED"] != nil || environment["TALLY_CASES"] != nil
+    return isAsked ? Seeds.all : Array(1...10)
+  }
+
+  @Test(arguments: Damage.allCases) func damageDoesNotSpread(_ damage: Damage) {
+    for seed in Self.seeds {
+      if let failure = DamageStory.failure(seed: seed, damage) {
+        Issue.record("\(damage.rawValue), \(failure)")
+        return
+      }
+    }
+  }
+}

@@ -1,0 +1,310 @@
+import Foundation
+import GRDB
+import Logging
+import TallyCRDT
+import TallyStore
+import TallySync
+import TallyTesting
+import TallyWire
+
+/// Three devices, one of which the disk damages, and every sync that can follow.
+///
+/// Beside them stands what they would have come to without damage: copies in memory, brought together before it.
+/// Whatever happens then, a device that was not damaged holds nothing that those do not hold; but for records that only
+/// the damaged device had written last, of which nobody can say what was right. In the end all hold the same and are
+/// sound, perhaps after what a person can do: rebuild, recover.
+package final class DamageStory {
+  package struct Failure: Error, CustomStringConvertible {
+    package var description: String
+  }
+
+  static let schema = Schema([
+    EntitySchema("P", .text("name"), .integer("pos")),
+    EntitySchema(
+      "G", .text("name"), .reference("owner", to: "P", onDelete: .cascade), .reference("friend", to: "P"),
+      .toMany("players", to: "P")),
+  ])
+  private static let count = 3
+
+  private var random: SplitMix64
+  private let folder: URL
+  private var stores: [Store?] = []
+  private var log: [String] = []
+  private var time = Date(timeIntervalSince1970: 1_700_000_000)
+  /// What all would hold without damage.
+  private var twin: Store?
+  /// Records that the damaged device alone had written last.
+  private var doubtful = Set<String>()
+  private var victim = 0
+  /// What the damage led to.
+  package private(set) var outcomes = Set<String>()
+
+  private init(seed: UInt64) throws {
+    random = SplitMix64(seed: seed)
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent("tally-damage-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: folder) }
+
+  /// What goes wrong with one seed; nil if all is well.
+  /// - Parameter damage: which; the seed chooses without it.
+  package static func failure(seed: UInt64, _ damage: Damage? = nil) -> String? { play(seed: seed, damage).failure }
+
+  /// Plays one seed.
+  package static func play(seed: UInt64, _ damage: Damage? = nil) -> (failure: String?, outcomes: Set<String>) {
+    do {
+      let story = try DamageStory(seed: seed)
+      do {
+        try story.play(damage)
+        return (nil, story.outcomes)
+      } catch {
+        return ("TALLY_SEED=\(seed)\n" + (story.log + ["\(error)"]).joined(separator: "\n"), story.outcomes)
+      }
+    } catch {
+      return ("TALLY_SEED=\(seed) cannot begin: \(error)", [])
+    }
+  }
+
+  // MARK: The story
+
+  private func play(_ chosen: Damage?) throws {
+    for place in 0..<Self.count { stores.append(try open(place)) }
+    for _ in 0..<10 + random.below(20) { try step() }
+    if random.chance(60) { try meetAll() }
+    if random.chance(60) { for _ in 0..<1 + random.below(5) { try write(random.below(Self.count)) } }
+    let damage = chosen ?? random.pick(Damage.allCases)
+    victim = random.below(Self.count)
+    try remember()
+    try strike(damage)
+    for _ in 0..<3 + random.below(5) {
+      let one = random.below(Self.count)
+      try meet(one, (one + 1 + random.below(Self.count - 1)) % Self.count)
+    }
+    try settle()
+    try checkEnd()
+    for store in stores { try store?.close() }
+  }
+
+  private func path(_ place: Int) -> String { folder.appendingPathComponent("store\(place)").path }
+
+  private func open(_ place: Int, at path: String? = nil) throws -> Store {
+    try Store(path: path ?? self.path(place), schema: Self.schema, options: options())
+  }
+
+  private func options() -> StoreOptions {
+    var options = StoreOptions()
+    options.isDurableBeforeSync = false
+    options.logger = Logger(label: "damage") { _ in SwiftLogNoOpLogHandler() }
+    time += 60
+    let now = time
+    options.now = { now }
+    return options
+  }
+
+  private func step() throws {
+    if random.chance(70) { return try write(random.below(Self.count)) }
+    let one = random.below(Self.count)
+    try meet(one, (one + 1) % Self.count)
+  }
+
+  private func write(_ place: Int) throws {
+    guard let store = stores[place] else { return }
+    let (p, q, g) = ("P|~|\(random.below(6))", "P|~|\(random.below(6))", "G|~|\(random.below(6))")
+    let choice = random.below(9)
+    let (word, number) = ("w\(random.below(1000))", random.below(1000))
+    log.append("\(place) writes \(choice) \(p) \(q) \(g) \(word)")
+    try store.write { db in
+      func has(_ name: String) throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT EXISTS(SELECT 1 FROM \(name.prefix(1)) WHERE id = ?)", arguments: [name])
+          ?? false
+      }
+      let (hasP, hasQ, hasG) = (try has(p), try has(q), try has(g))
+      switch choice {
+      case 0, 1:
+        if !hasP { try db.execute(sql: "INSERT INTO P VALUES(?, ?, ?, zeroblob(12))", arguments: [p, word, number]) }
+      case 2, 3: try db.execute(sql: "UPDATE P SET name = ? WHERE id = ?", arguments: [word, p])
+      case 4: try db.execute(sql: "UPDATE P SET pos = ? WHERE id = ?", arguments: [number, p])
+      case 5:
+        if !hasG, hasP {
+          try db.execute(
+            sql: "INSERT INTO G(id, name, owner, friend) VALUES(?, ?, ?, ?)",
+            arguments: [g, word, p, hasQ ? q : nil])
+        }
+      case 6:
+        try db.execute(sql: "UPDATE G SET name = ?, friend = ? WHERE id = ?", arguments: [word, hasQ ? q : nil, g])
+      case 7:
+        if hasG, hasQ {
+          try db.execute(sql: "INSERT OR IGNORE INTO G_players(source, target) VALUES(?, ?)", arguments: [g, q])
+        }
+      default:
+        try db.execute(
+          sql: "DELETE FROM \(number % 2 == 0 ? "P" : "G") WHERE id = ?", arguments: [number % 2 == 0 ? p : g])
+      }
+    }
+  }
+
+  // MARK: What would have been
+
+  private func remember() throws {
+    let copies = try stores.compactMap { $0 }.map { try Store(inMemoryCopyOf: $0, options: options()) }
+    var others = StateVector()
+    for place in 0..<Self.count where place != victim { others.merge(try copies[place].vector) }
+    var reader = try DeltaReader(try copies[victim].delta(since: others))
+    while let block = try reader.nextBlock() {
+      for group in block.records { doubtful.formUnion(group.items.map(\.name.text)) }
+      for group in block.links { for item in group.items { doubtful.formUnion([item.source.text, item.target.text]) } }
+    }
+    for _ in 0..<2 {
+      for one in 0..<Self.count { for other in 0..<one { try synchronize(copies[one], copies[other]) } }
+    }
+    twin = copies[0]
+  }
+
+  /// A device that was not damaged holds nothing but what would have been.
+  private func checkIntact() throws {
+    guard let twin else { return }
+    for place in 0..<Self.count where place != victim {
+      guard let store = stores[place] else { continue }
+      let probe = try Store(inMemoryCopyOf: twin, options: options())
+      let before = try Set(lines(probe))
+      try probe.apply(store.delta(), isRepair: true)
+      try explain(before, try Set(lines(probe)), "device \(place), which was not damaged, holds what nobody wrote")
+    }
+  }
+
+  private func lines(_ store: Store) throws -> [String] {
+    var lines: [String] = []
+    try store.dump(.canonical) { lines.append($0) }
+    return Array(lines.dropFirst())
+  }
+
+  /// Lines that only one of two has must be of records in doubt.
+  private func explain(_ one: Set<String>, _ other: Set<String>, _ complaint: String) throws {
+    for line in one.symmetricDifference(other) where !doubtful.contains(where: line.contains) {
+      throw Failure(description: "\(complaint): \(line)")
+    }
+  }
+
+  // MARK: Damage
+
+  private func strike(_ damage: Damage) throws {
+    let path = path(victim)
+    if damage.isOfLog {
+      let image = try ["", "-wal", "-incarnation"].map {
+        (path + $0, try Data(contentsOf: URL(fileURLWithPath: path + $0)))
+      }
+      try stores[victim]?.close()
+      for (path, bytes) in image { try bytes.write(to: URL(fileURLWithPath: path)) }
+    } else {
+      try stores[victim]?.close()
+    }
+    stores[victim] = nil
+    log.append(
+      "\(damage.rawValue) of \(victim): \(try damage.apply(to: path, &random)); it alone had written \(doubtful.sorted())"
+    )
+    attempt("opens") { stores[victim] = try open(victim) }
+    if stores[victim] == nil { try recover() }
+  }
+
+  /// What a person does with a store that does not open, or that SQLite cannot read.
+  private func recover() throws {
+    try? stores[victim]?.close()
+    stores[victim] = nil
+    let path = folder.appendingPathComponent("recovered\(random.next())").path
+    attempt("recovers") {
+      let report = try Store.recover(self.path(victim), to: path, schema: Self.schema, options: options())
+      log.append("recovered \(report.recovered), lost \(report.losses)")
+      stores[victim] = try open(victim, at: path)
+      outcomes.insert("recovered")
+    }
+    guard stores[victim] == nil else { return }
+    // Nothing to be had: a new device.
+    log.append("\(victim) begins anew")
+    outcomes.insert("begun anew")
+    stores[victim] = try open(victim, at: path + "-new")
+  }
+
+  private func attempt(_ what: String, _ body: () throws -> Void) {
+    do { try body() } catch {
+      log.append("\(victim) \(what): \(error)")
+    }
+  }
+
+  // MARK: Syncs
+
+  private func meet(_ one: Int, _ other: Int) throws {
+    guard let first = stores[one], let second = stores[other] else { return }
+    do {
+      let report = try synchronize(first, second)
+      log.append(
+        "\(one) and \(other) meet\(report.repaired ? ", repaired" : "")\(report.isConverged ? "" : ", not equal")")
+      for result in [report.first, report.second] where result.isHealed {
+        log.append("healed, in doubt: \(result.inDoubt)")
+        for line in result.inDoubt {
+          doubtful.formUnion(
+            line.prefix { $0 != ":" }.replacing(" with ", with: "\n").split(separator: "\n").map(String.init))
+        }
+        outcomes.insert("healed")
+      }
+    } catch {
+      log.append("\(one) and \(other) cannot meet: \(error)")
+      guard twin != nil, one == victim || other == victim else { throw error }
+      outcomes.insert("refused")
+      if error is DatabaseError || (error as? StoreError)?.code == .corrupt { try recover() }
+    }
+    if twin != nil { try checkIntact() }
+  }
+
+  private func meetAll() throws {
+    for _ in 0..<2 { for one in 0..<Self.count { for other in 0..<one { try meet(one, other) } } }
+  }
+
+  /// All meet. What `verify` complains of heals at the next sync, is rebuilt, or is given up.
+  private func settle() throws {
+    try meetAll()
+    if isSound() { return }
+    attempt("looks at its sum") { _ = try stores[victim]?.fitsItsSum() }
+    try meetAll()
+    if isSound() { return }
+    attempt("is rebuilt") {
+      let report = try stores[victim]?.rebuild()
+      log.append("rebuilt: \(report?.losses ?? []), sum was another: \(report?.hadOtherFingerprint ?? false)")
+      // Whoever rebuilds has been told which these are.
+      for loss in report?.losses ?? [] { doubtful.formUnion(loss.split(separator: "'").prefix(1).map(String.init)) }
+      outcomes.insert("rebuilt")
+    }
+    if !isSound() { try recover() }
+    try meetAll()
+  }
+
+  private func isSound() -> Bool {
+    var isSound = false
+    attempt("is verified") {
+      guard let store = stores[victim] else { return }
+      let report = try store.verify()
+      isSound = try report.isSound && !store.checkDamage()
+      if !report.isSound { log.append("\(victim) is verified: \(report.problems)") }
+    }
+    return isSound
+  }
+
+  private func checkEnd() throws {
+    let all = stores.compactMap { $0 }
+    let dumps = try all.map { try lines($0) }
+    for place in 1..<all.count where dumps[place] != dumps[0] {
+      let lines = Set(dumps[place]).symmetricDifference(dumps[0])
+      throw Failure(description: "devices 0 and \(place) end with different content: \(lines.sorted())")
+    }
+    for (place, store) in all.enumerated() {
+      let report = try store.verify()
+      guard report.isSound else { throw Failure(description: "device \(place) ends unsound: \(report.problems)") }
+    }
+    let summaries = try all.map { try $0.summary() }
+    for place in 1..<all.count
+    where summaries[place].vector != summaries[0].vector || summaries[place].fingerprint != summaries[0].fingerprint {
+      throw Failure(description: "vectors or sums differ at the end: \(summaries)")
+    }
+    if let twin { try explain(try Set(lines(twin)), Set(dumps[0]), "the end is not what would have been") }
+  }
+}
