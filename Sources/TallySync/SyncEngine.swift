@@ -9,7 +9,7 @@ import TallyWire
 ///
 /// ```swift
 /// let engine = SyncEngine(store)
-/// await engine.add(TCPTransport(host: "mac.local", port: 7_400))
+/// await engine.add(TCPTransport(host: "mac.local", port: 7_400, security: .secret(secret)))
 /// await engine.add(FolderMailbox(driveURL), named: "drive")
 /// await engine.resume()
 /// ```

@@ -180,7 +180,7 @@ _ = outcome
 // Sources/TallySync/SyncEngine.swift
 private func Sources_TallySync_SyncEngine_swift_1() async throws {
 let engine = SyncEngine(store)
-await engine.add(TCPTransport(host: "mac.local", port: 7_400))
+await engine.add(TCPTransport(host: "mac.local", port: 7_400, security: .secret(secret)))
 await engine.add(FolderMailbox(driveURL), named: "drive")
 await engine.resume()
 _ = engine
