@@ -27,7 +27,8 @@ test: setup
 # the faults that tests plant.
 test-network: setup
 	$(SWIFT) build --traits Network --scratch-path .build-network --build-tests
-	$(SWIFT) test --traits Network --scratch-path .build-network --skip-build --disable-xctest --filter TransportTests
+	$(SWIFT) test --traits Network --scratch-path .build-network --skip-build --disable-xctest --filter NetworkTests
+	$(SWIFT) test --traits Network --scratch-path .build-network --skip-build --disable-xctest --filter TransportTests --skip NetworkTests
 	$(SWIFT) test --traits Network --scratch-path .build-network --skip-build --disable-xctest --filter PeerTests
 	$(SWIFT) run --traits Network --scratch-path .build-network --skip-build TwoMachines
 
