@@ -62,16 +62,19 @@ import Testing
     try lab.a.run("UPDATE P SET pos = 7 WHERE id = 'P|~|1'")
     try lab.b.run("UPDATE P SET pos = 7 WHERE id = 'P|~|2'")
     try lab.sync()
+    // The earlier claim; in one millisecond the replica ids decide.
+    let holder = try #require(try Lab.text(lab.a, "SELECT id FROM P WHERE pos = 7"))
     for store in [lab.a, lab.b] {
-      #expect(try Lab.text(store, "SELECT group_concat(id) FROM P WHERE pos = 7") == "P|~|1")
+      #expect(try Lab.text(store, "SELECT group_concat(id) FROM P WHERE pos = 7") == holder)
       #expect(try Lab.text(store, "SELECT count(*) FROM P") == "1")
       #expect(try store.status().setAside.count == 1)
       #expect(try store.verify().problems == [])
     }
-    try lab.a.run("UPDATE P SET pos = 1 WHERE id = 'P|~|1'")
+    try lab.a.run("UPDATE P SET pos = 1 WHERE id = '\(holder)'")
     try lab.sync()
     try lab.expectEqual()
-    #expect(try Lab.text(lab.b, "SELECT group_concat(pos) FROM (SELECT pos FROM P ORDER BY id)") == "1,7")
+    #expect(try Lab.text(lab.b, "SELECT pos FROM P WHERE id = '\(holder)'") == "1")
+    #expect(try Lab.text(lab.b, "SELECT count(*) FROM P WHERE pos = 7") == "1")
     #expect(try lab.a.status().setAside.isEmpty && lab.b.status().setAside.isEmpty)
   }
 
