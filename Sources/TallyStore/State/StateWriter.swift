@@ -37,6 +37,8 @@ final class StateWriter {
     isChanged = false
     onRowWritten = nil
     clocks = [:]
+    // A transaction that was rolled back has taken its announcement along.
+    announced = nil
   }
 
   /// Notes that something is being written.
