@@ -11,7 +11,7 @@ struct FieldEdit {
   var newValue: Value
 }
 
-/// What an edit needs of a row.
+/// The parts of a row that an edit of some of its fields reads.
 struct EditedRow {
   var id: RowID
   var name: AnyRecordName
@@ -60,7 +60,7 @@ extension WriteTransaction {
       && kind.forwardField == nil
   }
 
-  /// A row by its number; nil if an edit of it needs more than this.
+  /// Reads a row by its number. Returns nil if the short way does not apply to it.
   func editedRow(_ row: RowID, _ kind: RecordKind, _ places: [Int], isNumber: Bool) throws -> EditedRow? {
     guard isNumber, places.count == 1, !needsOwners(kind) else {
       let query = try connection.statement(kind.rowByNumber)
@@ -78,7 +78,7 @@ extension WriteTransaction {
     return value.byteCount <= 8 ? EditedRow(id: row, name: name, clock: clock, values: [value]) : nil
   }
 
-  /// A row by its name; nil if there is none, or an edit of it needs more than this.
+  /// Reads a row by its name. Returns nil if there is no such row, or if the short way does not apply to it.
   func editedRow(_ name: AnyRecordName, _ kind: RecordKind, _ places: [Int]) throws -> EditedRow? {
     let query = try connection.statement(kind.rowByName)
     query.bind(1, name.text)

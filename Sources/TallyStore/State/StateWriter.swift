@@ -241,7 +241,7 @@ final class StateWriter {
     do {
       try insert.runOnRow(connection)
     } catch let refusal as RowRefusal {
-      // As above: an AFTER trigger has complained, and the row stays.
+      // As in `taking`: an AFTER trigger has complained, and the row stays.
       let query = try connection.statement(kind.clockByName)
       query.bind(1, name.text)
       defer { query.reset() }
