@@ -68,7 +68,7 @@ public struct StateVector: Hashable, Sendable {
       let (index, isFound) = place(of: replica)
       switch (isFound, newValue) {
       case (true, 0): dots.remove(at: index)
-      case (true, _): dots[index].sequence = newValue
+      case (true, _): dots[index] = Dot(replica: replica, sequence: newValue)
       case (false, 0): break
       case (false, _): dots.insert(Dot(replica: replica, sequence: newValue), at: index)
       }
