@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 extern int sqlite3_db_config(struct sqlite3 *, int, ...);
+#define TALLY_DBCONFIG_ENABLE_FKEY 1002
 #define TALLY_DBCONFIG_ENABLE_TRIGGER 1003
 
 static void *(*hook)(struct sqlite3 *, tally_preupdate_callback, void *);
@@ -30,6 +31,11 @@ static void look_up(void) {
 int tally_enable_triggers(struct sqlite3 *connection, int isOn) {
   int state = 0;
   return sqlite3_db_config(connection, TALLY_DBCONFIG_ENABLE_TRIGGER, isOn, &state);
+}
+
+int tally_enforces_foreign_keys(struct sqlite3 *connection) {
+  int state = 0;
+  return sqlite3_db_config(connection, TALLY_DBCONFIG_ENABLE_FKEY, -1, &state) == 0 && state;
 }
 
 int tally_preupdate_is_available(void) {

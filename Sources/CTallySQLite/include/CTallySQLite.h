@@ -9,6 +9,9 @@ struct sqlite3_value;
 /// are not concerned. Expires prepared statements if it changes anything. Returns SQLite's result code.
 int tally_enable_triggers(struct sqlite3 *connection, int isOn);
 
+/// Whether foreign keys are enforced on a connection: SQLITE_DBCONFIG_ENABLE_FKEY.
+int tally_enforces_foreign_keys(struct sqlite3 *connection);
+
 /// See https://www.sqlite.org/c3ref/preupdate_blobwrite.html.
 typedef void (*tally_preupdate_callback)(
     void *context, struct sqlite3 *connection, int operation, const char *schema, const char *table,

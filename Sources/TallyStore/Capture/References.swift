@@ -1,3 +1,4 @@
+import CTallySQLite
 import GRDBSQLite
 import TallyCRDT
 
@@ -12,6 +13,9 @@ extension Connection {
     sqlite3_db_status(handle, SQLITE_DBSTATUS_DEFERRED_FKS, &current, &highest, 0)
     return current != 0
   }
+
+  /// Whether SQLite looks after references on this connection.
+  var enforcesForeignKeys: Bool { tally_enforces_foreign_keys(handle) != 0 }
 }
 
 extension Capture {

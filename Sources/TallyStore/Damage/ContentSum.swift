@@ -8,21 +8,13 @@ final class ContentSum {
 
   static func += (sum: ContentSum, part: Fingerprint) { sum.sum += part }
 
-  /// Adds the items of a block that came over the wire. What a whole delta holds of one record, in one part or several,
-  /// adds up to what the record adds to the sender's fingerprint.
-  func add(_ block: DeltaBlock) {
-    for group in block.records {
-      let hashes = group.fields.map { SipHash.hash($0) }
-      for item in group.items {
-        sum += item.state.fingerprint(name: SipHash.hash(item.name.text)) { hashes[Int($0.rawValue)] }
-      }
-    }
-    for group in block.links {
-      let wireName = LinkKind.wireName(group.source, group.relationship, group.target)
-      for item in group.items {
-        let hashes = linkHashes(LinkKey(source: item.source, target: item.target), wireName)
-        sum += item.element.fingerprint(link: hashes.link, target: hashes.target)
-      }
+  /// Adds the items of a group of links that came over the wire. What a whole delta holds of one link, in one part or
+  /// several, adds up to what the link adds to the sender's fingerprint; so it is with records.
+  func add(_ group: DeltaBlock.Links) {
+    let wireName = LinkKind.wireName(group.source, group.relationship, group.target)
+    for item in group.items {
+      let hashes = linkHashes(LinkKey(source: item.source, target: item.target), wireName)
+      self.sum += item.element.fingerprint(link: hashes.link, target: hashes.target)
     }
   }
 }

@@ -18,7 +18,21 @@
     }
   }
 
+  extension ContentSum {
+    /// Adds records as they came, whatever a fault makes of them.
+    func add(_ groups: [DeltaBlock.Records]) {
+      for group in groups {
+        let hashes = group.fields.map { SipHash.hash($0) }
+        for item in group.items {
+          self += item.state.fingerprint(name: SipHash.hash(item.name.text)) { hashes[Int($0.rawValue)] }
+        }
+      }
+    }
+  }
+
   extension Join {
+    var hasPlanted: Bool { !transaction.environment.planted.isEmpty }
+
     /// A block with what a fault makes of it.
     func spoiled(_ block: DeltaBlock) -> DeltaBlock {
       let planted = transaction.environment.planted

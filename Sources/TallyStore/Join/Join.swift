@@ -18,6 +18,8 @@ struct Join {
   private var healing: Healing?
   /// Of a delta that must add up to what its header says: what has come so far.
   private let sum: ContentSum?
+  /// Whether SQLite knows of references to what is not there.
+  private let enforcesKeys: Bool
   /// What is here already, where nobody vouches for what comes: then only what is beyond it is taken.
   private var vouched: StateVector?
 
@@ -36,6 +38,7 @@ struct Join {
     logged = isRepair ? StateVector() : vector
     copies = CopyDetection(own: transaction.replica, before: vector, header, isRepair: isRepair)
     journal = ConflictJournal(transaction, header, isRepair: isRepair)
+    enforcesKeys = transaction.connection.enforcesForeignKeys
     try check(vector)
     try judge(vector)
   }
@@ -110,27 +113,31 @@ struct Join {
 
   /// Joins one block.
   mutating func apply(_ block: DeltaBlock) throws {
-    sum?.add(block)
     #if PlantedFaults
+      if hasPlanted { sum?.add(block.records) }
       let block = spoiled(block)
     #endif
     let numbers = transaction.session.numbers
-    for group in block.records {
-      let number = try numbers.kind(source: group.type)
+    for (number, group) in try inOrder(block.records) {
       let fields = try group.fields.map { try numbers.field($0, kind: number) }
       guard let kind = catalog.records[number] else { continue }
       for item in group.items {
         try Self.check(item)
         var state = item.state
         state.renumberFields { fields[Int($0.rawValue)] }
+        // Of a new record it is also what the record adds here.
+        let fingerprint = sum.flatMap { count(item.name, kind, state, in: $0) }
         if let healing {
           try healing.take(item.name, kind, state)
-        } else if let new = vouched.map({ state.delta(since: $0) }) ?? state {
-          try join(item.name, kind, new)
+        } else if let vouched {
+          if let new = state.delta(since: vouched) { try join(item.name, kind, new, nil) }
+        } else {
+          try join(item.name, kind, state, fingerprint)
         }
       }
     }
     for group in block.links {
+      sum?.add(group)
       let number = try numbers.kind(source: group.source, relationship: group.relationship, target: group.target)
       guard let kind = catalog.links[number] else { continue }
       for item in group.items {
@@ -142,6 +149,29 @@ struct Join {
         }
       }
     }
+  }
+
+  /// - Returns: what a record adds to the fingerprint.
+  private func count(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, in sum: ContentSum)
+    -> Fingerprint?
+  {
+    #if PlantedFaults
+      if hasPlanted { return nil }
+    #endif
+    let fingerprint = catalog.fingerprint(name, kind, from: nil, to: state)
+    sum += fingerprint
+    return fingerprint
+  }
+
+  /// The groups of a block, which are in the order of their names, with what others refer to first: a record whose owner
+  /// is here already needs no second look.
+  private func inOrder(_ groups: [DeltaBlock.Records]) throws -> [(KindNumber, DeltaBlock.Records)] {
+    let numbers = transaction.session.numbers
+    let numbered = try groups.map { (number: try numbers.kind(source: $0.type), group: $0) }
+    guard numbered.count > 1 else { return numbered }
+    let order = catalog.orderedKinds.map(\.number)
+    func rank(_ kind: KindNumber) -> Int { order.firstIndex(of: kind) ?? order.count }
+    return numbered.sorted { (rank($0.number), $0.number) < (rank($1.number), $1.number) }
   }
 
   /// A rank that this version does not know could not be overwritten here: what the app writes would show and never
@@ -172,9 +202,12 @@ struct Join {
 
   mutating func note(_ write: LostWrite, _ name: AnyRecordName) throws { try journal.note(write, name) }
 
-  private mutating func join(_ name: AnyRecordName, _ kind: RecordKind, _ received: RecordState) throws {
+  /// - Parameter fingerprint: of what was received, if that is known.
+  private mutating func join(
+    _ name: AnyRecordName, _ kind: RecordKind, _ received: RecordState, _ fingerprint: Fingerprint?
+  ) throws {
     if healing == nil, try joinEdit(name, kind, received) { return }
-    guard let stored = try reader.record(name, kind) else { return try receive(name, kind, received) }
+    guard let stored = try reader.record(name, kind) else { return try receive(name, kind, received, fingerprint) }
     transaction.markIfSetAside(name, kind)
     var state = stored.state
     var lost: [LostWrite] = []
@@ -193,28 +226,38 @@ struct Join {
   }
 
   /// A record that was not here. It is written as if it were visible; what may not be is looked at when all is in.
-  private mutating func receive(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState) throws {
+  private mutating func receive(
+    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ fingerprint: Fingerprint?
+  ) throws {
     changes += 1
     copies.look { RecordState().contradicts($0, by: state) }
     let mayBeVisible = kind.isKnown && state.deletes.isEmpty && state.seed?.newest?.isRetired != true
-    let shown = mayBeVisible ? try plainValues(name, kind, state) : nil
+    let shown = mayBeVisible ? plainValues(kind, state) : nil
     // Triggers of the app's may write to it at once, and what it is known by then is this.
-    try transaction.changed(name, kind, from: nil, to: state, dots: dots(of: state, over: nil))
+    try transaction.changed(
+      name, kind, from: nil, to: state, dots: dots(of: state, over: nil), fingerprint: fingerprint)
     let isAsAsked = try writer.put(name, kind, state, previous: nil, shown: shown)
-    if !isAsAsked { transaction.view.mark(name) }
+    if try !isAsAsked || shown.map({ try dangles(kind, $0) }) == true { transaction.view.mark(name) }
     if shown != nil { try transaction.view.markWaiting(for: name) }
   }
 
-  /// The registers' values as they are; a reference to something that is not there yet marks the record for another
-  /// look.
-  private func plainValues(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState) throws -> [Value] {
+  /// Whether a row that has just been written refers to something that is not there yet.
+  private func dangles(_ kind: RecordKind, _ shown: [Value]) throws -> Bool {
+    guard kind.hasReferences, try !enforcesKeys || transaction.connection.hasOpenReferences() else { return false }
+    for (column, value) in zip(kind.columns, shown) {
+      if let target = column.target(of: value), try !reader.hasRow(target) { return true }
+    }
+    return false
+  }
+
+  /// The registers' values as they are.
+  private func plainValues(_ kind: RecordKind, _ state: RecordState) -> [Value] {
     var rest = state.fields[...]
-    return try kind.columns.map { column in
+    return kind.columns.map { column in
       while let first = rest.first, first.field < column.field { rest.removeFirst() }
       let own = rest.first.flatMap { $0.field == column.field ? $0 : nil }
       let cell = state.seed == nil ? own : state.cell(column.field, followsNewest: kind.followsNewest)
       guard let cell, column.accepts(cell.value) else { return column.defaultValue }
-      if let target = column.target(of: cell.value), try !reader.hasRow(target) { transaction.view.mark(name) }
       return cell.value
     }
   }

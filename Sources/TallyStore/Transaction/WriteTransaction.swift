@@ -112,14 +112,16 @@ final class WriteTransaction {
   func expect(_ target: StateVector) { incoming.merge(target) }
 
   /// Says that a record's state has changed and has cells of `dots`.
-  /// - Parameter isSettled: the record itself is seen or hidden as its state says already.
+  /// - Parameters:
+  ///   - isSettled: the record itself is seen or hidden as its state says already.
+  ///   - fingerprint: what the change adds to the fingerprint, if that is known.
   func changed(
     _ name: AnyRecordName, _ kind: RecordKind, from old: RecordState?, to new: RecordState,
-    dots: some Sequence<Dot>, isSettled: Bool = false
+    dots: some Sequence<Dot>, isSettled: Bool = false, fingerprint: Fingerprint? = nil
   ) throws {
     if old != nil { outdates = true }
     for dot in dots { log.note(dot, kind: kind.number, name) }
-    standing.fingerprint += catalog.fingerprint(name, kind, from: old, to: new)
+    standing.fingerprint += fingerprint ?? catalog.fingerprint(name, kind, from: old, to: new)
     try view.mark(name, kind, from: old, to: new, isSettled: isSettled)
     try flushIfFull()
   }
