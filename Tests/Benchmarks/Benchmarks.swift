@@ -87,6 +87,7 @@ struct Benchmarks: ParsableCommand {
   private func measured(_ folder: URL) throws -> Report {
     var report = Report(machine: try Machine(folder: folder), runs: runs)
     if let warning = report.machine.warning { Self.say(warning) }
+    try Self.warmUp(folder)
     for records in sizes {
       report.sections.append(Section(records: records))
       try measure(records, folder) { section in
@@ -97,6 +98,15 @@ struct Benchmarks: ParsableCommand {
       }
     }
     return report
+  }
+
+  /// What runs first pays for pages and memory that the process does not have yet, and in the first round that is the
+  /// baseline.
+  private static func warmUp(_ folder: URL) throws {
+    let place = folder.appendingPathComponent("warm-up")
+    let round = try Round(0, rows: Rows(count: 10_000), ledger: Ledger(), folder: place)
+    try InsertWorkload.run(round)
+    try round.remove()
   }
 
   /// Runs the workloads, and tells after each round all findings so far.

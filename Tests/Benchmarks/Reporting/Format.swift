@@ -2,7 +2,10 @@ import Foundation
 
 /// Quantities as the tables show them.
 enum Format {
-  static func ratio(_ ratio: Double) -> String { String(format: "%.2f", ratio) }
+  /// Sizes repeat, so that a third decimal says something.
+  static func ratio(_ ratio: Double, _ quantity: Figure.Quantity = .cpu) -> String {
+    String(format: quantity == .bytes ? "%.3f" : "%.2f", ratio)
+  }
 
   static func number(_ number: Double) -> String { String(format: "%g", number) }
 
@@ -17,7 +20,11 @@ enum Format {
   }
 
   static func bytes(_ bytes: Double) -> String {
-    bytes < 10_000 ? String(format: "%.0f B", bytes) : String(format: "%.2f MB", bytes / 1e6)
+    switch bytes {
+    case ..<10_000: String(format: "%.0f B", bytes)
+    case ..<1_000_000: String(format: "%.1f kB", bytes / 1000)
+    default: String(format: "%.2f MB", bytes / 1_000_000)
+    }
   }
 
   static func seconds(_ seconds: Double) -> String {

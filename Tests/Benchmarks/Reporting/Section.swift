@@ -26,10 +26,10 @@ struct Section: Codable {
     let isTime = figure.quantity == .cpu
     return [
       figure.id, figure.name, figure.baseline, limit.map { "≤ \($0)" } ?? "",
-      finding.ratio.map(Format.ratio) ?? Format.bytes(finding.tally),
+      finding.ratio.map { Format.ratio($0, figure.quantity) } ?? Format.bytes(finding.tally),
       target.map { Self.verdict(finding.measured, $0.limit) } ?? "", Format.range(finding.ratios),
       Format.amount(finding.tally, figure.quantity), finding.plain.map { Format.amount($0, figure.quantity) } ?? "",
-      finding.wallRatio.map(Format.ratio) ?? "", Self.wall(finding, target?.wall),
+      finding.wallRatio.map { Format.ratio($0) } ?? "", Self.wall(finding, target?.wall),
       isTime ? Format.seconds(finding.tallyWall) : "", isTime ? Format.seconds(finding.plainWall) : "",
       finding.memory.map(Format.memory) ?? "",
     ]
