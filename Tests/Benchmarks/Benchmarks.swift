@@ -85,7 +85,7 @@ struct Benchmarks: ParsableCommand {
   }
 
   private func measured(_ folder: URL) throws -> Report {
-    var report = Report(machine: try Machine(folder: folder), runs: runs)
+    var report = Report(machine: try Machine(folder: folder))
     if let warning = report.machine.warning { Self.say(warning) }
     try Self.warmUp(folder)
     for records in sizes {

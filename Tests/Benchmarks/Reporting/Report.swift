@@ -3,11 +3,10 @@ import Foundation
 /// What a run found, as text, as JSON and as a verdict.
 struct Report: Codable {
   var machine: Machine
-  var runs: Int
   var sections: [Section] = []
   var programs: [External] = []
 
-  init(machine: Machine, runs: Int) { (self.machine, self.runs) = (machine, runs) }
+  init(machine: Machine) { self.machine = machine }
 
   init(json: Data) throws { self = try JSONDecoder().decode(Report.self, from: json) }
 
@@ -19,17 +18,16 @@ struct Report: Codable {
 
   /// How it was measured.
   var summary: String {
-    let rounds = "Medians of \(runs) \(runs == 1 ? "run" : "runs")."
-    return ([rounds, machine.text] + [machine.warning].compactMap { $0 }).joined(separator: " ")
+    ([machine.text] + [machine.warning].compactMap { $0 }).joined(separator: " ")
   }
 
   var text: String {
-    let tables = sections.map { "\(Format.count($0.records)) records\n\n\($0.table(programs).text)" }
+    let tables = sections.map { "\($0.title)\n\n\($0.table(programs).text)" }
     return ([summary] + tables + [growth?.text].compactMap { $0 }).joined(separator: "\n\n")
   }
 
   var markdown: String {
-    let tables = sections.map { "### \(Format.count($0.records)) records\n\n\($0.table(programs).markdown)" }
+    let tables = sections.map { "### \($0.title)\n\n\($0.table(programs).markdown)" }
     let growth = growth.map {
       ["### Growth\n\nThe cost for each record, against the number of records before.\n\n\($0.markdown)"]
     }

@@ -3,6 +3,11 @@ struct Section: Codable {
   var records: Int
   var findings: [Finding] = []
 
+  var title: String {
+    let rounds = findings.map(\.samples.count).max() ?? 0
+    return "\(Format.count(records)) records, \(rounds == 1 ? "one round" : "median of \(rounds) rounds")"
+  }
+
   func finding(_ id: String) -> Finding? { findings.first { $0.figure.id == id } }
 
   func target(of finding: Finding) -> Target? { Target.of(finding.figure.id, records: records) }
