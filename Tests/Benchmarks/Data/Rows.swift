@@ -29,9 +29,9 @@ struct Rows {
   /// were made.
   let ordered: [ItemRow]
 
-  init(count: Int, owners ownerCount: Int = 1000) {
+  init(count: Int) {
     var random = SplitMix64(seed: 2026)
-    let owners = (0..<ownerCount).map { _ in "Owner|~|\(UUID.random(&random).text)" }
+    let owners = (0..<1000).map { _ in "Owner|~|\(UUID.random(&random).text)" }
     let items = (0..<count).map { Self.item($0, owners, &random) }
     let start = Date(timeIntervalSince1970: 1_767_225_600)
     ordered = items.indices.map { index in
