@@ -22,7 +22,7 @@ struct Target {
   /// With so many records or fewer everything fits into the caches, where plain SQLite gains most.
   static let smallCount = 10_000
 
-  /// What is accepted is what a run on a busy machine found, of 50,000 records where the number matters.
+  /// What is accepted lies between what a busy machine found with 10,000 and with 100,000 records.
   private static let all = [
     "W1.sql": Target(1.4),
     "W1.record": Target(1.4),
