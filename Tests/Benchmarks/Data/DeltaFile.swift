@@ -14,15 +14,15 @@ struct DeltaFile {
     get throws { try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0 }
   }
 
-  func write(_ store: Store) throws {
+  func write(_ store: Store, since base: StateVector = StateVector()) throws {
     guard let file = FileHandle(forWritingAtPath: path) else { throw Mistake("no file at \(path)") }
     defer { try? file.close() }
-    try store.writeDelta { try file.write(contentsOf: $0) }
+    try store.writeDelta(since: base) { try file.write(contentsOf: $0) }
   }
 
-  func apply(to store: Store) throws {
+  func apply(to store: Store, isRepair: Bool = false) throws {
     guard let file = FileHandle(forReadingAtPath: path) else { throw Mistake("no file at \(path)") }
     defer { try? file.close() }
-    try store.apply { try file.read(upToCount: 1 << 16).map { [UInt8]($0) } }
+    try store.apply(from: { try file.read(upToCount: 1 << 16).map { [UInt8]($0) } }, isRepair: isRepair)
   }
 }

@@ -32,7 +32,7 @@ struct Item: Entity, Codable, FetchableRecord, PersistableRecord {
 }
 
 /// The same for a table without Tally: what somebody writes who uses GRDB alone.
-struct PlainItem: Codable, FetchableRecord, PersistableRecord {
+struct PlainItem: Codable, Sendable, FetchableRecord, PersistableRecord {
   static let databaseTableName = "Item"
   var id: String
   var name: String?
@@ -51,6 +51,11 @@ struct PlainItem: Codable, FetchableRecord, PersistableRecord {
 /// A team with a to-many relationship to owners.
 struct Team: Entity {
   static let schema = EntitySchema("Team", .text("name"), .toMany("members", to: "Owner"))
+}
+
+/// What a store of the benchmarks has.
+enum Tables {
+  static let schema = Schema(Owner.self, Item.self, Team.self)
 }
 
 /// A benchmark that cannot go on.

@@ -14,11 +14,14 @@ struct ItemRow {
   var owner: String
 
   var arguments: StatementArguments { [id, name, notes, count, price, day, owner] }
+
+  static func insertion(or clause: String = "") -> String {
+    "INSERT \(clause) INTO Item(id, name, notes, count, price, day, owner) VALUES(?, ?, ?, ?, ?, ?, ?)"
+  }
 }
 
 /// The same rows in every run: everything is drawn from one number.
 struct Rows {
-  static let ownerCount = 1000
   let owners: [String]
   /// With random UUIDs, as the peers' figures have them.
   let items: [ItemRow]
@@ -28,7 +31,7 @@ struct Rows {
 
   init(count: Int) {
     var random = SplitMix64(seed: 2026)
-    let owners = (0..<Self.ownerCount).map { _ in "Owner|~|\(UUID.random(&random).text)" }
+    let owners = (0..<1000).map { _ in "Owner|~|\(UUID.random(&random).text)" }
     let items = (0..<count).map { Self.item($0, owners, &random) }
     let start = Date(timeIntervalSince1970: 1_767_225_600)
     ordered = items.indices.map { index in
@@ -39,6 +42,18 @@ struct Rows {
     }
     self.owners = owners
     self.items = items
+  }
+
+  /// The rows as a plain SQLite file, for programs that are measured elsewhere: `Owner` and `Item`, the latter in the
+  /// order of arrival, and `Ordered`, which has the same items with default identifiers.
+  func write(to path: String) throws {
+    guard !FileManager.default.fileExists(atPath: path) else { throw Mistake("\(path) exists") }
+    let plain = try PlainDatabase.create(path)
+    try plain.insertOwners(owners)
+    try plain.insert(items)
+    try plain.write { db in try db.execute(sql: "CREATE TABLE Ordered(position INTEGER PRIMARY KEY, id TEXT) STRICT") }
+    try plain.run("INSERT INTO Ordered VALUES(?, ?)", ordered.count) { [$0 + 1, ordered[$0].id] }
+    try plain.close()
   }
 
   private static func item(_ index: Int, _ owners: [String], _ random: inout SplitMix64) -> ItemRow {

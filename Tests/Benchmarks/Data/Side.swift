@@ -19,41 +19,92 @@ extension DatabasePool: Side {
 }
 
 extension Side {
-  /// Runs `body` on the numbers below `count`, a thousand in a transaction.
-  func inThousands(_ count: Int, _ body: (Database, Range<Int>) throws -> Void) throws {
-    for start in stride(from: 0, to: count, by: 1000) {
-      try transaction { db in try body(db, start..<min(start + 1000, count)) }
+  /// Runs `body` on the numbers below `count`, so many in a transaction.
+  func inTransactions(of size: Int, _ count: Int, _ body: (Database, Range<Int>) throws -> Void) throws {
+    for start in stride(from: 0, to: count, by: size) {
+      try transaction { db in try body(db, start..<min(start + size, count)) }
+    }
+  }
+
+  /// Runs one statement with the arguments of each number below `count`.
+  func run(
+    _ sql: String, _ count: Int, inTransactionsOf size: Int = 1000, _ arguments: (Int) -> StatementArguments
+  ) throws {
+    try inTransactions(of: size, count) { db, range in
+      let statement = try db.cachedStatement(sql: sql)
+      for index in range { try statement.execute(arguments: arguments(index)) }
     }
   }
 
   func insertOwners(_ names: [String]) throws {
-    try transaction { db in
-      let statement = try db.cachedStatement(sql: "INSERT INTO Owner(id, name) VALUES(?, 'owner')")
-      for name in names { try statement.execute(arguments: [name]) }
-    }
+    try run("INSERT INTO Owner(id, name) VALUES(?, 'owner')", names.count) { [names[$0]] }
   }
 
   func insert(_ rows: [ItemRow], or clause: String = "") throws {
-    let sql = "INSERT \(clause) INTO Item(id, name, notes, count, price, day, owner) VALUES(?, ?, ?, ?, ?, ?, ?)"
-    try inThousands(rows.count) { db, range in
-      let statement = try db.cachedStatement(sql: sql)
-      for row in rows[range] { try statement.execute(arguments: row.arguments) }
-    }
+    try run(ItemRow.insertion(or: clause), rows.count) { rows[$0].arguments }
   }
 
   /// Sets one field of each of these records to a value that it did not have.
   func update(_ rows: [ItemRow], _ order: [Int], from value: Int) throws {
-    try inThousands(order.count) { db, range in
-      let statement = try db.cachedStatement(sql: "UPDATE Item SET count = ? WHERE id = ?")
-      for index in range { try statement.execute(arguments: [value + index, rows[order[index]].id]) }
-    }
+    try run("UPDATE Item SET count = ? WHERE id = ?", order.count) { [value + $0, rows[order[$0]].id] }
   }
 
   func delete(_ rows: ArraySlice<ItemRow>) throws {
-    let rows = Array(rows)
-    try inThousands(rows.count) { db, range in
-      let statement = try db.cachedStatement(sql: "DELETE FROM Item WHERE id = ?")
-      for row in rows[range] { try statement.execute(arguments: [row.id]) }
+    try run("DELETE FROM Item WHERE id = ?", rows.count) { [rows[rows.startIndex + $0].id] }
+  }
+
+  // MARK: SQLite's C API
+
+  func insertThroughC(_ rows: [ItemRow], or clause: String = "") throws {
+    try inTransactions(of: 1000, rows.count) { db, range in
+      try Self.insertThroughC(rows[range], or: clause, db)
+    }
+  }
+
+  /// Owners and rows in one transaction.
+  func insertAtOnceThroughC(_ owners: [String], _ rows: [ItemRow], or clause: String = "") throws {
+    try transaction { db in
+      let statement = try PreparedStatement(db, "INSERT \(clause) INTO Owner(id, name) VALUES(?, 'owner')")
+      for name in owners {
+        statement.bind(1, name)
+        try statement.run()
+      }
+      try Self.insertThroughC(rows[...], or: clause, db)
+    }
+  }
+
+  private static func insertThroughC(_ rows: ArraySlice<ItemRow>, or clause: String, _ db: Database) throws {
+    let statement = try PreparedStatement(db, ItemRow.insertion(or: clause))
+    for row in rows {
+      statement.bind(1, row.id)
+      statement.bind(2, row.name)
+      statement.bind(3, row.notes)
+      statement.bind(4, row.count)
+      statement.bind(5, row.price)
+      statement.bind(6, row.day)
+      statement.bind(7, row.owner)
+      try statement.run()
+    }
+  }
+
+  /// Sets `count` of these records, by their number and name, in one transaction.
+  func updateThroughC(_ changes: some Sequence<(Int, String)>) throws {
+    try transaction { db in
+      let statement = try PreparedStatement(db, "UPDATE Item SET count = ? WHERE id = ?")
+      for (number, name) in changes {
+        statement.bind(1, number)
+        statement.bind(2, name)
+        try statement.run()
+      }
+    }
+  }
+}
+
+extension DatabasePool {
+  /// Whether each commit is synced to the disk before it returns.
+  func setDurable(_ isDurable: Bool) throws {
+    try writeWithoutTransaction { db in
+      try db.execute(sql: "PRAGMA synchronous = \(isDurable ? "FULL" : "NORMAL")")
     }
   }
 }

@@ -1,36 +1,21 @@
-/// One line of the table: what is compared with what, and how large it may be.
+/// One line of the table: what is compared with what.
 struct Figure: Hashable, Codable {
   enum Quantity: String, Codable {
     case cpu
     case bytes
   }
 
-  enum Target: Hashable, Codable {
-    /// At most this many times the baseline.
-    case ratio(Double)
-    /// At most this many bytes.
-    case bytes(Double)
-  }
-
-  var workload: String
+  /// The workload, and which of its lines: `W4.sorted`. Targets and the figures of other programs go by it.
+  var id: String
   var name: String
   var baseline: String
   var quantity = Quantity.cpu
-  var target: Target?
-  /// What is accepted of a figure that is known to miss its target, so that the gate notices when it gets worse.
-  var accepted: Double?
 
-  init(
-    _ workload: String, _ name: String, against baseline: String, _ quantity: Quantity = .cpu, target: Target? = nil,
-    accepted: Double? = nil
-  ) {
-    self.workload = workload
-    self.name = name
-    self.baseline = baseline
-    self.quantity = quantity
-    self.target = target
-    self.accepted = accepted
+  init(_ id: String, _ name: String, against baseline: String = "", _ quantity: Quantity = .cpu) {
+    (self.id, self.name, self.baseline, self.quantity) = (id, name, baseline, quantity)
   }
+
+  var workload: String { String(id.prefix { $0 != "." }) }
 }
 
 /// One figure's costs in one round, ours and the baseline's.
@@ -43,6 +28,8 @@ struct Sample: Codable {
 struct Finding: Codable {
   var figure: Figure
   var samples: [Sample] = []
+  /// Bytes by which a fresh process grew at its peak during our side of it; nil where nobody measured that.
+  var memory: Int?
 
   var tally: Double { samples.map { amount($0.tally) }.median }
   var plain: Double? {
@@ -51,32 +38,19 @@ struct Finding: Codable {
   }
   var tallyWall: Double { samples.map(\.tally.wall).median }
   var plainWall: Double { samples.compactMap(\.plain?.wall).median }
-  var memory: Int? { samples.compactMap(\.tally.memory).max() }
 
   /// Of each round its own ratio, as its two halves ran one after the other, and of these the median.
-  var ratio: Double? {
-    let ratios = ratios
-    return ratios.isEmpty ? nil : ratios.median
-  }
+  var ratio: Double? { ratios.isEmpty ? nil : ratios.median }
   var ratios: [Double] { samples.compactMap { sample in sample.plain.map { amount(sample.tally) / amount($0) } } }
 
-  /// How many times the target it is; nil without a target.
-  var excess: Double? {
-    switch figure.target {
-    case .ratio(let target): ratio.map { $0 / target }
-    case .bytes(let target): tally / target
-    case nil: nil
-    }
+  /// The same of the time on the wall, which counts what the disk takes.
+  var wallRatio: Double? {
+    let ratios = samples.compactMap { sample in sample.plain.map { sample.tally.wall / $0.wall } }
+    return figure.quantity == .cpu && !ratios.isEmpty ? ratios.median : nil
   }
 
-  /// The same for what the gate allows: the target, or what is accepted where that is known to be missed.
-  var excessForGate: Double? {
-    guard let excess, let accepted = figure.accepted else { return excess }
-    switch figure.target {
-    case .ratio(let target), .bytes(let target): return excess * target / max(target, accepted)
-    case nil: return nil
-    }
-  }
+  /// What a target is about: the ratio, or the bytes of what has no baseline.
+  var measured: Double { ratio ?? tally }
 
   private func amount(_ cost: Cost) -> Double {
     switch figure.quantity {

@@ -21,24 +21,28 @@ enum Instructions {
     case "rows": break
     case "insert": try side.insertThroughC(round.rows.items)
     case "update":
+      // No record twice in a transaction, whose net effect is what is captured.
+      let names = round.rows.items.prefix(1000).map(\.id)
       try side.insertThroughC(Array(round.rows.items.prefix(1000)))
-      try side.updateThroughC(round.rows.items.prefix(1000).map(\.id), times: records)
+      for start in stride(from: 0, to: records, by: 1000) {
+        try side.updateThroughC((start..<min(start + 1000, records)).map { (1_000_000 + $0, names[$0 % names.count]) })
+      }
     case "commit":
-      try side.insertThroughC(Array(round.rows.items.prefix(1000)))
-      for index in 0..<records { try side.updateThroughC(index, round.rows.items[index % 1000].id) }
+      try side.insertThroughC(round.firstItems)
+      for index in 0..<records { try side.updateThroughC([changed(index, round)]) }
     case "change":
-      try side.insertThroughC(Array(round.rows.items.prefix(1000)))
+      try side.insertThroughC(round.firstItems)
       try changes(records, round, pair, onStore: isStore)
     case "delta":
       try side.insertThroughC(round.rows.items)
-      guard isStore else { return try pair.plain.reading(FirstSyncWorkload.readRowsThroughC) }
+      guard isStore else { return try pair.plain.reading { try FirstSyncWorkload.readThroughC($0) } }
       _ = try pair.store.delta()
     case "again":
       try side.insertThroughC(round.rows.items)
-      guard isStore else { return try side.insertThroughC(round.rows.items, or: "OR IGNORE") }
+      guard isStore else { return try side.insertAtOnceThroughC([], round.rows.items, or: "OR IGNORE") }
       _ = try pair.store.apply(try pair.store.delta(), isRepair: true)
     case "apply":
-      guard isStore else { return try side.insertThroughC(round.rows.items) }
+      guard isStore else { return try side.insertAtOnceThroughC([], round.rows.items) }
       try side.insertThroughC(round.rows.items)
       try round.emptyStore().apply(try pair.store.delta())
     default:
@@ -49,44 +53,33 @@ enum Instructions {
 
   /// One change, its delta, and the delta applied; each in a transaction of its own.
   private static func changes(_ count: Int, _ round: Round, _ pair: Pair, onStore isStore: Bool) throws {
-    let names = round.rows.items.prefix(1000).map(\.id)
     let (store, plain) = (try round.emptyStore(), try round.emptyPair().plain)
     if isStore {
       try store.apply(try pair.store.delta())
     } else {
-      try plain.insertThroughC(Array(round.rows.items.prefix(1000)))
+      try plain.insertThroughC(round.firstItems)
     }
     for index in 0..<count {
-      let name = names[index % names.count]
       guard isStore else {
-        for plain in [pair.plain, plain] { try plain.updateThroughC(index, name) }
+        for plain in [pair.plain, plain] { try plain.updateThroughC([changed(index, round)]) }
         continue
       }
       let base = try store.vector
-      try pair.store.updateThroughC(index, name)
+      try pair.store.updateThroughC([changed(index, round)])
       try store.apply(try pair.store.delta(since: base))
     }
   }
+
+  /// A new value for one of the first items, and its name.
+  private static func changed(_ index: Int, _ round: Round) -> (Int, String) {
+    (1_000_000 + index, round.rows.items[index % firstCount].id)
+  }
+
+  /// How many there are of the records that are changed, whatever the number of changes: what it takes to make them is
+  /// in both runs.
+  static let firstCount = 300
 }
 
-extension Side {
-  fileprivate func updateThroughC(_ number: Int, _ name: String) throws {
-    try transaction { db in
-      let statement = try PreparedStatement(db, "UPDATE Item SET count = ? WHERE id = ?")
-      statement.bind(1, 1_000_000 + number)
-      statement.bind(2, name)
-      try statement.run()
-    }
-  }
-
-  fileprivate func updateThroughC(_ names: [String], times: Int) throws {
-    try inThousands(times) { db, range in
-      let statement = try PreparedStatement(db, "UPDATE Item SET count = ? WHERE id = ?")
-      for index in range {
-        statement.bind(1, 1_000_000 + index)
-        statement.bind(2, names[index % names.count])
-        try statement.run()
-      }
-    }
-  }
+extension Round {
+  fileprivate var firstItems: [ItemRow] { Array(rows.items.prefix(Instructions.firstCount)) }
 }

@@ -1,6 +1,8 @@
 /// Collects what the rounds measure, in the order of the table.
 final class Ledger {
   private(set) var findings: [Finding] = []
+  /// For each stretch of our side's work the figures that it gave, the first of which names it.
+  private(set) var stretches: [[String]] = []
 
   func add(_ sample: Sample, to figure: Figure) {
     if let index = findings.firstIndex(where: { $0.figure == figure }) {
@@ -8,6 +10,11 @@ final class Ledger {
     } else {
       findings.append(Finding(figure: figure, samples: [sample]))
     }
+  }
+
+  func addStretch(_ figures: [Figure]) {
+    let ids = figures.map(\.id)
+    if !stretches.contains(ids) { stretches.append(ids) }
   }
 
   /// By the workloads' numbers; within one, in the order of measuring.

@@ -6,6 +6,11 @@ import Tally
 struct Pair {
   var plain: DatabasePool
   var store: Store
+
+  func close() throws {
+    try plain.close()
+    try store.close()
+  }
 }
 
 /// One pass through the workloads, in a folder of its own.
@@ -17,6 +22,8 @@ final class Round {
   let rows: Rows
   let ledger: Ledger
   let folder: URL
+  /// The only figure of which the round measures anything, and that only our side's memory.
+  private let memoryOf: String?
   private var files = 0
   private var numbers = 0
   /// The rows of `rows.items` that the databases still have.
@@ -24,11 +31,18 @@ final class Round {
   private var pair: Pair?
   private var peers: Pair?
 
-  init(_ number: Int, rows: Rows, ledger: Ledger, folder: URL) throws {
-    (self.number, self.rows, self.ledger) = (number, rows, ledger)
+  /// - Parameter folder: For a round that measures memory, one whose files another round has made, since closed.
+  init(_ number: Int, rows: Rows, ledger: Ledger, folder: URL, memoryOf: String? = nil) throws {
+    (self.number, self.rows, self.ledger, self.folder) = (number, rows, ledger, folder)
+    self.memoryOf = memoryOf
     living = rows.items.indices
-    self.folder = folder.appendingPathComponent("round-\(number)")
-    try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  }
+
+  func close() throws {
+    try pair?.close()
+    try peers?.close()
+    (pair, peers) = (nil, nil)
   }
 
   func remove() throws {
@@ -50,24 +64,22 @@ final class Round {
     return folder.appendingPathComponent("\(files).sqlite").path
   }
 
-  func emptyStore() throws -> Store {
-    try Store(path: newPath(), schema: Schema(Owner.self, Item.self, Team.self))
-  }
+  func emptyStore() throws -> Store { try Store(path: newPath(), schema: Tables.schema) }
 
   /// A store and a plain database with owners, and no items.
-  func emptyPair() throws -> Pair {
-    let pair = Pair(plain: try PlainDatabase.create(newPath()), store: try emptyStore())
-    try pair.plain.insertOwners(rows.owners)
-    try pair.store.insertOwners(rows.owners)
-    return pair
-  }
+  func emptyPair() throws -> Pair { try withOwners(try PlainDatabase.create(newPath()), try emptyStore()) }
 
   /// The pair with all items, in whatever state the workloads before have left it.
   func filled() throws -> Pair {
     if let pair { return pair }
-    let pair = try emptyPair()
-    try pair.plain.insert(rows.items)
-    try pair.store.insert(rows.items)
+    let files = path("first")
+    let pair =
+      try prepared(files)
+      ?? withOwners(PlainDatabase.create(files.plain), Store(path: files.store, schema: Tables.schema))
+    if memoryOf == nil {
+      try pair.plain.insert(rows.items)
+      try pair.store.insert(rows.items)
+    }
     self.pair = pair
     return pair
   }
@@ -77,7 +89,7 @@ final class Round {
   /// Second replicas of `filled()`: a store that has all of the first, and a plain database with the same keys.
   func replicas() throws -> Pair {
     let first = try filled()
-    let second = try peers ?? emptyReplicas()
+    let second = try peers ?? prepared(path("second")) ?? emptyReplicas()
     peers = second
     try second.store.apply(try first.store.delta(since: try second.store.vector))
     return second
@@ -88,20 +100,63 @@ final class Round {
   /// The rows before this one are gone: whoever writes to or looks for one of them does nothing.
   func noteDeleted(before index: Int) { living = index..<rows.items.count }
 
+  private func withOwners(_ plain: DatabasePool, _ store: Store) throws -> Pair {
+    try plain.insertOwners(rows.owners)
+    try store.insertOwners(rows.owners)
+    return Pair(plain: plain, store: store)
+  }
+
   private func emptyReplicas() throws -> Pair {
-    let plain = try PlainDatabase.create(newPath())
+    let files = path("second")
+    let plain = try PlainDatabase.create(files.plain)
     try plain.insertOwners(rows.owners)
     try plain.insert(rows.items)
-    return Pair(plain: plain, store: try emptyStore())
+    return Pair(plain: plain, store: try Store(path: files.store, schema: Tables.schema))
   }
+
+  private func path(_ name: String) -> (plain: String, store: String) {
+    let place = folder.appendingPathComponent(name).path
+    return (place + ".sqlite", place + ".tally")
+  }
+
+  /// What another round has made. A copy is not to take another replica id here.
+  private func prepared(_ files: (plain: String, store: String)) throws -> Pair? {
+    guard memoryOf != nil else { return nil }
+    var options = StoreOptions()
+    options.hasIncarnation = false
+    let store = try Store(path: files.store, schema: Tables.schema, options: options)
+    return Pair(plain: try PlainDatabase.open(files.plain), store: store)
+  }
+
+  var measuresMemory: Bool { memoryOf != nil }
 
   // MARK: Measuring
 
   /// Measures both, one right after the other; who comes first alternates with the rounds.
-  func compare(_ figure: Figure, plain: () throws -> Void, tally: () throws -> Void) throws {
-    let first = number.isMultiple(of: 2) ? nil : try Meter.measure(plain)
-    let ours = try Meter.measure(tally)
-    ledger.add(Sample(tally: ours, plain: try first ?? Meter.measure(plain)), to: figure)
+  func compare(
+    _ figure: Figure, isFirst: Bool = true, plain: () throws -> Void, tally: () throws -> Void
+  ) throws {
+    try withoutActuallyEscaping(plain) { try compare([(figure, $0)], isFirst: isFirst, tally: tally) }
+  }
+
+  /// The same with several baselines for one stretch of our work.
+  /// - Parameter isFirst: False for what needs the state that the figure before it leaves: a process of its own cannot
+  ///   measure its memory.
+  func compare(
+    _ baselines: [(Figure, () throws -> Void)], isFirst: Bool = true, tally: () throws -> Void
+  ) throws {
+    if let memoryOf {
+      if baselines.first?.0.id == memoryOf { throw try Memory.Measured(tally) }
+      return
+    }
+    if isFirst { ledger.addStretch(baselines.map(\.0)) }
+    let isTallyFirst = number.isMultiple(of: 2)
+    var ours = isTallyFirst ? try Meter.measure(tally) : Cost()
+    let others = try (isTallyFirst ? baselines : baselines.reversed()).map { ($0.0, try Meter.measure($0.1)) }
+    if !isTallyFirst { ours = try Meter.measure(tally) }
+    for (figure, _) in baselines {
+      ledger.add(Sample(tally: ours, plain: others.first { $0.0 == figure }?.1), to: figure)
+    }
   }
 
   /// Notes how many bytes something takes.

@@ -11,24 +11,24 @@ struct Chart {
   var title: String
   private(set) var bars: [Bar] = []
 
-  /// One chart of processor time and one of bytes.
+  /// One chart of processor time and one of bytes, of the section with 100,000 records or else the last.
   static func all(_ report: Report) -> [(String, Chart)] {
-    [
-      ("time", Chart(title: "Processor time, as a multiple of plain SQLite; bars end at 4", .cpu, report)),
-      ("bytes", Chart(title: "Bytes, as a multiple of the bare data", .bytes, report)),
+    guard let section = report.sections.first(where: { $0.records == 100_000 }) ?? report.sections.last else {
+      return []
+    }
+    let records = "\(Format.count(section.records)) records"
+    return [
+      ("time", Chart("Processor time, as a multiple of plain SQLite, \(records); bars end at 4", .cpu, section)),
+      ("bytes", Chart("Bytes, as a multiple of the bare data, \(records)", .bytes, section)),
     ].filter { !$0.1.bars.isEmpty }
   }
 
-  private init(title: String, _ quantity: Figure.Quantity, _ report: Report) {
+  private init(_ title: String, _ quantity: Figure.Quantity, _ section: Section) {
     self.title = title
-    var names: Set<String> = []
-    for finding in report.findings where finding.figure.quantity == quantity {
-      guard let ratio = finding.ratio else { continue }
-      let name = "\(finding.figure.workload) \(finding.figure.name)"
-      let isNew = names.insert(name).inserted
-      var bar = Bar(label: isNew ? name : "\(name), against \(finding.figure.baseline)", value: ratio)
-      if case .ratio(let target) = finding.figure.target { bar.target = target }
-      bars.append(bar)
+    bars = section.findings.filter { $0.figure.quantity == quantity }.compactMap { finding in
+      guard let ratio = finding.ratio else { return nil }
+      let label = "\(finding.figure.id) \(finding.figure.name)"
+      return Bar(label: label, value: ratio, target: section.target(of: finding)?.limit)
     }
   }
 

@@ -11,7 +11,7 @@ struct Page {
     guard let begin = page.range(of: Self.begin), let end = page.range(of: Self.end), begin.upperBound <= end.lowerBound
     else { throw Mistake("\(path) has no markers \(Self.begin) and \(Self.end)") }
     let charts = try writeCharts(report)
-    let content = ([report.summary] + charts + [Self.tables(report)]).joined(separator: "\n\n")
+    let content = ([report.summary] + charts + [report.markdown]).joined(separator: "\n\n")
     let updated = page[..<begin.upperBound] + "\n\n" + content + "\n" + page[end.lowerBound...]
     try Data(updated.utf8).write(to: URL(fileURLWithPath: path))
   }
@@ -24,12 +24,5 @@ struct Page {
       try Data(chart.svg.utf8).write(to: folder.appendingPathComponent(name + ".svg"))
       return "![\(chart.title)](\(folder.lastPathComponent)/\(name).svg)"
     }
-  }
-
-  private static func tables(_ report: Report) -> String {
-    let table = TextTable(headings: Line.headings, rows: report.lines.map(\.cells)).markdown
-    guard !report.growth.isEmpty else { return table }
-    return table + "\nWith ten times the records, one run:\n\n"
-      + TextTable(headings: Growth.headings, rows: report.growthCells).markdown
   }
 }

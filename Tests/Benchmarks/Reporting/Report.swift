@@ -2,31 +2,11 @@ import Foundation
 
 /// What a run found, as text, as JSON and as a verdict.
 struct Report: Codable {
-  var records: Int
-  var runs = 0
-  var findings: [Finding] = []
-  var growth: [Growth] = []
-  /// How busy the machine was after the last round: processes that run or wait to, over a minute.
-  var load: Double?
+  var machine: Machine
+  var sections: [Section] = []
+  var programs: [External] = []
 
-  var text: String {
-    let table = TextTable(headings: Line.headings, rows: lines.map(\.cells)).text
-    let growth = growth.isEmpty ? "" : "\n" + TextTable(headings: Growth.headings, rows: growthCells).text
-    return summary + "\n\n" + table + growth
-  }
-
-  /// How it was measured, in one sentence.
-  var summary: String {
-    """
-    \(records) records, median of \(runs) \(runs == 1 ? "run" : "runs"), \(ProcessInfo.processInfo.activeProcessorCount) cores\
-    \(load.map { String(format: ", load average %.1f after the last round", $0) } ?? "").
-    """
-  }
-
-  var lines: [Line] { findings.map(Line.init) }
-  var growthCells: [[String]] { growth.map(\.cells) }
-
-  init(records: Int) { self.records = records }
+  init(machine: Machine) { self.machine = machine }
 
   init(json: Data) throws { self = try JSONDecoder().decode(Report.self, from: json) }
 
@@ -36,17 +16,41 @@ struct Report: Codable {
     return try encoder.encode(self)
   }
 
-  /// - Throws: `Mistake` with the figures that are far outside.
-  func requireTargets(times factor: Double) throws {
-    let outside = findings.filter { ($0.excessForGate ?? 0) > factor }
-    guard outside.isEmpty else {
-      let names = outside.map { "\($0.figure.workload) \($0.figure.name)" }.joined(separator: "; ")
-      throw Mistake("more than \(factor) times the target, or of what is known to miss it: \(names)")
-    }
+  /// How it was measured.
+  var summary: String {
+    ([machine.text] + [machine.warning].compactMap { $0 }).joined(separator: " ")
   }
 
-  static func currentLoad() -> Double? {
-    var averages = [0.0, 0.0, 0.0]
-    return getloadavg(&averages, 3) > 0 ? averages[0] : nil
+  var text: String {
+    let tables = sections.map { "\($0.title)\n\n\($0.table(programs).text)" }
+    return ([summary] + tables + [growth?.text].compactMap { $0 }).joined(separator: "\n\n")
+  }
+
+  var markdown: String {
+    let tables = sections.map { "### \($0.title)\n\n\($0.table(programs).markdown)" }
+    let growth = growth.map {
+      ["### Growth\n\nThe cost for each record, against the number of records before.\n\n\($0.markdown)"]
+    }
+    return (tables + (growth ?? [])).joined(separator: "\n")
+  }
+
+  /// How costs for each record grow; nil with one number of records.
+  private var growth: TextTable? {
+    let lines = Growth.all(sections)
+    return lines.isEmpty ? nil : TextTable(headings: Growth.headings, rows: lines.map(\.cells))
+  }
+
+  /// - Throws: `Mistake` with the figures that are far outside.
+  func requireTargets(times factor: Double) throws {
+    let outside = sections.flatMap { section in
+      section.findings.filter { finding in
+        section.target(of: finding).map { finding.measured > factor * $0.gate } ?? false
+      }
+    }
+    guard outside.isEmpty else {
+      let names = outside.map { "\($0.figure.id) \($0.figure.name), against \($0.figure.baseline)" }
+      throw Mistake(
+        "more than \(factor) times the target, or of what is known to miss it: \(names.joined(separator: "; "))")
+    }
   }
 }

@@ -8,9 +8,9 @@ enum DeleteWorkload {
     let rows = round.rows.items.prefix(round.rows.items.count / 10)
     let base = try second.store.vector
     var size = 0
-    let figure = Figure(
-      "W9", "delete a tenth and sync", against: "the deletes on two plain databases", target: .ratio(2))
-    try round.compare(figure) {
+    try round.compare(
+      Figure("W9.delete", "delete a tenth and sync", against: "the deletes on two plain databases")
+    ) {
       for plain in [first.plain, second.plain] { try plain.delete(rows) }
     } tally: {
       try first.store.delete(rows)
@@ -19,8 +19,6 @@ enum DeleteWorkload {
       size = delta.count
     }
     round.noteDeleted(before: rows.endIndex)
-    round.note(
-      Figure("W9", "delta of the deletes, for each", against: "", .bytes, target: .bytes(30)),
-      bytes: Double(size) / Double(rows.count))
+    round.note(Figure("W9.bytes", "delta of the deletes, for each", .bytes), bytes: Double(size) / Double(rows.count))
   }
 }

@@ -7,8 +7,7 @@ enum OpenWorkload {
     let pair = try round.filled()
     guard let path = pair.store.path else { throw Mistake("the store is in memory") }
     let rows = round.rows.items.suffix(20)
-    let figure = Figure("W10", "20 × open and first write", against: "the same with a plain file")
-    try round.compare(figure) {
+    try round.compare(Figure("W10.open", "20 × open and first write", against: "the same with a plain file")) {
       for row in rows {
         let plain = try PlainDatabase.open(pair.plain.path)
         try write(plain, row)
@@ -16,7 +15,7 @@ enum OpenWorkload {
       }
     } tally: {
       for row in rows {
-        let store = try Store(path: path, schema: Schema(Owner.self, Item.self, Team.self))
+        let store = try Store(path: path, schema: Tables.schema)
         try write(store, row)
         try store.close()
       }

@@ -7,42 +7,33 @@ enum RelationshipWorkload {
   static func run(_ round: Round) throws {
     let pair = try round.emptyPair()
     let teams = round.rows.ordered.prefix(max(1, round.rows.items.count / 100)).map { "Team|~|\($0.id.suffix(36))" }
-    for side in [pair.plain, pair.store] as [any Side] { try insert(teams, side) }
+    for side in [pair.plain, pair.store] as [any Side] {
+      try side.run("INSERT INTO Team(id, name) VALUES(?, 'team')", teams.count) { [teams[$0]] }
+    }
     var links = links(teams, round.rows.owners)
-    try compare(round, pair, links, "add members", "INSERT INTO Team_members(source, target) VALUES(?, ?)")
+    try compare(
+      round, pair, links, Figure("W11.add", "add members", against: "the same in a plain join table"),
+      "INSERT INTO Team_members(source, target) VALUES(?, ?)")
     var random = SplitMix64(seed: UInt64(round.number))
     links.shuffle(using: &random)
-    try compare(round, pair, links, "remove members", "DELETE FROM Team_members WHERE source = ? AND target = ?")
+    try compare(
+      round, pair, links, Figure("W11.remove", "remove members", against: "the same in a plain join table"),
+      isFirst: false, "DELETE FROM Team_members WHERE source = ? AND target = ?")
   }
 
   private static func compare(
-    _ round: Round, _ pair: Pair, _ links: [(String, String)], _ name: String, _ sql: String
+    _ round: Round, _ pair: Pair, _ links: [(String, String)], _ figure: Figure, isFirst: Bool = true, _ sql: String
   ) throws {
-    try round.compare(Figure("W11", name, against: "the same in a plain join table")) {
-      try run(sql, links, pair.plain)
+    try round.compare(figure, isFirst: isFirst) {
+      try pair.plain.run(sql, links.count) { [links[$0].0, links[$0].1] }
     } tally: {
-      try run(sql, links, pair.store)
+      try pair.store.run(sql, links.count) { [links[$0].0, links[$0].1] }
     }
   }
 
   private static func links(_ teams: [String], _ owners: [String]) -> [(String, String)] {
     teams.indices.flatMap { team in
       (0..<100).map { (teams[team], owners[(team * 37 + $0) % owners.count]) }
-    }
-  }
-
-  private static func insert(_ teams: [String], _ side: any Side) throws {
-    try side.inThousands(teams.count) { db, range in
-      for team in teams[range] {
-        try db.execute(sql: "INSERT INTO Team(id, name) VALUES(?, 'team')", arguments: [team])
-      }
-    }
-  }
-
-  private static func run(_ sql: String, _ links: [(String, String)], _ side: any Side) throws {
-    try side.inThousands(links.count) { db, range in
-      let statement = try db.cachedStatement(sql: sql)
-      for (source, target) in links[range] { try statement.execute(arguments: [source, target]) }
     }
   }
 }

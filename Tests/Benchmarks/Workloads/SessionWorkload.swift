@@ -14,8 +14,7 @@ enum SessionWorkload {
     let first = try round.filled()
     let (peer, other) = (try round.emptyStore(), try round.emptyStore())
     let file = try DeltaFile(round.newPath())
-    let figure = Figure("W14", "first sync over pipes", against: "delta and apply in process", target: .ratio(1.5))
-    try round.compare(figure) {
+    try round.compare(Figure("W14.first", "first sync over pipes", against: "delta and apply in process")) {
       try file.write(first.store)
       try file.apply(to: other)
     } tally: {
@@ -39,10 +38,9 @@ enum SessionWorkload {
     let syncing = Task { try await live.sync(first.store, over: here) }
     try live.waitUntilLive()
     let figure = Figure(
-      "W14", "500 × one live change", against: "the update, durable, on one plain database, and a round trip",
-      target: .ratio(3), accepted: 5)
-    try durability(first.plain, "FULL")
-    defer { try? durability(first.plain, "NORMAL") }
+      "W14.live", "500 × one live change", against: "the update, durable, on one plain database, and a round trip")
+    try first.plain.setDurable(true)
+    defer { try? first.plain.setDurable(false) }
     try round.compare(figure) {
       let echo = try Echo()
       for (number, index) in order.enumerated() {
@@ -64,10 +62,6 @@ enum SessionWorkload {
     guard try first.store.vector == second.store.vector else { throw Mistake("a live change did not arrive") }
   }
 
-  private static func durability(_ plain: DatabasePool, _ level: String) throws {
-    try plain.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = \(level)") }
-  }
-
   private static func update(_ db: Database, _ row: ItemRow, to number: Int) throws {
     try db.cachedStatement(sql: "UPDATE Item SET count = ? WHERE id = ?")
       .execute(arguments: [7_000_000 + number, row.id])
@@ -75,7 +69,7 @@ enum SessionWorkload {
   }
 
   /// Lets a workload, which is not asynchronous, wait for something that is.
-  fileprivate static func waiting(_ body: @escaping @Sendable () async throws -> Void) throws {
+  static func waiting(_ body: @escaping @Sendable () async throws -> Void) throws {
     let (result, ended) = (Failure(), DispatchSemaphore(value: 0))
     Task.detached {
       do { try await body() } catch { result.error.withLock { $0 = error } }

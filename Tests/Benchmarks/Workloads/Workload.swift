@@ -9,7 +9,7 @@ struct Workload: Sendable {
     Workload(number: "W8", run: FileSizeWorkload.run),
     Workload(number: "W3", run: FirstSyncWorkload.runDelta),
     Workload(number: "W4", run: FirstSyncWorkload.runApply),
-    Workload(number: "W5", run: FirstSyncWorkload.runAgain),
+    Workload(number: "W5", run: ApplyAgainWorkload.run),
     Workload(number: "W2", run: UpdateWorkload.run),
     Workload(number: "W7", run: OneChangeWorkload.run),
     Workload(number: "W6", run: ExchangeWorkload.run),
@@ -19,5 +19,7 @@ struct Workload: Sendable {
     Workload(number: "W12", run: SeedWorkload.run),
     Workload(number: "W13", run: ReadWorkload.run),
     Workload(number: "W14", run: SessionWorkload.run),
+    Workload(number: "W15", run: OtherUpdatesWorkload.run),
+    Workload(number: "W16", run: BesideReadersWorkload.run),
   ]
 }
