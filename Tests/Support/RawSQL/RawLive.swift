@@ -5,7 +5,7 @@ import TallySync
 /// A live session of two stores of this process, which goes on by itself while a history writes.
 final class RawLive {
   /// How long two stores may need to agree, and a session to end.
-  private static let patience = Duration.seconds(20)
+  private static let patience = Duration.seconds(120)
 
   let devices: (Int, Int)
   private let stores: (Store, Store)
