@@ -32,7 +32,9 @@ final class Column: Sendable {
   func accepts(_ value: Value) -> Bool {
     if value.isNull { return defaultValue.isNull }
     if let kind { return kind.accepts(value) }
-    if case .text(var text) = value, text.withUTF8({ RecordKey.uuid(in: $0, after: targetPrefix) }) != nil { return true }
+    if case .text(var text) = value, text.withUTF8({ RecordKey.uuid(in: $0, after: targetPrefix) }) != nil {
+      return true
+    }
     return target(of: value) != nil
   }
 
