@@ -103,8 +103,8 @@ public struct StateVector: Hashable, Sendable {
     if dot.sequence > self[dot.replica] { self[dot.replica] = dot.sequence }
   }
 
-  /// The pointwise maximum with `other`: commutative, associative, idempotent. Cost: the entries of both, if `other` has
-  /// one that is not here.
+  /// The pointwise maximum with `other`: commutative, associative, idempotent. Cost: the entries of both, if `other`
+  /// covers anything that is not covered here.
   public mutating func merge(_ other: StateVector) {
     if isEmpty {
       dots = other.dots

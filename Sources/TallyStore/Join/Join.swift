@@ -163,8 +163,8 @@ struct Join {
     return fingerprint
   }
 
-  /// The groups of a block, which are in the order of their names, with what others refer to first: a record whose owner
-  /// is here already needs no second look.
+  /// The groups of a block, which are in the order of their names, with what others refer to first: a record whose
+  /// owner is here already needs no second look.
   private func inOrder(_ groups: [DeltaBlock.Records]) throws -> [(KindNumber, DeltaBlock.Records)] {
     let numbers = transaction.session.numbers
     let numbered = try groups.map { (number: try numbers.kind(source: $0.type), group: $0) }
