@@ -136,7 +136,7 @@ public final class Store: Sendable {
       pool.invalidateReadOnlyConnections()
       try pool.writeWithoutTransaction { db in
         box.session = nil
-        try StoreFile.checkpoint(db, options)
+        try StoreFile.checkpoint(db)
       }
     } else {
       writer.writeWithoutTransaction { _ in box.session = nil }
