@@ -170,6 +170,16 @@ import Testing
         65, ["sync", "a", "--via", "tcp://127.0.0.1:1", "--trust", "bad.pem"], saying: "cannot be used")
     }
 
+    @Test func aSecretThatOthersCanReadIsWarnedOf() throws {
+      try bench.write("0123456789abcdef0123456789abcdef\n", to: "secret")
+      let sync = ["sync", "a", "--via", "tcp://127.0.0.1:1", "--secret-file", "secret"]
+      for (mode, isOpen) in [(0o644, true), (0o640, true), (0o600, false)] as [(mode_t, Bool)] {
+        chmod(bench.path("secret"), mode)
+        let errors = try bench.tally(sync).errors
+        #expect(errors.contains("tally: warning: others can read secret; chmod 600 keeps it\n") == isOpen)
+      }
+    }
+
     @Test func nobodyListens() throws {
       try bench.refused(69, ["sync", "a", "--via", "tcp://127.0.0.1:1"], saying: "nobody answers")
     }

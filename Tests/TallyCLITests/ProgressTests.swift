@@ -24,9 +24,10 @@ import Testing
     #endif
     #expect(try bench.shell("\(terminal) >/dev/null").status == 0, "\(arguments)")
     let text = String(decoding: try bench.bytes("shown"), as: UTF8.self)
-    // What script itself notes stands in the first line and behind the last bar.
-    let lines = text.components(separatedBy: Self.clear).dropLast().flatMap { $0.components(separatedBy: "\r\n") }
-    return lines.filter { !$0.isEmpty && !$0.hasPrefix("Script started") }
+    // What script itself notes stands in a first line of its own, and behind the last bar.
+    let parts = text.replacingOccurrences(of: "\r\n", with: "\n").components(separatedBy: Self.clear).dropLast()
+    return parts.flatMap { $0.components(separatedBy: "\n") }
+      .filter { !$0.isEmpty && !$0.hasPrefix("Script started") }
   }
 
   private static let isScriptThere = access("/usr/bin/script", X_OK) == 0

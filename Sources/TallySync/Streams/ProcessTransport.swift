@@ -9,8 +9,8 @@
   /// ```
   ///
   /// `/bin/sh` runs the command, so it must come from whoever runs the program, never from a peer. What it writes to
-  /// standard error passes through, unless there is another place for it. When the connection closes, its input ends; if it has not ended two seconds later,
-  /// it is asked to by `SIGTERM`.
+  /// standard error passes through, unless there is another place for it. When the connection closes, its input ends;
+  /// if it has not ended two seconds later, it is asked to by `SIGTERM`.
   public struct ProcessTransport: Transport {
     /// What to call the peer; the command unless named otherwise.
     public let name: String
