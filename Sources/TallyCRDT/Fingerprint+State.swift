@@ -72,20 +72,20 @@ extension StateVector {
   /// What a record's superseded touches add to the fingerprint, without the entries that `other` has as well.
   fileprivate func fingerprint(name: UInt64, without other: StateVector) -> Fingerprint {
     var sum = Fingerprint()
-    for (replica, sequence) in sequences where other[replica] != sequence {
-      let stamp = Stamp(rank: .seed, time: HybridTime(milliseconds: 0), dot: Dot(replica: replica, sequence: sequence))
+    for dot in dots where other[dot.replica] != dot.sequence {
+      let stamp = Stamp(rank: .seed, time: HybridTime(milliseconds: 0), dot: dot)
       sum += .cell(kind: 7, name: name, part: 0, stamp: stamp, value: .null)
     }
     return sum
   }
 
-  /// A sum as well, so that nothing has to be sorted.
+  /// A sum as well.
   fileprivate var hash: UInt64 {
-    sequences.reduce(0) { sum, entry in
+    dots.reduce(0) { sum, dot in
       var hash = SipHash()
-      hash.combine(word: entry.key.high)
-      hash.combine(word: entry.key.low)
-      hash.combine(word: entry.value)
+      hash.combine(word: dot.replica.high)
+      hash.combine(word: dot.replica.low)
+      hash.combine(word: dot.sequence)
       return sum &+ hash.finalized()
     }
   }

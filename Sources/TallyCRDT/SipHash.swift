@@ -56,7 +56,7 @@ public struct SipHash: Sendable {
   }
 
   /// Feeds the eight bytes of a word, least significant first.
-  @inlinable
+  @inlinable @inline(__always)
   public mutating func combine(word: UInt64) {
     let shift = 8 * (count & 7)
     count &+= 8
@@ -68,15 +68,18 @@ public struct SipHash: Sendable {
   /// Feeds bytes.
   @inlinable
   public mutating func combine(bytes: UnsafeRawBufferPointer) {
+    // In a copy, the state stays in registers.
+    var hash = self
     var offset = 0
     while offset + 8 <= bytes.count {
-      combine(word: UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
+      hash.combine(word: UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
       offset += 8
     }
     while offset < bytes.count {
-      combine(byte: bytes[offset])
+      hash.combine(byte: bytes[offset])
       offset += 1
     }
+    self = hash
   }
 
   /// Feeds the UTF-8 bytes of a text.

@@ -17,37 +17,75 @@ public enum CausalOrder: Sendable {
 /// that the transaction's author had seen. Merging is the pointwise maximum. The order is partial, so there is no `<`;
 /// see `compare(to:)`. Sequences are at most 2^63 - 1 in files and on the wire.
 public struct StateVector: Hashable, Sendable {
-  @usableFromInline var sequences: [ReplicaID: UInt64]
+  /// Ascending by replica, one for each, none with sequence 0. Vectors are short, and read far more often than they get
+  /// another entry: comparing ids costs less than hashing them.
+  @usableFromInline var dots: [Dot]
 
   /// The vector that covers nothing.
   @inlinable
-  public init() { sequences = [:] }
+  public init() { dots = [] }
 
-  /// A vector with these entries; zeros are left out.
+  /// A vector with these entries, the highest of each replica; zeros are left out. Cost: linear if they are in the
+  /// canonical order.
   public init(_ entries: some Sequence<(ReplicaID, UInt64)>) {
-    sequences = [:]
-    for (replica, sequence) in entries where sequence > self[replica] { sequences[replica] = sequence }
+    dots = []
+    var isAscending = true
+    for (replica, sequence) in entries where sequence > 0 {
+      if let last = dots.last, last.replica >= replica { isAscending = false }
+      dots.append(Dot(replica: replica, sequence: sequence))
+    }
+    guard !isAscending else { return }
+    dots.sort()
+    var highest: [Dot] = []
+    for dot in dots {
+      if highest.last?.replica == dot.replica { highest.removeLast() }
+      highest.append(dot)
+    }
+    dots = highest
+  }
+
+  /// The place of a replica's entry, or where it would be.
+  @inlinable
+  func place(of replica: ReplicaID) -> (index: Int, isFound: Bool) {
+    var (low, high) = (0, dots.count)
+    while low < high {
+      let middle = (low + high) / 2
+      let found = dots[middle].replica
+      if found == replica { return (middle, true) }
+      if found < replica { low = middle + 1 } else { high = middle }
+    }
+    return (low, false)
   }
 
   /// The highest sequence covered of a replica; 0 if none. Setting it can lower an entry; setting 0 takes it away.
   @inlinable
   public subscript(replica: ReplicaID) -> UInt64 {
-    get { sequences.isEmpty ? 0 : sequences[replica] ?? 0 }
-    set { sequences[replica] = newValue == 0 ? nil : newValue }
+    get {
+      let (index, isFound) = place(of: replica)
+      return isFound ? dots[index].sequence : 0
+    }
+    set {
+      let (index, isFound) = place(of: replica)
+      switch (isFound, newValue) {
+      case (true, 0): dots.remove(at: index)
+      case (true, _): dots[index] = Dot(replica: replica, sequence: newValue)
+      case (false, 0): break
+      case (false, _): dots.insert(Dot(replica: replica, sequence: newValue), at: index)
+      }
+    }
   }
 
   /// Whether nothing is covered.
   @inlinable
-  public var isEmpty: Bool { sequences.isEmpty }
+  public var isEmpty: Bool { dots.isEmpty }
 
   /// The number of replicas with an entry.
   @inlinable
-  public var count: Int { sequences.count }
+  public var count: Int { dots.count }
 
-  /// The entries in the canonical order, by replica id. Sorts them on each call.
-  public var entries: [Dot] {
-    sequences.isEmpty ? [] : sequences.map { Dot(replica: $0.key, sequence: $0.value) }.sorted()
-  }
+  /// The entries in the canonical order, by replica id.
+  @inlinable
+  public var entries: [Dot] { dots }
 
   /// Whether a transaction's effects are covered.
   @inlinable
@@ -55,22 +93,40 @@ public struct StateVector: Hashable, Sendable {
 
   /// Whether every transaction of `other` is covered.
   public func covers(_ other: StateVector) -> Bool {
-    other.sequences.allSatisfy { $0.value <= self[$0.key] }
+    guard other.count <= count else { return false }
+    return other.dots.allSatisfy(covers)
   }
 
   /// Raises one entry so that it covers `dot`.
   @inlinable
   public mutating func include(_ dot: Dot) {
-    if dot.sequence > self[dot.replica] { sequences[dot.replica] = dot.sequence }
+    if dot.sequence > self[dot.replica] { self[dot.replica] = dot.sequence }
   }
 
-  /// The pointwise maximum with `other`: commutative, associative, idempotent. Cost: the entries of `other`.
+  /// The pointwise maximum with `other`: commutative, associative, idempotent. Cost: the entries of both, if `other` has
+  /// one that is not here.
   public mutating func merge(_ other: StateVector) {
-    if sequences.isEmpty {
-      sequences = other.sequences
-    } else {
-      for (replica, sequence) in other.sequences where sequence > self[replica] { sequences[replica] = sequence }
+    if isEmpty {
+      dots = other.dots
+    } else if !covers(other) {
+      dots = Self.merged(dots, other.dots)
     }
+  }
+
+  private static func merged(_ left: [Dot], _ right: [Dot]) -> [Dot] {
+    var merged: [Dot] = []
+    merged.reserveCapacity(max(left.count, right.count))
+    var (mine, theirs) = (left[...], right[...])
+    while let first = mine.first, let other = theirs.first {
+      if first.replica == other.replica {
+        merged.append(max(first, other))
+        mine.removeFirst()
+        theirs.removeFirst()
+      } else {
+        merged.append(first.replica < other.replica ? mine.removeFirst() : theirs.removeFirst())
+      }
+    }
+    return merged + mine + theirs
   }
 
   /// The pointwise maximum of both.
@@ -84,17 +140,13 @@ public struct StateVector: Hashable, Sendable {
   /// `floor`.
   public func beyond(_ floor: StateVector) -> StateVector {
     guard !isEmpty, !floor.isEmpty else { return self }
-    var result = self
-    result.sequences = sequences.filter { $0.value > floor[$0.key] }
-    return result
+    return filter { !floor.covers($0) }
   }
 
   /// The entries for which `isIncluded` holds.
   package func filter(_ isIncluded: (Dot) -> Bool) -> StateVector {
     var result = self
-    for (replica, sequence) in sequences where !isIncluded(Dot(replica: replica, sequence: sequence)) {
-      result.sequences[replica] = nil
-    }
+    result.dots.removeAll { !isIncluded($0) }
     return result
   }
 

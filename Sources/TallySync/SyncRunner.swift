@@ -12,6 +12,7 @@ package actor SyncRunner {
     case event(SyncSession.Event)
     case applied(AppliedDelta)
     case bytes([UInt8])
+    /// The peer has closed the connection, and nothing that came before is under way any more.
     case end
     case tick
     case looked(StoreSummary)
@@ -280,9 +281,10 @@ package actor SyncRunner {
         feed.yield(.bytes(bytes))
         await readyToRead.wait()
       }
-      feed.yield(.end)
+      // A job that is under way may be all that is still to be done.
+      perform { _ in .end }
     } catch {
-      feed.yield(.failed(error))
+      perform { _ in .failed(error) }
     }
   }
 
@@ -297,7 +299,7 @@ package actor SyncRunner {
     } catch {
       // A peer that gave up said why before it closed; that is worth more than that nobody listens.
       if !Task.isCancelled { await heardAll.wait(atMost: settings.patience, time) }
-      feed.yield(.failed(error))
+      perform { _ in .failed(error) }
     }
   }
 

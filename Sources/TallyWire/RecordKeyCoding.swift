@@ -23,6 +23,12 @@ package enum RecordKey: Hashable, Comparable {
     return (a << 32 | b, c << 32 | d)
   }
 
+  /// The UUID at the end of a name that begins with `prefix`, a type and the delimiter; nil for any other text.
+  package static func uuid(in name: UnsafeBufferPointer<UInt8>, after prefix: [UInt8]) -> (high: UInt64, low: UInt64)? {
+    guard name.count == prefix.count + 36, name.starts(with: prefix) else { return nil }
+    return uuid(UnsafeBufferPointer(rebasing: name[prefix.count...]))
+  }
+
   /// What a text consists of that is a record name with a UUID as its key: the length of the type, and the UUID.
   @inline(__always)
   static func name(_ text: UnsafeBufferPointer<UInt8>) -> (typeCount: Int, high: UInt64, low: UInt64)? {

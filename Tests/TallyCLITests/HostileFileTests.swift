@@ -64,7 +64,7 @@ import Testing
     #expect(try bench.bytes("a") == before)
   }
 
-  @Test(.timeLimit(.minutes(1))) func aNamedPipeIsNotWaitedFor() throws {
+  @Test(.timeLimit(.minutes(5))) func aNamedPipeIsNotWaitedFor() throws {
     #expect(mkfifo(bench.path("pipe"), 0o600) == 0)
     try expectRefused(65, "pipe")
     try bench.refused(73, ["new", "pipe", "--schema", "schema.json"])

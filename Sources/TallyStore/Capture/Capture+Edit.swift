@@ -12,12 +12,12 @@ extension Capture {
       let before = write.before, let first = before.written.first, transaction.hasPlainRows(kind),
       before.written.allSatisfy({ kind.isPlain(column: $0.place) }),
       let row = try transaction.editedRow(row, kind, before.written.map(\.place), isNumber: first.value.isNumber),
-      row.clock == before.clock, var state = try transaction.reader.stampedState(before.clock)
+      row.clock == before.clock, var state = try transaction.writer.stampedState(before.clock)
     else { return false }
     var edits: [FieldEdit] = []
     for (index, (place, value)) in before.written.enumerated() where value != row.values[index] {
       let column = kind.columns[place]
-      guard Refusals.fault(of: row.values[index], in: column, row.name) == nil else { return false }
+      guard column.admits(row.values[index]) else { return false }
       let old = state.stamp(of: column.field, isDefault: column.isDefault(value))
       let new = try transaction.stamp(over: old?.time)
       // Over a time that nothing exceeds, the greater replica wins, and that may be the other one.
@@ -26,10 +26,10 @@ extension Capture {
     }
     guard let dot = edits.first?.new.dot else { return true }
     let touches = state.supersededTouches
-    let difference = edits.apply(to: &state, row.name)
+    let difference = edits.apply(to: &state, row.hash)
     try transaction.writer.putEdited(state, kind, row.id, row.clock)
     try transaction.edited(
-      row.name, kind, [dot], replaced: edits.replaced(in: state, touches: touches), owners: row.owners, difference)
+      row.key, kind, [dot], replaced: edits.replaced(in: state, touches: touches), owners: row.owners, difference)
     return true
   }
 }

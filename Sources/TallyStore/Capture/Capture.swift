@@ -70,7 +70,7 @@ struct Capture {
   // MARK: Records
 
   private func capture(_ write: PendingWrite, _ kind: RecordKind) throws {
-    if try captureEdit(write, kind) { return }
+    if try captureEdit(write, kind) || captureInsert(write, kind) { return }
     let after = try row(write, kind)
     if let after, write.except.contains(Array(after.key.utf8)) { return }
     guard let key = after?.key ?? write.key, after != nil || write.before != nil else { return }

@@ -65,7 +65,7 @@ final class Refusals {
       return StoreError(
         .valueTooLarge, "\(name).\(column.name) has \(value.byteCount) bytes; the limit is \(WireLimits.valueBytes)")
     }
-    guard !value.isNull, !column.accepts(value) else { return nil }
+    guard !column.admits(value) else { return nil }
     let expected = column.kind.map { "a \($0.rawValue)" } ?? "the name of a \(column.reference?.to ?? "record")"
     return StoreError(.typeMismatch, "\(name).\(column.name) is not \(expected)")
   }

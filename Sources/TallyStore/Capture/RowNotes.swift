@@ -45,8 +45,8 @@ struct RowNotes {
   }
 
   private static let insertion = UInt32.max
-  /// By the number of the kind.
-  private var tables: [Int: Table] = [:]
+  /// By the kind; there are few.
+  private var tables: [(kind: KindNumber, table: Table)] = []
   private var lastInsertion: (kind: Int, row: Int64)?
   private let bytes = NoteBytes()
   /// What went wrong in a hook, which cannot throw.
@@ -62,15 +62,17 @@ struct RowNotes {
   }
 
   mutating func noteInsert(_ kind: KindNumber, _ row: Int64) {
-    tables[kind.rawValue, default: Table()].append(row, Self.insertion)
-    tables[kind.rawValue, default: Table()].hasInsertions = true
+    let index = index(of: kind)
+    tables[index].table.append(row, Self.insertion)
+    tables[index].table.hasInsertions = true
     lastInsertion = (kind.rawValue, row)
   }
 
   mutating func noteUpdate(
     _ kind: KindNumber, _ row: Int64, _ clock: InlineClock, _ values: [(place: Int, value: ColumnValue)]
   ) throws {
-    tables[kind.rawValue, default: Table()].append(row, try bytes.append(clock, key: [], values))
+    let place = try bytes.append(clock, key: [], values)
+    tables[index(of: kind)].table.append(row, place)
     lastInsertion = nil
   }
 
@@ -79,27 +81,36 @@ struct RowNotes {
     _ values: [(place: Int, value: ColumnValue)]
   ) throws {
     let place = try bytes.append(clock, key: key, values)
-    tables[kind.rawValue, default: Table()].append(row, place)
-    tables[kind.rawValue, default: Table()].hasDeletions = true
+    let index = index(of: kind)
+    tables[index].table.append(row, place)
+    tables[index].table.hasDeletions = true
     lastInsertion = nil
   }
+
+  private mutating func index(of kind: KindNumber) -> Int {
+    for index in tables.indices where tables[index].kind == kind { return index }
+    tables.append((kind, Table()))
+    return tables.count - 1
+  }
+
+  private func table(_ kind: KindNumber) -> Table? { tables.first { $0.kind == kind }?.table }
 
   // MARK: Reading
 
   /// The kinds that have notes, ascending.
-  var kinds: [KindNumber] { tables.keys.sorted().map { KindNumber(rawValue: $0) } }
+  var kinds: [KindNumber] { tables.map(\.kind).sorted() }
 
   /// The keys of rows that were there before and were deleted or got another key, even if they have a row again.
   func deletedKeys(_ kind: KindNumber) throws -> Set<[UInt8]> {
     var keys = Set<[UInt8]>()
-    guard tables[kind.rawValue]?.hasDeletions == true else { return keys }
+    guard table(kind)?.hasDeletions == true else { return keys }
     try forEachRow(kind) { written in if let key = written.deletedKey { keys.insert(key) } }
     return keys
   }
 
   /// Whether keys can have gone from one row to another.
   func mayHaveMoved(_ kind: KindNumber) -> Bool {
-    tables[kind.rawValue].map { $0.hasInsertions && $0.hasDeletions } ?? false
+    table(kind).map { $0.hasInsertions && $0.hasDeletions } ?? false
   }
 
   /// One row, and what was in it.
@@ -114,7 +125,7 @@ struct RowNotes {
   /// Each row of a kind once; the last ones first: of a large transaction they are the ones that SQLite's cache still
   /// has.
   func forEachRow(_ kind: KindNumber, _ body: (Written) throws -> Void) throws {
-    guard let table = tables[kind.rawValue]?.sorted() else { return }
+    guard let table = table(kind)?.sorted() else { return }
     guard !table.isAscending else {
       for index in table.rows.indices.reversed() { try body(written(table, index..<index + 1)) }
       return

@@ -12,7 +12,10 @@ final class Connection {
   let handle: OpaquePointer
   /// By the addresses of their SQL.
   private var statements: [UnsafeRawPointer: SQLStatement] = [:]
-  private var rowStatements: [ObjectIdentifier: (sql: RowSQL, statement: SQLStatement)] = [:]
+  private var rowStatements: [UnsafeRawPointer: (sql: RowSQL, statement: SQLStatement)] = [:]
+  /// Those of the two that were wanted last, each where its address says: most are wanted again at once.
+  private var recent = [(address: UnsafeRawPointer, statement: SQLStatement)?](repeating: nil, count: recentCount)
+  private static let recentCount = 64
   private var rareStatements: [String: SQLStatement] = [:]
   private let database: Database?
   /// The version of the catalogue whose tables the statements are for.
@@ -33,17 +36,30 @@ final class Connection {
   /// The statement for this SQL, prepared once.
   func statement(_ sql: StaticString) throws -> SQLStatement {
     let address = UnsafeRawPointer(sql.utf8Start)
-    if let known = statements[address] { return known }
-    let statement = try prepare(sql.withUTF8Buffer { String(decoding: $0, as: UTF8.self) })
-    statements[address] = statement
-    return statement
+    return try recent(address) {
+      if let known = statements[address] { return known }
+      let statement = try prepare(sql.withUTF8Buffer { String(decoding: $0, as: UTF8.self) })
+      statements[address] = statement
+      return statement
+    }
   }
 
   /// The statement for the rows of a table, prepared once.
   func statement(_ sql: RowSQL) throws -> SQLStatement {
-    if let known = rowStatements[ObjectIdentifier(sql)] { return known.statement }
-    let statement = try prepare(sql.text)
-    rowStatements[ObjectIdentifier(sql)] = (sql, statement)
+    let address = UnsafeRawPointer(Unmanaged.passUnretained(sql).toOpaque())
+    return try recent(address) {
+      if let known = rowStatements[address] { return known.statement }
+      let statement = try prepare(sql.text)
+      rowStatements[address] = (sql, statement)
+      return statement
+    }
+  }
+
+  private func recent(_ address: UnsafeRawPointer, _ find: () throws -> SQLStatement) rethrows -> SQLStatement {
+    let place = Int(bitPattern: address) >> 4 & (Self.recentCount - 1)
+    if let known = recent[place], known.address == address { return known.statement }
+    let statement = try find()
+    recent[place] = (address, statement)
     return statement
   }
 
@@ -115,6 +131,7 @@ final class Connection {
 
   /// Forgets the prepared statements, for instance after the schema changed.
   func forgetStatements() {
+    recent = Array(repeating: nil, count: Self.recentCount)
     statements = [:]
     rowStatements = [:]
     rareStatements = [:]

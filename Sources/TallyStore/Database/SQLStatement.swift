@@ -133,6 +133,15 @@ final class SQLStatement {
     return try body(UnsafeBufferPointer(start: base, count: count))
   }
 
+  /// The hash of a text.
+  func hash(ofText column: Int) -> UInt64 {
+    withBytes(ofText: column) { text in
+      var hash = SipHash()
+      hash.combine(bytes: UnsafeRawBufferPointer(text))
+      return hash.finalized()
+    }
+  }
+
   func isNull(_ column: Int) -> Bool { sqlite3_column_type(handle, Int32(column)) == SQLITE_NULL }
 
   func blob(_ column: Int) -> [UInt8] {

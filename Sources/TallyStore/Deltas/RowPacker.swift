@@ -7,7 +7,6 @@ import TallyWire
 struct RowPacker {
   private let kind: RecordKind
   private let reader: StateReader
-  private let prefix: [UInt8]
   private let sum: ContentSum?
   /// The clock of the row before, and the stamp that it stands for.
   private var last: (clock: InlineClock, stamp: Stamp)?
@@ -17,7 +16,6 @@ struct RowPacker {
   init?(_ kind: RecordKind, _ reader: StateReader, _ sum: ContentSum? = nil) {
     guard kind.columns.count <= PackedRecords.maximumFields else { return nil }
     (self.kind, self.reader, self.sum) = (kind, reader, sum)
-    prefix = Array("\(kind.type)\(AnyRecordName.delimiter)".utf8)
   }
 
   /// Adds the current row of a query for the kind's rows.
@@ -27,7 +25,7 @@ struct RowPacker {
     _ query: SQLStatement, into builder: inout BlockBuilder, _ body: (BlockDraft) throws -> Void
   ) throws -> Bool {
     let clock = try query.clock(2)
-    guard let stamp = try stamp(clock), let key = query.withBytes(ofText: 1, key) else { return false }
+    guard let stamp = try stamp(clock), let key = query.withBytes(ofText: 1, kind.uuid) else { return false }
     last = (clock, stamp)
     let limit = (3..<3 + kind.columns.count).reduce(0) { $0 + ValuePacker.limit(query.byteCount($1)) }
     guard limit <= WireLimits.targetBlockBytes else { return false }
@@ -42,11 +40,11 @@ struct RowPacker {
         case .isNotUTF8: return nil
         }
       }
-      if sum != nil { part = fingerprint(query, stamp, mask) }
+      if sum != nil { part = kind.fingerprint(query, stamp, mask) }
       return mask
     }
     // What the receiver has is left out, and counts all the same.
-    if isPacked, let sum { sum += part ?? fingerprint(query, stamp, mask(query)) }
+    if isPacked, let sum { sum += part ?? kind.fingerprint(query, stamp, mask(query)) }
     return isPacked
   }
 
@@ -58,43 +56,10 @@ struct RowPacker {
     }
   }
 
-  /// What the row adds to the fingerprint; `mask` says which columns have a cell.
-  private func fingerprint(_ query: SQLStatement, _ stamp: Stamp, _ mask: UInt64) -> Fingerprint {
-    let name = query.withBytes(ofText: 1) { text in
-      var hash = SipHash()
-      hash.combine(bytes: UnsafeRawBufferPointer(text))
-      return hash.finalized()
-    }
-    var sum = Fingerprint.existence(name: name, stamp: stamp)
-    for (place, index) in kind.wireOrder.enumerated() where mask & 1 << UInt64(place) != 0 {
-      sum += fingerprint(query, 3 + index, name, kind.columns[index].hash, stamp)
-    }
-    return sum
-  }
-
-  private func fingerprint(_ query: SQLStatement, _ column: Int, _ name: UInt64, _ field: UInt64, _ stamp: Stamp)
-    -> Fingerprint
-  {
-    switch query.type(column) {
-    case SQLITE_TEXT:
-      return query.withBytes(ofText: column) {
-        .field(name: name, field: field, stamp: stamp, bytes: UnsafeRawBufferPointer($0), isText: true)
-      }
-    case SQLITE_BLOB:
-      return query.withBlob(column) { .field(name: name, field: field, stamp: stamp, bytes: $0, isText: false) }
-    default: return .field(name: name, field: field, stamp: stamp, value: query.value(column))
-    }
-  }
-
   private func stamp(_ clock: InlineClock) throws -> Stamp? {
     if let last, last.clock == clock { return last.stamp }
     guard case .uniform = clock else { return nil }
     return try reader.stamp(clock)
-  }
-
-  private func key(_ name: UnsafeBufferPointer<UInt8>) -> (high: UInt64, low: UInt64)? {
-    guard name.count == prefix.count + 36, name.starts(with: prefix) else { return nil }
-    return RecordKey.uuid(UnsafeBufferPointer(rebasing: name[prefix.count...]))
   }
 }
 

@@ -8,7 +8,7 @@ extension Join {
     guard !isRepair, received.existence == nil, received.deletes.isEmpty, received.seed == nil,
       received.supersededTouches.isEmpty, !received.fields.isEmpty, transaction.hasPlainRows(kind),
       let places = places(of: received.fields, kind), let row = try transaction.editedRow(name, kind, places),
-      var state = try reader.stampedState(row.clock)
+      var state = try writer.stampedState(row.clock)
     else { return false }
     var edits: [FieldEdit] = []
     var dots: [Dot] = []
@@ -22,7 +22,7 @@ extension Join {
       if !dots.contains(cell.stamp.dot) { dots.append(cell.stamp.dot) }
     }
     let touches = state.supersededTouches
-    let difference = edits.apply(to: &state, name)
+    let difference = edits.apply(to: &state, row.hash)
     let changed = edits.indices.filter { edits[$0].oldValue != edits[$0].newValue }
     guard
       try transaction.writer.showEdited(
@@ -36,7 +36,7 @@ extension Join {
     }
     noteChange()
     try transaction.edited(
-      name, kind, dots, replaced: edits.replaced(in: state, touches: touches), owners: row.owners, difference)
+      row.key, kind, dots, replaced: edits.replaced(in: state, touches: touches), owners: row.owners, difference)
     return true
   }
 

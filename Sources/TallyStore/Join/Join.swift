@@ -22,7 +22,7 @@ struct Join {
   private var vouched: StateVector?
 
   var reader: StateReader { transaction.reader }
-  private var writer: StateWriter { transaction.writer }
+  var writer: StateWriter { transaction.writer }
   private var catalog: Catalog { transaction.catalog }
   private var environment: StoreEnvironment { transaction.environment }
 

@@ -5,26 +5,29 @@ enum FieldSyntax {
   /// a space or a `T`, perhaps with a zone (https://www.sqlite.org/lang_datefunc.html#time_values).
   static func isDate(_ text: String) -> Bool {
     var text = text
-    return text.withUTF8 { bytes in
-      var rest = bytes[...]
-      guard let year = number(&rest, digits: 4), take("-", &rest), let month = number(&rest, digits: 2),
-        take("-", &rest), let day = number(&rest, digits: 2)
-      else { return false }
-      guard (0...9999).contains(year), (1...12).contains(month), (1...31).contains(day) else { return false }
-      guard !rest.isEmpty else { return true }
-      guard take(" ", &rest) || take("T", &rest) else { return false }
-      guard let hour = number(&rest, digits: 2), hour < 24, take(":", &rest), let minute = number(&rest, digits: 2),
-        minute < 60
-      else { return false }
-      if take(":", &rest) {
-        guard let second = number(&rest, digits: 2), second < 60 else { return false }
-        if take(".", &rest) {
-          guard let first = rest.first, isDigit(first) else { return false }
-          rest = rest.drop(while: isDigit)
-        }
+    return text.withUTF8(isDate)
+  }
+
+  /// The same for the bytes of a text.
+  static func isDate(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    var rest = bytes[...]
+    guard let year = number(&rest, digits: 4), take("-", &rest), let month = number(&rest, digits: 2),
+      take("-", &rest), let day = number(&rest, digits: 2)
+    else { return false }
+    guard (0...9999).contains(year), (1...12).contains(month), (1...31).contains(day) else { return false }
+    guard !rest.isEmpty else { return true }
+    guard take(" ", &rest) || take("T", &rest) else { return false }
+    guard let hour = number(&rest, digits: 2), hour < 24, take(":", &rest), let minute = number(&rest, digits: 2),
+      minute < 60
+    else { return false }
+    if take(":", &rest) {
+      guard let second = number(&rest, digits: 2), second < 60 else { return false }
+      if take(".", &rest) {
+        guard let first = rest.first, isDigit(first) else { return false }
+        rest = rest.drop(while: isDigit)
       }
-      return rest.isEmpty || isZone(rest)
     }
+    return rest.isEmpty || isZone(rest)
   }
 
   private static func isZone(_ zone: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {

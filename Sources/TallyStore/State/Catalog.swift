@@ -37,7 +37,9 @@ struct Catalog: Sendable {
   func hash(of field: FieldID) -> UInt64 { fields[field]?.hash ?? 0 }
 
   /// Kinds with a table, those that others refer to first, so that a receiver meets a target before what refers to it.
-  var orderedKinds: [RecordKind] {
+  private(set) var orderedKinds: [RecordKind] = []
+
+  private func inOrder() -> [RecordKind] {
     var order: [RecordKind] = []
     var seen = Set<String>()
     func visit(_ type: String) {
@@ -126,6 +128,7 @@ extension Catalog {
           forwardField: fieldOfName[number]?[SeedAdoption.forwardField])
       }
     }
+    orderedKinds = inOrder()
     linksFrom = Dictionary(grouping: knownLinks.map(\.number)) { links[$0]?.source ?? "" }
     linksTo = Dictionary(grouping: knownLinks.map(\.number)) { links[$0]?.target ?? "" }
   }

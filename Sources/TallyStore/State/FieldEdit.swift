@@ -11,10 +11,12 @@ struct FieldEdit {
   var newValue: Value
 }
 
-/// What an edit needs of a row.
+/// The parts of a row that an edit of some of its fields reads.
 struct EditedRow {
   var id: RowID
-  var name: AnyRecordName
+  var key: RecordKey
+  /// The hash of its name, for the fingerprint.
+  var hash: UInt64
   var clock: InlineClock
   /// Of the columns that were asked for, in their order.
   var values: [Value]
@@ -25,8 +27,8 @@ struct EditedRow {
 extension [FieldEdit] {
   /// Gives the registers their later stamps.
   /// - Returns: what is added to the fingerprint.
-  func apply(to state: inout StampedState, _ name: AnyRecordName) -> Fingerprint {
-    let hash = SipHash.hash(name.text)
+  /// - Parameter hash: that of the record's name.
+  func apply(to state: inout StampedState, _ hash: UInt64) -> Fingerprint {
     let touches = state.supersededTouches
     var sum = Fingerprint()
     for edit in self {
@@ -60,7 +62,7 @@ extension WriteTransaction {
       && kind.forwardField == nil
   }
 
-  /// A row by its number; nil if an edit of it needs more than this.
+  /// Reads a row by its number. Returns nil if the short way does not apply to it.
   func editedRow(_ row: RowID, _ kind: RecordKind, _ places: [Int], isNumber: Bool) throws -> EditedRow? {
     guard isNumber, places.count == 1, !needsOwners(kind) else {
       let query = try connection.statement(kind.rowByNumber)
@@ -73,12 +75,13 @@ extension WriteTransaction {
     let query = try connection.statement(kind.columnByNumber[places[0]])
     query.bind(1, row)
     defer { query.reset() }
-    guard try query.step(), let name = recordName(in: query, kind), let clock = try? query.clock(2) else { return nil }
+    guard try query.step(), let key = kind.key(in: query), let clock = try? query.clock(2) else { return nil }
     let value = query.value(3)
-    return value.byteCount <= 8 ? EditedRow(id: row, name: name, clock: clock, values: [value]) : nil
+    guard value.byteCount <= 8 else { return nil }
+    return EditedRow(id: row, key: key, hash: query.hash(ofText: 1), clock: clock, values: [value])
   }
 
-  /// A row by its name; nil if there is none, or an edit of it needs more than this.
+  /// Reads a row by its name. Returns nil if there is no such row, or if the short way does not apply to it.
   func editedRow(_ name: AnyRecordName, _ kind: RecordKind, _ places: [Int]) throws -> EditedRow? {
     let query = try connection.statement(kind.rowByName)
     query.bind(1, name.text)
@@ -89,11 +92,12 @@ extension WriteTransaction {
   private func needsOwners(_ kind: RecordKind) -> Bool { !kind.ownerColumns.isEmpty && facts.hasDeletes }
 
   private func editedRow(_ query: SQLStatement, _ kind: RecordKind, _ places: [Int]) throws -> EditedRow? {
-    guard try query.step(), let name = recordName(in: query, kind), let clock = try? query.clock(2),
+    guard try query.step(), let key = kind.key(in: query), let clock = try? query.clock(2),
       kind.columns.indices.reduce(0, { $0 + query.byteCount(3 + $1) }) <= WireLimits.recordBytes
     else { return nil }
     let values = places.map { query.value(3 + $0) }
-    var row = EditedRow(id: query.number(0), name: name, clock: clock, values: values)
+    var row = EditedRow(
+      id: query.number(0), key: key, hash: query.hash(ofText: 1), clock: clock, values: values)
     guard needsOwners(kind) else { return row }
     for (index, column) in kind.columns.enumerated() where column.reference?.onDelete == .cascade {
       // What the row shows is what the register holds, unless it shows nothing, or a seed in place of its duplicate.
@@ -104,14 +108,16 @@ extension WriteTransaction {
     }
     return row
   }
-
-  private func recordName(in query: SQLStatement, _ kind: RecordKind) -> AnyRecordName? {
-    guard let text = query.text(1), let name = try? AnyRecordName(text), name.hasType(kind.type) else { return nil }
-    return name
-  }
 }
 
 extension RecordKind {
+  /// The key of the record whose row a query for the kind's rows is at; nil if it is not named as one.
+  func key(in query: SQLStatement) -> RecordKey? {
+    if let (high, low) = query.withBytes(ofText: 1, uuid) { return .uuid(high: high, low: low) }
+    guard let text = query.text(1), let name = try? AnyRecordName(text), name.hasType(type) else { return nil }
+    return RecordKey(name)
+  }
+
   /// Whether a column is there and holds no reference.
   func isPlain(column: Int) -> Bool { column < columns.count && columns[column].reference == nil }
 }

@@ -11,17 +11,17 @@ enum InlineClock: Equatable {
   case unstamped
   /// Existence and all fields that differ from their defaults have one stamp of user rank.
   case uniform(replica: ReplicaNumber, sequence: UInt64, time: HybridTime)
-  /// The state is in `tally_extra`, row `number`. `revision` changes with each write.
+  /// The state is in a row of `tally_extra`.
   case extra(Extra)
   /// The store itself is about to delete the row.
   case leaving
 
-  /// The row of `tally_extra` that a clock points to.
+  /// The row of `tally_extra` that a clock points to. The revision changes with each write, so that the clock does.
   struct Extra: Equatable {
     var number: Int
     var revision: UInt32
 
-    /// What the row's clock says after a write.
+    /// The clock after another write of the same state row.
     var next: Extra { Extra(number: number, revision: (revision &+ 1) & 0x7FFF_FFFF) }
   }
 

@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyWire
 
 /// One column of an entity's table, as the store handles it.
 final class Column: Sendable {
@@ -11,6 +12,8 @@ final class Column: Sendable {
   /// Nil for a reference.
   let kind: FieldKind?
   let reference: ReferenceSchema?
+  /// What the names that a reference may hold begin with.
+  let targetPrefix: [UInt8]
 
   init(
     field: FieldID, name: String, wireName: String, defaultValue: Value, kind: FieldKind? = nil,
@@ -18,6 +21,7 @@ final class Column: Sendable {
   ) {
     (self.field, self.name, self.wireName, hash) = (field, name, wireName, SipHash.hash(wireName))
     (self.defaultValue, self.kind, self.reference) = (defaultValue, kind, reference)
+    targetPrefix = reference.map { Array("\($0.to)\(AnyRecordName.delimiter)".utf8) } ?? []
   }
 
   /// Whether a row that has no cell for the column shows this.
@@ -29,6 +33,11 @@ final class Column: Sendable {
     if value.isNull { return defaultValue.isNull }
     if let kind { return kind.accepts(value) }
     return target(of: value) != nil
+  }
+
+  /// Whether a value that the app has written can be replicated.
+  func admits(_ value: Value) -> Bool {
+    value.byteCount <= WireLimits.valueBytes && (value.isNull || accepts(value))
   }
 
   /// The record that a reference's value names, or nil.
@@ -45,6 +54,8 @@ final class Column: Sendable {
 final class RecordKind: Sendable {
   let number: KindNumber
   let type: String
+  /// What the names of its records begin with.
+  let typePrefix: [UInt8]
   /// Nil for a type that the schema does not have.
   let entity: EntitySchema?
   /// In the order of the table's columns after `id` and `tally_clock`.
@@ -76,6 +87,11 @@ final class RecordKind: Sendable {
 
   var isKnown: Bool { entity != nil }
 
+  /// The UUID in the name of a record of this type; nil if the key is none, or the type another.
+  func uuid(in name: UnsafeBufferPointer<UInt8>) -> (high: UInt64, low: UInt64)? {
+    RecordKey.uuid(in: name, after: typePrefix)
+  }
+
   /// The place of a field among the columns; nil if the table has no such column.
   func index(of field: FieldID) -> Int? {
     for (index, column) in columns.enumerated() where column.field >= field {
@@ -90,6 +106,7 @@ final class RecordKind: Sendable {
   ) {
     (self.number, self.type, self.entity, self.columns) = (number, type, entity, columns)
     (self.mayCycle, self.forwardField) = (mayCycle, forwardField)
+    typePrefix = Array("\(type)\(AnyRecordName.delimiter)".utf8)
     ownerColumns = columns.filter { $0.reference?.onDelete == .cascade }
     hasReferences = columns.contains { $0.reference != nil }
     followsNewest = entity?.follows == .perField

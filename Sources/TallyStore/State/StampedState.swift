@@ -66,8 +66,8 @@ struct StampedState {
     }
   }
 
-  /// The body. `StateCoding` reads the same state from it as from its own, whose bytes may differ: it does not say that
-  /// other columns are registers where there is none.
+  /// The body. `StateCoding` reads the same state from it as from its own. The bytes may differ: this form never claims
+  /// that the other columns are registers if there are no other columns.
   func encoded(_ replicaNumber: (ReplicaID) throws -> ReplicaNumber) rethrows -> [UInt8] {
     var writer = ByteWriter()
     writer.bytes.reserveCapacity(64)

@@ -68,10 +68,13 @@ final class StateReader {
     var planted: PlantedFault = []
   #endif
   private var contexts: [Stamp: StateVector] = [:]
+  /// Whether what is read stays as it is for as long as the reader lives.
+  private let isSnapshot: Bool
+  /// What a snapshot has said of the whole.
+  private var standing: (vector: StateVector?, sums: KeptSums?)
 
-  init(_ connection: Connection, catalog: Catalog) {
-    self.connection = connection
-    self.catalog = catalog
+  init(_ connection: Connection, catalog: Catalog, isSnapshot: Bool = false) {
+    (self.connection, self.catalog, self.isSnapshot) = (connection, catalog, isSnapshot)
   }
 
   /// Forgets what another transaction may have changed.
@@ -79,9 +82,9 @@ final class StateReader {
 
   // MARK: Vectors
 
-  func vector(zone: Int = 0) throws -> StateVector {
-    let query = try connection.statement("SELECT replica, sequence FROM tally_vector WHERE zone = ?")
-    query.bind(1, zone)
+  func vector() throws -> StateVector {
+    if let vector = standing.vector { return vector }
+    let query = try connection.statement("SELECT replica, sequence FROM tally_vector WHERE zone = 0")
     var vector = StateVector()
     while try query.step() {
       guard let replica = catalog.replicas[query.number(0)] else {
@@ -89,18 +92,21 @@ final class StateReader {
       }
       vector[replica] = try query.sequence(1)
     }
+    if isSnapshot { standing.vector = vector }
     return vector
   }
 
-  func fingerprint(zone: Int = 0) throws -> Fingerprint { try keptSums(zone: zone).fingerprint }
+  func fingerprint() throws -> Fingerprint { try keptSums().fingerprint }
 
   /// What is kept of content and vector.
-  func keptSums(zone: Int = 0) throws -> KeptSums {
-    let query = try connection.statement("SELECT fingerprint FROM tally_zone WHERE n = ?")
+  func keptSums() throws -> KeptSums {
+    if let sums = standing.sums { return sums }
+    let query = try connection.statement("SELECT fingerprint FROM tally_zone WHERE n = 0")
     defer { query.reset() }
-    query.bind(1, zone)
     guard try query.step() else { throw StoreError(.corrupt, "the zone is missing") }
-    return KeptSums(query.blob(0))
+    let sums = KeptSums(query.blob(0))
+    if isSnapshot { standing.sums = sums }
+    return sums
   }
 
   /// Remembers the context of a delete that has just been stored.

@@ -15,6 +15,9 @@ final class StateWriter {
   private(set) var touchedTables = Set<String>()
   private(set) var isChanged = false
   private var clocks: [KindNumber: BlobHandle] = [:]
+  /// The bodies in `tally_extra`, and how many edits have wanted one.
+  private var bodies: BlobHandle?
+  private var edits = 0
   /// Whether the triggers that capture fire for the store's own writes too.
   var announcesRows = false
   private var announced: InlineClock?
@@ -29,14 +32,14 @@ final class StateWriter {
   }
 
   /// Closes what keeps SQLite from committing.
-  func closeRows() { clocks = [:] }
+  func closeRows() { (clocks, bodies, edits) = ([:], nil, 0) }
 
   /// Forgets what the transaction did.
   func reset() {
     touchedTables = []
     isChanged = false
     onRowWritten = nil
-    clocks = [:]
+    closeRows()
     // A transaction that was rolled back has taken its announcement along.
     announced = nil
   }
@@ -94,10 +97,38 @@ final class StateWriter {
     try note(nil, RowAddress(kind: kind.number, key: name.text))
   }
 
+  /// The clock of a record that one transaction inserts; nil if the stamp does not fit into it.
+  func clock(of stamp: Stamp) throws -> InlineClock? {
+    InlineClock(stamp, replica: try numbers.number(of: stamp.dot.replica))
+  }
+
+  /// Writes the clock of a row that the app has just inserted, where that is all there is to its state.
+  func adopt(_ row: RowID, _ kind: RecordKind, _ clock: InlineClock) throws {
+    isChanged = true
+    try writeClock(kind.number, kind.type, row: row, clock)
+  }
+
   /// Writes what an edit of the app's has made of a state whose row is there; nothing of the row but its clock changes.
   func putEdited(_ state: StampedState, _ kind: RecordKind, _ row: RowID, _ clock: InlineClock) throws {
     isChanged = true
-    try writeClock(kind.number, kind.type, row: row, try putExtra(try state.encoded(numbers.number(of:)), clock.extra))
+    let next = try putExtra(try state.encoded(numbers.number(of:)), clock.extra)
+    // Where the body stays, the clock need change only for triggers, which tell the store's writes by it.
+    if announcesRows || clock.extra == nil { try writeClock(kind.number, kind.type, row: row, next) }
+  }
+
+  /// What a row's clock stands for, if that is stamps alone: for an edit, which `putEdited` or `showEdited` writes.
+  func stampedState(_ clock: InlineClock) throws -> StampedState? {
+    guard case .extra(let place) = clock, opensBodies() else { return try reader.stampedState(clock) }
+    let handle = bodies ?? BlobHandle(connection.handle, table: "tally_extra", column: "body")
+    bodies = handle
+    try handle.seek(place.number)
+    return try handle.read { try StampedState($0, reader.catalog.replicas) }
+  }
+
+  /// Whether there are so many edits that opening a blob pays.
+  private func opensBodies() -> Bool {
+    edits += 1
+    return edits > 4
   }
 
   /// Writes what an edit of a peer's has made of a state whose row is there, and shows it.
@@ -241,7 +272,7 @@ final class StateWriter {
     do {
       try insert.runOnRow(connection)
     } catch let refusal as RowRefusal {
-      // As above: an AFTER trigger has complained, and the row stays.
+      // As in `taking`: an AFTER trigger has complained, and the row stays.
       let query = try connection.statement(kind.clockByName)
       query.bind(1, name.text)
       defer { query.reset() }
@@ -356,6 +387,7 @@ final class StateWriter {
 extension StateWriter {
   func putExtra(_ body: [UInt8], _ old: InlineClock.Extra?) throws -> InlineClock {
     if let old {
+      if let bodies, bodies.row == old.number, try body.withUnsafeBytes(bodies.write) { return .extra(old.next) }
       let update = try connection.statement("UPDATE tally_extra SET body = ? WHERE n = ?")
       update.bind(1, body)
       update.bind(2, old.number)
@@ -429,10 +461,12 @@ extension StateWriter {
     if let known = clocks[kind] {
       handle = known
     } else {
-      handle = BlobHandle(connection.handle, table: table)
+      handle = BlobHandle(connection.handle, table: table, column: "tally_clock")
       clocks[kind] = handle
     }
-    if try !handle.write(clock, row: row.rawValue) { try updateClock(table, row, clock) }
+    try handle.seek(row.rawValue)
+    // Of another length is only what somebody else wrote there.
+    if try !clock.withBytes(handle.write) { try updateClock(table, row, clock) }
   }
 
   private func updateClock(_ table: String, _ row: RowID, _ clock: InlineClock) throws {

@@ -137,7 +137,7 @@ extension Store {
     let catalog = try Catalog.load(connection, cached: catalogCache.withLock { $0 })
     catalogCache.withLock { $0 = catalog }
     connection.follow(catalog.version)
-    let reader = StateReader(connection, catalog: catalog)
+    let reader = StateReader(connection, catalog: catalog, isSnapshot: true)
     reader.aside = try SetAside(connection)
     #if PlantedFaults
       reader.planted = options.planted

@@ -15,9 +15,11 @@ struct ChangeLog {
   private static let limit = 4 << 20
 
   /// Notes that the record has a cell of the dot.
-  mutating func note(_ dot: Dot, kind: KindNumber, _ name: AnyRecordName) {
+  mutating func note(_ dot: Dot, kind: KindNumber, _ name: AnyRecordName) { note(dot, kind: kind, RecordKey(name)) }
+
+  /// Notes that the record with this key has a cell of the dot.
+  mutating func note(_ dot: Dot, kind: KindNumber, _ key: RecordKey) {
     turn(to: dot)
-    let key = RecordKey(name)
     items.varint(kind.rawValue << 2 | (key.isText ? 1 : 0))
     items.key(key)
     byteCount += 20
@@ -36,10 +38,10 @@ struct ChangeLog {
   /// Deletes the row of a transaction that lists this record and nothing else.
   /// - Returns: whether there was one.
   static func drop(
-    _ dot: Dot, _ kind: KindNumber, _ name: AnyRecordName, _ connection: Connection, _ numbers: CatalogWriter
+    _ dot: Dot, _ kind: KindNumber, _ key: RecordKey, _ connection: Connection, _ numbers: CatalogWriter
   ) throws -> Bool {
     var log = ChangeLog()
-    log.note(dot, kind: kind, name)
+    log.note(dot, kind: kind, key)
     let delete = try connection.statement(
       "DELETE FROM tally_log WHERE zone = 0 AND replica = ? AND sequence = ? AND items = ?")
     delete.bind(1, try numbers.number(of: dot.replica))

@@ -1,3 +1,4 @@
+import GRDBSQLite
 import TallyCRDT
 
 extension Catalog {
@@ -32,6 +33,33 @@ func linkHashes(_ key: LinkKey, _ wireName: String) -> (link: UInt64, target: UI
   hash.combine(byte: 0)
   hash.combine(text: key.source.text)
   return (hash.finalized(), SipHash.hash(key.target.text))
+}
+
+extension RecordKind {
+  /// What a row that one transaction inserted adds to the fingerprint, from SQLite's memory.
+  /// - Parameter mask: the columns that have a cell, a bit for each place in `wireOrder`.
+  func fingerprint(_ query: SQLStatement, _ stamp: Stamp, _ mask: UInt64) -> Fingerprint {
+    let name = query.hash(ofText: 1)
+    var sum = Fingerprint.existence(name: name, stamp: stamp)
+    for (place, index) in wireOrder.enumerated() where mask & 1 << UInt64(place) != 0 {
+      sum += Self.fingerprint(query, 3 + index, name, columns[index].hash, stamp)
+    }
+    return sum
+  }
+
+  private static func fingerprint(
+    _ query: SQLStatement, _ column: Int, _ name: UInt64, _ field: UInt64, _ stamp: Stamp
+  ) -> Fingerprint {
+    switch query.type(column) {
+    case SQLITE_TEXT:
+      query.withBytes(ofText: column) {
+        .field(name: name, field: field, stamp: stamp, bytes: UnsafeRawBufferPointer($0), isText: true)
+      }
+    case SQLITE_BLOB:
+      query.withBlob(column) { .field(name: name, field: field, stamp: stamp, bytes: $0, isText: false) }
+    default: .field(name: name, field: field, stamp: stamp, value: query.value(column))
+    }
+  }
 }
 
 extension StateReader {

@@ -1,6 +1,7 @@
 import GRDB
 import GRDBSQLite
 import TallyCRDT
+import TallyWire
 
 /// One transaction of the replica: what one person wrote in one go, or what one delta brought.
 ///
@@ -123,17 +124,26 @@ final class WriteTransaction {
     try flushIfFull()
   }
 
+  /// Says that a record has come that was never here, and that changes nothing for any other.
+  /// - Parameter sum: what it adds to the fingerprint.
+  func inserted(_ key: RecordKey, _ kind: RecordKind, _ dot: Dot, _ sum: Fingerprint) throws {
+    log.note(dot, kind: kind.number, key)
+    standing.fingerprint += sum
+    view.changeVisibility()
+    try flushIfFull()
+  }
+
   /// Says that fields of a record that is seen, and was never deleted, have got later writes, of `dots`.
   /// - Parameters:
   ///   - replaced: the transactions of which the record has no cell any more.
   ///   - owners: the records that own it, if any record was ever deleted.
   ///   - difference: what is added to the fingerprint.
   func edited(
-    _ name: AnyRecordName, _ kind: RecordKind, _ dots: [Dot], replaced: [Dot], owners: [AnyRecordName],
+    _ key: RecordKey, _ kind: RecordKind, _ dots: [Dot], replaced: [Dot], owners: [AnyRecordName],
     _ difference: Fingerprint
   ) throws {
-    for dot in replaced { try drop(dot, name, kind) }
-    for dot in dots { log.note(dot, kind: kind.number, name) }
+    for dot in replaced { try drop(dot, key, kind) }
+    for dot in dots { log.note(dot, kind: kind.number, key) }
     standing.fingerprint += difference
     view.markTouched(owners)
     try flushIfFull()
@@ -141,13 +151,13 @@ final class WriteTransaction {
 
   /// Forgets that a transaction wrote to a record, if it wrote to nothing else. Of a transaction that changes many
   /// records at once most are of others that did, so there it is left to the pruning.
-  private func drop(_ dot: Dot, _ name: AnyRecordName, _ kind: RecordKind) throws {
+  private func drop(_ dot: Dot, _ key: RecordKey, _ kind: RecordKind) throws {
     guard drops < Self.mostDrops else {
       outdates = true
       return
     }
     drops += 1
-    if try !ChangeLog.drop(dot, kind.number, name, connection, session.numbers) { outdates = true }
+    if try !ChangeLog.drop(dot, kind.number, key, connection, session.numbers) { outdates = true }
   }
 
   private static let mostDrops = 8

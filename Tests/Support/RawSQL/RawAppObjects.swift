@@ -79,13 +79,16 @@ enum RawAppObjects {
       + "INSERT INTO app_text(rowid, body) VALUES (new.rowid, new.body); END",
   ]
 
-  /// What a validation refuses.
+  /// What a validation refuses. After AFTER with FAIL or IGNORE the row stays: the trigger only complains.
   static let refused = "bad"
 
   private static func validation(_ random: inout SplitMix64) -> [String] {
-    let raise = random.pick(["RAISE(ABORT, 'no')", "RAISE(IGNORE)"])
+    let (time, raise) = random.pick([
+      ("BEFORE", "RAISE(ABORT, 'no')"), ("BEFORE", "RAISE(IGNORE)"), ("BEFORE", "RAISE(FAIL, 'no')"),
+      ("AFTER", "RAISE(ABORT, 'no')"), ("AFTER", "RAISE(IGNORE)"), ("AFTER", "RAISE(FAIL, 'no')"),
+    ])
     return ["INSERT", "UPDATE"].map {
-      "CREATE TRIGGER app_no_\($0) BEFORE \($0) ON N WHEN new.body = '\(refused)' BEGIN SELECT \(raise); END"
+      "CREATE TRIGGER app_no_\($0) \(time) \($0) ON N WHEN new.body = '\(refused)' BEGIN SELECT \(raise); END"
     }
   }
 

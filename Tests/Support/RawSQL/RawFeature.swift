@@ -61,7 +61,7 @@ package enum RawFeature: String, CaseIterable, Sendable {
   case fullText
   /// Triggers that keep an audit in a table of the app's.
   case audit
-  /// Triggers that refuse a row with RAISE(ABORT) or RAISE(IGNORE).
+  /// Triggers that refuse a row with RAISE(ABORT), RAISE(IGNORE) or RAISE(FAIL).
   case validation
   /// AFTER DELETE that inserts the row again.
   case undead

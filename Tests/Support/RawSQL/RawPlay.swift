@@ -5,6 +5,7 @@ import TallyFaults
 import TallyStore
 import TallySync
 import TallyTesting
+import TallyWire
 
 /// Plays a history of raw SQL on stores on files, and checks them on the way and at the end.
 package struct RawPlay {
@@ -286,6 +287,7 @@ package struct RawPlay {
   private mutating func deliver(_ slot: Int, _ to: RawDevice) throws {
     guard let store = to.store, let parcel = parcels[slot] else { return }
     if to.hasOutsideWrites { reached.insert(.pendingAtDelivery) }
+    if parcel.bytes.count.isMultiple(of: 2) { try deliverCutOff(parcel, to, store) }
     do {
       try accepting(to) { _ = try store.apply(parcel.bytes) }
       ledger.learn(to.index, parcel.known)
@@ -295,6 +297,18 @@ package struct RawPlay {
     } catch let error as StoreError where error.code == .baseNotCovered {
       reached.insert(.refusedDelta)
     }
+  }
+
+  /// A delta that ends too early changes nothing, wherever it was when it ended.
+  private mutating func deliverCutOff(_ parcel: Parcel, _ to: RawDevice, _ store: Store) throws {
+    do {
+      _ = try store.apply(Array(parcel.bytes.dropLast()))
+    } catch is WireError {
+      reached.insert(.cutOff)
+    } catch let error as StoreError where [.baseNotCovered, .damaged].contains(error.code) {
+      return
+    }
+    try check(to)
   }
 
   private mutating func visit(_ device: RawDevice) throws {

@@ -10,6 +10,8 @@ package enum RawSituation: Hashable, Sendable {
   case pendingAtSync, pendingAtDelivery, pendingAtRestore, pendingAtUpgrade
   /// A delta was not for this store yet.
   case refusedDelta
+  /// A delta ended too early, and came whole after that.
+  case cutOff
   /// A session followed what both sides wrote, and ended with both equal.
   case metLive
   /// Rows that a rule of the app's keeps out on some device.
@@ -23,7 +25,7 @@ package enum RawSituation: Hashable, Sendable {
       (.refusedWrite, []), (.swallowedError, [.failures]), (.pendingAtSync, [.outside]),
       (.pendingAtDelivery, [.outside, .parcels]), (.pendingAtRestore, [.outside, .restores]),
       (.denied, [.denials]), (.refusedValue, [.refusedValues]), (.pendingAtUpgrade, [.outside, .upgrades]),
-      (.refusedDelta, [.parcels]), (.metLive, [.live]),
+      (.refusedDelta, [.parcels]), (.cutOff, [.parcels]), (.metLive, [.live]),
     ]
     let situations = needed.filter { $0.1.isSubset(of: features) }.map(\.0)
     var features = features

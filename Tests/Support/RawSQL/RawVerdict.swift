@@ -34,8 +34,7 @@ enum RawVerdict {
     throw RawFinding("a write was refused: \(error)")
   }
 
-  /// What a store has let through although a reference denies it: a record is gone, and what refers to it has not let
-  /// go.
+  /// Finds deletes that a reference with `.deny` should have stopped: the record is gone, and another still names it.
   static func check(denials before: RawRows, _ after: RawRows) throws {
     let people = (before.tables["P"] ?? [:]).keys.filter { after.tables["P"]?[$0] == nil }
     guard !people.isEmpty else { return }

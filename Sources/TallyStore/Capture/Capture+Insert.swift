@@ -1,0 +1,73 @@
+import GRDBSQLite
+import TallyCRDT
+import TallyWire
+
+/// The short way for an insert of the app's: a record that was never here, of a type of which nothing is hidden, with
+/// values that are plainly what their fields take.
+///
+/// Its state is one stamp and what the row shows, so none is made: the row is checked and hashed in SQLite's memory,
+/// and gets its clock. Where anything is out of the ordinary, this writes nothing and leaves the row to the long way.
+extension Capture {
+  /// - Returns: whether the write is captured.
+  func captureInsert(_ write: PendingWrite, _ kind: RecordKind) throws -> Bool {
+    guard origin == .app, namesBefore == nil, write.key == nil, write.before == nil, write.except.isEmpty,
+      let row = write.row, kind.columns.count < UInt64.bitWidth, transaction.hasPlainInserts(kind)
+    else { return false }
+    let query = try transaction.connection.statement(kind.rowByNumber)
+    query.bind(1, row)
+    defer { query.reset() }
+    guard try query.step(), let key = kind.key(in: query), let mask = kind.cells(in: query) else { return false }
+    let stamp = try transaction.stamp()
+    guard let clock = try transaction.writer.clock(of: stamp) else { return false }
+    let sum = kind.fingerprint(query, stamp, mask)
+    // The row is written next, and nobody may be reading it then.
+    query.reset()
+    try transaction.writer.adopt(row, kind, clock)
+    try transaction.inserted(key, kind, stamp.dot, sum)
+    return true
+  }
+}
+
+extension WriteTransaction {
+  /// Whether an insert into the table of a kind is nothing but a new record.
+  fileprivate func hasPlainInserts(_ kind: RecordKind) -> Bool {
+    hasPlainRows(kind) && !facts.hiddenKinds.contains(kind.number) && !facts.hasWaits
+      && (kind.ownerColumns.isEmpty || !facts.hasDeletes)
+  }
+}
+
+extension RecordKind {
+  /// The columns that have a cell, a bit for each place in `wireOrder`; nil if a value is none that its field takes, or
+  /// has to be looked at more closely.
+  fileprivate func cells(in query: SQLStatement) -> UInt64? {
+    var mask: UInt64 = 0
+    var byteCount = 0
+    for (place, index) in wireOrder.enumerated() {
+      let (column, position) = (columns[index], 3 + index)
+      let type = query.type(position)
+      if type == SQLITE_NULL, column.defaultValue.isNull { continue }
+      guard column.accepts(query, position, type) else { return nil }
+      let count = query.byteCount(position)
+      guard count <= WireLimits.valueBytes else { return nil }
+      byteCount += count
+      if column.defaultValue.isNull || query.value(position) != column.defaultValue { mask |= 1 << UInt64(place) }
+    }
+    return byteCount <= WireLimits.recordBytes ? mask : nil
+  }
+}
+
+extension Column {
+  /// Whether the value in a query is one that the column takes, as far as can be seen without making a `Value` of it
+  /// where that costs much.
+  fileprivate func accepts(_ query: SQLStatement, _ position: Int, _ type: Int32) -> Bool {
+    switch (kind, type) {
+    case (.integer, SQLITE_INTEGER), (.real, SQLITE_FLOAT), (.blob, SQLITE_BLOB): true
+    case (.text, SQLITE_TEXT):
+      query.withBytes(ofText: position) { $0.isASCII || String(validating: $0, as: UTF8.self) != nil }
+    case (.date, SQLITE_TEXT): query.withBytes(ofText: position, FieldSyntax.isDate)
+    case (nil, SQLITE_TEXT):
+      query.withBytes(ofText: position) { RecordKey.uuid(in: $0, after: targetPrefix) != nil }
+    default: accepts(query.value(position))
+    }
+  }
+}
