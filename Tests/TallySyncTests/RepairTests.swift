@@ -128,7 +128,9 @@ import Testing
   /// Neither has written, so each looks whether the other is itself; who is sure first parts, and the other is not cut
   /// off.
   @Test func twoWhoAreEqualPartInOrder() async throws {
-    let (a, b, origin) = (try World.store(notes: 0, "a"), try World.store(notes: 0, "b"), try World.store(notes: 1, "o"))
+    let (a, b, origin) = (
+      try World.store(notes: 0, "a"), try World.store(notes: 0, "b"), try World.store(notes: 1, "o")
+    )
     for store in [a, b] { try synchronize(store, origin) }
     for _ in 0..<40 {
       let (one, two) = try await World.sync(a, b)
