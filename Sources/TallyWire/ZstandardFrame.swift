@@ -1,4 +1,5 @@
-/// The headers of a zstd frame (RFC 8878, 3.1.1), which tell without decompressing anything how much it becomes at least.
+/// The headers of a zstd frame (RFC 8878, 3.1.1), which tell without decompressing anything how much it becomes at
+/// least.
 struct ZstandardFrame {
   /// What the blocks that are stored, or that repeat one byte, become, and what the frame says of itself. Of compressed
   /// blocks nothing is known.
