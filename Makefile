@@ -8,7 +8,7 @@ export TESTING = --traits PlantedFaults$(addprefix $(comma),$(filter-out --trait
 export SWIFT_BACKTRACE ?= enable=no
 
 .PHONY: demo test crash lint format strict examples release-symbols test-triggers test-network bench bench-short instructions instructions-gate soak planted
-.PHONY: embedded second-opinion fuzz sanitize coverage setup clean
+.PHONY: install install-built uninstall embedded second-opinion fuzz sanitize coverage setup clean
 
 demo: setup
 	$(SWIFT) run $(TESTING) Scorebook
@@ -58,6 +58,22 @@ strict: setup
 release-symbols: setup
 	$(SWIFT) build -c release --scratch-path .build-bench --product tally
 	bash Scripts/release-symbols.sh .build-bench/release/tally
+
+# The tool, its manual page and completions for bash, zsh and fish, under PREFIX; DESTDIR goes before it, for packages.
+PREFIX ?= /usr/local
+TOOL ?= .build-bench/release/tally
+export DESTDIR PREFIX
+
+install: setup
+	$(SWIFT) build -c release --scratch-path .build-bench --product tally $(addprefix --traits ,$(filter-out --traits,$(TRAITS)))
+	bash Scripts/install.sh install $(TOOL)
+
+# The same with a TOOL that is there.
+install-built:
+	bash Scripts/install.sh install $(TOOL)
+
+uninstall:
+	bash Scripts/install.sh uninstall
 
 examples: setup
 	bash Scripts/examples.sh

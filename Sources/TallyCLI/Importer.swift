@@ -8,59 +8,58 @@ final class Importer {
 
   private let store: Store
   private let schema: Schema
+  private let lines: RecordLineReader
   private let batchSize: Int
-  let progress: Progress
+  private let progress: Progress
   private let waiting = LineSpool()
   /// How many lines are committed.
   private(set) var committed = 0
 
-  private struct Entry {
-    var number: Int
-    var record: RecordInput
-  }
-
-  init(store: Store, schema: Schema, batchSize: Int, progress: Progress) {
+  init(store: Store, schema: Schema, batchSize: Int, progress: Progress) throws {
     self.store = store
     self.schema = schema
+    lines = try RecordLineReader(schema)
     self.batchSize = batchSize
     self.progress = progress
   }
 
   func run(_ file: InputFile) throws {
+    defer { progress.end() }
     do {
-      try forEachBatch(LineReader(file), parse: parse) { batch in
+      try forEachBatch(LineReader(file), parse: lines.record) { batch in
         try putFirst(batch)
         committed += batch.count
-        progress.show("\(committed) lines")
+        progress.show(file.fractionRead, "\(count(committed, "line")), \(progress.rate(committed)) a second")
       }
-      try forEachBatch(try waiting.reader(), parse: parseWaiting) { batch in
+      let total = waiting.count
+      var done = 0
+      try forEachBatch(try waiting.reader(), parse: lines.waiting) { batch in
         try putWaiting(batch)
-        progress.show("\(committed) lines; references and links to later lines")
+        done += batch.count
+        progress.show(Double(done) / Double(total), "references and links to later lines")
       }
     } catch let error as LineFailure {
-      progress.end()
       throw Failure(
         ExitStatus(of: error.reason),
         "line \(error.number): \(Failure.message(of: error.reason)); \(count(committed, "line")) committed")
     } catch {
-      progress.end()
       throw Failure(ExitStatus(of: error), "\(Failure.message(of: error)); \(count(committed, "line")) committed")
     }
   }
 
   private func forEachBatch(
-    _ reader: LineReader, parse: (LineReader.Line) throws -> Entry, _ body: ([Entry]) throws -> Void
+    _ reader: LineReader, parse: (LineReader.Line) throws -> RecordLine, _ body: ([RecordLine]) throws -> Void
   ) throws {
     var reader = reader
-    var batch: [Entry] = []
+    var batch: [RecordLine] = []
     var byteCount = 0
     while let line = try reader.next() {
       guard !line.isBlank else { continue }
-      batch.append(try parse(line))
+      batch.append(try at(line.number) { try parse(line) })
       byteCount += line.bytes.count
       if batch.count >= batchSize || byteCount >= Self.batchBytes {
         try body(batch)
-        batch = []
+        batch.removeAll(keepingCapacity: true)
         byteCount = 0
       }
     }
@@ -69,88 +68,77 @@ final class Importer {
 
   // MARK: The lines of the file
 
-  private func parse(_ line: LineReader.Line) throws -> Entry {
-    try at(line.number) {
-      guard !line.isTooLong else { throw Failure(.badData, "longer than \(LineReader.limit) bytes") }
-      return Entry(
-        number: line.number, record: try RecordInput(json: JSONParser.parse(line.bytes), schema: schema))
-    }
-  }
-
   /// Puts what can be put; the rest waits. Within the batch the order does not matter.
-  private func putFirst(_ batch: [Entry]) throws {
-    let names = Set(batch.map(\.record.name))
-    var later: [Entry] = []
+  private func putFirst(_ batch: [RecordLine]) throws {
+    let isLinked = lines.tables.contains(where: \.isLinked)
+    let names = isLinked ? Set(batch.map(\.name)) : []
+    var later: [RecordLine] = []
     try store.write { db in
-      var linked: [Entry] = []
-      for entry in batch {
-        try at(entry.number) {
-          let (now, rest) = try split(entry.record, names, in: db)
-          try schema.put(now.name, now.fields, in: db)
-          if !now.links.isEmpty { linked.append(Entry(number: entry.number, record: now)) }
-          if !rest.isEmpty { later.append(Entry(number: entry.number, record: rest)) }
+      let writer = RecordWriter(schema, in: db)
+      var linked: [RecordLine] = []
+      for line in batch {
+        try at(line.number) {
+          guard isLinked, !line.links.isEmpty || !lines.tables[line.entity].references.isEmpty else {
+            return try writer.put(line.name, line.entity, line.values)
+          }
+          let (now, rest) = try split(line, writer) { names.contains($0) }
+          try writer.put(now.name, now.entity, now.values)
+          if !now.links.isEmpty { linked.append(now) }
+          if !rest.values.isEmpty || !rest.links.isEmpty { later.append(rest) }
         }
       }
-      for entry in linked { try at(entry.number) { try entry.record.putLinks(schema, in: db) } }
+      for line in linked { try at(line.number) { try putLinks(line, writer) } }
     }
-    for entry in later { try wait(entry) }
+    for line in later { try waiting.append(RecordLineReader.waiting(line)) }
+  }
+
+  private func putLinks(_ line: RecordLine, _ writer: RecordWriter) throws {
+    for link in line.links { try writer.link(line.name, line.entity, link.relationship, to: link.target) }
   }
 
   /// Divides a record into what can be put now and what names records that are not there.
+  /// - Parameter comes: whether a record comes in the same transaction.
   private func split(
-    _ record: RecordInput, _ names: Set<AnyRecordName>, in db: Database
-  ) throws -> (now: RecordInput, later: RecordInput) {
-    var now = record
-    var later = RecordInput(record.name)
-    for reference in try schema.entity(of: record.name).references {
-      guard case .text(let text)? = record.fields[reference.name] else { continue }
+    _ line: RecordLine, _ writer: RecordWriter, comes: (AnyRecordName) -> Bool
+  ) throws -> (now: RecordLine, later: RecordLine) {
+    let table = lines.tables[line.entity]
+    var now = RecordLine(number: line.number, name: line.name, entity: line.entity)
+    var later = now
+    now.values.reserveCapacity(line.values.count)
+    for assignment in line.values {
+      guard let type = table.references[assignment.column], case .text(let text) = assignment.value else {
+        now.values.append(assignment)
+        continue
+      }
       let target = try recordName(text)
-      if try !names.contains(target) && !isThere(target, in: db) {
-        later.fields[reference.name] = now.fields.removeValue(forKey: reference.name)
-      }
+      // Whatever is there under a wrong type is not what the column takes, and is refused there.
+      let isThere = try !target.hasType(lines.tables[type].entity.type) || comes(target) || writer.isThere(target, type)
+      if isThere { now.values.append(assignment) } else { later.values.append(assignment) }
     }
-    now.links = []
-    for link in record.links {
-      if try names.contains(link.target) || isThere(link.target, in: db) {
-        now.links.append(link)
-      } else {
-        later.links.append(link)
-      }
+    for link in line.links {
+      let type = table.relationships[link.relationship]
+      let isThere =
+        try !link.target.hasType(lines.tables[type].entity.type) || comes(link.target)
+        || writer.isThere(link.target, type)
+      if isThere { now.links.append(link) } else { later.links.append(link) }
     }
     return (now, later)
   }
 
-  private func isThere(_ name: AnyRecordName, in db: Database) throws -> Bool {
-    let entity = try schema.entity(of: name)
-    let query = try db.cachedStatement(sql: "SELECT EXISTS(SELECT 1 FROM \"\(entity.type)\" WHERE id = ?)")
-    return try Bool.fetchOne(query, arguments: [name.text]) ?? false
-  }
-
   // MARK: What had to wait
 
-  private func wait(_ entry: Entry) throws {
-    let json = try entry.record.json(try schema.entity(of: entry.record.name))
-    try waiting.append("\(entry.number) \(json.text)")
-  }
-
-  private func parseWaiting(_ line: LineReader.Line) throws -> Entry {
-    let parts = line.bytes.split(separator: 0x20, maxSplits: 1)
-    guard parts.count == 2, let number = Int(String(decoding: parts[0], as: UTF8.self)) else {
-      throw Failure(.software, "the waiting lines are not readable")
-    }
-    return Entry(number: number, record: try RecordInput(json: JSONParser.parse(Array(parts[1])), schema: schema))
-  }
-
-  private func putWaiting(_ batch: [Entry]) throws {
+  private func putWaiting(_ batch: [RecordLine]) throws {
     try store.write { db in
-      for entry in batch {
-        try at(entry.number) {
-          let (_, missing) = try split(entry.record, [], in: db)
-          let targets = missing.fields.values.map { if case .text(let text) = $0 { text } else { "" } }
+      let writer = RecordWriter(schema, in: db)
+      for line in batch {
+        try at(line.number) {
+          let (_, missing) = try split(line, writer) { _ in false }
+          let targets = missing.values.map { if case .text(let text) = $0.value { text } else { "" } }
           if let target = (targets + missing.links.map(\.target.text)).min() {
-            throw StoreError(.danglingReference, "\(entry.record.name) refers to \(target), which is not there")
+            throw StoreError(.danglingReference, "\(line.name) refers to \(target), which is not there")
           }
-          try entry.record.put(schema, in: db)
+          if !line.values.isEmpty { try writer.put(line.name, line.entity, line.values) }
+          try putLinks(line, writer)
         }
       }
     }

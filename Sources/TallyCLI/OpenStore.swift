@@ -16,8 +16,13 @@ enum OpenStore {
       }
       return try using(store, body)
     } catch let error as DatabaseError where isUnwritable(error) {
-      throw lackOfPermission(path) ?? error
+      throw lackOfPermission(path) ?? named(error, path)
     }
+  }
+
+  /// Which of two stores it is, SQLite does not say.
+  private static func named(_ error: DatabaseError, _ path: String) -> Failure {
+    Failure(ExitStatus(of: error), "\(path): \(Failure.message(of: error))")
   }
 
   /// SQLite tells a read-only disk and a file that somebody else owns apart as little as "cannot open" and "read-only"
@@ -86,8 +91,7 @@ enum OpenStore {
     do {
       return try body(store)
     } catch let error as DatabaseError where !isUnwritable(error) {
-      // Which of two stores it is, SQLite does not say.
-      throw Failure(ExitStatus(of: error), "\(store.path.map { "\($0): " } ?? "")\(Failure.message(of: error))")
+      throw named(error, store.path ?? "the store")
     }
   }
 
@@ -106,6 +110,8 @@ enum OpenStore {
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN {
       guard access(path, R_OK) != 0 else { throw error }
       throw Failure(errno: errno, .read, path)
+    } catch let error as DatabaseError where !isUnwritable(error) {
+      throw named(error, path)
     }
   }
 }

@@ -65,10 +65,21 @@ package actor SyncRunner {
     } onCancel: {
       work.cancel()
     }
+    if session.isFinished, result.failure == nil { outcome.newerChanges = await newerChanges() }
     await end(isKept: keepsParts(result))
     metrics.countEnd(result.failure)
     try result.get()
     return outcome
+  }
+
+  /// What was written since both sides were equal. Nobody waits for it: if the store cannot tell, nobody knows.
+  private func newerChanges() async -> UInt64? {
+    let standing = session.standing
+    return await withCheckedContinuation { continuation in
+      queue.add { [work] in
+        continuation.resume(returning: (try? work.look())?.vector.distance(beyond: standing))
+      }
+    }
   }
 
   /// Waits for the job under way, then for the spools to be removed or put away.

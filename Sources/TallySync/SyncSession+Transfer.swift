@@ -29,6 +29,12 @@ extension SyncSession {
     guard var current = outgoing, current.number == transfer else { return }
     current.header = header
     current.byteCount = byteCount
+    // Another process may have written since the store was looked at. What goes out now is where this side stands: with
+    // an older last word neither would speak again.
+    if let own, !own.vector.covers(header.target) {
+      self.own?.vector.merge(header.target)
+      if let fingerprint = header.fingerprint { self.own?.fingerprint = fingerprint }
+    }
     (current.sent, current.acknowledged) = (offset, offset)
     outgoing = current
     (progress.sendTotal, progress.sendAcknowledged) = (byteCount, offset)

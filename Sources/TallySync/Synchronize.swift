@@ -15,6 +15,9 @@ public struct SyncReport: Sendable, Equatable {
   public var repaired = false
   /// Whether both ended with equal vectors and fingerprints.
   public var isConverged = false
+  /// Transactions that one of the two has and the other lacks, since they were written while the sync ran: they go over
+  /// with the next. The sync has done what it is for all the same: each holds whatever the other had when it began.
+  public var newerChanges: UInt64 = 0
 }
 
 /// Brings two open stores of this process to the same state.
@@ -33,10 +36,12 @@ public struct SyncReport: Sendable, Equatable {
 ///
 /// A store whose content does not fit its sum is damaged: it gives nothing away, and takes the other's whole content in
 /// the place of its own. What it alone had stays.
+/// - Parameter onProgress: called now and then with how much of the deltas has been applied, 0 to 1; nil while they are
+///   read.
 /// - Throws: what reading and applying deltas throw; `StoreError.damaged` if both stores are damaged.
 @discardableResult
-public func synchronize(_ first: Store, _ second: Store) throws -> SyncReport {
-  var exchange = Exchange(first, second)
+public func synchronize(_ first: Store, _ second: Store, onProgress: ((Double?) -> Void)? = nil) throws -> SyncReport {
+  var exchange = Exchange(first, second, onProgress)
   try exchange.run()
   return exchange.report
 }
@@ -48,8 +53,11 @@ private struct Exchange {
   private(set) var report = SyncReport()
   /// How often it may begin again, because a store has found its damage: each can once.
   private var rest = 2
+  private let onProgress: ((Double?) -> Void)?
 
-  init(_ first: Store, _ second: Store) { (self.first, self.second) = (first, second) }
+  init(_ first: Store, _ second: Store, _ onProgress: ((Double?) -> Void)?) {
+    (self.first, self.second, self.onProgress) = (first, second, onProgress)
+  }
 
   mutating func run() throws {
     try healKnownDamage()
@@ -74,6 +82,7 @@ private struct Exchange {
     }
     let (c, d) = (try first.summary(), try second.summary())
     report.isConverged = c.vector == d.vector && c.fingerprint == d.fingerprint
+    report.newerChanges = c.vector.distance(beyond: d.vector) + d.vector.distance(beyond: c.vector)
     report.first.fingerprintMismatch = c.vector == d.vector && !report.isConverged
     report.second.fingerprintMismatch = report.first.fingerprintMismatch
   }
@@ -122,12 +131,33 @@ private struct Exchange {
       toFirst.discard()
       toSecond.discard()
     }
-    try second.writeDelta(since: vectors.0, to: toFirst.append)
-    try first.writeDelta(since: vectors.1, to: toSecond.append)
-    report.byteCount += toFirst.byteCount + toSecond.byteCount
-    let (forFirst, forSecond) = (try toFirst.reader(), try toSecond.reader())
+    try second.writeDelta(since: vectors.0, to: told(toFirst))
+    try first.writeDelta(since: vectors.1, to: told(toSecond))
+    let total = toFirst.byteCount + toSecond.byteCount
+    report.byteCount += total
+    let forFirst = told(try toFirst.reader(), 0, of: total)
+    let forSecond = told(try toSecond.reader(), toFirst.byteCount, of: total)
     report.first += try first.apply(from: forFirst, isRepair: isRepair, refusesMismatch: refusesMismatch)
     report.second += try second.apply(from: forSecond, isRepair: isRepair, refusesMismatch: refusesMismatch)
+  }
+
+  /// Takes a delta, and tells of it.
+  private func told(_ spool: DeltaSpool) -> ([UInt8]) throws -> Void {
+    { [onProgress] bytes in
+      onProgress?(nil)
+      try spool.append(bytes)
+    }
+  }
+
+  /// Gives a delta, and tells how much of all is given.
+  private func told(_ source: @escaping () throws -> [UInt8]?, _ done: Int, of total: Int) -> () throws -> [UInt8]? {
+    var done = done
+    return { [onProgress] in
+      onProgress?(Double(done) / Double(max(total, 1)))
+      let bytes = try source()
+      done += bytes?.count ?? 0
+      return bytes
+    }
   }
 
   private mutating func move(from giver: Store, to taker: Store, since vector: StateVector, isRepair: Bool) throws
@@ -135,9 +165,9 @@ private struct Exchange {
   {
     let spool = DeltaSpool()
     defer { spool.discard() }
-    try giver.writeDelta(since: vector, to: spool.append)
+    try giver.writeDelta(since: vector, to: told(spool))
     report.byteCount += spool.byteCount
-    return try taker.apply(from: try spool.reader(), isRepair: isRepair)
+    return try taker.apply(from: told(try spool.reader(), 0, of: spool.byteCount), isRepair: isRepair)
   }
 }
 

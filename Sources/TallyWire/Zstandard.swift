@@ -34,37 +34,26 @@ enum Zstandard {
   /// The binary logarithm of the largest window that a frame may ask for: that of the largest block.
   static let windowLog = Int32(WireLimits.blockBytes.trailingZeroBitCount)
 
-  /// Decompresses exactly `size` bytes. The output grows as it is produced, so a false `size` costs no memory, and
-  /// never beyond `size`, so a bomb bursts early.
+  /// What zstd says of a result that has no room (`ZSTD_error_dstSize_tooSmall`; its numbers do not change).
+  private static let tooSmall = 70
+
+  /// Decompresses exactly `size` bytes, into memory of that size, which costs nothing before it is written to. A frame
+  /// whose headers tell that it becomes more, as those of a bomb do, is refused before; any other at that size.
   static func decompress(_ bytes: UnsafeRawBufferPointer, size: Int) throws(WireError) -> [UInt8] {
-    guard let context = ZSTD_createDStream() else { throw WireError(.compression, "zstd has no memory") }
-    defer { ZSTD_freeDStream(context) }
-    let status = ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, windowLog)
-    guard ZSTD_isError(status) == 0 else { throw WireError(.compression, "zstd refuses a window") }
-    var input = ZSTD_inBuffer(src: bytes.baseAddress, size: bytes.count, pos: 0)
-    var result: [UInt8] = []
-    result.reserveCapacity(min(size, 1 << 20))
-    var chunk = [UInt8](repeating: 0, count: min(max(size, 1), 1 << 17))
-    while true {
-      var produced = 0
-      let status = chunk.withUnsafeMutableBytes { buffer in
-        var output = ZSTD_outBuffer(dst: buffer.baseAddress, size: buffer.count, pos: 0)
-        defer { produced = output.pos }
-        return ZSTD_decompressStream(context, &output, &input)
-      }
-      guard ZSTD_isError(status) == 0 else { throw WireError(.compression, "a block does not decompress") }
-      guard produced <= size - result.count else {
+    let least = try ZstandardFrame(bytes).leastByteCount
+    guard least <= size else { throw WireError(.limitExceeded, "a block decompresses to more than it says") }
+    var status = 0
+    let result = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+      status = ZSTD_decompress(buffer.baseAddress, size, bytes.baseAddress, bytes.count)
+      count = ZSTD_isError(status) == 0 ? status : 0
+    }
+    guard ZSTD_isError(status) == 0 else {
+      guard 0 &- status != tooSmall else {
         throw WireError(.limitExceeded, "a block decompresses to more than it says")
       }
-      result.append(contentsOf: chunk[..<produced])
-      if status == 0 { break }
-      if produced < chunk.count, input.pos == input.size {
-        throw WireError(.compression, "a block ends within its compressed data")
-      }
+      throw WireError(.compression, "a block does not decompress")
     }
-    guard result.count == size, input.pos == input.size else {
-      throw WireError(.compression, "a block decompresses to less than it says")
-    }
+    guard result.count == size else { throw WireError(.compression, "a block decompresses to less than it says") }
     return result
   }
 }

@@ -7,6 +7,8 @@ struct Outcome {
   var status: Int32
   var bytes: [UInt8]
   var errors: String
+  /// The most bytes of memory that it had.
+  var peak = 0
 
   var output: String { String(decoding: bytes, as: UTF8.self) }
   var lines: [String] { output.split(separator: "\n").map(String.init) }
@@ -73,10 +75,11 @@ final class Bench {
       try Data(input.utf8).write(to: stream("in"))
       files.input = stream("in").path
     }
-    let status = Spawn.wait(for: try Spawn.start(command, in: url.path, files: files))
+    // The shell that changes into the folder becomes the program.
+    let (status, peak) = Spawn.waitMeasuring(try Spawn.start(command, in: url.path, files: files))
     return Outcome(
       status: status, bytes: Array(try Data(contentsOf: stream("out"))),
-      errors: String(decoding: try Data(contentsOf: stream("err")), as: UTF8.self))
+      errors: String(decoding: try Data(contentsOf: stream("err")), as: UTF8.self), peak: peak)
   }
 
   // MARK: Expecting

@@ -53,10 +53,7 @@ import Testing
   }
 
   @Test func aBombBurstsEarly() throws {
-    try bench.done("new", "empty", "--schema", "schema.json")
-    try bench.done("delta", "empty", "-o", "nothing")
-    // An empty delta is its header, the mark of the end and the checksum.
-    let header = Array(try bench.bytes("nothing").dropLast(9))
+    let header = try Self.header(in: bench)
     let frame = Self.zeros(blocks: 512)
     try bench.unchanged("b") {
       // It says what it is: 64 MiB of nothing.
@@ -78,7 +75,15 @@ import Testing
     }
   }
 
-  private static func varint(_ value: UInt64) -> [UInt8] {
+  /// The header of a delta of nothing.
+  static func header(in bench: Bench) throws -> [UInt8] {
+    try bench.done("new", "empty", "--schema", "schema.json")
+    try bench.done("delta", "empty", "-o", "nothing")
+    // An empty delta is its header, the mark of the end and the checksum.
+    return Array(try bench.bytes("nothing").dropLast(9))
+  }
+
+  static func varint(_ value: UInt64) -> [UInt8] {
     var (rest, bytes) = (value, [UInt8]())
     while rest >= 0x80 {
       bytes.append(UInt8(rest & 0x7F) | 0x80)
@@ -88,7 +93,7 @@ import Testing
   }
 
   /// A zstd frame of blocks that each repeat one byte 128 Ki times (RFC 8878, 3.1.1.2): four bytes a block.
-  private static func zeros(blocks: Int) -> [UInt8] {
+  static func zeros(blocks: Int) -> [UInt8] {
     var frame: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD, 0x00, 0x58]
     for index in 1...blocks {
       let head = 131_072 << 3 | 1 << 1 | (index == blocks ? 1 : 0)

@@ -69,14 +69,40 @@ import Testing
     #expect(try bench.done("status", "a").contains("ahead of this device's clock"))
   }
 
-  @Test func aSecretThatOthersCanReadIsToldOf() throws {
+  /// The command would not learn of it.
+  @Test func aSecretForACommandIsRefused() throws {
     let bench = try Bench("a")
     try bench.write("0123456789abcdef", to: "secret")
-    chmod(bench.path("secret"), 0o644)
-    // Without the network the tool says that it has none.
     try bench.refused(
       64, ["sync", "a", "--via", "ssh nobody", "--secret-file", "secret"],
       saying: "a secret or certificates go with tcp://")
+  }
+
+  @Test func warningsOfTheLibraryHaveTheToolsPrefix() throws {
+    let bench = try Bench("a")
+    try bench.done("put", "a", "SBPerson|~|ann", "name=Ann")
+    try FileManager.default.copyItem(atPath: bench.path("a"), toPath: bench.path("copy"))
+    let outcome = try bench.tally("put", "copy", "SBPerson|~|bob", "name=Bob")
+    #expect(outcome.status == 0)
+    #expect(outcome.errors.hasPrefix("tally: warning: ") && outcome.errors.utf8.count { $0 == 0x0A } == 1)
+  }
+
+  /// Of two stores it says which.
+  @Test func anErrorOfSQLiteNamesTheFile() throws {
+    let bench = try Bench("a", "b")
+    let queue = try DatabaseQueue(path: bench.path("b"))
+    try bench.done("put", "a", "SBPerson|~|ann", "name=Ann")
+    try queue.inDatabase { db in
+      try db.execute(sql: "BEGIN IMMEDIATE")
+      let brief = ["--timeout", "0.1"]
+      try bench.refused(75, ["sync", "a", "b"] + brief, saying: "tally: b: SQLite: database is locked")
+      try bench.refused(75, ["put", "b", "SBPerson|~|bob"] + brief, saying: "tally: b: SQLite: database is locked")
+      try bench.refused(
+        75, ["put", "b", "-"] + brief, saying: "tally: b: SQLite: database is locked",
+        input: "SBPerson|~|bob name=Bob\n")
+      try db.execute(sql: "ROLLBACK")
+    }
+    try queue.close()
   }
 
   @Test func aSchemaIsUpgraded() throws {

@@ -46,7 +46,7 @@ import Testing
     #expect(shown.contains("\r\u{1B}[Kconnecting"))
     #expect(shown.contains("syncing [") && shown.contains("%, "))
     // At the end the line is empty.
-    #expect(shown.contains("received\r\u{1B}[K\r\u{1B}[K") || shown.contains("done\r\u{1B}[K"))
+    #expect(shown.contains("received\r\u{1B}[K"))
   }
 
   @Test func aPeerThatIsNotThereIsUnreachable() throws {
@@ -168,6 +168,16 @@ import Testing
       try bench.refused(65, listening + ["--certificate", "bad.pem", "--key", "bad.pem"], saying: "cannot be used")
       try bench.refused(
         65, ["sync", "a", "--via", "tcp://127.0.0.1:1", "--trust", "bad.pem"], saying: "cannot be used")
+    }
+
+    @Test func aSecretThatOthersCanReadIsWarnedOf() throws {
+      try bench.write("0123456789abcdef0123456789abcdef\n", to: "secret")
+      let sync = ["sync", "a", "--via", "tcp://127.0.0.1:1", "--secret-file", "secret"]
+      for (mode, isOpen) in [(0o644, true), (0o640, true), (0o600, false)] as [(mode_t, Bool)] {
+        chmod(bench.path("secret"), mode)
+        let errors = try bench.tally(sync).errors
+        #expect(errors.contains("tally: warning: others can read secret; chmod 600 keeps it\n") == isOpen)
+      }
     }
 
     @Test func nobodyListens() throws {

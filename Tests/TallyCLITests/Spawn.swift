@@ -48,11 +48,21 @@ enum Spawn {
 
   /// Waits for the end.
   /// - Returns: the exit code, or the number of the signal, negative.
-  static func wait(for process: pid_t) -> Int32 {
+  static func wait(for process: pid_t) -> Int32 { waitMeasuring(process).status }
+
+  /// Waits for the end.
+  /// - Returns: the status as above, and the most bytes of memory that the program had.
+  static func waitMeasuring(_ process: pid_t) -> (status: Int32, peak: Int) {
     var status: Int32 = 0
-    while waitpid(process, &status, 0) < 0 && errno == EINTR {}
+    var usage = rusage()
+    while wait4(process, &status, 0, &usage) < 0 && errno == EINTR {}
     let signal = status & 0x7F
-    return signal == 0 ? (status >> 8) & 0xFF : -signal
+    #if canImport(Darwin)
+      let peak = Int(usage.ru_maxrss)
+    #else
+      let peak = Int(usage.ru_maxrss) << 10
+    #endif
+    return (signal == 0 ? (status >> 8) & 0xFF : -signal, peak)
   }
 
   private static func withCStrings<T>(_ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> T) -> T {

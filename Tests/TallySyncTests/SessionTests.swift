@@ -179,3 +179,37 @@ actor FragileConnection: SyncConnection {
   nonisolated func receive() async throws -> [UInt8]? { try await base.receive() }
   nonisolated func close() async { await base.close() }
 }
+
+/// Somebody else who writes all the time.
+@Suite(.timeLimit(.minutes(5))) struct NewerChangesTests {
+  /// Writes between the moment at which a session looked at its store and that at which it reads the delta.
+  @Test func whatAnotherProcessWritesBeforeTheDeltaIsReadGoesOver() throws {
+    let (one, other) = (try World.store(notes: 1), try World.store())
+    let a = try SessionSide(one)
+    a.holdsPreparing = true
+    let b = try SessionSide(other)
+    try SessionSide.settle(a, b)
+    // Nobody tells the session.
+    try World.insert(1, "meanwhile", one)
+    try a.release()
+    try SessionSide.settle(a, b)
+    #expect(a.session.isFinished && b.session.isFinished)
+    try World.expectEqual(one, other)
+  }
+
+  @Test func aSyncTellsHowMuchWasWrittenMeanwhile() async throws {
+    let (one, other) = (try World.store(notes: 3), try World.store(notes: 2, "other"))
+    // Both hold what the other had; the change comes when they part.
+    var settings = SyncSettings()
+    settings.onProgress = { step in
+      if step.phase == .finished { try? World.insert(1, "late", one) }
+    }
+    let (left, right) = MemoryConnection.pair()
+    async let first = one.sync(over: left, settings)
+    async let second = other.sync(over: right)
+    let outcomes = (try await first, try await second)
+    #expect(outcomes.0.newerChanges == 1 && outcomes.1.newerChanges == 0)
+    let rest = try synchronize(one, other)
+    #expect(rest.isConverged && rest.newerChanges == 0 && rest.second.changes == 1)
+  }
+}

@@ -16,11 +16,19 @@ struct ApplyCommand: ParsableCommand {
   @Argument(help: "The delta, or - for standard input.") var file: String
   @Flag(help: "Join cells even where the vector says that they are here. Needs a delta of everything.") var repair =
     false
+  @OptionGroup var progress: ProgressOptions
 
   func run() throws {
     let file = try InputFile(file)
     try store.writing { store in
-      let result = try store.apply(from: { try file.read() }, isRepair: repair)
+      let bar = Progress("applying", progress)
+      defer { bar.end() }
+      let result = try store.apply(
+        from: {
+          bar.show(file.fractionRead, "\(SyncProgress.size(UInt64(file.bytesRead))) read")
+          return try file.read()
+        }, isRepair: repair)
+      bar.end()
       try Output.run {
         try $0.line("applied \(count(result.changes, "change")), \(count(result.conflicts, "conflict"))")
       }

@@ -22,6 +22,7 @@ struct DeltaCommand: ParsableCommand {
   var output: String
   @Option(help: ArgumentHelp("The store or database under the output's name that may go.", valueName: "file"))
   var replace: String?
+  @OptionGroup var progress: ProgressOptions
 
   func run() throws {
     let rules = NewFile.Rules(inputs: [store.store] + [since].compactMap { $0 }, replacing: replace)
@@ -29,14 +30,32 @@ struct DeltaCommand: ParsableCommand {
     if output != "-" { try rules.check(output) }
     let base = try since.map(baseVector) ?? StateVector()
     try store.reading { store in
+      let bar = Progress("writing the delta", progress, isQuiet: output == "-" && Output.isOnTerminal)
+      defer { bar.end() }
+      var byteCount = 0
+      func tell(_ bytes: [UInt8]) {
+        byteCount += bytes.count
+        bar.show(nil, SyncProgress.size(UInt64(byteCount)))
+      }
       guard output != "-" else {
-        return try whole { try Output.run { output in try store.writeDelta(since: base) { try output.write($0) } } }
+        return try whole {
+          try Output.run { output in
+            try store.writeDelta(since: base) {
+              tell($0)
+              try output.write($0)
+            }
+          }
+        }
       }
       let file = try NewFile(output, rules)
       try whole {
-        try store.writeDelta(since: base) { try file.write($0) }
+        try store.writeDelta(since: base) {
+          tell($0)
+          try file.write($0)
+        }
         try file.finish()
       }
+      bar.end()
       try Output.run { try $0.line("wrote \(file.byteCount) bytes") }
     }
   }

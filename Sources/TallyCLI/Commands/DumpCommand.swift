@@ -17,6 +17,7 @@ struct DumpCommand: ParsableCommand {
 
   @OptionGroup var store: StoreArguments
   @Flag(help: "Which form.") var form: Form = .canonical
+  @OptionGroup var progress: ProgressOptions
 
   enum Form: String, EnumerableFlag {
     case canonical
@@ -25,7 +26,14 @@ struct DumpCommand: ParsableCommand {
 
   func run() throws {
     try store.reading { store in
-      try Output.run { output in try store.dump(form == .view ? .view : .canonical) { try output.write($0) } }
+      let bar = try LineProgress("dumping", progress, store, isQuiet: Output.isOnTerminal)
+      defer { bar.end() }
+      try Output.run { output in
+        try store.dump(form == .view ? .view : .canonical) {
+          bar.step()
+          try output.write($0)
+        }
+      }
     }
   }
 }

@@ -28,6 +28,7 @@ struct ExportCommand: ParsableCommand {
   @Option(help: "The type whose records go into a csv file.") var type: String?
   @Option(name: .shortAndLong, help: ArgumentHelp("The file to write, or - for standard output.", valueName: "file"))
   var output: String
+  @OptionGroup var progress: ProgressOptions
 
   func validate() throws {
     guard (form == .csv) == (type != nil) else { throw ValidationError("--type goes with csv, and csv needs it") }
@@ -38,15 +39,23 @@ struct ExportCommand: ParsableCommand {
     let rules = NewFile.Rules(inputs: [store.store])
     if output != "-" { try rules.check(output) }
     try store.reading { store in
-      if form == .sqlite { return try NewStore(output).create { try PlainDatabase.write(store, to: $0) } }
-      guard output != "-" else { return try Output.run { output in try write(store) { try output.write($0) } } }
+      let bar = try LineProgress("exporting", progress, store, isQuiet: output == "-" && Output.isOnTerminal)
+      defer { bar.end() }
+      if form == .sqlite {
+        return try NewStore(output).create { try PlainDatabase.write(store, to: $0, bar.step) }
+      }
+      guard output != "-" else { return try Output.run { output in try write(store, bar) { try output.write($0) } } }
       let file = try NewFile(output, rules)
-      try write(store) { try file.write(Array($0.utf8)) }
+      try write(store, bar) { try file.write(Array($0.utf8)) }
       try file.finish()
     }
   }
 
-  private func write(_ store: Store, _ sink: (String) throws -> Void) throws {
+  private func write(_ store: Store, _ bar: LineProgress, _ take: (String) throws -> Void) throws {
+    func sink(_ line: String) throws {
+      bar.step()
+      try take(line)
+    }
     guard let type else { return try store.dump(.view, to: sink) }
     let schema = try store.schema
     let entity = try schema.entity(type: type)
@@ -81,26 +90,26 @@ struct ExportCommand: ParsableCommand {
 private enum PlainDatabase {
   private static let batch = 1000
 
-  static func write(_ store: Store, to path: String) throws {
+  static func write(_ store: Store, to path: String, _ step: () -> Void) throws {
     let target = try DatabaseQueue(path: path)
     let schema = try store.schema
     try store.read { db in
       for entity in schema.entities {
         let columns = entity.fields.map { ($0.name, $0.kind.columnType) } + entity.references.map { ($0.name, "TEXT") }
-        try copy(db, target, entity.type, [("id", "TEXT NOT NULL PRIMARY KEY")] + columns)
+        try copy(db, target, entity.type, [("id", "TEXT NOT NULL PRIMARY KEY")] + columns, step)
         for relationship in entity.relationships {
           try copy(
             db, target, "\(entity.type)_\(relationship.name)",
-            [("source", "TEXT NOT NULL"), ("target", "TEXT NOT NULL")])
+            [("source", "TEXT NOT NULL"), ("target", "TEXT NOT NULL")], step)
         }
       }
     }
     try target.close()
   }
 
-  private static func copy(_ source: Database, _ target: DatabaseQueue, _ table: String, _ columns: [(String, String)])
-    throws
-  {
+  private static func copy(
+    _ source: Database, _ target: DatabaseQueue, _ table: String, _ columns: [(String, String)], _ step: () -> Void
+  ) throws {
     let names = columns.map { "\"\($0.0)\"" }.joined(separator: ", ")
     // GRDB reads a text up to its first NUL, a blob whole.
     let values = columns.map {
@@ -113,6 +122,7 @@ private enum PlainDatabase {
         sql: "CREATE TABLE \"\(table)\"(\(columns.map { "\"\($0.0)\" \($0.1)" }.joined(separator: ", "))) STRICT")
       let insert = try db.makeStatement(sql: "INSERT INTO \"\(table)\"(\(names)) VALUES(\(marks))")
       while let row = try rows.next() {
+        step()
         let values = columns.indices.flatMap { place -> [DatabaseValue] in
           let value = row[2 * place + 1] as DatabaseValue
           return [row[2 * place] as DatabaseValue, value, value]

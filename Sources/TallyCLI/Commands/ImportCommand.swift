@@ -20,6 +20,7 @@ struct ImportCommand: ParsableCommand {
   @OptionGroup var store: StoreArguments
   @Argument(help: "The file, or - for standard input.") var file: String
   @Option(help: "How many lines are one transaction.") var batch = 1000
+  @OptionGroup var progress: ProgressOptions
 
   func validate() throws {
     guard batch > 0 else { throw ValidationError("--batch is not positive") }
@@ -28,9 +29,9 @@ struct ImportCommand: ParsableCommand {
   func run() throws {
     let file = try InputFile(file)
     try store.writing(isDurable: false) { store in
-      let importer = Importer(store: store, schema: try store.schema, batchSize: batch, progress: Progress(of: file))
+      let importer = try Importer(
+        store: store, schema: try store.schema, batchSize: batch, progress: Progress("importing", progress))
       try importer.run(file)
-      importer.progress.end()
       try Output.run { try $0.line("imported \(count(importer.committed, "line"))") }
     }
   }

@@ -80,7 +80,9 @@ private struct PutLines {
       do {
         try put(line)
       } catch {
-        let failure = Failure(ExitStatus(of: error), "line \(line.number): \(Failure.message(of: error))")
+        let place = error is DatabaseError ? "\(store.path ?? "the store"): " : ""
+        let failure = Failure(
+          ExitStatus(of: error), "\(place)line \(line.number): \(Failure.message(of: error))")
         guard [.badData, .notFound].contains(failure.status), !Self.isOfTheStore(error) else { throw failure }
         complain(failure.message)
         badLines += 1

@@ -16,13 +16,20 @@ struct RecoverCommand: ParsableCommand {
   @Argument(help: "The damaged store's file. Nobody may be using it.") var store: String
   @Option(name: .shortAndLong, help: ArgumentHelp("The store to make; there must be none yet.", valueName: "file"))
   var output: String
+  @OptionGroup var progress: ProgressOptions
   @Option(help: ArgumentHelp("The schema, if that in the file cannot be read.", valueName: "file")) var schema: String?
 
   func run() throws {
     try Output.requireOpen(besides: store)
     let schema = try schema.map { try NewCommand.schema($0) }
     var report = RecoveryReport()
-    try NewStore(output).create { report = try Store.recover(store, to: $0, schema: schema) }
+    let bar = Progress("recovering", progress)
+    defer { bar.end() }
+    bar.show(nil, "copying the file")
+    try NewStore(output).create { path in
+      report = try Store.recover(store, to: path, schema: schema) { bar.show(nil, "\($0) records and links read") }
+    }
+    bar.end()
     try Output.run { output in
       for loss in report.losses { try output.line("lost: \(loss)") }
       try output.line("recovered \(report.recovered) records and links")

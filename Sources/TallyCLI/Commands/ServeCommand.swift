@@ -20,6 +20,7 @@ struct ServeCommand: ParsableCommand {
   @Flag(help: "Serve one peer over standard input and output.") var stdio = false
   @Option(help: ArgumentHelp("Listen on an address and a port.", valueName: "HOST:PORT")) var tcp: String?
   @OptionGroup var security: SecurityOptions
+  @OptionGroup var progress: ProgressOptions
 
   func validate() throws {
     guard stdio != (tcp != nil) else { throw ValidationError("give either --stdio or --tcp HOST:PORT") }

@@ -32,6 +32,7 @@ struct SyncCommand: ParsableCommand {
   @Flag(help: "Stay connected to the peer and follow changes.") var watch = false
   @OptionGroup var security: SecurityOptions
   @OptionGroup var waiting: WaitingOptions
+  @OptionGroup var progress: ProgressOptions
 
   func validate() throws {
     guard (second == nil) != (via == nil) else { throw ValidationError("give either a second store or --via PEER") }
@@ -48,7 +49,8 @@ struct SyncCommand: ParsableCommand {
     if let via, via.hasPrefix("folder:") { return try SyncThroughFolder(via).run(first, waiting) }
     if let via {
       let sync = SyncWithPeer(
-        store: first, peer: via, isWatching: watch, security: security, timeout: waiting.timeout)
+        store: first, peer: via, isWatching: watch, security: security, timeout: waiting.timeout,
+        progress: progress)
       return try sync.run()
     }
     if let second { try sync(with: second) }
@@ -57,7 +59,12 @@ struct SyncCommand: ParsableCommand {
   private func sync(with second: String) throws {
     try OpenStore.writing(first, waiting.timeout) { one in
       try OpenStore.writing(second, waiting.timeout) { two in
-        let report = try synchronize(one, two)
+        let bar = Progress("syncing", progress)
+        defer { bar.end() }
+        let report = try synchronize(one, two) { fraction in
+          bar.show(fraction, fraction == nil ? "reading what each lacks" : "of the changes applied")
+        }
+        bar.end()
         try Output.run { output in
           try output.line("\(first) took \(Self.text(report.first))")
           try output.line("\(second) took \(Self.text(report.second))")
@@ -66,11 +73,10 @@ struct SyncCommand: ParsableCommand {
             for line in SyncLines.healing(result.isHealed, result.inDoubt, name) { try output.line(line) }
           }
           if report.isConverged { return try output.line("converged, \(report.byteCount) bytes exchanged") }
-          guard try one.vector != two.vector else { return }
-          try output.line(
-            "synced, \(report.byteCount) bytes exchanged; somebody wrote meanwhile, and newer changes wait")
+          guard report.newerChanges > 0 else { return }
+          try output.line("synced, \(report.byteCount) bytes exchanged; \(SyncLines.newer(report.newerChanges))")
         }
-        guard try report.isConverged || one.vector != two.vector else {
+        guard report.isConverged || report.newerChanges > 0 else {
           throw Failure(.badData, "the two stores still differ")
         }
       }

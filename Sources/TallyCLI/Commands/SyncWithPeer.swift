@@ -7,14 +7,17 @@ struct SyncWithPeer {
   var isWatching: Bool
   var security: SecurityOptions
   var timeout: Double
+  var progress: ProgressOptions
 
   /// Pauses after a lost connection: the first, and the longest.
   private static let pauses: (Duration, Duration) = (.seconds(1), .seconds(60))
 
   func run() throws {
-    let transport = try PeerAddress(peer).transport(security)
+    let words = try PeerWords()
+    defer { words?.finish() }
+    let transport = try PeerAddress(peer).transport(security, words)
     try OpenStore.writing(store, timeout) { store in
-      let progress = SyncProgress()
+      let progress = SyncProgress(self.progress)
       defer { progress.end() }
       let outcome = try Waiting.run {
         isWatching ? try await watch(store, transport, progress) : try await sync(store, transport, progress, nil)
@@ -22,7 +25,7 @@ struct SyncWithPeer {
       progress.end()
       try Output.run { output in
         for line in SyncLines.of(outcome, self.store) { try output.line(line) }
-        try output.line(SyncLines.summary(outcome, isWatching ? "ended" : "converged"))
+        try output.line(SyncLines.summary(outcome, isEnded: isWatching))
       }
     }
   }
@@ -63,7 +66,6 @@ struct SyncWithPeer {
         break
       } catch let error as SyncError where error.isPassing && reached.isTrue {
         if Task.isCancelled { break }
-        progress.end()
         complain("\(error.message); trying again")
       }
       try? await Task.sleep(for: pause)

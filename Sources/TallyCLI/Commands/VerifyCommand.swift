@@ -23,6 +23,7 @@ struct VerifyCommand: ParsableCommand {
   @Option(help: ArgumentHelp("Compare with a peer.", valueName: "PEER")) var against: String?
   @Flag(help: "Rebuild what is derived from the states, then check.") var repair = false
   @OptionGroup var security: SecurityOptions
+  @OptionGroup var progress: ProgressOptions
 
   func validate() throws {
     if repair, against != nil { throw ValidationError("--repair and --against are for themselves") }
@@ -42,7 +43,14 @@ struct VerifyCommand: ParsableCommand {
     var isSound = true
     defer { if !isSound { OpenStore.noteDamage(store.store, store.waiting.timeout) } }
     try store.reading { store in
-      let report = try store.verify()
+      let bar = Progress("verifying", progress)
+      defer { bar.end() }
+      let total = bar.isShown ? try store.itemCount() : 0
+      let report = try store.verify { checked in
+        let details = checked == 0 ? "SQLite's own checks" : "\(checked) checked"
+        bar.show(Double(checked) / Double(max(total, 1)), details)
+      }
+      bar.end()
       isSound = report.isSound
       try Output.run { output in
         if report.isSound { try output.line("ok \(report.checked) checked") }

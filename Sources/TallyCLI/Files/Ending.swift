@@ -53,6 +53,7 @@ enum Ending {
 
   /// Ends the tool.
   static func now(_ number: Int32) -> Never {
+    Terminal.leave()
     for file in state.withLock({ $0.files.values }) { unlink(file) }
     ChildProcesses.terminateAll()
     _exit(128 + number)

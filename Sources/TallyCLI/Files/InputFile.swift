@@ -8,6 +8,11 @@ final class InputFile {
   let byteCount: Int?
   private(set) var bytesRead = 0
 
+  /// How much of an ordinary file is read.
+  var fractionRead: Double? {
+    byteCount.map { $0 > 0 ? min(1, Double(bytesRead) / Double($0)) : 1 }
+  }
+
   init(_ path: String) throws {
     self.path = path == "-" ? "standard input" : path
     descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)

@@ -53,6 +53,12 @@ final class Output {
   /// - Throws: `ReaderWentAway` if the other end of a pipe is closed.
   func flush() throws {
     defer { buffer.removeAll(keepingCapacity: true) }
+    try Self.isOnTerminal ? Terminal.aside(write) : write()
+  }
+
+  static let isOnTerminal = isatty(STDOUT_FILENO) == 1
+
+  private func write() throws {
     try buffer.withUnsafeBytes { try writeAll($0, to: STDOUT_FILENO, "the output") }
   }
 }
@@ -63,12 +69,7 @@ func complain(_ message: String) {
   let scalars = message.unicodeScalars
   let line = scalars.prefix(limit).map { $0.properties.generalCategory == .control ? " " : $0 }
   let isCut = !scalars.dropFirst(limit).isEmpty
-  showOnTerminal("tally: \(String(String.UnicodeScalarView(line)))\(isCut ? "…" : "")\n")
-}
-
-/// Writes to standard error. If nobody listens there, nothing can be done about it.
-func showOnTerminal(_ text: String) {
-  try? Array(text.utf8).withUnsafeBytes { try writeAll($0, to: STDERR_FILENO, "standard error") }
+  Terminal.say("tally: \(String(String.UnicodeScalarView(line)))\(isCut ? "…" : "")\n")
 }
 
 /// Writes all the bytes.

@@ -1,29 +1,91 @@
+import ArgumentParser
 import Foundation
+import Synchronization
+import Tally
 
-/// A bar on the terminal; nothing if standard error is none.
-final class Progress {
-  private static let width = 30
-  private static let interval: UInt64 = 100_000_000
-  private let file: InputFile
-  private let isShown = isatty(STDERR_FILENO) == 1
-  private var last: UInt64 = 0
+/// Whether to tell how far a command is where nobody watches.
+struct ProgressOptions: ParsableArguments {
+  @Flag(help: "Tell how far it is also where standard error is no terminal: a line a second.") var progress = false
+}
 
-  init(of file: InputFile) { self.file = file }
+/// How far a command is: a line on the terminal that changes, `verifying [####....] 41%, 12000 checked`. Elsewhere
+/// nothing, or plain lines now and then if they were asked for.
+final class Progress: Sendable {
+  private static let barWidth = 30
+  private static let narrowest = 5
+  /// How often, in nanoseconds: what a person can follow, and what a log can bear.
+  private static let (onTerminal, elsewhere): (UInt64, UInt64) = (100_000_000, 1_000_000_000)
+  private let what: String
+  let isShown: Bool
+  private let start = DispatchTime.now().uptimeNanoseconds
+  private let last = Atomic<UInt64>(0)
 
-  func show(_ text: String) {
+  /// - Parameter isQuiet: whether what the command has to say flows over the same terminal.
+  init(_ what: String, _ options: ProgressOptions, isQuiet: Bool = false) {
+    self.what = what
+    isShown = Terminal.isThere && !isQuiet || options.progress
+  }
+
+  /// Shows how far it is, unless that was shown a moment ago.
+  /// - Parameter isNews: whether a person would miss something if it were left out.
+  func show(
+    _ fraction: Double?, of what: String? = nil, isNews: Bool = false, _ details: @autoclosure () -> String
+  ) {
+    guard isShown else { return }
     let now = DispatchTime.now().uptimeNanoseconds
-    guard isShown, now - last >= Self.interval else { return }
-    last = now
-    var bar = ""
-    if let total = file.byteCount, total > 0 {
-      let filled = min(Self.width, Self.width * file.bytesRead / total)
-      bar = "[\(String(repeating: "#", count: filled))\(String(repeating: ".", count: Self.width - filled))] "
-    }
-    showOnTerminal("\r\u{1B}[K\(bar)\(text)")
+    let before = last.load(ordering: .relaxed)
+    let isDue = before == 0 || now - before >= (Terminal.isThere ? Self.onTerminal : Self.elsewhere)
+    guard isDue || isNews && Terminal.isThere else { return }
+    last.store(now, ordering: .relaxed)
+    let line = Self.line(what ?? self.what, fraction, details(), width: Terminal.isThere ? Terminal.width : .max)
+    if Terminal.isThere { Terminal.show(bar: line) } else { Terminal.say(line + "\n") }
+  }
+
+  /// How many of something are done in a second.
+  func rate(_ count: Int) -> Int {
+    let elapsed = Double(DispatchTime.now().uptimeNanoseconds - start) / 1e9
+    return Int(Double(count) / max(elapsed, 0.001))
   }
 
   /// Clears the line.
-  func end() {
-    if isShown, last > 0 { showOnTerminal("\r\u{1B}[K") }
+  func end() { if isShown { Terminal.show(bar: nil) } }
+
+  /// One line that fits: the bar becomes shorter, then goes, and then the end is cut. A terminal goes to the next line
+  /// when its last column is written, so that one stays free.
+  static func line(_ what: String, _ fraction: Double?, _ details: String, width: Int) -> String {
+    let limit = max(width - 1, 0)
+    guard let fraction else { return String("\(what), \(details)".prefix(limit)) }
+    let part = min(max(fraction, 0), 1)
+    let tail = " \(Int(100 * part))%, \(details)"
+    let room = min(barWidth, limit - what.count - tail.count - 3)
+    guard room >= narrowest else { return String((what + tail).prefix(limit)) }
+    let filled = Int(Double(room) * part)
+    return "\(what) [\(String(repeating: "#", count: filled))\(String(repeating: ".", count: room - filled))]\(tail)"
   }
+}
+
+/// How many records are written out, a line or row each.
+final class LineProgress {
+  private let progress: Progress
+  private let total: Int
+  private var done = 0
+
+  init(_ what: String, _ options: ProgressOptions, _ store: Store, isQuiet: Bool) throws {
+    progress = Progress(what, options, isQuiet: isQuiet)
+    total = progress.isShown ? try store.itemCount() : 0
+  }
+
+  func step() {
+    done += 1
+    // Looking at the clock costs more than a line.
+    guard done & 0xFF == 1 else { return }
+    progress.show(Double(done) / Double(max(total, 1)), "\(done) of \(total)")
+  }
+
+  func end() { progress.end() }
+}
+
+extension Store {
+  /// How many records and links there are, seen and hidden.
+  func itemCount() throws -> Int { try status().counts.reduce(0) { $0 + $1.visible + $1.hidden } }
 }

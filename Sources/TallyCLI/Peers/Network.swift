@@ -34,17 +34,17 @@
     }
 
     /// Serves until the task is cancelled. Whoever is let in may change everything in the store.
-    func listen(on address: String, _ store: Store) throws {
+    func listen(on address: String, _ store: Store, _ options: ProgressOptions) throws {
       guard case .tcp(let host, let port) = try PeerAddress.tcp(address) else { return }
       let security = try networkSecurity(.server)
       guard security.secret != nil || authorities != nil || ["127.0.0.1", "::1", "localhost"].contains(host) else {
         throw Failure(.usage, "others reach \(host): --secret-file is needed, or --trust for the peers' certificates")
       }
-      let progress = SyncProgress()
+      let progress = SyncProgress(options)
       defer { progress.end() }
       try Waiting.run {
         let listener = try await TCPListener(host: host, port: port, security: security) { address, error in
-          progress.interrupted { complain("\(address): \(Failure.message(of: error))") }
+          complain("\(address): \(Failure.message(of: error))")
         } serve: { connection in
           var settings = SyncSettings()
           settings.isLive = true
@@ -53,7 +53,7 @@
           settings.onProgress = { progress.show($0, of: peer) }
           let outcome = try await store.sync(over: connection, settings)
           let lines = SyncLines.of(outcome, "from \(connection.remoteAddress): the store").joined(separator: "; ")
-          try progress.interrupted { try Output.run { try $0.line(lines) } }
+          try Output.run { try $0.line(lines) }
         }
         try Output.run { try $0.line("listening on \(host):\(listener.port)") }
         // Until somebody asks the tool to end.
@@ -65,7 +65,7 @@
 
   extension ServeCommand {
     func serve(_ address: String) throws {
-      try store.writing(isDurable: false) { try security.listen(on: address, $0) }
+      try store.writing(isDurable: false) { try security.listen(on: address, $0, progress) }
     }
   }
 #endif

@@ -15,10 +15,18 @@ enum SyncLines {
       + inDoubt.map { "\(store), in doubt: \($0.replacing("\n", with: " with "))" }
   }
 
-  /// The last line.
-  static func summary(_ outcome: SyncOutcome, _ result: String) -> String {
-    "\(result), \(outcome.bytesSent) bytes of changes sent, \(outcome.bytesReceived) received, "
-      + "\(outcome.messageBytes) bytes in all"
+  /// The last line of a sync that has come to its end, or was ended.
+  static func summary(_ outcome: SyncOutcome, isEnded: Bool) -> String {
+    let newer = outcome.newerChanges ?? 0
+    return
+      "\(isEnded ? "ended" : newer > 0 ? "synced" : "converged"), \(outcome.bytesSent) bytes of changes sent, "
+      + "\(outcome.bytesReceived) received, \(outcome.messageBytes) bytes in all"
+      + (newer > 0 ? "; \(self.newer(newer))" : "")
+  }
+
+  /// What a sync leaves for the next.
+  static func newer(_ transactions: UInt64) -> String {
+    "somebody wrote meanwhile, and newer changes wait: \(count(Int(clamping: transactions), "transaction"))"
   }
 }
 

@@ -3,8 +3,19 @@ enum ISODate {
   /// The stored form of an ISO 8601 date: a day, or a day and a time, with an offset, `Z`, or neither, which means UTC.
   /// Digits beyond the millisecond are dropped. Nil for anything else.
   static func stored(_ text: String) -> String? {
-    var scanner = Scanner(rest: Array(text.utf8)[...])
+    let bytes = Array(text.utf8)
+    var scanner = Scanner(rest: bytes[...])
     guard let days = scanner.day() else { return nil }
+    if bytes.count == 24, bytes[10] == UInt8(ascii: "T"), bytes[19] == UInt8(ascii: "."), bytes[23] == UInt8(ascii: "Z")
+    {
+      // The form that is written, to the millisecond: nothing has to be reckoned.
+      scanner.rest.removeFirst()
+      guard scanner.time() != nil, scanner.rest.count == 1 else { return nil }
+      return String(unsafeUninitializedCapacity: 23) { out in
+        for index in 0..<23 { out[index] = index == 10 ? UInt8(ascii: " ") : bytes[index] }
+        return 23
+      }
+    }
     var milliseconds = days * 86_400_000
     if !scanner.rest.isEmpty {
       guard scanner.take("T") || scanner.take("t") || scanner.take(" "), let time = scanner.time(),

@@ -1,7 +1,7 @@
 import Tally
 
 /// A value of JSON. Numbers keep their spelling, so that nothing is lost before the field's kind is known.
-indirect enum JSON: Equatable {
+enum JSON: Equatable {
   case null
   case bool(Bool)
   case number(String)

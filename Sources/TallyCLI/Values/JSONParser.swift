@@ -3,21 +3,27 @@ import Tally
 /// Reads one JSON value (RFC 8259). Strict: no comments, no repeated keys, no lone surrogates, nothing after the value.
 struct JSONParser {
   private static let depthLimit = 200
-  private let bytes: [UInt8]
+  private let bytes: UnsafeBufferPointer<UInt8>
   private var position = 0
   private var depth = 0
 
   /// The value of a text.
   /// - Throws: `Failure` with the offset of what is wrong.
-  static func parse(_ bytes: [UInt8]) throws -> JSON {
-    var parser = JSONParser(bytes: bytes)
-    let value = try parser.value()
-    parser.skipSpace()
-    guard parser.position == bytes.count else { throw parser.failure("something follows the value") }
-    return value
+  static func parse(_ bytes: [UInt8]) throws -> JSON { try read(bytes) { try $0.value() } }
+
+  /// Reads a text piece by piece, without a tree of what is in it; `body` takes all of it.
+  /// - Throws: `Failure` with the offset of what is wrong; what the body throws.
+  static func read<T>(_ bytes: [UInt8], _ body: (inout JSONParser) throws -> T) throws -> T {
+    try bytes.withUnsafeBufferPointer { bytes in
+      var parser = JSONParser(bytes: bytes)
+      let value = try body(&parser)
+      parser.skipSpace()
+      guard parser.position == bytes.count else { throw parser.failure("something follows the value") }
+      return value
+    }
   }
 
-  private init(bytes: [UInt8]) { self.bytes = bytes }
+  private init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
   private func failure(_ what: String) -> Failure {
     Failure(.badData, "not valid JSON: \(what) (byte \(position + 1))")
@@ -35,11 +41,12 @@ struct JSONParser {
     return true
   }
 
-  private mutating func value() throws -> JSON {
+  /// The next value.
+  mutating func value() throws -> JSON {
     skipSpace()
     switch current {
-    case UInt8(ascii: "{"): return try nested { try $0.object() }
-    case UInt8(ascii: "["): return try nested { try $0.array() }
+    case UInt8(ascii: "{"): return try object()
+    case UInt8(ascii: "["): return try array()
     case UInt8(ascii: "\""): return .string(try string())
     case UInt8(ascii: "t"): return try word("true", .bool(true))
     case UInt8(ascii: "f"): return try word("false", .bool(false))
@@ -50,47 +57,77 @@ struct JSONParser {
     }
   }
 
-  private mutating func nested(_ body: (inout JSONParser) throws -> JSON) throws -> JSON {
+  private mutating func nested(_ body: (inout JSONParser) throws -> Void) throws {
     depth += 1
     guard depth <= Self.depthLimit else { throw failure("nested more than \(Self.depthLimit) deep") }
     defer { depth -= 1 }
     position += 1
-    return try body(&self)
+    try body(&self)
   }
 
   private mutating func word(_ word: String, _ value: JSON) throws -> JSON {
-    guard bytes[position...].starts(with: word.utf8) else { throw failure("no value begins like this") }
+    guard UnsafeBufferPointer(rebasing: bytes[position...]).starts(with: word.utf8) else {
+      throw failure("no value begins like this")
+    }
     position += word.utf8.count
     return value
   }
 
   private mutating func object() throws -> JSON {
     var members: [String: JSON] = [:]
-    skipSpace()
-    if take(UInt8(ascii: "}")) { return .object(members) }
-    repeat {
-      skipSpace()
-      guard current == UInt8(ascii: "\"") else { throw failure("a key is missing") }
-      let key = try string()
-      skipSpace()
-      guard take(UInt8(ascii: ":")) else { throw failure("a colon is missing") }
-      guard members.updateValue(try value(), forKey: key) == nil else { throw failure("a key comes twice") }
-      skipSpace()
-    } while take(UInt8(ascii: ","))
-    guard take(UInt8(ascii: "}")) else { throw failure("a brace is missing") }
+    try forEachMember { parser, key in
+      guard members.updateValue(try parser.value(), forKey: key) == nil else { throw parser.repeatedKey }
+    }
     return .object(members)
   }
 
   private mutating func array() throws -> JSON {
     var items: [JSON] = []
-    skipSpace()
-    if take(UInt8(ascii: "]")) { return .array(items) }
-    repeat {
-      items.append(try value())
-      skipSpace()
-    } while take(UInt8(ascii: ","))
-    guard take(UInt8(ascii: "]")) else { throw failure("a bracket is missing") }
+    try forEachItem { items.append(try $0.value()) }
     return .array(items)
+  }
+
+  /// Says that a key of an object comes twice, which is for the reader of the members to notice.
+  var repeatedKey: Failure { failure("a key comes twice") }
+
+  /// What the next value begins with.
+  mutating func next() -> UInt8? {
+    skipSpace()
+    return current
+  }
+
+  /// Reads an object, which begins here: `body` takes the value of each key.
+  mutating func forEachMember(_ body: (inout JSONParser, String) throws -> Void) throws {
+    try nested { parser in
+      if parser.next() == UInt8(ascii: "}") {
+        parser.position += 1
+        return
+      }
+      repeat {
+        guard parser.next() == UInt8(ascii: "\"") else { throw parser.failure("a key is missing") }
+        let key = try parser.string()
+        parser.skipSpace()
+        guard parser.take(UInt8(ascii: ":")) else { throw parser.failure("a colon is missing") }
+        try body(&parser, key)
+        parser.skipSpace()
+      } while parser.take(UInt8(ascii: ","))
+      guard parser.take(UInt8(ascii: "}")) else { throw parser.failure("a brace is missing") }
+    }
+  }
+
+  /// Reads a list, which begins here: `body` takes each item.
+  mutating func forEachItem(_ body: (inout JSONParser) throws -> Void) throws {
+    try nested { parser in
+      if parser.next() == UInt8(ascii: "]") {
+        parser.position += 1
+        return
+      }
+      repeat {
+        try body(&parser)
+        parser.skipSpace()
+      } while parser.take(UInt8(ascii: ","))
+      guard parser.take(UInt8(ascii: "]")) else { throw parser.failure("a bracket is missing") }
+    }
   }
 
   private mutating func digits() -> Int {
@@ -117,19 +154,30 @@ struct JSONParser {
 
   private mutating func string() throws -> String {
     position += 1
-    var result: [UInt8] = []
+    let start = position
+    // Most strings have no escapes, and are taken as they stand.
+    while let byte = current, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\"), byte >= 0x20 { position += 1 }
+    let plain = UnsafeBufferPointer(rebasing: bytes[start..<position])
+    if current == UInt8(ascii: "\"") {
+      position += 1
+      return try text(plain)
+    }
+    var result = Array(plain)
     while let byte = current {
       position += 1
       switch byte {
-      case UInt8(ascii: "\""):
-        guard let text = String(validating: result, as: UTF8.self) else { throw failure("a string is not valid UTF-8") }
-        return text
+      case UInt8(ascii: "\""): return try result.withUnsafeBufferPointer(text)
       case UInt8(ascii: "\\"): result += try escape()
       case 0..<0x20: throw failure("a control character stands in a string")
       default: result.append(byte)
       }
     }
     throw failure("a string does not end")
+  }
+
+  private func text(_ bytes: UnsafeBufferPointer<UInt8>) throws -> String {
+    guard let text = String(validating: bytes, as: UTF8.self) else { throw failure("a string is not valid UTF-8") }
+    return text
   }
 
   private mutating func escape() throws -> [UInt8] {

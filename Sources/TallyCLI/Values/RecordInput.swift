@@ -107,7 +107,7 @@ extension Schema {
 }
 
 /// Adds to an error which field it is about.
-private func located<T>(_ name: AnyRecordName, _ field: String, _ body: () throws -> T) throws -> T {
+func located<T>(_ name: AnyRecordName, _ field: String, _ body: () throws -> T) throws -> T {
   do {
     return try body()
   } catch {

@@ -31,10 +31,12 @@ extension Store {
   ///   - damaged: the file. Nobody may be using it.
   ///   - path: where the new store is made; there must be nothing.
   ///   - schema: what to go by if the schema in the file cannot be read.
+  ///   - onProgress: called with how many records and links have been found so far, after each thousand.
   /// - Throws: `StoreError.notAStore` if nothing at all can be read; `.pathTaken`; GRDB's `DatabaseError` if the new
   ///   store cannot be written. Then there is no new store.
   public static func recover(
-    _ damaged: String, to path: String, schema: Schema? = nil, options: StoreOptions = StoreOptions()
+    _ damaged: String, to path: String, schema: Schema? = nil, options: StoreOptions = StoreOptions(),
+    onProgress: ((Int) -> Void)? = nil
   ) throws -> RecoveryReport {
     guard options.files.kind(of: path) == .nothing || (options.files.head(1, of: path) ?? []).isEmpty else {
       throw StoreError(.pathTaken, "there is something at \(path)")
@@ -54,7 +56,7 @@ extension Store {
       try FileManager.default.copyItem(atPath: damaged + suffix, toPath: copy + suffix)
     }
     do {
-      return try Salvage.run(copy, path, schema, options)
+      return try Salvage.run(copy, path, schema, options, onProgress)
     } catch {
       removeAll(path)
       throw error
@@ -68,13 +70,17 @@ private final class Salvage {
   private let connection: Connection
   private let reader: StateReader
   private var report = RecoveryReport()
+  private static let step = 1000
+  private var onProgress: ((Int) -> Void)?
   private var seen = Set<UInt64>()
   private var target: StateVector
   /// Whether the vector is what was last written: then what it does not cover was written by nobody.
   private var isVectorSound = false
   private var catalog: Catalog { reader.catalog }
 
-  static func run(_ copy: String, _ path: String, _ schema: Schema?, _ options: StoreOptions) throws -> RecoveryReport {
+  static func run(
+    _ copy: String, _ path: String, _ schema: Schema?, _ options: StoreOptions, _ onProgress: ((Int) -> Void)?
+  ) throws -> RecoveryReport {
     var configuration = Configuration()
     configuration.foreignKeysEnabled = false
     do {
@@ -82,6 +88,7 @@ private final class Salvage {
       return try queue.writeWithoutTransaction { db in
         try db.execute(sql: "PRAGMA writable_schema = ON; PRAGMA temp_store = MEMORY")
         let salvage = try Salvage(Connection(try StoreFile.handle(db)), schema)
+        salvage.onProgress = onProgress
         return try salvage.run(path, options)
       }
     } catch let error as DatabaseError
@@ -196,6 +203,7 @@ private final class Salvage {
 
   private func count(_ kind: KindNumber, _ key: String) {
     if seen.insert(Self.address(kind, key)).inserted { report.recovered += 1 }
+    if report.recovered % Self.step == 0 { onProgress?(report.recovered) }
   }
 
   private static func address(_ kind: KindNumber, _ key: String) -> UInt64 { SipHash.hash("\(kind.rawValue) \(key)") }

@@ -68,29 +68,10 @@ extension Schema {
   /// - Throws: `StoreError.unknownType`, `.unknownField`, `.typeMismatch`.
   public func put(_ name: AnyRecordName, _ fields: [String: Value], in db: Database) throws {
     let entity = try entity(of: name)
-    let columns = fields.keys.sorted()
-    var arguments: [any DatabaseValueConvertible] = []
-    var marks = ""
-    for column in columns {
-      guard let value = fields[column] else { continue }
-      try entity.check(value, of: column, name)
-      if case .text(let text) = value, text.utf8.contains(0) {
-        // GRDB hands a text over up to its first NUL, a blob whole.
-        marks += ", CAST(? AS TEXT)"
-        arguments.append(Data(text.utf8))
-      } else {
-        marks += ", ?"
-        arguments.append(value.databaseValue)
-      }
-    }
-    let list = columns.map { ", \"\($0)\"" }.joined()
-    let updates = columns.map { "\"\($0)\" = excluded.\"\($0)\"" }.joined(separator: ", ")
-    let insert = try db.cachedStatement(
-      sql: """
-        INSERT INTO "\(entity.type)"(id\(list)) VALUES(?\(marks))
-        ON CONFLICT(id) DO \(columns.isEmpty ? "NOTHING" : "UPDATE SET " + updates)
-        """)
-    try insert.execute(arguments: StatementArguments([name.text] + arguments))
+    let assignments = fields.sorted { $0.key < $1.key }
+    for (column, value) in assignments { try entity.check(value, of: column, name) }
+    let put = try PutStatement(entity, assignments.lazy.map(\.key), in: db)
+    try put.run(name, assignments.lazy.map(\.value))
   }
 
   /// Deletes a record.
@@ -105,9 +86,8 @@ extension Schema {
   /// - Throws: `StoreError.unknownType`, `.unknownRelationship`, `.typeMismatch`; at the end of the transaction
   ///   `.danglingReference` if one of the two is not there.
   public func link(_ name: AnyRecordName, _ relationship: String, to target: AnyRecordName, in db: Database) throws {
-    let insert = try db.cachedStatement(
-      sql: "INSERT OR IGNORE INTO \"\(try table(name, relationship, target))\"(source, target) VALUES(?, ?)")
-    try insert.execute(arguments: [name.text, target.text])
+    let insert = try PutStatement(joinTable: try table(name, relationship, target), in: db)
+    try insert.run(name, CollectionOfOne(.text(target.text)))
   }
 
   /// Removes a member from a relationship; nothing happens if it is none.
@@ -124,9 +104,7 @@ extension Schema {
     guard let declared = entity.relationships.first(where: { $0.name == relationship }) else {
       throw StoreError(.unknownRelationship, "\(entity.type) has no relationship \(printable(relationship))")
     }
-    guard declared.to == target.type else {
-      throw StoreError(.typeMismatch, "\(entity.type).\(relationship) holds \(declared.to), not \(target.type)")
-    }
+    try entity.check(target, as: declared)
     return Self.joinTable(entity.type, relationship)
   }
 
@@ -144,21 +122,42 @@ extension EntitySchema {
   /// The columns apart from `id`, fields first.
   public var columnNames: [String] { fields.map(\.name) + references.map(\.name) }
 
+  /// - Throws: `StoreError.unknownField`, `.typeMismatch`, `.ownsItself`.
   fileprivate func check(_ value: Value, of column: String, _ name: AnyRecordName) throws(StoreError) {
-    if let field = fields.first(where: { $0.name == column }) {
-      guard value.isNull || field.kind.accepts(value) else {
-        throw StoreError(.typeMismatch, "\(name).\(column) is not a \(field.kind.rawValue)")
-      }
-    } else if let reference = references.first(where: { $0.name == column }) {
-      if value.isNull { return }
-      guard case .text(let text) = value, let target = try? AnyRecordName(text), target.type == reference.to else {
-        throw StoreError(.typeMismatch, "\(name).\(column) is not the name of a \(reference.to)")
-      }
-      guard reference.onDelete != .cascade || target != name else {
-        throw StoreError(.ownsItself, "\(name).\(column): a record cannot own itself")
-      }
+    if let place = fields.firstIndex(where: { $0.name == column }) {
+      try check(value, at: place, name)
+    } else if let place = references.firstIndex(where: { $0.name == column }) {
+      try check(value, at: fields.count + place, name)
     } else {
       throw StoreError(.unknownField, "\(type) has no field \(printable(column))")
+    }
+  }
+
+  /// Checks what is to stand in a column.
+  /// - Parameter column: its place in `columnNames`.
+  /// - Throws: `StoreError.typeMismatch`, `.ownsItself`.
+  func check(_ value: Value, at column: Int, _ name: AnyRecordName) throws(StoreError) {
+    if value.isNull { return }
+    guard column >= fields.count else {
+      let field = fields[column]
+      guard field.kind.accepts(value) else {
+        throw StoreError(.typeMismatch, "\(name).\(field.name) is not a \(field.kind.rawValue)")
+      }
+      return
+    }
+    let reference = references[column - fields.count]
+    guard case .text(let text) = value, let target = try? AnyRecordName(text), target.hasType(reference.to) else {
+      throw StoreError(.typeMismatch, "\(name).\(reference.name) is not the name of a \(reference.to)")
+    }
+    guard reference.onDelete != .cascade || target != name else {
+      throw StoreError(.ownsItself, "\(name).\(reference.name): a record cannot own itself")
+    }
+  }
+
+  /// - Throws: `StoreError.typeMismatch` if the target is of another type than the relationship's members.
+  func check(_ target: AnyRecordName, as relationship: RelationshipSchema) throws(StoreError) {
+    guard target.hasType(relationship.to) else {
+      throw StoreError(.typeMismatch, "\(type).\(relationship.name) holds \(relationship.to), not \(target.type)")
     }
   }
 }

@@ -21,9 +21,11 @@ extension Store {
   /// finds every dot, and lists nothing that is not there.
   ///
   /// Reads everything; changes nothing. Cost: several passes over the store.
-  public func verify() throws -> VerifyReport {
+  /// - Parameter onProgress: called with how many records and links have been looked at: first with 0, while SQLite
+  ///   checks the file, then after each thousand.
+  public func verify(onProgress: ((Int) -> Void)? = nil) throws -> VerifyReport {
     try capturedSnapshot { reader in
-      let verifier = Verifier(reader)
+      let verifier = Verifier(reader, onProgress)
       try verifier.run()
       return verifier.report
     }
@@ -41,16 +43,20 @@ private final class Verifier {
   /// Sums of hashes, which tell whether the same waits are listed as there must be.
   private var (neededWaits, listedWaits): (UInt64, UInt64) = (0, 0)
   private static let renewal = 10_000
+  private static let step = 1000
+  private let onProgress: ((Int) -> Void)?
   private(set) var report = VerifyReport()
   private var catalog: Catalog { reader.catalog }
 
-  init(_ reader: StateReader) {
+  init(_ reader: StateReader, _ onProgress: ((Int) -> Void)?) {
     self.reader = reader
+    self.onProgress = onProgress
     visibility = Visibility(SnapshotFacts(reader))
     vector = (try? reader.vector()) ?? StateVector()
   }
 
   func run() throws {
+    onProgress?(0)
     try checkSQLite()
     try readLog()
     for kind in catalog.records.values.sorted(by: { $0.number < $1.number }) { try check(kind) }
@@ -92,6 +98,7 @@ private final class Verifier {
   /// Counts what is looked at, and forgets now and then what was found out on the way.
   private func count() {
     report.checked += 1
+    if report.checked % Self.step == 0 { onProgress?(report.checked) }
     guard report.checked % Self.renewal == 0 else { return }
     visibility = Visibility(SnapshotFacts(reader))
     reader.forget()

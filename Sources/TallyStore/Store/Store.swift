@@ -31,6 +31,7 @@ public final class Store: Sendable {
   private let box = SessionBox()
   private let isClosed = Atomic<Bool>(false)
   private let applying = Applying()
+  private let turns = Turns()
   let catalogCache = Mutex<Catalog?>(nil)
   let listeners = ChangeListeners()
   /// This replica's dots that are known to be on the disk.
@@ -136,7 +137,7 @@ public final class Store: Sendable {
       pool.invalidateReadOnlyConnections()
       try pool.writeWithoutTransaction { db in
         box.session = nil
-        try StoreFile.checkpoint(db, options)
+        try StoreFile.checkpoint(db)
       }
     } else {
       writer.writeWithoutTransaction { _ in box.session = nil }
@@ -183,7 +184,10 @@ public final class Store: Sendable {
   @discardableResult
   public func write<T: Sendable>(_ body: @Sendable @escaping (Database) throws -> T) async throws -> T {
     do {
+      let rest = turns.rest
+      if rest > 0 { try await Task.sleep(nanoseconds: rest) }
       let commit = try await writer.write { db in try self.transact(db, body) }
+      turns.end()
       announce(commit)
       return commit.value
     } catch {
@@ -214,7 +218,9 @@ public final class Store: Sendable {
   @discardableResult
   func perform<T>(by follower: ChangeFollower? = nil, _ body: (Database) throws -> Commit<T>) throws -> Commit<T> {
     do {
+      turns.wait()
       let commit = try writer.write(body)
+      turns.end()
       announce(commit, by: follower)
       return commit
     } catch {
@@ -273,6 +279,7 @@ public final class Store: Sendable {
 
   private func withSession<T>(_ db: Database, _ body: (WritingSession) throws -> (T, Dot?)) throws -> Commit<T> {
     let session = try session(db)
+    turns.begin(hasWaited: LockWait.hasWaited())
     do {
       try session.begin()
       let (value, dot) = try body(session)

@@ -100,7 +100,7 @@ enum StoreFile {
   static func configuration(_ options: StoreOptions, _ applying: Applying) -> Configuration {
     var configuration = Configuration()
     configuration.readonly = options.isReadOnly
-    configuration.busyMode = .timeout(options.busyTimeout)
+    configuration.busyMode = .callback(LockWait.callback(atMost: options.busyTimeout))
     let prepare = options.prepareDatabase
     configuration.prepareDatabase { db in
       // Statements nested in triggers would otherwise write their journals to files.
@@ -113,13 +113,10 @@ enum StoreFile {
   }
 
   /// Brings the write-ahead log into the file and empties it, unless somebody is using it right now.
-  static func checkpoint(_ db: Database, _ options: StoreOptions) throws {
-    let handle = try handle(db)
-    // Who reads in another process may take long, and closing must not wait for it.
-    sqlite3_busy_timeout(handle, 0)
-    defer { sqlite3_busy_timeout(handle, Int32(clamping: Int(options.busyTimeout * 1000))) }
+  static func checkpoint(_ db: Database) throws {
     do {
-      try db.checkpoint(.truncate)
+      // Who reads in another process may take long, and closing must not wait for it.
+      try LockWait.without { try db.checkpoint(.truncate) }
     } catch let error as DatabaseError where [.SQLITE_BUSY, .SQLITE_LOCKED].contains(error.resultCode) {}
   }
 

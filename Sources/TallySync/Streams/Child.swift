@@ -24,8 +24,9 @@
     /// - Parameters:
     ///   - input: what becomes its standard input; stays open here.
     ///   - output: what becomes its standard output; stays open here.
-    init(_ command: String, input: Int32, output: Int32) throws {
-      process = try Self.spawn(command, input, output)
+    ///   - errors: what becomes its standard error; stays open here. nil for that of this process.
+    init(_ command: String, input: Int32, output: Int32, errors: Int32? = nil) throws {
+      process = try Self.spawn(command, input, output, errors)
       ChildProcesses.running.withLock { _ = $0.insert(process) }
       let thread = Thread { [self] in wait() }
       thread.name = "tally.child"
@@ -54,7 +55,7 @@
       ended.open()
     }
 
-    private static func spawn(_ command: String, _ input: Int32, _ output: Int32) throws -> pid_t {
+    private static func spawn(_ command: String, _ input: Int32, _ output: Int32, _ errors: Int32?) throws -> pid_t {
       #if canImport(Darwin)
         var actions: posix_spawn_file_actions_t?
         var attributes: posix_spawnattr_t?
@@ -70,6 +71,7 @@
       }
       posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
       posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+      if let errors { posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO) }
       // No signal blocked, and a broken pipe ends it again, whatever this process does with one.
       var (none, broken) = (sigset_t(), sigset_t())
       sigemptyset(&none)

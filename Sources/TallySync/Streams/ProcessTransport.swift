@@ -9,23 +9,28 @@
   /// ```
   ///
   /// `/bin/sh` runs the command, so it must come from whoever runs the program, never from a peer. What it writes to
-  /// standard error passes through. When the connection closes, its input ends; if it has not ended two seconds later,
-  /// it is asked to by `SIGTERM`.
+  /// standard error passes through, unless there is another place for it. When the connection closes, its input ends;
+  /// if it has not ended two seconds later, it is asked to by `SIGTERM`.
   public struct ProcessTransport: Transport {
     /// What to call the peer; the command unless named otherwise.
     public let name: String
     /// What the shell runs.
     public let command: String
+    /// The descriptor that becomes the command's standard error; nil for this process's own.
+    public let errors: Int32?
 
     /// A transport through a command.
-    public init(command: String, name: String? = nil) {
+    /// - Parameter errors: a descriptor that becomes its standard error, and that stays open here; nil for this
+    ///   process's own.
+    public init(command: String, name: String? = nil, errors: Int32? = nil) {
       self.command = command
+      self.errors = errors
       self.name = name ?? command
     }
 
     /// Starts the command.
     /// - Throws: what keeps it from starting. That the command itself fails shows where the connection is used.
-    public func open() async throws -> any SyncConnection { try ProcessConnection(command) }
+    public func open() async throws -> any SyncConnection { try ProcessConnection(command, errors) }
   }
 
   /// A connection to a child process.
@@ -35,11 +40,11 @@
     private let child: Child
     private let hasHeard = Atomic(false)
 
-    init(_ command: String) throws {
+    init(_ command: String, _ errors: Int32? = nil) throws {
       let (input, output) = (try Pipes.make(), try Pipes.make())
       defer { for end in [input.reading, output.writing] { Pipes.close(end) } }
       stream = try StreamConnection(reading: output.reading, writing: input.writing)
-      child = try Child(command, input: input.reading, output: output.writing)
+      child = try Child(command, input: input.reading, output: output.writing, errors: errors)
     }
 
     func send(_ message: [UInt8]) async throws {

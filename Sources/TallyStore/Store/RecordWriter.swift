@@ -1,0 +1,123 @@
+import GRDB
+import GRDBSQLite
+import TallyCRDT
+
+/// The statement that inserts a record or changes these columns of one that is there.
+struct PutStatement {
+  private let statement: Statement
+  private let handle: SQLStatement
+
+  /// - Parameter columns: columns of the entity, none twice.
+  init(_ entity: EntitySchema, _ columns: some Sequence<String>, in db: Database) throws {
+    var (list, marks, updates) = ("", "", "")
+    for column in columns {
+      list += ", \"\(column)\""
+      marks += ", ?"
+      updates += "\(updates.isEmpty ? "UPDATE SET " : ", ")\"\(column)\" = excluded.\"\(column)\""
+    }
+    try self.init(
+      db,
+      "INSERT INTO \"\(entity.type)\"(id\(list)) VALUES(?\(marks)) "
+        + "ON CONFLICT(id) DO \(updates.isEmpty ? "NOTHING" : updates)")
+  }
+
+  /// The statement that adds a member to a relationship.
+  init(joinTable: String, in db: Database) throws {
+    try self.init(db, "INSERT OR IGNORE INTO \"\(joinTable)\"(source, target) VALUES(?, ?)")
+  }
+
+  private init(_ db: Database, _ sql: String) throws {
+    statement = try db.cachedStatement(sql: sql)
+    handle = SQLStatement(borrowing: statement, of: try StoreFile.handle(db))
+    // What GRDB would bind goes up to the first NUL of a text. What is bound below, GRDB leaves in place.
+    statement.setUncheckedArguments(StatementArguments())
+  }
+
+  /// Runs it as GRDB does, which tells its observers.
+  func run(_ name: AnyRecordName, _ values: some Sequence<Value>) throws {
+    handle.reset()
+    handle.bind(1, name.text)
+    var index = 2
+    for value in values {
+      handle.bind(index, value)
+      index += 1
+    }
+    try statement.execute()
+  }
+}
+
+/// Writes many records in one transaction: columns are found, and statements prepared, once for each set of columns.
+///
+/// Use it on the connection's queue, in the transaction that it was made in.
+package final class RecordWriter {
+  /// A column and what is to stand in it.
+  package struct Assignment: Sendable, Equatable {
+    /// The column's place in `EntitySchema.columnNames`.
+    package var column: Int
+    package var value: Value
+
+    package init(_ column: Int, _ value: Value) { (self.column, self.value) = (column, value) }
+  }
+
+  private struct Table {
+    let entity: EntitySchema
+    let columns: [String]
+    var puts: [[Int]: PutStatement] = [:]
+    var links: [Int: PutStatement] = [:]
+    var query: SQLStatement?
+    /// The columns of the last record, which mostly are those of the next.
+    var last: (columns: [Int], put: PutStatement)?
+  }
+
+  private let db: Database
+  private var tables: [Table]
+
+  package init(_ schema: Schema, in db: Database) {
+    self.db = db
+    tables = schema.entities.map { Table(entity: $0, columns: $0.columnNames) }
+  }
+
+  /// Inserts a record, or changes the given columns of one that is there.
+  /// - Parameter entity: the place of the record's type in the schema.
+  /// - Throws: `StoreError.typeMismatch`, `.ownsItself`.
+  package func put(_ name: AnyRecordName, _ entity: Int, _ values: [Assignment]) throws {
+    for assignment in values { try tables[entity].entity.check(assignment.value, at: assignment.column, name) }
+    try statement(entity, values).run(name, values.lazy.map(\.value))
+  }
+
+  private func statement(_ entity: Int, _ values: [Assignment]) throws -> PutStatement {
+    if let last = tables[entity].last, last.columns.elementsEqual(values.lazy.map(\.column)) { return last.put }
+    let columns = values.map(\.column)
+    let table = tables[entity]
+    let put =
+      try table.puts[columns] ?? PutStatement(table.entity, columns.lazy.map { table.columns[$0] }, in: db)
+    tables[entity].puts[columns] = put
+    tables[entity].last = (columns, put)
+    return put
+  }
+
+  /// Adds a member to a relationship.
+  /// - Parameter relationship: its place in the entity.
+  /// - Throws: `StoreError.typeMismatch`.
+  package func link(_ name: AnyRecordName, _ entity: Int, _ relationship: Int, to target: AnyRecordName) throws {
+    let type = tables[entity].entity
+    try type.check(target, as: type.relationships[relationship])
+    let insert =
+      try tables[entity].links[relationship]
+      ?? PutStatement(joinTable: Schema.joinTable(type.type, type.relationships[relationship].name), in: db)
+    tables[entity].links[relationship] = insert
+    try insert.run(name, CollectionOfOne(.text(target.text)))
+  }
+
+  /// Whether there is a record of this name.
+  /// - Parameter entity: the place of the record's type in the schema.
+  package func isThere(_ name: AnyRecordName, _ entity: Int) throws -> Bool {
+    let handle = try StoreFile.handle(db)
+    let query =
+      try tables[entity].query ?? SQLStatement(handle, "SELECT 1 FROM \"\(tables[entity].entity.type)\" WHERE id = ?")
+    tables[entity].query = query
+    defer { query.reset() }
+    query.bind(1, name.text)
+    return try query.step()
+  }
+}
