@@ -11,7 +11,7 @@ struct ZstandardFrame {
   /// - Throws: `WireError.compression` for anything else, and for a window larger than the largest block.
   init(_ bytes: UnsafeRawBufferPointer) throws(WireError) {
     self.bytes = bytes
-    guard try number(4) == 0xFD2F_B528 else { throw Self.malformed }
+    guard try number(4) == Int(truncatingIfNeeded: 0xFD2F_B528 as UInt64) else { throw Self.malformed }
     let descriptor = try number(1)
     let isSingleSegment = descriptor & 0x20 != 0
     if !isSingleSegment {
