@@ -17,6 +17,8 @@ struct AppObjects {
   /// Tables with a column that is computed on reading: in their rows, places of columns differ between versions of
   /// SQLite.
   var tablesWithVirtualColumns = Set<String>()
+  /// The columns of each table that SQLite holds to a key of another.
+  var checkedColumns: [String: Set<String>] = [:]
   /// The names of each table's columns, as stored.
   var columns: [String: [String]] = [:]
 
@@ -32,6 +34,7 @@ struct AppObjects {
     for table in tables {
       try readColumns(table, connection)
       try readIndexes(table, connection)
+      try readKeys(table, connection)
     }
   }
 
@@ -58,6 +61,12 @@ struct AppObjects {
       uniqueIndexes[table, default: []].append(columns)
       if list.int(2) == 0 { wholeUniqueIndexes[table, default: []].append(columns) }
     }
+  }
+
+  private mutating func readKeys(_ table: String, _ connection: Connection) throws {
+    let list = try SQLStatement(connection.handle, "SELECT \"from\" FROM pragma_foreign_key_list(?, 'main')")
+    list.bind(1, table)
+    while try list.step() { checkedColumns[table, default: []].insert(list.text(0) ?? "") }
   }
 
   /// - Returns: nil for an index on an expression, or on what the store writes in place.

@@ -37,8 +37,8 @@ extension WriteTransaction {
 }
 
 extension RecordKind {
-  /// The columns that have a cell, a bit for each place in `wireOrder`; nil if a value is none that its field takes, or
-  /// has to be looked at more closely.
+  /// A bit mask over `wireOrder` of the columns whose value is not the default; nil if a value does not fit its field,
+  /// or needs the slower path to decide.
   fileprivate func cells(in query: SQLStatement) -> UInt64? {
     var mask: UInt64 = 0
     var byteCount = 0

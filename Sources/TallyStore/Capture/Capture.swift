@@ -47,7 +47,9 @@ struct Capture {
   func run() throws {
     guard let rows = try transaction.session.takeWrites(origin) else { return }
     var capture = self
-    if origin == .app, try connection.hasOpenReferences() { capture.namesBefore = try rows.namesBefore() }
+    if origin == .app, try !catalog.uncheckedReferences.isEmpty || connection.hasOpenReferences() {
+      capture.namesBefore = try rows.namesBefore()
+    }
     let captureAll = { try rows.forEachWrite(records: capture.captureOrRefuse, links: capture.captureOrRefuse) }
     // Where clocks cannot be written in place, triggers would fire for each of them.
     if catalog.updatesClocks.isEmpty { try captureAll() } else { try transaction.session.withoutTriggers(captureAll) }

@@ -24,6 +24,10 @@ struct Catalog: Sendable {
   /// on an expression.
   var uniqueColumns: [KindNumber: Set<String>] = [:]
 
+  /// The kinds whose table the app has built anew without the references in it, so that SQLite does not count those
+  /// that name nothing.
+  var uncheckedReferences = Set<KindNumber>()
+
   private(set) var kindOfType: [String: KindNumber] = [:]
   private(set) var linkOfName: [String: KindNumber] = [:]
   private(set) var fieldOfName: [KindNumber: [String: FieldID]] = [:]

@@ -242,7 +242,8 @@ final class WritingSession {
     return outcome
   }
 
-  /// Takes note of indexes of the app's that forbid to write clocks in place, or that admit a value once.
+  /// Takes note of indexes of the app's that forbid to write clocks in place, or that admit a value once, and of
+  /// tables that it has built anew without their references.
   private func readIndexes(_ objects: AppObjects) {
     let tables =
       reader.catalog.orderedKinds.map { ($0.type, $0.number) }
@@ -258,6 +259,12 @@ final class WritingSession {
         guard !objects.tablesWithExpressionIndexes.contains(table) else { return nil }
         return (kind, Set((objects.uniqueIndexes[table] ?? []).flatMap { $0.map(\.column) }))
       })
+    reader.catalog.uncheckedReferences = Set(
+      reader.catalog.orderedKinds.filter { kind in
+        let checked = objects.checkedColumns[kind.type] ?? []
+        return kind.columns.contains { $0.reference != nil && !checked.contains($0.name) }
+      }.map(\.number)
+        + reader.catalog.knownLinks.filter { objects.checkedColumns[$0.table]?.count != 2 }.map(\.number))
   }
 
   private func chooseCapture(_ objects: AppObjects) {

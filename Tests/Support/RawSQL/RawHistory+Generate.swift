@@ -197,7 +197,9 @@ private struct Plan {
         .write(device: device, .store, RawTransaction(statements: [RawStatement(sql)], features: [.tempTable]))
       ]
     case .droppedTrigger: return [.dropTrigger(device: device, writer, number: random.below(40)), glance(device)]
-    case .rebuild: return has(.fullText) ? [] : [.rebuild(device: device, writer, table: "N"), glance(device)]
+    case .rebuild:
+      guard !has(.fullText) else { return [] }
+      return [.rebuild(device: device, writer, table: "N", hasReferences: random.chance(50)), glance(device)]
     case .recreation:
       guard !has(.fullText) else { return [] }
       return [.recreate(device: device, writer, table: random.pick(["N", "G", "P"])), glance(device)]

@@ -16,8 +16,8 @@ extension RawPlay {
     case .bringBack(let device, let table, let clause): try bringBack(devices[device], table, clause)
     case .dropTrigger(let device, let writer, let number):
       try change(devices[device], writer, .droppedTrigger) { try Self.dropTrigger(number, $0) }
-    case .rebuild(let device, let writer, let table):
-      try change(devices[device], writer, .rebuild) { try Self.rebuild(table, $0) }
+    case .rebuild(let device, let writer, let table, let hasReferences):
+      try change(devices[device], writer, .rebuild) { try Self.rebuild(table, hasReferences, $0) }
     case .recreate(let device, let writer, let table):
       try change(devices[device], writer, .recreation) { try Self.recreate(table, $0) }
     case .addColumn(let device, let writer, let table, let name):
@@ -127,12 +127,14 @@ extension RawPlay {
 
   /// The twelve steps of https://www.sqlite.org/lang_altertable.html, as an app takes them that knows only its own
   /// triggers.
-  private static func rebuild(_ table: String, _ db: Database) throws -> Bool {
+  private static func rebuild(_ table: String, _ hasReferences: Bool, _ db: Database) throws -> Bool {
     guard let (sql, rest) = try statements(table, db), let start = sql.firstIndex(of: "("),
       let end = sql.lastIndex(of: ")")
     else { return false }
     let check = ", CHECK(edits IS NOT -\(rest.count + 1000 + sql.count))"
-    try db.execute(sql: "CREATE TABLE main.app_new\(sql[start..<end])\(check)\(sql[end...])")
+    let clause = #/REFERENCES "\w+"\(id\) DEFERRABLE INITIALLY DEFERRED/#
+    let columns = hasReferences ? sql[start..<end] : sql[start..<end].replacing(clause, with: "")
+    try db.execute(sql: "CREATE TABLE main.app_new\(columns)\(check)\(sql[end...])")
     try db.execute(sql: "INSERT INTO main.app_new SELECT * FROM main.\(table)")
     try db.execute(sql: "DROP TABLE main.\(table)")
     try db.execute(sql: "ALTER TABLE main.app_new RENAME TO \(table)")

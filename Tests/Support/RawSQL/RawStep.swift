@@ -55,7 +55,7 @@ enum RawStep: Hashable, Sendable {
   /// Drops one of the store's own triggers.
   case dropTrigger(device: Int, RawWriter, number: Int)
   /// Makes a table anew in twelve steps, as https://www.sqlite.org/lang_altertable.html describes.
-  case rebuild(device: Int, RawWriter, table: String)
+  case rebuild(device: Int, RawWriter, table: String, hasReferences: Bool)
   /// Drops a table and makes it anew, empty.
   case recreate(device: Int, RawWriter, table: String)
   case addColumn(device: Int, RawWriter, table: String, name: String)
@@ -98,8 +98,9 @@ extension RawStep: CustomStringConvertible {
     case .clock(let device, let milliseconds): return "store \(device): the clock says \(milliseconds)"
     case .dropTrigger(let device, let writer, let number):
       return "store \(device), \(writer): DROP TRIGGER number \(number) of the store's"
-    case .rebuild(let device, let writer, let table):
-      return "store \(device), \(writer): CREATE TABLE new, INSERT INTO new SELECT * FROM \(table), DROP, RENAME"
+    case .rebuild(let device, let writer, let table, let hasReferences):
+      return "store \(device), \(writer): CREATE TABLE new\(hasReferences ? "" : " without REFERENCES"), "
+        + "INSERT INTO new SELECT * FROM \(table), DROP, RENAME"
     case .verify(let device): return "store \(device): verify()"
     }
   }

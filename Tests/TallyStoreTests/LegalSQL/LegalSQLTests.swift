@@ -206,6 +206,29 @@ import Testing
     #expect(try Lab.text(lab.b, "SELECT name || pos FROM P") == "after2")
   }
 
+  /// SQLite knows nothing of the references in such a table, so it cannot say whether one dangles.
+  @Test(arguments: CapturePath.allCases) func aTableBuiltAnewWithoutItsReferencesShowsNoneThatDangles(
+    _ path: CapturePath
+  ) throws {
+    let lab = try Lab(path)
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|1', 'one')")
+    try lab.a.run("INSERT INTO G(id, name, friend) VALUES('G|~|0', 'before', 'P|~|1')")
+    try lab.sync()
+    let sql = try #require(try Lab.text(lab.b, "SELECT sql FROM sqlite_master WHERE name = 'G'"))
+    let rebuilt = sql.replacingOccurrences(of: "CREATE TABLE \"G\"", with: "CREATE TABLE rebuilt")
+      .replacingOccurrences(of: " REFERENCES \"P\"(id) DEFERRABLE INITIALLY DEFERRED", with: "")
+    #expect(!rebuilt.contains("REFERENCES"))
+    try lab.b.run(
+      rebuilt, "INSERT INTO rebuilt SELECT * FROM G", "DROP TABLE G", "ALTER TABLE rebuilt RENAME TO G")
+    try lab.b.run("DELETE FROM P")
+    try lab.a.run("INSERT INTO G(id, name, friend) VALUES('G|~|1', 'game', 'P|~|1')")
+    try lab.sync()
+    try lab.expectEqual()
+    #expect(try Lab.text(lab.b, "SELECT min(friend IS NULL) FROM G") == "1")
+    let error = #expect(throws: StoreError.self) { try lab.b.run("UPDATE G SET friend = 'P|~|2'") }
+    #expect(error?.code == .danglingReference)
+  }
+
   // MARK: Transactions that end early
 
   @Test(arguments: CapturePath.allCases) func aWriteThatEndsItsOwnTransactionIsRefusedAndTheStoreIsSound(
