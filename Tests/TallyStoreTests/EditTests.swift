@@ -177,4 +177,21 @@ import Testing
     for store in [store, lab.b] { #expect(try store.verify().problems == []) }
     #expect(try Lab.rows(store, "P") == Lab.rows(lab.b, "P"))
   }
+
+  /// However many edits come before it in one transaction.
+  @Test(arguments: CapturePath.allCases, [1, 9]) func aStateThatIsMissingIsSaidToBe(_ path: CapturePath, edits: Int)
+    throws
+  {
+    let lab = try Lab(path)
+    for key in 1...9 { try lab.a.run("INSERT INTO P(id, name, pos) VALUES('P|~|\(key)', 'one', 1)") }
+    try lab.a.run("UPDATE P SET pos = 2")
+    try lab.a.close()
+    // Capture begins with the row that was written last, so the first row's state is the last one that is read.
+    try lab.shell("a", "DELETE FROM tally_extra WHERE n = (SELECT max(n) FROM tally_extra)")
+    let store = try lab.reopened("a")
+    let error = #expect(throws: StoreError.self) {
+      try store.write { try $0.execute(sql: "UPDATE P SET pos = 3 WHERE rowid <= \(edits)") }
+    }
+    #expect(error?.code == .corrupt)
+  }
 }

@@ -121,7 +121,8 @@ final class StateWriter {
     guard case .extra(let place) = clock, opensBodies() else { return try reader.stampedState(clock) }
     let handle = bodies ?? BlobHandle(connection.handle, table: "tally_extra", column: "body")
     bodies = handle
-    try handle.seek(place.number)
+    // What cannot be sought is read the other way, which says why.
+    do { try handle.seek(place.number) } catch is DatabaseError { return try reader.stampedState(clock) }
     return try handle.read { try StampedState($0, reader.catalog.replicas) }
   }
 
