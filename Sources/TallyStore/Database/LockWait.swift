@@ -10,10 +10,11 @@ import GRDB
 enum LockWait {
   private static let longest: UInt32 = 20
   private static let (startKey, refusalKey) = ("tally.lock-wait.start", "tally.lock-wait.refusal")
-  private static let waitedKey = "tally.lock-wait.waited"
 
-  /// - Parameter timeout: seconds; 0 does not wait.
-  static func callback(atMost timeout: TimeInterval) -> Database.BusyCallback {
+  /// - Parameters:
+  ///   - timeout: seconds; 0 does not wait.
+  ///   - turns: are told of every wait.
+  static func callback(atMost timeout: TimeInterval, _ turns: Turns?) -> Database.BusyCallback {
     { count in
       // A wait is one thread's: nothing else runs on it before the wait is over.
       let memory = Thread.current.threadDictionary
@@ -21,7 +22,7 @@ enum LockWait {
       let now = DispatchTime.now().uptimeNanoseconds
       let start = count == 0 ? now : memory[startKey] as? UInt64 ?? now
       memory[startKey] = start
-      memory[waitedKey] = true
+      turns?.waited()
       let rest = timeout - Double(now - start) / 1e9
       guard rest > 0 else { return false }
       let most = min(longest, 1 + 2 * UInt32(clamping: count))
@@ -29,13 +30,6 @@ enum LockWait {
       usleep(min(pause, UInt32(clamping: Int(rest * 1e6)) + 1))
       return true
     }
-  }
-
-  /// Whether this thread has waited since it was asked last: a transaction begins on the thread that it runs on.
-  static func hasWaited() -> Bool {
-    let memory = Thread.current.threadDictionary
-    defer { memory[waitedKey] = nil }
-    return memory[waitedKey] != nil
   }
 
   /// Runs something that does not wait for a lock on this thread.

@@ -12,7 +12,8 @@ final class Turns: Sendable {
   private struct State {
     /// Nanoseconds.
     var (pause, next): (UInt64, UInt64) = (0, 0)
-    var hasWaited = false
+    /// Whether this transaction had to wait, and the next so far.
+    var (hasWaited, waits) = (false, false)
   }
   private static let (shortest, longest): (UInt64, UInt64) = (500_000, 50_000_000)
   private let state = Mutex(State())
@@ -29,9 +30,11 @@ final class Turns: Sendable {
     if rest > 0 { usleep(UInt32(clamping: rest / 1000)) }
   }
 
+  /// Notes that somebody else holds the lock that the next transaction wants.
+  func waited() { state.withLock { $0.waits = true } }
+
   /// Notes the beginning of a transaction.
-  /// - Parameter hasWaited: whether somebody else held the lock.
-  func begin(hasWaited: Bool) { state.withLock { $0.hasWaited = hasWaited } }
+  func begin() { state.withLock { ($0.hasWaited, $0.waits) = ($0.waits, false) } }
 
   /// Notes its end.
   func end() {

@@ -63,7 +63,7 @@ public final class Store: Sendable {
     let path = options.files.canonical(path)
     self.path = path
     self.options = options
-    writer = try StoreFile.open(path, options, applying)
+    writer = try StoreFile.open(path, options, applying, turns)
     snapshots = options.isReadOnly ? nil : StoreFile.snapshots(path, options, applying)
     guard !options.isReadOnly else { return }
     try prepare(isNew: isNew, schema: schema)
@@ -279,7 +279,7 @@ public final class Store: Sendable {
 
   private func withSession<T>(_ db: Database, _ body: (WritingSession) throws -> (T, Dot?)) throws -> Commit<T> {
     let session = try session(db)
-    turns.begin(hasWaited: LockWait.hasWaited())
+    turns.begin()
     do {
       try session.begin()
       let (value, dot) = try body(session)

@@ -83,8 +83,10 @@ enum StoreFile {
     return (number(at: 68), number(at: 60), number(at: 28))
   }
 
-  static func open(_ path: String, _ options: StoreOptions, _ applying: Applying) throws -> any DatabaseWriter {
-    let configuration = configuration(options, applying)
+  static func open(_ path: String, _ options: StoreOptions, _ applying: Applying, _ turns: Turns) throws
+    -> any DatabaseWriter
+  {
+    let configuration = configuration(options, applying, turns)
     return options.isReadOnly
       ? try DatabaseQueue(path: path, configuration: configuration)
       : try DatabasePool(path: path, configuration: configuration)
@@ -97,10 +99,11 @@ enum StoreFile {
     return SnapshotReaders { [configuration] in try DatabaseQueue(path: path, configuration: configuration) }
   }
 
-  static func configuration(_ options: StoreOptions, _ applying: Applying) -> Configuration {
+  /// - Parameter turns: what is to hear of waits for the lock; nil for what never writes to a file of others.
+  static func configuration(_ options: StoreOptions, _ applying: Applying, _ turns: Turns? = nil) -> Configuration {
     var configuration = Configuration()
     configuration.readonly = options.isReadOnly
-    configuration.busyMode = .callback(LockWait.callback(atMost: options.busyTimeout))
+    configuration.busyMode = .callback(LockWait.callback(atMost: options.busyTimeout, turns))
     let prepare = options.prepareDatabase
     configuration.prepareDatabase { db in
       // Statements nested in triggers would otherwise write their journals to files.
