@@ -14,14 +14,17 @@ demo: setup
 	$(SWIFT) run $(TESTING) Scorebook
 
 # Tests run with glibc overwriting what is freed and keeping none of it back: a use after free ends the run, also one inside SQLite,
-# which no sanitizer sees. Sessions come last: they have limits of time, and the others leave them no processor.
+# which no sanitizer sees. Sessions have limits of time, which run also while other tests block all threads of the pool, so they are a
+# run of their own, and so are tests of the tool, which wait for processes.
 CHECKED = GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.perturb=165
-TIMED = TransportTests|TallySyncTests|TallyCLITests
+SESSIONS = TransportTests|TallySyncTests
+TOOL_TESTS = TallyCLITests
 
 test: setup
 	$(SWIFT) build $(TESTING) --build-tests
-	$(CHECKED) $(SWIFT) test $(TESTING) --skip-build --disable-xctest --skip '$(TIMED)'
-	$(CHECKED) $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter '$(TIMED)'
+	$(CHECKED) $(SWIFT) test $(TESTING) --skip-build --disable-xctest --skip '$(SESSIONS)|$(TOOL_TESTS)'
+	$(CHECKED) $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter '$(SESSIONS)'
+	$(CHECKED) $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter '$(TOOL_TESTS)'
 
 # With what only the trait Network builds: TCP and TLS. A first build takes some minutes more. It is also the build of all tests without
 # the faults that tests plant.
@@ -34,11 +37,13 @@ test-network: setup
 
 # What has to do with stores once more, captured by triggers as where SQLite lacks the hook. After `make test` there is nothing to build.
 # Planted faults say what the histories notice, whichever way writes are captured.
-TRIGGERED = TallyStoreTests|TallySyncTests|ConvergenceTests|SimulatorTests|TallyCLITests
+TRIGGERED = TallyStoreTests|ConvergenceTests|SimulatorTests
 
 test-triggers: setup
 	$(SWIFT) build $(TESTING) --build-tests
 	TALLY_CAPTURE=triggers $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter '$(TRIGGERED)' --skip 'KnownBadVariants|DamageTests'
+	TALLY_CAPTURE=triggers $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter TallySyncTests
+	TALLY_CAPTURE=triggers $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter '$(TOOL_TESTS)'
 
 # The crash tests at length: Docs/CrashTests.md. FACTOR says how much more than `make test` does.
 FACTOR ?= 40
