@@ -65,6 +65,20 @@ final class Bench {
   /// Runs a script in which `$0` is the tool.
   func shell(_ script: String) throws -> Outcome { try run(["/bin/sh", "-c", script, Self.tool]) }
 
+  static let hasTerminals = access("/usr/bin/script", X_OK) == 0
+
+  /// What a terminal shows of a script, which must succeed.
+  func terminal(_ script: String, at location: SourceLocation = #_sourceLocation) throws -> String {
+    try write(script, to: "run")
+    #if canImport(Darwin)
+      let terminal = "script -q shown sh run"
+    #else
+      let terminal = "script -qec 'sh run' shown"
+    #endif
+    #expect(try shell("\(terminal) >/dev/null").status == 0, "\(script)", sourceLocation: location)
+    return String(decoding: try bytes("shown"), as: UTF8.self)
+  }
+
   /// Runs any program to its end. Its streams are files: nothing can wait for the other.
   func run(_ command: [String], input: String? = nil) throws -> Outcome {
     let name = UUID().uuidString

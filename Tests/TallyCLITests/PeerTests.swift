@@ -32,17 +32,10 @@ import Testing
   }
 
   /// A bar where somebody looks, and nothing but the result where nobody does.
-  @Test(.enabled(if: access("/usr/bin/script", X_OK) == 0)) func aTerminalShowsHowFarASyncIs() throws {
+  @Test(.enabled(if: Bench.hasTerminals)) func aTerminalShowsHowFarASyncIs() throws {
     let lines = (0..<4_000).map { "SBPerson|~|\($0) name=\(UInt64.random(in: 0...UInt64.max))\(UUID().uuidString)" }
     try bench.done("put", "a", "-", "--relaxed", input: lines.joined(separator: "\n"))
-    try bench.write("exec '\(Bench.tool)' sync a --via \"\(stdio) 2>/dev/null\" >result", to: "run")
-    #if canImport(Darwin)
-      let terminal = "script -q shown sh run"
-    #else
-      let terminal = "script -qec 'sh run' shown"
-    #endif
-    #expect(try bench.shell("\(terminal) >/dev/null").status == 0)
-    let shown = String(decoding: try bench.bytes("shown"), as: UTF8.self)
+    let shown = try bench.terminal("exec '\(Bench.tool)' sync a --via \"\(stdio) 2>/dev/null\" >result")
     #expect(shown.contains("\r\u{1B}[Kconnecting"))
     #expect(shown.contains("syncing [") && shown.contains("%, "))
     // At the end the line is empty.

@@ -16,23 +16,14 @@ import Testing
 
   /// What a terminal of so many columns is sent by a command whose standard output goes elsewhere.
   private func shown(_ columns: Int, _ arguments: String) throws -> [String] {
-    try bench.write("stty cols \(columns); exec '\(Bench.tool)' \(arguments) >result", to: "run")
-    #if canImport(Darwin)
-      let terminal = "script -q shown sh run"
-    #else
-      let terminal = "script -qec 'sh run' shown"
-    #endif
-    #expect(try bench.shell("\(terminal) >/dev/null").status == 0, "\(arguments)")
-    let text = String(decoding: try bench.bytes("shown"), as: UTF8.self)
+    let text = try bench.terminal("stty cols \(columns); exec '\(Bench.tool)' \(arguments) >result")
     // What script itself notes stands in a first line of its own, and behind the last bar.
     let parts = text.replacingOccurrences(of: "\r\n", with: "\n").components(separatedBy: Self.clear).dropLast()
     return parts.flatMap { $0.components(separatedBy: "\n") }
       .filter { !$0.isEmpty && !$0.hasPrefix("Script started") }
   }
 
-  private static let isScriptThere = access("/usr/bin/script", X_OK) == 0
-
-  @Test(.enabled(if: isScriptThere)) func eachLongCommandShowsHowFarItIsInTheWidthOfTheTerminal() throws {
+  @Test(.enabled(if: Bench.hasTerminals)) func eachLongCommandShowsHowFarItIsInTheWidthOfTheTerminal() throws {
     try bench.done("import", "b", "lines.jsonl")
     try bench.done("delta", "b", "-o", "delta")
     try bench.done("new", "c", "--schema", "schema.json")
@@ -53,7 +44,7 @@ import Testing
     #expect(lines.contains { $0.contains("[") && $0.contains("%, ") }, "\(lines)")
   }
 
-  @Test(.enabled(if: isScriptThere)) func whatAPeerSaysHasLinesOfItsOwn() throws {
+  @Test(.enabled(if: Bench.hasTerminals)) func whatAPeerSaysHasLinesOfItsOwn() throws {
     let peer = "echo first words >&2; printf 'a question ' >&2; '\(Bench.tool)' serve b --stdio"
     try bench.done("import", "b", "lines.jsonl")
     let lines = try shown(72, "sync a --via \"\(peer)\"")

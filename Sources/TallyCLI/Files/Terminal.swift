@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// What this process writes to standard error: words, and where that is a terminal one line that changes. Whatever else
-/// is written there first clears the line.
+/// Standard error, shared by messages and one status line that is redrawn in place where it is a terminal. A message
+/// clears the status line first.
 enum Terminal {
   private static let clear = "\r\u{1B}[K"
   /// The line that changes, if one stands there.

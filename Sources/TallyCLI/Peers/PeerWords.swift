@@ -1,12 +1,11 @@
 import Foundation
 import Tally
 
-/// What a peer's command says on its standard error, line by line between what the tool shows: the line that changes
-/// makes way for it, and no word is stuck to it.
+/// Passes on the standard error of a peer's command, whole lines at a time, so that it never runs into the status line.
 final class PeerWords: Sendable {
   private static let patience = 0.5
   private let reading: Int32
-  /// What becomes the command's standard error.
+  /// The end of the pipe that the command gets as its standard error.
   let writing: Int32
   private let ended = DispatchSemaphore(value: 0)
 

@@ -24,7 +24,7 @@ enum SyncLines {
       + (newer > 0 ? "; \(self.newer(newer))" : "")
   }
 
-  /// What a sync leaves for the next.
+  /// Says that changes made during a sync are left for the next one.
   static func newer(_ transactions: UInt64) -> String {
     "somebody wrote meanwhile, and newer changes wait: \(count(Int(clamping: transactions), "transaction"))"
   }

@@ -90,7 +90,7 @@ struct JSONParser {
   /// Says that a key of an object comes twice, which is for the reader of the members to notice.
   var repeatedKey: Failure { failure("a key comes twice") }
 
-  /// What the next value begins with.
+  /// The first byte of the next value, which is left unread.
   mutating func next() -> UInt8? {
     skipSpace()
     return current

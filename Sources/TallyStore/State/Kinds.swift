@@ -12,7 +12,7 @@ final class Column: Sendable {
   /// Nil for a reference.
   let kind: FieldKind?
   let reference: ReferenceSchema?
-  /// What the names that a reference may hold begin with.
+  /// The prefix of the record names that this reference accepts.
   let targetPrefix: [UInt8]
 
   init(
@@ -57,7 +57,7 @@ final class Column: Sendable {
 final class RecordKind: Sendable {
   let number: KindNumber
   let type: String
-  /// What the names of its records begin with.
+  /// The prefix of the names of its records: `SBGame|~|`.
   let typePrefix: [UInt8]
   /// Nil for a type that the schema does not have.
   let entity: EntitySchema?
@@ -90,7 +90,7 @@ final class RecordKind: Sendable {
 
   var isKnown: Bool { entity != nil }
 
-  /// The UUID in the name of a record of this type; nil if the key is none, or the type another.
+  /// The UUID in a record name; nil if the key is not a UUID or the record is of another type.
   func uuid(in name: UnsafeBufferPointer<UInt8>) -> (high: UInt64, low: UInt64)? {
     RecordKey.uuid(in: name, after: typePrefix)
   }

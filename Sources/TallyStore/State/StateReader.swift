@@ -70,7 +70,7 @@ final class StateReader {
   private var contexts: [Stamp: StateVector] = [:]
   /// Whether what is read stays as it is for as long as the reader lives.
   private let isSnapshot: Bool
-  /// What a snapshot has said of the whole.
+  /// The state vector and sums of the snapshot, once read: they cannot change while it is open.
   private var standing: (vector: StateVector?, sums: KeptSums?)
 
   init(_ connection: Connection, catalog: Catalog, isSnapshot: Bool = false) {
