@@ -52,7 +52,7 @@ public struct RecordFacts: Sendable {
 
   /// Whether deletes win and one has. A retirement and an adoption are no deletes of a person's: they give way to edits
   /// anywhere.
-  var isBeaten: Bool {
+  package var isBeaten: Bool {
     guard deleteWins else { return false }
     if let existence { return personalContext.covers(existence.dot) }
     // A seeded record that a person edited has no insert of its own.

@@ -9,6 +9,8 @@ struct Outcome {
   var errors: String
   /// The most bytes of memory that it had.
   var peak = 0
+  /// The seconds of processor time that it used.
+  var time = 0.0
 
   var output: String { String(decoding: bytes, as: UTF8.self) }
   var lines: [String] { output.split(separator: "\n").map(String.init) }
@@ -90,10 +92,10 @@ final class Bench {
       files.input = stream("in").path
     }
     // The shell that changes into the folder becomes the program.
-    let (status, peak) = Spawn.waitMeasuring(try Spawn.start(command, in: url.path, files: files))
+    let (status, peak, time) = Spawn.waitMeasuring(try Spawn.start(command, in: url.path, files: files))
     return Outcome(
       status: status, bytes: Array(try Data(contentsOf: stream("out"))),
-      errors: String(decoding: try Data(contentsOf: stream("err")), as: UTF8.self), peak: peak)
+      errors: String(decoding: try Data(contentsOf: stream("err")), as: UTF8.self), peak: peak, time: time)
   }
 
   // MARK: Expecting

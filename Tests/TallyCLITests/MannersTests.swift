@@ -155,7 +155,7 @@ import Testing
     let member = try plain.read { try String.fetchOne($0, sql: "SELECT target FROM SBGame_players") }
     #expect(member == "SBPerson|~|ann")
     try bench.unchanged("b") {
-      try bench.refused(73, ["export", "a", "--as", "json", "-o", "b"])
+      try bench.refused(73, ["export", "a", "--as", "json", "-o", "b"], saying: "a store or database is there\n")
       try bench.refused(73, ["export", "a", "--as", "sqlite", "-o", "b"])
     }
   }

@@ -51,8 +51,9 @@ enum Spawn {
   static func wait(for process: pid_t) -> Int32 { waitMeasuring(process).status }
 
   /// Waits for the end.
-  /// - Returns: the status as above, and the most bytes of memory that the program had.
-  static func waitMeasuring(_ process: pid_t) -> (status: Int32, peak: Int) {
+  /// - Returns: the status as above, the most bytes of memory that the program had, and the seconds of processor time
+  ///   that it used.
+  static func waitMeasuring(_ process: pid_t) -> (status: Int32, peak: Int, time: Double) {
     var status: Int32 = 0
     var usage = rusage()
     while wait4(process, &status, 0, &usage) < 0 && errno == EINTR {}
@@ -62,7 +63,9 @@ enum Spawn {
     #else
       let peak = Int(usage.ru_maxrss) << 10
     #endif
-    return (signal == 0 ? (status >> 8) & 0xFF : -signal, peak)
+    func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+    let time = seconds(usage.ru_utime) + seconds(usage.ru_stime)
+    return (signal == 0 ? (status >> 8) & 0xFF : -signal, peak, time)
   }
 
   private static func withCStrings<T>(_ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> T) -> T {

@@ -125,6 +125,35 @@ import Testing
     try expectConverged(here, ahead)
   }
 
+  /// Also on the device that wrote it, and whichever of the two gets the other's first.
+  @Test(arguments: [true, false]) func anEditThatADeleteBeatsIsInTheJournal(deleterFirst: Bool) throws {
+    let schema = Schema([
+      EntitySchema(type: "Tag", fields: [.init("name", .text), .init("note", .text)], deleteWins: true)
+    ])
+    let stores = try ["deleter", "editor"].map { try scratch.store($0, schema: schema) }
+    let (deleter, editor) = (stores[0], stores[1])
+    try deleter.write { try $0.execute(sql: "INSERT INTO Tag(id, name, note) VALUES('Tag|~|a', 'old', 'seen')") }
+    try synchronize(deleter, editor)
+    try deleter.write { try $0.execute(sql: "DELETE FROM Tag") }
+    try editor.write { try $0.execute(sql: "UPDATE Tag SET name = 'new'") }
+    let deltas = try stores.map { try $0.delta(since: StateVector()) }
+    if deleterFirst { try deleter.apply(deltas[1]) } else { try editor.apply(deltas[0]) }
+    for _ in 0..<2 { try synchronize(deleter, editor) }
+    for store in stores {
+      #expect(try store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM Tag") } == 0)
+      let conflicts = try store.conflicts()
+      #expect(conflicts.map(\.field) == ["name"] && conflicts.first?.loserValue == .text("new"))
+      #expect(conflicts.first?.winnerIsDelete == true && conflicts.first?.winnerValue == .null)
+    }
+    let conflict = try #require(try deleter.conflicts().first)
+    #expect(try deleter.restore(conflict) != nil)
+    try synchronize(deleter, editor)
+    for store in stores {
+      #expect(try store.read { try String.fetchOne($0, sql: "SELECT name || ' ' || note FROM Tag") } == "new seen")
+    }
+    try expectConverged(deleter, editor)
+  }
+
   @Test func whatLostCanBeWrittenBackAndThenWinsEverywhere() throws {
     try rename(here, "Go")
     try rename(there, "Bridge")

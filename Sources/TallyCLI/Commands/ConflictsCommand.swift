@@ -42,7 +42,11 @@ struct ConflictOutput {
     .object([
       "name": .string(conflict.name.text), "field": .string(column),
       "loser": .object(["value": type.json(conflict.loserValue), "written": StampOutput.json(conflict.loser)]),
-      "winner": .object(["value": type.json(conflict.winnerValue), "written": StampOutput.json(conflict.winner)]),
+      "winner": .object([
+        conflict.winnerIsDelete ? "deleted" : "value": conflict.winnerIsDelete
+          ? .bool(true) : type.json(conflict.winnerValue),
+        "written": StampOutput.json(conflict.winner),
+      ]),
       "noticed": .string(
         ISODate.iso(milliseconds: UInt64(max(0, (conflict.noticed.timeIntervalSince1970 * 1000).rounded())))),
     ])
@@ -53,7 +57,7 @@ struct ConflictOutput {
       "\(conflict.name) \(column)",
       "  lost: \(assignment(column, conflict.loserValue, type))",
       "    written \(StampOutput.text(conflict.loser))",
-      "  won:  \(assignment(column, conflict.winnerValue, type))",
+      "  won:  \(conflict.winnerIsDelete ? "a delete" : assignment(column, conflict.winnerValue, type))",
       "    written \(StampOutput.text(conflict.winner))",
     ]
   }

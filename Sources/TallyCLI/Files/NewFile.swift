@@ -19,6 +19,8 @@ final class NewFile {
     var inputs: [String] = []
     /// The database that the person has named as the one to be replaced.
     var replacing: String?
+    /// Whether the command has an option to name one.
+    var offersReplace = false
   }
 
   init(_ path: String, _ rules: Rules = Rules()) throws {
@@ -95,7 +97,7 @@ extension NewFile.Rules {
     case .part(let store)?: throw refuse("it belongs to the store \(store)")
     case .store?, .database?:
       guard let replacing, Place(replacing) == place else {
-        throw refuse("a store or database is there; name it with --replace if it may go")
+        throw refuse("a store or database is there" + (offersReplace ? "; name it with --replace if it may go" : ""))
       }
     case nil: break
     }

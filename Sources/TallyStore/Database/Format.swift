@@ -55,6 +55,7 @@ enum Format {
     (table: "tally_zone", column: "hooked", definition: "INTEGER NOT NULL DEFAULT 0"),
     (table: "tally_zone", column: "own", definition: "BLOB"),
     (table: "tally_pending", column: "changed", definition: "INTEGER"),
+    (table: "tally_conflict", column: "winner_deletes", definition: "INTEGER NOT NULL DEFAULT 0"),
   ]
   static let laterTables = """
     CREATE TABLE IF NOT EXISTS tally_aside(

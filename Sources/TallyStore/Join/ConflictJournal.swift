@@ -26,18 +26,30 @@ struct ConflictJournal {
   /// Notes a lost write if the two were concurrent for certain.
   mutating func note(_ write: LostWrite, _ name: AnyRecordName) throws {
     guard write.loser.stamp.rank >= .user, isConcurrent(write) else { return }
+    try insert(write, name, isDelete: false)
+  }
+
+  /// Notes an edit that lost to a delete which had not seen it. Nobody edits what is deleted, so the two were concurrent.
+  mutating func note(_ edit: FieldCell, beatenBy delete: Stamp, _ name: AnyRecordName) throws {
+    let winner = FieldCell(field: edit.field, stamp: delete, value: .null)
+    try insert(LostWrite(loser: edit, winner: winner, wasLocal: true), name, isDelete: true)
+  }
+
+  private mutating func insert(_ write: LostWrite, _ name: AnyRecordName, isDelete: Bool) throws {
     count += 1
     transaction.writer.touch(ConflictRow.databaseTableName)
     let insert = try connection.statement(
       """
       INSERT OR IGNORE INTO tally_conflict(noticed, name, field, loser_replica, loser_sequence, loser_time, loser_value,
-        winner_replica, winner_sequence, winner_time, winner_value) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        winner_replica, winner_sequence, winner_time, winner_value, winner_deletes)
+        VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """)
     insert.bind(1, Int64(transaction.now.milliseconds))
     insert.bind(2, name.text)
     insert.bind(3, transaction.catalog.fields[write.loser.field]?.name ?? "")
     bind(write.loser, to: insert, from: 4)
     bind(write.winner, to: insert, from: 8)
+    insert.bind(12, isDelete ? 1 : 0)
     try insert.run()
   }
 

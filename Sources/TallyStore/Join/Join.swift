@@ -219,10 +219,25 @@ struct Join {
     copies.look { stored.state.contradicts($0, by: received) }
     for write in lost { try journal.note(write, name) }
     guard state != stored.state else { return }
+    if kind.entity?.deleteWins == true { try noteBeaten(name, state, over: stored.state) }
     changes += 1
     try storeMerged(name, kind, state, stored)
     try transaction.changed(
       name, kind, from: stored.state, to: state, dots: dots(of: received, over: stored.state))
+  }
+
+  /// Notes the edits that a delete has beaten, where one came from here and the other from the sender.
+  private mutating func noteBeaten(_ name: AnyRecordName, _ state: RecordState, over stored: RecordState) throws {
+    func isBeaten(_ state: RecordState) -> Bool { RecordFacts(state: state, deleteWins: true).isBeaten }
+    guard !state.deletes.isEmpty, isBeaten(state) else { return }
+    let (seen, wasBeaten) = (state.personalContext, isBeaten(stored))
+    for cell in state.fields where cell.stamp.rank >= .user && !seen.covers(cell.stamp.dot) {
+      let isOurs = stored.fields.contains { $0.stamp == cell.stamp && $0.field == cell.field }
+      if isOurs, wasBeaten { continue }
+      let deletes = state.deletes.filter { $0.stamp.rank >= .user && stored.deletes.contains($0) != isOurs }
+      guard let delete = deletes.map(\.stamp).max() else { continue }
+      try journal.note(cell, beatenBy: delete, name)
+    }
   }
 
   /// A record that was not here. It is written as if it were visible; what may not be is looked at when all is in.

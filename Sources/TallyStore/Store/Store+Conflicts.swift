@@ -2,10 +2,12 @@ import GRDB
 import TallyCRDT
 
 extension Store {
-  /// Writes the value that lost back, as a new edit made now: it wins everywhere over what it had lost to.
+  /// Writes the value that lost back, as a new edit made now: it wins everywhere over what it had lost to. If that was a
+  /// delete, the record comes back first, in a transaction of its own (`restore(_:)` of its name).
   ///
   /// The entry stays in the journal, and the value that it replaces is not journalled: this replica has seen both.
-  /// - Returns: the edit's dot; nil if the field has that value already.
+  /// - Returns: the dot of the edit, or of the record's restore if that has shown the value; nil if the field has the value
+  ///   already.
   /// - Throws: `StoreError.noSuchRecord` if the record is not there, `.unknownField` if this schema does not have the
   ///   field, `.typeMismatch`, `.danglingReference` if it is a reference to what is not there. Nothing has changed
   ///   then.
@@ -16,12 +18,15 @@ extension Store {
       throw StoreError(.unknownType, "the type \(printable(conflict.name.type)) is not in the schema")
     }
     let column = entity.fields.first { $0.wireName == conflict.field }?.name ?? conflict.field
-    return try commit { db in
+    let isGone = try conflict.winnerIsDelete && read { try schema.record(conflict.name, in: $0) == nil }
+    let restored = isGone ? try restore(conflict.name) : nil
+    let edited = try commit { db in
       guard try schema.record(conflict.name, in: db) != nil else {
         throw StoreError(.noSuchRecord, "\(conflict.name) is not there")
       }
       try schema.put(conflict.name, [column: conflict.loserValue], in: db)
     }.dot
+    return edited ?? restored
   }
 }
 

@@ -38,8 +38,10 @@ public struct Conflict: Sendable, Equatable {
   public var loserValue: Value
   /// The stamp that won.
   public var winner: Stamp
-  /// The value that won.
+  /// The value that won; null for a delete.
   public var winnerValue: Value
+  /// Whether the winner is a delete of the whole record, whose entity lets deletes win.
+  public var winnerIsDelete: Bool
   /// When this replica noticed, by its own clock.
   public var noticed: Date
 }
@@ -134,7 +136,7 @@ extension StateReader {
       connection.handle,
       """
       SELECT noticed, name, field, loser_replica, loser_sequence, loser_time, loser_value,
-        winner_replica, winner_sequence, winner_time, winner_value
+        winner_replica, winner_sequence, winner_time, winner_value, winner_deletes
       FROM tally_conflict WHERE ?1 IS NULL OR name = ?1 ORDER BY n DESC LIMIT ?2
       """)
     if let name { query.bind(1, name.text) }
@@ -150,7 +152,7 @@ extension StateReader {
       result.append(
         Conflict(
           name: name, field: query.text(2) ?? "", loser: stamp(3), loserValue: query.value(6), winner: stamp(7),
-          winnerValue: query.value(10), noticed: Date(timeIntervalSince1970: Double(query.int(0)) / 1000)))
+          winnerValue: query.value(10), winnerIsDelete: query.int(11) != 0, noticed: Date(timeIntervalSince1970: Double(query.int(0)) / 1000)))
     }
     return result
   }

@@ -21,6 +21,11 @@ final class Presence<Field: SpecifiedField> {
     return deletes(of: record).contains { history.covers($0, life.event) }
   }
 
+  /// Whether an edit is lost to a delete: neither author had the other's in front of them.
+  func isLost(_ edit: Int, of record: String) -> Bool {
+    isBeaten(record) && deletes(of: record).allSatisfy { !history.covers($0, edit) && !history.covers(edit, $0) }
+  }
+
   /// The deletes of a record, but for those that another counts as having had in front of it.
   private func deletes(of record: String) -> EventSet {
     let all = past.deletes[record] ?? EventSet()

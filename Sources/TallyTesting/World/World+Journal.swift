@@ -7,7 +7,8 @@ extension World {
     guard !oracle.hasCopies, isJournalKept else { return }
     let journals = try present.map { try $0.store.conflicts(limit: .max) }.joined()
     let noted = Set(journals.map { Noted(name: $0.name.text, field: $0.field, dot: $0.loser.dot) })
-    let lost = oracle.lostWrites(present.first?.seen ?? EventSet())
+    let schemas = Set(replicas.map(\.schema))
+    let lost = oracle.lostWrites(present.first?.seen ?? EventSet(), schemas.count == 1 ? schemas.first : nil)
     for write in lost.sorted(by: { ($0.name, $0.field) < ($1.name, $1.field) }) where !noted.contains(write) {
       throw Finding("\(write.field) of \(write.name), written by \(write.dot), is neither shown nor in a journal")
     }
@@ -24,7 +25,10 @@ extension World {
 
 extension WorldOracle {
   /// The writes that no other write had in front of it, and that do not show.
-  func lostWrites(_ seen: EventSet) -> Set<World.Noted> {
+  /// - Parameter schema: nil if not all devices have the same; then deletes that win are left out, since who meets one
+  ///   need not know that it wins.
+  mutating func lostWrites(_ seen: EventSet, _ schema: Schema?) -> Set<World.Noted> {
+    let presence = schema.map { Presence(specification, specification.past(seen, specified($0)), specified($0)) }
     var writes: [Specification<SchemaField>.Register: [(event: Int, value: String?, time: UInt64)]] = [:]
     for event in seen {
       for case .write(let register, let value, let time) in specification.events[event].effects {
@@ -44,6 +48,10 @@ extension WorldOracle {
       for write in last where write.event != shown?.event {
         guard all.allSatisfy({ $0.event == write.event || $0.value != write.value }) else { continue }
         result.insert(World.Noted(name: register.record, field: register.field.name, dot: dots[write.event]))
+      }
+      // An edit that a delete beats is lost as well.
+      if let shown, presence?.isLost(shown.event, of: register.record) == true {
+        result.insert(World.Noted(name: register.record, field: register.field.name, dot: dots[shown.event]))
       }
     }
     return result
