@@ -25,7 +25,8 @@ struct DeltaCommand: ParsableCommand {
   @OptionGroup var progress: ProgressOptions
 
   func run() throws {
-    let rules = NewFile.Rules(inputs: [store.store] + [since].compactMap { $0 }, replacing: replace, offersReplace: true)
+    let inputs = [store.store] + [since].compactMap { $0 }
+    let rules = NewFile.Rules(inputs: inputs, replacing: replace, offersReplace: true)
     // Before the store is open.
     if output != "-" { try rules.check(output) }
     let base = try since.map(baseVector) ?? StateVector()

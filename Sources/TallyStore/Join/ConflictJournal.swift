@@ -29,7 +29,8 @@ struct ConflictJournal {
     try insert(write, name, isDelete: false)
   }
 
-  /// Notes an edit that lost to a delete which had not seen it. Nobody edits what is deleted, so the two were concurrent.
+  /// Notes an edit that lost to a delete which had not seen it. Nobody edits what is deleted, so the two were
+  /// concurrent.
   mutating func note(_ edit: FieldCell, beatenBy delete: Stamp, _ name: AnyRecordName) throws {
     let winner = FieldCell(field: edit.field, stamp: delete, value: .null)
     try insert(LostWrite(loser: edit, winner: winner, wasLocal: true), name, isDelete: true)

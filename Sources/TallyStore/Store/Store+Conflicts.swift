@@ -2,12 +2,12 @@ import GRDB
 import TallyCRDT
 
 extension Store {
-  /// Writes the value that lost back, as a new edit made now: it wins everywhere over what it had lost to. If that was a
-  /// delete, the record comes back first, in a transaction of its own (`restore(_:)` of its name).
+  /// Writes the value that lost back, as a new edit made now: it wins everywhere over what it had lost to. If that was
+  /// a delete, the record comes back first, in a transaction of its own (`restore(_:)` of its name).
   ///
   /// The entry stays in the journal, and the value that it replaces is not journalled: this replica has seen both.
-  /// - Returns: the dot of the edit, or of the record's restore if that has shown the value; nil if the field has the value
-  ///   already.
+  /// - Returns: the dot of the edit, or of the record's restore if that has shown the value; nil if the field has the
+  ///   value already.
   /// - Throws: `StoreError.noSuchRecord` if the record is not there, `.unknownField` if this schema does not have the
   ///   field, `.typeMismatch`, `.danglingReference` if it is a reference to what is not there. Nothing has changed
   ///   then.

@@ -152,7 +152,8 @@ extension StateReader {
       result.append(
         Conflict(
           name: name, field: query.text(2) ?? "", loser: stamp(3), loserValue: query.value(6), winner: stamp(7),
-          winnerValue: query.value(10), winnerIsDelete: query.int(11) != 0, noticed: Date(timeIntervalSince1970: Double(query.int(0)) / 1000)))
+          winnerValue: query.value(10), winnerIsDelete: query.int(11) != 0,
+          noticed: Date(timeIntervalSince1970: Double(query.int(0)) / 1000)))
     }
     return result
   }

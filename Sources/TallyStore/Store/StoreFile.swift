@@ -106,10 +106,15 @@ enum StoreFile {
     configuration.busyMode = .callback(LockWait.callback(atMost: options.busyTimeout, turns))
     let prepare = options.prepareDatabase
     configuration.prepareDatabase { db in
+      let pacer = CheckpointPacer()
+      pacer.follow(try handle(db))
       // Statements nested in triggers would otherwise write their journals to files.
       try db.execute(sql: "PRAGMA temp_store = MEMORY")
       db.add(
-        function: DatabaseFunction("tally_applying", argumentCount: 0) { _ in applying.isOn })
+        function: DatabaseFunction("tally_applying", argumentCount: 0) { _ in
+          // The connection keeps its functions, and so the pacer, until it is closed.
+          withExtendedLifetime(pacer) { applying.isOn }
+        })
       try prepare?(db)
     }
     return configuration
