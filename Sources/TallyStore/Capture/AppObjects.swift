@@ -15,7 +15,7 @@ struct AppObjects {
   /// Tables with an index on an expression, in whose rows SQLite lets no column be opened for writing.
   var tablesWithExpressionIndexes = Set<String>()
   /// Tables with a column that is computed on reading: in their rows, places of columns differ between versions of
-  /// SQLite.
+  /// SQLite, some of which open another column for writing than the one that is named.
   var tablesWithVirtualColumns = Set<String>()
   /// The columns of each table that SQLite holds to a key of another.
   var checkedColumns: [String: Set<String>] = [:]

@@ -249,7 +249,9 @@ final class WritingSession {
       reader.catalog.orderedKinds.map { ($0.type, $0.number) }
       + reader.catalog.knownLinks.map { ($0.table, $0.number) }
     reader.catalog.updatesClocks = Set(
-      tables.filter { objects.tablesWithExpressionIndexes.contains($0.0) }.map { $0.1 })
+      tables.filter {
+        objects.tablesWithExpressionIndexes.contains($0.0) || objects.tablesWithVirtualColumns.contains($0.0)
+      }.map { $0.1 })
     reader.catalog.uniqueIndexes = Dictionary(
       uniqueKeysWithValues: tables.compactMap { table, kind in
         objects.wholeUniqueIndexes[table].map { (kind, $0) }

@@ -229,6 +229,32 @@ import Testing
     #expect(error?.code == .danglingReference)
   }
 
+  /// SQLite 3.40 opens another column for writing than the one that is named, if such a column stands before it.
+  @Test(arguments: CapturePath.allCases, [true, false]) func aVirtualColumnAnywhereIsLeftAlone(
+    _ path: CapturePath, first: Bool
+  ) throws {
+    let lab = try Lab(path)
+    let sql = try #require(try Lab.text(lab.a, "SELECT sql FROM sqlite_master WHERE name = 'P'"))
+    let virtual = "shout TEXT AS (upper(name)) VIRTUAL"
+    let start = try #require(sql.firstIndex(of: "("))
+    var rebuilt = "CREATE TABLE rebuilt" + sql[start...]
+    rebuilt.insert(
+      contentsOf: first ? "\(virtual), " : ", \(virtual)",
+      at: try #require(first ? rebuilt.firstIndex(of: "(").map { rebuilt.index(after: $0) } : rebuilt.lastIndex(of: ")")))
+    try lab.a.run(rebuilt, "DROP TABLE P", "ALTER TABLE rebuilt RENAME TO P")
+    // Twelve bytes, as a clock has.
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|1', '07700 900123')")
+    try lab.a.run("UPDATE P SET name = '07700 900124', pos = 2")
+    try lab.shell("a", "INSERT INTO P(id, name) VALUES('P|~|2', 'twelve bytes')")
+    try lab.sync()
+    try lab.b.run("UPDATE P SET name = '07700 900125' WHERE pos = 2")
+    try lab.sync()
+    for store in [lab.a, lab.b] {
+      #expect(try store.verify().problems == [])
+      #expect(try Lab.text(store, "SELECT group_concat(name) FROM P") == "07700 900125,twelve bytes")
+    }
+  }
+
   // MARK: Transactions that end early
 
   @Test(arguments: CapturePath.allCases) func aWriteThatEndsItsOwnTransactionIsRefusedAndTheStoreIsSound(
