@@ -5,12 +5,36 @@ import TallyWire
 public struct Schema: Sendable, Hashable, Codable {
   /// The entities.
   public var entities: [EntitySchema]
+  private var declarations = Declarations()
+
+  private enum CodingKeys: CodingKey { case entities }
 
   /// A schema of these entities.
   public init(_ entities: [EntitySchema] = []) { self.entities = entities }
 
   /// The schema of these entity types.
-  public init(_ types: any Entity.Type...) { entities = types.map { $0.schema } }
+  ///
+  /// A debug build compares each type that is `Codable` with its schema when a store is opened: what it writes must be
+  /// columns, of their storage classes. `checkDeclarations()` does so at any time.
+  public init(_ types: any Entity.Type...) {
+    entities = types.map { $0.schema }
+    declarations.types = types
+  }
+
+  /// Compares the types that this schema was made of with their schemas, as far as they can be compared: see
+  /// `init(_:)`. A release build does so only here. Each type is decoded once, from nothing.
+  /// - Throws: `StoreError.invalidSchema` that names the property: one that is no column, or an `id` that is a `UUID`
+  ///   and so would be written as a blob.
+  public func checkDeclarations() throws(StoreError) {
+    for type in declarations.types { try RecordShape.check(type) }
+  }
+
+  /// The types that a schema was made of. They are no part of what makes two schemas equal.
+  private struct Declarations: Sendable, Hashable {
+    var types: [any Entity.Type] = []
+    static func == (lhs: Declarations, rhs: Declarations) -> Bool { true }
+    func hash(into hasher: inout Hasher) {}
+  }
 
   /// The entity of a type.
   public subscript(type: String) -> EntitySchema? { entities.first { $0.type == type } }

@@ -44,10 +44,14 @@ public final class Store: Sendable {
 
   /// Opens the store at `path`, creating it if there is no file, and makes its tables cover `schema`.
   ///
+  /// In a debug build, also compares the types that the schema was made of with it (`Schema.checkDeclarations()`).
   /// - Throws: `StoreError`: `.notAStore`, `.newerFormat`, `.invalidSchema`, `.incompatibleSchema`; or GRDB's
   ///   `DatabaseError`. The file is then as it was.
   public convenience init(path: String, schema: Schema, options: StoreOptions = StoreOptions()) throws {
     try schema.validate()
+    #if DEBUG
+      try schema.checkDeclarations()
+    #endif
     try self.init(path: path, isNew: try !StoreFile.probe(path, options), schema: schema, options: options)
   }
 
@@ -72,6 +76,9 @@ public final class Store: Sendable {
   /// A store in memory, for tests and previews.
   public init(inMemory schema: Schema, options: StoreOptions = StoreOptions()) throws {
     try schema.validate()
+    #if DEBUG
+      try schema.checkDeclarations()
+    #endif
     path = nil
     self.options = options
     writer = try DatabaseQueue(configuration: StoreFile.configuration(options, applying))
@@ -103,7 +110,7 @@ public final class Store: Sendable {
         try session.transaction { transaction in
           if let lost { try transaction.note(doubt: .damaged, because: lost) }
           let willChange = options.willChangeSchema.map { body in { try body(db, $0, $1) } }
-          try SchemaMigration(transaction, willChange: willChange).migrate(to: schema ?? transaction.catalog.schema)
+          try SchemaMigration(transaction, willChange: willChange).migrate(to: schema)
           if let path, options.hasIncarnation {
             try transaction.checkIncarnation(Incarnation(besides: path, options.files))
           }
