@@ -30,6 +30,8 @@ final class Healing {
   /// Hashes of the addresses that the peer has.
   private var seen = Set<UInt64>()
   private var remains: [String] = []
+  /// Records whose states could not be read and of which the peer says something else than the row showed.
+  private var replaced: [String] = []
   /// The replicas of which something remains that the peer has not.
   private var remaining = Set<ReplicaID>()
   private let level: StoreDoubt.Level
@@ -51,9 +53,14 @@ final class Healing {
   func take(_ name: AnyRecordName, _ kind: RecordKind, _ received: RecordState) throws {
     let stored = try reader.record(name, kind)
     var new = received
-    if seen.insert(Self.address(kind.number, name.text)).inserted {
+    if seen.insert(Rebuild.address(kind.number, name.text)).inserted {
       if let rest = stored.flatMap(rest) { new.merge(rest) }
       if let stored { note(rest: rest(stored), name.text) }
+      if rebuild.dropped[Rebuild.address(kind.number, name.text)] != nil, replaced.count < Self.limit,
+        !received.deletes.isEmpty || stored?.values != kind.plainValues(of: received)
+      {
+        replaced.append("\(name): what this device had of it could not be read, and a peer says something else")
+      }
     } else if let stored {
       // A further part of one large record.
       new.merge(stored.state)
@@ -63,7 +70,7 @@ final class Healing {
 
   func take(_ key: LinkKey, _ kind: LinkKind, _ received: ORSetElement) throws {
     let stored = try reader.link(key, kind)
-    seen.insert(Self.address(kind.number, key.text))
+    seen.insert(Rebuild.address(kind.number, key.text))
     var new = received
     if let rest = stored.flatMap(rest) {
       new.merge(rest)
@@ -81,9 +88,35 @@ final class Healing {
     outcome.inDoubt = Array(
       (rebuild.report.losses + remains.map { "\($0): this device alone has writes of it" }).prefix(Self.limit))
     let isSound = isSound
-    if isSound { outcome.inDoubt = [] } else { try lowerVector() }
+    // The sums agree also where the claim to have written something was lost with it.
+    if isSound { outcome.inDoubt = replaced } else { try lowerVector() }
     outcome.level = isSound && voucher != nil ? nil : .unvouched
+    try writeAnew()
     return outcome
+  }
+
+  /// Rows whose states could not be read and of which the peer knows nothing are this device's alone.
+  private func writeAnew() throws {
+    guard !rebuild.dropped.isEmpty else { return }
+    for kind in catalog.records.values.sorted(by: { $0.number < $1.number }) where kind.isKnown {
+      var found: [String] = []
+      try reader.forEachRow(kind) { name, stored in if stored.place.isUnstamped { found.append(name.text) } }
+      for key in found { try writeAnew(kind.number, key) }
+    }
+    for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) where kind.isKnown {
+      var found: [String] = []
+      try reader.forEachRow(kind) { key, stored in if stored.place.isUnstamped { found.append(key.text) } }
+      for key in found { try writeAnew(kind.number, key) }
+    }
+    if try reader.hasPendingWrites() { try transaction.capture(.outside) }
+  }
+
+  private func writeAnew(_ kind: KindNumber, _ key: String) throws {
+    let address = Rebuild.address(kind, key)
+    guard let row = rebuild.dropped[address], !seen.contains(address) else { return }
+    try rebuild.writeAnew(row, key, kind)
+    let name = key.replacing("\n", with: " with ")
+    outcome.inDoubt.append("\(name): who wrote it was lost, and this device alone has it; it is written anew")
   }
 
   /// Whether what is here now adds up to what somebody vouches for: the peer, where it has all that this store has
@@ -113,7 +146,7 @@ final class Healing {
     for kind in catalog.records.values.sorted(by: { $0.number < $1.number }) {
       var found: [AnyRecordName] = []
       func look(_ name: AnyRecordName, _ stored: StoredRecord) {
-        if !stored.place.isUnstamped, !seen.contains(Self.address(kind.number, name.text)) { found.append(name) }
+        if !stored.place.isUnstamped, !seen.contains(Rebuild.address(kind.number, name.text)) { found.append(name) }
       }
       if kind.isKnown { try reader.forEachRow(kind, look) }
       try reader.forEachHiddenRecord(kind.number, look)
@@ -122,7 +155,7 @@ final class Healing {
     for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) {
       var found: [LinkKey] = []
       func look(_ key: LinkKey, _ stored: StoredLink) {
-        if !stored.place.isUnstamped, !seen.contains(Self.address(kind.number, key.text)) { found.append(key) }
+        if !stored.place.isUnstamped, !seen.contains(Rebuild.address(kind.number, key.text)) { found.append(key) }
       }
       if kind.isKnown { try reader.forEachRow(kind, look) }
       try reader.forEachHiddenLink(kind.number, look)
@@ -160,8 +193,6 @@ final class Healing {
     for dot in dots where dot.sequence > target[dot.replica] { remaining.insert(dot.replica) }
     if remains.count < Self.limit { remains.append(address.replacing("\n", with: " with ")) }
   }
-
-  private static func address(_ kind: KindNumber, _ key: String) -> UInt64 { SipHash.hash("\(kind.rawValue) \(key)") }
 
   // MARK: Writing
 

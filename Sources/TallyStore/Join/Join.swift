@@ -247,7 +247,7 @@ struct Join {
     changes += 1
     copies.look { RecordState().contradicts($0, by: state) }
     let mayBeVisible = kind.isKnown && state.deletes.isEmpty && state.seed?.newest?.isRetired != true
-    let shown = mayBeVisible ? plainValues(kind, state) : nil
+    let shown = mayBeVisible ? kind.plainValues(of: state) : nil
     // Triggers of the app's may write to it at once, and what it is known by then is this.
     try transaction.changed(
       name, kind, from: nil, to: state, dots: dots(of: state, over: nil), fingerprint: fingerprint)
@@ -266,18 +266,6 @@ struct Join {
       if let target = column.target(of: value), try !reader.hasRow(target) { return true }
     }
     return false
-  }
-
-  /// The registers' values as they are.
-  private func plainValues(_ kind: RecordKind, _ state: RecordState) -> [Value] {
-    var rest = state.fields[...]
-    return kind.columns.map { column in
-      while let first = rest.first, first.field < column.field { rest.removeFirst() }
-      let own = rest.first.flatMap { $0.field == column.field ? $0 : nil }
-      let cell = state.seed == nil ? own : state.cell(column.field, followsNewest: kind.followsNewest)
-      guard let cell, column.accepts(cell.value) else { return column.defaultValue }
-      return cell.value
-    }
   }
 
   private func storeMerged(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ stored: StoredRecord)

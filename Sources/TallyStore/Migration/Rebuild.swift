@@ -1,5 +1,6 @@
 import GRDB
 import TallyCRDT
+import TallyWire
 
 /// What `rebuild` found and did.
 public struct RebuildReport: Sendable, Equatable {
@@ -51,6 +52,8 @@ final class Rebuild {
   private let transaction: WriteTransaction
   private let unreadable: Unreadable
   private(set) var report = RebuildReport()
+  /// The rows of names whose states could not be read and that are still there, by the hash of their address.
+  private(set) var dropped: [UInt64: RowID] = [:]
   private var connection: Connection { transaction.connection }
   private var reader: StateReader { transaction.reader }
   private var catalog: Catalog { transaction.catalog }
@@ -86,6 +89,7 @@ final class Rebuild {
   /// Sees to it that every row and every body can be read, and is found by its name.
   func makeReadable() throws {
     try renewIndexes()
+    try dropUnreadableContexts()
     for kind in catalog.records.values {
       if kind.isKnown {
         try putRight(kind.rowSQL, kind.number, kind.type) { query in
@@ -116,6 +120,27 @@ final class Rebuild {
     try connection.execute("DELETE FROM tally_aside WHERE kind NOT IN (SELECT n FROM tally_kind)")
   }
 
+  /// What a delete had seen, if that cannot be read: it would stay where a peer's state of the same delete comes again.
+  private func dropUnreadableContexts() throws {
+    let query = try SQLStatement(connection.handle, "SELECT replica, sequence, time, vector FROM tally_context")
+    var unreadable: [(replica: Int, sequence: Int, time: Int)] = []
+    while try query.step() {
+      let vector = query.blob(3).withUnsafeBytes { bytes in
+        var reader = ByteReader(bytes)
+        return try? StateCoding.decodeVector(&reader, catalog.replicas)
+      }
+      if vector == nil { unreadable.append((query.int(0), query.int(1), query.int(2))) }
+    }
+    query.reset()
+    for (replica, sequence, time) in unreadable {
+      let delete = try connection.statement("DELETE FROM tally_context WHERE replica = ? AND sequence = ? AND time = ?")
+      delete.bind(1, replica)
+      delete.bind(2, sequence)
+      delete.bind(3, time)
+      try delete.run()
+    }
+  }
+
   /// An index that lost an entry lets a row be written twice.
   private func renewIndexes() throws {
     do {
@@ -142,20 +167,25 @@ final class Rebuild {
     _ sql: String, _ kind: KindNumber, _ table: String, _ read: (SQLStatement) throws -> String?
   ) throws {
     let query = try SQLStatement(connection.handle, sql)
-    var rows: [(row: RowID, key: String?)] = []
+    var rows: [(row: RowID, key: String?, isLeaving: Bool)] = []
     while try query.step() {
+      var isLeaving = false
       do {
         _ = try read(query)
         // The store itself was about to delete it.
-        if try query.clock(catalog.links[kind] == nil ? 2 : 3) != .leaving { continue }
+        isLeaving = try query.clock(catalog.links[kind] == nil ? 2 : 3) == .leaving
+        if !isLeaving { continue }
       } catch is DatabaseError {} catch {}
       let text =
         catalog.links[kind] == nil
         ? query.text(1) : query.text(1).flatMap { one in query.text(2).map { "\(one)\n\($0)" } }
-      rows.append((query.number(0), text))
+      rows.append((query.number(0), text, isLeaving))
     }
     query.reset()
-    for (row, key) in rows { try putRight(row, key, kind, table) }
+    for (row, key, isLeaving) in rows {
+      try putRight(row, key, kind, table)
+      if isLeaving, let key { dropped[Self.address(kind, key)] = nil }
+    }
   }
 
   private func putRight(_ row: RowID, _ key: String?, _ kind: KindNumber, _ table: String) throws {
@@ -170,15 +200,23 @@ final class Rebuild {
       }
     }
     guard unreadable == .writtenAnew else {
+      dropped[Self.address(kind, key)] = row
       return report.losses.append("\(printable(key)): what this device had of it could not be read")
     }
     report.losses.append("\(printable(key)): who wrote it was lost; its values are written anew")
+    try writeAnew(row, key, kind)
+  }
+
+  /// Captures a row as if it had just been inserted: with the next capture of what others wrote.
+  func writeAnew(_ row: RowID, _ key: String, _ kind: KindNumber) throws {
     let note = try connection.statement("INSERT INTO tally_pending(kind, op, key, number) VALUES(?, 0, ?, ?)")
     note.bind(1, kind)
     note.bind(2, key)
     note.bind(3, row)
     try note.run()
   }
+
+  static func address(_ kind: KindNumber, _ key: String) -> UInt64 { SipHash.hash("\(kind.rawValue) \(key)") }
 
   private func dropUnreadableBodies(
     _ kind: KindNumber, _ isReadable: @escaping (String, UnsafeRawBufferPointer) throws -> Bool

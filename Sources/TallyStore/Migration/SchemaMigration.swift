@@ -39,13 +39,18 @@ struct SchemaMigration {
 
   /// Makes the file's schema cover `schema`. Entities and properties that the file has and `schema` lacks stay as they
   /// are.
-  /// - Throws: `StoreError.incompatibleSchema` if a property changes its kind, target or default.
-  func migrate(to schema: Schema) throws {
+  /// - Parameter wanted: nil for what the file has.
+  /// - Throws: `StoreError.incompatibleSchema` if a property changes its kind, target or default; `.corrupt` if nothing is
+  ///   wanted and the file's own is lost.
+  func migrate(to wanted: Schema?) throws {
+    let isLost = catalog.isSchemaLost
+    if wanted == nil { try catalog.checkSchema() }
+    let schema = wanted ?? catalog.schema
     try schema.validate()
-    let old = catalog.schema
+    let old = isLost ? try remains(of: schema) : catalog.schema
     let merged = try old.following(schema)
     let missing = try transaction.missingEntities()
-    guard merged != old || catalog.version == 0 || missing != nil else { return }
+    guard merged != old || catalog.version == 0 || missing != nil || isLost else { return }
     warnOfRenames(from: old, to: schema)
     try willChange?(old, merged)
     try renameColumns(from: old, to: merged)
@@ -59,6 +64,21 @@ struct SchemaMigration {
     connection.forgetStatements()
     try transaction.session.followSchema()
     try showEverything(old)
+  }
+
+  /// What the tables have of a schema.
+  private func remains(of schema: Schema) throws -> Schema {
+    var remains = Schema()
+    for var entity in schema.entities {
+      var columns = Set<String>()
+      let query = try SQLStatement(connection.handle, "SELECT name FROM pragma_table_xinfo(?, 'main')")
+      query.bind(1, entity.type)
+      while try query.step() { columns.insert(query.text(0) ?? "") }
+      entity.fields.removeAll { !columns.contains($0.name) }
+      entity.references.removeAll { !columns.contains($0.name) }
+      if !columns.isEmpty { remains.entities.append(entity) }
+    }
+    return remains
   }
 
   private func number(_ schema: Schema) throws {

@@ -12,6 +12,9 @@ struct Catalog: Sendable {
 
   var version = -1
   var schema = Schema()
+  /// Whether the file has entities and says nothing of them. An empty schema would hide all records, and what was written
+  /// meanwhile would count as captured.
+  private(set) var isSchemaLost = false
   var records: [KindNumber: RecordKind] = [:]
   var links: [KindNumber: LinkKind] = [:]
   var fields: [FieldID: Field] = [:]
@@ -71,10 +74,10 @@ extension Catalog {
     catalog.version = version
     let schema = try connection.statement("SELECT value FROM tally_meta WHERE key = 'schema'")
     defer { schema.reset() }
-    if try schema.step() {
-      catalog.schema = try Schema(json: Data(schema.blob(0)))
-    }
+    let isThere = try schema.step()
+    if isThere { catalog.schema = try Schema(json: Data(schema.blob(0))) }
     try catalog.loadRows(connection)
+    catalog.isSchemaLost = !isThere && version > 0 && !catalog.records.isEmpty
     catalog.index()
     return catalog
   }
@@ -196,9 +199,16 @@ extension Catalog {
       forwardField: field)
   }
 
+  /// - Throws: `StoreError.corrupt` if the file's schema is lost.
+  func checkSchema() throws {
+    guard isSchemaLost else { return }
+    throw StoreError(
+      .corrupt, "the schema is lost; opening the store with the app's schema, or tally schema upgrade, puts it back")
+  }
+
   /// Follows a schema that has grown.
   mutating func adopt(_ schema: Schema) {
-    self.schema = schema
+    (self.schema, isSchemaLost) = (schema, false)
     for (number, kind) in records {
       records[number] = RecordKind(number: number, type: kind.type, entity: schema[kind.type])
     }

@@ -165,3 +165,17 @@ final class LinkKind: Sendable {
     insert = RowSQL("INSERT INTO main.\"\(table)\"(source, target, tally_clock) VALUES(?, ?, ?)")
   }
 }
+
+extension RecordKind {
+  /// The values of a state's registers as they are, by column: what its row shows if no reference dangles.
+  func plainValues(of state: RecordState) -> [Value] {
+    var rest = state.fields[...]
+    return columns.map { column in
+      while let first = rest.first, first.field < column.field { rest.removeFirst() }
+      let own = rest.first.flatMap { $0.field == column.field ? $0 : nil }
+      let cell = state.seed == nil ? own : state.cell(column.field, followsNewest: followsNewest)
+      guard let cell, column.accepts(cell.value) else { return column.defaultValue }
+      return cell.value
+    }
+  }
+}

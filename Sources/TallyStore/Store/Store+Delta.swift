@@ -135,6 +135,7 @@ extension Store {
 
   private func read<T>(on connection: Connection, _ body: (StateReader) throws -> T) throws -> T {
     let catalog = try Catalog.load(connection, cached: catalogCache.withLock { $0 })
+    try catalog.checkSchema()
     catalogCache.withLock { $0 = catalog }
     connection.follow(catalog.version)
     let reader = StateReader(connection, catalog: catalog, isSnapshot: true)
