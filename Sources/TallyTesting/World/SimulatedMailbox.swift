@@ -3,10 +3,9 @@ import TallyCRDT
 import TallySync
 
 /// A mailbox as one device sees it: files of others arrive when the world says so.
-final class SimulatedMailbox: Mailbox {
+final class SimulatedMailbox: FileMailbox {
   private let shelf: SimulatedShelf
   private let device: Int
-  let notes = MailboxNotes()
   var name: String { "shelf" }
 
   init(_ shelf: SimulatedShelf, _ device: Int) { (self.shelf, self.device) = (shelf, device) }
