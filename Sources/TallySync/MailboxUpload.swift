@@ -1,3 +1,6 @@
+import TallyCRDT
+import TallyWire
+
 /// An entry on its way into a mailbox.
 public struct MailboxUpload: Sendable {
   /// Its name.
@@ -40,5 +43,18 @@ public struct MailboxUpload: Sendable {
       offset += piece.count
       return piece.isEmpty ? nil : piece
     }
+  }
+}
+
+extension MailboxUpload {
+  /// An upload of a whole delta, under the name that it has in a mailbox.
+  /// - Parameter replica: who writes it.
+  /// - Throws: `WireError` if the bytes are no delta.
+  package init(delta bytes: [UInt8], by replica: ReplicaID, after cursor: MailboxCursor? = nil) throws {
+    let header = try DeltaReader(bytes).header
+    let name = MailboxFileName(
+      replica: replica, sequence: header.target[replica], check: bytes.suffix(8).reduce(0) { $0 << 8 | UInt64($1) },
+      kind: header.base.isEmpty ? .snapshot : .delta)
+    self.init(name: name.text, bytes: bytes, after: cursor)
   }
 }
