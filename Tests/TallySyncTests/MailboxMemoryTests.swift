@@ -77,13 +77,13 @@ import Testing
     _ = try await chain(3, mailbox)
     let store = try files.store("b")
     for _ in 0..<2 { try await store.sync(through: mailbox) }
-    let before = try store.read { try Int.fetchOne($0, sql: "PRAGMA data_version") }
+    // Another connection sees whether this one has committed.
     let other = try DatabaseQueue(path: files.root.appendingPathComponent("b").path)
-    let version = try other.read { try Int.fetchOne($0, sql: "PRAGMA data_version") }
+    let version = try await other.read { try Int.fetchOne($0, sql: "PRAGMA data_version") }
     try await store.sync(through: mailbox)
-    // Another connection would see that this one has committed.
-    #expect(try other.read { try Int.fetchOne($0, sql: "PRAGMA data_version") } == version)
-    #expect(try store.read { try Int.fetchOne($0, sql: "PRAGMA data_version") } == before)
+    #expect(try await other.read { try Int.fetchOne($0, sql: "PRAGMA data_version") } == version)
+    try World.insert(1, "new", store)
+    #expect(try await other.read { try Int.fetchOne($0, sql: "PRAGMA data_version") } != version)
   }
 
   @Test func passesAreNotTakenForChangesOfTheStore() async throws {
@@ -238,20 +238,20 @@ import Testing
       for bit in 0..<8 * value.count {
         var damaged = value
         damaged[bit / 8] ^= 1 << (bit % 8)
-        try store.write {
-          try $0.execute(
-            sql: "UPDATE tally_note SET value = ? WHERE scope = ? AND key = ?",
-            arguments: [Data(damaged), scope, key])
-        }
+        try overwrite(scope, key, damaged, store)
         let notes = try store.notes(scope)
         #expect(notes.isDamaged && notes.values.isEmpty, "bit \(bit) of \(key)")
-        try store.write {
-          try $0.execute(
-            sql: "UPDATE tally_note SET value = ? WHERE scope = ? AND key = ?", arguments: [Data(value), scope, key])
-        }
+        try overwrite(scope, key, value, store)
       }
     }
     #expect(try store.notes(scope).values == sound)
+  }
+
+  private func overwrite(_ scope: String, _ key: String, _ value: [UInt8], _ store: Store) throws {
+    try store.write { db in
+      try db.execute(
+        sql: "UPDATE tally_note SET value = ? WHERE scope = ? AND key = ?", arguments: [Data(value), scope, key])
+    }
   }
 
   /// What was joined may be gone: the memory of it counts no more.
@@ -296,7 +296,7 @@ import Testing
       try await store.sync(through: mailbox)
       try await store.sync(through: mailbox)
     }
-    let scopes = try store.read { try Int.fetchOne($0, sql: "SELECT count(DISTINCT scope) FROM tally_note") }
+    let scopes = try await store.read { try Int.fetchOne($0, sql: "SELECT count(DISTINCT scope) FROM tally_note") }
     #expect(scopes == 32)
     #expect(try MailboxMemory(of: mailboxes[39], in: store).entries.count == 1)
     #expect(try MailboxMemory(of: mailboxes[0], in: store).entries.isEmpty)
