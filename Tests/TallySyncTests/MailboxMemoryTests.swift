@@ -107,7 +107,7 @@ import Testing
   /// The power goes at each call that changes the disk, one after the other.
   @Test(arguments: Place.allCases) func aPowerCutNeverLeavesAMemoryOfWhatIsNotThere(_ place: Place) async throws {
     let mailbox = place.make()
-    let a = try await chain(4, mailbox)
+    let a = try await chain(2, mailbox)
     var generator = SystemOrder(state: 7)
     for call in 1... {
       let disk = SimulatedDisk()
@@ -224,6 +224,37 @@ import Testing
       try await store.sync(through: mailbox)
       #expect(mailbox.bytesRead == 0, "\(place) \(sql)")
     }
+  }
+
+  /// The pages themselves, so that SQLite cannot read the table.
+  @Test(arguments: [0x00, 0xFF, 0x0D] as [UInt8])
+  func aMemoryWhosePagesCannotBeReadIsInNobodysWay(_ byte: UInt8) async throws {
+    let (mailbox, files) = (CountingMailbox(MemoryLog()), try SharedFolder())
+    let a = try await chain(3, mailbox)
+    var store = try files.store("b")
+    try await store.sync(through: mailbox)
+    try store.close()
+    let path = files.root.appendingPathComponent("b").path
+    let queue = try DatabaseQueue(path: path)
+    let (page, size) = try await queue.read { db in
+      (
+        try Int.fetchOne(db, sql: "SELECT rootpage FROM sqlite_master WHERE name = 'tally_note'") ?? 0,
+        try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0
+      )
+    }
+    try queue.close()
+    let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+    try file.seek(toOffset: UInt64((page - 1) * size))
+    try file.write(contentsOf: Data(repeating: byte, count: size))
+    try file.close()
+    store = try files.store("b")
+    try World.insert(1, "new", a)
+    try await a.sync(through: mailbox)
+    for _ in 0..<2 {
+      let report = try await store.sync(through: mailbox)
+      #expect(report.isComplete && report.written == [])
+    }
+    #expect(try World.dump(store) == World.dump(a))
   }
 
   @Test func eachFlippedBitOfTheMemoryIsNoticed() async throws {
