@@ -35,7 +35,9 @@ import Testing
     let rule = try #require(MailboxConformance.rules.first { $0.name == fault.rule })
     // A log that never ends a wait costs as long as this.
     let limit: Duration = fault.isSlow ? .seconds(2) : .seconds(60)
-    let failure = await #expect(throws: ConformanceFailure.self) { try await rule.check(within: limit) { FaultyLog(fault) } }
+    let failure = await #expect(throws: ConformanceFailure.self) {
+      try await rule.check(within: limit) { FaultyLog(fault) }
+    }
     #expect(failure?.rule == fault.rule && failure?.message.isEmpty == false)
   }
 }

@@ -141,7 +141,8 @@ import Testing
     var pieces = [Array(bytes.prefix(bytes.count / 2)), nil]
     #expect(throws: WireError.self) {
       try b.apply(
-        from: { pieces.removeFirst() }, isRepair: true, refusesMismatch: false, noting: NoteBatch("place", ["key": [1]]))
+        from: { pieces.removeFirst() }, isRepair: true, refusesMismatch: false, noting: NoteBatch("place", ["key": [1]])
+      )
     }
     #expect(try b.notes("place").values == [:])
     var whole: [UInt8]? = bytes
@@ -420,8 +421,9 @@ import Testing
 
 private enum DeltaReaderSample {
   static func header() throws -> DeltaHeader {
-    DeltaHeader(
-      base: StateVector(), target: try World.store(notes: 1).vector, fingerprint: try World.store().summary().fingerprint)
+    let store = try World.store(notes: 1)
+    return DeltaHeader(
+      base: StateVector(), target: try store.vector, fingerprint: try store.summary().fingerprint)
   }
 }
 
