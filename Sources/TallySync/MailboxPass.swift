@@ -154,9 +154,9 @@ struct MailboxPass {
   mutating func fail(_ index: Int, _ fault: MailboxReader.Fault) {
     files[index].state = .failed
     note(files[index].item.name, fault)
-    // It may be another next time, or gone.
-    memory[files[index].item.name]?.content = nil
     memory[files[index].item.name]?.isVerified = false
+    // What has other bytes than it should may have another header as well.
+    if fault.reason != .unreadable { memory[files[index].item.name]?.content = nil }
   }
 
   /// Reads what nobody needed to the end, so that only what is really there counts as being there. A log is taken at

@@ -129,7 +129,7 @@ import Testing
     let (a, b) = (try World.store(), try World.store())
     for number in 0..<60 {
       try Self.add("\(number)", a)
-      try a.sync(through: mailbox)
+      try await a.sync(through: mailbox)
     }
     _ = try await World.sync(a, b)
     try Self.add("own", b)
