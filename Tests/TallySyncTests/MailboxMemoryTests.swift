@@ -86,22 +86,6 @@ import Testing
     #expect(try await other.read { try Int.fetchOne($0, sql: "PRAGMA data_version") } != version)
   }
 
-  @Test func passesAreNotTakenForChangesOfTheStore() async throws {
-    let log = MemoryLog()
-    let store = try World.store(notes: 1)
-    let changes = store.changes()
-    try await store.sync(through: log)
-    #expect(log.count == 1)
-    try World.insert(1, "a change", store)
-    var heard = 0
-    for await _ in changes {
-      heard += 1
-      if heard == 1 { break }
-    }
-    // The one that was heard is the write: a pass that notes something would have been heard before, and be two.
-    #expect(heard == 1)
-  }
-
   // MARK: Content and memory of it
 
   /// The power goes at each call that changes the disk, one after the other.
