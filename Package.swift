@@ -106,7 +106,9 @@ let package = Package(
       dependencies: [
         "Tally", "TallyCRDT", "TallyStore", "TallyWire", grdb,
       ], resources: [.copy("Golden")]),
-    .testTarget(name: "TallySyncTests", dependencies: ["Tally", "TallyCRDT", "TallySync", metrics, grdb]),
+    .testTarget(
+      name: "TallySyncTests",
+      dependencies: ["Tally", "TallyCRDT", "TallyStore", "TallySync", "TallyTesting", "TallyWire", metrics, grdb]),
     .testTarget(
       name: "TransportTests",
       dependencies: ["Tally", "TallyCRDT", "TallySync", "TallyTesting", "TallyWire", tallyNetwork, grdb] + nio,

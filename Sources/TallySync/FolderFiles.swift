@@ -85,7 +85,7 @@ enum FolderFiles {
     private let descriptor: Int32
     private var rest: Int
 
-    init(_ path: String) throws {
+    init(_ path: String, from offset: Int = 0) throws {
       // Without O_NONBLOCK, opening a pipe waits for somebody to write.
       descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
       guard descriptor >= 0 else {
@@ -97,7 +97,12 @@ enum FolderFiles {
         close(descriptor)
         throw MailboxError(.notAFile, "it is not a plain file")
       }
-      rest = Int(status.st_size)
+      rest = max(0, Int(status.st_size) - offset)
+      guard offset == 0 || lseek(descriptor, off_t(offset), SEEK_SET) >= 0 else {
+        let error = FolderFiles.failure(.unreadable, "read the file")
+        close(descriptor)
+        throw error
+      }
     }
 
     deinit { close(descriptor) }

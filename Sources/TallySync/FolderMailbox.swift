@@ -7,17 +7,17 @@ import Foundation
 ///
 /// A file is written under another name, brought to the disk and renamed, so nobody on this device sees it before it is
 /// whole. What a drive makes of it on other devices is another matter; see `Docs/SharedFolder.md`.
-public struct FolderMailbox: Mailbox {
+public struct FolderMailbox: FileMailbox {
   /// The folder.
   public let url: URL
-  /// What passes remember. Keep the mailbox for as long as the app runs; a new one has everything to read again.
-  public let notes = MailboxNotes()
 
   /// The mailbox in a folder. Does not touch it.
   public init(_ url: URL) { self.url = url }
 
   /// The folder's name.
   public var name: String { url.lastPathComponent }
+  /// The folder's path. A folder that comes under another path is read again, once.
+  public var identity: String { "folder \(url.standardizedFileURL.path)" }
 
   /// The plain files whose name begins with `prefix`, and what iCloud has put in their place.
   public func list(prefix: String) throws -> [MailboxItem] {
@@ -38,6 +38,12 @@ public struct FolderMailbox: Mailbox {
   public func get(_ name: String) throws -> () throws -> [UInt8]? {
     let file = try FolderFiles.Reading(try checked(name))
     return { try file.next() }
+  }
+
+  /// Opens a file at an offset.
+  public func get(_ name: String, from offset: Int) async throws -> any AsyncSequence<[UInt8], any Error> {
+    let file = try FolderFiles.Reading(try checked(name), from: offset)
+    return MailboxPieces { try file.next() }
   }
 
   /// Writes a file aside and renames it.

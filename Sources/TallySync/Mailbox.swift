@@ -1,40 +1,101 @@
 import TallyWire
 
-/// A place that several replicas can reach at different times and that keeps whole files by name: a folder of a cloud
-/// drive, a bucket, a USB stick. `Store.sync(through:)` syncs with everybody who uses it.
+/// A place that several replicas can reach at different times and that keeps whole entries by name: a relay, a bucket,
+/// a folder of a cloud drive. `Store.sync(through:)` syncs with everybody who uses it.
 ///
-/// Not much is asked of it. Files are never changed, only put and removed. A file may show late, or for a while
-/// incompletely, or not be listed though it can be read; it may come back after it was removed. Nothing is lost by
-/// that, it only takes longer.
+/// An entry is never changed, only put and removed, and a name stands for one content for ever. It may show late, or
+/// not be readable for a while, or come back after it was removed. Nothing is lost by that, it only takes longer.
 ///
-/// The calls may block: the asynchronous `Store.sync(through:)` makes them on a queue of its own. They may come from
-/// several threads. Every error of `get` concerns that file alone; an error of the other calls ends the pass, and the
-/// next one does the rest.
+/// A place that is a folder of files, and whose calls may block, conforms to `FileMailbox` instead, which takes about
+/// forty lines; this protocol is for places that tell what is new and that are reached over a network.
+/// `MailboxConformance` of `TallyTesting` checks what is said here.
 ///
-/// `FolderMailbox` and `MemoryMailbox` are two of them. One for a web service takes about forty lines.
+/// Passes make one call at a time; several passes may make theirs at once. A call ends soon when its task is cancelled.
+/// Every error of `get` concerns that entry alone; an error of any other call ends the pass, and the next one does the
+/// rest.
 public protocol Mailbox: Sendable {
   /// What to call the place in logs and status.
   var name: String { get }
-  /// What passes remember of the files, so that they need not read all of them again. Make one with the mailbox and
-  /// return it always.
-  var notes: MailboxNotes { get }
-  /// The files whose name begins with `prefix`, in either case, in any order; at most `MailboxLimits.files`. Others
-  /// cost nothing.
-  func list(prefix: String) throws -> [MailboxItem]
-  /// Opens a file.
-  /// - Returns: what gives its next bytes, in pieces of at most about a mebibyte; nil at the end.
-  func get(_ name: String) throws -> () throws -> [UInt8]?
-  /// Puts a file: its name appears with all of the content or not at all. A file of that name has the same content, and
-  /// is replaced in case it was damaged.
-  /// - Parameter source: gives the next bytes; nil at the end. What it throws passes through, and nothing is put.
-  func put(_ name: String, from source: () throws -> [UInt8]?) throws
-  /// Removes a file. One that is not there is no error.
-  func remove(_ name: String) throws
+  /// What a store remembers the place by: the same in every process, and another for another place. Two places with one
+  /// identity cost reading again.
+  var identity: String { get }
+  /// What the place promises.
+  var kind: MailboxKind { get }
+  /// What has come after a cursor, oldest first: a page of it, from which the next call goes on while `hasMore`.
+  ///
+  /// Everything, as the beginning of a listing, if there is no cursor, if the place cannot tell what is new, or if it
+  /// does not know the cursor: one of a log that has gone back since, for instance, because it was restored from a
+  /// backup. Then `isListing` is true, and what is not listed counts as gone. Entries of others cost nothing.
+  func changes(after cursor: MailboxCursor?) async throws -> MailboxPage
+  /// The bytes of an entry from an offset on, so that a download that broke off can go on; none if the entry ends
+  /// there. In pieces of at most about a mebibyte.
+  /// - Throws: `MailboxError` of code `noSuchFile` if there is no such entry, here or with the first piece.
+  func get(_ name: String, from offset: Int) async throws -> any AsyncSequence<[UInt8], any Error>
+  /// Puts an entry: it appears with all of its content or not at all. Putting it a second time does nothing, or
+  /// replaces it in case it was damaged; there is one entry of the name afterwards. An upload that breaks off and that
+  /// the place can go on with is gone on with here.
+  /// - Throws: what reading the content throws, and `MailboxError`; nothing is put then.
+  func put(_ upload: MailboxUpload) async throws -> MailboxReceipt
+  /// Removes entries that nobody needs any more. One that is not there is no error; a log may keep them.
+  func remove(_ names: [String]) async throws
+  /// Returns when there may be something after a cursor, at once if there is already. A place that cannot tell never
+  /// does.
+  /// - Throws: `CancellationError` soon after the task was cancelled; whatever keeps the place from telling.
+  func wait(after cursor: MailboxCursor?) async throws
 }
 
-/// A file in a mailbox.
+extension Mailbox {
+  /// Ends only when the task is cancelled: for a place that cannot tell what is new.
+  public func wait(after cursor: MailboxCursor?) async throws {
+    let (stream, end) = AsyncStream.makeStream(of: Never.self)
+    await withTaskCancellationHandler {
+      for await _ in stream {}
+    } onCancel: {
+      end.finish()
+    }
+    throw CancellationError()
+  }
+}
+
+/// What a mailbox promises of entries that it lists.
+public enum MailboxKind: Sendable, Hashable {
+  /// It keeps what it has accepted, whole and in one order, and numbers it. What it lists is taken to be readable.
+  case log
+  /// It promises nothing: files show before they are whole, are changed by others, and vanish. An entry counts as being
+  /// there when it was read to its end.
+  case folder
+}
+
+/// What has come to a mailbox.
+public struct MailboxPage: Sendable {
+  /// The entries, oldest first, each once.
+  public var items: [MailboxItem]
+  /// Where the next call goes on; nil if the place cannot tell what is new.
+  public var cursor: MailboxCursor?
+  /// Whether this is the beginning of everything that is there, and not what came after the cursor that was given.
+  public var isListing: Bool
+  /// Whether there is more after `cursor` already. Then there is a cursor, and it is not the one that was given.
+  public var hasMore: Bool
+
+  /// A page.
+  public init(items: [MailboxItem], cursor: MailboxCursor? = nil, isListing: Bool, hasMore: Bool = false) {
+    (self.items, self.cursor, self.isListing, self.hasMore) = (items, cursor, isListing, hasMore)
+  }
+}
+
+/// What a mailbox says to an entry that was put.
+public struct MailboxReceipt: Sendable, Hashable {
+  /// Where to go on, if nothing but this entry has come after `MailboxUpload.cursor`, so that nobody need ask for what
+  /// they have put themselves; nil if something has, or the place cannot tell.
+  public var cursor: MailboxCursor?
+
+  /// A receipt.
+  public init(cursor: MailboxCursor? = nil) { self.cursor = cursor }
+}
+
+/// An entry of a mailbox.
 public struct MailboxItem: Sendable, Hashable {
-  /// What can be done with a file.
+  /// What can be done with an entry.
   public enum State: Sendable, Hashable {
     /// It can be read.
     case here
@@ -42,32 +103,46 @@ public struct MailboxItem: Sendable, Hashable {
     case elsewhere
     /// It is a link, a folder, a pipe: something that nobody reads.
     case notAFile
+    /// It was there and has been removed. Only where a page is no listing.
+    case removed
   }
 
   /// Its name, without any folder.
   public var name: String
   /// What can be done with it.
   public var state: State
-  /// Something that changes whenever the content may have changed; nil if that is not known, so that it is read each
-  /// time.
+  /// Something that changes whenever the content may have changed; nil if that is not known. Then a folder's file is
+  /// read each time, and a log's entry is taken to be what it was.
   public var version: String?
+  /// How many bytes it has; nil if that is not known.
+  public var byteCount: Int?
+  /// All of its bytes, for a small entry that the place sends along, so that nobody need ask for them.
+  public var content: [UInt8]?
 
   /// An item.
-  public init(name: String, state: State = .here, version: String? = nil) {
+  public init(
+    name: String, state: State = .here, version: String? = nil, byteCount: Int? = nil, content: [UInt8]? = nil
+  ) {
     self.name = name
     self.state = state
     self.version = version
+    self.byteCount = byteCount
+    self.content = content
   }
 }
 
 /// The limits of a pass.
 public enum MailboxLimits {
-  /// The most files of ours that a listing gives.
+  /// The most files of ours that a listing gives, and the most entries that a store remembers of a mailbox.
   public static let files = 50_000
   /// The most vector entries of all files together that a pass keeps in memory. Files beyond that wait.
   public static let vectorEntries = 1 << 20
   /// The most bytes of a name.
   public static let nameBytes = 255
+  /// The most bytes of an identity and of the text of a cursor's entry.
+  public static let identityBytes = 4_096
+  /// The most bytes of contents sent along with listings that a pass keeps; the rest is asked for.
+  static let contentBytes = 4 << 20
 }
 
 /// Why a mailbox could not do what it was asked for.
@@ -86,6 +161,8 @@ public struct MailboxError: Error, Sendable, CustomStringConvertible {
     case unreadable
     /// Writing failed.
     case unwritable
+    /// The place does not keep to what `Mailbox` says.
+    case malformed
   }
 
   /// The kind of failure.

@@ -1,3 +1,4 @@
+import Synchronization
 import TallyCRDT
 import TallyStore
 import TallyWire
@@ -5,11 +6,11 @@ import TallyWire
 /// Putting what the mailbox lacks, and removing what it needs no longer.
 extension MailboxPass {
   /// Puts a file, so that a store that has nothing can get everything of this one from the mailbox.
-  mutating func put(beyond shelf: MailboxShelf) throws {
-    try checkCancellation()
+  mutating func put(beyond shelf: MailboxShelf) async throws {
+    try Task.checkCancellation()
     if needsRepair(shelf) {
       report.repaired = true
-      return try put(since: StateVector(), .repair)
+      return try await put(since: StateVector(), .repair)
     }
     var base = shelf.reach()
     if elsewhere.isEmpty {
@@ -24,7 +25,7 @@ extension MailboxPass {
       }
       guard !base.covers(own.vector) else { return }
     }
-    try put(since: base, nil)
+    try await put(since: base, nil)
   }
 
   /// Whether a file that covers exactly what the store covers holds something else, and no repair says what this store
@@ -35,29 +36,76 @@ extension MailboxPass {
     return !equal.contains { $0.name.kind == .repair && $0.isFull && $0.header.fingerprint == own.fingerprint }
   }
 
-  private mutating func put(since base: StateVector, _ kind: MailboxFileName.Kind?) throws {
-    let spool = DeltaSpool()
-    defer { spool.discard() }
-    let header = try store.writeDelta(since: base, to: spool.append)
-    let check = try spool.read(at: spool.byteCount - 8, 8).reduce(0) { $0 << 8 | UInt64($1) }
+  private mutating func put(since base: StateVector, _ kind: MailboxFileName.Kind?) async throws {
+    let outgoing = Outgoing()
+    defer { outgoing.discard() }
+    let header = try store.writeDelta(since: base, to: outgoing.append)
+    let (check, byteCount) = try outgoing.end()
     let name = MailboxFileName(
       replica: writer, sequence: header.target[writer], check: check,
       kind: kind ?? (header.base.isEmpty ? .snapshot : .delta)
     ).text
-    try mailbox.put(name, from: try spool.reader())
+    let upload = MailboxUpload(name: name, byteCount: byteCount, after: memory.cursor, read: outgoing.read)
+    let receipt = try await mailbox.put(upload)
+    if mailbox.kind == .log { remember(name, header, check, byteCount, receipt) }
     report.written.append(name)
-    report.bytesWritten += spool.byteCount
+    report.bytesWritten += byteCount
+  }
+
+  /// What was put into a log need not be read there.
+  private mutating func remember(
+    _ name: String, _ header: DeltaHeader, _ check: UInt64, _ byteCount: Int, _ receipt: MailboxReceipt
+  ) {
+    let content = EntryContent(header: header, check: check, byteCount: byteCount)
+    var entry = MailboxMemory.Entry(byteCount: byteCount, content: content)
+    (entry.isVerified, entry.isJoined) = (true, true)
+    memory.join(name, entry, nil)
+    if let cursor = receipt.cursor { memory.cursor = cursor }
   }
 
   /// Removes own files that two snapshots replace. Only what this pass has found and read counts, not what it has just
   /// put.
-  mutating func remove(from shelf: MailboxShelf) {
-    for file in files where file.state == .verified && file.name.replica == writer {
-      let shelved = MailboxShelf.File(
-        name: file.name, header: file.content.header, check: file.content.check, byteCount: file.content.byteCount)
-      guard shelf.isReplaced(shelved) else { continue }
+  mutating func remove(from shelf: MailboxShelf) async throws {
+    let names = files.filter { file in
+      isReadable(file) && file.name.replica == writer && shelf.isReplaced(file.shelved)
+    }.map(\.item.name)
+    guard !names.isEmpty else { return }
+    do {
+      try await mailbox.remove(names)
+    } catch {
       // What cannot be removed now is removed another time.
-      if (try? mailbox.remove(file.item.name)) != nil { report.removed.append(file.item.name) }
+      return try Task.checkCancellation()
+    }
+    report.removed += names
+    for name in names { memory[name] = nil }
+  }
+
+  /// Forgets entries of a log that newer ones replace: a log may keep them for ever, and does not list them again. What
+  /// was not joined, since it came another way, is kept for as long as in a folder: a contradiction may call for it.
+  mutating func forgetReplaced(on shelf: MailboxShelf) {
+    guard mailbox.kind == .log else { return }
+    for file in files where isReadable(file) && own.vector.covers(file.content.header.target) {
+      let isJoined = memory[file.item.name]?.isJoined == true
+      guard isJoined || file.name.kind != .repair else { continue }
+      if shelf.isReplaced(file.shelved, by: isJoined ? 1 : 2) { memory[file.item.name] = nil }
+    }
+  }
+
+  /// A delta on its way into the mailbox.
+  private final class Outgoing: Sendable {
+    private let spool = Mutex(DeltaSpool())
+
+    @Sendable func append(_ bytes: [UInt8]) throws { try spool.withLock { try $0.append(bytes) } }
+    @Sendable func read(_ offset: Int, _ count: Int) throws -> [UInt8] {
+      try spool.withLock { try $0.read(at: offset, count) }
+    }
+    func discard() { spool.withLock { $0.discard() } }
+
+    /// The checksum at the end, and the number of bytes.
+    func end() throws -> (check: UInt64, byteCount: Int) {
+      try spool.withLock { spool in
+        (try spool.read(at: spool.byteCount - 8, 8).reduce(0) { $0 << 8 | UInt64($1) }, spool.byteCount)
+      }
     }
   }
 }

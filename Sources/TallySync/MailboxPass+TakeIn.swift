@@ -6,12 +6,12 @@ import TallyWire
 extension MailboxPass {
   /// Lets a store that knows of its damage take a whole content that others have put.
   /// - Throws: `StoreError.damaged` if there is none; then nothing is put either.
-  mutating func healKnownDamage() throws {
+  mutating func healKnownDamage() async throws {
     guard try store.checkDamage() else { return }
     let whole = files.indices.filter { isFull($0) && files[$0].content.header.fingerprint != nil }
       .sorted { files[$0].content.header.target.total > files[$1].content.header.target.total }
     for index in whole {
-      _ = try apply(index)
+      _ = try await apply(index)
       if try !store.isDamaged { return }
     }
     throw StoreError(
@@ -20,7 +20,7 @@ extension MailboxPass {
 
   /// Applies deltas as far as they build on what is here; where they do not, the snapshot that brings the most, and
   /// deltas again.
-  mutating func takeIn() throws {
+  mutating func takeIn() async throws {
     let order = files.indices
       .map { (index: $0, total: files[$0].content.header.target.total) }
       .sorted { ($0.total, files[$0.index].item.name) < ($1.total, files[$1.index].item.name) }
@@ -29,16 +29,16 @@ extension MailboxPass {
     var snapshots = order.filter(isFull)
     var isMoving = true
     while isMoving {
-      isMoving = try takeDeltas(&deltas)
+      isMoving = try await takeDeltas(&deltas)
       if isMoving { continue }
       // The last is the one that leads furthest; those before it are often covered then.
-      while !isMoving, let index = snapshots.popLast() { isMoving = try take(index) }
+      while !isMoving, let index = snapshots.popLast() { isMoving = try await take(index) }
     }
   }
 
   private func isFull(_ index: Int) -> Bool { files[index].content.header.base.isEmpty }
 
-  private mutating func takeDeltas(_ rest: inout [Int]) throws -> Bool {
+  private mutating func takeDeltas(_ rest: inout [Int]) async throws -> Bool {
     var hasMoved = false
     var waiting: [Int] = []
     for index in rest {
@@ -46,7 +46,7 @@ extension MailboxPass {
         waiting.append(index)
         continue
       }
-      if try take(index) { hasMoved = true }
+      if try await take(index) { hasMoved = true }
     }
     rest = waiting
     return hasMoved
@@ -54,16 +54,16 @@ extension MailboxPass {
 
   /// Applies a file if there is anything in it for this store.
   /// - Returns: whether it was applied.
-  private mutating func take(_ index: Int) throws -> Bool {
-    try checkCancellation()
+  private mutating func take(_ index: Int) async throws -> Bool {
+    try Task.checkCancellation()
     let (header, kind) = (files[index].content.header, files[index].name.kind)
-    guard own.vector.covers(header.target) else { return try apply(index) }
+    guard own.vector.covers(header.target) else { return try await apply(index) }
     // Covered. A repair is joined all the same, and so is what covers as much as the store and says something else: one
     // of the two has what the other lacks.
     let isEqual = header.target == own.vector && header.fingerprint != nil
     let contradicts = isEqual && header.fingerprint != own.fingerprint && !isSettled
     guard contradicts || kind == .repair && !isEqual else { return false }
-    return try hasJoined(index) ? false : apply(index)
+    return hasJoined(index) ? false : try await apply(index)
   }
 
   /// Whether a repair says exactly what the store does, so that everybody gets it.
@@ -75,26 +75,26 @@ extension MailboxPass {
   }
 
   private func hasJoined(_ index: Int) -> Bool {
-    files[index].state == .verified && mailbox.notes.hasJoined(files[index].content.check, store)
+    files[index].state == .verified && memory.hasJoined(files[index].content.check)
   }
 
   /// Joins also what the store believes that it has. Two stores wrote as one replica, or this one was set back: then a
   /// vector says that something is here, and it may be something else.
-  mutating func joinEverything() throws {
-    for index in files.indices where files[index].state == .verified && !files[index].isRefused && !hasJoined(index) {
-      try checkCancellation()
+  mutating func joinEverything() async throws {
+    for index in files.indices where isReadable(files[index]) && !files[index].isRefused && !hasJoined(index) {
+      try Task.checkCancellation()
       guard own.vector.covers(files[index].content.header.base) else { continue }
-      _ = try apply(index)
+      _ = try await apply(index)
     }
   }
 
   /// Applies a file. All of it is joined, whatever the vector says of it; usually that is only what the vector does not
   /// cover.
-  private mutating func apply(_ index: Int) throws -> Bool {
+  private mutating func apply(_ index: Int) async throws -> Bool {
     let spool = DeltaSpool()
     defer { spool.discard() }
     do {
-      let content = try reader.content(of: files[index].item.name, to: spool.append)
+      let content = try await reader.content(of: files[index].item, to: spool.append)
       report.bytesRead += content.byteCount
       guard own.vector.covers(content.header.base) else {
         throw MailboxReader.Fault(.incomplete, "it has changed while it was looked at")
@@ -103,8 +103,7 @@ extension MailboxPass {
       // Read to its end: it is in the mailbox, for others and for the next pass, also where this store cannot take it.
       files[index].content = content
       files[index].state = .verified
-      let result = try applySpooled(spool)
-      mailbox.notes.join(content.check, store)
+      let result = try applySpooled(spool, files[index].item, content)
       if result.fingerprintMismatch || wasCovered && result.changes > 0 { isContradicted = true }
       if wasCovered, result.changes > 0, files[index].name.replica == formerReplica { isDoubled = true }
       report.changes += result.changes
@@ -124,9 +123,20 @@ extension MailboxPass {
     return true
   }
 
-  private func applySpooled(_ spool: DeltaSpool) throws -> ApplyResult {
+  /// Joins the content of an entry and remembers in the same transaction that it is joined.
+  private mutating func applySpooled(_ spool: DeltaSpool, _ item: MailboxItem, _ content: EntryContent) throws
+    -> ApplyResult
+  {
+    var entry = MailboxMemory.Entry(version: item.version, byteCount: item.byteCount, content: content)
+    memory[item.name]?.content = content
+    memory[item.name]?.isVerified = true
+    (entry.isVerified, entry.isJoined) = (true, true)
+    let batch = memory.batch(joining: item.name, entry)
     do {
-      return try store.apply(from: try spool.reader(), isRepair: true)
+      let result = try store.apply(
+        from: try spool.reader(), isRepair: true, refusesMismatch: false, noting: batch)
+      memory.join(item.name, entry, batch)
+      return result
     } catch {
       throw MailboxReader.Fault(applying: error) ?? error
     }

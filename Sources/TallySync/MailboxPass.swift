@@ -20,17 +20,22 @@ struct MailboxPass {
 
     let item: MailboxItem
     let name: MailboxFileName
-    var content: MailboxNotes.Content
+    var content: EntryContent
     var state = State.opened
     /// Whether the store could not take it in this pass. It is in the mailbox all the same.
     var isRefused = false
+
+    var shelved: MailboxShelf.File {
+      MailboxShelf.File(name: name, header: content.header, check: content.check, byteCount: content.byteCount)
+    }
   }
 
   let store: Store
   let mailbox: any Mailbox
   let settings: MailboxSettings
-  let checkCancellation: () throws -> Void
   let reader: MailboxReader
+  /// What the store remembers of the mailbox.
+  var memory: MailboxMemory
 
   /// Where the store stands.
   var own: StoreSummary
@@ -50,46 +55,56 @@ struct MailboxPass {
   var isDoubled = false
   var vectorEntryLimit = MailboxLimits.vectorEntries
   private var vectorEntries = 0
+  /// Why the memory could not be kept.
+  private var failure: (any Error)?
   var report = MailboxReport()
 
-  init(
-    _ store: Store, _ mailbox: any Mailbox, _ settings: MailboxSettings,
-    _ checkCancellation: @escaping () throws -> Void
-  ) throws {
+  init(_ store: Store, _ mailbox: any Mailbox, _ settings: MailboxSettings) throws {
     self.store = store
     self.mailbox = mailbox
     self.settings = settings
-    self.checkCancellation = checkCancellation
     reader = MailboxReader(mailbox: mailbox)
+    memory = try MailboxMemory(of: mailbox, in: store)
     own = try store.summary()
     formerReplica = own.replica
   }
 
-  mutating func run() throws -> MailboxReport {
-    for item in try mailbox.list(prefix: MailboxFileName.prefix).sorted(by: { $0.name < $1.name }) {
-      try checkCancellation()
-      open(item)
+  mutating func run() async throws -> MailboxReport {
+    for item in try await list() {
+      try Task.checkCancellation()
+      try await open(item)
     }
+    save()
     try noticeOlderCopy()
-    try healKnownDamage()
-    try takeIn()
-    try verifyTheRest()
+    try await healKnownDamage()
+    try await takeIn()
+    try await verifyTheRest()
+    save()
     try noticeOlderCopy()
-    if isContradicted || own.replica != formerReplica { try joinEverything() }
+    if isContradicted || own.replica != formerReplica { try await joinEverything() }
     if isDoubled, own.replica == formerReplica {
       try renewReplica(
         "a file in \(mailbox.name) holds what another copy of this store has written under its replica id")
     }
     let shelf = shelf()
-    try put(beyond: shelf)
-    remove(from: shelf)
-    mailbox.notes.replace(files.filter { $0.state == .verified }.map { ($0.item, $0.content) })
+    try await put(beyond: shelf)
+    try await remove(from: shelf)
+    forgetReplaced(on: shelf)
+    save()
+    if let failure { throw failure }
+    report.cursor = memory.cursor
     return report
+  }
+
+  /// Keeps what is known so far. A disk that is full must not keep the pass from putting what is new here, which needs
+  /// none, so the error is thrown at its end.
+  private mutating func save() {
+    do { try memory.save() } catch { failure = failure ?? error }
   }
 
   // MARK: Looking around
 
-  private mutating func open(_ item: MailboxItem) {
+  private mutating func open(_ item: MailboxItem) async throws {
     let name: MailboxFileName
     switch MailboxFileName.parse(item.name) {
     case .foreign: return
@@ -103,21 +118,31 @@ struct MailboxPass {
     case .elsewhere:
       elsewhere.append(name)
       return note(item.name, .init(.elsewhere, "it is not on this device yet"))
-    case .here: break
+    case .here, .removed: break
     }
-    do throws(MailboxReader.Fault) {
-      let known = mailbox.notes.content(of: item)
-      let header = if let known { known.header } else { try reader.header(of: item.name) }
-      vectorEntries += header.target.count
-      guard vectorEntries <= vectorEntryLimit else {
-        throw MailboxReader.Fault(.waitsForOthers, "the files together name too many replicas")
-      }
-      guard header.zone == name.zone else { throw MailboxReader.Fault(.wrongZone, "it belongs to another zone") }
-      let content = known ?? MailboxNotes.Content(header: header, check: name.check, byteCount: 0)
-      files.append(Found(item: item, name: name, content: content, state: known == nil ? .opened : .verified))
-    } catch {
-      note(item.name, error)
+    do {
+      files.append(try await look(into: item, name))
+    } catch let fault as MailboxReader.Fault {
+      note(item.name, fault)
+      if !fault.isPassing, let head = fault.head { memory[item.name]?.unreadableHead = head }
     }
+  }
+
+  /// What is known of an entry, or its header says.
+  private mutating func look(into item: MailboxItem, _ name: MailboxFileName) async throws -> Found {
+    let known = memory[item.name]
+    if let head = known?.unreadableHead, let fault = MailboxReader.fault(ofHead: head) { throw fault }
+    memory[item.name]?.unreadableHead = nil
+    let header: DeltaHeader
+    if let content = known?.content { header = content.header } else { header = try await reader.header(of: item) }
+    vectorEntries += header.target.count
+    guard vectorEntries <= vectorEntryLimit else {
+      throw MailboxReader.Fault(.waitsForOthers, "the files together name too many replicas")
+    }
+    let content = known?.content ?? EntryContent(header: header, check: name.check, byteCount: item.byteCount ?? 0)
+    memory[item.name]?.content = content
+    guard header.zone == name.zone else { throw MailboxReader.Fault(.wrongZone, "it belongs to another zone") }
+    return Found(item: item, name: name, content: content, state: known?.isVerified == true ? .verified : .opened)
   }
 
   /// Reports a file that is not taken in.
@@ -129,34 +154,46 @@ struct MailboxPass {
   mutating func fail(_ index: Int, _ fault: MailboxReader.Fault) {
     files[index].state = .failed
     note(files[index].item.name, fault)
+    memory[files[index].item.name]?.isVerified = false
+    // What has other bytes than it should may have another header as well.
+    if fault.reason != .unreadable { memory[files[index].item.name]?.content = nil }
   }
 
-  /// Reads what nobody needed to the end, so that only what is really there counts as being there.
-  private mutating func verifyTheRest() throws {
-    for index in files.indices where files[index].state == .opened {
-      try checkCancellation()
+  /// Reads what nobody needed to the end, so that only what is really there counts as being there. A log is taken at
+  /// its word.
+  private mutating func verifyTheRest() async throws {
+    for index in files.indices where files[index].state == .opened && mailbox.kind == .folder {
+      try Task.checkCancellation()
       do {
-        files[index].content = try reader.content(of: files[index].item.name)
+        let content = try await reader.content(of: files[index].item)
+        files[index].content = content
         files[index].state = .verified
-        report.bytesRead += files[index].content.byteCount
+        memory[files[index].item.name]?.content = content
+        memory[files[index].item.name]?.isVerified = true
+        report.bytesRead += content.byteCount
       } catch let fault as MailboxReader.Fault {
         fail(index, fault)
       }
     }
-    for index in files.indices where files[index].state == .verified && !files[index].isRefused {
+    for index in files.indices where isReadable(files[index]) && !files[index].isRefused {
       guard !own.vector.covers(files[index].content.header.target) else { continue }
       note(files[index].item.name, .init(.waitsForOthers, "it builds on files that have not arrived"))
     }
   }
 
+  /// Whether everybody can read a file.
+  func isReadable(_ file: Found) -> Bool {
+    switch file.state {
+    case .verified: true
+    case .opened: mailbox.kind == .log
+    case .failed: false
+    }
+  }
+
   /// What can be read.
   private func shelf() -> MailboxShelf {
-    var shelf = MailboxShelf()
-    for file in files where file.state == .verified {
-      shelf.add(
-        .init(
-          name: file.name, header: file.content.header, check: file.content.check, byteCount: file.content.byteCount))
-    }
+    var shelf = MailboxShelf(kind: mailbox.kind)
+    for file in files where isReadable(file) { shelf.add(file.shelved) }
     return shelf
   }
 
@@ -169,7 +206,7 @@ struct MailboxPass {
     guard let replica = own.replica else { return }
     let isKnown =
       names.contains { $0.replica == replica && $0.sequence > own.vector[replica] }
-      || files.contains { $0.state == .verified && $0.content.header.target[replica] > own.vector[replica] }
+      || files.contains { isReadable($0) && $0.content.header.target[replica] > own.vector[replica] }
     guard isKnown else { return }
     try renewReplica("a file in \(mailbox.name) knows more of this store than the store itself: it is an older copy")
   }

@@ -2,12 +2,14 @@ import TallyCRDT
 import TallyStore
 import TallyWire
 
-/// Reading files of a mailbox: the beginning, the checksum, or everything.
+/// Reading entries of a mailbox: the beginning, the checksum, or everything.
 struct MailboxReader {
   /// A fault of the file or the mailbox, and not of what is done with the bytes.
   struct Fault: Error {
     var reason: MailboxReport.Issue.Reason
     var message: String
+    /// What an entry begins with whose header cannot be read.
+    var head: [UInt8]?
 
     init(_ reason: MailboxReport.Issue.Reason, _ message: String) {
       self.reason = reason
@@ -39,61 +41,123 @@ struct MailboxReader {
     }
   }
 
+  /// How much of the beginning of an entry decides whether this version can read the rest.
+  static let headBytes = 32
+
   let mailbox: any Mailbox
 
   /// The header alone; the rest is not read.
-  func header(of name: String) throws(Fault) -> DeltaHeader {
-    do {
-      return try DeltaReader(from: Self.doubling(try mailbox.get(name))).header
-    } catch {
-      throw Fault(error)
-    }
+  /// - Throws: `Fault`, `CancellationError`.
+  func header(of item: MailboxItem) async throws -> DeltaHeader {
+    var download = Download(item, mailbox)
+    return try await header(in: &download) { _ in }
   }
 
-  /// Reads a file to its end and compares its checksum.
+  /// Reads an entry to its end and compares its checksum.
   /// - Parameter sink: takes the bytes as they come; its errors pass through.
-  func content(of name: String, to sink: ([UInt8]) throws -> Void = { _ in }) throws -> MailboxNotes.Content {
-    let source: () throws -> [UInt8]?
-    let tally = Tally()
-    do { source = try mailbox.get(name) } catch { throw Fault(error) }
-    func next() throws -> [UInt8]? {
-      let piece: [UInt8]?
-      do { piece = try source() } catch { throw Fault(error) }
-      guard let piece else { return nil }
+  /// - Throws: `Fault`, `CancellationError`, what the sink throws.
+  func content(of item: MailboxItem, to sink: ([UInt8]) throws -> Void = { _ in }) async throws -> EntryContent {
+    var download = Download(item, mailbox)
+    var tally = Tally()
+    let header = try await header(in: &download) { piece in
       tally.add(piece)
       try sink(piece)
-      return piece
     }
-    let header = try withoutActuallyEscaping(next) { next in
-      do {
-        return try DeltaReader(from: Self.doubling(next)).header
-      } catch let error as WireError {
-        throw Fault(error)
-      }
+    while let piece = try await download.next() {
+      tally.add(piece)
+      try sink(piece)
     }
-    while try next() != nil {}
     guard let check = tally.check else { throw Fault(.incomplete, "the checksum does not match") }
-    return MailboxNotes.Content(header: header, check: check, byteCount: tally.byteCount)
+    return EntryContent(header: header, check: check, byteCount: tally.byteCount)
   }
 
-  /// Gives bytes in pieces that grow: a header is decoded again with each piece, and may be long.
-  private static func doubling(_ source: @escaping () throws -> [UInt8]?) -> () throws -> [UInt8]? {
-    var given = 0
-    return {
-      var bytes: [UInt8] = []
-      while bytes.count <= given, let piece = try source() { bytes += piece }
-      given += bytes.count
-      return bytes.isEmpty ? nil : bytes
+  /// Reads pieces until they make a header. It is decoded again after each doubling, however small the pieces are.
+  private func header(in download: inout Download, _ sink: ([UInt8]) throws -> Void) async throws -> DeltaHeader {
+    var bytes: [UInt8] = []
+    var next = 0
+    while true {
+      let piece = try await download.next()
+      if let piece {
+        try sink(piece)
+        bytes += piece
+        if bytes.count < next { continue }
+      }
+      do {
+        return try DeltaReader(bytes).header
+      } catch let error as WireError {
+        if piece != nil, error.code == .truncated {
+          next = 2 * bytes.count
+          continue
+        }
+        var fault = Fault(error)
+        fault.head = Array(bytes.prefix(Self.headBytes))
+        throw fault
+      }
+    }
+  }
+
+  /// What is wrong with an entry that begins like this, as far as that decides it; nil if it is to be read.
+  static func fault(ofHead head: [UInt8]) -> Fault? {
+    do {
+      _ = try DeltaReader(head)
+      return nil
+    } catch let error as WireError where error.code != .truncated {
+      return Fault(error)
+    } catch {
+      return nil
+    }
+  }
+
+  /// The bytes of an entry, which go on where the mailbox broke off, as long as each try brings something.
+  private struct Download {
+    private let item: MailboxItem
+    private let mailbox: any Mailbox
+    private var pieces: (any AsyncIteratorProtocol<[UInt8], any Error>)?
+    private var offset = 0
+    /// Where the mailbox was last asked for.
+    private var start = -1
+    private var isOver = false
+
+    init(_ item: MailboxItem, _ mailbox: any Mailbox) { (self.item, self.mailbox) = (item, mailbox) }
+
+    mutating func next() async throws -> [UInt8]? {
+      if let content = item.content {
+        defer { isOver = true }
+        return isOver || content.isEmpty ? nil : content
+      }
+      while !isOver {
+        do {
+          if let piece = try await piece(), !piece.isEmpty {
+            offset += piece.count
+            return piece
+          }
+          // A connection that is cut can look like the end.
+          isOver = offset >= item.byteCount ?? 0 || start == offset
+        } catch {
+          guard !(error is CancellationError), !Task.isCancelled else { throw CancellationError() }
+          guard start != offset else { throw Fault(error) }
+        }
+        pieces = nil
+      }
+      return nil
+    }
+
+    private mutating func piece() async throws -> [UInt8]? {
+      if pieces == nil {
+        start = offset
+        pieces = try await mailbox.get(item.name, from: offset).makeAsyncIterator()
+      }
+      return try await pieces?.next()
     }
   }
 
   /// The sum of bytes that pass by, and the last eight of them.
-  private final class Tally {
+  private struct Tally {
     private var sum = SipHash()
     private var last: [UInt8] = []
     private(set) var byteCount = 0
 
-    func add(_ piece: [UInt8]) {
+    mutating func add(_ piece: [UInt8]) {
       byteCount += piece.count
       let bytes = last + piece
       let cut = max(0, bytes.count - 8)

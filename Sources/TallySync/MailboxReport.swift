@@ -59,6 +59,9 @@ public struct MailboxReport: Sendable, Equatable {
   /// After healing: see `ApplyResult.inDoubt`.
   public var inDoubt: [String] = []
 
+  /// How far the mailbox was read: what `Mailbox.wait(after:)` is to wait after. Nil if it has no cursors.
+  public var cursor: MailboxCursor?
+
   /// A report of nothing.
   public init() {}
 

@@ -13,7 +13,10 @@ struct MailboxShelf {
     var isFull: Bool { header.base.isEmpty }
   }
 
+  private let kind: MailboxKind
   private(set) var files: [File] = []
+
+  init(kind: MailboxKind = .folder) { self.kind = kind }
 
   mutating func add(_ file: File) { files.append(file) }
 
@@ -52,12 +55,14 @@ struct MailboxShelf {
   /// name.
   ///
   /// Two, because a drive may carry the removal to the others before it carries the snapshot: what a removed file held
-  /// is still in a snapshot that has been here for a while. The relation has no cycles, whoever looks and whatever they
-  /// see of the mailbox: nothing replaces the files that lead furthest, so they stay.
-  func isReplaced(_ file: File) -> Bool {
+  /// is still in a snapshot that has been here for a while. A log shows everybody one order, so one snapshot is enough
+  /// there. The relation has no cycles, whoever looks and whatever they see of the mailbox: nothing replaces the files
+  /// that lead furthest, so they stay.
+  /// - Parameter count: how many snapshots it takes.
+  func isReplaced(_ file: File, by count: Int? = nil) -> Bool {
     if file.name.isCopy, files.contains(where: { !$0.name.isCopy && $0.check == file.check }) { return true }
     let checks = files.lazy.filter { Self.replaces($0, file) }.map(\.check)
-    return Set(checks).count >= 2
+    return Set(checks).count >= count ?? (kind == .log ? 1 : 2)
   }
 
   private static func replaces(_ snapshot: File, _ file: File) -> Bool {

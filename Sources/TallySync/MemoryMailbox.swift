@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A mailbox in memory, for tests: it does what it should, or what bad drives do.
-public final class MemoryMailbox: Mailbox {
+public final class MemoryMailbox: FileMailbox {
   /// What goes wrong.
   public struct Faults: Sendable {
     /// Names that listings do not show.
@@ -40,11 +40,15 @@ public final class MemoryMailbox: Mailbox {
   private let state = Mutex(State())
   /// What to call it.
   public let name: String
-  /// What passes remember.
-  public let notes = MailboxNotes()
+  /// What a store remembers it by.
+  public let identity: String
 
   /// An empty mailbox.
-  public init(name: String = "memory") { self.name = name }
+  /// - Parameter identity: what a store remembers it by; one of its own unless it is given.
+  public init(name: String = "memory", identity: String? = nil) {
+    self.name = name
+    self.identity = identity ?? "memory \(UInt64.random(in: .min ... .max))"
+  }
 
   // MARK: As a mailbox
 

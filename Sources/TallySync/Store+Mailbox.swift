@@ -1,5 +1,3 @@
-import Dispatch
-import Synchronization
 import TallyStore
 
 extension Store {
@@ -14,43 +12,41 @@ extension Store {
   /// costs one listing. The others need not be there at the time. What cannot be read yet is reported as pending and
   /// does not hold up the rest.
   ///
-  /// Each file is applied whole or not at all. An error, a cancelled task or a crash leaves store and mailbox sound.
+  /// The store remembers what it has read, in the transaction that applies it, so that a pass reads nothing a second
+  /// time, in another process either. Each file is applied whole or not at all. An error, a cancelled task or a crash
+  /// leaves store and mailbox sound.
   /// - Throws: `MailboxError` if the mailbox is not there or cannot be written; what the store throws;
   ///   `CancellationError`.
   @discardableResult
   public func sync(through mailbox: any Mailbox, _ settings: MailboxSettings = MailboxSettings()) async throws
     -> MailboxReport
   {
-    let cancellation = Cancellation()
-    return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        DispatchQueue(label: "tally.mailbox").async {
-          continuation.resume(
-            with: Result {
-              try self.pass(through: mailbox, settings, cancellation.check)
-            })
-        }
-      }
-    } onCancel: {
-      cancellation.cancel()
+    try await withTaskExecutorPreference(QueueExecutor()) {
+      try await self.countedPass(through: mailbox, settings)
     }
   }
 
-  /// Syncs with everybody who uses a mailbox, and blocks the calling thread meanwhile. See the asynchronous
+  /// Syncs with everybody who uses a set of files, and blocks the calling thread meanwhile. See the asynchronous
   /// `sync(through:)`.
   @discardableResult
-  public func sync(through mailbox: any Mailbox, _ settings: MailboxSettings = MailboxSettings()) throws
+  public func sync(through mailbox: any FileMailbox, _ settings: MailboxSettings = MailboxSettings()) throws
     -> MailboxReport
   {
-    try pass(through: mailbox, settings) {}
+    try blockingSync(through: mailbox, settings)
   }
 
-  private func pass(
-    through mailbox: any Mailbox, _ settings: MailboxSettings, _ checkCancellation: @escaping () throws -> Void
-  ) throws -> MailboxReport {
+  /// A pass in the calling thread. The mailbox must not wait for anything that another of Swift's threads does.
+  @discardableResult
+  package func blockingSync(through mailbox: any Mailbox, _ settings: MailboxSettings = MailboxSettings()) throws
+    -> MailboxReport
+  {
+    try CallerExecutor.run { try await self.countedPass(through: mailbox, settings) }
+  }
+
+  private func countedPass(through mailbox: any Mailbox, _ settings: MailboxSettings) async throws -> MailboxReport {
     var metrics = SyncMetrics(through: "mailbox", settings.metrics)
     do {
-      let report = try pass(through: mailbox, settings, checkCancellation, mayRetry: true)
+      let report = try await pass(through: mailbox, settings, mayRetry: true)
       metrics.count(SyncOutcome(report))
       metrics.countEnd(nil)
       return report
@@ -59,21 +55,31 @@ extension Store {
       throw error
     }
   }
+
+  /// - Parameter mayRetry: whether a store that finds its own damage meanwhile, and gives nothing from then on, begins
+  ///   again.
+  private func pass(through mailbox: any Mailbox, _ settings: MailboxSettings, mayRetry: Bool) async throws
+    -> MailboxReport
+  {
+    try Task.checkCancellation()
+    let knewOfDamage = try isDamaged
+    do {
+      var pass = try MailboxPass(self, mailbox, settings)
+      return try await pass.run()
+    } catch let error as StoreError where error.code == .damaged && mayRetry && !knewOfDamage {
+      return try await pass(through: mailbox, settings, mayRetry: false)
+    }
+  }
 }
 
 extension Store {
-  /// - Parameter mayRetry: whether a store that finds its own damage meanwhile, and gives nothing from then on, begins
-  ///   again.
-  private func pass(
-    through mailbox: any Mailbox, _ settings: MailboxSettings, _ checkCancellation: @escaping () throws -> Void,
-    mayRetry: Bool
-  ) throws -> MailboxReport {
-    let knewOfDamage = try isDamaged
-    do {
-      var pass = try MailboxPass(self, mailbox, settings, checkCancellation)
-      return try pass.run()
-    } catch let error as StoreError where error.code == .damaged && mayRetry && !knewOfDamage {
-      return try pass(through: mailbox, settings, checkCancellation, mayRetry: false)
+  /// How many transactions of this store a mailbox is not known to have: what the store covers, without what one that
+  /// has nothing gets from the remembered entries. Computed anew each time, so nothing can be lost from it; reads
+  /// nothing in the mailbox.
+  func pending(through mailbox: any Mailbox) async throws -> UInt64 {
+    try await withTaskExecutorPreference(QueueExecutor()) {
+      let reach = try MailboxMemory(of: mailbox, in: self).reach(in: mailbox.kind)
+      return try self.vector.entries.reduce(0) { $0 + $1.sequence - min($1.sequence, reach[$1.replica]) }
     }
   }
 }
@@ -84,16 +90,5 @@ extension SyncOutcome {
     self.init()
     (changes, conflicts, repaired) = (report.changes, report.conflicts, report.repaired)
     (bytesSent, bytesReceived) = (UInt64(report.bytesWritten), UInt64(report.bytesRead))
-  }
-}
-
-/// Carries a task's cancellation to a thread that is not the task's.
-private final class Cancellation: Sendable {
-  private let isCancelled = Atomic<Bool>(false)
-
-  func cancel() { isCancelled.store(true, ordering: .relaxed) }
-
-  @Sendable func check() throws {
-    if isCancelled.load(ordering: .relaxed) { throw CancellationError() }
   }
 }

@@ -134,20 +134,21 @@ public actor SyncEngine {
 
   private func run(_ peer: SyncPeer) async {
     let name = peer.name
+    var news = News()
     while !Task.isCancelled {
       // What is written during a sync counts as well. A stream serves once: it ends with the task that waited for it.
       let changes = store.changes()
       do {
         switch peer {
         case .transport(let transport): try await sync(transport)
-        case .mailbox(let mailbox, let name): try await sync(mailbox, name)
+        case .mailbox(let mailbox, let name): news.follow(try await sync(mailbox, name))
         }
         update(name) { peer in
           peer.phase = .idle
           (peer.fraction, peer.lastError, peer.failures) = (nil, nil, 0)
           peer.lastSuccess = Date()
         }
-        try await waitForReason(changes, peer)
+        news.isAwaited = try await waitForReason(changes, peer, news) == .news
       } catch {
         guard !Task.isCancelled, !(error is CancellationError) else { return }
         guard await waitAfter(error, peer) else { return }
@@ -169,7 +170,8 @@ public actor SyncEngine {
     update(name) { $0.replica = outcome.peer }
   }
 
-  private func sync(_ mailbox: any Mailbox, _ name: String) async throws {
+  /// - Returns: how far the mailbox was read.
+  private func sync(_ mailbox: any Mailbox, _ name: String) async throws -> MailboxCursor? {
     update(name) { $0.phase = .syncing }
     var passing = MailboxSettings()
     passing.metrics = settings.metrics
@@ -181,6 +183,7 @@ public actor SyncEngine {
       (peer.pending, peer.waitingFiles) = (0, report.pending.count + report.refused.count)
     }
     log(name, UInt64(report.bytesWritten), UInt64(report.bytesRead))
+    return report.cursor
   }
 
   private func sync(_ connection: any SyncConnection, _ name: String) async throws -> SyncOutcome {
@@ -230,16 +233,48 @@ public actor SyncEngine {
     }
   }
 
-  /// Waits for a change of the store or for the interval, whichever is first.
-  private func waitForReason(_ changes: AsyncStream<Void>, _ peer: SyncPeer) async throws {
+  /// Why to sync again.
+  private enum Reason { case change, interval, news }
+
+  /// What a mailbox said of news, and whether there were any.
+  private struct News {
+    var cursor: MailboxCursor?
+    /// Whether the mailbox said that there was something new.
+    var isAwaited = false
+    /// Whether it has said so for nothing. Then it is asked again after a pause, so that one that does so all the time
+    /// costs little.
+    var isEmpty = false
+
+    mutating func follow(_ cursor: MailboxCursor?) {
+      isEmpty = isAwaited && cursor == self.cursor
+      self.cursor = cursor
+    }
+  }
+
+  /// Waits for a change of the store, for news of a mailbox, or for the interval, whichever is first.
+  private func waitForReason(_ changes: AsyncStream<Void>, _ peer: SyncPeer, _ news: News) async throws -> Reason {
     // A live session that has ended was meant to go on.
     let isLive = settings.isLive && peer.isConnected
     let (sleep, interval) = (settings.sleep, isLive ? settings.shortestRetry : settings.interval)
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { for await _ in changes { return } }
-      group.addTask { try await sleep(interval) }
-      _ = try await group.next()
-      group.cancelAll()
+    let pause = news.isEmpty ? settings.shortestRetry : nil
+    return try await withThrowingTaskGroup(of: Reason.self) { group in
+      group.addTask {
+        for await _ in changes { break }
+        return .change
+      }
+      group.addTask {
+        try await sleep(interval)
+        return .interval
+      }
+      if case .mailbox(let mailbox, _) = peer {
+        group.addTask {
+          if let pause { try await sleep(pause) }
+          try await mailbox.wait(after: news.cursor)
+          return .news
+        }
+      }
+      defer { group.cancelAll() }
+      return try await group.next() ?? .interval
     }
   }
 
@@ -248,7 +283,9 @@ public actor SyncEngine {
     let name = peer.name
     let code = (error as? SyncError)?.code
     let isHopeless = code == .upgradeRequired || code == .wrongZone || code == .unauthorized
+    let pending = await pending(peer)
     update(name) { peer in
+      if let pending { peer.pending = pending }
       peer.phase = isHopeless ? .blocked : .retrying
       peer.fraction = nil
       peer.failures += 1
@@ -266,6 +303,17 @@ public actor SyncEngine {
       return true
     } catch {
       return false
+    }
+  }
+
+  /// What a mailbox is not known to have; nil if that cannot be told.
+  private func pending(_ peer: SyncPeer) async -> UInt64? {
+    guard case .mailbox(let mailbox, let name) = peer else { return nil }
+    do {
+      return try await store.pending(through: mailbox)
+    } catch {
+      settings.logger.warning("what is pending is not known", metadata: ["peer": "\(name)", "error": "\(error)"])
+      return nil
     }
   }
 

@@ -46,7 +46,8 @@ public struct DeltaHeader: Hashable, Sendable {
   /// The replicas that the blocks refer to by number.
   var replicas: [ReplicaID] { target.entries.map { $0.replica } }
 
-  func encode(to writer: inout ByteWriter) {
+  /// Appends the bytes that stand at the beginning of a delta.
+  package func encode(to writer: inout ByteWriter) {
     writer.bytes += Self.magic
     writer.byte(Self.version)
     writer.byte((fingerprint == nil ? 0 : Flags.fingerprint) | (zone == .default ? 0 : Flags.zone))

@@ -55,6 +55,19 @@ enum MyTransport {
   static func connectedPair() async throws -> (any SyncConnection, any SyncConnection) { MemoryConnection.pair() }
 }
 
+enum MyMailbox {
+  static func empty() async throws -> any Mailbox { MemoryMailbox() }
+}
+
+struct WebDAVServer {
+  let url: URL
+  func properties() throws -> [(name: String, etag: String)] { [] }
+  func get(_ name: String) throws -> [UInt8]? { nil }
+  func put(_ bytes: [UInt8], as name: String) throws {}
+  func move(_ name: String, to other: String) throws {}
+  func delete(_ name: String) throws {}
+}
+
 var schema: Schema { Schema(Person.self, Game.self) }
 var path: String { "scores.tally" }
 var store: Store { fatalError("examples are not run") }

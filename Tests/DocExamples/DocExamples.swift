@@ -24,6 +24,46 @@ _ = disk
 _ = store
 }
 
+// Docs/Mailboxes.md
+private enum Docs_Mailboxes_md_1 {
+struct WebDAVMailbox: FileMailbox {
+  let server: WebDAVServer
+  var name: String { server.url.host() ?? "WebDAV" }
+  // Unlike the name, another for each place.
+  var identity: String { "webdav \(server.url)" }
+
+  func list(prefix: String) throws -> [MailboxItem] {
+    try server.properties().filter { $0.name.hasPrefix(prefix) }.map { MailboxItem(name: $0.name, version: $0.etag) }
+  }
+
+  func get(_ name: String) throws -> () throws -> [UInt8]? {
+    guard let bytes = try server.get(name) else { throw MailboxError(.noSuchFile, "there is no \(name)") }
+    var rest = bytes[...]
+    return {
+      defer { rest = rest.dropFirst(1 << 18) }
+      return rest.isEmpty ? nil : Array(rest.prefix(1 << 18))
+    }
+  }
+
+  func put(_ name: String, from source: () throws -> [UInt8]?) throws {
+    var bytes: [UInt8] = []
+    while let piece = try source() { bytes += piece }
+    // Under another name first, so that nobody sees half of it.
+    try server.put(bytes, as: "~\(name).tmp")
+    try server.move("~\(name).tmp", to: name)
+  }
+
+  func remove(_ name: String) throws { try server.delete(name) }
+}
+}
+
+// Docs/Mailboxes.md
+private enum Docs_Mailboxes_md_2 {
+func myMailboxConforms() async throws {
+  try await MailboxConformance.check { try await MyMailbox.empty() }
+}
+}
+
 // Docs/Seeds.md
 private func Docs_Seeds_md_1() throws {
 let speechTypes = SeedSet(
@@ -157,6 +197,13 @@ _ = container
 _ = store
 }
 
+// Sources/TallySync/MailboxCursor.swift
+private func Sources_TallySync_MailboxCursor_swift_1() throws {
+let cursor = MailboxCursor(position: 42, entry: "9f04c2d1")
+precondition(MailboxCursor("\(cursor)") == cursor)
+_ = cursor
+}
+
 // Sources/TallySync/Store+Mailbox.swift
 private func Sources_TallySync_Store_Mailbox_swift_1() async throws {
 let folder = FolderMailbox(driveURL)
@@ -196,6 +243,13 @@ disk.powerCut(using: &generator)                 // the store that was open is l
 store = try disk.store(schema: schema)           // what a peer has seen is there, the rest perhaps
 _ = disk
 _ = store
+}
+
+// Sources/TallyTesting/Mailbox/MailboxConformance.swift
+private enum Sources_TallyTesting_Mailbox_MailboxConformance_swift_1 {
+func myMailboxConforms() async throws {
+  try await MailboxConformance.check { try await MyMailbox.empty() }
+}
 }
 
 // Sources/TallyTesting/Transport/TransportConformance.swift

@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func hugeVectorsOfStrangersAreBounded() throws {
+  @Test func hugeVectorsOfStrangersAreBounded() async throws {
     let b = try World.store(notes: 1)
     var vector = StateVector()
     for number in 1...2_000 { vector[ReplicaID(high: UInt64(number), low: 1)] = 2 }
@@ -102,9 +102,9 @@ import Testing
       let name = MailboxFileName(replica: ReplicaID(high: 9, low: 9), sequence: 1, check: UInt64(number), kind: .delta)
       mailbox.place(bytes, as: name.text)
     }
-    var pass = try MailboxPass(b, mailbox, MailboxSettings()) {}
+    var pass = try MailboxPass(b, mailbox, MailboxSettings())
     pass.vectorEntryLimit = 10_000
-    let report = try pass.run()
+    let report = try await pass.run()
     #expect(report.pending.count == 20 && report.written.count == 1)
     #expect(pass.files.count == 5)
   }

@@ -49,7 +49,7 @@ private final class MailboxSchedule {
     for _ in 0..<(2 + random.below(2)) { try join() }
   }
 
-  private var mailbox: any Mailbox { if let folder { folder.mailbox } else { memory } }
+  private var mailbox: any FileMailbox { if let folder { folder.mailbox } else { memory } }
 
   func run() throws {
     do {

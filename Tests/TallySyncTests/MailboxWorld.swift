@@ -14,7 +14,7 @@ enum MailboxWorld {
 
   /// Lets all sync in turn until nobody has anything to put or take.
   static func settle(
-    _ stores: [Store], _ mailbox: any Mailbox, _ settings: MailboxSettings = MailboxSettings(),
+    _ stores: [Store], _ mailbox: any FileMailbox, _ settings: MailboxSettings = MailboxSettings(),
     sourceLocation: Testing.SourceLocation = #_sourceLocation
   ) throws {
     for _ in 0..<12 {

@@ -61,5 +61,8 @@ enum Format {
     CREATE TABLE IF NOT EXISTS tally_aside(
       kind INTEGER NOT NULL, key TEXT NOT NULL, mode INTEGER NOT NULL, reason TEXT NOT NULL,
       PRIMARY KEY(kind, key)) STRICT, WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS tally_note(
+      scope TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL,
+      PRIMARY KEY(scope, key)) STRICT, WITHOUT ROWID;
     """
 }

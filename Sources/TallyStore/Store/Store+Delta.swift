@@ -79,12 +79,16 @@ extension Store {
 
   /// - Parameter refusesMismatch: throws `StoreError.contentsDiffer`, and joins nothing, if both would hold something
   ///   else at equal vectors.
-  package func apply(from source: @escaping () throws -> [UInt8]?, isRepair: Bool, refusesMismatch: Bool) throws
-    -> ApplyResult
-  {
+  /// - Parameter notes: what is noted in the same transaction: both are there afterwards, or neither.
+  package func apply(
+    from source: @escaping () throws -> [UInt8]?, isRepair: Bool, refusesMismatch: Bool,
+    noting notes: NoteBatch? = nil
+  ) throws -> ApplyResult {
     var reader = try DeltaReader(from: source)
-    return try join(reader.header, isRepair: isRepair, refusesMismatch: refusesMismatch) { try reader.nextBlock() }
-      .value
+    let commit = try join(reader.header, isRepair: isRepair, refusesMismatch: refusesMismatch, noting: notes) {
+      try reader.nextBlock()
+    }
+    return commit.value
   }
 
   /// Joins a delta that is all there. See `apply(from:isRepair:)`.

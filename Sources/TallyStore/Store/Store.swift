@@ -264,9 +264,10 @@ public final class Store: Sendable {
   /// - Parameter nextBlock: gives the blocks in order; nil at the end.
   /// - Parameter refusesMismatch: nothing is joined that leaves other content here than the sender has at the same
   ///   vector.
+  /// - Parameter notes: what is noted in the same transaction.
   func join(
     _ header: DeltaHeader, isRepair: Bool, refusesMismatch: Bool = false, by follower: ChangeFollower? = nil,
-    _ nextBlock: () throws -> DeltaBlock?
+    noting notes: NoteBatch? = nil, _ nextBlock: () throws -> DeltaBlock?
   ) throws -> Commit<ApplyResult> {
     try noticingDamage {
       try perform(by: follower) { db in
@@ -278,6 +279,7 @@ public final class Store: Sendable {
           guard !result.fingerprintMismatch || !refusesMismatch || isRepair else {
             throw StoreError(.contentsDiffer, "both sides would have seen the same and hold something else")
           }
+          if let notes { try NoteTable(session.connection).write(notes) }
           return (result, nil)
         }
       }

@@ -34,16 +34,7 @@ struct Ends: Sendable {
   func within<T: Sendable>(
     _ limit: Duration, _ what: String, _ body: @escaping @Sendable () async throws -> T
   ) async throws -> T {
-    let ended = Latch()
-    let task = Task.detached {
-      defer { ended.open() }
-      return try await body()
-    }
-    guard await ended.wait(atMost: limit) else {
-      task.cancel()
-      throw fail("\(what) did not end within \(limit)")
-    }
-    return try await task.value
+    try await ConformanceFailure.unless(endsWithin: limit, what, of: rule, body)
   }
 
   /// Sends until the connection takes no more.

@@ -50,7 +50,7 @@ public enum TransportConformance {
   }
 }
 
-/// A rule that a transport breaks.
+/// A rule that a transport or mailbox breaks.
 public struct ConformanceFailure: Error, Sendable, CustomStringConvertible {
   /// The name of the rule.
   public let rule: String
@@ -64,4 +64,22 @@ public struct ConformanceFailure: Error, Sendable, CustomStringConvertible {
 
   /// The rule, and how it was broken.
   public var description: String { "\(rule): \(message)" }
+}
+
+extension ConformanceFailure {
+  /// Runs the body, which must end in time; if not, it is left behind.
+  static func unless<T: Sendable>(
+    endsWithin limit: Duration, _ what: String, of rule: String, _ body: @escaping @Sendable () async throws -> T
+  ) async throws -> T {
+    let ended = Latch()
+    let task = Task.detached {
+      defer { ended.open() }
+      return try await body()
+    }
+    guard await ended.wait(atMost: limit) else {
+      task.cancel()
+      throw ConformanceFailure(rule, "\(what) did not end within \(limit)")
+    }
+    return try await task.value
+  }
 }

@@ -2,11 +2,10 @@ import Synchronization
 import TallyCRDT
 import TallySync
 
-/// A mailbox as one device sees it: files of others arrive when the world says so.
-final class SimulatedMailbox: Mailbox {
+/// A folder as one device sees it: files of others arrive when the world says so.
+final class SimulatedMailbox: FileMailbox {
   private let shelf: SimulatedShelf
   private let device: Int
-  let notes = MailboxNotes()
   var name: String { "shelf" }
 
   init(_ shelf: SimulatedShelf, _ device: Int) { (self.shelf, self.device) = (shelf, device) }
@@ -29,7 +28,7 @@ final class SimulatedMailbox: Mailbox {
   func remove(_ name: String) throws { try shelf.files.remove(name) }
 }
 
-/// What all mailboxes of a world share.
+/// What all mailboxes of a world share: a folder, or a log.
 final class SimulatedShelf: Sendable {
   private struct Way: Hashable {
     var name: String
@@ -43,11 +42,18 @@ final class SimulatedShelf: Sendable {
   }
 
   let tampering: (any Tampering)?
-
-  init(_ tampering: (any Tampering)?) { self.tampering = tampering }
-
-  let files = MemoryMailbox(name: "shelf")
+  /// What is there in a world whose devices use a relay; nil if they use a folder.
+  let log: MemoryLog?
+  let files = MemoryMailbox(name: "shelf", identity: "shelf")
   private let state = Mutex(State())
+
+  init(_ tampering: (any Tampering)?, isLog: Bool) {
+    self.tampering = tampering
+    log = isLog ? MemoryLog(name: "shelf", pageSize: 4, inlineBytes: 200) : nil
+  }
+
+  /// The mailbox of a device.
+  func mailbox(_ device: Int) -> any Mailbox { log ?? SimulatedMailbox(self, device) }
 
   /// Whether files that are put from now on arrive one by one.
   var isSlow: Bool {
@@ -67,5 +73,5 @@ final class SimulatedShelf: Sendable {
   /// Lets a file reach a device.
   func arrive(_ name: String, _ device: Int) { put(name, device) }
 
-  var names: [String] { files.files.map(\.name) }
+  var names: [String] { log?.names ?? files.files.map(\.name) }
 }

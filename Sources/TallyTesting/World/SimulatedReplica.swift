@@ -22,7 +22,7 @@ public final class SimulatedReplica {
   var hasWholeJournal = true
   unowned let world: World
   var storage: Storage
-  let mailbox: SimulatedMailbox
+  let mailbox: any Mailbox
   /// The events whose effects it must show.
   var seen = EventSet()
   /// What has come of a transfer that broke off.
@@ -36,7 +36,7 @@ public final class SimulatedReplica {
     self.storage = storage
     self.schema = schema
     clock = SimulatedClock(SimulatedClock.start + UInt64(index))
-    mailbox = SimulatedMailbox(world.shelf, index)
+    mailbox = world.shelf.mailbox(index)
     store = try storage.open(schema, world.options(clock))
     try noteCommit()
   }

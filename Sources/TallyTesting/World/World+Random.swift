@@ -162,6 +162,14 @@ extension World {
 
   private func useMailbox(_ replica: SimulatedReplica) throws {
     let names = shelf.names
+    if let log = shelf.log {
+      switch random.below(8) {
+      case 0: setBack(log, to: random.below(log.count + 1))
+      case 1, 2: log.faults.cutAfter = random.pick([nil, 1, 40, 1_000])
+      default: try visitMailbox(replica.index)
+      }
+      return
+    }
     switch random.below(4) {
     case 0 where !names.isEmpty:
       shelf.isSlow = true

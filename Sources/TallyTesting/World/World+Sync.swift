@@ -74,6 +74,7 @@ extension World {
     try checkCuts()
     network.heal()
     shelf.isSlow = false
+    shelf.log?.faults = MemoryLog.Faults()
     for replica in present { try replica.upgrade(to: schema) }
   }
 

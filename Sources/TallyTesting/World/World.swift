@@ -57,7 +57,8 @@ public final class World {
     storeOptions = options
     self.onDisk = onDisk
     random = SplitMix64(seed: seed)
-    shelf = SimulatedShelf(tampering)
+    // A quarter of the worlds have a relay, and the others a folder.
+    shelf = SimulatedShelf(tampering, isLog: seed % 4 == 3)
     mint = Mint(seed: ~seed)
     network.onChange = { [unowned self] in note($0) }
     for _ in 0..<count { try addReplica() }
@@ -160,12 +161,21 @@ public final class World {
   @discardableResult
   public func visitMailbox(_ index: Int) throws -> MailboxReport {
     let replica = replicas[index]
-    let report = try replica.store.sync(through: replica.mailbox)
+    // Nothing in a world waits for another thread.
+    let report = try replica.store.blockingSync(through: replica.mailbox)
     note("replica \(index) visits the mailbox, takes \(report.taken.count), puts \(report.written.count)")
     for name in report.taken { replica.seen.formUnion(shelved[name] ?? EventSet()) }
     for name in report.written { shelved[name, default: EventSet()].formUnion(replica.seen) }
     if !report.taken.isEmpty { try replica.noteCommit() }
     return report
+  }
+
+  /// A relay is restored from a backup: what came after a position is gone from there.
+  func setBack(_ log: MemoryLog, to position: Int) {
+    log.goBack(to: position)
+    let names = Set(log.names)
+    shelved = shelved.filter { names.contains($0.key) }
+    note("the mailbox goes back to \(position)")
   }
 }
 

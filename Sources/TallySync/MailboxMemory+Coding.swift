@@ -1,0 +1,110 @@
+import TallyCRDT
+import TallyWire
+
+/// How a store's file has what it remembers of a mailbox: `Docs/StorageFormat.md`, section 12.
+extension MailboxMemory {
+  /// The key of the cursor. No entry has a name with a slash.
+  static let headKey = "/"
+  fileprivate static let version: UInt8 = 1
+
+  func encodeHead(_ doubt: Int64) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.byte(Self.version)
+    writer.zigzag(doubt)
+    writer.byte(cursor == nil ? 0 : 1)
+    if let cursor {
+      writer.varint(cursor.position)
+      writer.text(cursor.entry)
+    }
+    return writer.bytes
+  }
+
+  static func decodeHead(_ bytes: [UInt8]) throws(WireError) -> (MailboxCursor?, doubt: Int64) {
+    try bytes.reading { reader throws(WireError) in
+      try reader.version(Self.version)
+      let doubt = try reader.zigzag()
+      guard try reader.byte() == 1 else { return (nil, doubt) }
+      let position = try reader.varint()
+      let entry = try reader.text(limit: MailboxLimits.identityBytes, "a cursor")
+      return (MailboxCursor(position: position, entry: entry), doubt)
+    }
+  }
+}
+
+extension MailboxMemory.Entry {
+  private enum Flag {
+    static let version: UInt8 = 1, byteCount: UInt8 = 2, content: UInt8 = 4, verified: UInt8 = 8, joined: UInt8 = 16
+    static let unreadable: UInt8 = 32
+  }
+
+  var encoded: [UInt8] {
+    var writer = ByteWriter()
+    writer.byte(MailboxMemory.version)
+    writer.byte(
+      (version == nil ? 0 : Flag.version) | (byteCount == nil ? 0 : Flag.byteCount)
+        | (content == nil ? 0 : Flag.content) | (isVerified ? Flag.verified : 0) | (isJoined ? Flag.joined : 0)
+        | (unreadableHead == nil ? 0 : Flag.unreadable))
+    if let version { writer.text(version) }
+    if let byteCount { writer.varint(byteCount) }
+    if let content {
+      var header = ByteWriter()
+      content.header.encode(to: &header)
+      writer.varint(header.bytes.count)
+      writer.bytes += header.bytes
+      writer.fixed(content.check)
+      writer.varint(content.byteCount)
+    }
+    if let unreadableHead {
+      writer.varint(unreadableHead.count)
+      writer.bytes += unreadableHead
+    }
+    return writer.bytes
+  }
+
+  init(_ bytes: [UInt8]) throws(WireError) {
+    self = try bytes.reading { reader throws(WireError) in
+      try reader.version(MailboxMemory.version)
+      let flags = try reader.byte()
+      var entry = MailboxMemory.Entry()
+      if flags & Flag.version != 0 { entry.version = try reader.text(limit: .max, "a version") }
+      if flags & Flag.byteCount != 0 { entry.byteCount = try reader.size() }
+      if flags & Flag.content != 0 {
+        let header = try Self.header(Array(try reader.bytes()))
+        entry.content = EntryContent(header: header, check: try reader.fixed(), byteCount: try reader.size())
+      }
+      if flags & Flag.unreadable != 0 { entry.unreadableHead = Array(try reader.bytes()) }
+      (entry.isVerified, entry.isJoined) = (flags & Flag.verified != 0, flags & Flag.joined != 0)
+      return entry
+    }
+  }
+
+  private static func header(_ bytes: [UInt8]) throws(WireError) -> DeltaHeader {
+    do {
+      return try DeltaReader(bytes).header
+    } catch {
+      throw (error as? WireError) ?? WireError(.malformed, "a header cannot be read")
+    }
+  }
+}
+
+extension [UInt8] {
+  fileprivate func reading<T>(_ body: (inout ByteReader) throws(WireError) -> T) throws(WireError) -> T {
+    let result: Result<T, WireError> = withUnsafeBytes { raw in
+      var reader = ByteReader(raw)
+      do throws(WireError) { return .success(try body(&reader)) } catch { return .failure(error) }
+    }
+    return try result.get()
+  }
+}
+
+extension ByteReader {
+  fileprivate mutating func version(_ known: UInt8) throws(WireError) {
+    guard try byte() == known else { throw WireError(.unsupportedVersion, "a later version has noted this") }
+  }
+
+  fileprivate mutating func size() throws(WireError) -> Int { try count(limit: .max, "a size") }
+
+  fileprivate mutating func bytes() throws(WireError) -> UnsafeRawBufferPointer {
+    try take(count(ofElementsWithAtLeast: 1, "bytes"))
+  }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import TallyCRDT
+import TallyStore
+import TallyWire
+
+/// What a store remembers of a mailbox, so that it reads nothing twice: how far it has read, which entries there are,
+/// and what those hold.
+///
+/// It is kept in the store's file, and committed together with the content of an entry: a store never remembers to have
+/// joined what it has not. All of it is about the mailbox and about content that is in the same file, and nothing about
+/// the replica, so it is as true in a copy of the file or in one that was set back. Without it everything is read
+/// again, nothing else.
+struct MailboxMemory {
+  /// What is known of an entry. One of which nothing is known but its name is read by the next pass.
+  struct Entry: Hashable {
+    /// `MailboxItem.version` when it was read.
+    var version: String?
+    var byteCount: Int?
+    /// What it holds; nil if that is not known.
+    var content: EntryContent?
+    /// Whether it was read to its end, and its checksum fits.
+    var isVerified = false
+    /// Whether the store has joined all of it, whatever its vector said.
+    var isJoined = false
+    /// How an entry begins that this version cannot read. Whether it still cannot is asked of these bytes, and not of
+    /// the mailbox.
+    var unreadableHead: [UInt8]?
+  }
+
+  private let store: Store
+  private let scope: String
+  /// When a doubt arose that the memory is younger than, in milliseconds; 0 without a doubt.
+  private var doubt: Int64 = 0
+  private var canBeWritten = true
+  /// Whether what is in the file goes with the next writing.
+  private var isReplacing = false
+  /// Where to go on; nil to list everything.
+  var cursor: MailboxCursor?
+  private(set) var entries: [String: Entry] = [:]
+  /// The checksums of what was joined.
+  private var joined: Set<UInt64> = []
+  /// What is in the file.
+  private var saved: [String: [UInt8]] = [:]
+
+  /// Reads what the store remembers. What cannot be read, or was noted before what is stored here was in doubt, counts
+  /// for nothing.
+  /// - Throws: what the store throws; `MailboxError` for an identity that is too long.
+  init(of mailbox: any Mailbox, in store: Store) throws {
+    guard mailbox.identity.utf8.count <= MailboxLimits.identityBytes else {
+      throw MailboxError(.malformed, "the identity of the mailbox has more than \(MailboxLimits.identityBytes) bytes")
+    }
+    (self.store, scope) = (store, "mailbox " + mailbox.identity)
+    if let doubt = try store.doubt() { self.doubt = Int64(doubt.date.timeIntervalSince1970 * 1000) }
+    let notes = try store.notes(scope)
+    (canBeWritten, isReplacing, saved) = (notes.canBeWritten, notes.isDamaged, notes.values)
+    do throws(WireError) { try decode() } catch { forget() }
+  }
+
+  private mutating func decode() throws(WireError) {
+    guard let head = saved[Self.headKey] else { return forget() }
+    let (cursor, doubt) = try Self.decodeHead(head)
+    guard doubt == self.doubt else { return forget() }
+    self.cursor = cursor
+    for (name, bytes) in saved where name != Self.headKey { entries[name] = try Entry(bytes) }
+    joined = Set(entries.values.lazy.filter(\.isJoined).compactMap(\.content?.check))
+  }
+
+  /// Begins anew.
+  private mutating func forget() {
+    isReplacing = isReplacing || !saved.isEmpty
+    (cursor, entries, joined, saved) = (nil, [:], [], [:])
+  }
+
+  // MARK: Entries
+
+  subscript(name: String) -> Entry? {
+    get { entries[name] }
+    set { entries[name] = newValue }
+  }
+
+  /// What is known of an entry, if it is still the same.
+  func entry(for item: MailboxItem, in kind: MailboxKind) -> Entry? {
+    guard let entry = entries[item.name], entry.version == item.version else { return nil }
+    return item.version == nil && kind == .folder ? nil : entry
+  }
+
+  /// Whether a content was joined, under whatever name.
+  func hasJoined(_ check: UInt64) -> Bool { joined.contains(check) }
+
+  /// What a store that has nothing gets from the entries that are known to be readable.
+  func reach(in kind: MailboxKind) -> StateVector {
+    var shelf = MailboxShelf(kind: kind)
+    for (name, entry) in entries where entry.isVerified || kind == .log {
+      guard let content = entry.content, case .file(let name) = MailboxFileName.parse(name) else { continue }
+      shelf.add(.init(name: name, header: content.header, check: content.check, byteCount: content.byteCount))
+    }
+    return shelf.reach()
+  }
+
+  // MARK: Keeping
+
+  /// Writes what has changed. Costs nothing if nothing has.
+  mutating func save() throws {
+    let new = encoded()
+    let batch = batch(to: new)
+    guard canBeWritten, isReplacing || !batch.values.isEmpty else { return }
+    try store.note(batch)
+    (saved, isReplacing) = (new, false)
+  }
+
+  /// What is to be noted with the content of an entry.
+  func batch(joining name: String, _ entry: Entry) -> NoteBatch? {
+    guard canBeWritten, !isReplacing, saved[Self.headKey] != nil else { return nil }
+    return NoteBatch(scope, [name: entry.encoded])
+  }
+
+  /// Says that this is in the file.
+  mutating func join(_ name: String, _ entry: Entry, _ batch: NoteBatch?) {
+    entries[name] = entry
+    if let check = entry.content?.check { joined.insert(check) }
+    if batch != nil { saved[name] = entry.encoded }
+  }
+
+  private func batch(to new: [String: [UInt8]]) -> NoteBatch {
+    var values: [String: [UInt8]?] = [:]
+    for (key, value) in new where isReplacing || saved[key] != value { values[key] = value }
+    if !isReplacing { for key in saved.keys where new[key] == nil { values[key] = .some(nil) } }
+    return NoteBatch(scope, values, isReplacing: isReplacing)
+  }
+
+  /// With a cursor every name counts, since it is not listed again; without one only what was read.
+  private func encoded() -> [String: [UInt8]] {
+    var values: [String: [UInt8]] = [:]
+    for (name, entry) in entries where cursor != nil || entry.content != nil || entry.unreadableHead != nil {
+      values[name] = entry.encoded
+    }
+    // A place with nothing in it needs no memory.
+    if !values.isEmpty || cursor != nil || !saved.isEmpty { values[Self.headKey] = encodeHead(doubt) }
+    return values
+  }
+}
+
+/// What a verified entry holds.
+struct EntryContent: Hashable {
+  var header: DeltaHeader
+  var check: UInt64
+  var byteCount: Int
+}

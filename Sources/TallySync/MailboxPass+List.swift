@@ -1,0 +1,85 @@
+import TallyCRDT
+import TallyStore
+import TallyWire
+
+/// Finding out which entries there are.
+extension MailboxPass {
+  /// Asks the mailbox what is new, and makes the memory follow.
+  /// - Returns: all entries, in the order of their names.
+  mutating func list() async throws -> [MailboxItem] {
+    var news = News(cursor: memory.cursor)
+    while try await news.turnPage(mailbox, known: memory.entries.count) {}
+    if news.isListing {
+      for name in memory.entries.keys where news.items[name] == nil { memory[name] = nil }
+    }
+    for item in news.items.values { note(item) }
+    memory.cursor = news.cursor
+    return memory.entries.map { name, entry in
+      news.items[name] ?? MailboxItem(name: name, version: entry.version, byteCount: entry.byteCount)
+    }.sorted { $0.name < $1.name }
+  }
+
+  /// Keeps what is known of an entry if it is still the same.
+  private mutating func note(_ item: MailboxItem) {
+    let known = item.state == .here ? memory.entry(for: item, in: mailbox.kind) : nil
+    let new = MailboxMemory.Entry(version: item.version, byteCount: item.byteCount)
+    memory[item.name] = item.state == .removed ? nil : known ?? new
+  }
+
+  /// What a mailbox has to say, page by page.
+  private struct News {
+    var cursor: MailboxCursor?
+    var items: [String: MailboxItem] = [:]
+    var isListing = false
+    private var listings = 0
+    private var contentBytes = 0
+
+    init(cursor: MailboxCursor?) { self.cursor = cursor }
+
+    /// - Parameter known: how many entries were known before.
+    /// - Returns: whether there is another.
+    mutating func turnPage(_ mailbox: any Mailbox, known: Int) async throws -> Bool {
+      try Task.checkCancellation()
+      // Nothing more until something has been removed.
+      guard isListing || known < MailboxLimits.files else { return false }
+      let page = try await mailbox.changes(after: cursor)
+      guard page.items.count <= MailboxLimits.files else {
+        throw MailboxError(.malformed, "a page of \(mailbox.name) has \(page.items.count) entries")
+      }
+      if page.isListing { try begin() }
+      for item in page.items where isOurs(item) { add(item) }
+      guard page.hasMore else {
+        cursor = page.cursor ?? (page.isListing ? nil : cursor)
+        return false
+      }
+      guard let next = page.cursor, next != cursor else {
+        throw MailboxError(.malformed, "\(mailbox.name) has more and does not go on")
+      }
+      cursor = next
+      return items.count + (isListing ? 0 : known) < MailboxLimits.files
+    }
+
+    /// A listing begins, also one in the midst of another: the place has just been replaced by a copy.
+    private mutating func begin() throws {
+      listings += 1
+      guard listings <= 3 else { throw MailboxError(.malformed, "a listing begins again and again") }
+      (items, contentBytes, isListing) = ([:], 0, true)
+    }
+
+    private func isOurs(_ item: MailboxItem) -> Bool {
+      guard item.name.utf8.count <= MailboxLimits.nameBytes else { return false }
+      return switch MailboxFileName.parse(item.name) {
+      case .foreign: false
+      case .newer: true
+      case .file(let name): name.zone == .default
+      }
+    }
+
+    private mutating func add(_ item: MailboxItem) {
+      var item = item
+      contentBytes += item.content?.count ?? 0
+      if contentBytes > MailboxLimits.contentBytes { item.content = nil }
+      if isListing, item.state == .removed { items[item.name] = nil } else { items[item.name] = item }
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import TallyCRDT
+import TallyWire
+
+/// An entry on its way into a mailbox.
+public struct MailboxUpload: Sendable {
+  /// Its name.
+  public let name: String
+  /// How many bytes it has.
+  public let byteCount: Int
+  /// How far the sender has read the mailbox; nil if it has not, or the mailbox has no cursors.
+  public let cursor: MailboxCursor?
+  private let read: @Sendable (_ offset: Int, _ count: Int) throws -> [UInt8]
+
+  static let pieceSize = 1 << 18
+
+  /// An upload.
+  /// - Parameter read: gives `count` bytes from `offset` on, fewer only at the end. May be called from any thread, for
+  ///   any part, again and again.
+  public init(
+    name: String, byteCount: Int, after cursor: MailboxCursor? = nil,
+    read: @escaping @Sendable (_ offset: Int, _ count: Int) throws -> [UInt8]
+  ) {
+    (self.name, self.byteCount, self.cursor, self.read) = (name, byteCount, cursor, read)
+  }
+
+  /// An upload of bytes that are in memory.
+  public init(name: String, bytes: [UInt8], after cursor: MailboxCursor? = nil) {
+    self.init(name: name, byteCount: bytes.count, after: cursor) { offset, count in
+      let start = min(max(offset, 0), bytes.count)
+      return Array(bytes[start..<min(start + count, bytes.count)])
+    }
+  }
+
+  /// The bytes from an offset on, fewer than `count` only at the end.
+  /// - Throws: what the sender's reading throws.
+  public func bytes(from offset: Int, count: Int) throws -> [UInt8] { try read(offset, count) }
+
+  /// All bytes, in pieces, as a source for calls that take one.
+  public func source() -> () throws -> [UInt8]? {
+    var offset = 0
+    return {
+      let piece = try read(offset, min(Self.pieceSize, byteCount - offset))
+      offset += piece.count
+      return piece.isEmpty ? nil : piece
+    }
+  }
+}
+
+extension MailboxUpload {
+  /// An upload of a whole delta, under the name that it has in a mailbox.
+  /// - Parameter replica: who writes it.
+  /// - Throws: `WireError` if the bytes are no delta.
+  package init(delta bytes: [UInt8], by replica: ReplicaID, after cursor: MailboxCursor? = nil) throws {
+    let header = try DeltaReader(bytes).header
+    let name = MailboxFileName(
+      replica: replica, sequence: header.target[replica], check: bytes.suffix(8).reduce(0) { $0 << 8 | UInt64($1) },
+      kind: header.base.isEmpty ? .snapshot : .delta)
+    self.init(name: name.text, bytes: bytes, after: cursor)
+  }
+}
