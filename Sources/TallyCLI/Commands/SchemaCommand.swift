@@ -45,7 +45,13 @@ struct UpgradeSchema: ParsableCommand {
   func run() throws {
     let schema = try NewCommand.schema(schema)
     // Somebody who misspelt the name does not want a new store.
-    let before = try OpenStore.reading(store, waiting.timeout) { try $0.schema }
+    let before: Schema?
+    do {
+      before = try OpenStore.reading(store, waiting.timeout) { try $0.schema }
+    } catch let error as StoreError where error.code == .corrupt {
+      // One that is lost is put back by opening the store with it.
+      before = nil
+    }
     try Output.requireOpen(besides: store)
     var options = StoreOptions()
     options.busyTimeout = waiting.timeout
