@@ -77,7 +77,8 @@ import Testing
   }
 
   @Test func whatFitsNoColumnIsNamed() {
-    expectRefused(Closed.self, saying: "Closed.id is written as BLOB, and the column is TEXT; declare it as a RecordName")
+    expectRefused(
+      Closed.self, saying: "Closed.id is written as BLOB, and the column is TEXT; declare it as a RecordName")
     expectRefused(Wider.self, saying: "Wider.stars is no column")
     expectRefused(Mistyped.self, saying: "Mistyped.stars is written as TEXT, and the column is INTEGER")
     expectRefused(Referring.self, saying: "Referring.friend is written as BLOB")

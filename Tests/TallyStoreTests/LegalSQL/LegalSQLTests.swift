@@ -238,9 +238,8 @@ import Testing
     let virtual = "shout TEXT AS (upper(name)) VIRTUAL"
     let start = try #require(sql.firstIndex(of: "("))
     var rebuilt = "CREATE TABLE rebuilt" + sql[start...]
-    rebuilt.insert(
-      contentsOf: first ? "\(virtual), " : ", \(virtual)",
-      at: try #require(first ? rebuilt.firstIndex(of: "(").map { rebuilt.index(after: $0) } : rebuilt.lastIndex(of: ")")))
+    let place = first ? rebuilt.firstIndex(of: "(").map { rebuilt.index(after: $0) } : rebuilt.lastIndex(of: ")")
+    rebuilt.insert(contentsOf: first ? "\(virtual), " : ", \(virtual)", at: try #require(place))
     try lab.a.run(rebuilt, "DROP TABLE P", "ALTER TABLE rebuilt RENAME TO P")
     // Twelve bytes, as a clock has.
     try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|1', '07700 900123')")
