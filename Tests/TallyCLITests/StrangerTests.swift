@@ -99,4 +99,26 @@ import Testing
     }
     #expect(try bench.contents().allSatisfy { !$0.hasSuffix(".tmp") })
   }
+
+  @Test(arguments: ["recover a -o new", "export a --as sqlite -o new", "new new --schema schema.json"])
+  func aSignalLeavesNoFileOfANewStore(_ command: String) throws {
+    let bench = try Bench("a")
+    let lines = (0..<20_000).map { "{\"name\":\"SBPerson|~|\($0)\",\"fields\":{\"name\":\"number \($0)\"}}\n" }
+    try bench.done("import", "a", "-", input: lines.joined())
+    let outcome = try bench.run([
+      "/usr/bin/env", "python3", "-c",
+      """
+      import os, shlex, subprocess, sys
+      def files():
+          return [name for name in os.listdir(".") if name.startswith(".new.")]
+      tool = subprocess.Popen([sys.argv[1]] + shlex.split(sys.argv[2]), stderr=subprocess.DEVNULL)
+      while tool.poll() is None and not files():
+          pass
+      tool.terminate()
+      print(tool.wait(), len(files()))
+      """, Bench.tool, command,
+    ])
+    // The one that is quick may have been done.
+    #expect(["143 0\n", "0 0\n"].contains(outcome.output), "\(outcome.output) \(outcome.errors)")
+  }
 }

@@ -9,6 +9,8 @@ enum Ending {
     var next = 0
     /// Files that must not stay.
     var files: [Int: String] = [:]
+    /// What their names begin with where there may be several.
+    var prefixes: [Int: String] = [:]
     /// Asks what waits for a peer to end in order.
     var cancel: (@Sendable () -> Void)?
     var signal: Int32?
@@ -54,7 +56,9 @@ enum Ending {
   /// Ends the tool.
   static func now(_ number: Int32) -> Never {
     Terminal.leave()
-    for file in state.withLock({ $0.files.values }) { unlink(file) }
+    let (files, prefixes) = state.withLock { ($0.files.values, $0.prefixes.values) }
+    for file in files { unlink(file) }
+    for prefix in prefixes { remove(all: prefix) }
     ChildProcesses.terminateAll()
     _exit(128 + number)
   }
@@ -68,7 +72,27 @@ enum Ending {
     }
   }
 
-  static func forget(_ number: Int) { state.withLock { $0.files[number] = nil } }
+  /// The same for all files beside each other whose paths begin so.
+  static func note(prefix: String) -> Int {
+    state.withLock { state in
+      state.next += 1
+      state.prefixes[state.next] = prefix
+      return state.next
+    }
+  }
+
+  static func forget(_ number: Int) {
+    state.withLock { ($0.files[number], $0.prefixes[number]) = (nil, nil) }
+  }
+
+  /// Removes the files whose paths begin so.
+  static func remove(all prefix: String) {
+    let url = URL(fileURLWithPath: prefix)
+    let folder = url.deletingLastPathComponent().path
+    // Where nothing can be listed there is nothing that could be removed.
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    for name in names where name.hasPrefix(url.lastPathComponent) { unlink(folder + "/" + name) }
+  }
 
   /// Runs something that can be cancelled.
   static func whileCancellable<T>(_ cancel: @escaping @Sendable () -> Void, _ body: () throws -> T) rethrows -> T {

@@ -51,7 +51,7 @@ final class NewFile {
       descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
     }
     guard descriptor >= 0 else { throw Failure(errno: errno, .create, path) }
-    note = temporary.map(Ending.note)
+    note = temporary.map(Ending.note(file:))
   }
 
   private static func isStandardOutput(_ status: stat) -> Bool {

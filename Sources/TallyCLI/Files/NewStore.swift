@@ -35,8 +35,11 @@ struct NewStore {
     let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { throw Failure(errno: errno, .create, path) }
     close(descriptor)
+    // With the files that SQLite, and whoever makes the store, keep beside it.
+    let note = Ending.note(prefix: temporary)
     defer {
-      for suffix in ["", "-wal", "-shm", "-journal", "-incarnation", "-incarnation-new"] { unlink(temporary + suffix) }
+      Ending.remove(all: temporary)
+      Ending.forget(note)
     }
     try make(temporary)
     try takeName()

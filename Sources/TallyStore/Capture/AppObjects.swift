@@ -17,8 +17,8 @@ struct AppObjects {
   /// Tables with a column that is computed on reading: in their rows, places of columns differ between versions of
   /// SQLite, some of which open another column for writing than the one that is named.
   var tablesWithVirtualColumns = Set<String>()
-  /// The columns of each table that SQLite holds to a key of another.
-  var checkedColumns: [String: Set<String>] = [:]
+  /// The columns of each table that SQLite holds to the identifiers of another, with the other's name.
+  var checkedColumns: [String: [String: String]] = [:]
   /// The names of each table's columns, as stored.
   var columns: [String: [String]] = [:]
 
@@ -64,9 +64,12 @@ struct AppObjects {
   }
 
   private mutating func readKeys(_ table: String, _ connection: Connection) throws {
-    let list = try SQLStatement(connection.handle, "SELECT \"from\" FROM pragma_foreign_key_list(?, 'main')")
+    let list = try SQLStatement(
+      connection.handle,
+      "SELECT \"from\", \"table\" FROM pragma_foreign_key_list(?, 'main') WHERE coalesce(\"to\", 'id') = 'id' COLLATE NOCASE"
+    )
     list.bind(1, table)
-    while try list.step() { checkedColumns[table, default: []].insert(list.text(0) ?? "") }
+    while try list.step() { checkedColumns[table, default: [:]][list.text(0) ?? ""] = list.text(1) ?? "" }
   }
 
   /// - Returns: nil for an index on an expression, or on what the store writes in place.

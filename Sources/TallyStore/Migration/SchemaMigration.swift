@@ -40,8 +40,8 @@ struct SchemaMigration {
   /// Makes the file's schema cover `schema`. Entities and properties that the file has and `schema` lacks stay as they
   /// are.
   /// - Parameter wanted: nil for what the file has.
-  /// - Throws: `StoreError.incompatibleSchema` if a property changes its kind, target or default; `.corrupt` if nothing is
-  ///   wanted and the file's own is lost.
+  /// - Throws: `StoreError.incompatibleSchema` if a property changes its kind, target or default; `.corrupt` if nothing
+  ///   is wanted and the file's own is lost.
   func migrate(to wanted: Schema?) throws {
     let isLost = catalog.isSchemaLost
     if wanted == nil { try catalog.checkSchema() }

@@ -12,8 +12,8 @@ struct Catalog: Sendable {
 
   var version = -1
   var schema = Schema()
-  /// Whether the file has entities and says nothing of them. An empty schema would hide all records, and what was written
-  /// meanwhile would count as captured.
+  /// Whether the file has entities and says nothing of them. An empty schema would hide all records, and what was
+  /// written meanwhile would count as captured.
   private(set) var isSchemaLost = false
   var records: [KindNumber: RecordKind] = [:]
   var links: [KindNumber: LinkKind] = [:]

@@ -261,12 +261,18 @@ final class WritingSession {
         guard !objects.tablesWithExpressionIndexes.contains(table) else { return nil }
         return (kind, Set((objects.uniqueIndexes[table] ?? []).flatMap { $0.map(\.column) }))
       })
-    reader.catalog.uncheckedReferences = Set(
-      reader.catalog.orderedKinds.filter { kind in
-        let checked = objects.checkedColumns[kind.type] ?? []
-        return kind.columns.contains { $0.reference != nil && !checked.contains($0.name) }
-      }.map(\.number)
-        + reader.catalog.knownLinks.filter { objects.checkedColumns[$0.table]?.count != 2 }.map(\.number))
+    func isChecked(_ table: String, _ column: String, _ target: String) -> Bool {
+      objects.checkedColumns[table]?[column]?.lowercased() == target.lowercased()
+    }
+    let records = reader.catalog.orderedKinds.filter { kind in
+      !kind.columns.allSatisfy { column in
+        column.reference.map { isChecked(kind.type, column.name, $0.to) } ?? true
+      }
+    }
+    let links = reader.catalog.knownLinks.filter {
+      !isChecked($0.table, "source", $0.source) || !isChecked($0.table, "target", $0.target)
+    }
+    reader.catalog.uncheckedReferences = Set(records.map(\.number) + links.map(\.number))
   }
 
   private func chooseCapture(_ objects: AppObjects) {
