@@ -301,7 +301,7 @@ import Testing
     let inner = log
     await engine.add(StirredMailbox(inner), named: "relay")
     await engine.resume()
-    #expect(await enough.wait(atMost: .seconds(20)))
+    #expect(await enough.wait(atMost: .seconds(200)))
     await engine.pause()
   }
 }

@@ -8,28 +8,36 @@ import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(5))) struct ConformanceTests {
   @Test(arguments: TransportConformance.rules)
-  func memory(_ rule: TransportConformance.Rule) async throws { try await rule.check { MemoryConnection.pair() } }
+  func memory(_ rule: TransportConformance.Rule) async throws {
+    try await rule.check(within: .seconds(120)) { MemoryConnection.pair() }
+  }
 
   @Test(arguments: TransportConformance.rules)
-  func pipes(_ rule: TransportConformance.Rule) async throws { try await rule.check { try StreamConnection.pair() } }
+  func pipes(_ rule: TransportConformance.Rule) async throws {
+    try await rule.check(within: .seconds(120)) { try StreamConnection.pair() }
+  }
 
   @Test(arguments: TransportConformance.rules)
   func socketpair(_ rule: TransportConformance.Rule) async throws {
-    try await rule.check { try StreamConnection.sockets() }
+    try await rule.check(within: .seconds(120)) { try StreamConnection.sockets() }
   }
 
   #if Network
     @Test(arguments: TransportConformance.rules)
-    func tcp(_ rule: TransportConformance.Rule) async throws { try await rule.check { try await Loopback.pair(.none) } }
+    func tcp(_ rule: TransportConformance.Rule) async throws {
+      try await rule.check(within: .seconds(120)) { try await Loopback.pair(.none) }
+    }
 
     @Test(arguments: TransportConformance.rules)
     func tcpWithASecret(_ rule: TransportConformance.Rule) async throws {
-      try await rule.check { try await Loopback.pair(.secret(.random())) }
+      try await rule.check(within: .seconds(120)) { try await Loopback.pair(.secret(.random())) }
     }
 
     @Test(arguments: TransportConformance.rules)
     func tls(_ rule: TransportConformance.Rule) async throws {
-      try await rule.check { try await Loopback.pair(Certificates.server, client: Certificates.client) }
+      try await rule.check(within: .seconds(120)) {
+        try await Loopback.pair(Certificates.server, client: Certificates.client)
+      }
     }
   #endif
 

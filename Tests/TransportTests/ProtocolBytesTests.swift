@@ -99,8 +99,12 @@ import Testing
   /// Syncs, and tells what went over the connection: direction, name and bytes.
   private static func recorded(_ a: Site, _ b: Site) async throws -> ([String], SyncOutcome) {
     let log = Log()
-    let outcome = try await Link.memory.sync(a, b) { LoggedConnection($0, log) }
-    return (await log.lines, outcome)
+    var outcome = try await Link.memory.sync(a, b) { LoggedConnection($0, log) }
+    // A machine that is busy gives a side the time to say that it is still there.
+    let lines = await log.lines
+    let pings = lines.filter { $0.hasSuffix(" ping 1") }.count
+    outcome.messageBytes -= UInt64(pings)
+    return (lines.filter { !$0.hasSuffix(" ping 1") }, outcome)
   }
 }
 
