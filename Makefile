@@ -14,17 +14,17 @@ demo: setup
 	$(SWIFT) run $(TESTING) Scorebook
 
 # Tests run with glibc overwriting what is freed and keeping none of it back: a use after free ends the run, also one inside SQLite,
-# which no sanitizer sees. Sessions have limits of time, which run also while other tests block all threads of the pool, so they are a
-# run of their own, and so are tests of the tool, which wait for processes.
+# which no sanitizer sees. Sessions have limits of time, which run also while other tests block all threads of the pool, so they are
+# runs of their own, and so are tests of the tool, which wait for processes.
 CHECKED = GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.perturb=165
-SESSIONS = TransportTests|TallySyncTests
-TOOL_TESTS = TallyCLITests
+TIMED = TransportTests|TallySyncTests|TallyCLITests
 
 test: setup
 	$(SWIFT) build $(TESTING) --build-tests
-	$(CHECKED) $(SWIFT) test $(TESTING) --skip-build --disable-xctest --skip '$(SESSIONS)|$(TOOL_TESTS)'
-	$(CHECKED) $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter '$(SESSIONS)'
-	$(CHECKED) $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter '$(TOOL_TESTS)'
+	$(CHECKED) $(SWIFT) test $(TESTING) --skip-build --disable-xctest --skip '$(TIMED)'
+	$(CHECKED) $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter TransportTests
+	$(CHECKED) $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter TallySyncTests
+	$(CHECKED) $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter TallyCLITests
 
 # With what only the trait Network builds: TCP and TLS. A first build takes some minutes more. It is also the build of all tests without
 # the faults that tests plant.
@@ -43,7 +43,7 @@ test-triggers: setup
 	$(SWIFT) build $(TESTING) --build-tests
 	TALLY_CAPTURE=triggers $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter '$(TRIGGERED)' --skip 'KnownBadVariants|DamageTests'
 	TALLY_CAPTURE=triggers $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter TallySyncTests
-	TALLY_CAPTURE=triggers $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter '$(TOOL_TESTS)'
+	TALLY_CAPTURE=triggers $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter TallyCLITests
 
 # The crash tests at length: Docs/CrashTests.md. FACTOR says how much more than `make test` does.
 FACTOR ?= 40

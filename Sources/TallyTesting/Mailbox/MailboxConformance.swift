@@ -31,7 +31,7 @@ public enum MailboxConformance {
     ///   - limit: how long it may take.
     ///   - makePlace: makes a place with nothing in it.
     /// - Throws: `ConformanceFailure`.
-    public func check(within limit: Duration = .seconds(30), _ makePlace: @escaping Place) async throws {
+    public func check(within limit: Duration = .seconds(120), _ makePlace: @escaping Place) async throws {
       let place = MailboxUnderTest(rule: name, limit: limit, mailbox: try await makePlace())
       do {
         try await place.within(limit, name) { try await body(place) }
@@ -46,7 +46,7 @@ public enum MailboxConformance {
 
   /// Checks all rules; the first that is broken ends it.
   /// - Throws: `ConformanceFailure`.
-  public static func check(within limit: Duration = .seconds(30), _ makePlace: @escaping Place) async throws {
+  public static func check(within limit: Duration = .seconds(120), _ makePlace: @escaping Place) async throws {
     for rule in rules { try await rule.check(within: limit, makePlace) }
   }
 }

@@ -27,7 +27,7 @@ public enum TransportConformance {
     /// Checks the rule.
     /// - Parameter limit: how long it may take.
     /// - Throws: `ConformanceFailure`.
-    public func check(within limit: Duration = .seconds(30), _ makePair: @escaping Pair) async throws {
+    public func check(within limit: Duration = .seconds(120), _ makePair: @escaping Pair) async throws {
       let pair = try await makePair()
       let ends = Ends(rule: name, here: pair.0, there: pair.1)
       do {
@@ -45,7 +45,7 @@ public enum TransportConformance {
 
   /// Checks all rules; the first that is broken ends it.
   /// - Throws: `ConformanceFailure`.
-  public static func check(within limit: Duration = .seconds(30), _ makePair: @escaping Pair) async throws {
+  public static func check(within limit: Duration = .seconds(120), _ makePair: @escaping Pair) async throws {
     for rule in rules { try await rule.check(within: limit, makePair) }
   }
 }
