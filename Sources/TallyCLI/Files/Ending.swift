@@ -9,7 +9,7 @@ enum Ending {
     var next = 0
     /// Files that must not stay.
     var files: [Int: String] = [:]
-    /// What their names begin with where there may be several.
+    /// Path prefixes of temporary files that must not stay, where SQLite keeps several beside each other.
     var prefixes: [Int: String] = [:]
     /// Asks what waits for a peer to end in order.
     var cancel: (@Sendable () -> Void)?

@@ -116,7 +116,7 @@ final class Healing {
     guard let row = rebuild.dropped[address], !seen.contains(address) else { return }
     try rebuild.writeAnew(row, key, kind)
     let name = key.replacing("\n", with: " with ")
-    outcome.inDoubt.append("\(name): who wrote it was lost, and this device alone has it; it is written anew")
+    outcome.inDoubt.append("\(name): its author is unknown and no peer has it; it was captured again as a new write")
   }
 
   /// Whether what is here now adds up to what somebody vouches for: the peer, where it has all that this store has

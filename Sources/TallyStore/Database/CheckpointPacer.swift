@@ -31,7 +31,7 @@ package final class CheckpointPacer: Sendable {
   }
 
   private func note(_ pages: Int32, _ connection: OpaquePointer?, _ database: UnsafePointer<CChar>?) {
-    // The log began anew.
+    // The log was restarted.
     guard pages >= Self.least else { return next.store(Self.least, ordering: .relaxed) }
     guard pages >= next.load(ordering: .relaxed) else { return }
     var (inLog, copied): (Int32, Int32) = (0, 0)

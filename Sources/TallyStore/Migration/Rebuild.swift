@@ -120,7 +120,7 @@ final class Rebuild {
     try connection.execute("DELETE FROM tally_aside WHERE kind NOT IN (SELECT n FROM tally_kind)")
   }
 
-  /// What a delete had seen, if that cannot be read: it would stay where a peer's state of the same delete comes again.
+  /// Drops unreadable delete contexts. One that stayed would be used again when a peer sends the same delete.
   private func dropUnreadableContexts() throws {
     let query = try SQLStatement(connection.handle, "SELECT replica, sequence, time, vector FROM tally_context")
     var unreadable: [(replica: Int, sequence: Int, time: Int)] = []

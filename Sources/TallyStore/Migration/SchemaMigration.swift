@@ -66,7 +66,7 @@ struct SchemaMigration {
     try showEverything(old)
   }
 
-  /// What the tables have of a schema.
+  /// The part of `schema` whose tables and columns exist in the file.
   private func remains(of schema: Schema) throws -> Schema {
     var remains = Schema()
     for var entity in schema.entities {

@@ -67,7 +67,7 @@ private struct BlankDecoder: Decoder {
     for value in known { if let value = value as? T { return value } }
     if let name = try (type as? any BlankRecordName.Type)?.blank() as? T { return name }
     if let first = (type as? any CaseIterable.Type)?.first as? T { return first }
-    // An initializer of the app's may insist on a URL that its text is none of.
+    // The app's initializer may force-unwrap a URL, and an empty text is not one.
     guard type != URL.self else { throw none }
     return try T(from: self)
   }

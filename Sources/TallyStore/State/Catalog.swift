@@ -27,8 +27,8 @@ struct Catalog: Sendable {
   /// on an expression.
   var uniqueColumns: [KindNumber: Set<String>] = [:]
 
-  /// The kinds whose table the app has built anew without the references in it, so that SQLite does not count those
-  /// that name nothing.
+  /// Kinds whose table the app has rebuilt without a foreign key for each reference, so that SQLite does not count
+  /// dangling ones.
   var uncheckedReferences = Set<KindNumber>()
 
   private(set) var kindOfType: [String: KindNumber] = [:]
