@@ -142,7 +142,7 @@ let package = Package(
     .testTarget(name: "SimulatorTests", dependencies: ["Tally", "TallyRig", "TallyTesting", grdb]),
     .testTarget(name: "ChinookTests", dependencies: ["Tally", grdb], resources: [.copy("Fixtures")]),
     .testTarget(name: "ReadmeTests", dependencies: ["Tally", grdb]),
-    .testTarget(name: "DocExamples", dependencies: ["Tally", "TallyTesting", tallyNetwork, grdb]),
+    .testTarget(name: "DocExamples", dependencies: ["Tally", "TallyRelay", "TallyTesting", tallyNetwork, grdb]),
     .testTarget(
       name: "RelayTests",
       dependencies: [

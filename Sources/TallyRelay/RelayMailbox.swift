@@ -76,7 +76,9 @@ public struct RelayMailbox: Mailbox {
       let answer = try await send(
         "GET", "/changes?limit=0&wait=\(seconds)\(Self.query(cursor))", limit: RelayLimits.pageBytes)
       switch answer.status {
-      case 200: return _ = try Self.page(answer)
+      case 200:
+        _ = try Self.page(answer)
+        return
       // A server that never waits would be asked without a pause.
       case 204: try await client.settings.sleep(client.settings.pause)
       default: throw RelayError(answer)

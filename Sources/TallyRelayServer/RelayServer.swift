@@ -7,6 +7,7 @@
 
   /// A relay: keeps the logs of spaces in one file, and lets their devices put, read and wait.
   ///
+  /// <!-- not compiled here: examples are compiled without the trait Relay -->
   /// ```swift
   /// let store = try RelayStore(path: "relay.sqlite", for: .serving)
   /// let server = RelayServer(store, RelaySettings(address: .init(host: "127.0.0.1", port: 8480)))

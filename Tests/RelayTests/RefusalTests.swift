@@ -96,7 +96,9 @@
       try await RelayFixture.run { relay in
         let (mine, theirs) = (try await relay.token(), try await relay.token())
         let unknown = String(repeating: "0", count: theirs.space.count)
-        for ask in Ask.all + [Ask(method: "POST", path: "", status: 405), Ask(method: "GET", path: "/other", status: 404)] {
+        for ask in Ask.all + [
+          Ask(method: "POST", path: "", status: 405), Ask(method: "GET", path: "/other", status: 404),
+        ] {
           var answers: [RawHTTP.Answer] = []
           for space in [theirs.space, unknown] {
             answers.append(
@@ -109,30 +111,41 @@
       }
     }
 
-    @Test(arguments: [
-      ("GET", "/changes?after=1", [:], 400, "badRequest"),
-      ("GET", "/changes?limit=1001", [:], 400, "badRequest"),
-      ("GET", "/changes?limit=-1", [:], 400, "badRequest"),
-      ("GET", "/changes?wait=61", [:], 400, "badRequest"),
-      ("GET", "/entries/.hidden", [:], 400, "badRequest"),
-      ("GET", "/entries/a%2Fb", [:], 400, "badRequest"),
-      ("PUT", "/entries/a", [:], 400, "digestMissing"),
-      ("PUT", "/entries/a", ["Content-Digest": "sha-256=:AAAA:"], 400, "digestMissing"),
-      ("PUT", "/entries/a", ["Content-Digest": RelayDigest.field(SHA256.hash([9]))], 422, "digestMismatch"),
-      ("PUT", "/entries/a", ["Content-Length": "4194305", "Content-Digest": RelayDigest.field(SHA256.hash([]))], 413,
-        "tooLarge"),
-      ("PATCH", "/uploads/a", ["Content-Digest": RelayDigest.field(SHA256.hash([]))], 400, "badRequest"),
-      ("PATCH", "/uploads/a",
-        ["Content-Digest": RelayDigest.field(SHA256.hash([])), "Upload-Offset": "0", "Upload-Length": "1073741825"], 413,
-        "tooLarge"),
-      ("PATCH", "/uploads/a",
-        ["Content-Digest": RelayDigest.field(SHA256.hash([])), "Upload-Offset": "5", "Upload-Length": "9"], 409,
-        "offsetMismatch"),
-      ("POST", "/entries/a", [:], 405, "methodNotAllowed"),
-      ("GET", "/entries/a/b", [:], 404, "noSuchPath"),
-      ("GET", "/changes", ["X-Long": String(repeating: "x", count: 16_000), "Y-Long": String(repeating: "y", count: 900)],
-        431, "headersTooLarge"),
-    ] as [(String, String, [String: String], Int, String)])
+    @Test(
+      arguments: [
+        ("GET", "/changes?after=1", [:], 400, "badRequest"),
+        ("GET", "/changes?limit=1001", [:], 400, "badRequest"),
+        ("GET", "/changes?limit=-1", [:], 400, "badRequest"),
+        ("GET", "/changes?wait=61", [:], 400, "badRequest"),
+        ("GET", "/entries/.hidden", [:], 400, "badRequest"),
+        ("GET", "/entries/a%2Fb", [:], 400, "badRequest"),
+        ("PUT", "/entries/a", [:], 400, "digestMissing"),
+        ("PUT", "/entries/a", ["Content-Digest": "sha-256=:AAAA:"], 400, "digestMissing"),
+        ("PUT", "/entries/a", ["Content-Digest": RelayDigest.field(SHA256.hash([9]))], 422, "digestMismatch"),
+        (
+          "PUT", "/entries/a", ["Content-Length": "4194305", "Content-Digest": RelayDigest.field(SHA256.hash([]))], 413,
+          "tooLarge"
+        ),
+        ("PATCH", "/uploads/a", ["Content-Digest": RelayDigest.field(SHA256.hash([]))], 400, "badRequest"),
+        (
+          "PATCH", "/uploads/a",
+          ["Content-Digest": RelayDigest.field(SHA256.hash([])), "Upload-Offset": "0", "Upload-Length": "1073741825"],
+          413,
+          "tooLarge"
+        ),
+        (
+          "PATCH", "/uploads/a",
+          ["Content-Digest": RelayDigest.field(SHA256.hash([])), "Upload-Offset": "5", "Upload-Length": "9"], 409,
+          "offsetMismatch"
+        ),
+        ("POST", "/entries/a", [:], 405, "methodNotAllowed"),
+        ("GET", "/entries/a/b", [:], 404, "noSuchPath"),
+        (
+          "GET", "/changes",
+          ["X-Long": String(repeating: "x", count: 16_000), "Y-Long": String(repeating: "y", count: 900)],
+          431, "headersTooLarge"
+        ),
+      ] as [(String, String, [String: String], Int, String)])
     func malformedRequestsAreRefused(
       _ method: String, _ path: String, _ fields: [String: String], _ status: Int, _ problem: String
     ) async throws {

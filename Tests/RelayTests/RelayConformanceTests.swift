@@ -6,7 +6,8 @@
 
   /// A relay keeps the contract of `Mailbox`, over real connections.
   @Suite(.timeLimit(.minutes(5))) struct RelayConformanceTests {
-    @Test(arguments: MailboxConformance.rules) func aRelayKeepsTheContract(_ rule: MailboxConformance.Rule) async throws {
+    @Test(arguments: MailboxConformance.rules) func aRelayKeepsTheContract(_ rule: MailboxConformance.Rule) async throws
+    {
       try await RelayFixture.run { relay in
         try await rule.check { try relay.mailbox(try await relay.token()) }
       }

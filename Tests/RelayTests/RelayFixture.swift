@@ -28,7 +28,8 @@
     }
 
     private init(
-      _ folder: URL, _ port: Int, _ adminPort: Int, _ store: RelayStore, _ state: State, _ running: Task<Void, any Error>
+      _ folder: URL, _ port: Int, _ adminPort: Int, _ store: RelayStore, _ state: State,
+      _ running: Task<Void, any Error>
     ) {
       (self.folder, self.port, self.adminPort) = (folder, port, adminPort)
       (self.store, self.state, self.running) = (store, state, running)
@@ -54,7 +55,11 @@
       let (ports, feed) = AsyncThrowingStream.makeStream(of: (isAdmin: Bool, port: Int).self)
       let running = Task {
         do {
-          try await server.run { feed.yield((true, $0.port)) } onListening: { feed.yield((false, $0.port)) }
+          try await server.run {
+            feed.yield((true, $0.port))
+          } onListening: {
+            feed.yield((false, $0.port))
+          }
           feed.finish()
         } catch {
           feed.finish(throwing: error)

@@ -31,9 +31,11 @@ struct RelayServeCommand: ParsableCommand {
   @Option(help: ArgumentHelp("Listen on an address and a port; 0 takes a free one.", valueName: "HOST:PORT"))
   var listen = "127.0.0.1:8480"
   @Option(help: ArgumentHelp("Health and metrics, for the owner alone.", valueName: "HOST:PORT")) var admin: String?
-  @Option(help: ArgumentHelp("How a line of the log looks: json or text. It goes to standard error.", valueName: "FORM"))
+  @Option(
+    help: ArgumentHelp("How a line of the log looks: json or text. It goes to standard error.", valueName: "FORM"))
   var log = "text"
-  @Option(help: "How many requests a token may make in a second, in the long run; four times that at once.") var rate = 50
+  @Option(help: "How many requests a token may make in a second, in the long run; four times that at once.") var rate =
+    50
   @Flag(help: "Serve others over plain HTTP: they, and whoever is on the way, can read tokens and contents.")
   var insecure = false
 
@@ -42,7 +44,8 @@ struct RelayServeCommand: ParsableCommand {
     guard (1...1_000_000).contains(rate) else { throw ValidationError("--rate is 1 to 1000000") }
     for address in [listen, admin].compactMap({ $0 }) { _ = try Self.address(address) }
     guard try insecure || Self.isLocal(listen) else {
-      throw ValidationError("others reach \(listen) over plain HTTP: --insecure allows it; better put a proxy with TLS before it")
+      throw ValidationError(
+        "others reach \(listen) over plain HTTP: --insecure allows it; better put a proxy with TLS before it")
     }
     guard try admin.map(Self.isLocal) ?? true || insecure else {
       throw ValidationError("others reach \(admin ?? ""): --insecure allows it")
@@ -72,14 +75,19 @@ struct RelayTokenCommand: ParsableCommand {
   @OptionGroup var file: RelayFileOptions
   @Option(help: ArgumentHelp("The space's id, or 'new'.", valueName: "ID")) var space = "new"
   @Option(help: "What the token allows: reader, writer or admin.") var role = "writer"
-  @Option(help: ArgumentHelp("The most bytes of the space from now on: 500M, 5G.", valueName: "BYTES")) var quota: String?
+  @Option(help: ArgumentHelp("The most bytes of the space from now on: 500M, 5G.", valueName: "BYTES")) var quota:
+    String?
   @Option(help: ArgumentHelp("How long the token counts: 12h, 90d.", valueName: "TIME")) var expires: String?
   @Option(help: ArgumentHelp("Where clients reach the relay.", valueName: "BASE")) var url = "http://127.0.0.1:8480"
   @Flag(help: "Print JSON.") var json = false
 
   func validate() throws {
-    guard ["reader", "writer", "admin"].contains(role) else { throw ValidationError("--role is reader, writer or admin") }
-    guard url.hasPrefix("http://") || url.hasPrefix("https://") else { throw ValidationError("--url is http(s)://HOST") }
+    guard ["reader", "writer", "admin"].contains(role) else {
+      throw ValidationError("--role is reader, writer or admin")
+    }
+    guard url.hasPrefix("http://") || url.hasPrefix("https://") else {
+      throw ValidationError("--url is http(s)://HOST")
+    }
     if let quota { _ = try Self.amount(quota, Self.bytes, "--quota") }
     if let expires { _ = try Self.amount(expires, Self.seconds, "--expires") }
   }
@@ -111,7 +119,8 @@ struct RelayRevokeCommand: ParsableCommand {
 }
 
 struct RelayListCommand: ParsableCommand {
-  static let configuration = CommandConfiguration(commandName: "list", abstract: "Lists tokens, never the tokens themselves.")
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "Lists tokens, never the tokens themselves.")
 
   @OptionGroup var file: RelayFileOptions
   @Flag(help: "Print JSON, an object a line.") var json = false

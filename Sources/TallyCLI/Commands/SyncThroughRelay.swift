@@ -26,7 +26,9 @@ struct SyncThroughRelay {
 
   func run(_ path: String, _ waiting: WaitingOptions) throws {
     let client = RelayClient(address.relay, token: try SecretFile.token(in: tokenFile))
-    if address.isExposed { complain("warning: over plain http whoever is on the way can read the token and everything") }
+    if address.isExposed {
+      complain("warning: over plain http whoever is on the way can read the token and everything")
+    }
     let mailbox = RelayMailbox(address, client)
     try OpenStore.writing(path, waiting.timeout) { store in
       let report = try Waiting.run {

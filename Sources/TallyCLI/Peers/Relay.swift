@@ -1,6 +1,7 @@
 #if Relay
   import Foundation
   import GRDB
+  import Synchronization
   import TallyRelayServer
 
   extension RelayServeCommand {
@@ -81,7 +82,8 @@
           fields.append(("created", RelayFile.date(token.created)))
           if let expires = token.expires { fields.append(("expires", RelayFile.date(expires))) }
           if let revoked = token.revoked { fields.append(("revoked", RelayFile.date(revoked))) }
-          let line = try json
+          let line =
+            try json
             ? RelayFile.json(Dictionary(uniqueKeysWithValues: fields))
             : ([token.id, token.space] + fields.dropFirst(2).map { "\($0.0)=\($0.1)" }).joined(separator: " ")
           try output.line(line)
@@ -138,10 +140,29 @@
     static func date(_ seconds: Int64) -> String { Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601) }
   }
 
-  /// Lines for standard error, one after the other, so that a slow reader holds up no request.
+  /// Lines for standard error, one after the other, so that a slow reader holds up no request. Of what nobody reads only
+  /// so many lines wait; the rest is counted.
   private final class LineQueue: Sendable {
+    private static let limit = 10_000
     private let queue = DispatchQueue(label: "tally.relay.log", qos: .utility)
+    private let counts = Mutex((waiting: 0, dropped: 0))
 
-    func write(_ line: String) { queue.async { Terminal.say(line + "\n") } }
+    func write(_ line: String) {
+      let dropped = counts.withLock { counts -> Int? in
+        guard counts.waiting < Self.limit else {
+          counts.dropped += 1
+          return nil
+        }
+        counts.waiting += 1
+        defer { counts.dropped = 0 }
+        return counts.dropped
+      }
+      guard let dropped else { return }
+      queue.async {
+        if dropped > 0 { Terminal.say("tally: \(dropped) lines were dropped, since nobody read them\n") }
+        Terminal.say(line + "\n")
+        self.counts.withLock { $0.waiting -= 1 }
+      }
+    }
   }
 #endif

@@ -20,7 +20,9 @@
         return
       }
       guard first < size else { throw RelayProblem(.rangeNotSatisfiable, "the range begins beyond the end") }
-      (self.first, self.end, isWhole) = (first, min(size, (last ?? size - 1).addingReportingOverflow(1).partialValue), false)
+      (self.first, self.end, isWhole) = (
+        first, min(size, (last ?? size - 1).addingReportingOverflow(1).partialValue), false
+      )
     }
 
     private static func parse(_ text: Substring) -> (Int, Int?)? {

@@ -20,7 +20,9 @@
       var fields: [HTTPField.Name: String] = [.eTag: "\"\(name)\"", .acceptRanges: "bytes"]
       if !range.isWhole { fields[.contentRange] = range.field }
       let status: HTTPResponse.Status = range.isWhole ? .ok : .partialContent
-      if let body = entry.body { return Response(status, RelayMedia.entry, Array(body[range.first..<range.end]), fields) }
+      if let body = entry.body {
+        return Response(status, RelayMedia.entry, Array(body[range.first..<range.end]), fields)
+      }
       var response = Response(status, fields)
       response.headers[.contentType] = RelayMedia.entry
       response.body = body(of: name, bearer.space, range)
@@ -68,7 +70,9 @@
         throw RelayProblem(.tooLarge, "an entry has at most \(limits.entryBytes) bytes")
       }
       let body = try await checkedBody(of: request)
-      guard offset + body.count <= length else { throw RelayProblem(.badRequest, "the piece goes beyond Upload-Length") }
+      guard offset + body.count <= length else {
+        throw RelayProblem(.badRequest, "the piece goes beyond Upload-Length")
+      }
       let piece = try await store.put(
         piece: body, at: offset, of: length, name, in: bearer.space, after: try after(request))
       switch piece {

@@ -20,7 +20,9 @@
       var response: Response
       do {
         response = try await api.answer(request, route)
-        problem = response.headers[.relayProblem].flatMap { RelayProblem.Code(rawValue: $0) }.map { RelayProblem($0, "") }
+        problem = response.headers[.relayProblem].flatMap { RelayProblem.Code(rawValue: $0) }.map {
+          RelayProblem($0, "")
+        }
       } catch {
         let known = Self.problem(error, metrics, log)
         problem = known

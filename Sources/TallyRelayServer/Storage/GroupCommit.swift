@@ -48,7 +48,9 @@
             } catch let problem as RelayProblem {
               return { continuation.resume(with: $0.flatMap { .failure(problem) }) }
             }
-          } fail: { continuation.resume(throwing: $0) })
+          } fail: {
+            continuation.resume(throwing: $0)
+          })
         waitingBytes += bytes
         guard !isCommitting else { return }
         isCommitting = true

@@ -75,7 +75,9 @@
     public func tokens() async throws -> [TokenInfo] {
       try await pool.read { db in
         let rows = try Row.fetchAll(
-          db, sql: "SELECT token.*, space.id FROM token JOIN space ON space.number = token.space ORDER BY token.created, hash")
+          db,
+          sql:
+            "SELECT token.*, space.id FROM token JOIN space ON space.number = token.space ORDER BY token.created, hash")
         return rows.map { row in
           TokenInfo(
             id: Self.shortID(Array(row["hash"] as Data)), space: row["id"],

@@ -45,7 +45,9 @@
         guard let known = try Self.entry(db, name, in: space) else { return false }
         let row = try SpaceRow.fetch(db, space)
         try db.execute(
-          literal: "UPDATE entry SET kind = \(EntryKind.stub), body = NULL WHERE space = \(space) AND position = \(known.position)")
+          literal:
+            "UPDATE entry SET kind = \(EntryKind.stub), body = NULL WHERE space = \(space) AND position = \(known.position)"
+        )
         try db.execute(literal: "DELETE FROM chunk WHERE space = \(space) AND name = \(name)")
         let chain = RelayChain.next(row.chain, removal: name)
         try Self.insert(db, row, EntryKind.removal, name, chain, 0, nil, time)
