@@ -124,7 +124,7 @@ public final class RelayClient: Sendable {
   private static func failure(_ error: any Error) throws -> RelayError? {
     if error is CancellationError { return nil }
     if let error = error as? RelayError { return error }
-    let code = (error as? URLError)?.code ?? URLError.Code(rawValue: (error as NSError).code)
+    let code = (error as? URLError)?.code ?? URLError.Code(rawValue: (error as NSError).code) ?? .unknown
     if code == .cancelled || Task.isCancelled { throw CancellationError() }
     return RelayError(.unreachable, "the relay cannot be reached: \(words(code))")
   }

@@ -1,5 +1,6 @@
 #if Relay
   import Hummingbird
+  import HummingbirdCore
   import Logging
   import NIOCore
   import ServiceLifecycle

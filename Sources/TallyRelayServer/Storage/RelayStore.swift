@@ -39,9 +39,7 @@
       }
       try Self.checkHeader(path)
       lock = purpose == .serving ? try RelayFileLock(beside: path) : nil
-      // Only its owner may read what others trust it with.
-      let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-      if descriptor >= 0 { close(descriptor) }
+      makePrivateFile(path)
       var configuration = Configuration()
       configuration.busyMode = .timeout(10)
       configuration.maximumReaderCount = 4
@@ -79,6 +77,12 @@
 
     /// Waits until nobody reads or writes, and closes the file.
     public func close() throws { try pool.close() }
+  }
+
+  /// Only its owner may read what others trust a relay with. What keeps it from being made is SQLite's to say.
+  private func makePrivateFile(_ path: String) {
+    let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    if descriptor >= 0 { close(descriptor) }
   }
 
   /// A space, as a request sees it.
