@@ -6,7 +6,7 @@
     /// What each token, and each request, may take up. Rates are of one process.
     public struct Limits: Sendable {
       /// How many requests a token may make in each second, in the long run.
-      public var requestsPerSecond = 50
+      public var requestsPerSecond = 50.0
       /// How many requests a token may make at once, after a pause.
       public var requestBurst = 200
       /// In how many requests a token may wait for news.

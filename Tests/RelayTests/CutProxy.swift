@@ -88,7 +88,7 @@
         var sent = 0
         while sent < passed {
           let more = buffer[sent..<passed].withUnsafeBytes {
-            send(sink, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL.rawValue))
+            send(sink, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
           }
           guard more > 0 else { return pair.cut() }
           sent += more
@@ -104,7 +104,7 @@
         // This one is let be, and what was held back goes on.
         rest = .max
         _ = buffer[passed..<count].withUnsafeBytes {
-          send(sink, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL.rawValue))
+          send(sink, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
         }
         state.withLock { state in if isUp { state.bytesUp += count - passed } else { state.bytesDown += count - passed }
         }

@@ -78,7 +78,7 @@
       var sent = 0
       while sent < bytes.count {
         let count = bytes[sent...].withUnsafeBytes {
-          Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL.rawValue))
+          Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
         }
         // It may refuse the rest and answer.
         guard count > 0 else { break }

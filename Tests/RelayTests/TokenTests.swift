@@ -79,7 +79,7 @@
 
     @Test func whoAsksTooOftenWaits() async throws {
       try await RelayFixture.run {
-        ($0.limits.requestsPerSecond, $0.limits.requestBurst) = (1, 3)
+        ($0.limits.requestsPerSecond, $0.limits.requestBurst) = (0.05, 3)
       } _: { relay in
         let token = try await relay.token()
         var last: RawHTTP.Answer?
@@ -87,7 +87,9 @@
           last = try await RawHTTP.send(
             "GET", "/v1/spaces/\(token.space)", ["Authorization": "Bearer \(token.token)"], port: relay.port)
         }
-        #expect(last?.status == 429 && last?.problem == "tooManyRequests" && last?.field("retry-after") == "1")
+        #expect(last?.status == 429 && last?.problem == "tooManyRequests")
+        // One request comes back every twenty seconds.
+        #expect((1...20).contains(last?.field("retry-after").flatMap { Int($0) } ?? 0))
         // Another token is not held up, and the client waits as long as it is told to.
         #expect(try await relay.mailbox(try await relay.token()).status().entries == 0)
         let pauses = Mutex<[Duration]>([])
@@ -96,9 +98,10 @@
           settings.sleep = { pause in pauses.withLock { $0.append(pause) } }
         }
         do { for _ in 0..<10 { _ = try await mailbox.status() } } catch let error as RelayError {
-          #expect(error.code == .busy && error.problem == .tooManyRequests && error.retryAfter == .seconds(1))
+          #expect(error.code == .busy && error.problem == .tooManyRequests)
         }
-        #expect(pauses.withLock { Set($0) } == [.seconds(1)])
+        let waited = pauses.withLock { $0 }
+        #expect(waited.count >= 2 && waited.allSatisfy { .seconds(1)...(.seconds(20)) ~= $0 }, "\(waited)")
       }
     }
 
@@ -145,10 +148,14 @@
     @Test func healthIsOnAListenerOfItsOwn() async throws {
       try await RelayFixture.run { relay in
         for path in ["/healthz", "/readyz"] {
-          #expect(try await RawHTTP.send("GET", path, port: relay.adminPort).text == "ok\n")
-          #expect(try await RawHTTP.send("GET", path, port: relay.port).status == 401)
+          let (here, there) = (relay.adminPort, relay.port)
+          let (healthy, refused) = (
+            try await RawHTTP.send("GET", path, port: here), try await RawHTTP.send("GET", path, port: there)
+          )
+          #expect(healthy.text == "ok\n" && refused.status == 401)
         }
-        #expect(try await RawHTTP.send("GET", "/v1/spaces/a", port: relay.adminPort).status == 404)
+        let api = try await RawHTTP.send("GET", "/v1/spaces/a", port: relay.adminPort)
+        #expect(api.status == 404)
       }
     }
   }

@@ -57,6 +57,33 @@
       }
     }
 
+    private final class Names: Sendable {
+      private let names = Mutex<Set<String>>([])
+      var all: Set<String> { names.withLock { $0 } }
+      func add(_ name: String) -> Bool { names.withLock { $0.insert(name).inserted } }
+    }
+
+    /// Puts one entry after the other until the relay is gone.
+    private func write(
+      _ round: Int, _ writer: Int, _ port: Substring, _ space: String, _ token: String,
+      _ onAcknowledged: @Sendable (String) -> Void
+    ) async throws {
+      var settings = RelayClient.Settings()
+      settings.retries = 0
+      let mailbox = try RelayMailbox("http://127.0.0.1:\(port)/s/\(space)", token: token, settings)
+      for number in 0..<10_000 {
+        let name = "r\(round)-w\(writer)-\(number)"
+        do {
+          _ = try await mailbox.put(MailboxUpload(name: name, bytes: bytes(name, number % 7 == 6 ? 70_000 : 200)))
+        } catch let error as RelayError {
+          // Only a relay that is gone may refuse.
+          #expect(error.code == .unreachable)
+          return
+        }
+        onAcknowledged(name)
+      }
+    }
+
     /// Twenty times `kill -9` while four write: what was acknowledged is there, once.
     @Test func aRelayIsKilledUnderWriters() async throws {
       let folder = try RelayFixture.newFolder()
@@ -64,7 +91,7 @@
       #expect(made.status == 0, "\(made.errors)")
       let token = try JSONDecoder().decode([String: String].self, from: Data(made.output.utf8))
       let (space, secret) = (try #require(token["space"]), try #require(token["token"]))
-      let acknowledged = Mutex<Set<String>>([])
+      let acknowledged = Names()
       for round in 0..<20 {
         let (process, line) = try await RelayProcess.start(
           "relay", "--data", "relay.sqlite", "--listen", "127.0.0.1:0", "--rate", "100000", in: folder)
@@ -73,22 +100,7 @@
         try await withThrowingTaskGroup(of: Void.self) { group in
           for writer in 0..<4 {
             group.addTask {
-              var settings = RelayClient.Settings()
-              settings.retries = 0
-              let mailbox = try RelayMailbox("http://127.0.0.1:\(port)/s/\(space)", token: secret, settings)
-              for number in 0..<10_000 {
-                let name = "r\(round)-w\(writer)-\(number)"
-                do {
-                  _ = try await mailbox.put(
-                    MailboxUpload(name: name, bytes: bytes(name, number % 7 == 6 ? 70_000 : 200)))
-                } catch let error as RelayError {
-                  // Only a relay that is gone may refuse.
-                  #expect(error.code == .unreachable)
-                  return
-                }
-                acknowledged.withLock { _ = $0.insert(name) }
-                feed.yield()
-              }
+              try await write(round, writer, port, space, secret) { if acknowledged.add($0) { feed.yield() } }
             }
           }
           // At another moment in each round.
@@ -103,7 +115,7 @@
       }
       let relay = try await RelayFixture.start(in: folder)
       let there = try await names(try RelayMailbox("\(relay.base)/s/\(space)", token: secret))
-      let expected = acknowledged.withLock { $0 }
+      let expected = acknowledged.all
       #expect(expected.count > 400)
       #expect(Set(there).count == there.count)
       #expect(expected.subtracting(there).isEmpty, "lost: \(expected.subtracting(there).sorted())")

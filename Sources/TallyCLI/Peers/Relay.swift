@@ -17,7 +17,7 @@
         settings.admin = .init(host: host, port: port)
       }
       settings.logFormat = log == "json" ? .json : .text
-      settings.limits.requestsPerSecond = rate
+      settings.limits.requestsPerSecond = Double(rate)
       settings.limits.requestBurst = 4 * rate
       let lines = LineQueue()
       settings.log = { lines.write($0) }

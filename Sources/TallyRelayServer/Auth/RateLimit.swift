@@ -20,8 +20,8 @@
     private static let largestCount = 10_000
 
     /// - Parameter time: since any moment, always forward.
-    init(perSecond: Int, burst: Int, waiting: Int, time: @escaping @Sendable () -> Duration) {
-      (self.perSecond, self.burst, self.waitingLimit) = (Double(perSecond), Double(burst), waiting)
+    init(perSecond: Double, burst: Int, waiting: Int, time: @escaping @Sendable () -> Duration) {
+      (self.perSecond, self.burst, self.waitingLimit) = (perSecond, Double(burst), waiting)
       self.time = time
     }
 

@@ -70,9 +70,16 @@
       let header = try file.read(upToCount: 72) ?? Data()
       guard !header.isEmpty else { return }
       let application = header.count == 72 ? header.suffix(4).reduce(0) { $0 << 8 | UInt32($1) } : 0
-      guard header.starts(with: Data("SQLite format 3\0".utf8)), application == UInt32(RelaySchema.applicationID) else {
+      let isSQLite = header.starts(with: Data("SQLite format 3\0".utf8))
+      guard application == UInt32(RelaySchema.applicationID) || isSQLite && hasJournal(path) else {
         throw RelayStoreError(.notARelay, "the file is no relay's")
       }
+    }
+
+    /// Then the first page may be in the journal as yet. It is a database in WAL already, and migrating looks again.
+    private static func hasJournal(_ path: String) -> Bool {
+      var status = stat()
+      return stat(path + "-wal", &status) == 0 && status.st_size > 0
     }
 
     /// Waits until nobody reads or writes, and closes the file.
