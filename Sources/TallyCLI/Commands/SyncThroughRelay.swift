@@ -55,10 +55,11 @@ struct SyncThroughRelay {
       // What is written during a pass counts as well.
       let changes = store.changes()
       do {
+        let vector = try store.vector
         let report = try await Self.pass(store, mailbox)
         total.add(report)
         (hasSynced, pause) = (true, Self.pauses.0)
-        try await Self.waitForReason(store, changes, mailbox, report.cursor)
+        try await Self.waitForReason(store, vector, changes, mailbox, report.cursor)
       } catch is CancellationError {
         break
       } catch let error as RelayError where error.isPassing && hasSynced {
@@ -72,17 +73,19 @@ struct SyncThroughRelay {
   }
 
   /// Waits for a change of the store, or for news.
+  /// - Parameter vector: what the store covered before the last pass. Other programs' writes show there alone.
   private static func waitForReason(
-    _ store: Store, _ changes: AsyncStream<Void>, _ mailbox: RelayMailbox, _ cursor: MailboxCursor?
+    _ store: Store, _ vector: StateVector, _ changes: AsyncStream<Void>, _ mailbox: RelayMailbox,
+    _ cursor: MailboxCursor?
   ) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { for await _ in changes { break } }
       group.addTask { try await mailbox.wait(after: cursor) }
       group.addTask {
-        while true {
+        repeat {
           try await Task.sleep(for: interval)
           try store.captureChanges()
-        }
+        } while try store.vector == vector
       }
       defer { group.cancelAll() }
       try await group.next()

@@ -86,9 +86,14 @@
     ) async throws -> Bool {
       let ticket = news.ticket(for: bearer.space)
       if try await store.hasNews(in: bearer.space, after: cursor) { return true }
-      let end = try await rates.whileWaiting(bearer.hash) {
-        // Whoever went away is not waited for any longer.
-        try await request.body.consumeWithCancellationOnInboundClose { _ in try await news.wait(ticket, upTo: limit) }
+      let end: RelayNews.End
+      do {
+        end = try await rates.whileWaiting(bearer.hash) {
+          try await request.body.consumeWithCancellationOnInboundClose { _ in try await news.wait(ticket, upTo: limit) }
+        }
+      } catch is CancellationError {
+        // Whoever asked has gone away; nobody reads the answer.
+        return false
       }
       // The token may have come to its end meanwhile.
       guard let again = try await store.bearer(hash: bearer.hash) else {

@@ -22,6 +22,9 @@
       }
     }
 
+    /// Lets another process serve.
+    func release() { flock(descriptor, LOCK_UN) }
+
     deinit { close(descriptor) }
   }
 #endif

@@ -82,8 +82,11 @@
       return stat(path + "-wal", &status) == 0 && status.st_size > 0
     }
 
-    /// Waits until nobody reads or writes, and closes the file.
-    public func close() throws { try pool.close() }
+    /// Waits until nobody reads or writes, closes the file, and lets another process serve from it.
+    public func close() throws {
+      try pool.close()
+      lock?.release()
+    }
   }
 
   /// Only its owner may read what others trust a relay with. What keeps it from being made is SQLite's to say.
