@@ -3,8 +3,8 @@ import TallyWire
 /// A place that several replicas can reach at different times and that keeps whole entries by name: a relay, a bucket,
 /// a folder of a cloud drive. `Store.sync(through:)` syncs with everybody who uses it.
 ///
-/// An entry is never changed, only put and removed, and a name stands for one content for ever. It may show late, or not
-/// be readable for a while, or come back after it was removed. Nothing is lost by that, it only takes longer.
+/// An entry is never changed, only put and removed, and a name stands for one content for ever. It may show late, or
+/// not be readable for a while, or come back after it was removed. Nothing is lost by that, it only takes longer.
 ///
 /// A place that is a folder of files, and whose calls may block, conforms to `FileMailbox` instead, which takes about
 /// forty lines; this protocol is for places that tell what is new and that are reached over a network.
@@ -27,13 +27,13 @@ public protocol Mailbox: Sendable {
   /// does not know the cursor: one of a log that has gone back since, for instance, because it was restored from a
   /// backup. Then `isListing` is true, and what is not listed counts as gone. Entries of others cost nothing.
   func changes(after cursor: MailboxCursor?) async throws -> MailboxPage
-  /// The bytes of an entry from an offset on, so that a download that broke off can go on; none if the entry ends there.
-  /// In pieces of at most about a mebibyte.
+  /// The bytes of an entry from an offset on, so that a download that broke off can go on; none if the entry ends
+  /// there. In pieces of at most about a mebibyte.
   /// - Throws: `MailboxError` of code `noSuchFile` if there is no such entry, here or with the first piece.
   func get(_ name: String, from offset: Int) async throws -> any AsyncSequence<[UInt8], any Error>
-  /// Puts an entry: it appears with all of its content or not at all. Putting it a second time does nothing, or replaces
-  /// it in case it was damaged; there is one entry of the name afterwards. An upload that breaks off and that the place
-  /// can go on with is gone on with here.
+  /// Puts an entry: it appears with all of its content or not at all. Putting it a second time does nothing, or
+  /// replaces it in case it was damaged; there is one entry of the name afterwards. An upload that breaks off and that
+  /// the place can go on with is gone on with here.
   /// - Throws: what reading the content throws, and `MailboxError`; nothing is put then.
   func put(_ upload: MailboxUpload) async throws -> MailboxReceipt
   /// Removes entries that nobody needs any more. One that is not there is no error; a log may keep them.
@@ -111,8 +111,8 @@ public struct MailboxItem: Sendable, Hashable {
   public var name: String
   /// What can be done with it.
   public var state: State
-  /// Something that changes whenever the content may have changed; nil if that is not known. Then a folder's file is read
-  /// each time, and a log's entry is taken to be what it was.
+  /// Something that changes whenever the content may have changed; nil if that is not known. Then a folder's file is
+  /// read each time, and a log's entry is taken to be what it was.
   public var version: String?
   /// How many bytes it has; nil if that is not known.
   public var byteCount: Int?

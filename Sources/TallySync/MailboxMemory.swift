@@ -8,8 +8,8 @@ import TallyWire
 ///
 /// It is kept in the store's file, and committed together with the content of an entry: a store never remembers to have
 /// joined what it has not. All of it is about the mailbox and about content that is in the same file, and nothing about
-/// the replica, so it is as true in a copy of the file or in one that was set back. Without it everything is read again,
-/// nothing else.
+/// the replica, so it is as true in a copy of the file or in one that was set back. Without it everything is read
+/// again, nothing else.
 struct MailboxMemory {
   /// What is known of an entry. One of which nothing is known but its name is read by the next pass.
   struct Entry: Hashable {

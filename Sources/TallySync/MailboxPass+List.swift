@@ -21,9 +21,9 @@ extension MailboxPass {
 
   /// Keeps what is known of an entry if it is still the same.
   private mutating func note(_ item: MailboxItem) {
-    guard item.state != .removed else { return memory[item.name] = nil }
-    if let known = memory.entry(for: item, in: mailbox.kind), item.state == .here { return memory[item.name] = known }
-    memory[item.name] = MailboxMemory.Entry(version: item.version, byteCount: item.byteCount)
+    let known = item.state == .here ? memory.entry(for: item, in: mailbox.kind) : nil
+    let new = MailboxMemory.Entry(version: item.version, byteCount: item.byteCount)
+    memory[item.name] = item.state == .removed ? nil : known ?? new
   }
 
   /// What a mailbox has to say, page by page.

@@ -55,6 +55,8 @@ struct MailboxPass {
   var isDoubled = false
   var vectorEntryLimit = MailboxLimits.vectorEntries
   private var vectorEntries = 0
+  /// Why the memory could not be kept.
+  private var failure: (any Error)?
   var report = MailboxReport()
 
   init(_ store: Store, _ mailbox: any Mailbox, _ settings: MailboxSettings) throws {
@@ -72,12 +74,12 @@ struct MailboxPass {
       try Task.checkCancellation()
       try await open(item)
     }
-    try memory.save()
+    save()
     try noticeOlderCopy()
     try await healKnownDamage()
     try await takeIn()
     try await verifyTheRest()
-    try memory.save()
+    save()
     try noticeOlderCopy()
     if isContradicted || own.replica != formerReplica { try await joinEverything() }
     if isDoubled, own.replica == formerReplica {
@@ -88,9 +90,16 @@ struct MailboxPass {
     try await put(beyond: shelf)
     try await remove(from: shelf)
     forgetReplaced(on: shelf)
-    try memory.save()
+    save()
+    if let failure { throw failure }
     report.cursor = memory.cursor
     return report
+  }
+
+  /// Keeps what is known so far. A disk that is full must not keep the pass from putting what is new here, which needs
+  /// none, so the error is thrown at its end.
+  private mutating func save() {
+    do { try memory.save() } catch { failure = failure ?? error }
   }
 
   // MARK: Looking around
@@ -145,13 +154,13 @@ struct MailboxPass {
   mutating func fail(_ index: Int, _ fault: MailboxReader.Fault) {
     files[index].state = .failed
     note(files[index].item.name, fault)
-    // It may be another next time, or gone.
-    memory[files[index].item.name]?.content = nil
     memory[files[index].item.name]?.isVerified = false
+    // What has other bytes than it should may have another header as well.
+    if fault.reason != .unreadable { memory[files[index].item.name]?.content = nil }
   }
 
-  /// Reads what nobody needed to the end, so that only what is really there counts as being there. A log is taken at its
-  /// word.
+  /// Reads what nobody needed to the end, so that only what is really there counts as being there. A log is taken at
+  /// its word.
   private mutating func verifyTheRest() async throws {
     for index in files.indices where files[index].state == .opened && mailbox.kind == .folder {
       try Task.checkCancellation()

@@ -30,7 +30,7 @@ private enum Docs_Mailboxes_md_1 {
 struct WebDAVMailbox: FileMailbox {
   let server: WebDAVServer
   var name: String { server.url.host() ?? "WebDAV" }
-Unlike the name, another for each place.
+  // Unlike the name, another for each place.
   var identity: String { "webdav \(server.url)" }
 
   func list(prefix: String) throws -> [MailboxItem] {
@@ -60,9 +60,8 @@ Unlike the name, another for each place.
 
 // Docs/Mailboxes.md
 private enum Docs_Mailboxes_md_2 {
-
-func myMailboxConforms(_ rule: MailboxConformance.Rule) async throws {
-  try await rule.check { try await MyMailbox.empty() }
+func myMailboxConforms() async throws {
+  try await MailboxConformance.check { try await MyMailbox.empty() }
 }
 }
 
@@ -265,9 +264,8 @@ _ = store
 
 // Sources/TallyTesting/Mailbox/MailboxConformance.swift
 private enum Sources_TallyTesting_Mailbox_MailboxConformance_swift_1 {
-
-func myMailboxConforms(_ rule: MailboxConformance.Rule) async throws {
-  try await rule.check { try await MyMailbox.empty() }
+func myMailboxConforms() async throws {
+  try await MailboxConformance.check { try await MyMailbox.empty() }
 }
 }
 

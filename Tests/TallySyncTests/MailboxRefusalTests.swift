@@ -124,6 +124,29 @@ import Testing
     try MailboxWorld.expectEqual([a, b])
   }
 
+  /// What a store remembers needs room; what it puts does not.
+  @Test func aFullDiskDoesNotKeepAStoreFromPutting() async throws {
+    let (a, b) = (try World.store(), try World.store())
+    for number in 0..<60 {
+      try Self.add("\(number)", a)
+      try await a.sync(through: mailbox)
+    }
+    _ = try await World.sync(a, b)
+    try Self.add("own", b)
+    try await b.write { db in
+      let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+      try db.execute(sql: "PRAGMA max_page_count = \(pages)")
+    }
+    let before = mailbox.files.count
+    let error = await #expect(throws: DatabaseError.self) { try await b.sync(through: mailbox) }
+    #expect(error?.resultCode == .SQLITE_FULL)
+    #expect(mailbox.files.count == before + 1)
+    try await b.write { try $0.execute(sql: "PRAGMA max_page_count = 1000000") }
+    try await a.sync(through: mailbox)
+    try await b.sync(through: mailbox)
+    try MailboxWorld.expectEqual([a, b])
+  }
+
   @Test func faultsOfTheStoreAreNotBlamedOnAFile() {
     let own: [ResultCode] = [
       .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_READONLY, .SQLITE_BUSY, .SQLITE_LOCKED,

@@ -14,8 +14,8 @@ extension Store {
   }
 
   /// Reads what is noted in a scope, in one snapshot.
-  /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`, but for damage to the notes themselves: those are in nobody's
-  ///   way.
+  /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`, but for damage to the notes themselves: those are in
+  ///   nobody's way.
   package func notes(_ scope: String) throws -> Notes {
     guard !options.isReadOnly else { return Notes(canBeWritten: false) }
     do {

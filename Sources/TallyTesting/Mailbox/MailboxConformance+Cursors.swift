@@ -36,7 +36,7 @@ extension MailboxConformance {
       ]
       for cursor in strange {
         let news = try await place.news(after: cursor)
-        try place.expect(news.isListing, "with the cursor \(cursor), which it never gave, a place goes on as from its own")
+        try place.expect(news.isListing, "a place goes on from the cursor \(cursor), which it never gave")
         try place.expect(
           Set(news.names) == Set(entries.map(\.name)),
           "with a cursor that it never gave, \(news.items.count) of \(entries.count) entries are listed")

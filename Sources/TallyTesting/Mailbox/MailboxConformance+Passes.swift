@@ -20,7 +20,8 @@ extension MailboxConformance {
           own.vector == summary.vector && own.fingerprint == summary.fingerprint,
           "store \(index) does not hold what a new one gets")
       }
-      try place.expect(summary.vector.entries.count == 3, "a new store gets \(summary.vector.entries.count) of 3 writers")
+      let writers = summary.vector.entries.count
+      try place.expect(writers == 3, "a new store gets what \(writers) of 3 wrote")
     },
     Rule(name: "aSecondPassReadsNothing") { place in
       let counted = CountingMailbox(place.mailbox)

@@ -15,8 +15,12 @@ extension MailboxConformance {
         }
         await Task.yield()
         waiting.cancel()
-        let result = try await place.within(min(soon, place.limit), "a wait that was cancelled") { await waiting.result }
-        guard case .failure(let error) = result else { throw place.fail("a wait that was cancelled says there is news") }
+        let result = try await place.within(min(soon, place.limit), "a wait that was cancelled") {
+          await waiting.result
+        }
+        guard case .failure(let error) = result else {
+          throw place.fail("a wait that was cancelled says there is news")
+        }
         try place.expect(
           error is CancellationError, "a wait that was cancelled throws \(type(of: error)), not CancellationError")
       }
@@ -40,7 +44,9 @@ extension MailboxConformance {
       let waiting = (0..<3).map { _ in Task { try await place.mailbox.wait(after: cursor) } }
       await Task.yield()
       try await place.put(try SampleEntry(5))
-      for task in waiting { try await place.within(min(soon, place.limit), "a wait for what was put") { try await task.value } }
+      for task in waiting {
+        try await place.within(min(soon, place.limit), "a wait for what was put") { try await task.value }
+      }
     },
   ]
 }

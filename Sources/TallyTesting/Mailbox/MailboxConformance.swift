@@ -4,15 +4,15 @@ import TallySync
 /// tests.
 ///
 /// ```swift
-/// @Test(arguments: MailboxConformance.rules)
-/// func myMailboxConforms(_ rule: MailboxConformance.Rule) async throws {
-///   try await rule.check { try await MyMailbox.empty() }
+/// @Test func myMailboxConforms() async throws {
+///   try await MailboxConformance.check { try await MyMailbox.empty() }
 /// }
 /// ```
 ///
-/// It needs no test framework: a failure is an error that says which rule is broken and how. What rules put are deltas
-/// under the names that a pass gives them, up to 3 MiB. A rule never waits but for the mailbox; it takes up to a few
-/// seconds, and gives up after thirty, unless told otherwise. Logs are held to more than folders: `Mailbox.kind`.
+/// It needs no test framework: a failure is an error that says which rule is broken and how. To see each rule as a case
+/// of its own, run the `rules` one by one. What rules put are deltas under the names that a pass gives them, up to 1.5
+/// MiB. A rule never waits but for the mailbox; it takes up to a few seconds, and gives up after thirty, unless told
+/// otherwise. Logs are held to more than folders: `Mailbox.kind`.
 public enum MailboxConformance {
   /// Makes a place with nothing in it.
   public typealias Place = @Sendable () async throws -> any Mailbox

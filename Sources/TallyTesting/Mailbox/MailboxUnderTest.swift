@@ -50,7 +50,9 @@ struct MailboxUnderTest: Sendable {
         news.cursor = page.cursor
         break
       }
-      guard let next = page.cursor, next != news.cursor else { throw fail("there is more, and no cursor to go on from") }
+      guard let next = page.cursor, next != news.cursor else {
+        throw fail("there is more, and no cursor to go on from")
+      }
       try expect(number < 10_000, "ten thousand pages do not come to an end")
       news.cursor = next
     }

@@ -212,7 +212,9 @@ private struct MemoryPieces: AsyncSequence, AsyncIteratorProtocol {
   mutating func next() async throws -> [UInt8]? {
     let end = Swift.min(bytes.count, offset + 1_024, faults.cutAfter.map { start + $0 } ?? .max)
     guard offset < end else {
-      guard offset == bytes.count || faults.isCutSilent else { throw MailboxError(.unreadable, "the download broke off") }
+      guard offset == bytes.count || faults.isCutSilent else {
+        throw MailboxError(.unreadable, "the download broke off")
+      }
       return nil
     }
     defer { offset = end }
