@@ -35,7 +35,7 @@ test-network: setup
 # The relay, which only the trait Relay builds: its server, and the tool as server and client. A first build takes some minutes more.
 test-relay: setup
 	$(SWIFT) build --traits Relay --scratch-path .build-relay --build-tests
-	$(SWIFT) test --traits Relay --scratch-path .build-relay --skip-build --disable-xctest --filter RelayTests
+	$(SWIFT) test --traits Relay --scratch-path .build-relay --skip-build --disable-xctest --no-parallel --filter RelayTests
 
 # What has to do with stores once more, captured by triggers as where SQLite lacks the hook. After `make test` there is nothing to build.
 # Planted faults say what the histories notice, whichever way writes are captured.

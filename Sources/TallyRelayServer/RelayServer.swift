@@ -66,7 +66,9 @@
       let rates = RateLimit(
         perSecond: limits.requestsPerSecond, burst: limits.requestBurst, waiting: limits.waitingRequests, time: time)
       return RelayResponder(
-        api: RelayAPI(store: store, news: news, rates: rates, limits: limits, time: time), metrics: metrics,
+        api: RelayAPI(
+          store: store, news: news, rates: rates, bodies: BodyBudget(limits.bodyBytes), limits: limits, time: time),
+        metrics: metrics,
         log: RelayRequestLog(settings, key: store.random(32), now: store.now))
     }
 

@@ -13,6 +13,8 @@
       public var waitingRequests = 16
       /// How many connections are open at once. Others wait for one to end.
       public var connections = 20_000
+      /// How many bytes of bodies are taken in at once, of all requests together.
+      public var bodyBytes = 256 << 20
       /// The largest entry.
       public var entryBytes = 1 << 30
       /// How long a body may take before its rate counts.

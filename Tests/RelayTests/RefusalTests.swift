@@ -159,6 +159,25 @@
       }
     }
 
+    @Test func slowAndCrowdedBodiesAreRefused() async throws {
+      let body = [UInt8](repeating: 7, count: 1_000)
+      let digest = RelayDigest.field(SHA256.hash(body))
+      // No time for a body, and no room.
+      let cases: [(problem: String, status: Int, change: @Sendable (inout RelaySettings) -> Void)] = [
+        ("badRequest", 400, { ($0.limits.slowBody, $0.limits.slowestBytesPerSecond) = (.zero, .max) }),
+        ("busy", 503, { $0.limits.bodyBytes = 999 }),
+      ]
+      for (problem, status, change) in cases {
+        try await RelayFixture.run(change) { relay in
+          let token = try await relay.token()
+          let answer = try await RawHTTP.send(
+            "PUT", "/v1/spaces/\(token.space)/entries/a",
+            ["Authorization": "Bearer \(token.token)", "Content-Digest": digest], body, port: relay.port)
+          #expect(answer.status == status && answer.problem == problem, "\(answer)")
+        }
+      }
+    }
+
     @Test func whatIsNoHTTPIsClosed() async throws {
       try await RelayFixture.run { relay in
         for bytes in ["nonsense\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET /\u{0} HTTP/1.1\r\n\r\n", "\u{16}\u{3}\u{1}"] {

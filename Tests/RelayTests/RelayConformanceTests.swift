@@ -9,7 +9,7 @@
     @Test(arguments: MailboxConformance.rules) func aRelayKeepsTheContract(_ rule: MailboxConformance.Rule) async throws
     {
       try await RelayFixture.run { relay in
-        try await rule.check { try relay.mailbox(try await relay.token()) }
+        try await rule.check(within: .seconds(120)) { try relay.mailbox(try await relay.token()) }
       }
     }
 

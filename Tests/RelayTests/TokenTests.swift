@@ -1,9 +1,10 @@
 #if Relay
   import Foundation
+  import GRDB
   import Synchronization
   import TallyRelay
   import TallyRelayProtocol
-  import TallyRelayServer
+  @testable import TallyRelayServer
   import TallySync
   import TallyTesting
   import Testing
@@ -62,6 +63,27 @@
         _ = try await mailbox.put(upload("c", 4_000_000))
         let status = try await mailbox.status()
         #expect(status.entries == 2 && status.bytes == 8_000_000 + 4 * 256 && status.quota == 10_000_000)
+      }
+    }
+
+    /// A full disk, as SQLite tells of it: whoever writes is told so, reading goes on, and so does writing when there is
+    /// room again.
+    @Test func aFullDiskIsReadAndRecovers() async throws {
+      try await RelayFixture.run { relay in
+        let mailbox = try relay.mailbox(try await relay.token())
+        _ = try await mailbox.put(upload("a", 1_000_000))
+        try await relay.store.pool.write { db in
+          let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+          _ = try Int.fetchOne(db, sql: "PRAGMA max_page_count = \(pages + 40)")
+        }
+        let full = try await error { _ = try await mailbox.put(upload("b", 1_000_000)) }
+        #expect(full.code == .quotaExceeded && full.problem == .storageFull)
+        #expect(try await mailbox.changes(after: nil).items.map(\.name) == ["a"])
+        let ready = try await RawHTTP.send("GET", "/readyz", port: relay.adminPort)
+        #expect(ready.status == 200 && relay.log.contains { $0.contains("fault=") })
+        try await relay.store.pool.write { _ = try Int.fetchOne($0, sql: "PRAGMA max_page_count = 1000000") }
+        _ = try await mailbox.put(upload("b", 1_000_000))
+        #expect(try await mailbox.changes(after: nil).items.map(\.name) == ["a", "b"])
       }
     }
 

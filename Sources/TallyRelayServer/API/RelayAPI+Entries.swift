@@ -44,8 +44,8 @@
     }
 
     func put(_ request: Request, _ name: String, _ bearer: RelayStore.Bearer) async throws -> Response {
-      let body = try await checkedBody(of: request)
-      let put = try await store.put(name, body, in: bearer.space, after: try after(request))
+      let cursor = try after(request)
+      let put = try await withBody(of: request) { try await store.put(name, $0, in: bearer.space, after: cursor) }
       return answer(put, bearer)
     }
 
@@ -69,12 +69,13 @@
       guard length <= limits.entryBytes else {
         throw RelayProblem(.tooLarge, "an entry has at most \(limits.entryBytes) bytes")
       }
-      let body = try await checkedBody(of: request)
-      guard offset + body.count <= length else {
-        throw RelayProblem(.badRequest, "the piece goes beyond Upload-Length")
+      let cursor = try after(request)
+      let piece = try await withBody(of: request) { body in
+        guard offset + body.count <= length else {
+          throw RelayProblem(.badRequest, "the piece goes beyond Upload-Length")
+        }
+        return try await store.put(piece: body, at: offset, of: length, name, in: bearer.space, after: cursor)
       }
-      let piece = try await store.put(
-        piece: body, at: offset, of: length, name, in: bearer.space, after: try after(request))
       switch piece {
       case .taken(let received): return Response(.noContent, [.uploadOffset: "\(received)"])
       case .elsewhere(let received):
@@ -98,15 +99,25 @@
       return cursor
     }
 
+    /// Takes in a request's body, and hands it on.
+    private func withBody<T>(of request: Request, _ use: ([UInt8]) async throws -> T) async throws -> T {
+      let length = request.headers[.contentLength].flatMap { Int($0) }
+      if let length, length > RelayLimits.bodyBytes { throw Self.tooLarge }
+      return try await bodies.withRoom(for: length ?? RelayLimits.bodyBytes) {
+        try await use(try await checkedBody(of: request, length))
+      }
+    }
+
+    private static var tooLarge: RelayProblem {
+      RelayProblem(.tooLarge, "a body has at most \(RelayLimits.bodyBytes) bytes")
+    }
+
     /// A request's body, hashed as it comes.
     /// - Throws: `RelayProblem` if it is too large, comes too slowly, or is not what `Content-Digest` says.
-    private func checkedBody(of request: Request) async throws -> [UInt8] {
+    private func checkedBody(of request: Request, _ length: Int?) async throws -> [UInt8] {
       guard let digest = request.headers[.contentDigest].flatMap(RelayDigest.sha256) else {
         throw RelayProblem(.digestMissing, "a Content-Digest with sha-256 is needed")
       }
-      let tooLarge = RelayProblem(.tooLarge, "a body has at most \(RelayLimits.bodyBytes) bytes")
-      let length = request.headers[.contentLength].flatMap { Int($0) }
-      if let length, length > RelayLimits.bodyBytes { throw tooLarge }
       var (bytes, hash) = ([UInt8](), SHA256())
       bytes.reserveCapacity(length ?? 0)
       let (start, brokeOff) = (time(), RelayProblem(.badRequest, "the body broke off"))
@@ -116,7 +127,7 @@
         // What the connection throws says nothing that the sender could still hear.
         do { part = try await parts.next() } catch { throw brokeOff }
         guard let part else { break }
-        guard bytes.count + part.readableBytes <= RelayLimits.bodyBytes else { throw tooLarge }
+        guard bytes.count + part.readableBytes <= RelayLimits.bodyBytes else { throw Self.tooLarge }
         hash.update(data: part.readableBytesView)
         bytes += part.readableBytesView
         let allowed = limits.slowBody + .seconds(1) * (bytes.count / limits.slowestBytesPerSecond)

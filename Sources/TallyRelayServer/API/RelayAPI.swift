@@ -10,6 +10,7 @@
     let store: RelayStore
     let news: RelayNews
     let rates: RateLimit
+    let bodies: BodyBudget
     let limits: RelaySettings.Limits
     let time: @Sendable () -> Duration
 
