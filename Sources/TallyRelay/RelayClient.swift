@@ -108,6 +108,10 @@ public final class RelayClient: Sendable {
     guard let url = URL(string: "\(relay)/v1/spaces/\(space)\(path)") else {
       throw RelayError(.unreachable, "the relay's address is malformed")
     }
+    // Anything else could end the field and begin another.
+    guard token.text.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
+      throw RelayError(.unauthenticated, "the token has characters that no token has")
+    }
     var request = URLRequest(url: url)
     request.httpMethod = method
     for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }

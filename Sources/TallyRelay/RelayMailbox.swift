@@ -23,11 +23,17 @@ public struct RelayMailbox: Mailbox {
     guard let address = RelaySpaceAddress(address) else {
       throw RelayError(.unreachable, "the address is not https://HOST/s/ID")
     }
-    self.init(address, RelayClient(address.relay, token: token, settings))
+    (self.address, client) = (address, RelayClient(address.relay, token: token, settings))
   }
 
-  /// A mailbox that shares a client with others.
-  public init(_ address: RelaySpaceAddress, _ client: RelayClient) { (self.address, self.client) = (address, client) }
+  /// A mailbox that shares a client with others, for other spaces of the same relay.
+  /// - Throws: `RelayError` if the client's address or the space's id is none.
+  public init(space: String, on client: RelayClient) throws {
+    guard let address = RelaySpaceAddress(relay: client.relay, space: space) else {
+      throw RelayError(.unreachable, "the relay's address or the space's id is malformed")
+    }
+    (self.address, self.client) = (address, client)
+  }
 
   /// The space's address.
   public var name: String { address.description }

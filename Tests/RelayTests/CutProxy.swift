@@ -28,19 +28,8 @@
     private let state: Mutex<State>
 
     init(to target: Int, _ plan: Plan) throws {
-      let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-      var address = sockaddr_in()
-      address.sin_family = sa_family_t(AF_INET)
-      address.sin_addr.s_addr = inet_addr("127.0.0.1")
-      var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-      let result = withUnsafeMutablePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-          bind(listener, address, size) == 0 && listen(listener, 64) == 0 && getsockname(listener, address, &size) == 0
-        }
-      }
-      guard result else { throw RawHTTP.Failure(call: "listen", number: errno) }
-      (self.listener, self.target) = (listener, target)
-      port = Int(UInt16(bigEndian: address.sin_port))
+      (listener, port) = try RawHTTP.listen()
+      self.target = target
       state = Mutex(State(plan: plan))
       Thread.detachNewThread { self.accept() }
     }

@@ -49,6 +49,23 @@
       }
     }
 
+    /// Listens on a free port of this machine.
+    static func listen() throws -> (listener: Int32, port: Int) {
+      let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_addr.s_addr = inet_addr("127.0.0.1")
+      var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+          bind(listener, address, size) == 0 && Foundation.listen(listener, 64) == 0
+            && getsockname(listener, address, &size) == 0
+        }
+      }
+      guard isListening else { throw Failure(call: "listen", number: errno) }
+      return (listener, Int(UInt16(bigEndian: address.sin_port)))
+    }
+
     /// A connection to a port of this machine, blocking.
     static func connect(_ port: Int) throws -> Int32 {
       let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

@@ -167,6 +167,29 @@
       }
     }
 
+    /// A token with a line feed would be a header field of its own.
+    @Test func aTokenThatIsNoneIsNotSent() async throws {
+      try await RelayFixture.run { relay in
+        let token = try await relay.token()
+        for text in ["\(token.token)\r\nX-Other: 1", "tally1_ü", "a b"] {
+          let mailbox = try RelayMailbox("\(relay.base)/s/\(token.space)", token: text)
+          let refused = try await error { _ = try await mailbox.status() }
+          #expect(refused.code == .unauthenticated && refused.problem == nil)
+        }
+        #expect(relay.log.isEmpty)
+      }
+    }
+
+    @Test(arguments: [
+      "ftp://127.0.0.1/s/a", "http:///s/a", "https://relay.example", "https://relay.example/s/",
+      "https://relay.example/s/a b",
+      "https://me:secret@relay.example/s/a", "https://relay.example/s/a?token=b", "relay.example/s/a",
+    ])
+    func whatIsNoAddressIsRefused(_ address: String) {
+      let refused = #expect(throws: RelayError.self) { try RelayMailbox(address, token: "tally1_") }
+      #expect(refused?.code == .unreachable && RelaySpaceAddress(address) == nil)
+    }
+
     @Test func healthIsOnAListenerOfItsOwn() async throws {
       try await RelayFixture.run { relay in
         for path in ["/healthz", "/readyz"] {

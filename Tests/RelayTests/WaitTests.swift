@@ -62,6 +62,22 @@
       #expect(error?.code == .busy && error?.problem == .busy && error?.retryAfter == .seconds(2))
     }
 
+    /// A connection that says nothing is closed, but not under somebody who waits for news.
+    @Test func whoSaysNothingIsLetGoAndWhoWaitsIsNot() async throws {
+      try await RelayFixture.run {
+        $0.limits.idle = .seconds(1)
+      } _: { relay in
+        let token = try await relay.token()
+        let nothing = try await RawHTTP.exchange(
+          Array("GET /v1/spaces/\(token.space) HTTP/1.1\r\nHost: a".utf8), port: relay.port)
+        #expect(RawHTTP.Answer(nothing).status != 200)
+        let late = try await RawHTTP.send(
+          "GET", "/v1/spaces/\(token.space)/changes?wait=3", ["Authorization": "Bearer \(token.token)"],
+          port: relay.port)
+        #expect(late.status == 204 && late.body.isEmpty)
+      }
+    }
+
     @Test func aTokenWaitsInSoManyRequests() async throws {
       try await RelayFixture.run {
         $0.limits.waitingRequests = 2

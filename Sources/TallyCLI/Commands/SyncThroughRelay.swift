@@ -25,11 +25,10 @@ struct SyncThroughRelay {
   }
 
   func run(_ path: String, _ waiting: WaitingOptions) throws {
-    let client = RelayClient(address.relay, token: try SecretFile.token(in: tokenFile))
+    let mailbox = try RelayMailbox("\(address)", token: try SecretFile.token(in: tokenFile))
     if address.isExposed {
       complain("warning: over plain http whoever is on the way can read the token and everything")
     }
-    let mailbox = RelayMailbox(address, client)
     try OpenStore.writing(path, waiting.timeout) { store in
       let report = try Waiting.run {
         isWatching ? try await watch(store, mailbox) : try await Self.pass(store, mailbox)
