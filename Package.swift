@@ -89,7 +89,8 @@ let package = Package(
     .target(
       name: "TallyRelayServer",
       dependencies: [
-        "TallyRelayProtocol", grdb, logging, relay("Hummingbird", "hummingbird"), relay("HummingbirdCore", "hummingbird"),
+        "TallyRelayProtocol", grdb, logging,
+        relay("Hummingbird", "hummingbird"), relay("HummingbirdCore", "hummingbird"),
         relay("HTTPTypes", "swift-http-types"), relay("ServiceLifecycle", "swift-service-lifecycle"),
         relay("Crypto", "swift-crypto"), relay("NIOCore", "swift-nio"),
       ]),

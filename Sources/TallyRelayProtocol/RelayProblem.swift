@@ -2,8 +2,8 @@ import Foundation
 
 /// What a relay says when it does not do what it was asked: a code that stays, and words for people.
 ///
-/// As `application/problem+json` (RFC 9457): `{"code":"quotaExceeded","status":507,"title":"…"}`. Readers go by the code
-/// and ignore members that they do not know.
+/// As `application/problem+json` (RFC 9457): `{"code":"quotaExceeded","status":507,"title":"…"}`. Readers go by the
+/// code and ignore members that they do not know.
 public struct RelayProblem: Error, Sendable, Hashable, Codable {
   /// The kind of problem. A code is never used for anything else.
   public enum Code: String, Sendable, Hashable, Codable, CaseIterable {

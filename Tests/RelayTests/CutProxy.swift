@@ -6,7 +6,8 @@
   final class CutProxy: Sendable {
     /// What is cut.
     struct Plan: Sendable {
-      /// After how many bytes to the relay the first connection is cut, the second, and so on; the last is for all others.
+      /// After how many bytes to the relay the first connection is cut, the second, and so on; the last is for all
+      /// others.
       var up = [Int.max]
       /// After how many bytes to the client a connection is cut.
       var down = Int.max

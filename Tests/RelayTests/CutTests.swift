@@ -35,7 +35,8 @@
       }
     }
 
-    /// The second piece breaks off however often it is tried, which is an error. Another mailbox sends what the relay lacks, and no more.
+    /// The second piece breaks off however often it is tried, which is an error. Another mailbox sends what the relay
+    /// lacks, and no more.
     @Test func anUploadGoesOnWhereItBroke() async throws {
       try await RelayFixture.run { relay in
         let token = try await relay.token()

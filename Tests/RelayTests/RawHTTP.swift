@@ -41,8 +41,8 @@
       return Answer(try await exchange(Array("\(head)\r\n".utf8) + body, port: port))
     }
 
-    /// Sends bytes and reads until the server closes, for ten seconds at most between two pieces. On a thread of its own,
-    /// since the server's tasks need theirs.
+    /// Sends bytes and reads until the server closes, for ten seconds at most between two pieces. On a thread of its
+    /// own, since the server's tasks need theirs.
     static func exchange(_ bytes: [UInt8], port: Int) async throws -> [UInt8] {
       try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result { try blockingExchange(bytes, port) }) }

@@ -26,8 +26,8 @@
       try FileManager.default.copyItem(at: folder, to: other)
     }
 
-    /// A backup is restored, and somebody new writes before those come by whose entries were lost. Positions alone would
-    /// skip what has taken the place of the lost entries.
+    /// A backup is restored, and somebody new writes before those come by whose entries were lost. Positions alone
+    /// would skip what has taken the place of the lost entries.
     @Test func whatARestoredRelayLacksIsPutAgain() async throws {
       var relay = try await RelayFixture.start()
       let (folder, port) = (relay.folder, relay.port)

@@ -66,8 +66,8 @@
       }
     }
 
-    /// A full disk, as SQLite tells of it: whoever writes is told so, reading goes on, and so does writing when there is
-    /// room again.
+    /// A full disk, as SQLite tells of it: whoever writes is told so, reading goes on, and so does writing when there
+    /// is room again.
     @Test func aFullDiskIsReadAndRecovers() async throws {
       try await RelayFixture.run { relay in
         let mailbox = try relay.mailbox(try await relay.token())

@@ -140,8 +140,8 @@
     static func date(_ seconds: Int64) -> String { Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601) }
   }
 
-  /// Lines for standard error, one after the other, so that a slow reader holds up no request. Of what nobody reads only
-  /// so many lines wait; the rest is counted.
+  /// Lines for standard error, one after the other, so that a slow reader holds up no request. Of what nobody reads
+  /// only so many lines wait; the rest is counted.
   private final class LineQueue: Sendable {
     private static let limit = 10_000
     private let queue = DispatchQueue(label: "tally.relay.log", qos: .utility)

@@ -2,8 +2,8 @@
   import Synchronization
   import TallyRelayProtocol
 
-  /// How many requests a token may make: a bucket that holds `burst` and gains `perSecond` in each second. In memory and
-  /// for this process alone.
+  /// How many requests a token may make: a bucket that holds `burst` and gains `perSecond` in each second. In memory
+  /// and for this process alone.
   final class RateLimit: Sendable {
     private struct Bucket {
       var level: Double

@@ -3,8 +3,8 @@
 
   /// Lets requests wait for news of a space. Only this process appends, so nothing else need be asked.
   ///
-  /// Who waits takes a ticket, looks whether there is something already, and waits with the ticket: what comes in between
-  /// ends the wait at once.
+  /// Who waits takes a ticket, looks whether there is something already, and waits with the ticket: what comes in
+  /// between ends the wait at once.
   final class RelayNews: Sendable {
     /// Why a wait has ended.
     enum End: Sendable {

@@ -1,8 +1,8 @@
 #if Relay
   import Foundation
 
-  /// Says that a process serves from a relay's file: `flock` on a file beside it. It ends with the process, however that
-  /// ends, and does not keep `tally relay token` from writing.
+  /// Says that a process serves from a relay's file: `flock` on a file beside it. It ends with the process, however
+  /// that ends, and does not keep `tally relay token` from writing.
   final class RelayFileLock: Sendable {
     private let descriptor: Int32
 

@@ -5,8 +5,8 @@
   import Synchronization
   import TallyRelayProtocol
 
-  /// A line for each request, without tokens, names of entries or of spaces. A space is a short hash under a key of this
-  /// run: its lines belong together, and nobody learns the space from them.
+  /// A line for each request, without tokens, names of entries or of spaces. A space is a short hash under a key of
+  /// this run: its lines belong together, and nobody learns the space from them.
   struct RelayRequestLog: Sendable {
     private let format: RelaySettings.LogFormat
     private let write: (@Sendable (String) -> Void)?
