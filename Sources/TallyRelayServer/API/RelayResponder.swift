@@ -28,7 +28,7 @@
         problem = known
         response = try Response(known, isHead: request.method == .head)
       }
-      // A body that was not read to its end is not waited for.
+      // Whoever may still be sending is told to stop. What comes nevertheless is read and dropped.
       if let problem, [.tooLarge, .badRequest, .headersTooLarge].contains(problem.code) {
         response.headers[.connection] = "close"
       }

@@ -25,7 +25,8 @@
     let random: Random
     private let lock: RelayFileLock?
 
-    /// Opens a relay's file; makes it if it is not there.
+    /// Opens a relay's file; makes it if it is not there. A process opens a file once at a time: looking at its header
+    /// ends the locks that POSIX gives a process.
     /// - Parameters:
     ///   - now: the seconds since 1970.
     ///   - random: makes ids and tokens; must not be guessable.
