@@ -8,7 +8,7 @@ struct RelayCommand: ParsableCommand {
     discussion: """
       A relay keeps what devices put into a space until the others come by. Its owner can read all of it. It prints "listening on \
       HOST:PORT" and serves until SIGINT or SIGTERM. Unless HOST is this machine itself it needs --insecure, since it speaks plain \
-      HTTP: put a proxy that speaks TLS before it.
+      HTTP: put a proxy that speaks TLS before it. Its options: tally relay serve --help.
 
       Examples:
         tally relay --data relay.sqlite --listen 127.0.0.1:8480
