@@ -41,7 +41,7 @@
       return Answer(try await exchange(Array("\(head)\r\n".utf8) + body, port: port))
     }
 
-    /// Sends bytes and reads until the server closes, for ten seconds at most between two pieces. On a thread of its
+    /// Sends bytes and reads until the server closes, for a minute at most between two pieces. On a thread of its
     /// own, since the server's tasks need theirs.
     static func exchange(_ bytes: [UInt8], port: Int) async throws -> [UInt8] {
       try await withCheckedThrowingContinuation { continuation in
@@ -74,7 +74,7 @@
       address.sin_family = sa_family_t(AF_INET)
       address.sin_port = in_port_t(UInt16(port).bigEndian)
       address.sin_addr.s_addr = inet_addr("127.0.0.1")
-      var timeout = timeval(tv_sec: 10, tv_usec: 0)
+      var timeout = timeval(tv_sec: 60, tv_usec: 0)
       setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
       let result = withUnsafePointer(to: &address) { pointer in
         pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
