@@ -7,7 +7,7 @@ comma := ,
 export TESTING = --traits PlantedFaults$(addprefix $(comma),$(filter-out --traits,$(TRAITS)))
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: demo test crash lint format strict examples release-symbols test-triggers test-network bench bench-short instructions instructions-gate soak planted
+.PHONY: demo test crash lint format strict examples release-symbols test-triggers test-network test-relay bench bench-short instructions instructions-gate soak planted
 .PHONY: install install-built uninstall embedded second-opinion fuzz sanitize coverage setup clean
 
 demo: setup
@@ -34,6 +34,11 @@ test-network: setup
 	$(SWIFT) test --traits Network --scratch-path .build-network --skip-build --disable-xctest --filter TransportTests --skip NetworkTests
 	$(SWIFT) test --traits Network --scratch-path .build-network --skip-build --disable-xctest --filter PeerTests
 	$(SWIFT) run --traits Network --scratch-path .build-network --skip-build TwoMachines
+
+# The relay, which only the trait Relay builds: its server, and the tool as server and client. A first build takes some minutes more.
+test-relay: setup
+	$(SWIFT) build --traits Relay --scratch-path .build-relay --build-tests
+	$(SWIFT) test --traits Relay --scratch-path .build-relay --skip-build --disable-xctest --no-parallel --filter RelayTests
 
 # What has to do with stores once more, captured by triggers as where SQLite lacks the hook. After `make test` there is nothing to build.
 # Planted faults say what the histories notice, whichever way writes are captured.

@@ -30,6 +30,11 @@ func network(_ product: String, _ package: String) -> Target.Dependency {
 let tallyNetwork: Target.Dependency = .target(name: "TallyNetwork", condition: .when(traits: ["Network"]))
 // Faults that tests plant, in what the tests are built with and nothing else: Docs/Testing.md.
 let faults: Target.Dependency = .target(name: "TallyFaults", condition: .when(traits: ["PlantedFaults"]))
+// What the trait Relay adds: the server. Who does not ask for it neither builds nor resolves it: Docs/Decisions/0017.
+func relay(_ product: String, _ package: String) -> Target.Dependency {
+  .product(name: product, package: package, condition: .when(traits: ["Relay"]))
+}
+let tallyRelayServer: Target.Dependency = .target(name: "TallyRelayServer", condition: .when(traits: ["Relay"]))
 let nio: [Target.Dependency] = [
   network("NIOCore", "swift-nio"), network("NIOPosix", "swift-nio"), network("NIOTLS", "swift-nio"),
   network("NIOSSL", "swift-nio-ssl"),
@@ -43,11 +48,14 @@ let package = Package(
     .library(name: "TallyCRDT", targets: ["TallyCRDT"]),
     .library(name: "TallyWire", targets: ["TallyWire"]),
     .library(name: "TallyNetwork", targets: ["TallyNetwork"]),
+    .library(name: "TallyRelay", targets: ["TallyRelay"]),
+    .library(name: "TallyRelayServer", targets: ["TallyRelayServer"]),
     .library(name: "TallyTesting", targets: ["TallyTesting"]),
     .executable(name: "tally", targets: ["TallyCLI"]),
   ],
   traits: [
     .trait(name: "Network", description: "TallyNetwork: sync over TCP and TLS, on SwiftNIO; off unless asked for"),
+    .trait(name: "Relay", description: "TallyRelayServer and tally relay, on Hummingbird; off unless asked for"),
     .trait(
       name: "PlantedFaults",
       description:
@@ -61,6 +69,9 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio", from: "2.90.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
     .package(url: "https://github.com/apple/swift-crypto", "3.12.0"..<"5.0.0"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.0.0"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
   ] + zstdPackages,
   targets: zstdTargets + [
     .target(name: "CTallySQLite"),
@@ -72,6 +83,17 @@ let package = Package(
     .target(name: "TallySync", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", logging, metrics]),
     .target(name: "Tally", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", "TallySync"]),
     .target(name: "TallyNetwork", dependencies: ["TallySync", network("Crypto", "swift-crypto")] + nio),
+    // What a relay and its clients agree on: Docs/RelayProtocol.md.
+    .target(name: "TallyRelayProtocol"),
+    .target(name: "TallyRelay", dependencies: ["TallyRelayProtocol", "TallySync", "TallyWire"]),
+    .target(
+      name: "TallyRelayServer",
+      dependencies: [
+        "TallyRelayProtocol", grdb, logging,
+        relay("Hummingbird", "hummingbird"), relay("HummingbirdCore", "hummingbird"),
+        relay("HTTPTypes", "swift-http-types"), relay("ServiceLifecycle", "swift-service-lifecycle"),
+        relay("Crypto", "swift-crypto"), relay("NIOCore", "swift-nio"),
+      ]),
     .target(name: "TallyTesting", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", "TallySync", grdb, sqlite]),
     // The faults that tests plant, and what they make of a join.
     .target(name: "TallyFaults", dependencies: ["TallyCRDT"], path: "Tests/Faults"),
@@ -83,7 +105,7 @@ let package = Package(
     .executableTarget(
       name: "TallyCLI",
       dependencies: [
-        "Tally", grdb, logging, tallyNetwork, faults,
+        "Tally", "TallyRelay", "TallyRelayProtocol", grdb, logging, tallyNetwork, tallyRelayServer, faults,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(
@@ -121,7 +143,13 @@ let package = Package(
     .testTarget(name: "SimulatorTests", dependencies: ["Tally", "TallyRig", "TallyTesting", grdb]),
     .testTarget(name: "ChinookTests", dependencies: ["Tally", grdb], resources: [.copy("Fixtures")]),
     .testTarget(name: "ReadmeTests", dependencies: ["Tally", grdb]),
-    .testTarget(name: "DocExamples", dependencies: ["Tally", "TallyTesting", tallyNetwork, grdb]),
+    .testTarget(name: "DocExamples", dependencies: ["Tally", "TallyRelay", "TallyTesting", tallyNetwork, grdb]),
+    .testTarget(
+      name: "RelayTests",
+      dependencies: [
+        "Tally", "TallyCLI", "TallyRelay", "TallyRelayProtocol", "TallySync", "TallyTesting", tallyRelayServer, grdb,
+        relay("Hummingbird", "hummingbird"), relay("ServiceLifecycle", "swift-service-lifecycle"),
+      ]),
     .testTarget(name: "TallyCLITests", dependencies: ["TallyCLI", "Tally", grdb]),
     .testTarget(
       name: "CorpusTests",
@@ -150,7 +178,7 @@ if Context.environment["TALLY_FUZZ"] != nil {
     .target(
       name: "TallyCLI",
       dependencies: [
-        "Tally", grdb, logging, tallyNetwork, faults,
+        "Tally", "TallyRelay", "TallyRelayProtocol", grdb, logging, tallyNetwork, tallyRelayServer, faults,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       exclude: ["TallyTool.swift"]),

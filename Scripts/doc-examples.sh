@@ -19,6 +19,7 @@ trap 'rm -f "$made"' EXIT
   echo "import Foundation"
   echo "import GRDB"
   echo "import Tally"
+  echo "import TallyRelay"
   echo "import TallyTesting"
   echo "import Testing"
   echo

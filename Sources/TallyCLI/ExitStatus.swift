@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallyRelay
 
 /// What the tool tells the shell, after the BSD `sysexits(3)`.
 enum ExitStatus: Int32 {
@@ -18,10 +19,10 @@ enum ExitStatus: Int32 {
 
   static let table = """
     0 done; 64 wrong command line; 65 bad data: an unknown or malformed name, type, field or value, damaged bytes, something \
-    that is not a store, a refused delete or reference, problems found by verify; 66 no such file or record; 69 a peer cannot be \
-    reached or went away; 70 a fault of the tool; 73 the file cannot be created; 74 a disk is full, read-only or failing; \
-    75 somebody else is writing, try again; 76 a peer does not keep to the protocol; 77 no permission; 78 written by a newer \
-    version, or a peer speaks another one.
+    that is not a store, a refused delete or reference, problems found by verify; 66 no such file, record or space; 69 a peer \
+    or relay cannot be reached or went away; 70 a fault of the tool; 73 the file cannot be created, or a relay's space has no \
+    room left; 74 a disk is full, read-only or failing; 75 somebody else is writing or a relay is busy, try again; 76 a peer \
+    or relay does not keep to the protocol; 77 no permission; 78 written by a newer version, or a peer speaks another one.
     """
 
   /// The one place where errors become codes.
@@ -31,6 +32,7 @@ enum ExitStatus: Int32 {
     case let error as StoreError: self = Self.status(error)
     case let error as WireError: self = error.code == .unsupportedVersion ? .newerFormat : .badData
     case let error as SyncError: self = Self.status(error)
+    case let error as RelayError: self = Self.status(error)
     case is RecordNameError: self = .badData
     case let error as DatabaseError: self = Self.status(error)
     case let error as CocoaError: self = Self.status(error)
@@ -54,6 +56,17 @@ enum ExitStatus: Int32 {
     case .unauthorized: .noPermission
     case .upgradeRequired: .newerFormat
     case .notConverged, .damaged, .sameStore: .badData
+    }
+  }
+
+  private static func status(_ error: RelayError) -> ExitStatus {
+    switch error.code {
+    case .unreachable: .unreachable
+    case .noSuchSpace, .noSuchEntry: .notFound
+    case .unauthenticated, .forbidden: .noPermission
+    case .quotaExceeded, .tooLarge: .cannotCreate
+    case .busy: .busy
+    case .notARelay, .failed, .damaged: .protocolViolated
     }
   }
 
@@ -114,6 +127,7 @@ struct Failure: Error {
     case let error as StoreError: "\(error)"
     case let error as WireError: "\(error)"
     case let error as SyncError: error.message
+    case let error as RelayError: error.message
     case let error as CocoaError: error.localizedDescription
     default: "\(error)"
     }

@@ -24,7 +24,8 @@ struct TallyTool: ParsableCommand {
       UnlinkCommand.self, ListCommand.self, ImportCommand.self, ExportCommand.self, DumpCommand.self,
       VerifyCommand.self,
       StatusCommand.self,
-      DeltaCommand.self, ApplyCommand.self, SyncCommand.self, ServeCommand.self, WhyCommand.self, VectorCommand.self,
+      DeltaCommand.self, ApplyCommand.self, SyncCommand.self, ServeCommand.self, RelayCommand.self, WhyCommand.self,
+      VectorCommand.self,
       ConflictsCommand.self,
       SchemaCommand.self, RecoverCommand.self, SeedCommand.self, SeedsCommand.self, ShellCommand.self,
     ])

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallyRelay
 import TallyTesting
 
 #if Network
@@ -79,6 +80,7 @@ var folder: URL { url }
 #if Network
   var secret: SharedSecret { .random() }
 #endif
+var token: String { "tally1_" }
 var ann: RecordName<Person> { RecordName() }
 var chess: RecordName<Game> { RecordName() }
 var toast: RecordName<SpeechType> { RecordName() }

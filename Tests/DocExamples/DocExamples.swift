@@ -4,6 +4,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallyRelay
 import TallyTesting
 import Testing
 
@@ -62,6 +63,14 @@ private enum Docs_Mailboxes_md_2 {
 func myMailboxConforms() async throws {
   try await MailboxConformance.check { try await MyMailbox.empty() }
 }
+}
+
+// Docs/Relay.md
+private func Docs_Relay_md_1() async throws {
+let mailbox = try RelayMailbox("https://relay.example/s/3f2a", token: token)
+try await store.sync(through: mailbox)  // one pass
+await engine.add(mailbox, named: "relay")  // or stay in sync
+_ = mailbox
 }
 
 // Docs/Seeds.md
@@ -130,6 +139,14 @@ await engine.add(transport)
 _ = transport
 }
 #endif
+
+// Sources/TallyRelay/RelayMailbox.swift
+private func Sources_TallyRelay_RelayMailbox_swift_1() async throws {
+let mailbox = try RelayMailbox("https://relay.example/s/3f2a…", token: token)
+try await store.sync(through: mailbox)
+await engine.add(mailbox, named: "relay")
+_ = mailbox
+}
 
 // Sources/TallyStore/Schema/Entity.swift
 private enum Sources_TallyStore_Schema_Entity_swift_1 {

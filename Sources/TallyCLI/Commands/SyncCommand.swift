@@ -4,7 +4,7 @@ import Tally
 struct SyncCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "sync",
-    abstract: "Brings two stores to the same state: files, peers, or through a shared folder.",
+    abstract: "Brings two stores to the same state: files, peers, or through a shared folder or a relay.",
     discussion: """
       With a second store, prints what each took. If somebody wrote meanwhile, it says that newer changes wait. The exit code is 65 if \
       their contents contradict each other and could not be repaired.
@@ -18,24 +18,35 @@ struct SyncCommand: ParsableCommand {
       same when they come by. Files that have not arrived yet are listed as pending and taken the next time. The exit code \
       is 66 if the folder is not there, and 65 or 78 if it holds something that cannot be read.
 
+      With --via https://HOST/s/ID, does the same through a space on a relay, with the token in --token-file; --watch stays, \
+      and is told at once when somebody has put something. Then the exit code is 66 if there is no such space, 69 if the relay \
+      cannot be reached, 73 if the space has no room left, 75 if the relay is busy, 76 if what answers is no relay, and 77 if it \
+      refuses the token.
+
       Examples:
         tally sync scores.tally /media/stick/scores.tally
         tally sync scores.tally --via "ssh home.example tally serve scores.tally --stdio"
         tally sync scores.tally --via tcp://home.example:7400 --secret-file secret --watch
         tally sync scores.tally --via tcp://home.example:7400 --trust authority.pem
         tally sync scores.tally --via folder:/home/me/Dropbox/scores
+        tally sync scores.tally --via https://relay.example/s/3f2a --token-file token --watch
       """)
 
   @Argument(help: "One store's file.") var first: String
   @Argument(help: "The other store's file, unless --via is there.") var second: String?
-  @Option(help: ArgumentHelp("Sync with a peer, or through a folder.", valueName: "PEER")) var via: String?
-  @Flag(help: "Stay connected to the peer and follow changes.") var watch = false
+  @Option(help: ArgumentHelp("Sync with a peer, or through a folder or a relay.", valueName: "PEER")) var via: String?
+  @Flag(help: "Stay connected to the peer or relay and follow changes.") var watch = false
+  @Option(help: "A file with the token for a relay's space, kept from others.") var tokenFile: String?
   @OptionGroup var security: SecurityOptions
   @OptionGroup var waiting: WaitingOptions
   @OptionGroup var progress: ProgressOptions
 
   func validate() throws {
     guard (second == nil) != (via == nil) else { throw ValidationError("give either a second store or --via PEER") }
+    let isRelay = via.map(SyncThroughRelay.isRelay) ?? false
+    guard isRelay == (tokenFile != nil) else {
+      throw ValidationError("a relay's https:// address and --token-file go together")
+    }
     let isPeer = via.map { !$0.hasPrefix("folder:") } ?? false
     guard isPeer || !watch && !security.isGiven else {
       throw ValidationError("--watch, --secret-file and certificates go with a peer that --via names")
@@ -47,6 +58,9 @@ struct SyncCommand: ParsableCommand {
 
   func run() throws {
     if let via, via.hasPrefix("folder:") { return try SyncThroughFolder(via).run(first, waiting) }
+    if let via, SyncThroughRelay.isRelay(via) {
+      return try SyncThroughRelay(via, tokenFile: tokenFile, isWatching: watch).run(first, waiting)
+    }
     if let via {
       let sync = SyncWithPeer(
         store: first, peer: via, isWatching: watch, security: security, timeout: waiting.timeout,

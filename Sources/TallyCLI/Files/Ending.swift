@@ -13,13 +13,15 @@ enum Ending {
     var prefixes: [Int: String] = [:]
     /// Asks what waits for a peer to end in order.
     var cancel: (@Sendable () -> Void)?
+    /// How long that may take.
+    var seconds = Ending.patience
     var signal: Int32?
   }
   /// Kept as long as the tool runs; written once, before anything else does.
   nonisolated(unsafe) private static var sources: [any DispatchSourceSignal] = []
   private static let state = Mutex(State())
   /// How long something that was asked to end in order may take.
-  private static let patience = 0.8
+  static let patience = 0.8
 
   /// The signal that has asked the tool to end.
   static var signal: Int32? { state.withLock { $0.signal } }
@@ -44,13 +46,13 @@ enum Ending {
   }
 
   private static func noticed(_ number: Int32) {
-    let cancel = state.withLock { state -> (@Sendable () -> Void)? in
+    let (cancel, seconds) = state.withLock { state -> ((@Sendable () -> Void)?, Double) in
       defer { state.signal = state.signal ?? number }
-      return state.signal == nil ? state.cancel : nil
+      return (state.signal == nil ? state.cancel : nil, state.seconds)
     }
     guard let cancel else { now(number) }
     cancel()
-    DispatchQueue.global(qos: .userInteractive).asyncAfter(deadline: .now() + patience) { now(number) }
+    DispatchQueue.global(qos: .userInteractive).asyncAfter(deadline: .now() + seconds) { now(number) }
   }
 
   /// Ends the tool.
@@ -95,8 +97,11 @@ enum Ending {
   }
 
   /// Runs something that can be cancelled.
-  static func whileCancellable<T>(_ cancel: @escaping @Sendable () -> Void, _ body: () throws -> T) rethrows -> T {
-    state.withLock { $0.cancel = cancel }
+  /// - Parameter seconds: how long it may take to end when it was asked to.
+  static func whileCancellable<T>(
+    within seconds: Double = patience, _ cancel: @escaping @Sendable () -> Void, _ body: () throws -> T
+  ) rethrows -> T {
+    state.withLock { ($0.cancel, $0.seconds) = (cancel, seconds) }
     defer { state.withLock { $0.cancel = nil } }
     return try body()
   }

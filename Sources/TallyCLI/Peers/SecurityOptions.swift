@@ -27,15 +27,7 @@ struct SecurityOptions: ParsableArguments {
   /// The bytes of the secret, without the end of the line.
   func secret() throws -> [UInt8]? {
     guard let secretFile else { return nil }
-    guard let data = FileManager.default.contents(atPath: secretFile) else {
-      throw Failure(errno: errno == 0 ? ENOENT : errno, .read, secretFile)
-    }
-    var status = stat()
-    if stat(secretFile, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 {
-      complain("warning: others can read \(secretFile); chmod 600 keeps it")
-    }
-    var bytes = Array(data)
-    while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }
+    let bytes = try SecretFile.bytes(in: secretFile)
     guard (16...4096).contains(bytes.count) else {
       throw Failure(.badData, "\(secretFile) holds \(bytes.count) bytes; a secret has 16 to 4096")
     }

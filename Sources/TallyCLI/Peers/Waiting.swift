@@ -6,7 +6,10 @@ import Synchronization
 enum Waiting {
   /// Runs the body until it ends. SIGINT and SIGTERM cancel it, so that stores and connections close in order; a second
   /// one ends the tool at once.
-  static func run<T: Sendable>(_ body: @escaping @Sendable () async throws -> T) throws -> T {
+  /// - Parameter seconds: how long it may take to end in order.
+  static func run<T: Sendable>(
+    within seconds: Double = Ending.patience, _ body: @escaping @Sendable () async throws -> T
+  ) throws -> T {
     let result = Mutex<Result<T, any Error>?>(nil)
     let ended = DispatchSemaphore(value: 0)
     let task = Task.detached {
@@ -19,7 +22,7 @@ enum Waiting {
       result.withLock { $0 = value }
       ended.signal()
     }
-    Ending.whileCancellable {
+    Ending.whileCancellable(within: seconds) {
       task.cancel()
     } _: {
       ended.wait()

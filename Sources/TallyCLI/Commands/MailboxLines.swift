@@ -1,0 +1,24 @@
+import Tally
+
+/// What the tool says of a pass through a mailbox.
+enum MailboxLines {
+  /// Prints what a pass did.
+  /// - Throws: `Failure` if something cannot be taken in, after everything else was said.
+  static func print(_ report: MailboxReport) throws {
+    try Output.run { output in
+      try output.line(
+        "took \(count(report.taken.count, "file")): \(count(report.changes, "change")), "
+          + count(report.conflicts, "conflict"))
+      try output.line("put \(count(report.written.count, "file")), \(count(report.bytesWritten, "byte"))")
+      if !report.removed.isEmpty { try output.line("removed \(count(report.removed.count, "file"))") }
+      if report.repaired { try output.line("contents differed although the vectors were equal; a full state was put") }
+      for issue in report.pending { try output.line("pending \(shown(issue.name)): \(issue.message)") }
+    }
+    guard let worst = report.refused.first else { return }
+    let isNewer = report.refused.contains { $0.reason == .newerVersion }
+    throw Failure(
+      isNewer ? .newerFormat : .badData,
+      "\(count(report.refused.count, "file")) cannot be taken in; the first is \(shown(worst.name)): \(worst.message)"
+    )
+  }
+}

@@ -1,0 +1,137 @@
+import ArgumentParser
+import Foundation
+
+struct RelayCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "relay",
+    abstract: "Serves a relay: a place on a server through which devices sync that are never there together.",
+    discussion: """
+      A relay keeps what devices put into a space until the others come by. Its owner can read all of it. It prints "listening on \
+      HOST:PORT" and serves until SIGINT or SIGTERM. Unless HOST is this machine itself it needs --insecure, since it speaks plain \
+      HTTP: put a proxy that speaks TLS before it. Its options: tally relay serve --help.
+
+      Examples:
+        tally relay --data relay.sqlite --listen 127.0.0.1:8480
+        tally relay token --data relay.sqlite --url https://relay.example --expires 90d > token
+        tally sync scores.tally --via https://relay.example/s/ID --token-file token
+      """,
+    subcommands: [RelayServeCommand.self, RelayTokenCommand.self, RelayRevokeCommand.self, RelayListCommand.self],
+    defaultSubcommand: RelayServeCommand.self)
+}
+
+/// The file of a relay.
+struct RelayFileOptions: ParsableArguments {
+  @Option(help: "The relay's file.") var data: String
+}
+
+struct RelayServeCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(commandName: "serve", abstract: "Serves; the same as tally relay.")
+
+  @OptionGroup var file: RelayFileOptions
+  @Option(help: ArgumentHelp("Listen on an address and a port; 0 takes a free one.", valueName: "HOST:PORT"))
+  var listen = "127.0.0.1:8480"
+  @Option(help: ArgumentHelp("Health and metrics, for the owner alone.", valueName: "HOST:PORT")) var admin: String?
+  @Option(
+    help: ArgumentHelp("How a line of the log looks: json or text. It goes to standard error.", valueName: "FORM"))
+  var log = "text"
+  @Option(help: "How many requests a token may make in a second, in the long run; four times that at once.") var rate =
+    50
+  @Flag(help: "Serve others over plain HTTP: they, and whoever is on the way, can read tokens and contents.")
+  var insecure = false
+
+  func validate() throws {
+    guard ["json", "text"].contains(log) else { throw ValidationError("--log is json or text") }
+    guard (1...1_000_000).contains(rate) else { throw ValidationError("--rate is 1 to 1000000") }
+    for address in [listen, admin].compactMap({ $0 }) { _ = try Self.address(address) }
+    guard try insecure || Self.isLocal(listen) else {
+      throw ValidationError(
+        "others reach \(listen) over plain HTTP: --insecure allows it; better put a proxy with TLS before it")
+    }
+    guard try admin.map(Self.isLocal) ?? true || insecure else {
+      throw ValidationError("others reach \(admin ?? ""): --insecure allows it")
+    }
+  }
+
+  static func address(_ text: String) throws -> (host: String, port: Int) {
+    guard case .tcp(let host, let port) = try PeerAddress.tcp(text) else { throw Failure(.usage, "no address") }
+    return (host, port)
+  }
+
+  private static func isLocal(_ text: String) throws -> Bool {
+    ["127.0.0.1", "::1", "localhost"].contains(try address(text).host)
+  }
+
+  func run() throws { try serve() }
+}
+
+struct RelayTokenCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "token", abstract: "Makes a token for a space, and prints the space's address and the token.",
+    discussion: """
+      The relay keeps a hash of the token only: it cannot be printed again. A relay that serves takes it at once. What is printed \
+      can be kept as the file that tally sync --token-file reads.
+      """)
+
+  @OptionGroup var file: RelayFileOptions
+  @Option(help: ArgumentHelp("The space's id, or 'new'.", valueName: "ID")) var space = "new"
+  @Option(help: "What the token allows: reader, writer or admin.") var role = "writer"
+  @Option(help: ArgumentHelp("The most bytes of the space from now on: 500M, 5G.", valueName: "BYTES")) var quota:
+    String?
+  @Option(help: ArgumentHelp("How long the token counts: 12h, 90d.", valueName: "TIME")) var expires: String?
+  @Option(help: ArgumentHelp("Where clients reach the relay.", valueName: "BASE")) var url = "http://127.0.0.1:8480"
+  @Flag(help: "Print JSON.") var json = false
+
+  func validate() throws {
+    guard ["reader", "writer", "admin"].contains(role) else {
+      throw ValidationError("--role is reader, writer or admin")
+    }
+    guard url.hasPrefix("http://") || url.hasPrefix("https://") else {
+      throw ValidationError("--url is http(s)://HOST")
+    }
+    if let quota { _ = try Self.amount(quota, Self.bytes, "--quota") }
+    if let expires { _ = try Self.amount(expires, Self.seconds, "--expires") }
+  }
+
+  static let bytes: [Character: Int64] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40]
+  static let seconds: [Character: Int64] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400]
+
+  /// A number with a unit behind it, or without.
+  static func amount(_ text: String, _ units: [Character: Int64], _ option: String) throws -> Int64 {
+    let unit = text.last.flatMap { units[$0] }
+    let digits = unit == nil ? text : String(text.dropLast())
+    guard let number = Int64(digits), number > 0,
+      case (let amount, false) = number.multipliedReportingOverflow(by: unit ?? 1)
+    else { throw ValidationError("\(option) is a number and one of \(units.keys.sorted().map(String.init).joined())") }
+    return amount
+  }
+
+  func run() throws { try make() }
+}
+
+struct RelayRevokeCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "revoke", abstract: "Revokes a token: a relay that serves refuses it from its next request on.")
+
+  @OptionGroup var file: RelayFileOptions
+  @Argument(help: "What tally relay list calls the token, or the beginning of that.") var token: String
+
+  func run() throws { try revoke() }
+}
+
+struct RelayListCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "Lists tokens, never the tokens themselves.")
+
+  @OptionGroup var file: RelayFileOptions
+  @Flag(help: "Print JSON, an object a line.") var json = false
+
+  func run() throws { try list() }
+}
+
+#if !Relay
+  private let noRelay = Failure(.usage, "this tally was built without the relay: swift build --traits Relay")
+  extension RelayServeCommand { fileprivate func serve() throws { throw noRelay } }
+  extension RelayTokenCommand { fileprivate func make() throws { throw noRelay } }
+  extension RelayRevokeCommand { fileprivate func revoke() throws { throw noRelay } }
+  extension RelayListCommand { fileprivate func list() throws { throw noRelay } }
+#endif

@@ -1,0 +1,114 @@
+import Foundation
+import Tally
+import TallyRelay
+
+/// `tally sync STORE --via https://HOST/s/ID`.
+struct SyncThroughRelay {
+  private let address: RelaySpaceAddress
+  private let tokenFile: String
+  private let isWatching: Bool
+
+  /// Pauses after a failure that passes: the first, and the longest.
+  private static let pauses: (Duration, Duration) = (.seconds(1), .seconds(60))
+  /// How often to look whether another program has written into the store.
+  private static let interval: Duration = .seconds(1)
+
+  /// Whether `--via` names a relay.
+  static func isRelay(_ place: String) -> Bool { place.hasPrefix("http://") || place.hasPrefix("https://") }
+
+  init(_ place: String, tokenFile: String?, isWatching: Bool) throws {
+    guard let address = RelaySpaceAddress(place) else {
+      throw Failure(.usage, "\(shown(place)) is not https://HOST/s/ID, as tally relay token prints it")
+    }
+    guard let tokenFile else { throw Failure(.usage, "a relay needs --token-file") }
+    (self.address, self.tokenFile, self.isWatching) = (address, tokenFile, isWatching)
+  }
+
+  func run(_ path: String, _ waiting: WaitingOptions) throws {
+    let mailbox = try RelayMailbox("\(address)", token: try SecretFile.token(in: tokenFile))
+    if address.isExposed {
+      complain("warning: over plain http whoever is on the way can read the token and everything")
+    }
+    try OpenStore.writing(path, waiting.timeout) { store in
+      let report = try Waiting.run {
+        isWatching ? try await watch(store, mailbox) : try await Self.pass(store, mailbox)
+      }
+      try MailboxLines.print(report)
+    }
+  }
+
+  private static func pass(_ store: Store, _ mailbox: RelayMailbox) async throws -> MailboxReport {
+    do {
+      return try await store.sync(through: mailbox)
+    } catch let error as MailboxError {
+      throw Failure(.protocolViolated, "\(mailbox.name): \(error.message)")
+    }
+  }
+
+  /// Stays in sync until the tool is asked to end. A relay that was reached once is tried again; one that never was is
+  /// an error.
+  private func watch(_ store: Store, _ mailbox: RelayMailbox) async throws -> MailboxReport {
+    var total = MailboxReport()
+    var (hasSynced, pause) = (false, Self.pauses.0)
+    while !Task.isCancelled {
+      // What is written during a pass counts as well.
+      let changes = store.changes()
+      do {
+        let vector = try store.vector
+        let report = try await Self.pass(store, mailbox)
+        total.add(report)
+        (hasSynced, pause) = (true, Self.pauses.0)
+        try await Self.waitForReason(store, vector, changes, mailbox, report.cursor)
+      } catch is CancellationError {
+        break
+      } catch let error as RelayError where error.isPassing && hasSynced {
+        if Task.isCancelled { break }
+        complain("\(error.message); trying again")
+        try? await Task.sleep(for: error.retryAfter ?? pause)
+        pause = min(pause * 2, Self.pauses.1)
+      }
+    }
+    return total
+  }
+
+  /// Waits for a change of the store, or for news.
+  /// - Parameter vector: what the store covered before the last pass. Other programs' writes show there alone.
+  private static func waitForReason(
+    _ store: Store, _ vector: StateVector, _ changes: AsyncStream<Void>, _ mailbox: RelayMailbox,
+    _ cursor: MailboxCursor?
+  ) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { for await _ in changes { break } }
+      group.addTask { try await mailbox.wait(after: cursor) }
+      group.addTask {
+        repeat {
+          try await Task.sleep(for: interval)
+          try store.captureChanges()
+        } while try store.vector == vector
+      }
+      defer { group.cancelAll() }
+      try await group.next()
+    }
+    try Task.checkCancellation()
+  }
+}
+
+extension RelayError {
+  /// Whether trying again may help.
+  fileprivate var isPassing: Bool { [.unreachable, .busy].contains(code) || problem == .storageFailed }
+}
+
+extension MailboxReport {
+  /// Adds what a further pass did. What is pending or refused is that of the last.
+  fileprivate mutating func add(_ next: MailboxReport) {
+    taken += next.taken
+    written += next.written
+    removed += next.removed
+    changes += next.changes
+    conflicts += next.conflicts
+    bytesRead += next.bytesRead
+    bytesWritten += next.bytesWritten
+    repaired = repaired || next.repaired
+    (pending, refused, cursor) = (next.pending, next.refused, next.cursor)
+  }
+}

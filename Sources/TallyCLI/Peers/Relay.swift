@@ -1,0 +1,168 @@
+#if Relay
+  import Foundation
+  import GRDB
+  import Synchronization
+  import TallyRelayServer
+
+  extension RelayServeCommand {
+    /// Requests that are under way get twenty seconds to end, and the rest a few.
+    private static let patience = 25.0
+
+    func serve() throws {
+      try Output.requireOpen(besides: file.data)
+      let (host, port) = try Self.address(listen)
+      var settings = RelaySettings(address: .init(host: host, port: port))
+      if let admin {
+        let (host, port) = try Self.address(admin)
+        settings.admin = .init(host: host, port: port)
+      }
+      settings.logFormat = log == "json" ? .json : .text
+      settings.limits.requestsPerSecond = Double(rate)
+      settings.limits.requestBurst = 4 * rate
+      let lines = LineQueue()
+      settings.log = { lines.write($0) }
+      let store = try RelayFile.open(file.data, for: .serving)
+      let server = RelayServer(store, settings)
+      try Waiting.run(within: Self.patience) {
+        try await RelayFile.naming(listen) {
+          try await server.run { address in
+            Self.say("health and metrics on \(address.host):\(address.port)")
+          } onListening: { address in
+            Self.say("listening on \(address.host):\(address.port)")
+          }
+        }
+      }
+      try store.close()
+    }
+
+    /// Nobody may read it; that is no reason to serve nobody.
+    private static func say(_ line: String) {
+      do { try Output.run { try $0.line(line) } } catch { complain(Failure.message(of: error)) }
+    }
+  }
+
+  extension RelayTokenCommand {
+    func make() throws {
+      try Output.requireOpen(besides: file.data)
+      let store = try RelayFile.open(file.data, for: .administration)
+      let (role, quota) = (RelayRole(rawValue: role) ?? .reader, try quota.map { try Self.amount($0, Self.bytes, "") })
+      let end = try expires.map { RelayStore.systemTime() + (try Self.amount($0, Self.seconds, "")) }
+      let space = space == "new" ? nil : space
+      let token = try RelayFile.naming {
+        try Waiting.run { try await store.makeToken(space: space, role: role, quota: quota, expires: end) }
+      }
+      let address = "\(url.hasSuffix("/") ? String(url.dropLast()) : url)/s/\(token.space)"
+      try Output.run { output in
+        guard json else {
+          try output.line(address)
+          return try output.line(token.token)
+        }
+        try output.line(
+          try RelayFile.json(["url": address, "space": token.space, "id": token.id, "token": token.token]))
+      }
+      try store.close()
+    }
+  }
+
+  extension RelayRevokeCommand {
+    func revoke() throws {
+      let store = try RelayFile.open(file.data, for: .administration, mayCreate: false)
+      try RelayFile.naming { try Waiting.run { try await store.revoke(token) } }
+      try store.close()
+    }
+  }
+
+  extension RelayListCommand {
+    func list() throws {
+      let store = try RelayFile.open(file.data, for: .administration, mayCreate: false)
+      let tokens = try RelayFile.naming { try Waiting.run { try await store.tokens() } }
+      try Output.run { output in
+        for token in tokens {
+          var fields = [("id", token.id), ("space", token.space), ("role", token.role.rawValue)]
+          fields.append(("created", RelayFile.date(token.created)))
+          if let expires = token.expires { fields.append(("expires", RelayFile.date(expires))) }
+          if let revoked = token.revoked { fields.append(("revoked", RelayFile.date(revoked))) }
+          let line =
+            try json
+            ? RelayFile.json(Dictionary(uniqueKeysWithValues: fields))
+            : ([token.id, token.space] + fields.dropFirst(2).map { "\($0.0)=\($0.1)" }).joined(separator: " ")
+          try output.line(line)
+        }
+      }
+      try store.close()
+    }
+  }
+
+  /// The file of a relay, for the tool.
+  private enum RelayFile {
+    static func open(_ path: String, for purpose: RelayStore.Purpose, mayCreate: Bool = true) throws -> RelayStore {
+      try naming { try RelayStore(path: path, for: purpose, mayCreate: mayCreate) }
+    }
+
+    /// Runs the body, and says in the tool's words what the file's errors mean.
+    static func naming<T>(_ body: () throws -> T) throws -> T {
+      do {
+        return try body()
+      } catch let error as RelayStoreError {
+        throw failure(error)
+      }
+    }
+
+    /// Runs the body, and says of what keeps it from listening where that was.
+    static func naming(_ address: String, _ body: () async throws -> Void) async throws {
+      do {
+        try await body()
+      } catch let error as RelayStoreError {
+        throw failure(error)
+      } catch let error where !(error is CancellationError || error is DatabaseError) {
+        throw Failure(.unreachable, "cannot listen on \(address): \(error)")
+      }
+    }
+
+    private static func failure(_ error: RelayStoreError) -> Failure {
+      let status: ExitStatus =
+        switch error.code {
+        case .noSuchFile, .noSuchSpace, .noSuchToken: .notFound
+        case .notARelay: .badData
+        case .newerFormat: .newerFormat
+        case .inUse: .busy
+        case .cannotLock: .cannotCreate
+        }
+      return Failure(status, error.message)
+    }
+
+    static func json(_ members: [String: String]) throws -> String {
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+      return String(decoding: try encoder.encode(members), as: UTF8.self)
+    }
+
+    static func date(_ seconds: Int64) -> String { Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601) }
+  }
+
+  /// Lines for standard error, one after the other, so that a slow reader holds up no request. Of what nobody reads
+  /// only so many lines wait; the rest is counted.
+  private final class LineQueue: Sendable {
+    private static let limit = 10_000
+    private let queue = DispatchQueue(label: "tally.relay.log", qos: .utility)
+    private let counts = Mutex((waiting: 0, dropped: 0))
+
+    func write(_ line: String) {
+      let dropped = counts.withLock { counts -> Int? in
+        guard counts.waiting < Self.limit else {
+          counts.dropped += 1
+          return nil
+        }
+        counts.waiting += 1
+        defer { counts.dropped = 0 }
+        return counts.dropped
+      }
+      guard let dropped else { return }
+      queue.async {
+        if dropped > 0 { Terminal.say("tally: \(dropped) lines were dropped, since nobody read them\n") }
+        Terminal.say(line + "\n")
+        self.counts.withLock { $0.waiting -= 1 }
+      }
+    }
+  }
+#endif

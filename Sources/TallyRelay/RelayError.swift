@@ -1,0 +1,99 @@
+import TallyRelayProtocol
+
+/// Why a relay did not do what it was asked. Never with a token in it.
+public struct RelayError: Error, Sendable, CustomStringConvertible {
+  /// The kind of failure.
+  public enum Code: String, Sendable, Hashable, CaseIterable {
+    /// The relay cannot be reached, or went away, or a certificate does not hold.
+    case unreachable
+    /// What answers does not keep to the relay's protocol: it is another server, or something in between.
+    case notARelay
+    /// The relay does not know the token, or its time is over, or it was revoked.
+    case unauthenticated
+    /// The token's role does not allow it.
+    case forbidden
+    /// There is no such space, or it is not the token's.
+    case noSuchSpace
+    /// There is no such entry.
+    case noSuchEntry
+    /// The space has no room left, or the relay's disk. Reading goes on.
+    case quotaExceeded
+    /// The relay does not take entries of that size.
+    case tooLarge
+    /// Too many requests, or the relay has too much to do: try again after `retryAfter`.
+    case busy
+    /// Bytes were changed on the way.
+    case damaged
+    /// The relay found the request malformed, or has a fault.
+    case failed
+  }
+
+  /// The kind of failure.
+  public let code: Code
+  /// What was wrong, for people.
+  public let message: String
+  /// How long the relay asks to wait before the next try.
+  public let retryAfter: Duration?
+  /// What the relay said; nil if it said nothing, or nothing that is understood.
+  public let problem: RelayProblem.Code?
+
+  /// An error.
+  public init(
+    _ code: Code, _ message: String, retryAfter: Duration? = nil, problem: RelayProblem.Code? = nil
+  ) {
+    (self.code, self.message, self.retryAfter, self.problem) = (code, message, retryAfter, problem)
+  }
+
+  /// The message and the code.
+  public var description: String { "\(message) (\(problem?.rawValue ?? code.rawValue))" }
+}
+
+extension RelayError {
+  /// What an answer that is no success means.
+  init(_ answer: RelayAnswer) {
+    let problem = RelayProblem.Code(rawValue: answer.field(RelayHeader.problem) ?? "")
+    let retryAfter = answer.field("retry-after").flatMap(Int.init).map { Duration.seconds(min(max($0, 0), 3_600)) }
+    let code: Code =
+      switch problem {
+      case .unauthenticated, .tokenExpired, .tokenRevoked: .unauthenticated
+      case .forbidden: .forbidden
+      case .noSuchSpace: .noSuchSpace
+      case .noSuchEntry: .noSuchEntry
+      case .quotaExceeded, .storageFull: .quotaExceeded
+      case .tooLarge: .tooLarge
+      case .tooManyRequests, .tooManyWaiting, .busy: .busy
+      case .digestMismatch: .damaged
+      case .noSuchPath, .methodNotAllowed: .notARelay
+      case .badRequest, .digestMissing, .headersTooLarge, .offsetMismatch, .rangeNotSatisfiable, .noSuchUpload,
+        .storageFailed, .internal:
+        .failed
+      // A proxy in between answers as it likes.
+      case nil: [429, 502, 503, 504].contains(answer.status) ? .busy : .notARelay
+      }
+    self.init(
+      code, Self.words(code, problem, answer.status), retryAfter: retryAfter, problem: problem)
+  }
+
+  private static func words(_ code: Code, _ problem: RelayProblem.Code?, _ status: Int) -> String {
+    switch problem {
+    case .tokenExpired: return "the token has expired"
+    case .tokenRevoked: return "the token was revoked"
+    case .storageFull: return "the relay's disk is full"
+    case .storageFailed: return "the relay cannot read or write its file"
+    default: break
+    }
+    switch code {
+    case .unauthenticated: return "the relay does not know the token"
+    case .forbidden: return "the token's role does not allow that"
+    case .noSuchSpace: return "there is no such space on the relay, or it is not the token's"
+    case .noSuchEntry: return "there is no such entry"
+    case .quotaExceeded: return "the space has no room left"
+    case .tooLarge: return "the relay does not take entries of that size"
+    case .busy: return "the relay is busy"
+    case .damaged: return "bytes were changed on the way"
+    case .notARelay: return "what answers is no relay: status \(status)"
+    case .failed: return "the relay answers with status \(status)"
+    case .unreachable: return "the relay cannot be reached"
+    }
+  }
+}

@@ -1,0 +1,166 @@
+import Foundation
+import TallyRelayProtocol
+import TallySync
+
+/// A space on a relay as a mailbox: a log that tells what is new, and lets wait for it.
+///
+/// ```swift
+/// let mailbox = try RelayMailbox("https://relay.example/s/3f2a…", token: token)
+/// try await store.sync(through: mailbox)
+/// await engine.add(mailbox, named: "relay")
+/// ```
+///
+/// Until spaces are encrypted, the relay's owner can read all that is put there. Errors are `RelayError`, but where
+/// `Mailbox` asks for a `MailboxError`.
+public struct RelayMailbox: Mailbox {
+  /// Where the space is.
+  public let address: RelaySpaceAddress
+  private let client: RelayClient
+
+  /// A mailbox.
+  /// - Throws: `RelayError` if the address is none.
+  public init(_ address: String, token: String, _ settings: RelayClient.Settings = RelayClient.Settings()) throws {
+    guard let address = RelaySpaceAddress(address) else {
+      throw RelayError(.unreachable, "the address is not https://HOST/s/ID")
+    }
+    (self.address, client) = (address, RelayClient(address.relay, token: token, settings))
+  }
+
+  /// A mailbox that shares a client with others, for other spaces of the same relay.
+  /// - Throws: `RelayError` if the client's address or the space's id is none.
+  public init(space: String, on client: RelayClient) throws {
+    guard let address = RelaySpaceAddress(relay: client.relay, space: space) else {
+      throw RelayError(.unreachable, "the relay's address or the space's id is malformed")
+    }
+    (self.address, self.client) = (address, client)
+  }
+
+  /// The space's address.
+  public var name: String { address.description }
+  /// The space's address.
+  public var identity: String { "relay \(address)" }
+  /// A log.
+  public var kind: MailboxKind { .log }
+
+  /// What has come after a cursor: one request.
+  public func changes(after cursor: MailboxCursor?) async throws -> MailboxPage {
+    let answer = try await send(
+      "GET", "/changes?limit=\(RelayLimits.pageEntries)\(Self.query(cursor))", limit: RelayLimits.pageBytes)
+    guard answer.status == 200 else { throw RelayError(answer) }
+    let page = try Self.page(answer)
+    let items = page.frames.map { frame in
+      switch frame.change {
+      case .entry(let byteCount, let content):
+        MailboxItem(name: frame.name, byteCount: byteCount, content: content)
+      case .removal: MailboxItem(name: frame.name, state: .removed)
+      }
+    }
+    return MailboxPage(
+      items: page.isListing ? items.filter { $0.state == .here } : items,
+      cursor: MailboxCursor(position: page.cursor.position, entry: page.cursor.chainText),
+      isListing: page.isListing, hasMore: page.hasMore)
+  }
+
+  /// The bytes from an offset on, a mebibyte a request. Where one breaks off, the next goes on.
+  public func get(_ name: String, from offset: Int) async throws -> any AsyncSequence<[UInt8], any Error> {
+    guard RelayNames.isEntry(name) else { throw MailboxError(.noSuchFile, "no entry has such a name") }
+    return RelayPieces(mailbox: self, name: name, offset: offset)
+  }
+
+  /// Removes entries, one request each.
+  public func remove(_ names: [String]) async throws {
+    for name in names where RelayNames.isEntry(name) {
+      let answer = try await send("DELETE", "/entries/\(name)", limit: RelayLimits.problemBytes)
+      guard answer.status == 204 || RelayError(answer).code == .noSuchEntry else { throw RelayError(answer) }
+    }
+  }
+
+  /// Asks the relay to answer when there is something, again and again.
+  public func wait(after cursor: MailboxCursor?) async throws {
+    let seconds = min(max(1, client.settings.longPoll.components.seconds), Int64(RelayLimits.longestWait))
+    while true {
+      let answer = try await send(
+        "GET", "/changes?limit=0&wait=\(seconds)\(Self.query(cursor))", limit: RelayLimits.pageBytes)
+      switch answer.status {
+      case 200:
+        _ = try Self.page(answer)
+        return
+      // A server that never waits would be asked without a pause.
+      case 204: try await client.settings.sleep(client.settings.pause)
+      default: throw RelayError(answer)
+      }
+    }
+  }
+
+  /// What the relay says of the space.
+  public func status() async throws -> RelaySpaceStatus { try await client.status(of: address.space) }
+
+  // MARK: Requests
+
+  func send(
+    _ method: String, _ path: String, fields: [String: String] = [:], body: [UInt8]? = nil, limit: Int
+  ) async throws -> RelayAnswer {
+    try await client.send(method, address.space, path, fields: fields, body: body, limit: limit)
+  }
+
+  private static func query(_ cursor: MailboxCursor?) -> String {
+    guard let cursor else { return "" }
+    // A cursor of something else is one that the relay does not know.
+    let known = RelayCursor("\(cursor)") ?? RelayCursor(position: .max, chain: Array(repeating: 0, count: 16))
+    return known.map { "&after=\($0)" } ?? ""
+  }
+
+  private static func page(_ answer: RelayAnswer) throws -> RelayPage {
+    do {
+      return try RelayPage(answer.body)
+    } catch {
+      throw RelayError(.notARelay, "what answers is no relay: a page is malformed, \(error.rawValue)")
+    }
+  }
+}
+
+/// A download.
+private struct RelayPieces: AsyncSequence, AsyncIteratorProtocol {
+  let mailbox: RelayMailbox
+  let name: String
+  var offset: Int
+  var isAtEnd = false
+
+  init(mailbox: RelayMailbox, name: String, offset: Int) {
+    (self.mailbox, self.name, self.offset) = (mailbox, name, offset)
+  }
+
+  func makeAsyncIterator() -> Self { self }
+
+  mutating func next() async throws -> [UInt8]? {
+    guard !isAtEnd else { return nil }
+    let last = offset + RelayLimits.rangeBytes - 1
+    let answer = try await mailbox.send(
+      "GET", "/entries/\(name)", fields: ["Range": "bytes=\(offset)-\(last)"], limit: RelayLimits.rangeBytes)
+    switch answer.status {
+    case 206:
+      let total = try Self.total(answer, from: offset)
+      offset += answer.body.count
+      isAtEnd = offset == total
+      return answer.body
+    case 416:
+      isAtEnd = true
+      return nil
+    default:
+      let error = RelayError(answer)
+      if error.code == .noSuchEntry { throw MailboxError(.noSuchFile, "there is no such entry", cause: error) }
+      throw error
+    }
+  }
+
+  /// How large the entry is, if the answer is the part that was asked for.
+  private static func total(_ answer: RelayAnswer, from offset: Int) throws -> Int {
+    let range = answer.field("content-range") ?? ""
+    let parts = range.split(whereSeparator: { " -/".contains($0) })
+    guard parts.count == 4, parts[0] == "bytes", let first = Int(parts[1]), let last = Int(parts[2]),
+      let total = Int(parts[3]), first == offset, last < total,
+      answer.isCut ? answer.body.count <= last - first : answer.body.count == last - first + 1
+    else { throw RelayError(.notARelay, "what answers is no relay: not the range that was asked for") }
+    return total
+  }
+}

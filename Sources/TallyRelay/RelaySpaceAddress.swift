@@ -1,0 +1,35 @@
+import Foundation
+import TallyRelayProtocol
+
+/// Where a space is: `https://HOST/s/ID`, as `tally relay token` prints it. Nothing secret is in it.
+public struct RelaySpaceAddress: Sendable, Hashable, CustomStringConvertible {
+  /// The relay's address, without a slash at the end.
+  public let relay: String
+  /// The space's id.
+  public let space: String
+
+  /// An address; nil if it is not `http://` or `https://`, a host, perhaps a path, `/s/` and a space's id.
+  public init?(_ text: String) {
+    guard let range = text.range(of: "/s/", options: .backwards) else { return nil }
+    self.init(relay: String(text[..<range.lowerBound]), space: String(text[range.upperBound...]))
+  }
+
+  /// An address of a relay and a space's id.
+  public init?(relay: String, space: String) {
+    let trimmed = relay.hasSuffix("/") ? String(relay.dropLast()) : relay
+    guard RelayNames.isSpace(space), let parts = URLComponents(string: trimmed),
+      parts.scheme == "https" || parts.scheme == "http", parts.host?.isEmpty == false,
+      parts.user == nil, parts.password == nil, parts.query == nil, parts.fragment == nil
+    else { return nil }
+    (self.relay, self.space) = (trimmed, space)
+  }
+
+  /// The address as it is given to people.
+  public var description: String { "\(relay)/s/\(space)" }
+
+  /// Whether whoever is on the way can read the token: it goes over plain HTTP, and not to this machine.
+  public var isExposed: Bool {
+    guard let parts = URLComponents(string: relay), parts.scheme == "http" else { return false }
+    return !["127.0.0.1", "[::1]", "::1", "localhost"].contains(parts.host ?? "")
+  }
+}

@@ -1,0 +1,56 @@
+/// How far a space's log was read: a position, and what depends on all entries up to it.
+///
+/// As text, in queries, headers and JSON: the position in decimal, a dot, and 32 small hexadecimal digits. A relay that
+/// has no such chain at that position, because it was restored from a backup for instance, answers with a listing.
+public struct RelayCursor: Sendable, Hashable, LosslessStringConvertible {
+  /// How many bytes of the chain's hash are kept.
+  public static let chainBytes = 16
+
+  /// How many entries and removals come before and at it; 0 at the beginning.
+  public let position: UInt64
+  /// The chain's hash at that position, of sixteen bytes.
+  public let chain: [UInt8]
+
+  /// A cursor; nil if the chain's hash has another length than sixteen bytes.
+  public init?(position: UInt64, chain: [UInt8]) {
+    guard chain.count == Self.chainBytes else { return nil }
+    (self.position, self.chain) = (position, chain)
+  }
+
+  /// A cursor as its description says it; nil for anything else.
+  public init?(_ description: String) {
+    let parts = description.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 2, let position = UInt64(parts[0]), parts[0] == "\(position)",
+      let chain = Self.bytes(parts[1])
+    else { return nil }
+    self.init(position: position, chain: chain)
+  }
+
+  /// The position, a dot, and the chain's hash.
+  public var description: String { "\(position).\(chainText)" }
+
+  /// The chain's hash in small hexadecimal digits.
+  public var chainText: String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(decoding: chain.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+  }
+
+  private static func bytes(_ text: Substring) -> [UInt8]? {
+    let digits = Array(text.utf8)
+    guard digits.count == 2 * chainBytes else { return nil }
+    var bytes: [UInt8] = []
+    for index in stride(from: 0, to: digits.count, by: 2) {
+      guard let high = value(digits[index]), let low = value(digits[index + 1]) else { return nil }
+      bytes.append(high << 4 | low)
+    }
+    return bytes
+  }
+
+  private static func value(_ digit: UInt8) -> UInt8? {
+    switch digit {
+    case 0x30...0x39: digit - 0x30
+    case 0x61...0x66: digit - 0x61 + 10
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,11 @@
+/// The media types of what a relay sends.
+public enum RelayMedia {
+  /// A page of changes: `RelayPage`.
+  public static let page = "application/vnd.tally.changes"
+  /// An entry, and a piece of one.
+  public static let entry = "application/octet-stream"
+  /// A problem.
+  public static let problem = "application/problem+json"
+  /// The status of a space.
+  public static let status = "application/json"
+}

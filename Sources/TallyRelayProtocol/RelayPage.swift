@@ -1,0 +1,55 @@
+/// A page of a space's log: what `GET changes` answers. `Docs/RelayProtocol.md` has the bytes.
+public struct RelayPage: Sendable, Hashable {
+  /// An entry or a removal.
+  public struct Frame: Sendable, Hashable {
+    /// What has come to the log.
+    public enum Change: Sendable, Hashable {
+      /// An entry of so many bytes, and its bytes if they are sent along.
+      case entry(byteCount: Int, content: [UInt8]?)
+      /// The news that an entry of that name has gone.
+      case removal
+    }
+
+    /// Where it stands in the log.
+    public let position: UInt64
+    /// The entry's name.
+    public let name: String
+    /// What has come.
+    public let change: Change
+
+    /// A frame.
+    public init(position: UInt64, name: String, change: Change) {
+      (self.position, self.name, self.change) = (position, name, change)
+    }
+  }
+
+  /// What was wrong with a page's bytes.
+  public enum Malformed: String, Error, Sendable {
+    /// It does not begin with the magic bytes and a version that is known.
+    case magic
+    /// It has flags or kinds of frames that are not known.
+    case unknown
+    /// It ends too soon, or goes on after its end.
+    case length
+    /// A number is written with more bytes than it needs, or is beyond its limit.
+    case number
+    /// A name is none.
+    case name
+    /// Positions do not rise.
+    case order
+  }
+
+  /// Whether this is the beginning of everything that is there, and not what came after the cursor that was given.
+  public var isListing: Bool
+  /// Whether there is more after the cursor already.
+  public var hasMore: Bool
+  /// Where to go on.
+  public var cursor: RelayCursor
+  /// Entries and removals, oldest first; a name once.
+  public var frames: [Frame]
+
+  /// A page.
+  public init(isListing: Bool, hasMore: Bool, cursor: RelayCursor, frames: [Frame]) {
+    (self.isListing, self.hasMore, self.cursor, self.frames) = (isListing, hasMore, cursor, frames)
+  }
+}

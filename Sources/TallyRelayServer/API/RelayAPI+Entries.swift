@@ -1,0 +1,143 @@
+#if Relay
+  import Crypto
+  import Foundation
+  import HTTPTypes
+  import Hummingbird
+  import NIOCore
+  import TallyRelayProtocol
+
+  extension RelayAPI {
+    func read(_ request: Request, _ name: String, _ bearer: RelayStore.Bearer) async throws -> Response {
+      let entry = try await store.entry(name, in: bearer.space)
+      let range: ByteRange
+      do {
+        range = try ByteRange(request.headers[.range], size: entry.size)
+      } catch let problem as RelayProblem {
+        var response = try Response(problem, isHead: false)
+        response.headers[.contentRange] = "bytes */\(entry.size)"
+        return response
+      }
+      var fields: [HTTPField.Name: String] = [.eTag: "\"\(name)\"", .acceptRanges: "bytes"]
+      if !range.isWhole { fields[.contentRange] = range.field }
+      let status: HTTPResponse.Status = range.isWhole ? .ok : .partialContent
+      if let body = entry.body {
+        return Response(status, RelayMedia.entry, Array(body[range.first..<range.end]), fields)
+      }
+      var response = Response(status, fields)
+      response.headers[.contentType] = RelayMedia.entry
+      response.body = body(of: name, bearer.space, range)
+      return response
+    }
+
+    /// One row at a time, so that whoever reads slowly holds only that in memory. An entry that goes meanwhile ends the
+    /// connection.
+    private func body(of name: String, _ space: Int64, _ range: ByteRange) -> ResponseBody {
+      ResponseBody(contentLength: range.end - range.first) { [store] writer in
+        var offset = range.first
+        while offset < range.end {
+          let bytes = try await store.bytes(of: name, in: space, from: offset).prefix(range.end - offset)
+          try await writer.write(ByteBuffer(bytes: bytes))
+          offset += bytes.count
+        }
+        try await writer.finish(nil)
+      }
+    }
+
+    func put(_ request: Request, _ name: String, _ bearer: RelayStore.Bearer) async throws -> Response {
+      let cursor = try after(request)
+      let put = try await withBody(of: request) { try await store.put(name, $0, in: bearer.space, after: cursor) }
+      return answer(put, bearer)
+    }
+
+    func remove(_ name: String, _ bearer: RelayStore.Bearer) async throws -> Response {
+      guard try await store.remove(name, in: bearer.space) else {
+        throw RelayProblem(.noSuchEntry, "there is no such entry")
+      }
+      news.announce(bearer.space)
+      return Response(.noContent)
+    }
+
+    func uploadState(_ name: String, _ bearer: RelayStore.Bearer) async throws -> Response {
+      let upload = try await store.upload(name, in: bearer.space)
+      return Response(.ok, [.uploadOffset: "\(upload.received)", .uploadLength: "\(upload.length)"])
+    }
+
+    func putPiece(_ request: Request, _ name: String, _ bearer: RelayStore.Bearer) async throws -> Response {
+      guard let offset = request.headers[.uploadOffset].flatMap({ Int($0) }), offset >= 0,
+        let length = request.headers[.uploadLength].flatMap({ Int($0) }), length >= offset
+      else { throw RelayProblem(.badRequest, "Upload-Offset and Upload-Length are needed") }
+      guard length <= limits.entryBytes else {
+        throw RelayProblem(.tooLarge, "an entry has at most \(limits.entryBytes) bytes")
+      }
+      let cursor = try after(request)
+      let piece = try await withBody(of: request) { body in
+        guard offset + body.count <= length else {
+          throw RelayProblem(.badRequest, "the piece goes beyond Upload-Length")
+        }
+        return try await store.put(piece: body, at: offset, of: length, name, in: bearer.space, after: cursor)
+      }
+      switch piece {
+      case .taken(let received): return Response(.noContent, [.uploadOffset: "\(received)"])
+      case .elsewhere(let received):
+        var response = try Response(RelayProblem(.offsetMismatch, "the upload stands at \(received)"), isHead: false)
+        response.headers[.uploadOffset] = "\(received)"
+        return response
+      case .put(let put): return answer(put, bearer)
+      }
+    }
+
+    private func answer(_ put: RelayStore.Put, _ bearer: RelayStore.Bearer) -> Response {
+      if !put.isKnown { news.announce(bearer.space) }
+      var fields: [HTTPField.Name: String] = [.relayPosition: "\(put.position)"]
+      if let cursor = put.cursor { fields[.relayCursor] = "\(cursor)" }
+      return Response(put.isKnown ? .ok : .created, fields)
+    }
+
+    private func after(_ request: Request) throws -> RelayCursor? {
+      guard let text = request.headers[.relayAfter] else { return nil }
+      guard let cursor = RelayCursor(text) else { throw RelayProblem(.badRequest, "the cursor is malformed") }
+      return cursor
+    }
+
+    /// Takes in a request's body, and hands it on.
+    private func withBody<T>(of request: Request, _ use: ([UInt8]) async throws -> T) async throws -> T {
+      let length = request.headers[.contentLength].flatMap { Int($0) }
+      if let length, length > RelayLimits.bodyBytes { throw Self.tooLarge }
+      return try await bodies.withRoom(for: length ?? RelayLimits.bodyBytes) {
+        try await use(try await checkedBody(of: request, length))
+      }
+    }
+
+    private static var tooLarge: RelayProblem {
+      RelayProblem(.tooLarge, "a body has at most \(RelayLimits.bodyBytes) bytes")
+    }
+
+    /// A request's body, hashed as it comes.
+    /// - Throws: `RelayProblem` if it is too large, comes too slowly, or is not what `Content-Digest` says.
+    private func checkedBody(of request: Request, _ length: Int?) async throws -> [UInt8] {
+      guard let digest = request.headers[.contentDigest].flatMap(RelayDigest.sha256) else {
+        throw RelayProblem(.digestMissing, "a Content-Digest with sha-256 is needed")
+      }
+      var (bytes, hash) = ([UInt8](), SHA256())
+      bytes.reserveCapacity(length ?? 0)
+      let (start, brokeOff) = (time(), RelayProblem(.badRequest, "the body broke off"))
+      var parts = request.body.makeAsyncIterator()
+      while true {
+        let part: ByteBuffer?
+        // What the connection throws says nothing that the sender could still hear.
+        do { part = try await parts.next() } catch { throw brokeOff }
+        guard let part else { break }
+        guard bytes.count + part.readableBytes <= RelayLimits.bodyBytes else { throw Self.tooLarge }
+        hash.update(data: part.readableBytesView)
+        bytes += part.readableBytesView
+        let allowed = limits.slowBody + .seconds(1) * (bytes.count / limits.slowestBytesPerSecond)
+        guard time() - start <= allowed else { throw RelayProblem(.badRequest, "the body comes too slowly") }
+      }
+      if let length, length != bytes.count { throw brokeOff }
+      guard Array(hash.finalize()) == digest else {
+        throw RelayProblem(.digestMismatch, "the body is not what Content-Digest says")
+      }
+      return bytes
+    }
+  }
+#endif

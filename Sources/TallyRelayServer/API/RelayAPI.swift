@@ -1,0 +1,119 @@
+#if Relay
+  import Foundation
+  import HTTPTypes
+  import Hummingbird
+  import NIOCore
+  import TallyRelayProtocol
+
+  /// What the relay does for each kind of request.
+  struct RelayAPI: Sendable {
+    let store: RelayStore
+    let news: RelayNews
+    let rates: RateLimit
+    let bodies: BodyBudget
+    let limits: RelaySettings.Limits
+    let time: @Sendable () -> Duration
+
+    private var authorization: Authorization { Authorization(store: store) }
+
+    /// The answer to a request.
+    /// - Throws: `RelayProblem`, and whatever the store throws.
+    func answer(_ request: Request, _ route: RelayRoute) async throws -> Response {
+      try checkHeaders(request)
+      let bearer = try await authorization.bearer(of: request)
+      try rates.count(bearer.hash)
+      guard let space = route.space else { throw RelayProblem(.noSuchPath, "there is nothing at that path") }
+      try authorization.check(bearer, for: space)
+      guard route.isKnownPath else { throw RelayProblem(.noSuchPath, "there is nothing at that path") }
+      if route.kind.isWrite, !bearer.role.mayWrite {
+        throw RelayProblem(.forbidden, "the token's role does not allow that")
+      }
+      switch route.kind {
+      case .status: return try await status(bearer)
+      case .changes: return try await changes(request, bearer)
+      case .readEntry: return try await read(request, try route.entryName(), bearer)
+      case .putEntry: return try await put(request, try route.entryName(), bearer)
+      case .removeEntry: return try await remove(try route.entryName(), bearer)
+      case .uploadState: return try await uploadState(try route.entryName(), bearer)
+      case .putPiece: return try await putPiece(request, try route.entryName(), bearer)
+      case .other: throw RelayProblem(.methodNotAllowed, "what is there does not know the method")
+      }
+    }
+
+    private func checkHeaders(_ request: Request) throws {
+      let bytes = request.headers.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count }
+      guard request.headers.count <= RelayLimits.headerFields,
+        bytes + request.uri.description.utf8.count <= RelayLimits.headerBytes
+      else { throw RelayProblem(.headersTooLarge, "there are too many header fields") }
+    }
+
+    private func status(_ bearer: RelayStore.Bearer) async throws -> Response {
+      let space = try await store.space(bearer.space)
+      guard let cursor = space.cursor else { throw RelayProblem(.storageFailed, "the chain of a space is damaged") }
+      let status = RelaySpaceStatus(
+        space: space.id, head: "\(cursor)", entries: space.entries, bytes: Int(space.bytes),
+        quota: space.quota.map { Int($0) }, role: bearer.role.rawValue)
+      return Response(.ok, RelayMedia.status, try status.json())
+    }
+
+    // MARK: Changes
+
+    private func changes(_ request: Request, _ bearer: RelayStore.Bearer) async throws -> Response {
+      let query = request.uri.queryParameters
+      let cursor = try query["after"].map { text in
+        guard let cursor = RelayCursor(String(text)) else { throw RelayProblem(.badRequest, "the cursor is malformed") }
+        return cursor
+      }
+      let limit = try number(query["limit"], upTo: RelayLimits.pageEntries) ?? RelayLimits.pageEntries
+      if let wait = try number(query["wait"], upTo: RelayLimits.longestWait), wait > 0 {
+        guard try await hasNews(request, bearer, cursor, .seconds(wait)) else { return Response(.noContent) }
+      }
+      let page = try await store.page(of: bearer.space, after: cursor, limit: limit)
+      return Response(.ok, RelayMedia.page, page.bytes())
+    }
+
+    private func number(_ text: Substring?, upTo limit: Int) throws -> Int? {
+      guard let text else { return nil }
+      guard let number = Int(text), (0...limit).contains(number) else {
+        throw RelayProblem(.badRequest, "a number in the query is malformed or beyond \(limit)")
+      }
+      return number
+    }
+
+    /// Waits until there is something after a cursor.
+    /// - Returns: whether there is.
+    private func hasNews(
+      _ request: Request, _ bearer: RelayStore.Bearer, _ cursor: RelayCursor?, _ limit: Duration
+    ) async throws -> Bool {
+      let ticket = news.ticket(for: bearer.space)
+      if try await store.hasNews(in: bearer.space, after: cursor) { return true }
+      let end: RelayNews.End
+      do {
+        end = try await rates.whileWaiting(bearer.hash) {
+          try await request.body.consumeWithCancellationOnInboundClose { _ in try await news.wait(ticket, upTo: limit) }
+        }
+      } catch is CancellationError {
+        // Whoever asked has gone away; nobody reads the answer.
+        return false
+      }
+      // The token may have come to its end meanwhile.
+      guard let again = try await store.bearer(hash: bearer.hash) else {
+        throw RelayProblem(.unauthenticated, "a token is needed, in Authorization: Bearer")
+      }
+      try authorization.check(again)
+      switch end {
+      case .news: return try await store.hasNews(in: bearer.space, after: cursor)
+      case .timeout: return false
+      case .closing: throw RelayProblem(.busy, "the relay is about to end", retryAfter: 2)
+      }
+    }
+  }
+
+  extension RelaySpaceStatus {
+    fileprivate func json() throws -> [UInt8] {
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+      return Array(try encoder.encode(self))
+    }
+  }
+#endif

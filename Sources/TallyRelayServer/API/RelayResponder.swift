@@ -1,0 +1,60 @@
+#if Relay
+  import Foundation
+  import GRDB
+  import HTTPTypes
+  import Hummingbird
+  import TallyRelayProtocol
+
+  /// Answers every request, and writes a line about it.
+  struct RelayResponder: HTTPResponder {
+    typealias Context = BasicRequestContext
+
+    let api: RelayAPI
+    let metrics: RelayMetrics
+    let log: RelayRequestLog
+
+    func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
+      let route = RelayRoute(request)
+      let start = api.time()
+      var problem: RelayProblem?
+      var response: Response
+      do {
+        response = try await api.answer(request, route)
+        problem = response.headers[.relayProblem].flatMap { RelayProblem.Code(rawValue: $0) }.map {
+          RelayProblem($0, "")
+        }
+      } catch {
+        let known = Self.problem(error, metrics, log)
+        problem = known
+        response = try Response(known, isHead: request.method == .head)
+      }
+      // Whoever may still be sending is told to stop. What comes nevertheless is read and dropped.
+      if let problem, [.tooLarge, .badRequest, .headersTooLarge].contains(problem.code) {
+        response.headers[.connection] = "close"
+      }
+      let duration = api.time() - start
+      metrics.count(route.kind, response.status.code, problem?.code, duration)
+      log.note(request, route, response, problem?.code, duration)
+      return response
+    }
+
+    /// What an error is to whoever has asked. Details go to the log, not to them.
+    static func problem(_ error: any Error, _ metrics: RelayMetrics, _ log: RelayRequestLog) -> RelayProblem {
+      switch error {
+      case let problem as RelayProblem: return problem
+      case is CancellationError: return RelayProblem(.busy, "the request was ended", retryAfter: 1)
+      case let error as DatabaseError:
+        metrics.countStorageError()
+        log.fault("SQLite: \(error.message ?? "error") (\(error.extendedResultCode.rawValue))")
+        if error.resultCode == .SQLITE_FULL { return RelayProblem(.storageFull, "the relay's disk is full") }
+        if error.resultCode == .SQLITE_BUSY {
+          return RelayProblem(.busy, "the relay's file is in use", retryAfter: 1)
+        }
+        return RelayProblem(.storageFailed, "the relay cannot read or write its file", retryAfter: 5)
+      default:
+        log.fault("\(type(of: error))")
+        return RelayProblem(.internal, "the relay has a fault")
+      }
+    }
+  }
+#endif

@@ -1,0 +1,68 @@
+#if Relay
+  import Synchronization
+  import TallyRelayProtocol
+
+  /// How many requests a token may make: a bucket that holds `burst` and gains `perSecond` in each second. In memory
+  /// and for this process alone.
+  final class RateLimit: Sendable {
+    private struct Bucket {
+      var level: Double
+      var filled: Duration
+      var waiting = 0
+    }
+
+    private let perSecond: Double
+    private let burst: Double
+    private let waitingLimit: Int
+    private let time: @Sendable () -> Duration
+    private let buckets = Mutex<[[UInt8]: Bucket]>([:])
+    /// Beyond that full buckets are dropped: they say nothing.
+    private static let largestCount = 10_000
+
+    /// - Parameter time: since any moment, always forward.
+    init(perSecond: Double, burst: Int, waiting: Int, time: @escaping @Sendable () -> Duration) {
+      (self.perSecond, self.burst, self.waitingLimit) = (perSecond, Double(burst), waiting)
+      self.time = time
+    }
+
+    /// Counts a request.
+    /// - Throws: `RelayProblem` if the bucket is empty.
+    func count(_ token: [UInt8]) throws {
+      let now = time()
+      let missing: Double = buckets.withLock { buckets in
+        if buckets.count > Self.largestCount {
+          buckets = buckets.filter { $0.value.waiting > 0 || level($0.value, now) < burst }
+        }
+        var bucket = buckets[token] ?? Bucket(level: burst, filled: now)
+        bucket.level = level(bucket, now)
+        bucket.filled = now
+        defer { buckets[token] = bucket }
+        guard bucket.level >= 1 else { return 1 - bucket.level }
+        bucket.level -= 1
+        return 0
+      }
+      guard missing > 0 else { return }
+      let seconds = max(1, Int((missing / perSecond).rounded(.up)))
+      throw RelayProblem(.tooManyRequests, "the token asks too often", retryAfter: seconds)
+    }
+
+    private func level(_ bucket: Bucket, _ now: Duration) -> Double {
+      min(burst, bucket.level + (now - bucket.filled) / .seconds(1) * perSecond)
+    }
+
+    /// Runs what waits for news.
+    /// - Throws: `RelayProblem` if the token waits in too many requests already.
+    func whileWaiting<T>(_ token: [UInt8], _ body: () async throws -> T) async throws -> T {
+      let mayWait = buckets.withLock { buckets in
+        guard buckets[token, default: Bucket(level: burst, filled: time())].waiting < waitingLimit else { return false }
+        buckets[token]?.waiting += 1
+        return true
+      }
+      guard mayWait else {
+        throw RelayProblem(.tooManyWaiting, "the token waits in \(waitingLimit) requests", retryAfter: 5)
+      }
+      defer { buckets.withLock { $0[token]?.waiting -= 1 } }
+      return try await body()
+    }
+  }
+#endif

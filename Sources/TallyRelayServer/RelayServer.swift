@@ -1,0 +1,104 @@
+#if Relay
+  import Hummingbird
+  import HummingbirdCore
+  import Logging
+  import NIOCore
+  import ServiceLifecycle
+  import TallyRelayProtocol
+
+  /// A relay: keeps the logs of spaces in one file, and lets their devices put, read and wait.
+  ///
+  /// <!-- not compiled here: examples are compiled without the trait Relay -->
+  /// ```swift
+  /// let store = try RelayStore(path: "relay.sqlite", for: .serving)
+  /// let server = RelayServer(store, RelaySettings(address: .init(host: "127.0.0.1", port: 8480)))
+  /// try await server.run { print("listening on \($0.host):\($0.port)") }
+  /// ```
+  public struct RelayServer: Sendable {
+    private let store: RelayStore
+    private let settings: RelaySettings
+    private let news = RelayNews()
+    private let metrics = RelayMetrics()
+
+    /// A server. It does not listen before it runs.
+    public init(_ store: RelayStore, _ settings: RelaySettings) { (self.store, self.settings) = (store, settings) }
+
+    /// Serves until the task is cancelled. Then nobody waits for news any longer, no connection is taken any more, and
+    /// requests that are under way get some time to end.
+    /// - Parameters:
+    ///   - onAdmin: is told where health and metrics are.
+    ///   - onListening: is told where clients come.
+    /// - Throws: what keeps it from listening.
+    public func run(
+      onAdmin: @escaping @Sendable (RelaySettings.Address) async -> Void = { _ in },
+      onListening: @escaping @Sendable (RelaySettings.Address) async -> Void
+    ) async throws {
+      var services: [any Service] = []
+      if let admin = settings.admin {
+        let responder = AdminResponder(store: store, news: news, metrics: metrics)
+        services.append(application(responder, admin, onAdmin))
+      }
+      services.append(application(responder, settings.address, onListening))
+      // Services are asked to end from the last to the first: whoever waits goes, then the rest, then health.
+      services.append(NewsService(news: news))
+      var configuration = ServiceGroupConfiguration(services: services, logger: Self.logger)
+      configuration.maximumGracefulShutdownDuration = settings.limits.draining
+      let group = ServiceGroup(configuration: configuration)
+      let running = Task { try await group.run() }
+      try await withTaskCancellationHandler {
+        try await running.value
+      } onCancel: {
+        Task { await group.triggerGracefulShutdown() }
+      }
+    }
+
+    private static var logger: Logger {
+      var logger = Logger(label: "tally.relay")
+      logger.logLevel = .warning
+      return logger
+    }
+
+    private var responder: RelayResponder {
+      let clock = ContinuousClock()
+      let start = clock.now
+      let time: @Sendable () -> Duration = { clock.now - start }
+      let limits = settings.limits
+      let rates = RateLimit(
+        perSecond: limits.requestsPerSecond, burst: limits.requestBurst, waiting: limits.waitingRequests, time: time)
+      return RelayResponder(
+        api: RelayAPI(
+          store: store, news: news, rates: rates, bodies: BodyBudget(limits.bodyBytes), limits: limits, time: time),
+        metrics: metrics,
+        log: RelayRequestLog(settings, key: store.random(32), now: store.now))
+    }
+
+    private func application<Responder: HTTPResponder>(
+      _ responder: Responder, _ address: RelaySettings.Address,
+      _ onListening: @escaping @Sendable (RelaySettings.Address) async -> Void
+    ) -> Application<Responder> where Responder.Context == BasicRequestContext {
+      let idle = TimeAmount(settings.limits.idle)
+      let decoder = HTTP1Channel.Configuration.DecoderConfiguration(
+        maxHeaderFieldSize: RelayLimits.headerBytes, maxHeaderListSize: 2 * RelayLimits.headerBytes,
+        maxHeaderFieldCount: 2 * RelayLimits.headerFields)
+      return Application(
+        responder: responder,
+        server: .http1(configuration: .init(idleTimeout: idle, httpDecoderConfiguration: decoder)),
+        configuration: ApplicationConfiguration(
+          address: .hostname(address.host, port: address.port),
+          availableConnectionsDelegate: MaximumAvailableConnections(settings.limits.connections)),
+        onServerRunning: { channel in
+          await onListening(.init(host: address.host, port: channel.localAddress?.port ?? address.port))
+        }, logger: Self.logger)
+    }
+  }
+
+  /// Ends all waits when the relay is asked to end.
+  private struct NewsService: Service {
+    let news: RelayNews
+
+    func run() async throws {
+      try? await gracefulShutdown()
+      news.close()
+    }
+  }
+#endif

@@ -1,0 +1,66 @@
+#if Relay
+  import Foundation
+
+  /// How a relay behaves.
+  public struct RelaySettings: Sendable {
+    /// What each token, and each request, may take up. Rates are of one process.
+    public struct Limits: Sendable {
+      /// How many requests a token may make in each second, in the long run.
+      public var requestsPerSecond = 50.0
+      /// How many requests a token may make at once, after a pause.
+      public var requestBurst = 200
+      /// In how many requests a token may wait for news.
+      public var waitingRequests = 16
+      /// How many connections are open at once. Others wait for one to end.
+      public var connections = 20_000
+      /// How many bytes of bodies are taken in at once, of all requests together.
+      public var bodyBytes = 256 << 20
+      /// The largest entry.
+      public var entryBytes = 1 << 30
+      /// How long a body may take before its rate counts.
+      public var slowBody: Duration = .seconds(10)
+      /// How many bytes of a body must come in a second after that.
+      public var slowestBytesPerSecond = 1_024
+      /// How long a connection may say nothing, between requests or within one.
+      public var idle: Duration = .seconds(60)
+      /// How long requests that are under way get when the relay is asked to end.
+      public var draining: Duration = .seconds(20)
+
+      /// The usual limits.
+      public init() {}
+    }
+
+    /// How a line of the log looks.
+    public enum LogFormat: String, Sendable, CaseIterable {
+      /// An object of JSON.
+      case json
+      /// Words with spaces between.
+      case text
+    }
+
+    /// Where to listen.
+    public struct Address: Sendable, Hashable {
+      /// A name or an address of this machine.
+      public var host: String
+      /// A port; 0 for a free one.
+      public var port: Int
+
+      /// A host and a port.
+      public init(host: String, port: Int) { (self.host, self.port) = (host, port) }
+    }
+
+    /// Where clients come.
+    public var address: Address
+    /// Where health and metrics are, for the owner alone; nil for nowhere.
+    public var admin: Address?
+    /// What tokens and requests may take up.
+    public var limits = Limits()
+    /// How a line of the log looks.
+    public var logFormat = LogFormat.text
+    /// Takes the lines of the log, without their ends; nil for none.
+    public var log: (@Sendable (String) -> Void)?
+
+    /// The usual settings.
+    public init(address: Address, admin: Address? = nil) { (self.address, self.admin) = (address, admin) }
+  }
+#endif

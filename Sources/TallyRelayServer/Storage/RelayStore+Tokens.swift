@@ -1,0 +1,138 @@
+#if Relay
+  import Crypto
+  import Foundation
+  import GRDB
+  import TallyRelayProtocol
+
+  extension RelayStore {
+    /// A token that was made just now. The relay keeps its hash, so nobody can ask for it again.
+    public struct NewToken: Sendable {
+      /// The token.
+      public let token: String
+      /// What `tally relay list` and `revoke` call it: the beginning of its hash.
+      public let id: String
+      /// The space that it is for.
+      public let space: String
+    }
+
+    /// What is known of a token.
+    public struct TokenInfo: Sendable, Hashable {
+      /// The beginning of its hash.
+      public let id: String
+      /// The space that it is for.
+      public let space: String
+      /// What it allows.
+      public let role: RelayRole
+      /// When it was made, when it ends and when it was revoked, in seconds since 1970.
+      public let created: Int64, expires: Int64?, revoked: Int64?
+    }
+
+    /// A token, as a request needs it.
+    struct Bearer: Sendable, Hashable {
+      let hash: [UInt8]
+      let space: Int64
+      let spaceID: String
+      let role: RelayRole
+      let expires: Int64?
+      let isRevoked: Bool
+    }
+
+    /// Makes a token, and a space if there is to be a new one.
+    /// - Parameters:
+    ///   - space: the id of a space; nil makes one.
+    ///   - quota: the most bytes of the space from now on; nil leaves it as it is, or without a limit.
+    ///   - expires: in seconds since 1970.
+    public func makeToken(space: String?, role: RelayRole, quota: Int64? = nil, expires: Int64? = nil) async throws
+      -> NewToken
+    {
+      let token = RelayNames.tokenPrefix + Self.base64url(random(32))
+      let (time, newID) = (now(), random(16).map { Self.hexadecimal($0) }.joined())
+      let hash = Self.hash(token)
+      let id = try await pool.write { db in
+        if space == nil { try Self.insertSpace(db, newID, quota, time) }
+        let id = space ?? newID
+        guard let number = try Int64.fetchOne(db, sql: "SELECT number FROM space WHERE id = ?", arguments: [id]) else {
+          throw RelayStoreError(.noSuchSpace, "there is no such space")
+        }
+        if space != nil, let quota {
+          try db.execute(literal: "UPDATE space SET quota = \(quota) WHERE number = \(number)")
+        }
+        try db.execute(
+          sql: "INSERT INTO token(hash, space, role, created, expires) VALUES(?, ?, ?, ?, ?)",
+          arguments: [Data(hash), number, role.rawValue, time, expires])
+        return id
+      }
+      return NewToken(token: token, id: Self.shortID(hash), space: id)
+    }
+
+    private static func insertSpace(_ db: Database, _ id: String, _ quota: Int64?, _ time: Int64) throws {
+      try db.execute(
+        sql: "INSERT INTO space(id, head, chain, entries, bytes, quota, created) VALUES(?, 0, ?, 0, 0, ?, ?)",
+        arguments: [id, Data(RelayChain.start(of: id)), quota, time])
+    }
+
+    /// All tokens, oldest first.
+    public func tokens() async throws -> [TokenInfo] {
+      try await pool.read { db in
+        let rows = try Row.fetchAll(
+          db,
+          sql:
+            "SELECT token.*, space.id FROM token JOIN space ON space.number = token.space ORDER BY token.created, hash")
+        return rows.map { row in
+          TokenInfo(
+            id: Self.shortID(Array(row["hash"] as Data)), space: row["id"],
+            role: RelayRole(rawValue: row["role"]) ?? .reader, created: row["created"], expires: row["expires"],
+            revoked: row["revoked"])
+        }
+      }
+    }
+
+    /// Revokes a token. A process that serves refuses it from its next request on.
+    /// - Parameter id: as `tokens()` has it, or the beginning of that.
+    /// - Throws: `RelayStoreError` if there is none, or more than one.
+    public func revoke(_ id: String) async throws {
+      let time = now()
+      try await pool.write { db in
+        let hashes = try Data.fetchAll(db, sql: "SELECT hash FROM token")
+        let meant = hashes.filter { Self.shortID(Array($0)).hasPrefix(id) }
+        guard meant.count == 1, !id.isEmpty else {
+          throw RelayStoreError(.noSuchToken, meant.isEmpty ? "there is no such token" : "several tokens begin so")
+        }
+        try db.execute(
+          sql: "UPDATE token SET revoked = ? WHERE hash = ? AND revoked IS NULL", arguments: [time, meant[0]])
+      }
+    }
+
+    /// A token with its space, whatever its state; nil if nobody has made it.
+    func bearer(_ token: String) async throws -> Bearer? { try await bearer(hash: Self.hash(token)) }
+
+    /// A token, by its hash, with its space.
+    func bearer(hash: [UInt8]) async throws -> Bearer? {
+      try await pool.read { db in
+        let statement = try db.cachedStatement(
+          sql: """
+            SELECT token.*, space.id FROM token JOIN space ON space.number = token.space WHERE hash = ?
+            """)
+        return try Row.fetchOne(statement, arguments: [Data(hash)]).map { row in
+          Bearer(
+            hash: hash, space: row["space"], spaceID: row["id"], role: RelayRole(rawValue: row["role"]) ?? .reader,
+            expires: row["expires"], isRevoked: row["revoked"] as Int64? != nil)
+        }
+      }
+    }
+
+    private static func hash(_ token: String) -> [UInt8] { Array(SHA256.hash(data: Data(token.utf8))) }
+
+    private static func shortID(_ hash: [UInt8]) -> String { hash.prefix(8).map { hexadecimal($0) }.joined() }
+
+    private static func hexadecimal(_ byte: UInt8) -> String {
+      let digits = Array("0123456789abcdef")
+      return String([digits[Int(byte >> 4)], digits[Int(byte & 15)]])
+    }
+
+    private static func base64url(_ bytes: [UInt8]) -> String {
+      Data(bytes).base64EncodedString().replacingOccurrences(of: "+", with: "-")
+        .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
+    }
+  }
+#endif

@@ -1,0 +1,125 @@
+#if Relay
+  import Foundation
+  import GRDB
+  import TallyRelayProtocol
+
+  extension RelayStore {
+    /// How long an upload is kept after its last piece.
+    static let uploadSeconds: Int64 = 3 * 86_400
+
+    /// How far an upload has come.
+    struct Upload: Sendable, Hashable {
+      let received: Int
+      let length: Int
+    }
+
+    /// What became of a piece.
+    enum Piece: Sendable, Hashable {
+      /// It was taken; so many bytes are there now.
+      case taken(Int)
+      /// It does not begin where the relay stands, which is here.
+      case elsewhere(Int)
+      /// It was the last, or the entry is there already.
+      case put(Put)
+    }
+
+    /// How far an upload of a name has come; all of it if the entry is there.
+    func upload(_ name: String, in space: Int64) async throws -> Upload {
+      let time = now()
+      return try await pool.read { db in
+        if let known = try Self.entry(db, name, in: space) { return Upload(received: known.size, length: known.size) }
+        guard let upload = try Self.upload(db, name, space, time) else {
+          throw RelayProblem(.noSuchUpload, "there is no such upload")
+        }
+        return upload
+      }
+    }
+
+    /// Takes a piece of an upload; the last makes it an entry.
+    func put(
+      piece: [UInt8], at offset: Int, of length: Int, _ name: String, in space: Int64, after cursor: RelayCursor?
+    ) async throws -> Piece {
+      let time = now()
+      return try await commits.write(piece.count) { db in
+        if let known = try Self.entry(db, name, in: space) {
+          return .put(Put(isKnown: true, position: known.position, cursor: nil))
+        }
+        var upload = try Self.upload(db, name, space, time)
+        // One of another length is begun anew.
+        if upload?.length != length, offset == 0 { upload = nil }
+        let received = upload?.length == length ? upload?.received ?? 0 : 0
+        guard offset == received else { return .elsewhere(received) }
+        guard !piece.isEmpty || length == 0 else { return .elsewhere(received) }
+        let row = try SpaceRow.fetch(db, space)
+        let rest = Int64(length - received) + Self.overhead
+        let staged = upload == nil ? try Self.staged(db, name, space) : nil
+        try Self.check(row, growsBy: rest - (staged ?? 0))
+        // Nothing was written before this line: see GroupCommit.
+        if let staged { try Self.dropUpload(db, name, space, staged) }
+        try Self.dropExpired(db, time)
+        try Self.insertChunks(db, name, space, piece, from: offset)
+        let now = received + piece.count
+        try Self.grow(db, space, by: Int64(piece.count))
+        guard now == length else {
+          try Self.save(db, name, space, Upload(received: now, length: length), time)
+          return .taken(now)
+        }
+        try db.execute(literal: "DELETE FROM upload WHERE space = \(space) AND name = \(name)")
+        return .put(try Self.finish(db, name, space, length, cursor, time))
+      }
+    }
+
+    /// Makes an entry of an upload whose bytes are all there.
+    private static func finish(
+      _ db: Database, _ name: String, _ space: Int64, _ length: Int, _ cursor: RelayCursor?, _ time: Int64
+    ) throws -> Put {
+      var body: [UInt8]?
+      if length <= inlineBytes {
+        let parts = try Data.fetchAll(
+          db, sql: "SELECT bytes FROM chunk WHERE space = ? AND name = ? ORDER BY start", arguments: [space, name])
+        body = parts.flatMap(Array.init)
+        try db.execute(literal: "DELETE FROM chunk WHERE space = \(space) AND name = \(name)")
+      }
+      return try append(db, try SpaceRow.fetch(db, space), name, length, body, 0, cursor, time)
+    }
+
+    private static func upload(_ db: Database, _ name: String, _ space: Int64, _ time: Int64) throws -> Upload? {
+      let statement = try db.cachedStatement(
+        sql: "SELECT received, length FROM upload WHERE space = ? AND name = ? AND expires > ?")
+      return try Row.fetchOne(statement, arguments: [space, name, time]).map { row in
+        Upload(received: row["received"], length: row["length"])
+      }
+    }
+
+    private static func save(_ db: Database, _ name: String, _ space: Int64, _ upload: Upload, _ time: Int64) throws {
+      try db.execute(
+        sql: """
+          INSERT INTO upload(space, name, length, received, expires) VALUES(?, ?, ?, ?, ?)
+          ON CONFLICT DO UPDATE SET received = excluded.received, expires = excluded.expires
+          """, arguments: [space, name, upload.length, upload.received, time + uploadSeconds])
+    }
+
+    /// How many bytes of an upload are there, expired or not; nil if there is none.
+    static func staged(_ db: Database, _ name: String, _ space: Int64) throws -> Int64? {
+      let statement = try db.cachedStatement(sql: "SELECT received FROM upload WHERE space = ? AND name = ?")
+      return try Int64.fetchOne(statement, arguments: [space, name])
+    }
+
+    static func dropUpload(_ db: Database, _ name: String, _ space: Int64, _ received: Int64) throws {
+      try db.execute(literal: "DELETE FROM upload WHERE space = \(space) AND name = \(name)")
+      try db.execute(literal: "DELETE FROM chunk WHERE space = \(space) AND name = \(name)")
+      try grow(db, space, by: -received)
+    }
+
+    /// A few at a time, since others wait.
+    private static func dropExpired(_ db: Database, _ time: Int64) throws {
+      let expired = try Row.fetchAll(
+        db, sql: "SELECT space, name, received FROM upload WHERE expires <= ? LIMIT 4", arguments: [time])
+      for row in expired { try dropUpload(db, row["name"], row["space"], row["received"]) }
+    }
+
+    private static func grow(_ db: Database, _ space: Int64, by bytes: Int64) throws {
+      try db.execute(literal: "UPDATE space SET bytes = bytes + \(bytes) WHERE number = \(space)")
+    }
+  }
+#endif

@@ -1,0 +1,111 @@
+#if Relay
+  import Foundation
+  import GRDB
+  import TallyRelayProtocol
+
+  extension RelayStore {
+    /// The largest body that stands in its entry's row.
+    static let inlineBytes = RelayLimits.inlineBytes
+    /// How many bytes a row of a larger body has at most.
+    static let chunkBytes = 256 << 10
+    /// What each position of a log counts against the quota, beside its content.
+    static let overhead: Int64 = 256
+
+    /// What became of a put.
+    struct Put: Sendable, Hashable {
+      /// Whether it was there already.
+      let isKnown: Bool
+      let position: Int64
+      /// Where the sender can go on, if nothing but this entry has come after the cursor that it had.
+      let cursor: RelayCursor?
+    }
+
+    /// Appends an entry, unless one of that name is there.
+    func put(_ name: String, _ body: [UInt8], in space: Int64, after cursor: RelayCursor?) async throws -> Put {
+      let time = now()
+      return try await commits.write(body.count) { db in
+        if let known = try Self.entry(db, name, in: space) {
+          return Put(isKnown: true, position: known.position, cursor: nil)
+        }
+        let row = try SpaceRow.fetch(db, space)
+        let staged = try Self.staged(db, name, space)
+        try Self.check(row, growsBy: Int64(body.count) + Self.overhead - (staged ?? 0))
+        if let staged { try Self.dropUpload(db, name, space, staged) }
+        let isInline = body.count <= Self.inlineBytes
+        if !isInline { try Self.insertChunks(db, name, space, body, from: 0) }
+        return try Self.append(db, row, name, body.count, isInline ? body : nil, Int64(body.count), cursor, time)
+      }
+    }
+
+    /// Removes an entry: its place stays, without content.
+    /// - Returns: whether it was there.
+    func remove(_ name: String, in space: Int64) async throws -> Bool {
+      let time = now()
+      return try await commits.write(name.utf8.count) { db in
+        guard let known = try Self.entry(db, name, in: space) else { return false }
+        let row = try SpaceRow.fetch(db, space)
+        try db.execute(
+          literal:
+            "UPDATE entry SET kind = \(EntryKind.stub), body = NULL WHERE space = \(space) AND position = \(known.position)"
+        )
+        try db.execute(literal: "DELETE FROM chunk WHERE space = \(space) AND name = \(name)")
+        let chain = RelayChain.next(row.chain, removal: name)
+        try Self.insert(db, row, EntryKind.removal, name, chain, 0, nil, time)
+        try Self.update(db, row, chain, entries: -1, bytes: Self.overhead - Int64(known.size))
+        return true
+      }
+    }
+
+    // MARK: Steps
+
+    static func check(_ space: SpaceRow, growsBy bytes: Int64) throws {
+      guard let quota = space.quota, space.bytes + bytes > quota else { return }
+      throw RelayProblem(.quotaExceeded, "the space has \(space.bytes) of \(quota) bytes")
+    }
+
+    /// - Parameter growth: how many bytes the space has more, beside the place in the log.
+    static func append(
+      _ db: Database, _ space: SpaceRow, _ name: String, _ size: Int, _ body: [UInt8]?, _ growth: Int64,
+      _ cursor: RelayCursor?, _ time: Int64
+    ) throws -> Put {
+      // What dropping an upload has given back is in the row.
+      let chain = RelayChain.next(space.chain, entry: name)
+      try insert(db, space, EntryKind.entry, name, chain, size, body, time)
+      try update(db, space, chain, entries: 1, bytes: growth + overhead)
+      let position = space.head + 1
+      let isNext = cursor != nil && cursor == space.cursor
+      return Put(
+        isKnown: false, position: position,
+        cursor: isNext ? RelayCursor(position: UInt64(position), chain: chain) : nil)
+    }
+
+    private static func insert(
+      _ db: Database, _ space: SpaceRow, _ kind: Int, _ name: String, _ chain: [UInt8], _ size: Int, _ body: [UInt8]?,
+      _ time: Int64
+    ) throws {
+      let statement = try db.cachedStatement(
+        sql: "INSERT INTO entry(space, position, kind, name, chain, size, at, body) VALUES(?, ?, ?, ?, ?, ?, ?, ?)")
+      try statement.execute(
+        arguments: [
+          space.number, space.head + 1, kind, name, Data(chain), size, time, body.map { Data($0) },
+        ])
+    }
+
+    private static func update(_ db: Database, _ space: SpaceRow, _ chain: [UInt8], entries: Int, bytes: Int64) throws {
+      let statement = try db.cachedStatement(
+        sql: """
+          UPDATE space SET head = head + 1, chain = ?, entries = entries + ?, bytes = bytes + ? WHERE number = ?
+          """)
+      try statement.execute(arguments: [Data(chain), entries, bytes, space.number])
+    }
+
+    static func insertChunks(_ db: Database, _ name: String, _ space: Int64, _ body: [UInt8], from offset: Int) throws {
+      let statement = try db.cachedStatement(
+        sql: "INSERT INTO chunk(space, name, start, bytes) VALUES(?, ?, ?, ?)")
+      for start in stride(from: 0, to: body.count, by: chunkBytes) {
+        let bytes = Data(body[start..<min(start + chunkBytes, body.count)])
+        try statement.execute(arguments: [space, name, offset + start, bytes])
+      }
+    }
+  }
+#endif

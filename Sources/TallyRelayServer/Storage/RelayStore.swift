@@ -1,0 +1,130 @@
+#if Relay
+  import Foundation
+  import GRDB
+  import TallyRelayProtocol
+
+  /// The file of a relay: spaces, their logs, and who may do what.
+  ///
+  /// What was acknowledged is on the disk: WAL with `synchronous = FULL`. One process serves from a file; others may
+  /// make and revoke tokens meanwhile.
+  public final class RelayStore: Sendable {
+    /// Whether a process serves from the file or only looks after tokens.
+    public enum Purpose: Sendable {
+      /// Serves, and lets no other process serve.
+      case serving
+      /// Makes, revokes and lists tokens.
+      case administration
+    }
+
+    /// A source of random bytes.
+    public typealias Random = @Sendable (_ count: Int) -> [UInt8]
+
+    let pool: DatabasePool
+    let commits: GroupCommit
+    let now: @Sendable () -> Int64
+    let random: Random
+    private let lock: RelayFileLock?
+
+    /// Opens a relay's file; makes it if it is not there. A process opens a file once at a time: looking at its header
+    /// ends the locks that POSIX gives a process.
+    /// - Parameters:
+    ///   - now: the seconds since 1970.
+    ///   - random: makes ids and tokens; must not be guessable.
+    /// - Throws: `RelayStoreError`, and `DatabaseError`.
+    public init(
+      path: String, for purpose: Purpose, mayCreate: Bool = true,
+      now: @escaping @Sendable () -> Int64 = RelayStore.systemTime, random: @escaping Random = RelayStore.systemRandom
+    ) throws {
+      guard mayCreate || access(path, F_OK) == 0 else {
+        throw RelayStoreError(.noSuchFile, "there is no file \(path)")
+      }
+      try Self.checkHeader(path)
+      lock = purpose == .serving ? try RelayFileLock(beside: path) : nil
+      makePrivateFile(path)
+      var configuration = Configuration()
+      configuration.busyMode = .timeout(10)
+      configuration.maximumReaderCount = 4
+      configuration.label = "relay"
+      pool = try DatabasePool(path: path, configuration: configuration)
+      try pool.writeWithoutTransaction { db in
+        try RelaySchema.migrate(db)
+        // GRDB sets NORMAL for a pool, which may lose the last commits in a power cut.
+        try db.execute(sql: "PRAGMA synchronous = FULL")
+      }
+      commits = GroupCommit(pool)
+      (self.now, self.random) = (now, random)
+    }
+
+    /// The machine's clock.
+    public static let systemTime: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970) }
+
+    /// The machine's random bytes.
+    public static let systemRandom: Random = { count in
+      var generator = SystemRandomNumberGenerator()
+      return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    }
+
+    /// Looks at the first bytes before SQLite does: opening a pool changes how a database keeps its journal.
+    private static func checkHeader(_ path: String) throws {
+      guard let file = FileHandle(forReadingAtPath: path) else { return }
+      defer { try? file.close() }
+      let header = try file.read(upToCount: 72) ?? Data()
+      guard !header.isEmpty else { return }
+      let application = header.count == 72 ? header.suffix(4).reduce(0) { $0 << 8 | UInt32($1) } : 0
+      let isSQLite = header.starts(with: Data("SQLite format 3\0".utf8))
+      guard application == UInt32(RelaySchema.applicationID) || isSQLite && hasJournal(path) else {
+        throw RelayStoreError(.notARelay, "the file is no relay's")
+      }
+    }
+
+    /// Then the first page may be in the journal as yet. It is a database in WAL already, and migrating looks again.
+    private static func hasJournal(_ path: String) -> Bool {
+      var status = stat()
+      return stat(path + "-wal", &status) == 0 && status.st_size > 0
+    }
+
+    /// Waits until nobody reads or writes, closes the file, and lets another process serve from it.
+    public func close() throws {
+      try pool.close()
+      lock?.release()
+    }
+  }
+
+  /// Only its owner may read what others trust a relay with. What keeps it from being made is SQLite's to say.
+  private func makePrivateFile(_ path: String) {
+    let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    if descriptor >= 0 { close(descriptor) }
+  }
+
+  /// A space, as a request sees it.
+  struct SpaceRow: Sendable, Hashable {
+    let number: Int64
+    let id: String
+    let head: Int64
+    let chain: [UInt8]
+    let entries: Int
+    let bytes: Int64
+    let quota: Int64?
+
+    init(_ row: Row) {
+      number = row["number"]
+      id = row["id"]
+      head = row["head"]
+      chain = Array(row["chain"] as Data)
+      entries = row["entries"]
+      bytes = row["bytes"]
+      quota = row["quota"]
+    }
+
+    var cursor: RelayCursor? { RelayCursor(position: UInt64(head), chain: chain) }
+
+    /// - Throws: `RelayProblem` if it is gone.
+    static func fetch(_ db: Database, _ number: Int64) throws -> SpaceRow {
+      let statement = try db.cachedStatement(sql: "SELECT * FROM space WHERE number = ?")
+      guard let row = try Row.fetchOne(statement, arguments: [number]) else {
+        throw RelayProblem(.noSuchSpace, "there is no such space")
+      }
+      return SpaceRow(row)
+    }
+  }
+#endif

@@ -1,0 +1,41 @@
+#if Relay
+  import HTTPTypes
+  import Hummingbird
+  import TallyRelayProtocol
+
+  /// Health and metrics, on a listener of their own.
+  struct AdminResponder: HTTPResponder {
+    typealias Context = BasicRequestContext
+
+    let store: RelayStore
+    let news: RelayNews
+    let metrics: RelayMetrics
+
+    func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
+      switch (request.method, request.uri.path) {
+      case (.get, "/healthz"): return Self.text(.ok, "ok\n")
+      case (.get, "/readyz"): return await readiness()
+      case (.get, "/metrics"):
+        let (commits, writes) = await (store.commits.commits, store.commits.writes)
+        return Self.text(.ok, metrics.text(waiting: news.count, commits: commits, writes: writes))
+      default: return Self.text(.notFound, "there is nothing at that path\n")
+      }
+    }
+
+    /// Whether requests should be sent here: the file can be read, and the relay is not about to end.
+    private func readiness() async -> Response {
+      guard !news.isClosing else { return Self.text(.serviceUnavailable, "about to end\n") }
+      do {
+        try await store.check()
+        return Self.text(.ok, "ok\n")
+      } catch {
+        metrics.countStorageError()
+        return Self.text(.serviceUnavailable, "the file cannot be read\n")
+      }
+    }
+
+    private static func text(_ status: HTTPResponse.Status, _ text: String) -> Response {
+      Response(status, "text/plain; version=0.0.4; charset=utf-8", Array(text.utf8))
+    }
+  }
+#endif

@@ -1,0 +1,116 @@
+#if Relay
+  import Foundation
+
+  /// Requests byte by byte, as no client library would make them.
+  enum RawHTTP {
+    struct Answer: Sendable, Equatable {
+      var status: Int
+      /// The lines of the head, without `Date`, which no two answers have in common.
+      var head: [String]
+      var body: [UInt8]
+
+      var text: String { String(decoding: body, as: UTF8.self) }
+      var problem: String? { field("tally-problem") }
+
+      func field(_ name: String) -> String? {
+        head.first { $0.lowercased().hasPrefix("\(name): ") }.map { String($0.dropFirst(name.count + 2)) }
+      }
+
+      init(_ bytes: [UInt8]) {
+        let separator = Array("\r\n\r\n".utf8)
+        let end = bytes.indices.first { bytes[$0...].starts(with: separator) } ?? bytes.endIndex
+        let lines = String(decoding: bytes[..<end], as: UTF8.self).components(separatedBy: "\r\n")
+        status = lines.first.flatMap { Int($0.split(separator: " ").dropFirst().first ?? "") } ?? 0
+        head = lines.filter { !$0.lowercased().hasPrefix("date: ") }
+        body = Array(bytes[min(end + 4, bytes.endIndex)...])
+      }
+    }
+
+    struct Failure: Error {
+      let call: String
+      let number: Int32
+    }
+
+    /// Makes a request and reads until the server closes.
+    static func send(
+      _ method: String, _ path: String, _ fields: [String: String] = [:], _ body: [UInt8] = [], port: Int
+    ) async throws -> Answer {
+      var head = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
+      for (name, value) in fields.sorted(by: { $0.key < $1.key }) { head += "\(name): \(value)\r\n" }
+      if !body.isEmpty { head += "Content-Length: \(body.count)\r\n" }
+      return Answer(try await exchange(Array("\(head)\r\n".utf8) + body, port: port))
+    }
+
+    /// Sends bytes and reads until the server closes, for a minute at most between two pieces. On a thread of its
+    /// own, since the server's tasks need theirs.
+    static func exchange(_ bytes: [UInt8], port: Int) async throws -> [UInt8] {
+      try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(with: Result { try blockingExchange(bytes, port) }) }
+      }
+    }
+
+    /// Listens on a free port of this machine.
+    static func listen() throws -> (listener: Int32, port: Int) {
+      let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_addr.s_addr = inet_addr("127.0.0.1")
+      var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+          bind(listener, address, size) == 0 && Foundation.listen(listener, 64) == 0
+            && getsockname(listener, address, &size) == 0
+        }
+      }
+      guard isListening else { throw Failure(call: "listen", number: errno) }
+      return (listener, Int(UInt16(bigEndian: address.sin_port)))
+    }
+
+    /// A connection to a port of this machine, blocking.
+    static func connect(_ port: Int) throws -> Int32 {
+      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      guard descriptor >= 0 else { throw Failure(call: "socket", number: errno) }
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = in_port_t(UInt16(port).bigEndian)
+      address.sin_addr.s_addr = inet_addr("127.0.0.1")
+      var timeout = timeval(tv_sec: 60, tv_usec: 0)
+      setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
+      let result = withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          Foundation.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+      }
+      guard result == 0 else {
+        let number = errno
+        close(descriptor)
+        throw Failure(call: "connect", number: number)
+      }
+      return descriptor
+    }
+
+    private static func blockingExchange(_ bytes: [UInt8], _ port: Int) throws -> [UInt8] {
+      let descriptor = try connect(port)
+      defer { close(descriptor) }
+      var sent = 0
+      while sent < bytes.count {
+        let count = bytes[sent...].withUnsafeBytes {
+          Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+        }
+        // It may refuse the rest and answer.
+        guard count > 0 else { break }
+        sent += count
+      }
+      var answer: [UInt8] = []
+      var buffer = [UInt8](repeating: 0, count: 1 << 16)
+      while true {
+        let count = recv(descriptor, &buffer, buffer.count, 0)
+        guard count > 0 else {
+          guard count == 0 || !answer.isEmpty else { throw Failure(call: "recv", number: errno) }
+          return answer
+        }
+        answer += buffer[..<count]
+      }
+    }
+  }
+#endif

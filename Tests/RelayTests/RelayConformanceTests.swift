@@ -1,0 +1,30 @@
+#if Relay
+  import Tally
+  import TallyRelay
+  import TallyTesting
+  import Testing
+
+  /// A relay keeps the contract of `Mailbox`, over real connections.
+  @Suite(.timeLimit(.minutes(5))) struct RelayConformanceTests {
+    @Test(arguments: MailboxConformance.rules) func aRelayKeepsTheContract(_ rule: MailboxConformance.Rule) async throws
+    {
+      try await RelayFixture.run { relay in
+        try await rule.check(within: .seconds(120)) { try relay.mailbox(try await relay.token()) }
+      }
+    }
+
+    @Test func twoStoresSyncThroughARelay() async throws {
+      try await RelayFixture.run { relay in
+        let mailbox = try relay.mailbox(try await relay.token())
+        let (one, other) = (try Scores.store("one"), try Scores.store("other"))
+        for _ in 0..<2 { for store in [one, other] { try await store.sync(through: mailbox) } }
+        #expect(try Scores.dump(one) == Scores.dump(other))
+        #expect(try Scores.names(one) == ["one", "other"])
+        let third = try await one.sync(through: mailbox)
+        #expect(third.taken.isEmpty && third.written.isEmpty && third.bytesRead == 0)
+        let status = try await mailbox.status()
+        #expect(status.entries == 2 && status.role == "writer" && status.quota == nil)
+      }
+    }
+  }
+#endif

@@ -1,0 +1,136 @@
+#if Relay
+  import Foundation
+  import Synchronization
+  import TallyRelay
+  import TallyRelayServer
+
+  /// A relay in this process, on a free port of this machine, with a file in a folder that disappears with it.
+  final class RelayFixture: Sendable {
+    let folder: URL
+    let port: Int
+    let adminPort: Int
+    let store: RelayStore
+    private let state: State
+    private let running: Task<Void, any Error>
+
+    /// What a relay of a test takes from outside.
+    final class State: Sendable {
+      private let time = Mutex<Int64>(1_800_000_000)
+      private let lines = Mutex<[String]>([])
+
+      /// Seconds since 1970.
+      var now: Int64 {
+        get { time.withLock { $0 } }
+        set { time.withLock { $0 = newValue } }
+      }
+      var log: [String] { lines.withLock { $0 } }
+      func note(_ line: String) { lines.withLock { $0.append(line) } }
+    }
+
+    private init(
+      _ folder: URL, _ port: Int, _ adminPort: Int, _ store: RelayStore, _ state: State,
+      _ running: Task<Void, any Error>
+    ) {
+      (self.folder, self.port, self.adminPort) = (folder, port, adminPort)
+      (self.store, self.state, self.running) = (store, state, running)
+    }
+
+    /// Starts a relay.
+    /// - Parameter folder: where its file is or will be; nil makes one.
+    static func start(in folder: URL? = nil, port: Int = 0, _ change: (inout RelaySettings) -> Void = { _ in })
+      async throws -> RelayFixture
+    {
+      let folder = try folder ?? newFolder()
+      let state = State()
+      let store = try RelayStore(
+        path: folder.appendingPathComponent("relay.sqlite").path, for: .serving, now: { state.now })
+      var settings = RelaySettings(
+        address: .init(host: "127.0.0.1", port: port), admin: .init(host: "127.0.0.1", port: 0))
+      // What tests ask for at once is no misuse.
+      (settings.limits.requestsPerSecond, settings.limits.requestBurst) = (100_000, 100_000)
+      settings.limits.draining = .seconds(5)
+      settings.log = { state.note($0) }
+      change(&settings)
+      let server = RelayServer(store, settings)
+      let (ports, feed) = AsyncThrowingStream.makeStream(of: (isAdmin: Bool, port: Int).self)
+      let running = Task {
+        do {
+          try await server.run {
+            feed.yield((true, $0.port))
+          } onListening: {
+            feed.yield((false, $0.port))
+          }
+          feed.finish()
+        } catch {
+          feed.finish(throwing: error)
+          throw error
+        }
+      }
+      var (main, admin): (Int?, Int?) = (nil, nil)
+      for try await listening in ports {
+        if listening.isAdmin { admin = listening.port } else { main = listening.port }
+        if main != nil, admin != nil { break }
+      }
+      return RelayFixture(folder, main ?? 0, admin ?? 0, store, state, running)
+    }
+
+    static func newFolder() throws -> URL {
+      let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tally-relay-\(UUID().uuidString)")
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      return folder
+    }
+
+    deinit { running.cancel() }
+
+    var base: String { "http://127.0.0.1:\(port)" }
+    var log: [String] { state.log }
+    var now: Int64 {
+      get { state.now }
+      set { state.now = newValue }
+    }
+
+    /// Asks the relay to end, and waits until it has.
+    func stop() async throws {
+      running.cancel()
+      _ = await running.result
+      try store.close()
+    }
+
+    /// Stops the relay and removes its folder.
+    func remove() async throws {
+      try await stop()
+      try FileManager.default.removeItem(at: folder)
+    }
+
+    /// Makes a token, and a space unless one is given.
+    func token(_ space: String? = nil, _ role: RelayRole = .writer, quota: Int64? = nil, expires: Int64? = nil)
+      async throws -> RelayStore.NewToken
+    {
+      try await store.makeToken(space: space, role: role, quota: quota, expires: expires)
+    }
+
+    /// A mailbox for a token.
+    func mailbox(_ token: RelayStore.NewToken, _ change: (inout RelayClient.Settings) -> Void = { _ in }) throws
+      -> RelayMailbox
+    {
+      var settings = RelayClient.Settings()
+      settings.timeout = .seconds(20)
+      change(&settings)
+      return try RelayMailbox("\(base)/s/\(token.space)", token: token.token, settings)
+    }
+
+    /// Runs a test with a relay.
+    static func run(
+      _ change: (inout RelaySettings) -> Void = { _ in }, _ body: (RelayFixture) async throws -> Void
+    ) async throws {
+      let relay = try await start(change)
+      do {
+        try await body(relay)
+      } catch {
+        try await relay.remove()
+        throw error
+      }
+      try await relay.remove()
+    }
+  }
+#endif

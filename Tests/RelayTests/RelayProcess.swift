@@ -1,0 +1,129 @@
+#if Relay
+  import Foundation
+  import Synchronization
+
+  /// The built tool, which stands beside the test bundle.
+  enum Tool {
+    static let path: String = {
+      #if canImport(Darwin)
+        let folder = Bundle(for: RelayProcess.self).bundleURL.deletingLastPathComponent()
+      #else
+        let folder = (Bundle.main.executableURL ?? Bundle.main.bundleURL).deletingLastPathComponent()
+      #endif
+      return folder.appendingPathComponent("tally").path
+    }()
+
+    struct Outcome: Sendable {
+      var status: Int32
+      var output: String
+      var errors: String
+      var lines: [String] { output.split(separator: "\n").map(String.init) }
+    }
+
+    /// Runs the tool to its end, in a folder. On a thread of its own, since servers of this process need theirs.
+    static func run(_ arguments: String..., in folder: URL) async throws -> Outcome {
+      try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(with: Result { try blockingRun(arguments, folder) }) }
+      }
+    }
+
+    private static func blockingRun(_ arguments: [String], _ folder: URL) throws -> Outcome {
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: path)
+      process.arguments = arguments
+      process.currentDirectoryURL = folder
+      process.standardInput = FileHandle.nullDevice
+      let streams = [UUID().uuidString, UUID().uuidString].map {
+        FileManager.default.temporaryDirectory.appendingPathComponent("tally-relay-\($0)")
+      }
+      defer { for stream in streams { unlink(stream.path) } }
+      for stream in streams { try Data().write(to: stream) }
+      process.standardOutput = try FileHandle(forWritingTo: streams[0])
+      process.standardError = try FileHandle(forWritingTo: streams[1])
+      try process.run()
+      process.waitUntilExit()
+      let texts = try streams.map { String(decoding: try Data(contentsOf: $0), as: UTF8.self) }
+      let isKilled = process.terminationReason == .uncaughtSignal
+      return Outcome(
+        status: isKilled ? -process.terminationStatus : process.terminationStatus, output: texts[0], errors: texts[1])
+    }
+  }
+
+  /// A command of the tool that goes on until it is ended.
+  final class RelayProcess: Sendable {
+    private let process: Mutex<Process>
+    private let errors: URL
+    let pid: pid_t
+
+    /// Starts the tool, and returns when it has said the first line.
+    static func start(_ arguments: String..., in folder: URL) async throws -> (RelayProcess, String) {
+      let (lines, feed) = AsyncStream.makeStream(of: String.self)
+      let process = try RelayProcess(arguments, folder) {
+        feed.yield($0)
+      } onEnd: {
+        feed.finish()
+      }
+      for await line in lines { return (process, line) }
+      throw RawHTTP.Failure(call: "tally \(arguments.joined(separator: " ")): \(process.errorText)", number: 0)
+    }
+
+    /// Starts the tool.
+    static func launch(_ arguments: String..., in folder: URL) throws -> RelayProcess {
+      try RelayProcess(arguments, folder) { _ in
+      } onEnd: {
+      }
+    }
+
+    private init(
+      _ arguments: [String], _ folder: URL, _ onLine: @escaping @Sendable (String) -> Void,
+      onEnd: @escaping @Sendable () -> Void
+    ) throws {
+      let (process, pipe) = (Process(), Pipe())
+      errors = folder.appendingPathComponent("errors-\(UUID().uuidString)")
+      try Data().write(to: errors)
+      process.executableURL = URL(fileURLWithPath: Tool.path)
+      process.arguments = arguments
+      process.currentDirectoryURL = folder
+      process.standardInput = FileHandle.nullDevice
+      process.standardOutput = pipe
+      process.standardError = try FileHandle(forWritingTo: errors)
+      try process.run()
+      pid = process.processIdentifier
+      self.process = Mutex(process)
+      let reading = pipe.fileHandleForReading
+      Thread.detachNewThread {
+        var text: [UInt8] = []
+        while case let data = reading.availableData, !data.isEmpty {
+          text += data
+          while let end = text.firstIndex(of: 0x0A) {
+            let line = String(decoding: text[..<end], as: UTF8.self)
+            text.removeFirst(end + 1)
+            onLine(line)
+          }
+        }
+        onEnd()
+      }
+    }
+
+    /// What it has said on standard error.
+    var errorText: String {
+      guard let data = FileManager.default.contents(atPath: errors.path) else { return "" }
+      return String(decoding: data, as: UTF8.self)
+    }
+
+    /// Sends a signal, and waits for the end.
+    /// - Returns: the exit code, or the number of the signal, negative.
+    func end(_ signal: Int32) async -> Int32 {
+      kill(pid, signal)
+      return await withCheckedContinuation { continuation in
+        Thread.detachNewThread {
+          let status = self.process.withLock { process in
+            process.waitUntilExit()
+            return process.terminationReason == .uncaughtSignal ? -process.terminationStatus : process.terminationStatus
+          }
+          continuation.resume(returning: status)
+        }
+      }
+    }
+  }
+#endif

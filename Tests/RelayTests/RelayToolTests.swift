@@ -1,0 +1,139 @@
+#if Relay
+  import Foundation
+  import TallyRelay
+  import TallySync
+  import Testing
+
+  /// `tally relay` and `tally sync --via http://…`, as people use them.
+  @Suite(.timeLimit(.minutes(5))) struct RelayToolTests {
+    private let folder: URL
+
+    init() throws {
+      folder = try RelayFixture.newFolder()
+      let schema = #"{"entities":[{"type":"Score","fields":{"name":"text"}}]}"#
+      try Data(schema.utf8).write(to: folder.appendingPathComponent("schema.json"))
+    }
+
+    private func store(_ name: String) async throws {
+      #expect(try await Tool.run("new", name, "--schema", "schema.json", in: folder).status == 0)
+      #expect(try await Tool.run("put", name, "Score|~|\(name)", "name=\(name)", in: folder).status == 0)
+    }
+
+    private func write(_ text: String, to name: String) throws {
+      try Data(text.utf8).write(to: folder.appendingPathComponent(name))
+      try FileManager.default.setAttributes(
+        [.posixPermissions: 0o600], ofItemAtPath: folder.appendingPathComponent(name).path)
+    }
+
+    @Test func twoStoresSyncThroughTheTool() async throws {
+      let (relay, line) = try await RelayProcess.start(
+        "relay", "--data", "relay.sqlite", "--listen", "127.0.0.1:0", "--log", "json", in: folder)
+      #expect(line.hasPrefix("listening on 127.0.0.1:"))
+      let base = "http://\(line.dropFirst("listening on ".count))"
+      let token = try await Tool.run("relay", "token", "--data", "relay.sqlite", "--url", base, in: folder)
+      #expect(token.status == 0 && token.lines.count == 2)
+      let space = try #require(token.lines.first)
+      try write(token.output, to: "token")
+      for name in ["a", "b"] { try await store(name) }
+      for name in ["a", "b", "a"] {
+        let sync = try await Tool.run("sync", name, "--via", space, "--token-file", "token", in: folder)
+        #expect(sync.status == 0 && sync.errors == "", "\(sync)")
+      }
+      let dumps = [
+        try await Tool.run("dump", "a", in: folder).output, try await Tool.run("dump", "b", in: folder).output,
+      ]
+      #expect(dumps[0] == dumps[1] && dumps[0].contains("Score|~|b"))
+      let quiet = try await Tool.run("sync", "a", "--via", space, "--token-file", "token", in: folder)
+      #expect(quiet.lines == ["took 0 files: 0 changes, 0 conflicts", "put 0 files, 0 bytes"])
+
+      // A second server on the file is refused, and the first one ends in order.
+      let second = try await Tool.run("relay", "--data", "relay.sqlite", "--listen", "127.0.0.1:0", in: folder)
+      #expect(second.status == 75 && second.errors.contains("another tally relay serves from this file"))
+      #expect(await relay.end(SIGTERM) == 0)
+      let secret = try #require(token.lines.last)
+      #expect(!relay.errorText.contains(secret) && relay.errorText.contains(#""route":"putEntry","status":201"#))
+      try FileManager.default.removeItem(at: folder)
+    }
+
+    /// Every way of failing has its exit code, and none says the token.
+    @Test func failuresHaveTheirCodes() async throws {
+      try await store("a")
+      try await RelayFixture.run { relay in
+        let writer = try await relay.token()
+        let reader = try await relay.token(writer.space, .reader)
+        let small = try await relay.token(quota: 10)
+        let unknown = "tally1_" + String(repeating: "A", count: 43)
+        for (name, token) in [
+          ("writer", writer.token), ("reader", reader.token), ("small", small.token), ("unknown", unknown),
+        ] {
+          try write("\(token)\n", to: name)
+        }
+        try write("no token", to: "malformed")
+        let space = "\(relay.base)/s/\(writer.space)"
+        let cases: [(via: String, token: String, status: Int32)] = [
+          (space, "unknown", 77), (space, "reader", 77), (space, "small", 66), (space, "malformed", 65),
+          ("\(relay.base)/s/\(small.space)", "small", 73), ("http://127.0.0.1:1/s/\(writer.space)", "writer", 69),
+          ("http://127.0.0.1:\(relay.adminPort)/s/\(writer.space)", "writer", 76), (space, "missing", 66),
+          ("\(relay.base)/nothing", "writer", 64), ("folder:/tmp", "writer", 64),
+        ]
+        for (via, token, status) in cases {
+          let sync = try await Tool.run("sync", "a", "--via", via, "--token-file", token, in: folder)
+          #expect(sync.status == status, "\(via) \(token): \(sync)")
+          #expect(sync.errors.hasPrefix("tally: ") && !sync.errors.contains("tally1_"), "\(sync)")
+        }
+        #expect(try await Tool.run("sync", "a", "--via", space, in: folder).status == 64)
+        let sync = try await Tool.run("sync", "a", "--via", space, "--token-file", "writer", in: folder)
+        #expect(sync.status == 0, "\(sync)")
+      }
+      try FileManager.default.removeItem(at: folder)
+    }
+
+    @Test func tokensAreListedAndRevoked() async throws {
+      let made = try await Tool.run(
+        "relay", "token", "--data", "r", "--role", "reader", "--quota", "5G", "--expires", "90d", "--json", in: folder)
+      let token = try JSONDecoder().decode([String: String].self, from: Data(made.output.utf8))
+      let (id, space) = (try #require(token["id"]), try #require(token["space"]))
+      #expect(token["url"] == "http://127.0.0.1:8480/s/\(space)")
+      let second = try await Tool.run("relay", "token", "--data", "r", "--space", space, "--role", "admin", in: folder)
+      #expect(second.status == 0)
+      let list = try await Tool.run("relay", "list", "--data", "r", in: folder)
+      #expect(list.lines.count == 2 && list.output.contains("\(id) \(space) role=reader created="))
+      #expect(list.output.contains(" expires=") && !list.output.contains("tally1_"))
+      #expect(try await Tool.run("relay", "revoke", "--data", "r", String(id.prefix(8)), in: folder).status == 0)
+      let after = try await Tool.run("relay", "list", "--data", "r", "--json", in: folder)
+      #expect(after.lines.filter { $0.contains("\"revoked\"") }.count == 1)
+      #expect(try await Tool.run("relay", "revoke", "--data", "r", "0000", in: folder).status == 66)
+      #expect(try await Tool.run("relay", "token", "--data", "r", "--space", "0000", in: folder).status == 66)
+      #expect(try await Tool.run("relay", "list", "--data", "none", in: folder).status == 66)
+      for arguments in [
+        ["--listen", "0.0.0.0:0"], ["--admin", "0.0.0.0:0"], ["--log", "xml"], ["--listen", "nowhere"],
+      ] {
+        let refused = try await Tool.run("relay", "--data", "r", arguments[0], arguments[1], in: folder)
+        #expect(refused.status == 64, "\(arguments): \(refused)")
+      }
+      try FileManager.default.removeItem(at: folder)
+    }
+
+    /// Two that watch: what one writes, the other has without being asked.
+    @Test func whoWatchesIsTold() async throws {
+      try await RelayFixture.run { relay in
+        let token = try await relay.token()
+        try write("\(token.token)\n", to: "token")
+        for name in ["a", "b"] { try await store(name) }
+        let space = "\(relay.base)/s/\(token.space)"
+        let watching = try ["a", "b"].map { name in
+          try RelayProcess.launch("sync", name, "--via", space, "--token-file", "token", "--watch", in: folder)
+        }
+        var isEqual = false
+        for number in 0..<200 where !isEqual {
+          if number == 10 { _ = try await Tool.run("put", "a", "Score|~|late", "name=late", in: folder) }
+          let dumps = try await [Tool.run("dump", "a", in: folder).output, Tool.run("dump", "b", in: folder).output]
+          isEqual = dumps[0] == dumps[1] && dumps[1].contains("Score|~|late")
+        }
+        #expect(isEqual)
+        for process in watching { #expect(await process.end(SIGTERM) == 0, "\(process.errorText)") }
+      }
+      try FileManager.default.removeItem(at: folder)
+    }
+  }
+#endif

@@ -1,0 +1,89 @@
+#if Relay
+  import Foundation
+  import TallyRelay
+  import TallyRelayServer
+  import TallyStore
+  import TallySync
+  import Testing
+
+  /// A relay whose file is set back.
+  @Suite(.timeLimit(.minutes(5))) struct RestoreTests {
+    /// Syncs all until nobody has anything to put or take.
+    private func settle(_ stores: [Store], _ mailbox: RelayMailbox) async throws {
+      for _ in 0..<10 {
+        var isQuiet = true
+        for store in stores {
+          let report = try await store.sync(through: mailbox)
+          if !report.taken.isEmpty || !report.written.isEmpty { isQuiet = false }
+        }
+        if isQuiet { return }
+      }
+      Issue.record("the stores do not come to rest")
+    }
+
+    private func copy(_ folder: URL, to other: URL) throws {
+      if FileManager.default.fileExists(atPath: other.path) { try FileManager.default.removeItem(at: other) }
+      try FileManager.default.copyItem(at: folder, to: other)
+    }
+
+    /// A backup is restored, and somebody new writes before those come by whose entries were lost. Positions alone
+    /// would skip what has taken the place of the lost entries.
+    @Test func whatARestoredRelayLacksIsPutAgain() async throws {
+      var relay = try await RelayFixture.start()
+      let (folder, port) = (relay.folder, relay.port)
+      let backup = folder.deletingLastPathComponent().appendingPathComponent(folder.lastPathComponent + "-backup")
+      let token = try await relay.token()
+      let (one, two) = (try Scores.store("one"), try Scores.store("two"))
+      try await settle([one, two], try relay.mailbox(token))
+      try await relay.stop()
+      try copy(folder, to: backup)
+
+      relay = try await RelayFixture.start(in: folder, port: port)
+      try Scores.insert("lost-1", into: one)
+      try await settle([one, two], try relay.mailbox(token))
+      try Scores.insert("lost-2", into: two)
+      try await settle([one, two], try relay.mailbox(token))
+      try await relay.stop()
+      try copy(backup, to: folder)
+
+      relay = try await RelayFixture.start(in: folder, port: port)
+      let mailbox = try relay.mailbox(token)
+      let three = try Scores.store("three")
+      for number in 0..<4 {
+        try Scores.insert("new-\(number)", into: three)
+        try await three.sync(through: mailbox)
+      }
+      try await settle([one, two, three], mailbox)
+      let late = try Scores.store("late")
+      try await settle([one, two, three, late], mailbox)
+      let expected = ["late", "lost-1", "lost-2", "new-0", "new-1", "new-2", "new-3", "one", "three", "two"]
+      for store in [one, two, three, late] {
+        #expect(try Scores.names(store) == expected)
+        #expect(try Scores.dump(store) == Scores.dump(one))
+      }
+      try await relay.remove()
+      try FileManager.default.removeItem(at: backup)
+    }
+
+    /// A relay that begins anew has the space's id and token, and nothing else.
+    @Test func anEmptyRelayIsFilledAgain() async throws {
+      var relay = try await RelayFixture.start()
+      let (folder, port) = (relay.folder, relay.port)
+      let backup = folder.deletingLastPathComponent().appendingPathComponent(folder.lastPathComponent + "-backup")
+      let token = try await relay.token()
+      try await relay.stop()
+      try copy(folder, to: backup)
+      relay = try await RelayFixture.start(in: folder, port: port)
+      let (one, two) = (try Scores.store("one", noise: 100_000), try Scores.store("two"))
+      try await settle([one, two], try relay.mailbox(token))
+      try await relay.stop()
+      try copy(backup, to: folder)
+      relay = try await RelayFixture.start(in: folder, port: port)
+      let late = try Scores.store("late")
+      try await settle([late, one, two], try relay.mailbox(token))
+      for store in [one, two, late] { #expect(try Scores.names(store) == ["late", "one", "two"]) }
+      try await relay.remove()
+      try FileManager.default.removeItem(at: backup)
+    }
+  }
+#endif
