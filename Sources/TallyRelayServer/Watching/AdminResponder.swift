@@ -9,6 +9,7 @@
 
     let store: RelayStore
     let news: RelayNews
+    let streams: EventStreams
     let metrics: RelayMetrics
 
     func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
@@ -17,7 +18,7 @@
       case (.get, "/readyz"): return await readiness()
       case (.get, "/metrics"):
         let (commits, writes) = await (store.commits.commits, store.commits.writes)
-        return Self.text(.ok, metrics.text(waiting: news.count, commits: commits, writes: writes))
+        return Self.text(.ok, metrics.text(waiting: news.count, streams: streams.count, commits: commits, writes: writes))
       default: return Self.text(.notFound, "there is nothing at that path\n")
       }
     }
