@@ -7,7 +7,7 @@ comma := ,
 export TESTING = --traits PlantedFaults$(addprefix $(comma),$(filter-out --traits,$(TRAITS)))
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: demo test crash lint format strict examples release-symbols test-triggers test-network test-relay bench bench-short instructions instructions-gate soak planted
+.PHONY: demo test crash lint format strict examples release-symbols test-triggers test-network test-relay relay-demo bench bench-short instructions instructions-gate soak planted
 .PHONY: install install-built uninstall embedded second-opinion fuzz sanitize coverage setup clean
 
 demo: setup
@@ -26,19 +26,26 @@ test: setup
 	$(CHECKED) $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter TallySyncTests
 	$(CHECKED) $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter TallyCLITests
 
-# With what only the trait Network builds: TCP and TLS. A first build takes some minutes more. It is also the build of all tests without
-# the faults that tests plant.
-test-network: setup
-	$(SWIFT) build --traits Network --scratch-path .build-network --build-tests
-	$(SWIFT) test --traits Network --scratch-path .build-network --skip-build --disable-xctest --filter NetworkTests
-	$(SWIFT) test --traits Network --scratch-path .build-network --skip-build --disable-xctest --filter TransportTests --skip NetworkTests
-	$(SWIFT) test --traits Network --scratch-path .build-network --skip-build --disable-xctest --filter PeerTests
-	$(SWIFT) run --traits Network --scratch-path .build-network --skip-build TwoMachines
+# What only traits build: TCP and TLS, and the relay. One build folder for both; a first build takes some minutes more. It is also the
+# build of all tests without the faults that tests plant.
+WITH_TRAITS = --traits Network,Relay --scratch-path .build-network
 
-# The relay, which only the trait Relay builds: its server, and the tool as server and client. A first build takes some minutes more.
+test-network: setup
+	$(SWIFT) build $(WITH_TRAITS) --build-tests
+	$(SWIFT) test $(WITH_TRAITS) --skip-build --disable-xctest --filter NetworkTests
+	$(SWIFT) test $(WITH_TRAITS) --skip-build --disable-xctest --filter TransportTests --skip NetworkTests
+	$(SWIFT) test $(WITH_TRAITS) --skip-build --disable-xctest --filter PeerTests
+	$(SWIFT) run $(WITH_TRAITS) --skip-build TwoMachines
+
+# The relay: its server, and the tool as server and client.
 test-relay: setup
-	$(SWIFT) build --traits Relay --scratch-path .build-relay --build-tests
-	$(SWIFT) test --traits Relay --scratch-path .build-relay --skip-build --disable-xctest --no-parallel --filter RelayTests
+	$(SWIFT) build $(WITH_TRAITS) --build-tests
+	$(SWIFT) test $(WITH_TRAITS) --skip-build --disable-xctest --no-parallel --filter RelayTests
+
+# A relay and three devices, each a process; the relay is killed in between.
+relay-demo: setup
+	$(SWIFT) build $(WITH_TRAITS) --product tally
+	$(SWIFT) run $(WITH_TRAITS) ThreeDevices
 
 # What has to do with stores once more, captured by triggers as where SQLite lacks the hook. After `make test` there is nothing to build.
 # Planted faults say what the histories notice, whichever way writes are captured.

@@ -17,13 +17,13 @@ public final class RelayClient: Sendable {
   public struct Settings: Sendable {
     /// How long to wait for an answer, beside what a request itself waits for news.
     public var timeout: Duration = .seconds(60)
-    /// Whether to ask for news request by request from the start. Otherwise the relay's stream of events is followed, as
-    /// long as that works.
+    /// Whether to ask for news request by request from the start. Otherwise the relay's stream of events is followed,
+    /// as long as that works.
     public var usesLongPolling = false
     /// How long a stream of events stays open when nobody waits for news: an engine that syncs waits again soon.
     public var linger: Duration = .seconds(30)
     /// How long a stream of events may say nothing, not even at its beginning. Whoever keeps words back on the way is
-    /// noticed so; after two such streams there is long polling for an hour.
+    /// noticed so, and after two such streams there is long polling for an hour.
     public var longestSilence: Duration = .seconds(45)
     /// How long one request waits for news. Then the next one does.
     public var longPoll: Duration = .seconds(30)
@@ -35,6 +35,11 @@ public final class RelayClient: Sendable {
     public var longestPause: Duration = .seconds(30)
     /// Waits, for tests that do not.
     package var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    /// The time since any moment.
+    package var time: @Sendable () -> Duration = {
+      let start = ContinuousClock.now
+      return { ContinuousClock.now - start }
+    }()
 
     /// The usual settings.
     public init() {}

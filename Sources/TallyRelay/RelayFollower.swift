@@ -52,7 +52,7 @@ actor RelayFollower {
   /// How often something has come over the stream that is open.
   private var words = 0
   private var silentStreams = 0
-  private var pollingUntil: ContinuousClock.Instant?
+  private var pollingUntil: Duration?
 
   init(_ client: RelayClient, _ space: String) { (self.client, self.space) = (client, space) }
 
@@ -94,7 +94,7 @@ actor RelayFollower {
   private var polls: Bool {
     if client.settings.usesLongPolling { return true }
     guard let end = pollingUntil else { return false }
-    if end > ContinuousClock.now { return true }
+    if end > client.settings.time() { return true }
     (pollingUntil, silentStreams) = (nil, 0)
     return false
   }
@@ -199,7 +199,7 @@ actor RelayFollower {
     if case .failure(let error) = result {
       if words == 0 { count(error) }
       if silentStreams >= Self.silentStreamsBeforePolling {
-        pollingUntil = ContinuousClock.now + Self.pollingTime
+        pollingUntil = client.settings.time() + Self.pollingTime
         result = .success(())
       } else if error is Silence {
         result = .failure(RelayError(.unreachable, "the relay says nothing any more"))

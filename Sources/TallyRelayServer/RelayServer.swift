@@ -67,6 +67,12 @@
       return logger
     }
 
+    /// At random, so that clients spread over relays that were started one after the other.
+    private var streamLife: @Sendable () -> Duration {
+      let (longest, random) = (settings.limits.streamLife, store.random)
+      return { longest * (0.7 + 0.3 * Double(random(1).first ?? 0) / 255) }
+    }
+
     private func responder(_ streams: EventStreams) -> RelayResponder {
       let limits = settings.limits
       let rates = RateLimit(
@@ -74,7 +80,7 @@
       return RelayResponder(
         api: RelayAPI(
           store: store, news: news, streams: streams, pages: EventPages(store), rates: rates,
-          bodies: BodyBudget(limits.bodyBytes), limits: limits, time: time),
+          bodies: BodyBudget(limits.bodyBytes), limits: limits, time: time, streamLife: streamLife),
         metrics: metrics,
         log: RelayRequestLog(settings, key: store.random(32), now: store.now))
     }

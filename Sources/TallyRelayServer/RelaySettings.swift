@@ -15,8 +15,7 @@
       public var heartbeat: Duration = .seconds(20)
       /// How long whoever has asked for events may not read them.
       public var longestWrite: Duration = .seconds(60)
-      /// How long a stream of events lives at most; it ends after seven tenths of that or later, at random, so that
-      /// clients spread over relays that were started one after the other.
+      /// How long a stream of events lives at most; it ends after seven tenths of that or later, at random.
       public var streamLife: Duration = .seconds(90 * 60)
       /// How many connections are open at once. Others wait for one to end.
       public var connections = 20_000

@@ -7,7 +7,8 @@
 
   /// `text/event-stream`, however it is cut.
   @Suite struct EventStreamParserTests {
-    private static let text = "\u{FEFF}: hello\nid: 1\nevent: page\ndata: a\ndata:b\n\nid:2\r\nevent:news\r\ndata\r\n\r\r:\n\ndata: c\r\r"
+    private static let text =
+      "\u{FEFF}: hello\nid: 1\nevent: page\ndata: a\ndata:b\n\nid:2\r\nevent:news\r\ndata\r\n\r\r:\n\ndata: c\r\r"
     private static let events = [
       EventStreamParser.Event(kind: "page", id: "1", data: "a\nb"),
       EventStreamParser.Event(kind: "news", id: "2", data: ""),

@@ -56,9 +56,9 @@
     @Test func aLongPollEndsAtShutdown() async throws {
       let relay = try await RelayFixture.start { $0.limits.draining = .seconds(25) }
       let mailbox = try relay.mailbox(try await relay.token()) {
-          $0.usesLongPolling = true
-          $0.retries = 0
-        }
+        $0.usesLongPolling = true
+        $0.retries = 0
+      }
       let waiting = Task { try await mailbox.wait(after: nil) }
       try await untilWaiting(1, relay)
       let start = ContinuousClock.now

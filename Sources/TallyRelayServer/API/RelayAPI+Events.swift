@@ -31,7 +31,7 @@
       // The first word tells the client that nobody on the way keeps words back.
       try await write(Self.comment, to: &writer, stream)
       var (cursor, checked) = (start, time())
-      let end = checked + limits.streamLife * Double.random(in: 0.7...1)
+      let end = checked + streamLife()
       while true {
         let ticket = news.ticket(for: bearer.space)
         if let event = try await pages.event(ticket, after: cursor) {

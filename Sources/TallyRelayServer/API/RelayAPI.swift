@@ -15,6 +15,8 @@
     let bodies: BodyBudget
     let limits: RelaySettings.Limits
     let time: @Sendable () -> Duration
+    /// How long a stream of events lives.
+    let streamLife: @Sendable () -> Duration
 
     var authorization: Authorization { Authorization(store: store) }
 

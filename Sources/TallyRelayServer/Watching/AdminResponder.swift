@@ -18,7 +18,8 @@
       case (.get, "/readyz"): return await readiness()
       case (.get, "/metrics"):
         let (commits, writes) = await (store.commits.commits, store.commits.writes)
-        return Self.text(.ok, metrics.text(waiting: news.count, streams: streams.count, commits: commits, writes: writes))
+        return Self.text(
+          .ok, metrics.text(waiting: news.count, streams: streams.count, commits: commits, writes: writes))
       default: return Self.text(.notFound, "there is nothing at that path\n")
       }
     }
