@@ -153,10 +153,19 @@ let package = Package(
         "Tally", "TallyCLI", "TallyRelay", "TallyRelayProtocol", "TallySync", "TallyTesting", tallyRelayServer, grdb,
         relay("Hummingbird", "hummingbird"), relay("ServiceLifecycle", "swift-service-lifecycle"),
       ]),
+    .executableTarget(
+      name: "RelayBench",
+      dependencies: [
+        "Tally", "TallyRelay", "TallyRelayProtocol", "TallyWire", tallyRelayServer, grdb, sqlite,
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], path: "Tests/RelayBench"),
     .testTarget(name: "TallyCLITests", dependencies: ["TallyCLI", "Tally", grdb]),
     .testTarget(
       name: "CorpusTests",
-      dependencies: ["TallyCLI", "Tally", "TallyCRDT", "TallyStore", "TallySync", "TallyWire", grdb],
+      dependencies: [
+        "TallyCLI", "Tally", "TallyCRDT", "TallyRelay", "TallyRelayProtocol", "TallyStore", "TallySync", "TallyWire",
+        grdb,
+      ],
       path: "Tests/Fuzz", exclude: ["Corpus", "Driver"], sources: ["CorpusTests", "Targets"]),
     .executableTarget(
       name: "Soak",
@@ -186,7 +195,11 @@ if Context.environment["TALLY_FUZZ"] != nil {
       ],
       exclude: ["TallyTool.swift"]),
     .executableTarget(
-      name: "fuzz", dependencies: ["TallyCLI", "Tally", "TallyCRDT", "TallyStore", "TallySync", "TallyWire", grdb],
+      name: "fuzz",
+      dependencies: [
+        "TallyCLI", "Tally", "TallyCRDT", "TallyRelay", "TallyRelayProtocol", "TallyStore", "TallySync", "TallyWire",
+        grdb,
+      ],
       path: "Tests/Fuzz", exclude: ["Corpus", "CorpusTests"], sources: ["Driver", "Targets"],
       linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld"])]),
   ]

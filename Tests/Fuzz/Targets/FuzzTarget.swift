@@ -18,7 +18,7 @@ struct FuzzTarget: Sendable {
     self.run = run
   }
 
-  static let all: [FuzzTarget] = wire + sync + store + tool
+  static let all: [FuzzTarget] = wire + sync + store + tool + relay
 
   static func named(_ name: String) -> FuzzTarget? { all.first { $0.name == name } }
 }

@@ -1,0 +1,88 @@
+#if Relay
+  import Foundation
+  import GRDBSQLite
+  import Synchronization
+  import TallyRelayProtocol
+  import TallyWire
+
+  /// Entries of 320 bytes from 32 connections, beside the same rows through SQLite's C API, 32 a transaction.
+  struct AppendBench {
+    let folder: URL
+    private static let writers = 32
+    private static let body = (0..<320).map { UInt8(truncatingIfNeeded: $0 &* 37) }
+
+    func run(count: Int) async throws -> [Figure] {
+      let relay = try RelayUnderLoad(folder, "append")
+      let idle = relay.memory
+      let token = try await relay.token()
+      let digest = RelayDigest.field(SHA256.hash(Self.body))
+      let before = relay.processorTime
+      let start = ContinuousClock.now
+      let failures = Mutex(0)
+      await withCheckedContinuation { continuation in
+        let group = DispatchGroup()
+        for writer in 0..<Self.writers {
+          group.enter()
+          Thread.detachNewThread {
+            do {
+              let connection = try LoadConnection(relay.port)
+              for number in 0..<count / Self.writers {
+                try connection.put("w\(writer)-\(number)", Self.body, digest: digest, token)
+              }
+            } catch { failures.withLock { $0 += 1 } }
+            group.leave()
+          }
+        }
+        group.notify(queue: .global()) { continuation.resume() }
+      }
+      guard failures.withLock({ $0 }) == 0 else { throw LoadConnection.Failure(call: "append") }
+      let (time, wall) = (relay.processorTime - before, ContinuousClock.now - start)
+      let plain = try plainInserts(count)
+      let each = time / count
+      try relay.stop()
+      return [
+        Figure(
+          name:
+            "append, 32 in flight: the relay's processor time beside the same rows through SQLite's C API in batches of 32",
+          value: String(
+            format: "%.1f × (%.0f µs; %.0f a second)", time / plain, each / .microseconds(1),
+            Double(count) / (wall / .seconds(1))),
+          target: "≤ 2.0"),
+        Figure(name: "memory of an idle relay", value: String(format: "%.0f MiB", idle), target: "≤ 40"),
+      ]
+    }
+
+    /// The processor time of the row alone, durable in batches.
+    private func plainInserts(_ count: Int) throws -> Duration {
+      var database: OpaquePointer?
+      var statement: OpaquePointer?
+      let path = folder.appendingPathComponent("plain.sqlite").path
+      let schema = """
+        PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+        CREATE TABLE entry(space INTEGER NOT NULL, position INTEGER NOT NULL, name TEXT NOT NULL, chain BLOB NOT NULL,
+          size INTEGER NOT NULL, body BLOB, UNIQUE(space, position)) STRICT;
+        CREATE UNIQUE INDEX entry_name ON entry(space, name);
+        """
+      guard sqlite3_open(path, &database) == SQLITE_OK, sqlite3_exec(database, schema, nil, nil, nil) == SQLITE_OK,
+        sqlite3_prepare_v2(database, "INSERT INTO entry VALUES(1, ?, ?, ?, 320, ?)", -1, &statement, nil) == SQLITE_OK
+      else { throw LoadConnection.Failure(call: "sqlite") }
+      defer {
+        sqlite3_finalize(statement)
+        sqlite3_close(database)
+      }
+      let before = ownProcessorTime()
+      let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+      for number in 0..<count {
+        if number % 32 == 0 { sqlite3_exec(database, "BEGIN IMMEDIATE", nil, nil, nil) }
+        sqlite3_bind_int64(statement, 1, Int64(number))
+        sqlite3_bind_text(statement, 2, "w\(number % 32)-\(number)", -1, transient)
+        sqlite3_bind_blob(statement, 3, Self.body, 16, transient)
+        sqlite3_bind_blob(statement, 4, Self.body, 320, transient)
+        guard sqlite3_step(statement) == SQLITE_DONE else { throw LoadConnection.Failure(call: "sqlite") }
+        sqlite3_reset(statement)
+        if number % 32 == 31 || number == count - 1 { sqlite3_exec(database, "COMMIT", nil, nil, nil) }
+      }
+      return ownProcessorTime() - before
+    }
+  }
+#endif

@@ -1,0 +1,62 @@
+#if Relay
+  import Foundation
+  import Synchronization
+  import TallyRelayProtocol
+  import TallyWire
+
+  /// Entries at a steady rate over many spaces, each followed by one stream: how long from the put to the event.
+  struct PushBench {
+    let folder: URL
+
+    func run(spaces: Int, rate: Int, seconds: Int) async throws -> [Figure] {
+      let relay = try RelayUnderLoad(folder, "push")
+      var tokens: [RelayUnderLoad.Token] = []
+      for _ in 0..<spaces { tokens.append(try await relay.token()) }
+      let connections = try tokens.map { token in
+        let connection = try LoadConnection(relay.port)
+        try connection.follow(token, after: nil)
+        return connection
+      }
+      let reader = EventReader(connections)
+      guard reader.read(until: spaces, containing: ":\n\n", within: .seconds(60), onEvent: { _ in }) else {
+        throw LoadConnection.Failure(call: "events")
+      }
+      let count = rate * seconds
+      let sent = Mutex([ContinuousClock.Instant?](repeating: nil, count: spaces))
+      let writing = Task.detached { [tokens] in try Self.write(count, rate, tokens, relay.port, sent) }
+      var times: [Duration] = []
+      let isWhole = reader.read(until: count, containing: "event: ", within: .seconds(seconds * 3 + 30)) { space in
+        let start = sent.withLock { $0[space] }
+        if let start { times.append(ContinuousClock.now - start) }
+      }
+      try await writing.value
+      try relay.stop()
+      guard isWhole, times.count == count else { throw LoadConnection.Failure(call: "events") }
+      times.sort()
+      return [
+        Figure(
+          name: "push, from PUT to another client's event, \(rate) entries a second over \(spaces) spaces: p50, p99",
+          value: "\(milliseconds(times[count / 2])), \(milliseconds(times[count * 99 / 100]))",
+          target: "≤ 5 ms, ≤ 50 ms")
+      ]
+    }
+
+    private static func write(
+      _ count: Int, _ rate: Int, _ tokens: [RelayUnderLoad.Token], _ port: Int,
+      _ sent: borrowing Mutex<[ContinuousClock.Instant?]>
+    ) throws {
+      let body = [UInt8](repeating: 7, count: 120)
+      let digest = RelayDigest.field(SHA256.hash(body))
+      let connection = try LoadConnection(port)
+      let start = ContinuousClock.now
+      for number in 0..<count {
+        let pause = start + .seconds(1) * number / rate - ContinuousClock.now
+        if pause > .zero { usleep(useconds_t(pause / .microseconds(1))) }
+        let space = number % tokens.count
+        let now = ContinuousClock.now
+        sent.withLock { $0[space] = now }
+        try connection.put("e\(number)", body, digest: digest, tokens[space])
+      }
+    }
+  }
+#endif

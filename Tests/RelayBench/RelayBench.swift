@@ -1,0 +1,59 @@
+import ArgumentParser
+import Foundation
+
+/// What a relay costs, beside what it cannot do without: `make bench-relay`.
+///
+/// The relay is a process of its own, of the same build; the clients are this one. Nothing leaves the machine, and
+/// every loop has an end.
+@main
+struct RelayBench: AsyncParsableCommand {
+  @Option(help: "How many entries are put.") var appends = 20_000
+  @Option(help: "How many spaces are followed while entries come at a steady rate.") var spaces = 1_000
+  @Option(help: "How many entries a second come then.") var rate = 100
+  @Option(help: "For how many seconds they come.") var seconds = 20
+  @Option(help: "How many streams follow one space.") var streams = 10_000
+  @Option(help: "How many records a first sync has.") var records = 100_000
+  @Option(help: "Only some of: append, push, streams, sync.") var only: String?
+  @Option(help: "Write the table of the page to a file.") var markdown: String?
+
+  func run() async throws {
+    #if Relay
+      let folder = FileManager.default.temporaryDirectory.appendingPathComponent("relay-bench-\(UUID().uuidString)")
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(at: folder) }
+      let wanted = only.map { Set($0.split(separator: ",").map(String.init)) }
+      var figures: [Figure] = []
+      func measure(_ name: String, _ body: () async throws -> [Figure]) async throws {
+        guard wanted?.contains(name) ?? true else { return }
+        for figure in try await body() {
+          print(figure.line)
+          figures.append(figure)
+        }
+      }
+      try await measure("append") { try await AppendBench(folder: folder).run(count: appends) }
+      try await measure("push") {
+        try await PushBench(folder: folder).run(spaces: spaces, rate: rate, seconds: seconds)
+      }
+      try await measure("streams") { try await StreamBench(folder: folder).run(count: streams) }
+      try await measure("sync") { try await SyncBench(folder: folder).run(records: records) }
+      if let markdown {
+        let rows = ["| figure | | to reach |", "| --- | --- | --- |"] + figures.map(\.row)
+        try (rows.joined(separator: "\n") + "\n").write(toFile: markdown, atomically: true, encoding: .utf8)
+      }
+    #else
+      throw ValidationError("the relay is behind a package trait: make bench-relay")
+    #endif
+  }
+}
+
+/// A line of the table.
+struct Figure {
+  let name: String
+  let value: String
+  let target: String
+
+  var line: String { "\(name): \(value) (\(target))" }
+  var row: String { "| \(name) | \(value) | \(target) |" }
+}
+
+func milliseconds(_ duration: Duration) -> String { String(format: "%.1f ms", duration / .milliseconds(1)) }

@@ -1,0 +1,79 @@
+#if Relay
+  import Foundation
+  import TallyRelayServer
+
+  /// A relay in a process of its own.
+  final class RelayUnderLoad {
+    struct Token {
+      let space: String
+      let token: String
+    }
+
+    private struct NoRelay: Error {}
+
+    let port: Int
+    private let process = Process()
+    private let store: RelayStore
+
+    /// Starts a relay on a file of its own.
+    init(_ folder: URL, _ name: String) throws {
+      let path = folder.appendingPathComponent("\(name).sqlite").path
+      let tool = (Bundle.main.executableURL ?? Bundle.main.bundleURL).deletingLastPathComponent()
+        .appendingPathComponent("tally")
+      let output = Pipe()
+      process.executableURL = tool
+      process.arguments = ["relay", "--data", path, "--listen", "127.0.0.1:0", "--rate", "1000000"]
+      process.standardOutput = output
+      // The log is part of what a relay does; nobody reads it here.
+      process.standardError = FileHandle.nullDevice
+      try process.run()
+      let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+      guard
+        let port = line.split(separator: ":").last.flatMap({ Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) })
+      else { throw NoRelay() }
+      self.port = port
+      store = try RelayStore(path: path, for: .administration, mayCreate: false)
+    }
+
+    func token(_ space: String? = nil) async throws -> Token {
+      let made = try await store.makeToken(space: space, role: .writer)
+      return Token(space: made.space, token: made.token)
+    }
+
+    /// The processor time that it has taken so far.
+    var processorTime: Duration {
+      let fields = Self.read("/proc/\(process.processIdentifier)/stat").split(separator: ")").last?
+        .split(separator: " ")
+      let ticks = [11, 12].compactMap { fields?.count ?? 0 > $0 ? Int(fields?[$0] ?? "") : nil }.reduce(0, +)
+      return .milliseconds(ticks * 1_000 / sysconf(Int32(_SC_CLK_TCK)))
+    }
+
+    /// Its memory now, in MiB.
+    var memory: Double { Self.kibibytes("VmRSS", process.processIdentifier) / 1_024 }
+    /// The most memory that it had, in MiB.
+    var peakMemory: Double { Self.kibibytes("VmHWM", process.processIdentifier) / 1_024 }
+
+    private static func kibibytes(_ name: String, _ pid: Int32) -> Double {
+      let line = read("/proc/\(pid)/status").split(separator: "\n").first { $0.hasPrefix("\(name):") }
+      return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Double($0) } ?? .nan
+    }
+
+    private static func read(_ path: String) -> String {
+      FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+
+    func stop() throws {
+      try store.close()
+      process.terminate()
+      process.waitUntilExit()
+    }
+  }
+
+  /// The processor time of this process.
+  func ownProcessorTime() -> Duration {
+    var usage = rusage()
+    getrusage(RUSAGE_SELF, &usage)
+    func duration(_ time: timeval) -> Duration { .seconds(time.tv_sec) + .microseconds(time.tv_usec) }
+    return duration(usage.ru_utime) + duration(usage.ru_stime)
+  }
+#endif
