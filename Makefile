@@ -7,7 +7,7 @@ comma := ,
 export TESTING = --traits PlantedFaults$(addprefix $(comma),$(filter-out --traits,$(TRAITS)))
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: demo test crash lint format strict examples release-symbols test-triggers test-network test-relay relay-demo bench bench-short instructions instructions-gate soak planted
+.PHONY: demo test crash lint format strict examples release-symbols test-triggers test-network test-relay relay-demo bench-relay bench bench-short instructions instructions-gate soak planted
 .PHONY: install install-built uninstall embedded second-opinion fuzz sanitize coverage setup clean
 
 demo: setup
@@ -29,6 +29,7 @@ test: setup
 # What only traits build: TCP and TLS, and the relay. One build folder for both; a first build takes some minutes more. It is also the
 # build of all tests without the faults that tests plant.
 WITH_TRAITS = --traits Network,Relay --scratch-path .build-network
+WITH_RELAY = --traits Relay --scratch-path .build-relay
 
 test-network: setup
 	$(SWIFT) build $(WITH_TRAITS) --build-tests
@@ -46,6 +47,11 @@ test-relay: setup
 relay-demo: setup
 	$(SWIFT) build $(WITH_TRAITS) --product tally
 	$(SWIFT) run $(WITH_TRAITS) ThreeDevices
+
+# What a relay costs, beside what it cannot do without: FLAGS as --only push,streams, --records N, --markdown FILE.
+bench-relay: setup
+	$(SWIFT) build -c release $(WITH_RELAY) --product tally
+	$(SWIFT) run -c release $(WITH_RELAY) RelayBench $(FLAGS)
 
 # What has to do with stores once more, captured by triggers as where SQLite lacks the hook. After `make test` there is nothing to build.
 # Planted faults say what the histories notice, whichever way writes are captured.

@@ -122,7 +122,7 @@ let package = Package(
       exclude: ["README.md"]),
     .executableTarget(
       name: "ThreeDevices", dependencies: ["Tally", "TallyRelay", grdb], path: "Examples/Relay",
-      exclude: ["README.md"]),
+      exclude: ["Hosting", "README.md"]),
     .testTarget(name: "TallyCRDTTests", dependencies: ["TallyCRDT", "TallyTesting"]),
     .testTarget(
       name: "TallyWireTests", dependencies: ["TallyCRDT", "TallyTesting", "TallyWire"], resources: [.copy("Golden")]),

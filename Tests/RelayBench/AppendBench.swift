@@ -18,24 +18,24 @@
       let digest = RelayDigest.field(SHA256.hash(Self.body))
       let before = relay.processorTime
       let start = ContinuousClock.now
-      let failures = Mutex(0)
+      let (failures, port) = (Failures(), relay.port)
       await withCheckedContinuation { continuation in
         let group = DispatchGroup()
         for writer in 0..<Self.writers {
           group.enter()
           Thread.detachNewThread {
             do {
-              let connection = try LoadConnection(relay.port)
+              let connection = try LoadConnection(port)
               for number in 0..<count / Self.writers {
                 try connection.put("w\(writer)-\(number)", Self.body, digest: digest, token)
               }
-            } catch { failures.withLock { $0 += 1 } }
+            } catch { failures.add() }
             group.leave()
           }
         }
         group.notify(queue: .global()) { continuation.resume() }
       }
-      guard failures.withLock({ $0 }) == 0 else { throw LoadConnection.Failure(call: "append") }
+      guard failures.count == 0 else { throw LoadConnection.Failure(call: "append") }
       let (time, wall) = (relay.processorTime - before, ContinuousClock.now - start)
       let plain = try plainInserts(count)
       let each = time / count
@@ -50,6 +50,12 @@
           target: "≤ 2.0"),
         Figure(name: "memory of an idle relay", value: String(format: "%.0f MiB", idle), target: "≤ 40"),
       ]
+    }
+
+    private final class Failures: Sendable {
+      private let value = Mutex(0)
+      var count: Int { value.withLock { $0 } }
+      func add() { value.withLock { $0 += 1 } }
     }
 
     /// The processor time of the row alone, durable in batches.

@@ -4,6 +4,18 @@
   import TallyRelayProtocol
   import TallyWire
 
+  /// When the newest entry of each space was put.
+  private final class SendTimes: Sendable {
+    private let times: Mutex<[ContinuousClock.Instant?]>
+
+    init(_ count: Int) { times = Mutex(Array(repeating: nil, count: count)) }
+
+    subscript(space: Int) -> ContinuousClock.Instant? {
+      get { times.withLock { $0[space] } }
+      set { times.withLock { $0[space] = newValue } }
+    }
+  }
+
   /// Entries at a steady rate over many spaces, each followed by one stream: how long from the put to the event.
   struct PushBench {
     let folder: URL
@@ -22,12 +34,12 @@
         throw LoadConnection.Failure(call: "events")
       }
       let count = rate * seconds
-      let sent = Mutex([ContinuousClock.Instant?](repeating: nil, count: spaces))
-      let writing = Task.detached { [tokens] in try Self.write(count, rate, tokens, relay.port, sent) }
+      let sent = SendTimes(spaces)
+      let port = relay.port
+      let writing = Task.detached { [tokens] in try Self.write(count, rate, tokens, port, sent) }
       var times: [Duration] = []
       let isWhole = reader.read(until: count, containing: "event: ", within: .seconds(seconds * 3 + 30)) { space in
-        let start = sent.withLock { $0[space] }
-        if let start { times.append(ContinuousClock.now - start) }
+        if let start = sent[space] { times.append(ContinuousClock.now - start) }
       }
       try await writing.value
       try relay.stop()
@@ -43,7 +55,7 @@
 
     private static func write(
       _ count: Int, _ rate: Int, _ tokens: [RelayUnderLoad.Token], _ port: Int,
-      _ sent: borrowing Mutex<[ContinuousClock.Instant?]>
+      _ sent: SendTimes
     ) throws {
       let body = [UInt8](repeating: 7, count: 120)
       let digest = RelayDigest.field(SHA256.hash(body))
@@ -53,8 +65,7 @@
         let pause = start + .seconds(1) * number / rate - ContinuousClock.now
         if pause > .zero { usleep(useconds_t(pause / .microseconds(1))) }
         let space = number % tokens.count
-        let now = ContinuousClock.now
-        sent.withLock { $0[space] = now }
+        sent[space] = ContinuousClock.now
         try connection.put("e\(number)", body, digest: digest, tokens[space])
       }
     }

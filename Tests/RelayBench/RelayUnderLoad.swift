@@ -72,7 +72,7 @@
   /// The processor time of this process.
   func ownProcessorTime() -> Duration {
     var usage = rusage()
-    getrusage(RUSAGE_SELF, &usage)
+    getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
     func duration(_ time: timeval) -> Duration { .seconds(time.tv_sec) + .microseconds(time.tv_usec) }
     return duration(usage.ru_utime) + duration(usage.ru_stime)
   }
