@@ -15,13 +15,18 @@
   /// try await server.run { print("listening on \($0.host):\($0.port)") }
   /// ```
   public struct RelayServer: Sendable {
-    private let store: RelayStore
+    private let store: any RelayStorage
     private let settings: RelaySettings
     private let news = RelayNews()
     private let metrics = RelayMetrics()
 
     /// A server. It does not listen before it runs.
-    public init(_ store: RelayStore, _ settings: RelaySettings) { (self.store, self.settings) = (store, settings) }
+    public init(_ store: RelayStore, _ settings: RelaySettings) { self.init(storage: store, settings) }
+
+    /// A server on any storage.
+    package init(storage: any RelayStorage, _ settings: RelaySettings) {
+      (self.store, self.settings) = (storage, settings)
+    }
 
     /// Serves until the task is cancelled. Then nobody waits for news any longer, no connection is taken any more, and
     /// requests that are under way get some time to end.
@@ -33,6 +38,11 @@
       onAdmin: @escaping @Sendable (RelaySettings.Address) async -> Void = { _ in },
       onListening: @escaping @Sendable (RelaySettings.Address) async -> Void
     ) async throws {
+      store.follow { [news] in
+        news.watched
+      } announce: { [news] in
+        news.announce($0)
+      }
       var services: [any Service] = []
       if let admin = settings.admin {
         let responder = AdminResponder(store: store, news: news, metrics: metrics)

@@ -28,13 +28,15 @@
     }
 
     /// A token, as a request needs it.
-    struct Bearer: Sendable, Hashable {
+    package struct Bearer: Sendable, Hashable {
       let hash: [UInt8]
-      let space: Int64
+      package let space: Int64
       let spaceID: String
       let role: RelayRole
       let expires: Int64?
       let isRevoked: Bool
+      /// When it was looked up, by the clock that `expires` goes by.
+      let time: Int64
     }
 
     /// Makes a token, and a space if there is to be a new one.
@@ -104,11 +106,12 @@
     }
 
     /// A token with its space, whatever its state; nil if nobody has made it.
-    func bearer(_ token: String) async throws -> Bearer? { try await bearer(hash: Self.hash(token)) }
+    package func bearer(_ token: String) async throws -> Bearer? { try await bearer(hash: Self.hash(token)) }
 
     /// A token, by its hash, with its space.
-    func bearer(hash: [UInt8]) async throws -> Bearer? {
-      try await pool.read { db in
+    package func bearer(hash: [UInt8]) async throws -> Bearer? {
+      let time = now()
+      return try await pool.read { db in
         let statement = try db.cachedStatement(
           sql: """
             SELECT token.*, space.id FROM token JOIN space ON space.number = token.space WHERE hash = ?
@@ -116,21 +119,21 @@
         return try Row.fetchOne(statement, arguments: [Data(hash)]).map { row in
           Bearer(
             hash: hash, space: row["space"], spaceID: row["id"], role: RelayRole(rawValue: row["role"]) ?? .reader,
-            expires: row["expires"], isRevoked: row["revoked"] as Int64? != nil)
+            expires: row["expires"], isRevoked: row["revoked"] as Int64? != nil, time: time)
         }
       }
     }
 
-    private static func hash(_ token: String) -> [UInt8] { Array(SHA256.hash(data: Data(token.utf8))) }
+    static func hash(_ token: String) -> [UInt8] { Array(SHA256.hash(data: Data(token.utf8))) }
 
-    private static func shortID(_ hash: [UInt8]) -> String { hash.prefix(8).map { hexadecimal($0) }.joined() }
+    static func shortID(_ hash: [UInt8]) -> String { hash.prefix(8).map { hexadecimal($0) }.joined() }
 
-    private static func hexadecimal(_ byte: UInt8) -> String {
+    static func hexadecimal(_ byte: UInt8) -> String {
       let digits = Array("0123456789abcdef")
       return String([digits[Int(byte >> 4)], digits[Int(byte & 15)]])
     }
 
-    private static func base64url(_ bytes: [UInt8]) -> String {
+    static func base64url(_ bytes: [UInt8]) -> String {
       Data(bytes).base64EncodedString().replacingOccurrences(of: "+", with: "-")
         .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
     }
