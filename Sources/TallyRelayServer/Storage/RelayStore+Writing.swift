@@ -58,7 +58,7 @@
 
     // MARK: Steps
 
-    static func check(_ space: SpaceRow, growsBy bytes: Int64) throws {
+    static func check(_ space: SpaceRow, growsBy bytes: Int64) throws(RelayProblem) {
       guard let quota = space.quota, space.bytes + bytes > quota else { return }
       throw RelayProblem(.quotaExceeded, "the space has \(space.bytes) of \(quota) bytes")
     }
