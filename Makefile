@@ -35,10 +35,13 @@ test-network: setup
 	$(SWIFT) test --traits Network --scratch-path .build-network --skip-build --disable-xctest --filter PeerTests
 	$(SWIFT) run --traits Network --scratch-path .build-network --skip-build TwoMachines
 
-# The relay, which only the trait Relay builds: its server, and the tool as server and client. A first build takes some minutes more.
+# The relay, which only the trait Relay builds: its server, and the tool as server and client; where libpq is, on PostgreSQL too, in a
+# private server that the tests make and remove. A first build takes some minutes more.
+RELAY = $(shell pkg-config --exists libpq 2>/dev/null && echo Postgres || echo Relay)
 test-relay: setup
-	$(SWIFT) build --traits Relay --scratch-path .build-relay --build-tests
-	$(SWIFT) test --traits Relay --scratch-path .build-relay --skip-build --disable-xctest --no-parallel --filter RelayTests
+	@bash Scripts/setup.sh relay
+	$(SWIFT) build --traits $(RELAY) --scratch-path .build-relay --build-tests
+	$(SWIFT) test --traits $(RELAY) --scratch-path .build-relay --skip-build --disable-xctest --no-parallel --filter RelayTests
 
 # What has to do with stores once more, captured by triggers as where SQLite lacks the hook. After `make test` there is nothing to build.
 # Planted faults say what the histories notice, whichever way writes are captured.

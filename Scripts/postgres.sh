@@ -24,10 +24,15 @@ as_owner() {
 }
 
 # Locale C: what is tested does not depend on one. Nothing is synced, since a process that ends takes no page of the system with it.
-start() {
+start() (
+  # The server outlives this script; whoever waits for a descriptor that they share would wait for the server too.
+  for descriptor in /proc/$BASHPID/fd/*; do
+    descriptor=${descriptor##*/}
+    [ "$descriptor" -le 2 ] || [ "$descriptor" = 255 ] || eval "exec $descriptor>&-"
+  done
   as_owner "$programs/pg_ctl" -D "$folder/data" -w -t 60 -l "$folder/log" -o "-c listen_addresses= \
-    -c unix_socket_directories=$folder -c fsync=off -c max_connections=60" start >/dev/null
-}
+    -c unix_socket_directories=$folder -c fsync=off -c max_connections=60" start >/dev/null 2>&1 </dev/null
+)
 
 if ! programs=$(find_programs); then
   echo "no PostgreSQL server is installed (Debian: postgresql)" >&2

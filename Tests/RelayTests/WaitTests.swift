@@ -19,8 +19,8 @@
       Issue.record("no \(count) requests wait")
     }
 
-    @Test func aLongPollWakesOnAnAppend() async throws {
-      try await RelayFixture.run { relay in
+    @Test(arguments: StorageKind.available) func aLongPollWakesOnAnAppend(_ kind: StorageKind) async throws {
+      try await RelayFixture.run(kind) { relay in
         let mailbox = try relay.mailbox(try await relay.token())
         _ = try await mailbox.put(upload("a"))
         let cursor = try await mailbox.changes(after: nil).cursor
@@ -36,8 +36,8 @@
     }
 
     /// What is put into another space wakes nobody, and whoever goes away is not waited for.
-    @Test func aWaiterWhoGoesAwayIsForgotten() async throws {
-      try await RelayFixture.run { relay in
+    @Test(arguments: StorageKind.available) func aWaiterWhoGoesAwayIsForgotten(_ kind: StorageKind) async throws {
+      try await RelayFixture.run(kind) { relay in
         let (mailbox, other) = (try relay.mailbox(try await relay.token()), try relay.mailbox(try await relay.token()))
         let waiting = Task { try await mailbox.wait(after: nil) }
         try await untilWaiting(1, relay)

@@ -3,8 +3,8 @@
   import Synchronization
 
   /// Hears of what other processes append, by `LISTEN` on a connection and a thread of its own; and compares the heads
-  /// of the logs that somebody waits for with what is known of them, in case nobody has said anything: a process may end
-  /// between its commit and its notification, and connections break.
+  /// of the logs that somebody waits for with what is known of them, in case nobody has said anything: a process may
+  /// end between its commit and its notification, and connections break.
   final class PostgresFollower: Sendable {
     private let reading: PostgresThreads
     private let watched: @Sendable () -> [Int64]

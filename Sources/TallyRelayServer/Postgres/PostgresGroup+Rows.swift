@@ -42,9 +42,10 @@
       ).map { EntryKey(space: try $0.integer(0), name: try $0.text(1)) }
     }
 
-    /// Locks the spaces, always in the order of their numbers, so that processes do not wait for each other in a circle,
-    /// and reads what the writes are about. Whatever belongs to a space is changed only under its lock.
-    private static func load(_ keys: Set<EntryKey>, _ session: PostgresSession, _ time: Int64?) throws -> PostgresGroup {
+    /// Locks the spaces, always in the order of their numbers, so that processes do not wait for each other in a
+    /// circle, and reads what the writes are about. Whatever belongs to a space is changed only under its lock.
+    private static func load(_ keys: Set<EntryKey>, _ session: PostgresSession, _ time: Int64?) throws -> PostgresGroup
+    {
       let keys = keys.sorted { ($0.space, $0.name) < ($1.space, $1.name) }
       let numbers = Set(keys.map(\.space)).sorted()
       let locked = try session.execute(

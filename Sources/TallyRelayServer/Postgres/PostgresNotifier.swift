@@ -2,8 +2,8 @@
   import Foundation
   import Synchronization
 
-  /// Tells other processes of what was appended: `NOTIFY` after the commit, on a connection of its own. In the appending
-  /// transaction it would hold a lock of the whole server until the commit is on the disk.
+  /// Tells other processes of what was appended: `NOTIFY` after the commit, on a connection of its own. In the
+  /// appending transaction it would hold a lock of the whole server until the commit is on the disk.
   final class PostgresNotifier: Sendable {
     /// How many bytes the text of a notification has at most; PostgreSQL takes 7999.
     private static let textBytes = 7_900

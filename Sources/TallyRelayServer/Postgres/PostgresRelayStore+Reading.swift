@@ -35,7 +35,8 @@
       }
     }
 
-    /// Takes rows until the page is full. The first batch is as large as the page; where entries have gone, more follow.
+    /// Takes rows until the page is full. The first batch is as large as the page; where entries have gone, more
+    /// follow.
     private static func gather(
       _ session: PostgresSession, _ space: SpaceRow, _ start: Int64, _ limit: Int, _ builder: inout PageBuilder
     ) throws {

@@ -2,8 +2,8 @@
   import Synchronization
   import TallyRelayProtocol
 
-  /// The database of a relay: spaces, their logs, and who may do what, in PostgreSQL. Any number of processes serve from
-  /// it at once.
+  /// The database of a relay: spaces, their logs, and who may do what, in PostgreSQL. Any number of processes serve
+  /// from it at once.
   ///
   /// What was acknowledged is committed there; how safe that is, is the server's to say (`fsync`, standbys). While the
   /// server cannot be reached, requests are answered with 503, and then it goes on by itself.

@@ -74,9 +74,11 @@
       let value: T
       do {
         value = try body()
+      } catch let error as PostgresError where error.isDisconnected {
+        // The server undoes what it has not committed.
+        throw error
       } catch {
-        // Without a connection the server undoes it.
-        if PQstatus(connection) == CONNECTION_OK { try script("ROLLBACK") }
+        try script("ROLLBACK")
         throw error
       }
       do {
@@ -94,9 +96,11 @@
       guard let result, status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK else {
         let state = PQresultErrorField(result, Int32(UInt8(ascii: "C"))).map { String(cString: $0) }
         let message = PQresultErrorField(result, Int32(UInt8(ascii: "M"))).map { Self.line($0) }
+        // What libpq says by itself has no state, and is about the connection, whose status it may change only later;
+        // class 57P is a server that ends or begins.
+        let isDisconnected = PQstatus(connection) != CONNECTION_OK || state?.hasPrefix("57P") ?? true
         throw PostgresError(
-          state: state, message: message ?? "the server has closed the connection",
-          isDisconnected: PQstatus(connection) != CONNECTION_OK)
+          state: state, message: message ?? "the server has closed the connection", isDisconnected: isDisconnected)
       }
       return (0..<PQntuples(result)).map { PostgresRow(result, $0) }
     }

@@ -5,10 +5,14 @@
 
   extension RelayStore {
     /// Whether the file can be read.
-    package func check() async throws { _ = try await pool.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM space") } }
+    package func check() async throws {
+      _ = try await pool.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM space") }
+    }
 
     /// A space's numbers.
-    package func space(_ number: Int64) async throws -> SpaceRow { try await pool.read { try SpaceRow.fetch($0, number) } }
+    package func space(_ number: Int64) async throws -> SpaceRow {
+      try await pool.read { try SpaceRow.fetch($0, number) }
+    }
 
     /// A page of a space's log.
     /// - Parameter cursor: where it goes on; nil for the beginning.

@@ -58,7 +58,9 @@
       family("tally_relay_waiting", "gauge", "Requests that wait for news.", [("", "\(waiting)")])
       family("tally_relay_commits_total", "counter", "Transactions that are on the disk.", [("", "\(commits)")])
       family("tally_relay_writes_total", "counter", "Writes that these transactions held.", [("", "\(writes)")])
-      family("tally_relay_storage_errors_total", "counter", "Errors of the file or the database.", [("", "\(state.storageErrors)")])
+      family(
+        "tally_relay_storage_errors_total", "counter", "Errors of the file or the database.",
+        [("", "\(state.storageErrors)")])
       return lines.joined(separator: "\n") + "\n"
     }
 
