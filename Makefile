@@ -7,7 +7,7 @@ comma := ,
 export TESTING = --traits PlantedFaults$(addprefix $(comma),$(filter-out --traits,$(TRAITS)))
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: demo test crash lint format strict examples release-symbols test-triggers test-network test-relay bench bench-short instructions instructions-gate soak planted
+.PHONY: demo test crash lint format strict examples release-symbols test-triggers test-network test-relay relay-demo bench bench-short instructions instructions-gate soak planted
 .PHONY: install install-built uninstall embedded second-opinion fuzz sanitize coverage setup clean
 
 demo: setup
@@ -26,22 +26,29 @@ test: setup
 	$(CHECKED) $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter TallySyncTests
 	$(CHECKED) $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter TallyCLITests
 
-# With what only the trait Network builds: TCP and TLS. A first build takes some minutes more. It is also the build of all tests without
-# the faults that tests plant.
-test-network: setup
-	$(SWIFT) build --traits Network --scratch-path .build-network --build-tests
-	$(SWIFT) test --traits Network --scratch-path .build-network --skip-build --disable-xctest --filter NetworkTests
-	$(SWIFT) test --traits Network --scratch-path .build-network --skip-build --disable-xctest --filter TransportTests --skip NetworkTests
-	$(SWIFT) test --traits Network --scratch-path .build-network --skip-build --disable-xctest --filter PeerTests
-	$(SWIFT) run --traits Network --scratch-path .build-network --skip-build TwoMachines
-
-# The relay, which only the trait Relay builds: its server, and the tool as server and client; where libpq is, on PostgreSQL too, in a
-# private server that the tests make and remove. A first build takes some minutes more.
+# What only traits build: TCP and TLS, and the relay. One build folder for both; a first build takes some minutes more. It is also the
+# build of all tests without the faults that tests plant. Where libpq is, the relay has its storage on PostgreSQL.
 RELAY = $(shell pkg-config --exists libpq 2>/dev/null && echo Postgres || echo Relay)
+WITH_TRAITS = --traits Network,$(RELAY) --scratch-path .build-network
+
+test-network: setup
+	$(SWIFT) build $(WITH_TRAITS) --build-tests
+	$(SWIFT) test $(WITH_TRAITS) --skip-build --disable-xctest --filter NetworkTests
+	$(SWIFT) test $(WITH_TRAITS) --skip-build --disable-xctest --filter TransportTests --skip NetworkTests
+	$(SWIFT) test $(WITH_TRAITS) --skip-build --disable-xctest --filter PeerTests
+	$(SWIFT) run $(WITH_TRAITS) --skip-build TwoMachines
+
+# The relay: its server, and the tool as server and client; where PostgreSQL is, on that too, in a private server that the tests make and
+# remove.
 test-relay: setup
 	@bash Scripts/setup.sh relay
-	$(SWIFT) build --traits $(RELAY) --scratch-path .build-relay --build-tests
-	$(SWIFT) test --traits $(RELAY) --scratch-path .build-relay --skip-build --disable-xctest --no-parallel --filter RelayTests
+	$(SWIFT) build $(WITH_TRAITS) --build-tests
+	$(SWIFT) test $(WITH_TRAITS) --skip-build --disable-xctest --no-parallel --filter RelayTests
+
+# A relay and three devices, each a process; the relay is killed in between.
+relay-demo: setup
+	$(SWIFT) build $(WITH_TRAITS) --product tally
+	$(SWIFT) run $(WITH_TRAITS) ThreeDevices
 
 # What has to do with stores once more, captured by triggers as where SQLite lacks the hook. After `make test` there is nothing to build.
 # Planted faults say what the histories notice, whichever way writes are captured.

@@ -128,6 +128,9 @@ let package = Package(
     .executableTarget(
       name: "TwoMachines", dependencies: ["Tally", tallyNetwork, grdb], path: "Examples/TwoMachines",
       exclude: ["README.md"]),
+    .executableTarget(
+      name: "ThreeDevices", dependencies: ["Tally", "TallyRelay", grdb], path: "Examples/Relay",
+      exclude: ["README.md"]),
     .testTarget(name: "TallyCRDTTests", dependencies: ["TallyCRDT", "TallyTesting"]),
     .testTarget(
       name: "TallyWireTests", dependencies: ["TallyCRDT", "TallyTesting", "TallyWire"], resources: [.copy("Golden")]),

@@ -17,6 +17,14 @@ public final class RelayClient: Sendable {
   public struct Settings: Sendable {
     /// How long to wait for an answer, beside what a request itself waits for news.
     public var timeout: Duration = .seconds(60)
+    /// Whether to ask for news request by request from the start. Otherwise the relay's stream of events is followed,
+    /// as long as that works.
+    public var usesLongPolling = false
+    /// How long a stream of events stays open when nobody waits for news: an engine that syncs waits again soon.
+    public var linger: Duration = .seconds(30)
+    /// How long a stream of events may say nothing, not even at its beginning. Whoever keeps words back on the way is
+    /// noticed so, and after two such streams there is long polling for an hour.
+    public var longestSilence: Duration = .seconds(45)
     /// How long one request waits for news. Then the next one does.
     public var longPoll: Duration = .seconds(30)
     /// How often a request is made again that the relay was too busy for. One that broke off is made again once.
@@ -27,6 +35,11 @@ public final class RelayClient: Sendable {
     public var longestPause: Duration = .seconds(30)
     /// Waits, for tests that do not.
     package var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    /// The time since any moment.
+    package var time: @Sendable () -> Duration = {
+      let start = ContinuousClock.now
+      return { ContinuousClock.now - start }
+    }()
 
     /// The usual settings.
     public init() {}
@@ -99,6 +112,39 @@ public final class RelayClient: Sendable {
       guard tries < settings.retries, error.code == .busy, pause <= settings.longestPause else { throw error }
       tries += 1
       try await settings.sleep(pause)
+    }
+  }
+
+  /// A space's events, until the stream ends or breaks.
+  /// - Parameter onWord: is told whenever anything comes, also what keeps the stream alive.
+  func events(
+    of space: String, _ query: String, onWord: @escaping @Sendable () async -> Void,
+    onEvent: (RelayEvent) async -> Void
+  ) async throws {
+    let request = try request("GET", space, "/events\(query)", ["Accept": RelayMedia.events], nil)
+    var parser = EventStreamParser()
+    var isOpen = false
+    do {
+      for try await part in transfer.parts(of: request, in: session, limit: 256) {
+        switch part {
+        case .head(let answer):
+          guard answer.status == 200 else { throw RelayError(answer) }
+          guard answer.field("content-type")?.hasPrefix(RelayMedia.events) == true else {
+            throw RelayError(.notARelay, "what answers is no relay: events are none")
+          }
+          isOpen = true
+        case .bytes(let bytes):
+          guard isOpen else { throw RelayError(.notARelay, "what answers does not speak HTTP") }
+          await onWord()
+          for event in try parser.parse(bytes) {
+            guard let event = RelayEvent(kind: event.kind, id: event.id, data: event.data) else { continue }
+            await onEvent(event)
+          }
+        }
+      }
+      try Task.checkCancellation()
+    } catch {
+      throw try Self.failure(error) ?? error
     }
   }
 

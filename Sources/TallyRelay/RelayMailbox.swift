@@ -16,6 +16,7 @@ public struct RelayMailbox: Mailbox {
   /// Where the space is.
   public let address: RelaySpaceAddress
   private let client: RelayClient
+  private let follower: RelayFollower
 
   /// A mailbox.
   /// - Throws: `RelayError` if the address is none.
@@ -23,7 +24,7 @@ public struct RelayMailbox: Mailbox {
     guard let address = RelaySpaceAddress(address) else {
       throw RelayError(.unreachable, "the address is not https://HOST/s/ID")
     }
-    (self.address, client) = (address, RelayClient(address.relay, token: token, settings))
+    self.init(address, RelayClient(address.relay, token: token, settings))
   }
 
   /// A mailbox that shares a client with others, for other spaces of the same relay.
@@ -32,7 +33,12 @@ public struct RelayMailbox: Mailbox {
     guard let address = RelaySpaceAddress(relay: client.relay, space: space) else {
       throw RelayError(.unreachable, "the relay's address or the space's id is malformed")
     }
+    self.init(address, client)
+  }
+
+  private init(_ address: RelaySpaceAddress, _ client: RelayClient) {
     (self.address, self.client) = (address, client)
+    follower = RelayFollower(client, address.space)
   }
 
   /// The space's address.
@@ -42,12 +48,16 @@ public struct RelayMailbox: Mailbox {
   /// A log.
   public var kind: MailboxKind { .log }
 
-  /// What has come after a cursor: one request.
+  /// What has come after a cursor: one request, or none if it has come over the stream of events.
   public func changes(after cursor: MailboxCursor?) async throws -> MailboxPage {
+    if let cursor = Self.relayCursor(cursor), let page = await follower.page(after: cursor) { return Self.page(page) }
     let answer = try await send(
       "GET", "/changes?limit=\(RelayLimits.pageEntries)\(Self.query(cursor))", limit: RelayLimits.pageBytes)
     guard answer.status == 200 else { throw RelayError(answer) }
-    let page = try Self.page(answer)
+    return Self.page(try Self.page(answer))
+  }
+
+  private static func page(_ page: RelayPage) -> MailboxPage {
     let items = page.frames.map { frame in
       switch frame.change {
       case .entry(let byteCount, let content):
@@ -75,8 +85,11 @@ public struct RelayMailbox: Mailbox {
     }
   }
 
-  /// Asks the relay to answer when there is something, again and again.
+  /// Follows the relay's events, or asks it to answer when there is something, again and again.
+  ///
+  /// The stream of events stays open for a while after the wait, so that the next one goes on with it.
   public func wait(after cursor: MailboxCursor?) async throws {
+    guard !(try await follower.wait(after: Self.relayCursor(cursor))) else { return }
     let seconds = min(max(1, client.settings.longPoll.components.seconds), Int64(RelayLimits.longestWait))
     while true {
       let answer = try await send(
@@ -104,10 +117,14 @@ public struct RelayMailbox: Mailbox {
   }
 
   private static func query(_ cursor: MailboxCursor?) -> String {
-    guard let cursor else { return "" }
-    // A cursor of something else is one that the relay does not know.
-    let known = RelayCursor("\(cursor)") ?? RelayCursor(position: .max, chain: Array(repeating: 0, count: 16))
-    return known.map { "&after=\($0)" } ?? ""
+    relayCursor(cursor).map { "&after=\($0)" } ?? ""
+  }
+
+  /// A cursor of something else is one that the relay does not know.
+  private static func relayCursor(_ cursor: MailboxCursor?) -> RelayCursor? {
+    guard let cursor else { return nil }
+    return RelayCursor("\(cursor)")
+      ?? RelayCursor(position: .max, chain: Array(repeating: 0, count: RelayCursor.chainBytes))
   }
 
   private static func page(_ answer: RelayAnswer) throws -> RelayPage {

@@ -16,7 +16,25 @@ final class RelayTransfer: NSObject, URLSessionDataDelegate {
     var continuation: CheckedContinuation<RelayAnswer, any Error>
   }
 
+  /// What comes of an answer that goes on.
+  enum Part: Sendable {
+    case head(RelayAnswer)
+    case bytes([UInt8])
+  }
+
   private let pending = Mutex<[Int: Pending]>([:])
+  private let streams = Mutex<[Int: AsyncThrowingStream<Part, any Error>.Continuation]>([:])
+
+  /// Makes a request whose answer goes on: its head, then its bytes as they come. What comes faster than it is read
+  /// waits in memory, so the request ends with an error when that is more than `limit`.
+  func parts(of request: URLRequest, in session: URLSession, limit: Int) -> AsyncThrowingStream<Part, any Error> {
+    let task = session.dataTask(with: request)
+    return AsyncThrowingStream(bufferingPolicy: .bufferingOldest(limit)) { continuation in
+      continuation.onTermination = { _ in task.cancel() }
+      streams.withLock { $0[task.taskIdentifier] = continuation }
+      task.resume()
+    }
+  }
 
   func answer(to request: URLRequest, in session: URLSession, limit: Int) async throws -> RelayAnswer {
     try Task.checkCancellation()
@@ -38,10 +56,21 @@ final class RelayTransfer: NSObject, URLSessionDataDelegate {
     completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
   ) {
     pending.withLock { $0[dataTask.taskIdentifier]?.response = response as? HTTPURLResponse }
+    if let response = response as? HTTPURLResponse { yield(.head(RelayAnswer(response, [])), dataTask) }
     completionHandler(.allow)
   }
 
+  /// - Returns: whether the task's answer is one that goes on.
+  @discardableResult private func yield(_ part: Part, _ task: URLSessionTask) -> Bool {
+    guard let stream = streams.withLock({ $0[task.taskIdentifier] }) else { return false }
+    if case .dropped = stream.yield(part) {
+      stream.finish(throwing: RelayError(.notARelay, "events come faster than they can be read"))
+    }
+    return true
+  }
+
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    guard !yield(.bytes(Array(data)), dataTask) else { return }
     let isTooLong = pending.withLock { pending in
       guard let limit = pending[dataTask.taskIdentifier]?.limit,
         let count = pending[dataTask.taskIdentifier]?.body.count
@@ -57,6 +86,9 @@ final class RelayTransfer: NSObject, URLSessionDataDelegate {
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    if let stream = streams.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) {
+      return stream.finish(throwing: error)
+    }
     guard let done = pending.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) else { return }
     if done.isTooLong {
       return done.continuation.resume(throwing: RelayError(.notARelay, "the answer is longer than a relay's"))

@@ -22,6 +22,12 @@ public enum RelayLimits {
   public static let headerBytes = 16 << 10
   /// The most header fields of a request.
   public static let headerFields = 64
+  /// The most bytes of a page that comes with an event.
+  public static let eventBytes = 16 << 10
+  /// The most frames of a page that comes with an event.
+  public static let eventEntries = 16
+  /// The most bytes of a line of a stream of events that a client reads.
+  public static let eventLineBytes = 32 << 10
   /// The most bytes of a problem's JSON that a client reads.
   public static let problemBytes = 16 << 10
 }

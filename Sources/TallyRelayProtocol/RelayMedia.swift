@@ -4,6 +4,8 @@ public enum RelayMedia {
   public static let page = "application/vnd.tally.changes"
   /// An entry, and a piece of one.
   public static let entry = "application/octet-stream"
+  /// A stream of events: `RelayEvent`.
+  public static let events = "text/event-stream"
   /// A problem.
   public static let problem = "application/problem+json"
   /// The status of a space.

@@ -19,6 +19,7 @@
     private let settings: RelaySettings
     private let news = RelayNews()
     private let metrics = RelayMetrics()
+    private let time: @Sendable () -> Duration
 
     /// A server. It does not listen before it runs.
     public init(_ store: RelayStore, _ settings: RelaySettings) { self.init(storage: store, settings) }
@@ -26,6 +27,9 @@
     /// A server on any storage.
     package init(storage: any RelayStorage, _ settings: RelaySettings) {
       (self.store, self.settings) = (storage, settings)
+      let clock = ContinuousClock()
+      let start = clock.now
+      time = { clock.now - start }
     }
 
     /// Serves until the task is cancelled. Then nobody waits for news any longer, no connection is taken any more, and
@@ -43,12 +47,15 @@
       } announce: { [news] in
         news.announce($0)
       }
+      let streams = EventStreams(
+        news, heartbeat: settings.limits.heartbeat, longestWrite: settings.limits.longestWrite, time: time)
       var services: [any Service] = []
       if let admin = settings.admin {
-        let responder = AdminResponder(store: store, news: news, metrics: metrics)
+        let responder = AdminResponder(store: store, news: news, streams: streams, metrics: metrics)
         services.append(application(responder, admin, onAdmin))
       }
-      services.append(application(responder, settings.address, onListening))
+      services.append(application(responder(streams), settings.address, onListening))
+      services.append(HeartbeatService(streams: streams, pause: settings.limits.heartbeat / 20))
       // Services are asked to end from the last to the first: whoever waits goes, then the rest, then health.
       services.append(NewsService(news: news))
       var configuration = ServiceGroupConfiguration(services: services, logger: Self.logger)
@@ -68,16 +75,20 @@
       return logger
     }
 
-    private var responder: RelayResponder {
-      let clock = ContinuousClock()
-      let start = clock.now
-      let time: @Sendable () -> Duration = { clock.now - start }
+    /// At random, so that clients spread over relays that were started one after the other.
+    private var streamLife: @Sendable () -> Duration {
+      let (longest, random) = (settings.limits.streamLife, store.random)
+      return { longest * (0.7 + 0.3 * Double(random(1).first ?? 0) / 255) }
+    }
+
+    private func responder(_ streams: EventStreams) -> RelayResponder {
       let limits = settings.limits
       let rates = RateLimit(
         perSecond: limits.requestsPerSecond, burst: limits.requestBurst, waiting: limits.waitingRequests, time: time)
       return RelayResponder(
         api: RelayAPI(
-          store: store, news: news, rates: rates, bodies: BodyBudget(limits.bodyBytes), limits: limits, time: time),
+          store: store, news: news, streams: streams, pages: EventPages(store), rates: rates,
+          bodies: BodyBudget(limits.bodyBytes), limits: limits, time: time, streamLife: streamLife),
         metrics: metrics,
         log: RelayRequestLog(settings, key: store.random(32), now: store.now))
     }
@@ -85,7 +96,7 @@
     private func application<Responder: HTTPResponder>(
       _ responder: Responder, _ address: RelaySettings.Address,
       _ onListening: @escaping @Sendable (RelaySettings.Address) async -> Void
-    ) -> Application<Responder> where Responder.Context == BasicRequestContext {
+    ) -> Application<Responder> where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
       let idle = TimeAmount(settings.limits.idle)
       let decoder = HTTP1Channel.Configuration.DecoderConfiguration(
         maxHeaderFieldSize: RelayLimits.headerBytes, maxHeaderListSize: 2 * RelayLimits.headerBytes,
@@ -99,6 +110,21 @@
         onServerRunning: { channel in
           await onListening(.init(host: address.host, port: channel.localAddress?.port ?? address.port))
         }, logger: Self.logger)
+    }
+  }
+
+  /// Lets streams of events say something now and then.
+  private struct HeartbeatService: Service {
+    let streams: EventStreams
+    let pause: Duration
+
+    func run() async throws {
+      try await cancelWhenGracefulShutdown {
+        while !Task.isCancelled {
+          do { try await Task.sleep(for: pause) } catch is CancellationError { return }
+          streams.tick()
+        }
+      }
     }
   }
 

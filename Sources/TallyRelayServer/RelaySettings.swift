@@ -11,6 +11,12 @@
       public var requestBurst = 200
       /// In how many requests a token may wait for news.
       public var waitingRequests = 16
+      /// How long a stream of events says nothing when there is nothing to say.
+      public var heartbeat: Duration = .seconds(20)
+      /// How long whoever has asked for events may not read them.
+      public var longestWrite: Duration = .seconds(60)
+      /// How long a stream of events lives at most; it ends after seven tenths of that or later, at random.
+      public var streamLife: Duration = .seconds(90 * 60)
       /// How many connections are open at once. Others wait for one to end.
       public var connections = 20_000
       /// How many bytes of bodies are taken in at once, of all requests together.

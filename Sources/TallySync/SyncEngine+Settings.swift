@@ -12,6 +12,12 @@ extension SyncEngine {
     public var longestRetry: Duration = .seconds(300)
     /// How often to sync with a peer that does not stay connected, and to look into a mailbox.
     public var interval: Duration = .seconds(60)
+    /// How long changes are gathered for a mailbox after a pass through it, so that typing does not put a file for each
+    /// letter. The first change after a while goes out at once.
+    public var gathering: Duration = .milliseconds(250)
+    /// How often to look whether another program has written into the store's file, an extension of the app for
+    /// instance; nil for never. A look costs one small read.
+    public var outsideInterval: Duration? = .seconds(1)
     /// How long to wait for a peer that says nothing.
     public var timeout: Duration = .seconds(60)
     /// Where counters go; nil for what the app has set up with `MetricsSystem.bootstrap`.

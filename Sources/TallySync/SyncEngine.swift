@@ -24,6 +24,8 @@ public actor SyncEngine {
   /// Those that were stopped and may not have ended yet.
   private var ending: [String: Task<Void, Never>] = [:]
   private var connections: [String: any SyncConnection] = [:]
+  /// Looks for what other programs write.
+  private var looking: Task<Void, Never>?
   private var followers: [Int: AsyncStream<SyncStatus>.Continuation] = [:]
   private var nextFollower = 0
   /// How sync stands.
@@ -90,6 +92,7 @@ public actor SyncEngine {
   /// Begins, or begins again; peers that were given up are tried again.
   public func resume() {
     status.isPaused = false
+    lookOutside()
     for peer in peers where tasks[peer.name] == nil { start(peer) }
     publish()
   }
@@ -97,6 +100,8 @@ public actor SyncEngine {
   /// Stops everything and closes all connections. Nothing is lost: the next sync does the rest.
   public func pause() async {
     status.isPaused = true
+    looking?.cancel()
+    looking = nil
     await stop(Array(tasks.keys))
     for (_, connection) in connections { await connection.close() }
     // Somebody may have used the switch again meanwhile.
@@ -106,6 +111,27 @@ public actor SyncEngine {
       status.peers[index].fraction = nil
     }
     publish()
+  }
+
+  /// Captures what other programs write, which tells everybody who follows the store's changes.
+  private func lookOutside() {
+    guard looking == nil, let interval = settings.outsideInterval else { return }
+    looking = Task { [weak store, logger = settings.logger] in
+      var lastError = ""
+      while !Task.isCancelled {
+        do {
+          try await Task.sleep(for: interval)
+          guard let store else { return }
+          try await withTaskExecutorPreference(QueueExecutor()) { try store.captureChanges() }
+        } catch is CancellationError {
+          return
+        } catch {
+          // The passes meet the same error and say so in the status.
+          if "\(error)" != lastError { logger.warning("changes cannot be captured", metadata: ["error": "\(error)"]) }
+          lastError = "\(error)"
+        }
+      }
+    }
   }
 
   private func start(_ peer: SyncPeer) {
@@ -138,6 +164,7 @@ public actor SyncEngine {
     while !Task.isCancelled {
       // What is written during a sync counts as well. A stream serves once: it ends with the task that waited for it.
       let changes = store.changes()
+      let start = ContinuousClock.now
       do {
         switch peer {
         case .transport(let transport): try await sync(transport)
@@ -148,7 +175,12 @@ public actor SyncEngine {
           (peer.fraction, peer.lastError, peer.failures) = (nil, nil, 0)
           peer.lastSuccess = Date()
         }
-        news.isAwaited = try await waitForReason(changes, peer, news) == .news
+        let reason = try await waitForReason(changes, peer, news)
+        news.isAwaited = reason == .news
+        if reason == .change, !peer.isConnected {
+          if let pending = await pending(peer) { update(name) { $0.pending = pending } }
+          try await gather(since: start)
+        }
       } catch {
         guard !Task.isCancelled, !(error is CancellationError) else { return }
         guard await waitAfter(error, peer) else { return }
@@ -276,6 +308,12 @@ public actor SyncEngine {
       defer { group.cancelAll() }
       return try await group.next() ?? .interval
     }
+  }
+
+  /// Waits until a while after the last pass has passed: what is written meanwhile goes with the same one.
+  private func gather(since start: ContinuousClock.Instant) async throws {
+    let rest = settings.gathering - (ContinuousClock.now - start)
+    if rest > .zero { try await settings.sleep(rest) }
   }
 
   /// - Returns: whether to try again.

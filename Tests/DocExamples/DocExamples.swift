@@ -12,6 +12,28 @@ import Testing
   import TallyNetwork
 #endif
 
+// README.md
+private func README_md_1() async throws {
+
+final class Scores: Sendable {
+  let store: Store
+  private let engine: SyncEngine
+
+  init(file: String, schema: Schema, space: String, token: String) async throws {
+    store = try Store(path: file, schema: schema)
+    engine = SyncEngine(store)
+    await engine.add(try RelayMailbox(space, token: token), named: "relay")
+    await engine.resume()
+  }
+
+  // For a settings screen: what is sent, what waits, and why.
+  func status() async -> AsyncStream<SyncStatus> { await engine.statusUpdates() }
+
+  // The app goes to the background.
+  func sleep() async { await engine.pause() }
+}
+}
+
 // Docs/CrashTests.md
 private func Docs_CrashTests_md_1() throws {
 let disk = SimulatedDisk()

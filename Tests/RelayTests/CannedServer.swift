@@ -2,18 +2,32 @@
   import Foundation
   import Synchronization
 
-  /// Answers every request with the same bytes, whatever it is.
+  /// Answers requests with bytes that are known beforehand, whatever they ask for.
   final class CannedServer: Sendable {
     let port: Int
     private let listener: Int32
     private let heads = Mutex<[String]>([])
 
-    init(_ answer: [UInt8]) throws {
+    convenience init(_ answer: [UInt8]) throws { try self.init { _ in answer } }
+
+    /// - Parameters:
+    ///   - holds: whether connections stay open until whoever asks goes away.
+    ///   - answer: what to answer to a request with such a head.
+    init(holds: Bool = false, _ answer: @escaping @Sendable (_ head: String) -> [UInt8]) throws {
       (listener, port) = try RawHTTP.listen()
       Thread.detachNewThread { [listener] in
         while case let client = accept(listener, nil, nil), client >= 0 {
-          self.serve(client, answer)
-          close(client)
+          guard holds else {
+            self.serve(client, answer)
+            close(client)
+            continue
+          }
+          Thread.detachNewThread {
+            self.serve(client, answer)
+            var byte: UInt8 = 0
+            while recv(client, &byte, 1, 0) > 0 {}
+            close(client)
+          }
         }
         close(listener)
       }
@@ -25,15 +39,16 @@
     /// Takes no more connections.
     func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 
-    private func serve(_ client: Int32, _ answer: [UInt8]) {
+    private func serve(_ client: Int32, _ answer: (String) -> [UInt8]) {
       var (head, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 1 << 14))
       while !String(decoding: head, as: UTF8.self).contains("\r\n\r\n") {
         let count = recv(client, &buffer, buffer.count, 0)
         guard count > 0 else { return }
         head += buffer[..<count]
       }
-      heads.withLock { $0.append(String(decoding: head, as: UTF8.self)) }
-      _ = answer.withUnsafeBytes { send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+      let text = String(decoding: head, as: UTF8.self)
+      heads.withLock { $0.append(text) }
+      _ = answer(text).withUnsafeBytes { send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
     }
   }
 #endif

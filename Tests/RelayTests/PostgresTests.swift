@@ -44,11 +44,11 @@
     // MARK: Instances
 
     /// Neither instance compares during the test: what wakes is the notification.
-    @Test func aPutOnOneInstanceWakesAWaitOnTheOther() async throws {
+    @Test(arguments: [true, false]) func aPutOnOneInstanceWakesAWaitOnTheOther(_ polls: Bool) async throws {
       let place = try await StoragePlace(.postgres)
       let (one, other) = (try await relay(place), try await relay(place))
       let token = try await one.token()
-      let (here, there) = (try one.mailbox(token), try other.mailbox(token))
+      let (here, there) = (try one.mailbox(token), try other.mailbox(token) { $0.usesLongPolling = polls })
       for name in ["a", "b", "c"] {
         let cursor = try await there.changes(after: nil).cursor
         let waiting = Task { try await there.wait(after: cursor) }
@@ -72,7 +72,7 @@
       // An administrator's storage tells nobody.
       let silent = try await place.open(.administration)
       let token = try await relay.token()
-      let mailbox = try relay.mailbox(token)
+      let mailbox = try relay.mailbox(token) { $0.usesLongPolling = true }
       let space = try #require(try await silent.bearer(token.token)).space
       for name in ["a", "b", "c"] {
         let cursor = try await mailbox.changes(after: nil).cursor
@@ -93,7 +93,7 @@
       let database = try #require(place.database)
       let (one, other) = (try await relay(place), try await relay(place))
       let token = try await one.token()
-      let (here, there) = (try one.mailbox(token), try other.mailbox(token))
+      let (here, there) = (try one.mailbox(token), try other.mailbox(token) { $0.usesLongPolling = true })
       for round in 0..<3 {
         let cursor = try await there.changes(after: nil).cursor
         let waiting = Task { try await there.wait(after: cursor) }

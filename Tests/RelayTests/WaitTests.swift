@@ -19,9 +19,11 @@
       Issue.record("no \(count) requests wait")
     }
 
-    @Test(arguments: StorageKind.available) func aLongPollWakesOnAnAppend(_ kind: StorageKind) async throws {
+    @Test(arguments: [true, false], StorageKind.available) func aWaitEndsOnAnAppend(_ polls: Bool, _ kind: StorageKind)
+      async throws
+    {
       try await RelayFixture.run(kind) { relay in
-        let mailbox = try relay.mailbox(try await relay.token())
+        let mailbox = try relay.mailbox(try await relay.token()) { $0.usesLongPolling = polls }
         _ = try await mailbox.put(upload("a"))
         let cursor = try await mailbox.changes(after: nil).cursor
         let waiting = Task { try await mailbox.wait(after: cursor) }
@@ -36,9 +38,15 @@
     }
 
     /// What is put into another space wakes nobody, and whoever goes away is not waited for.
-    @Test(arguments: StorageKind.available) func aWaiterWhoGoesAwayIsForgotten(_ kind: StorageKind) async throws {
+    @Test(arguments: [true, false], StorageKind.available) func aWaiterWhoGoesAwayIsForgotten(
+      _ polls: Bool, _ kind: StorageKind
+    ) async throws {
       try await RelayFixture.run(kind) { relay in
-        let (mailbox, other) = (try relay.mailbox(try await relay.token()), try relay.mailbox(try await relay.token()))
+        let mailbox = try relay.mailbox(try await relay.token()) {
+          $0.usesLongPolling = polls
+          $0.linger = .zero
+        }
+        let other = try relay.mailbox(try await relay.token())
         let waiting = Task { try await mailbox.wait(after: nil) }
         try await untilWaiting(1, relay)
         _ = try await other.put(upload("a"))
@@ -51,7 +59,10 @@
 
     @Test func aLongPollEndsAtShutdown() async throws {
       let relay = try await RelayFixture.start { $0.limits.draining = .seconds(25) }
-      let mailbox = try relay.mailbox(try await relay.token()) { $0.retries = 0 }
+      let mailbox = try relay.mailbox(try await relay.token()) {
+        $0.usesLongPolling = true
+        $0.retries = 0
+      }
       let waiting = Task { try await mailbox.wait(after: nil) }
       try await untilWaiting(1, relay)
       let start = ContinuousClock.now
@@ -82,7 +93,10 @@
       try await RelayFixture.run {
         $0.limits.waitingRequests = 2
       } _: { relay in
-        let mailbox = try relay.mailbox(try await relay.token()) { $0.retries = 0 }
+        let mailbox = try relay.mailbox(try await relay.token()) {
+          $0.usesLongPolling = true
+          $0.retries = 0
+        }
         let waiting = (0..<2).map { _ in Task { try await mailbox.wait(after: nil) } }
         try await untilWaiting(2, relay)
         let error = await #expect(throws: RelayError.self) { try await mailbox.wait(after: nil) }

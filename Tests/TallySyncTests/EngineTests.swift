@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Synchronization
 import Tally
 import TallyCRDT
@@ -145,6 +146,7 @@ import Testing
     let (phone, mac) = (try World.store(notes: 3, "phone"), try World.store(notes: 4, "mac"))
     let mailbox = MemoryMailbox()
     var settings = SyncEngine.Settings()
+    settings.gathering = .zero
     settings.sleep = { _ in try await Task.sleep(for: .seconds(3600)) }
     let engine = SyncEngine(phone, settings)
     await engine.add(mailbox, named: "drive")
@@ -160,6 +162,61 @@ import Testing
     try await mac.sync(through: mailbox)
     try World.expectEqual(phone, mac)
     #expect(await engine.status.peers[0].changesReceived == 4)
+  }
+
+  /// Each letter is a commit, and a file for each would be too many.
+  @Test func typingBecomesFewFiles() async throws {
+    let (phone, mailbox) = (try World.store(notes: 1), MemoryMailbox())
+    let (gatherings, feed) = AsyncStream.makeStream(of: CheckedContinuation<Void, Never>.self)
+    var settings = SyncEngine.Settings()
+    // Longer than any machine needs, so that each change comes within it; the test ends it.
+    settings.gathering = .seconds(600)
+    settings.interval = .seconds(3600)
+    settings.outsideInterval = nil
+    settings.sleep = { duration in
+      guard duration <= .seconds(600) else { return try await Task.sleep(for: duration) }
+      await withCheckedContinuation { _ = feed.yield($0) }
+    }
+    let engine = SyncEngine(phone, settings)
+    await engine.add(mailbox, named: "drive")
+    await engine.resume()
+    try await until(engine) { $0.peers[0].phase == .idle }
+    #expect(mailbox.files.count == 1)
+    try World.insert(1, "first letter", phone)
+    for await gathering in gatherings {
+      for stars in 2...40 { try World.change(stars: stars, phone) }
+      gathering.resume()
+      break
+    }
+    try await until(engine) { _ in mailbox.files.count > 1 }
+    try await until(engine) { $0.peers[0].phase == .idle }
+    #expect(mailbox.files.count == 2)
+    await engine.pause()
+  }
+
+  /// An extension of the app, or a script, writes into the same file; nobody opens the app.
+  @Test func whatAnotherProgramWritesIsPublished() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tally-engine-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let path = folder.appendingPathComponent("notes.sqlite").path
+    let (phone, mac, mailbox) = (try Store(path: path, schema: Schema(Note.self)), try World.store(), MemoryMailbox())
+    var settings = SyncEngine.Settings()
+    settings.interval = .seconds(3600)
+    settings.outsideInterval = .milliseconds(10)
+    let engine = SyncEngine(phone, settings)
+    await engine.add(mailbox, named: "drive")
+    await engine.resume()
+    try await until(engine) { $0.peers[0].phase == .idle }
+    let other = try DatabaseQueue(path: path)
+    try await other.write { db in
+      try db.execute(sql: "INSERT INTO Note(id, text, stars) VALUES('Note|~|outside', 'outside', 3)")
+    }
+    try other.close()
+    try await until(engine) { _ in !mailbox.files.isEmpty }
+    await engine.pause()
+    try await mac.sync(through: mailbox)
+    #expect(try await mac.read { try Note.fetchAll($0) }.map(\.text) == ["outside"])
   }
 
   @Test func aMailboxThatIsGoneIsTriedAgain() async throws {

@@ -9,16 +9,20 @@
   struct RelayAPI: Sendable {
     let store: any RelayStorage
     let news: RelayNews
+    let streams: EventStreams
+    let pages: EventPages
     let rates: RateLimit
     let bodies: BodyBudget
     let limits: RelaySettings.Limits
     let time: @Sendable () -> Duration
+    /// How long a stream of events lives.
+    let streamLife: @Sendable () -> Duration
 
-    private var authorization: Authorization { Authorization(store: store) }
+    var authorization: Authorization { Authorization(store: store) }
 
     /// The answer to a request.
     /// - Throws: `RelayProblem`, and whatever the store throws.
-    func answer(_ request: Request, _ route: RelayRoute) async throws -> Response {
+    func answer(_ request: Request, _ route: RelayRoute, on channel: any Channel) async throws -> Response {
       try checkHeaders(request)
       let bearer = try await authorization.bearer(of: request)
       try rates.count(bearer.hash)
@@ -31,6 +35,7 @@
       switch route.kind {
       case .status: return try await status(bearer)
       case .changes: return try await changes(request, bearer)
+      case .events: return try await events(request, bearer, channel)
       case .readEntry: return try await read(request, try route.entryName(), bearer)
       case .putEntry: return try await put(request, try route.entryName(), bearer)
       case .removeEntry: return try await remove(try route.entryName(), bearer)
@@ -60,16 +65,21 @@
 
     private func changes(_ request: Request, _ bearer: RelayStore.Bearer) async throws -> Response {
       let query = request.uri.queryParameters
-      let cursor = try query["after"].map { text in
-        guard let cursor = RelayCursor(String(text)) else { throw RelayProblem(.badRequest, "the cursor is malformed") }
-        return cursor
-      }
+      let cursor = try queryCursor(request)
       let limit = try number(query["limit"], upTo: RelayLimits.pageEntries) ?? RelayLimits.pageEntries
       if let wait = try number(query["wait"], upTo: RelayLimits.longestWait), wait > 0 {
         guard try await hasNews(request, bearer, cursor, .seconds(wait)) else { return Response(.noContent) }
       }
       let page = try await store.page(of: bearer.space, after: cursor, limit: limit)
       return Response(.ok, RelayMedia.page, page.bytes())
+    }
+
+    /// The cursor of a query.
+    func queryCursor(_ request: Request) throws -> RelayCursor? {
+      try request.uri.queryParameters["after"].map { text in
+        guard let cursor = RelayCursor(String(text)) else { throw RelayProblem(.badRequest, "the cursor is malformed") }
+        return cursor
+      }
     }
 
     private func number(_ text: Substring?, upTo limit: Int) throws -> Int? {

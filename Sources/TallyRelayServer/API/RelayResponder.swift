@@ -7,19 +7,19 @@
 
   /// Answers every request, and writes a line about it.
   struct RelayResponder: HTTPResponder {
-    typealias Context = BasicRequestContext
+    typealias Context = RelayContext
 
     let api: RelayAPI
     let metrics: RelayMetrics
     let log: RelayRequestLog
 
-    func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
+    func respond(to request: Request, context: RelayContext) async throws -> Response {
       let route = RelayRoute(request)
       let start = api.time()
       var problem: RelayProblem?
       var response: Response
       do {
-        response = try await api.answer(request, route)
+        response = try await api.answer(request, route, on: context.channel)
         problem = response.headers[.relayProblem].flatMap { RelayProblem.Code(rawValue: $0) }.map {
           RelayProblem($0, "")
         }

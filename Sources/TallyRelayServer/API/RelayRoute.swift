@@ -7,7 +7,7 @@
   struct RelayRoute: Sendable {
     /// The kinds of requests. Their names stand in logs and metrics.
     enum Kind: String, Sendable, CaseIterable {
-      case status, changes, readEntry, putEntry, removeEntry, uploadState, putPiece
+      case status, changes, events, readEntry, putEntry, removeEntry, uploadState, putPiece
       /// Anything else.
       case other
 
@@ -35,6 +35,7 @@
         switch (parts.count, parts.dropFirst(3).first) {
         case (3, _): [.get: .status]
         case (4, "changes"): [.get: .changes]
+        case (4, "events"): [.get: .events]
         case (5, "entries"): [.get: .readEntry, .put: .putEntry, .delete: .removeEntry]
         case (5, "uploads"): [.head: .uploadState, .patch: .putPiece]
         default: [:]

@@ -13,7 +13,7 @@
     static let uploadLength = relay(RelayHeader.uploadLength)
     static let contentDigest = relay(RelayHeader.contentDigest)
 
-    private static func relay(_ name: String) -> HTTPField.Name {
+    static func relay(_ name: String) -> HTTPField.Name {
       guard let name = HTTPField.Name(name) else { preconditionFailure("\(name) is no field's name") }
       return name
     }

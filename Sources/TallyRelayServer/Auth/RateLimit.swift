@@ -53,6 +53,31 @@
     /// Runs what waits for news.
     /// - Throws: `RelayProblem` if the token waits in too many requests already.
     func whileWaiting<T>(_ token: [UInt8], _ body: () async throws -> T) async throws -> T {
+      let seat = try seat(token)
+      defer { seat.leave() }
+      return try await body()
+    }
+
+    /// A request that waits for news: it counts until it is left or nobody has it any more.
+    final class Seat: Sendable {
+      private let rates: RateLimit
+      private let token: Mutex<[UInt8]?>
+
+      fileprivate init(_ rates: RateLimit, _ token: [UInt8]) {
+        self.rates = rates
+        self.token = Mutex(token)
+      }
+
+      func leave() {
+        guard let token = token.withLock({ $0.take() }) else { return }
+        rates.buckets.withLock { $0[token]?.waiting -= 1 }
+      }
+
+      deinit { leave() }
+    }
+
+    /// - Throws: `RelayProblem` if the token waits in too many requests already.
+    func seat(_ token: [UInt8]) throws -> Seat {
       let mayWait = buckets.withLock { buckets in
         guard buckets[token, default: Bucket(level: burst, filled: time())].waiting < waitingLimit else { return false }
         buckets[token]?.waiting += 1
@@ -61,8 +86,7 @@
       guard mayWait else {
         throw RelayProblem(.tooManyWaiting, "the token waits in \(waitingLimit) requests", retryAfter: 5)
       }
-      defer { buckets.withLock { $0[token]?.waiting -= 1 } }
-      return try await body()
+      return Seat(self, token)
     }
   }
 #endif

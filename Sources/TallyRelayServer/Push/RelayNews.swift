@@ -17,8 +17,8 @@
     }
 
     /// What was announced of a space when it was taken.
-    struct Ticket: Sendable {
-      fileprivate let space: Int64
+    struct Ticket: Sendable, Hashable {
+      let space: Int64
       fileprivate let count: UInt64
     }
 
@@ -65,12 +65,19 @@
       }
     }
 
-    private func next(_ ticket: Ticket) async -> End {
-      let id = state.withLock { state in
+    /// A place for somebody who waits, perhaps again and again.
+    func seat() -> Int {
+      state.withLock { state in
         defer { state.next += 1 }
         return state.next
       }
-      return await withTaskCancellationHandler {
+    }
+
+    private func next(_ ticket: Ticket) async -> End { await wait(ticket, at: seat()) }
+
+    /// Waits for what is announced after a ticket was taken, until the task is cancelled or somebody wakes the seat.
+    func wait(_ ticket: Ticket, at id: Int) async -> End {
+      await withTaskCancellationHandler {
         await withCheckedContinuation { continuation in
           let end = state.withLock { state -> End? in
             if state.isClosing { return .closing }
@@ -83,9 +90,12 @@
           if let end { continuation.resume(returning: end) }
         }
       } onCancel: {
-        take(ticket.space, id)?.resume(returning: .timeout)
+        wake(id, in: ticket.space)
       }
     }
+
+    /// Ends a wait as if its time were over. Whoever does not wait is not woken later.
+    func wake(_ id: Int, in space: Int64) { take(space, id)?.resume(returning: .timeout) }
 
     private func take(_ space: Int64, _ id: Int) -> CheckedContinuation<End, Never>? {
       state.withLock { state in

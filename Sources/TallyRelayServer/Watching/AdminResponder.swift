@@ -9,6 +9,7 @@
 
     let store: any RelayStorage
     let news: RelayNews
+    let streams: EventStreams
     let metrics: RelayMetrics
 
     func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
@@ -17,7 +18,8 @@
       case (.get, "/readyz"): return await readiness()
       case (.get, "/metrics"):
         let (commits, writes) = await store.commitCounts
-        return Self.text(.ok, metrics.text(waiting: news.count, commits: commits, writes: writes))
+        return Self.text(
+          .ok, metrics.text(waiting: news.count, streams: streams.count, commits: commits, writes: writes))
       default: return Self.text(.notFound, "there is nothing at that path\n")
       }
     }

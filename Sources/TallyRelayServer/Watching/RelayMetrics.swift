@@ -39,7 +39,7 @@
     func countStorageError() { state.withLock { $0.storageErrors += 1 } }
 
     /// The text that Prometheus reads, version 0.0.4.
-    func text(waiting: Int, commits: Int, writes: Int) -> String {
+    func text(waiting: Int, streams: Int, commits: Int, writes: Int) -> String {
       let state = state.withLock { $0 }
       var lines: [String] = []
       func family(_ name: String, _ type: String, _ help: String, _ samples: [(labels: String, value: String)]) {
@@ -56,6 +56,7 @@
         state.problems.sorted { $0.key < $1.key }.map { ("{code=\"\($0.key)\"}", "\($0.value)") })
       lines += Self.histogram(state.buckets, state.seconds)
       family("tally_relay_waiting", "gauge", "Requests that wait for news.", [("", "\(waiting)")])
+      family("tally_relay_streams", "gauge", "Streams of events that are open.", [("", "\(streams)")])
       family("tally_relay_commits_total", "counter", "Transactions that are on the disk.", [("", "\(commits)")])
       family("tally_relay_writes_total", "counter", "Writes that these transactions held.", [("", "\(writes)")])
       family(

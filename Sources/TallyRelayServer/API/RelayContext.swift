@@ -1,0 +1,15 @@
+#if Relay
+  import Hummingbird
+  import NIOCore
+
+  /// What a request comes with: its connection.
+  struct RelayContext: RequestContext {
+    var coreContext: CoreRequestContextStorage
+    let channel: any Channel
+
+    init(source: ApplicationRequestContextSource) {
+      coreContext = .init(source: source)
+      channel = source.channel
+    }
+  }
+#endif

@@ -1,0 +1,83 @@
+#if Relay
+  import NIOCore
+  import Synchronization
+
+  /// The streams of events that are open: sees to it that each says something now and then, and ends those that nobody
+  /// reads.
+  final class EventStreams: Sendable {
+    private struct Stream {
+      let space: Int64
+      let channel: any Channel
+      /// Since when it writes, or has nothing to write.
+      var since: Duration
+      var isWriting = false
+    }
+
+    private let news: RelayNews
+    private let heartbeat: Duration
+    private let longestWrite: Duration
+    private let time: @Sendable () -> Duration
+    private let streams = Mutex<[Int: Stream]>([:])
+
+    /// - Parameters:
+    ///   - heartbeat: how long a stream says nothing.
+    ///   - longestWrite: how long a client may not read before its stream ends.
+    init(
+      _ news: RelayNews, heartbeat: Duration, longestWrite: Duration, time: @escaping @Sendable () -> Duration
+    ) {
+      (self.news, self.heartbeat, self.longestWrite, self.time) = (news, heartbeat, longestWrite, time)
+    }
+
+    /// How many are open.
+    var count: Int { streams.withLock { $0.count } }
+
+    /// Adds a stream. It ends, perhaps at its next word, when its connection does.
+    /// - Returns: what names it here and among those who wait for news.
+    func open(_ space: Int64, _ channel: any Channel) -> Int {
+      let seat = news.seat()
+      streams.withLock { $0[seat] = Stream(space: space, channel: channel, since: time()) }
+      channel.closeFuture.whenComplete { [news] _ in news.wake(seat, in: space) }
+      channel.eventLoop.execute {
+        // A connection that has closed meanwhile takes no handlers, and needs none.
+        do { try channel.pipeline.syncOperations.addHandler(CloseWithInput(), position: .first) } catch {
+          channel.close(promise: nil)
+        }
+      }
+      return seat
+    }
+
+    func close(_ seat: Int) { streams.withLock { $0[seat] = nil } }
+
+    /// Notes that a stream begins to write, or has written.
+    func note(_ seat: Int, isWriting: Bool) {
+      let now = time()
+      streams.withLock { streams in
+        streams[seat]?.since = now
+        streams[seat]?.isWriting = isWriting
+      }
+    }
+
+    /// Wakes the streams that have been silent for long, and closes the connections that nobody reads from.
+    func tick() {
+      let now = time()
+      let (silent, unread) = streams.withLock { streams in
+        (
+          streams.filter { !$0.value.isWriting && now - $0.value.since >= heartbeat }.map { ($0.key, $0.value.space) },
+          streams.values.filter { $0.isWriting && now - $0.since >= longestWrite }.map(\.channel)
+        )
+      }
+      for (seat, space) in silent { news.wake(seat, in: space) }
+      for channel in unread { channel.close(promise: nil) }
+    }
+  }
+
+  /// Closes a connection when the other side has: it has no more to say and gets no more to hear.
+  private final class CloseWithInput: ChannelInboundHandler {
+    typealias InboundIn = NIOAny
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+      if case .inputClosed? = event as? ChannelEvent { context.close(promise: nil) }
+      context.fireUserInboundEventTriggered(event)
+    }
+  }
+#endif
