@@ -19,7 +19,8 @@
       Issue.record("no \(count) requests wait")
     }
 
-    @Test(arguments: [true, false], StorageKind.available) func aWaitEndsOnAnAppend(_ polls: Bool, _ kind: StorageKind)
+    @Test(arguments: [true, false], StorageKind.available)
+    func aWaitEndsOnAnAppend(_ polls: Bool, _ kind: StorageKind)
       async throws
     {
       try await RelayFixture.run(kind) { relay in
@@ -38,7 +39,8 @@
     }
 
     /// What is put into another space wakes nobody, and whoever goes away is not waited for.
-    @Test(arguments: [true, false], StorageKind.available) func aWaiterWhoGoesAwayIsForgotten(
+    @Test(arguments: [true, false], StorageKind.available)
+    func aWaiterWhoGoesAwayIsForgotten(
       _ polls: Bool, _ kind: StorageKind
     ) async throws {
       try await RelayFixture.run(kind) { relay in
