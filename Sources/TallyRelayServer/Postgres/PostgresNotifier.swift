@@ -47,13 +47,21 @@
           defer { (state.heads, state.processID) = ([:], session.processID) }
           return state.heads
         }
-        let texts = Self.texts(heads)
-        try session.execute(
-          "SELECT pg_notify('\(PostgresSchema.channel)', text) FROM unnest($1::text[]) AS text", [.texts(texts)])
+        do {
+          try session.execute(
+            "SELECT pg_notify('\(PostgresSchema.channel)', text) FROM unnest($1::text[]) AS text",
+            [.texts(Self.texts(heads))])
+        } catch {
+          // For when it is tried again on a new connection.
+          state.withLock { $0.heads.merge(heads) { max($0, $1) } }
+          throw error
+        }
         // This thread has nothing else to do.
         Thread.sleep(forTimeInterval: Self.pause)
         goOn()
       } onFailure: { [self] in
+        // Not again and again while there is no server.
+        state.withLock { $0.heads = [:] }
         goOn()
       }
     }
