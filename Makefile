@@ -27,8 +27,9 @@ test: setup
 	$(CHECKED) $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter TallyCLITests
 
 # What only traits build: TCP and TLS, and the relay. One build folder for both; a first build takes some minutes more. It is also the
-# build of all tests without the faults that tests plant.
-WITH_TRAITS = --traits Network,Relay --scratch-path .build-network
+# build of all tests without the faults that tests plant. Where libpq is, the relay has its storage on PostgreSQL.
+RELAY = $(shell pkg-config --exists libpq 2>/dev/null && echo Postgres || echo Relay)
+WITH_TRAITS = --traits Network,$(RELAY) --scratch-path .build-network
 WITH_RELAY = --traits Relay --scratch-path .build-relay
 
 test-network: setup
@@ -38,8 +39,10 @@ test-network: setup
 	$(SWIFT) test $(WITH_TRAITS) --skip-build --disable-xctest --filter PeerTests
 	$(SWIFT) run $(WITH_TRAITS) --skip-build TwoMachines
 
-# The relay: its server, and the tool as server and client.
+# The relay: its server, and the tool as server and client; where PostgreSQL is, on that too, in a private server that the tests make and
+# remove.
 test-relay: setup
+	@bash Scripts/setup.sh relay
 	$(SWIFT) build $(WITH_TRAITS) --build-tests
 	$(SWIFT) test $(WITH_TRAITS) --skip-build --disable-xctest --no-parallel --filter RelayTests
 

@@ -35,6 +35,8 @@ func relay(_ product: String, _ package: String) -> Target.Dependency {
   .product(name: product, package: package, condition: .when(traits: ["Relay"]))
 }
 let tallyRelayServer: Target.Dependency = .target(name: "TallyRelayServer", condition: .when(traits: ["Relay"]))
+// What the trait Postgres adds: the relay's second storage, on the system's libpq. Docs/Decisions/0018.
+let libpq: Target.Dependency = .target(name: "CLibPQ", condition: .when(traits: ["Postgres"]))
 let nio: [Target.Dependency] = [
   network("NIOCore", "swift-nio"), network("NIOPosix", "swift-nio"), network("NIOTLS", "swift-nio"),
   network("NIOSSL", "swift-nio-ssl"),
@@ -56,6 +58,9 @@ let package = Package(
   traits: [
     .trait(name: "Network", description: "TallyNetwork: sync over TCP and TLS, on SwiftNIO; off unless asked for"),
     .trait(name: "Relay", description: "TallyRelayServer and tally relay, on Hummingbird; off unless asked for"),
+    .trait(
+      name: "Postgres", description: "The relay on PostgreSQL, through libpq; off unless asked for",
+      enabledTraits: ["Relay"]),
     .trait(
       name: "PlantedFaults",
       description:
@@ -86,10 +91,13 @@ let package = Package(
     // What a relay and its clients agree on: Docs/RelayProtocol.md.
     .target(name: "TallyRelayProtocol"),
     .target(name: "TallyRelay", dependencies: ["TallyRelayProtocol", "TallySync", "TallyWire"]),
+    .systemLibrary(
+      name: "CLibPQ", pkgConfig: "libpq",
+      providers: [.apt(["libpq-dev"]), .yum(["libpq-devel"]), .brew(["libpq"])]),
     .target(
       name: "TallyRelayServer",
       dependencies: [
-        "TallyRelayProtocol", grdb, logging,
+        "TallyRelayProtocol", grdb, logging, libpq,
         relay("Hummingbird", "hummingbird"), relay("HummingbirdCore", "hummingbird"),
         relay("HTTPTypes", "swift-http-types"), relay("ServiceLifecycle", "swift-service-lifecycle"),
         relay("Crypto", "swift-crypto"), relay("NIOCore", "swift-nio"),

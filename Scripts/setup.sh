@@ -1,6 +1,25 @@
 #!/usr/bin/env bash
-# Checks for the two system libraries that Tally links, and installs them where that is possible.
+# Checks for the two system libraries that Tally links, and installs them where that is possible. `setup.sh relay` does the same with
+# what the relay's tests on PostgreSQL need; where it may not install that, it says so, and the relay is tested on files only.
 set -euo pipefail
+
+if [ "${1:-}" = relay ]; then
+  missing=()
+  pkg-config --exists libpq || missing+=(libpq-dev)
+  bash "$(dirname "$0")/postgres.sh" find >/dev/null 2>&1 || missing+=(postgresql)
+  [ ${#missing[@]} -eq 0 ] && exit 0
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    echo "Installing ${missing[*]} …"
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq
+    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+    exit 0
+  fi
+  echo "The relay is tested on files only; on PostgreSQL too with these packages: ${missing[*]}" >&2
+  echo "  Debian, Ubuntu:  sudo apt-get install ${missing[*]}" >&2
+  echo "  Fedora:          sudo dnf install libpq-devel postgresql-server" >&2
+  exit 0
+fi
 
 case "$(uname -s)" in
   Darwin) exit 0 ;; # SQLite is part of the system, zstd comes as a Swift package.

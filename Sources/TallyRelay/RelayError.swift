@@ -79,7 +79,7 @@ extension RelayError {
     case .tokenExpired: return "the token has expired"
     case .tokenRevoked: return "the token was revoked"
     case .storageFull: return "the relay's disk is full"
-    case .storageFailed: return "the relay cannot read or write its file"
+    case .storageFailed: return "the relay cannot read or write its file or database"
     default: break
     }
     switch code {

@@ -43,12 +43,17 @@ final class RelayTransfer: NSObject, URLSessionDataDelegate {
       try await withCheckedThrowingContinuation { continuation in
         pending.withLock { $0[task.taskIdentifier] = Pending(limit: limit, continuation: continuation) }
         task.resume()
-        // It may have been cancelled before it was begun.
-        if Task.isCancelled { task.cancel() }
+        // It may have been cancelled before that, and then nobody else ends it.
+        if Task.isCancelled { cancel(task) }
       }
     } onCancel: {
-      task.cancel()
+      cancel(task)
     }
+  }
+
+  private func cancel(_ task: URLSessionDataTask) {
+    task.cancel()
+    pending.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.continuation.resume(throwing: CancellationError())
   }
 
   func urlSession(

@@ -15,15 +15,18 @@
   /// try await server.run { print("listening on \($0.host):\($0.port)") }
   /// ```
   public struct RelayServer: Sendable {
-    private let store: RelayStore
+    private let store: any RelayStorage
     private let settings: RelaySettings
     private let news = RelayNews()
     private let metrics = RelayMetrics()
     private let time: @Sendable () -> Duration
 
     /// A server. It does not listen before it runs.
-    public init(_ store: RelayStore, _ settings: RelaySettings) {
-      (self.store, self.settings) = (store, settings)
+    public init(_ store: RelayStore, _ settings: RelaySettings) { self.init(storage: store, settings) }
+
+    /// A server on any storage.
+    package init(storage: any RelayStorage, _ settings: RelaySettings) {
+      (self.store, self.settings) = (storage, settings)
       let clock = ContinuousClock()
       let start = clock.now
       time = { clock.now - start }
@@ -39,6 +42,11 @@
       onAdmin: @escaping @Sendable (RelaySettings.Address) async -> Void = { _ in },
       onListening: @escaping @Sendable (RelaySettings.Address) async -> Void
     ) async throws {
+      store.follow { [news] in
+        news.watched
+      } announce: { [news] in
+        news.announce($0)
+      }
       let streams = EventStreams(
         news, heartbeat: settings.limits.heartbeat, longestWrite: settings.limits.longestWrite, time: time)
       var services: [any Service] = []

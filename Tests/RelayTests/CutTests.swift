@@ -20,8 +20,8 @@
     }
 
     /// Each connection ends after 300 kB. What has come is not asked for again.
-    @Test func aDownloadGoesOnWhereItBroke() async throws {
-      try await RelayFixture.run { relay in
+    @Test(arguments: StorageKind.available) func aDownloadGoesOnWhereItBroke(_ kind: StorageKind) async throws {
+      try await RelayFixture.run(kind) { relay in
         let token = try await relay.token()
         let bytes = noise(3 << 20)
         _ = try await relay.mailbox(token).put(MailboxUpload(name: "a", bytes: bytes))
@@ -37,8 +37,8 @@
 
     /// The second piece breaks off however often it is tried, which is an error. Another mailbox sends what the relay
     /// lacks, and no more.
-    @Test func anUploadGoesOnWhereItBroke() async throws {
-      try await RelayFixture.run { relay in
+    @Test(arguments: StorageKind.available) func anUploadGoesOnWhereItBroke(_ kind: StorageKind) async throws {
+      try await RelayFixture.run(kind) { relay in
         let token = try await relay.token()
         let bytes = noise(10 << 20)
         let cut = try CutProxy(to: relay.port, .init(up: [5 << 20, 1 << 20]))
@@ -60,8 +60,8 @@
     }
 
     /// An answer that is lost leaves the sender in doubt. It puts again, and there is one entry.
-    @Test func puttingTwiceIsOneEntry() async throws {
-      try await RelayFixture.run { relay in
+    @Test(arguments: StorageKind.available) func puttingTwiceIsOneEntry(_ kind: StorageKind) async throws {
+      try await RelayFixture.run(kind) { relay in
         let token = try await relay.token()
         let proxy = try CutProxy(to: relay.port, .init(down: 0, count: 1))
         defer { proxy.close() }
@@ -75,8 +75,8 @@
     }
 
     /// A cursor comes with a put only if nobody else came in between; so nothing is left out by who goes on from it.
-    @Test func aReceiptGoesOnFromItsOwnEntryOnly() async throws {
-      try await RelayFixture.run { relay in
+    @Test(arguments: StorageKind.available) func aReceiptGoesOnFromItsOwnEntryOnly(_ kind: StorageKind) async throws {
+      try await RelayFixture.run(kind) { relay in
         let mailbox = try relay.mailbox(try await relay.token())
         let start = try await mailbox.changes(after: nil).cursor
         let first = try await mailbox.put(MailboxUpload(name: "a", bytes: [1], after: start))

@@ -168,7 +168,7 @@
         ("busy", 503, { $0.limits.bodyBytes = 999 }),
       ]
       for (problem, status, change) in cases {
-        try await RelayFixture.run(change) { relay in
+        try await RelayFixture.run(.sqlite, change) { relay in
           let token = try await relay.token()
           let answer = try await RawHTTP.send(
             "PUT", "/v1/spaces/\(token.space)/entries/a",

@@ -6,15 +6,15 @@
 
   /// A relay keeps the contract of `Mailbox`, over real connections.
   @Suite(.timeLimit(.minutes(5))) struct RelayConformanceTests {
-    @Test(arguments: MailboxConformance.rules) func aRelayKeepsTheContract(_ rule: MailboxConformance.Rule) async throws
-    {
-      try await RelayFixture.run { relay in
+    @Test(arguments: MailboxConformance.rules, StorageKind.available)
+    func aRelayKeepsTheContract(_ rule: MailboxConformance.Rule, _ kind: StorageKind) async throws {
+      try await RelayFixture.run(kind) { relay in
         try await rule.check(within: .seconds(120)) { try relay.mailbox(try await relay.token()) }
       }
     }
 
-    @Test func twoStoresSyncThroughARelay() async throws {
-      try await RelayFixture.run { relay in
+    @Test(arguments: StorageKind.available) func twoStoresSyncThroughARelay(_ kind: StorageKind) async throws {
+      try await RelayFixture.run(kind) { relay in
         let mailbox = try relay.mailbox(try await relay.token())
         let (one, other) = (try Scores.store("one"), try Scores.store("other"))
         for _ in 0..<2 { for store in [one, other] { try await store.sync(through: mailbox) } }

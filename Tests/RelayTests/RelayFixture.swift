@@ -4,12 +4,13 @@
   import TallyRelay
   import TallyRelayServer
 
-  /// A relay in this process, on a free port of this machine, with a file in a folder that disappears with it.
+  /// A relay in this process, on a free port of this machine, with a file in a folder that disappears with it, or with
+  /// a database.
   final class RelayFixture: Sendable {
-    let folder: URL
+    let place: StoragePlace
     let port: Int
     let adminPort: Int
-    let store: RelayStore
+    let store: any RelayStorage
     private let state: State
     private let running: Task<Void, any Error>
 
@@ -28,22 +29,27 @@
     }
 
     private init(
-      _ folder: URL, _ port: Int, _ adminPort: Int, _ store: RelayStore, _ state: State,
+      _ place: StoragePlace, _ port: Int, _ adminPort: Int, _ store: any RelayStorage, _ state: State,
       _ running: Task<Void, any Error>
     ) {
-      (self.folder, self.port, self.adminPort) = (folder, port, adminPort)
+      (self.place, self.port, self.adminPort) = (place, port, adminPort)
       (self.store, self.state, self.running) = (store, state, running)
     }
 
     /// Starts a relay.
-    /// - Parameter folder: where its file is or will be; nil makes one.
-    static func start(in folder: URL? = nil, port: Int = 0, _ change: (inout RelaySettings) -> Void = { _ in })
-      async throws -> RelayFixture
-    {
-      let folder = try folder ?? newFolder()
+    /// - Parameters:
+    ///   - kind: what it keeps its spaces in.
+    ///   - place: its file or database; nil makes one.
+    ///   - open: opens the place, for what is not usual.
+    static func start(
+      _ kind: StorageKind = .sqlite, in place: StoragePlace? = nil, port: Int = 0,
+      _ change: (inout RelaySettings) -> Void = { _ in },
+      open: ((StoragePlace, State) async throws -> any RelayStorage)? = nil
+    ) async throws -> RelayFixture {
       let state = State()
-      let store = try RelayStore(
-        path: folder.appendingPathComponent("relay.sqlite").path, for: .serving, now: { state.now })
+      let place = if let place { place } else { try await StoragePlace(kind) }
+      let store =
+        if let open { try await open(place, state) } else { try await place.open(.serving, time: { state.now }) }
       var settings = RelaySettings(
         address: .init(host: "127.0.0.1", port: port), admin: .init(host: "127.0.0.1", port: 0))
       // What tests ask for at once is no misuse.
@@ -51,7 +57,7 @@
       settings.limits.draining = .seconds(5)
       settings.log = { state.note($0) }
       change(&settings)
-      let server = RelayServer(store, settings)
+      let server = RelayServer(storage: store, settings)
       let (ports, feed) = AsyncThrowingStream.makeStream(of: (isAdmin: Bool, port: Int).self)
       let running = Task {
         do {
@@ -71,7 +77,7 @@
         if listening.isAdmin { admin = listening.port } else { main = listening.port }
         if main != nil, admin != nil { break }
       }
-      return RelayFixture(folder, main ?? 0, admin ?? 0, store, state, running)
+      return RelayFixture(place, main ?? 0, admin ?? 0, store, state, running)
     }
 
     static func newFolder() throws -> URL {
@@ -82,6 +88,7 @@
 
     deinit { running.cancel() }
 
+    var folder: URL { place.folder }
     var base: String { "http://127.0.0.1:\(port)" }
     var log: [String] { state.log }
     var now: Int64 {
@@ -99,7 +106,7 @@
     /// Stops the relay and removes its folder.
     func remove() async throws {
       try await stop()
-      try FileManager.default.removeItem(at: folder)
+      try place.remove()
     }
 
     /// Makes a token, and a space unless one is given.
@@ -121,9 +128,10 @@
 
     /// Runs a test with a relay.
     static func run(
-      _ change: (inout RelaySettings) -> Void = { _ in }, _ body: (RelayFixture) async throws -> Void
+      _ kind: StorageKind = .sqlite, _ change: (inout RelaySettings) -> Void = { _ in },
+      _ body: (RelayFixture) async throws -> Void
     ) async throws {
-      let relay = try await start(change)
+      let relay = try await start(kind, change)
       do {
         try await body(relay)
       } catch {

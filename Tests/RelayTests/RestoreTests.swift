@@ -6,7 +6,7 @@
   import TallySync
   import Testing
 
-  /// A relay whose file is set back.
+  /// A relay whose file or database is set back.
   @Suite(.timeLimit(.minutes(5))) struct RestoreTests {
     /// Syncs all until nobody has anything to put or take.
     private func settle(_ stores: [Store], _ mailbox: RelayMailbox) async throws {
@@ -21,32 +21,26 @@
       Issue.record("the stores do not come to rest")
     }
 
-    private func copy(_ folder: URL, to other: URL) throws {
-      if FileManager.default.fileExists(atPath: other.path) { try FileManager.default.removeItem(at: other) }
-      try FileManager.default.copyItem(at: folder, to: other)
-    }
-
     /// A backup is restored, and somebody new writes before those come by whose entries were lost. Positions alone
     /// would skip what has taken the place of the lost entries.
-    @Test func whatARestoredRelayLacksIsPutAgain() async throws {
-      var relay = try await RelayFixture.start()
-      let (folder, port) = (relay.folder, relay.port)
-      let backup = folder.deletingLastPathComponent().appendingPathComponent(folder.lastPathComponent + "-backup")
+    @Test(arguments: StorageKind.available) func whatARestoredRelayLacksIsPutAgain(_ kind: StorageKind) async throws {
+      var relay = try await RelayFixture.start(kind)
+      let (place, port) = (relay.place, relay.port)
       let token = try await relay.token()
       let (one, two) = (try Scores.store("one"), try Scores.store("two"))
       try await settle([one, two], try relay.mailbox(token))
       try await relay.stop()
-      try copy(folder, to: backup)
+      try await place.backUp()
 
-      relay = try await RelayFixture.start(in: folder, port: port)
+      relay = try await RelayFixture.start(in: place, port: port)
       try Scores.insert("lost-1", into: one)
       try await settle([one, two], try relay.mailbox(token))
       try Scores.insert("lost-2", into: two)
       try await settle([one, two], try relay.mailbox(token))
       try await relay.stop()
-      try copy(backup, to: folder)
+      try await place.restore()
 
-      relay = try await RelayFixture.start(in: folder, port: port)
+      relay = try await RelayFixture.start(in: place, port: port)
       let mailbox = try relay.mailbox(token)
       let three = try Scores.store("three")
       for number in 0..<4 {
@@ -62,28 +56,25 @@
         #expect(try Scores.dump(store) == Scores.dump(one))
       }
       try await relay.remove()
-      try FileManager.default.removeItem(at: backup)
     }
 
     /// A relay that begins anew has the space's id and token, and nothing else.
-    @Test func anEmptyRelayIsFilledAgain() async throws {
-      var relay = try await RelayFixture.start()
-      let (folder, port) = (relay.folder, relay.port)
-      let backup = folder.deletingLastPathComponent().appendingPathComponent(folder.lastPathComponent + "-backup")
+    @Test(arguments: StorageKind.available) func anEmptyRelayIsFilledAgain(_ kind: StorageKind) async throws {
+      var relay = try await RelayFixture.start(kind)
+      let (place, port) = (relay.place, relay.port)
       let token = try await relay.token()
       try await relay.stop()
-      try copy(folder, to: backup)
-      relay = try await RelayFixture.start(in: folder, port: port)
+      try await place.backUp()
+      relay = try await RelayFixture.start(in: place, port: port)
       let (one, two) = (try Scores.store("one", noise: 100_000), try Scores.store("two"))
       try await settle([one, two], try relay.mailbox(token))
       try await relay.stop()
-      try copy(backup, to: folder)
-      relay = try await RelayFixture.start(in: folder, port: port)
+      try await place.restore()
+      relay = try await RelayFixture.start(in: place, port: port)
       let late = try Scores.store("late")
       try await settle([late, one, two], try relay.mailbox(token))
       for store in [one, two, late] { #expect(try Scores.names(store) == ["late", "one", "two"]) }
       try await relay.remove()
-      try FileManager.default.removeItem(at: backup)
     }
   }
 #endif

@@ -24,8 +24,8 @@
       MailboxUpload(name: name, bytes: Array(repeating: 1, count: size))
     }
 
-    @Test func tokensEndWhileTheRelayRuns() async throws {
-      try await RelayFixture.run { relay in
+    @Test(arguments: StorageKind.available) func tokensEndWhileTheRelayRuns(_ kind: StorageKind) async throws {
+      try await RelayFixture.run(kind) { relay in
         let short = try await relay.token(expires: relay.now + 100)
         let other = try await relay.token(short.space)
         let (one, two) = (try relay.mailbox(short), try relay.mailbox(other))
@@ -37,8 +37,7 @@
         #expect(expired.code == .unauthenticated && expired.problem == .tokenExpired)
         _ = try await two.put(upload("b", 10))
         // Another process revokes.
-        let beside = try RelayStore(
-          path: relay.folder.appendingPathComponent("relay.sqlite").path, for: .administration)
+        let beside = try await relay.place.open(.administration)
         try await beside.revoke(String(other.id.prefix(6)))
         try beside.close()
         let revoked = try await error { _ = try await two.put(upload("c", 10)) }
@@ -48,8 +47,8 @@
     }
 
     /// No room is no reason not to read, and what is removed makes room.
-    @Test func aFullSpaceIsReadAndEmptied() async throws {
-      try await RelayFixture.run { relay in
+    @Test(arguments: StorageKind.available) func aFullSpaceIsReadAndEmptied(_ kind: StorageKind) async throws {
+      try await RelayFixture.run(kind) { relay in
         let mailbox = try relay.mailbox(try await relay.token(quota: 10_000_000))
         _ = try await mailbox.put(upload("a", 4_000_000))
         _ = try await mailbox.put(upload("b", 4_000_000))
@@ -72,7 +71,8 @@
       try await RelayFixture.run { relay in
         let mailbox = try relay.mailbox(try await relay.token())
         _ = try await mailbox.put(upload("a", 1_000_000))
-        try await relay.store.pool.write { db in
+        let file = try #require(relay.store as? RelayStore)
+        try await file.pool.write { db in
           let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
           _ = try Int.fetchOne(db, sql: "PRAGMA max_page_count = \(pages + 40)")
         }
@@ -81,15 +81,15 @@
         #expect(try await mailbox.changes(after: nil).items.map(\.name) == ["a"])
         let ready = try await RawHTTP.send("GET", "/readyz", port: relay.adminPort)
         #expect(ready.status == 200 && relay.log.contains { $0.contains("fault=") })
-        try await relay.store.pool.write { _ = try Int.fetchOne($0, sql: "PRAGMA max_page_count = 1000000") }
+        try await file.pool.write { _ = try Int.fetchOne($0, sql: "PRAGMA max_page_count = 1000000") }
         _ = try await mailbox.put(upload("b", 1_000_000))
         #expect(try await mailbox.changes(after: nil).items.map(\.name) == ["a", "b"])
       }
     }
 
     /// A store keeps what a full space did not take, and puts it when there is room.
-    @Test func whatAFullSpaceRefusesIsPutLater() async throws {
-      try await RelayFixture.run { relay in
+    @Test(arguments: StorageKind.available) func whatAFullSpaceRefusesIsPutLater(_ kind: StorageKind) async throws {
+      try await RelayFixture.run(kind) { relay in
         let token = try await relay.token(quota: 2_000)
         let (store, mailbox) = (try Scores.store("one", noise: 5_000), try relay.mailbox(token))
         let full = try await error { _ = try await store.sync(through: mailbox) }
@@ -128,9 +128,9 @@
     }
 
     /// Neither tokens nor names reach the log, the metrics or an error; what is needed to look for a fault does.
-    @Test(arguments: [RelaySettings.LogFormat.json, .text])
-    func nothingSecretIsWritten(_ format: RelaySettings.LogFormat) async throws {
-      try await RelayFixture.run {
+    @Test(arguments: [RelaySettings.LogFormat.json, .text], StorageKind.available)
+    func nothingSecretIsWritten(_ format: RelaySettings.LogFormat, _ kind: StorageKind) async throws {
+      try await RelayFixture.run(kind) {
         $0.logFormat = format
       } _: { relay in
         let token = try await relay.token()

@@ -19,8 +19,11 @@
       Issue.record("no \(count) requests wait")
     }
 
-    @Test(arguments: [true, false]) func aWaitEndsOnAnAppend(_ polls: Bool) async throws {
-      try await RelayFixture.run { relay in
+    @Test(arguments: [true, false], StorageKind.available)
+    func aWaitEndsOnAnAppend(_ polls: Bool, _ kind: StorageKind)
+      async throws
+    {
+      try await RelayFixture.run(kind) { relay in
         let mailbox = try relay.mailbox(try await relay.token()) { $0.usesLongPolling = polls }
         _ = try await mailbox.put(upload("a"))
         let cursor = try await mailbox.changes(after: nil).cursor
@@ -36,8 +39,11 @@
     }
 
     /// What is put into another space wakes nobody, and whoever goes away is not waited for.
-    @Test(arguments: [true, false]) func aWaiterWhoGoesAwayIsForgotten(_ polls: Bool) async throws {
-      try await RelayFixture.run { relay in
+    @Test(arguments: [true, false], StorageKind.available)
+    func aWaiterWhoGoesAwayIsForgotten(
+      _ polls: Bool, _ kind: StorageKind
+    ) async throws {
+      try await RelayFixture.run(kind) { relay in
         let mailbox = try relay.mailbox(try await relay.token()) {
           $0.usesLongPolling = polls
           $0.linger = .zero

@@ -25,8 +25,8 @@
       (0..<count).map { UInt8(truncatingIfNeeded: $0) ^ (name.utf8.first ?? 0) }
     }
 
-    @Test func eightWritersAtOnce() async throws {
-      try await RelayFixture.run { relay in
+    @Test(arguments: StorageKind.available) func eightWritersAtOnce(_ kind: StorageKind) async throws {
+      try await RelayFixture.run(kind) { relay in
         let token = try await relay.token()
         let acknowledged = try await withThrowingTaskGroup(of: [String].self) { group in
           for writer in 0..<8 {
@@ -85,16 +85,17 @@
     }
 
     /// Twenty times `kill -9` while four write: what was acknowledged is there, once.
-    @Test func aRelayIsKilledUnderWriters() async throws {
-      let folder = try RelayFixture.newFolder()
-      let made = try await Tool.run("relay", "token", "--data", "relay.sqlite", "--json", in: folder)
+    @Test(arguments: StorageKind.available) func aRelayIsKilledUnderWriters(_ kind: StorageKind) async throws {
+      let place = try await StoragePlace(kind)
+      let (folder, options) = (place.folder, try place.options())
+      let made = try await Tool.run("relay", "token", options[0], options[1], "--json", in: folder)
       #expect(made.status == 0, "\(made.errors)")
       let token = try JSONDecoder().decode([String: String].self, from: Data(made.output.utf8))
       let (space, secret) = (try #require(token["space"]), try #require(token["token"]))
       let acknowledged = Names()
       for round in 0..<20 {
         let (process, line) = try await RelayProcess.start(
-          "relay", "--data", "relay.sqlite", "--listen", "127.0.0.1:0", "--rate", "100000", in: folder)
+          "relay", options[0], options[1], "--listen", "127.0.0.1:0", "--rate", "100000", in: folder)
         let port = try #require(line.split(separator: ":").last)
         let (done, feed) = AsyncStream.makeStream(of: Void.self)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -113,7 +114,7 @@
           try await group.waitForAll()
         }
       }
-      let relay = try await RelayFixture.start(in: folder)
+      let relay = try await RelayFixture.start(in: place)
       let there = try await names(try RelayMailbox("\(relay.base)/s/\(space)", token: secret))
       let expected = acknowledged.all
       #expect(expected.count > 400)

@@ -12,6 +12,7 @@ struct RelayCommand: ParsableCommand {
 
       Examples:
         tally relay --data relay.sqlite --listen 127.0.0.1:8480
+        tally relay --postgres-file database --listen 127.0.0.1:8480
         tally relay token --data relay.sqlite --url https://relay.example --expires 90d > token
         tally sync scores.tally --via https://relay.example/s/ID --token-file token
       """,
@@ -19,9 +20,30 @@ struct RelayCommand: ParsableCommand {
     defaultSubcommand: RelayServeCommand.self)
 }
 
-/// The file of a relay.
+/// The file of a relay, or its database.
 struct RelayFileOptions: ParsableArguments {
-  @Option(help: "The relay's file.") var data: String
+  @Option(help: "The relay's file.") var data: String?
+  @Option(
+    help: ArgumentHelp(
+      "In place of a file, a PostgreSQL database: postgres://USER@HOST/DATABASE. Whoever can list processes sees it.",
+      valueName: "URL"))
+  var postgres: String?
+  @Option(
+    name: .customLong("postgres-file"),
+    help: ArgumentHelp("The same, in a file that only its owner may read.", valueName: "FILE"))
+  var postgresFile: String?
+
+  func validate() throws {
+    guard [data, postgres, postgresFile].compactMap({ $0 }).count == 1 else {
+      throw ValidationError("one of --data, --postgres and --postgres-file is needed")
+    }
+  }
+
+  /// The database's address; nil if it is a file.
+  func database() throws -> String? {
+    guard let postgresFile else { return postgres }
+    return String(decoding: try SecretFile.bytes(in: postgresFile), as: UTF8.self)
+  }
 }
 
 struct RelayServeCommand: ParsableCommand {
@@ -129,9 +151,15 @@ struct RelayListCommand: ParsableCommand {
 }
 
 #if !Relay
-  private let noRelay = Failure(.usage, "this tally was built without the relay: swift build --traits Relay")
-  extension RelayServeCommand { fileprivate func serve() throws { throw noRelay } }
-  extension RelayTokenCommand { fileprivate func make() throws { throw noRelay } }
-  extension RelayRevokeCommand { fileprivate func revoke() throws { throw noRelay } }
-  extension RelayListCommand { fileprivate func list() throws { throw noRelay } }
+  extension RelayFileOptions {
+    fileprivate var missing: Failure {
+      data == nil
+        ? Failure(.usage, "this tally was built without PostgreSQL: swift build --traits Postgres")
+        : Failure(.usage, "this tally was built without the relay: swift build --traits Relay")
+    }
+  }
+  extension RelayServeCommand { fileprivate func serve() throws { throw file.missing } }
+  extension RelayTokenCommand { fileprivate func make() throws { throw file.missing } }
+  extension RelayRevokeCommand { fileprivate func revoke() throws { throw file.missing } }
+  extension RelayListCommand { fileprivate func list() throws { throw file.missing } }
 #endif

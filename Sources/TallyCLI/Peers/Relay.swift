@@ -21,10 +21,10 @@
       settings.limits.requestBurst = 4 * rate
       let lines = LineQueue()
       settings.log = { lines.write($0) }
-      let store = try RelayFile.open(file.data, for: .serving)
-      let server = RelayServer(store, settings)
+      let store = try RelayPlace.open(file, for: .serving)
+      let server = RelayServer(storage: store, settings)
       try Waiting.run(within: Self.patience) {
-        try await RelayFile.naming(listen) {
+        try await RelayPlace.naming(listen) {
           try await server.run { address in
             Self.say("health and metrics on \(address.host):\(address.port)")
           } onListening: { address in
@@ -44,12 +44,17 @@
   extension RelayTokenCommand {
     func make() throws {
       try Output.requireOpen(besides: file.data)
-      let store = try RelayFile.open(file.data, for: .administration)
+      let store = try RelayPlace.open(file, for: .administration)
       let (role, quota) = (RelayRole(rawValue: role) ?? .reader, try quota.map { try Self.amount($0, Self.bytes, "") })
-      let end = try expires.map { RelayStore.systemTime() + (try Self.amount($0, Self.seconds, "")) }
+      let lifetime = try expires.map { try Self.amount($0, Self.seconds, "") }
       let space = space == "new" ? nil : space
-      let token = try RelayFile.naming {
-        try Waiting.run { try await store.makeToken(space: space, role: role, quota: quota, expires: end) }
+      let token = try RelayPlace.naming {
+        try Waiting.run {
+          // By the clock that will end it.
+          var end: Int64?
+          if let lifetime { end = try await store.time() + lifetime }
+          return try await store.makeToken(space: space, role: role, quota: quota, expires: end)
+        }
       }
       let address = "\(url.hasSuffix("/") ? String(url.dropLast()) : url)/s/\(token.space)"
       try Output.run { output in
@@ -58,7 +63,7 @@
           return try output.line(token.token)
         }
         try output.line(
-          try RelayFile.json(["url": address, "space": token.space, "id": token.id, "token": token.token]))
+          try RelayPlace.json(["url": address, "space": token.space, "id": token.id, "token": token.token]))
       }
       try store.close()
     }
@@ -66,25 +71,25 @@
 
   extension RelayRevokeCommand {
     func revoke() throws {
-      let store = try RelayFile.open(file.data, for: .administration, mayCreate: false)
-      try RelayFile.naming { try Waiting.run { try await store.revoke(token) } }
+      let store = try RelayPlace.open(file, for: .administration, mayCreate: false)
+      try RelayPlace.naming { try Waiting.run { try await store.revoke(token) } }
       try store.close()
     }
   }
 
   extension RelayListCommand {
     func list() throws {
-      let store = try RelayFile.open(file.data, for: .administration, mayCreate: false)
-      let tokens = try RelayFile.naming { try Waiting.run { try await store.tokens() } }
+      let store = try RelayPlace.open(file, for: .administration, mayCreate: false)
+      let tokens = try RelayPlace.naming { try Waiting.run { try await store.tokens() } }
       try Output.run { output in
         for token in tokens {
           var fields = [("id", token.id), ("space", token.space), ("role", token.role.rawValue)]
-          fields.append(("created", RelayFile.date(token.created)))
-          if let expires = token.expires { fields.append(("expires", RelayFile.date(expires))) }
-          if let revoked = token.revoked { fields.append(("revoked", RelayFile.date(revoked))) }
+          fields.append(("created", RelayPlace.date(token.created)))
+          if let expires = token.expires { fields.append(("expires", RelayPlace.date(expires))) }
+          if let revoked = token.revoked { fields.append(("revoked", RelayPlace.date(revoked))) }
           let line =
             try json
-            ? RelayFile.json(Dictionary(uniqueKeysWithValues: fields))
+            ? RelayPlace.json(Dictionary(uniqueKeysWithValues: fields))
             : ([token.id, token.space] + fields.dropFirst(2).map { "\($0.0)=\($0.1)" }).joined(separator: " ")
           try output.line(line)
         }
@@ -93,18 +98,40 @@
     }
   }
 
-  /// The file of a relay, for the tool.
-  private enum RelayFile {
-    static func open(_ path: String, for purpose: RelayStore.Purpose, mayCreate: Bool = true) throws -> RelayStore {
-      try naming { try RelayStore(path: path, for: purpose, mayCreate: mayCreate) }
+  /// The file or the database of a relay, for the tool.
+  private enum RelayPlace {
+    static func open(_ options: RelayFileOptions, for purpose: RelayStore.Purpose, mayCreate: Bool = true) throws
+      -> any RelayStorage
+    {
+      guard let path = options.data else { return try openDatabase(options, purpose, mayCreate) }
+      return try naming { try RelayStore(path: path, for: purpose, mayCreate: mayCreate) }
     }
 
-    /// Runs the body, and says in the tool's words what the file's errors mean.
+    #if Postgres
+      private static func openDatabase(
+        _ options: RelayFileOptions, _ purpose: RelayStore.Purpose, _ mayCreate: Bool
+      ) throws -> any RelayStorage {
+        guard let url = try options.database() else { throw Failure(.usage, "no database") }
+        return try naming {
+          try Waiting.run { try await PostgresRelayStore(url, for: purpose, mayCreate: mayCreate) }
+        }
+      }
+    #else
+      private static func openDatabase(
+        _ options: RelayFileOptions, _ purpose: RelayStore.Purpose, _ mayCreate: Bool
+      ) throws -> any RelayStorage {
+        throw Failure(.usage, "this tally was built without PostgreSQL: swift build --traits Postgres")
+      }
+    #endif
+
+    /// Runs the body, and says in the tool's words what the storage's errors mean.
     static func naming<T>(_ body: () throws -> T) throws -> T {
       do {
         return try body()
       } catch let error as RelayStoreError {
         throw failure(error)
+      } catch let error as any RelayStorageFailure {
+        throw Failure(.unreachable, error.fault)
       }
     }
 
@@ -127,6 +154,9 @@
         case .newerFormat: .newerFormat
         case .inUse: .busy
         case .cannotLock: .cannotCreate
+        case .badAddress: .usage
+        case .unreachable: .unreachable
+        case .refused: .noPermission
         }
       return Failure(status, error.message)
     }

@@ -7,7 +7,7 @@
 
   /// What the relay does for each kind of request.
   struct RelayAPI: Sendable {
-    let store: RelayStore
+    let store: any RelayStorage
     let news: RelayNews
     let streams: EventStreams
     let pages: EventPages

@@ -51,6 +51,10 @@
           return RelayProblem(.busy, "the relay's file is in use", retryAfter: 1)
         }
         return RelayProblem(.storageFailed, "the relay cannot read or write its file", retryAfter: 5)
+      case let failure as any RelayStorageFailure:
+        metrics.countStorageError()
+        log.fault(failure.fault)
+        return failure.problem
       default:
         log.fault("\(type(of: error))")
         return RelayProblem(.internal, "the relay has a fault")

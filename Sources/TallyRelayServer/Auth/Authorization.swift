@@ -5,7 +5,7 @@
 
   /// Who asks, and whether they may.
   struct Authorization: Sendable {
-    let store: RelayStore
+    let store: any RelayStorage
 
     /// The token of a request.
     /// - Throws: `RelayProblem` of status 401 if there is none that counts.
@@ -19,10 +19,10 @@
       return bearer
     }
 
-    /// Whether a token counts now.
+    /// Whether a token counted when it was looked up.
     func check(_ bearer: RelayStore.Bearer) throws {
       if bearer.isRevoked { throw RelayProblem(.tokenRevoked, "the token was revoked") }
-      if let expires = bearer.expires, expires <= store.now() {
+      if let expires = bearer.expires, expires <= bearer.time {
         throw RelayProblem(.tokenExpired, "the token has expired")
       }
     }

@@ -17,11 +17,11 @@
     }
 
     private static let largestCount = 256
-    private let store: RelayStore
+    private let store: any RelayStorage
     private var reading: [Key: Task<Lines?, any Error>] = [:]
     private var order: [Key] = []
 
-    init(_ store: RelayStore) { self.store = store }
+    init(_ store: any RelayStorage) { self.store = store }
 
     /// What came after a cursor.
     /// - Parameters:
@@ -49,7 +49,7 @@
       order.removeAll { $0 == key }
     }
 
-    private static func read(_ store: RelayStore, _ space: Int64, _ cursor: RelayCursor?) async throws -> Lines? {
+    private static func read(_ store: any RelayStorage, _ space: Int64, _ cursor: RelayCursor?) async throws -> Lines? {
       let page = try await store.page(of: space, after: cursor, limit: RelayLimits.eventEntries)
       if page.cursor == cursor || cursor == nil && page.cursor.position == 0 { return nil }
       if !page.isListing, !page.hasMore { return lines(RelayEvent(page)) }

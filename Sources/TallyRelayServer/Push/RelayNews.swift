@@ -1,7 +1,7 @@
 #if Relay
   import Synchronization
 
-  /// Lets requests wait for news of a space. Only this process appends, so nothing else need be asked.
+  /// Lets requests wait for news of a space, which this process appends or the storage tells of.
   ///
   /// Who waits takes a ticket, looks whether there is something already, and waits with the ticket: what comes in
   /// between ends the wait at once.
@@ -38,6 +38,8 @@
       self.sleep = sleep
     }
 
+    /// The spaces that somebody waits for.
+    var watched: [Int64] { state.withLock { Array($0.waiting.keys) } }
     /// How many wait.
     var count: Int { state.withLock { $0.count } }
     /// Whether the relay is about to end.

@@ -28,13 +28,15 @@
     }
 
     /// A token, as a request needs it.
-    struct Bearer: Sendable, Hashable {
+    package struct Bearer: Sendable, Hashable {
       let hash: [UInt8]
-      let space: Int64
+      package let space: Int64
       let spaceID: String
       let role: RelayRole
       let expires: Int64?
       let isRevoked: Bool
+      /// When it was looked up, by the clock that `expires` goes by.
+      let time: Int64
     }
 
     /// Makes a token, and a space if there is to be a new one.
@@ -45,12 +47,10 @@
     public func makeToken(space: String?, role: RelayRole, quota: Int64? = nil, expires: Int64? = nil) async throws
       -> NewToken
     {
-      let token = RelayNames.tokenPrefix + Self.base64url(random(32))
-      let (time, newID) = (now(), random(16).map { Self.hexadecimal($0) }.joined())
-      let hash = Self.hash(token)
+      let (draft, time) = (TokenDraft(random), now())
       let id = try await pool.write { db in
-        if space == nil { try Self.insertSpace(db, newID, quota, time) }
-        let id = space ?? newID
+        if space == nil { try Self.insertSpace(db, draft.space, quota, time) }
+        let id = space ?? draft.space
         guard let number = try Int64.fetchOne(db, sql: "SELECT number FROM space WHERE id = ?", arguments: [id]) else {
           throw RelayStoreError(.noSuchSpace, "there is no such space")
         }
@@ -59,10 +59,10 @@
         }
         try db.execute(
           sql: "INSERT INTO token(hash, space, role, created, expires) VALUES(?, ?, ?, ?, ?)",
-          arguments: [Data(hash), number, role.rawValue, time, expires])
+          arguments: [Data(draft.hash), number, role.rawValue, time, expires])
         return id
       }
-      return NewToken(token: token, id: Self.shortID(hash), space: id)
+      return NewToken(token: draft.token, id: Self.shortID(draft.hash), space: id)
     }
 
     private static func insertSpace(_ db: Database, _ id: String, _ quota: Int64?, _ time: Int64) throws {
@@ -93,22 +93,20 @@
     public func revoke(_ id: String) async throws {
       let time = now()
       try await pool.write { db in
-        let hashes = try Data.fetchAll(db, sql: "SELECT hash FROM token")
-        let meant = hashes.filter { Self.shortID(Array($0)).hasPrefix(id) }
-        guard meant.count == 1, !id.isEmpty else {
-          throw RelayStoreError(.noSuchToken, meant.isEmpty ? "there is no such token" : "several tokens begin so")
-        }
+        let hashes = try Data.fetchAll(db, sql: "SELECT hash FROM token").map(Array.init)
+        let hash = try Self.meant(id, among: hashes)
         try db.execute(
-          sql: "UPDATE token SET revoked = ? WHERE hash = ? AND revoked IS NULL", arguments: [time, meant[0]])
+          sql: "UPDATE token SET revoked = ? WHERE hash = ? AND revoked IS NULL", arguments: [time, Data(hash)])
       }
     }
 
     /// A token with its space, whatever its state; nil if nobody has made it.
-    func bearer(_ token: String) async throws -> Bearer? { try await bearer(hash: Self.hash(token)) }
+    package func bearer(_ token: String) async throws -> Bearer? { try await bearer(hash: Self.hash(token)) }
 
     /// A token, by its hash, with its space.
-    func bearer(hash: [UInt8]) async throws -> Bearer? {
-      try await pool.read { db in
+    package func bearer(hash: [UInt8]) async throws -> Bearer? {
+      let time = now()
+      return try await pool.read { db in
         let statement = try db.cachedStatement(
           sql: """
             SELECT token.*, space.id FROM token JOIN space ON space.number = token.space WHERE hash = ?
@@ -116,14 +114,36 @@
         return try Row.fetchOne(statement, arguments: [Data(hash)]).map { row in
           Bearer(
             hash: hash, space: row["space"], spaceID: row["id"], role: RelayRole(rawValue: row["role"]) ?? .reader,
-            expires: row["expires"], isRevoked: row["revoked"] as Int64? != nil)
+            expires: row["expires"], isRevoked: row["revoked"] as Int64? != nil, time: time)
         }
       }
     }
 
-    private static func hash(_ token: String) -> [UInt8] { Array(SHA256.hash(data: Data(token.utf8))) }
+    /// What a new token needs at random, and the id of a new space.
+    struct TokenDraft: Sendable {
+      let token: String
+      let hash: [UInt8]
+      let space: String
 
-    private static func shortID(_ hash: [UInt8]) -> String { hash.prefix(8).map { hexadecimal($0) }.joined() }
+      init(_ random: Random) {
+        token = RelayNames.tokenPrefix + RelayStore.base64url(random(32))
+        hash = RelayStore.hash(token)
+        space = random(16).map { RelayStore.hexadecimal($0) }.joined()
+      }
+    }
+
+    /// The one hash that an id, or the beginning of one, means.
+    static func meant(_ id: String, among hashes: [[UInt8]]) throws -> [UInt8] {
+      let meant = hashes.filter { shortID($0).hasPrefix(id) }
+      guard let hash = meant.first, meant.count == 1, !id.isEmpty else {
+        throw RelayStoreError(.noSuchToken, meant.isEmpty ? "there is no such token" : "several tokens begin so")
+      }
+      return hash
+    }
+
+    static func hash(_ token: String) -> [UInt8] { Array(SHA256.hash(data: Data(token.utf8))) }
+
+    static func shortID(_ hash: [UInt8]) -> String { hash.prefix(8).map { hexadecimal($0) }.joined() }
 
     private static func hexadecimal(_ byte: UInt8) -> String {
       let digits = Array("0123456789abcdef")

@@ -8,13 +8,16 @@
     static let uploadSeconds: Int64 = 3 * 86_400
 
     /// How far an upload has come.
-    struct Upload: Sendable, Hashable {
-      let received: Int
-      let length: Int
+    package struct Upload: Sendable, Hashable {
+      package let received: Int
+      package let length: Int
+
+      /// So many bytes of so many.
+      package init(received: Int, length: Int) { (self.received, self.length) = (received, length) }
     }
 
     /// What became of a piece.
-    enum Piece: Sendable, Hashable {
+    package enum Piece: Sendable, Hashable {
       /// It was taken; so many bytes are there now.
       case taken(Int)
       /// It does not begin where the relay stands, which is here.
@@ -24,7 +27,7 @@
     }
 
     /// How far an upload of a name has come; all of it if the entry is there.
-    func upload(_ name: String, in space: Int64) async throws -> Upload {
+    package func upload(_ name: String, in space: Int64) async throws -> Upload {
       let time = now()
       return try await pool.read { db in
         if let known = try Self.entry(db, name, in: space) { return Upload(received: known.size, length: known.size) }
@@ -36,7 +39,7 @@
     }
 
     /// Takes a piece of an upload; the last makes it an entry.
-    func put(
+    package func put(
       piece: [UInt8], at offset: Int, of length: Int, _ name: String, in space: Int64, after cursor: RelayCursor?
     ) async throws -> Piece {
       let time = now()

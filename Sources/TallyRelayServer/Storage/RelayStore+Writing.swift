@@ -12,16 +12,16 @@
     static let overhead: Int64 = 256
 
     /// What became of a put.
-    struct Put: Sendable, Hashable {
+    package struct Put: Sendable, Hashable {
       /// Whether it was there already.
-      let isKnown: Bool
-      let position: Int64
+      package let isKnown: Bool
+      package let position: Int64
       /// Where the sender can go on, if nothing but this entry has come after the cursor that it had.
-      let cursor: RelayCursor?
+      package let cursor: RelayCursor?
     }
 
     /// Appends an entry, unless one of that name is there.
-    func put(_ name: String, _ body: [UInt8], in space: Int64, after cursor: RelayCursor?) async throws -> Put {
+    package func put(_ name: String, _ body: [UInt8], in space: Int64, after cursor: RelayCursor?) async throws -> Put {
       let time = now()
       return try await commits.write(body.count) { db in
         if let known = try Self.entry(db, name, in: space) {
@@ -39,7 +39,7 @@
 
     /// Removes an entry: its place stays, without content.
     /// - Returns: whether it was there.
-    func remove(_ name: String, in space: Int64) async throws -> Bool {
+    package func remove(_ name: String, in space: Int64) async throws -> Bool {
       let time = now()
       return try await commits.write(name.utf8.count) { db in
         guard let known = try Self.entry(db, name, in: space) else { return false }
@@ -58,7 +58,7 @@
 
     // MARK: Steps
 
-    static func check(_ space: SpaceRow, growsBy bytes: Int64) throws {
+    static func check(_ space: SpaceRow, growsBy bytes: Int64) throws(RelayProblem) {
       guard let quota = space.quota, space.bytes + bytes > quota else { return }
       throw RelayProblem(.quotaExceeded, "the space has \(space.bytes) of \(quota) bytes")
     }

@@ -21,8 +21,8 @@
 
     let pool: DatabasePool
     let commits: GroupCommit
-    let now: @Sendable () -> Int64
-    let random: Random
+    package let now: @Sendable () -> Int64
+    package let random: Random
     private let lock: RelayFileLock?
 
     /// Opens a relay's file; makes it if it is not there. A process opens a file once at a time: looking at its header
@@ -97,24 +97,14 @@
   }
 
   /// A space, as a request sees it.
-  struct SpaceRow: Sendable, Hashable {
+  package struct SpaceRow: Sendable, Hashable {
     let number: Int64
-    let id: String
-    let head: Int64
-    let chain: [UInt8]
-    let entries: Int
-    let bytes: Int64
+    package let id: String
+    var head: Int64
+    var chain: [UInt8]
+    package var entries: Int
+    package var bytes: Int64
     let quota: Int64?
-
-    init(_ row: Row) {
-      number = row["number"]
-      id = row["id"]
-      head = row["head"]
-      chain = Array(row["chain"] as Data)
-      entries = row["entries"]
-      bytes = row["bytes"]
-      quota = row["quota"]
-    }
 
     var cursor: RelayCursor? { RelayCursor(position: UInt64(head), chain: chain) }
 
@@ -125,6 +115,14 @@
         throw RelayProblem(.noSuchSpace, "there is no such space")
       }
       return SpaceRow(row)
+    }
+  }
+
+  extension SpaceRow {
+    fileprivate init(_ row: Row) {
+      self.init(
+        number: row["number"], id: row["id"], head: row["head"], chain: Array(row["chain"] as Data),
+        entries: row["entries"], bytes: row["bytes"], quota: row["quota"])
     }
   }
 #endif

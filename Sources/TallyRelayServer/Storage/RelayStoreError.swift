@@ -1,11 +1,11 @@
 #if Relay
-  /// Why a relay's file cannot be used.
+  /// Why a relay's file, or its database, cannot be used.
   public struct RelayStoreError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.
     public enum Code: String, Sendable {
-      /// There is no such file.
+      /// There is no such file, or nothing of a relay in the database.
       case noSuchFile
-      /// The file is a database of something else.
+      /// The file, or the schema `tally_relay` in the database, is something else's.
       case notARelay
       /// A newer version has written it.
       case newerFormat
@@ -13,6 +13,12 @@
       case inUse
       /// The file beside it, which says that it is in use, cannot be made.
       case cannotLock
+      /// The address of the database is malformed.
+      case badAddress
+      /// The database cannot be reached.
+      case unreachable
+      /// The database refuses what is needed to begin.
+      case refused
       /// There is no such space.
       case noSuchSpace
       /// There is no such token, or several begin so.

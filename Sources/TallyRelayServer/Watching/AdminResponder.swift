@@ -7,7 +7,7 @@
   struct AdminResponder: HTTPResponder {
     typealias Context = BasicRequestContext
 
-    let store: RelayStore
+    let store: any RelayStorage
     let news: RelayNews
     let streams: EventStreams
     let metrics: RelayMetrics
@@ -17,14 +17,14 @@
       case (.get, "/healthz"): return Self.text(.ok, "ok\n")
       case (.get, "/readyz"): return await readiness()
       case (.get, "/metrics"):
-        let (commits, writes) = await (store.commits.commits, store.commits.writes)
+        let (commits, writes) = await store.commitCounts
         return Self.text(
           .ok, metrics.text(waiting: news.count, streams: streams.count, commits: commits, writes: writes))
       default: return Self.text(.notFound, "there is nothing at that path\n")
       }
     }
 
-    /// Whether requests should be sent here: the file can be read, and the relay is not about to end.
+    /// Whether requests should be sent here: the storage can be read, and the relay is not about to end.
     private func readiness() async -> Response {
       guard !news.isClosing else { return Self.text(.serviceUnavailable, "about to end\n") }
       do {
@@ -32,7 +32,7 @@
         return Self.text(.ok, "ok\n")
       } catch {
         metrics.countStorageError()
-        return Self.text(.serviceUnavailable, "the file cannot be read\n")
+        return Self.text(.serviceUnavailable, "the storage cannot be read\n")
       }
     }
 

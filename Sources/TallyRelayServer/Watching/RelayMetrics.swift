@@ -59,7 +59,9 @@
       family("tally_relay_streams", "gauge", "Streams of events that are open.", [("", "\(streams)")])
       family("tally_relay_commits_total", "counter", "Transactions that are on the disk.", [("", "\(commits)")])
       family("tally_relay_writes_total", "counter", "Writes that these transactions held.", [("", "\(writes)")])
-      family("tally_relay_storage_errors_total", "counter", "Errors of SQLite.", [("", "\(state.storageErrors)")])
+      family(
+        "tally_relay_storage_errors_total", "counter", "Errors of the file or the database.",
+        [("", "\(state.storageErrors)")])
       return lines.joined(separator: "\n") + "\n"
     }
 

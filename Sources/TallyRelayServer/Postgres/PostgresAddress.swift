@@ -1,0 +1,48 @@
+#if Postgres
+  import CLibPQ
+
+  /// Where a database is and how to get in: what libpq takes, `postgres://USER@HOST/DATABASE?sslmode=verify-full`.
+  /// It shows nothing of itself, since it may hold a password.
+  struct PostgresAddress: Sendable, CustomStringConvertible, CustomReflectable {
+    /// Keywords and values, as `PQconnectdbParams` takes them.
+    let parameters: [(keyword: String, value: String)]
+
+    /// What a connection has unless the address says otherwise: one that hangs is noticed within half a minute.
+    private static let usual = [
+      ("connect_timeout", "5"), ("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"),
+      ("tcp_user_timeout", "20000"), ("fallback_application_name", "tally relay"),
+    ]
+
+    /// - Throws: `RelayStoreError` if libpq does not understand it.
+    init(_ url: String) throws {
+      // What libpq says of a malformed URL repeats it, so nobody gets to see that.
+      var complaint: UnsafeMutablePointer<CChar>?
+      let options = PQconninfoParse(url, &complaint)
+      defer {
+        PQconninfoFree(options)
+        PQfreemem(complaint)
+      }
+      guard var option = options else {
+        throw RelayStoreError(.badAddress, "the address of the database is malformed: postgres://USER@HOST/DATABASE")
+      }
+      var given: [(String, String)] = []
+      while let keyword = option.pointee.keyword {
+        if let value = option.pointee.val { given.append((String(cString: keyword), String(cString: value))) }
+        option += 1
+      }
+      let usual = Self.usual.filter { usual in !given.contains { $0.0 == usual.0 } }
+      parameters = usual + given.filter { $0.0 != "client_encoding" } + [("client_encoding", "UTF8")]
+    }
+
+    /// What libpq says of a connection, without the password, should that ever be in it.
+    func masked(_ message: String) -> String {
+      let secrets = parameters.filter { $0.keyword.hasSuffix("password") && !$0.value.isEmpty }
+      return secrets.reduce(message) { text, secret in
+        text.split(separator: secret.value, omittingEmptySubsequences: false).joined(separator: "***")
+      }
+    }
+
+    var description: String { "PostgreSQL" }
+    var customMirror: Mirror { Mirror(self, children: []) }
+  }
+#endif

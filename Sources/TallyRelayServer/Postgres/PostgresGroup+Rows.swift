@@ -1,0 +1,170 @@
+#if Postgres
+  import TallyRelayProtocol
+
+  extension PostgresGroup {
+    /// What a transaction has done.
+    struct Result: Sendable {
+      let outcomes: [Swift.Result<PostgresWrite.Outcome, RelayProblem>]
+      let heads: [Int64: Int64]
+    }
+
+    /// How often two transactions may stand in each other's way before that is an error.
+    private static let attempts = 8
+
+    /// Does several writes in one transaction. One with a `RelayProblem` does nothing; any other error undoes all.
+    static func commit(_ writes: [PostgresWrite], _ session: PostgresSession, _ time: Int64?) throws -> Result {
+      for _ in 1..<attempts {
+        do { return try tryCommit(writes, session, time) } catch let error as PostgresError where error.isConflict {}
+      }
+      return try tryCommit(writes, session, time)
+    }
+
+    private static func tryCommit(_ writes: [PostgresWrite], _ session: PostgresSession, _ time: Int64?) throws
+      -> Result
+    {
+      try session.transaction {
+        let expired = writes.contains(where: \.isPiece) ? try expired(session, time) : []
+        var group = try load(Set(writes.map(\.key) + expired), session, time)
+        group.dropExpired(expired)
+        let outcomes = writes.map { write -> Swift.Result<PostgresWrite.Outcome, RelayProblem> in
+          do throws(RelayProblem) { return .success(try group.run(write)) } catch { return .failure(error) }
+        }
+        try group.save(session)
+        return Result(outcomes: outcomes, heads: group.heads)
+      }
+    }
+
+    /// Some uploads that were left alone; a few at a time, since others wait.
+    private static func expired(_ session: PostgresSession, _ time: Int64?) throws -> [EntryKey] {
+      try session.execute(
+        "SELECT space, name FROM tally_relay.upload WHERE expires <= \(PostgresTime.nowOrFirst) LIMIT 4",
+        [.integer(time)]
+      ).map { EntryKey(space: try $0.integer(0), name: try $0.text(1)) }
+    }
+
+    /// Locks the spaces, always in the order of their numbers, so that processes do not wait for each other in a
+    /// circle, and reads what the writes are about. Whatever belongs to a space is changed only under its lock.
+    private static func load(_ keys: Set<EntryKey>, _ session: PostgresSession, _ time: Int64?) throws -> PostgresGroup
+    {
+      let keys = keys.sorted { ($0.space, $0.name) < ($1.space, $1.name) }
+      let numbers = Set(keys.map(\.space)).sorted()
+      let locked = try session.execute(
+        """
+        SELECT \(SpaceRow.columns) FROM tally_relay.space WHERE number = ANY($1) ORDER BY number FOR UPDATE
+        """, [.integers(numbers)])
+      let spaces = try locked.map { try SpaceRow($0) }
+      // A statement after the lock sees everything that was committed before it. One row even without any keys.
+      let rows = try session.execute(
+        """
+        SELECT \(PostgresTime.nowOrFirst), key.space, key.name, position, size, received, length, expires
+        FROM unnest($2::bigint[], $3::text[]) AS key(space, name)
+        LEFT JOIN tally_relay.entry ON entry.space = key.space AND entry.name = key.name AND kind = 1
+        LEFT JOIN tally_relay.upload ON upload.space = key.space AND upload.name = key.name
+        """, [.integer(time), .integers(keys.map(\.space)), .texts(keys.map(\.name))])
+      var (entries, uploads): ([EntryKey: Entry], [EntryKey: Upload]) = ([:], [:])
+      for row in rows {
+        let key = EntryKey(space: try row.integer(1), name: try row.text(2))
+        if let position = try row.optionalInteger(3) {
+          entries[key] = Entry(position: position, size: try row.integer(4))
+        }
+        if let received = try row.optionalInteger(5) {
+          uploads[key] = Upload(received: received, length: try row.integer(6), expires: try row.integer(7))
+        }
+      }
+      for (key, upload) in uploads where upload.length <= Int64(RelayStore.inlineBytes) {
+        uploads[key]?.staged = try session.execute(
+          "SELECT bytes FROM tally_relay.chunk WHERE space = $1 AND name = $2 ORDER BY start",
+          [.integer(key.space), .text(key.name)]
+        ).flatMap { try $0.bytes(0) }
+      }
+      return PostgresGroup(
+        time: try rows.first?.integer(0) ?? 0,
+        spaces: Dictionary(uniqueKeysWithValues: spaces.map { ($0.number, $0) }), entries: entries, uploads: uploads)
+    }
+
+    // MARK: Saving
+
+    private func save(_ session: PostgresSession) throws {
+      // Before new rows: an entry of the same name may be among them.
+      if !stubs.isEmpty {
+        try session.execute(
+          """
+          UPDATE tally_relay.entry SET kind = \(EntryKind.stub), body = NULL
+          FROM unnest($1::bigint[], $2::bigint[]) AS gone(space, position)
+          WHERE entry.space = gone.space AND entry.position = gone.position
+          """, [.integers(stubs.map(\.space)), .integers(stubs.map(\.position))])
+      }
+      try insertRows(session)
+      for change in chunkChanges { try Self.save(change, session) }
+      try saveUploads(session)
+      try saveSpaces(session)
+    }
+
+    private func insertRows(_ session: PostgresSession) throws {
+      guard !newRows.isEmpty else { return }
+      try session.execute(
+        """
+        INSERT INTO tally_relay.entry(space, position, kind, name, chain, size, at, body)
+        SELECT space, position, kind, name, chain, size, $1, body
+        FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::bytea[], $7::bigint[], $8::bytea[])
+          AS new(space, position, kind, name, chain, size, body)
+        """,
+        [
+          .integer(time), .integers(newRows.map(\.space)), .integers(newRows.map(\.row.position)),
+          .integers(newRows.map { Int64($0.row.kind) }), .texts(newRows.map(\.row.name)),
+          .byteStrings(newRows.map(\.row.chain)), .integers(newRows.map { Int64($0.row.size) }),
+          .byteStrings(newRows.map(\.row.body)),
+        ])
+    }
+
+    private static func save(_ change: ChunkChange, _ session: PostgresSession) throws {
+      switch change {
+      case .drop(let key):
+        try session.execute(
+          "DELETE FROM tally_relay.chunk WHERE space = $1 AND name = $2", [.integer(key.space), .text(key.name)])
+      case .insert(let key, let start, let bytes):
+        try session.execute(
+          "INSERT INTO tally_relay.chunk(space, name, start, bytes) VALUES($1, $2, $3, $4)",
+          [.integer(key.space), .text(key.name), .integer(Int64(start)), .bytes(bytes)])
+      }
+    }
+
+    private func saveUploads(_ session: PostgresSession) throws {
+      let keys = changedUploads.sorted { ($0.space, $0.name) < ($1.space, $1.name) }
+      for key in keys {
+        guard let upload = uploads[key] else {
+          try session.execute(
+            "DELETE FROM tally_relay.upload WHERE space = $1 AND name = $2", [.integer(key.space), .text(key.name)])
+          continue
+        }
+        try session.execute(
+          """
+          INSERT INTO tally_relay.upload(space, name, length, received, expires) VALUES($1, $2, $3, $4, $5)
+          ON CONFLICT(space, name) DO UPDATE
+          SET length = excluded.length, received = excluded.received, expires = excluded.expires
+          """,
+          [
+            .integer(key.space), .text(key.name), .integer(upload.length), .integer(upload.received),
+            .integer(upload.expires),
+          ])
+      }
+    }
+
+    private func saveSpaces(_ session: PostgresSession) throws {
+      let changed = changedSpaces.sorted().compactMap { spaces[$0] }
+      guard !changed.isEmpty else { return }
+      try session.execute(
+        """
+        UPDATE tally_relay.space
+        SET head = new.head, chain = new.chain, entries = new.entries, bytes = new.bytes
+        FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bigint[])
+          AS new(number, head, chain, entries, bytes)
+        WHERE space.number = new.number
+        """,
+        [
+          .integers(changed.map(\.number)), .integers(changed.map(\.head)), .byteStrings(changed.map(\.chain)),
+          .integers(changed.map { Int64($0.entries) }), .integers(changed.map(\.bytes)),
+        ])
+    }
+  }
+#endif

@@ -1,0 +1,192 @@
+#if Postgres
+  import TallyRelayProtocol
+
+  /// What several writes make of what is there: decided in memory, while the spaces' rows are locked, and then saved in
+  /// few statements. The rules are those of `RelayStore`.
+  struct PostgresGroup {
+    /// An entry that is there.
+    struct Entry {
+      let position: Int64
+      let size: Int64
+    }
+
+    /// An upload that is not at its end.
+    struct Upload: Equatable {
+      var received: Int64
+      var length: Int64
+      var expires: Int64
+      /// Its bytes, if all of it will be small enough for a row.
+      var staged: [UInt8] = []
+    }
+
+    /// A row of `entry` that is new.
+    struct NewRow {
+      let space: Int64
+      var row: LogRow
+    }
+
+    /// What is done with `chunk`, in this order.
+    enum ChunkChange {
+      case drop(EntryKey)
+      case insert(EntryKey, start: Int, bytes: [UInt8])
+    }
+
+    /// The database's time.
+    let time: Int64
+    private(set) var spaces: [Int64: SpaceRow]
+    private var entries: [EntryKey: Entry]
+    private(set) var uploads: [EntryKey: Upload]
+
+    private(set) var changedSpaces: Set<Int64> = []
+    private(set) var changedUploads: Set<EntryKey> = []
+    private(set) var newRows: [NewRow] = []
+    /// The places of entries that have gone and were there before.
+    private(set) var stubs: [(space: Int64, position: Int64)] = []
+    private(set) var chunkChanges: [ChunkChange] = []
+    /// Which new row has a position.
+    private var newIndices: [EntryKey: Int] = [:]
+
+    init(time: Int64, spaces: [Int64: SpaceRow], entries: [EntryKey: Entry], uploads: [EntryKey: Upload]) {
+      (self.time, self.spaces, self.entries, self.uploads) = (time, spaces, entries, uploads)
+    }
+
+    /// How far the logs have come that have something new.
+    var heads: [Int64: Int64] {
+      newRows.reduce(into: [:]) { heads, new in heads[new.space] = max(heads[new.space] ?? 0, new.row.position) }
+    }
+
+    /// Does a write.
+    /// - Throws: what is wrong with it; then it has changed nothing.
+    mutating func run(_ write: PostgresWrite) throws(RelayProblem) -> PostgresWrite.Outcome {
+      switch write {
+      case .put(let key, let body, let cursor): .put(try put(key, body, cursor))
+      case .piece(let key, let piece, let offset, let length, let cursor):
+        .piece(try put(key, piece, offset, length, cursor))
+      case .remove(let key): .removed(try remove(key))
+      }
+    }
+
+    /// Drops uploads that were left alone.
+    mutating func dropExpired(_ keys: [EntryKey]) {
+      for key in keys where uploads[key].map({ $0.expires <= time }) ?? false { dropUpload(key) }
+    }
+
+    private mutating func put(_ key: EntryKey, _ body: [UInt8], _ cursor: RelayCursor?) throws(RelayProblem)
+      -> RelayStore.Put
+    {
+      if let known = entries[key] { return RelayStore.Put(isKnown: true, position: known.position, cursor: nil) }
+      let staged = uploads[key]?.received ?? 0
+      try RelayStore.check(try space(key.space), growsBy: Int64(body.count) + RelayStore.overhead - staged)
+      dropUpload(key)
+      let isInline = body.count <= RelayStore.inlineBytes
+      if !isInline { insertChunks(key, body, from: 0) }
+      return append(key, body.count, isInline ? body : nil, growth: Int64(body.count), cursor)
+    }
+
+    private mutating func put(
+      _ key: EntryKey, _ piece: [UInt8], _ offset: Int, _ length: Int, _ cursor: RelayCursor?
+    ) throws(RelayProblem) -> RelayStore.Piece {
+      if let known = entries[key] {
+        return .put(RelayStore.Put(isKnown: true, position: known.position, cursor: nil))
+      }
+      let there = uploads[key].flatMap { $0.expires > time ? $0 : nil }
+      // One of another length is begun anew by a piece at offset 0.
+      let continued = there?.length == Int64(length) ? there : nil
+      let received = Int(continued?.received ?? 0)
+      guard offset == received, !piece.isEmpty || length == 0 else { return .elsewhere(received) }
+      let rest = Int64(length - received) + RelayStore.overhead
+      let staged = continued == nil ? uploads[key]?.received ?? 0 : 0
+      try RelayStore.check(try space(key.space), growsBy: rest - staged)
+      if continued == nil { dropUpload(key) }
+      var upload = continued ?? Upload(received: 0, length: Int64(length), expires: 0)
+      insertChunks(key, piece, from: offset)
+      grow(key.space, by: Int64(piece.count))
+      upload.received += Int64(piece.count)
+      upload.expires = time + RelayStore.uploadSeconds
+      if length <= RelayStore.inlineBytes { upload.staged += piece }
+      changedUploads.insert(key)
+      guard upload.received == upload.length else {
+        uploads[key] = upload
+        return .taken(Int(upload.received))
+      }
+      uploads[key] = nil
+      let isInline = length <= RelayStore.inlineBytes
+      if isInline { chunkChanges.append(.drop(key)) }
+      return .put(append(key, length, isInline ? upload.staged : nil, growth: 0, cursor))
+    }
+
+    private mutating func remove(_ key: EntryKey) throws(RelayProblem) -> Bool {
+      guard let known = entries.removeValue(forKey: key) else { return false }
+      let space = try space(key.space)
+      if let index = newIndices.removeValue(forKey: key) {
+        let row = newRows[index].row
+        newRows[index].row = LogRow(
+          position: row.position, kind: EntryKind.stub, name: row.name, chain: row.chain, size: row.size, body: nil)
+      } else {
+        stubs.append((key.space, known.position))
+      }
+      chunkChanges.append(.drop(key))
+      let chain = RelayChain.next(space.chain, removal: key.name)
+      add(key, EntryKind.removal, chain, 0, nil, entries: -1, bytes: RelayStore.overhead - known.size)
+      return true
+    }
+
+    // MARK: Steps
+
+    private func space(_ number: Int64) throws(RelayProblem) -> SpaceRow {
+      guard let space = spaces[number] else { throw RelayProblem(.noSuchSpace, "there is no such space") }
+      return space
+    }
+
+    /// - Parameter growth: how many bytes the space has more, beside the place in the log.
+    private mutating func append(
+      _ key: EntryKey, _ size: Int, _ body: [UInt8]?, growth: Int64, _ cursor: RelayCursor?
+    ) -> RelayStore.Put {
+      guard let space = spaces[key.space] else { preconditionFailure("a space that is not there was looked at") }
+      let chain = RelayChain.next(space.chain, entry: key.name)
+      let isNext = cursor != nil && cursor == space.cursor
+      add(key, EntryKind.entry, chain, size, body, entries: 1, bytes: growth + RelayStore.overhead)
+      let position = space.head + 1
+      newIndices[key] = newRows.count - 1
+      entries[key] = Entry(position: position, size: Int64(size))
+      return RelayStore.Put(
+        isKnown: false, position: position,
+        cursor: isNext ? RelayCursor(position: UInt64(position), chain: chain) : nil)
+    }
+
+    /// A row at the end of the log.
+    private mutating func add(
+      _ key: EntryKey, _ kind: Int, _ chain: [UInt8], _ size: Int, _ body: [UInt8]?, entries: Int, bytes: Int64
+    ) {
+      guard var space = spaces[key.space] else { preconditionFailure("a space that is not there was looked at") }
+      (space.head, space.chain) = (space.head + 1, chain)
+      space.entries += entries
+      space.bytes += bytes
+      spaces[key.space] = space
+      changedSpaces.insert(key.space)
+      newRows.append(
+        NewRow(
+          space: key.space,
+          row: LogRow(position: space.head, kind: kind, name: key.name, chain: chain, size: size, body: body)))
+    }
+
+    private mutating func grow(_ space: Int64, by bytes: Int64) {
+      spaces[space]?.bytes += bytes
+      changedSpaces.insert(space)
+    }
+
+    private mutating func dropUpload(_ key: EntryKey) {
+      guard let upload = uploads.removeValue(forKey: key) else { return }
+      changedUploads.insert(key)
+      chunkChanges.append(.drop(key))
+      grow(key.space, by: -upload.received)
+    }
+
+    private mutating func insertChunks(_ key: EntryKey, _ bytes: [UInt8], from offset: Int) {
+      for start in stride(from: 0, to: bytes.count, by: RelayStore.chunkBytes) {
+        let chunk = Array(bytes[start..<min(start + RelayStore.chunkBytes, bytes.count)])
+        chunkChanges.append(.insert(key, start: offset + start, bytes: chunk))
+      }
+    }
+  }
+#endif

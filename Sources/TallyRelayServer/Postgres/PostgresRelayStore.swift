@@ -1,0 +1,113 @@
+#if Postgres
+  import Synchronization
+  import TallyRelayProtocol
+
+  /// The database of a relay: spaces, their logs, and who may do what, in PostgreSQL. Any number of processes serve
+  /// from it at once.
+  ///
+  /// What was acknowledged is committed there; how safe that is, is the server's to say (`fsync`, standbys). While the
+  /// server cannot be reached, requests are answered with 503, and then it goes on by itself.
+  ///
+  /// <!-- not compiled here: examples are compiled without the trait Postgres -->
+  /// ```swift
+  /// let store = try await PostgresRelayStore("postgres://tally@db/tally?sslmode=verify-full", for: .serving)
+  /// let server = RelayServer(store, RelaySettings(address: .init(host: "127.0.0.1", port: 8480)))
+  /// try await server.run { print("listening on \($0.host):\($0.port)") }
+  /// ```
+  public final class PostgresRelayStore: Sendable {
+    /// What tests change.
+    package struct Settings: Sendable {
+      /// How many connections read.
+      package var readers = 4
+      /// How often the logs that somebody waits for are compared with what is known of them.
+      package var comparison: Duration = .seconds(10)
+      /// How long after a failure to connect again to hear of news.
+      package var reconnection: Duration = .seconds(1)
+      /// The seconds since 1970; nil for the database's clock.
+      package var time: (@Sendable () -> Int64)?
+      /// The usual ones.
+      package init() {}
+    }
+
+    let address: PostgresAddress
+    let settings: Settings
+    let reading: PostgresThreads
+    let commits: PostgresCommits
+    private let purpose: RelayStore.Purpose
+    private let notifier: PostgresNotifier
+    private let follower = Mutex<PostgresFollower?>(nil)
+    package let now: @Sendable () -> Int64 = RelayStore.systemTime
+    package let random: RelayStore.Random
+
+    /// Opens a relay's database; makes its tables if they are not there.
+    /// - Parameters:
+    ///   - url: as libpq takes it. It is kept in memory and shown nowhere.
+    ///   - purpose: whether it serves, and tells others of what it appends, or only looks after tokens.
+    ///   - random: makes ids and tokens; must not be guessable.
+    /// - Throws: `RelayStoreError` if the URL is malformed, the server cannot be reached, or the tables are something
+    ///   else's or a newer version's. Nothing was changed then.
+    public convenience init(
+      _ url: String, for purpose: RelayStore.Purpose, mayCreate: Bool = true,
+      random: @escaping RelayStore.Random = RelayStore.systemRandom
+    ) async throws {
+      try await self.init(url, for: purpose, mayCreate: mayCreate, random: random, Settings())
+    }
+
+    package init(
+      _ url: String, for purpose: RelayStore.Purpose, mayCreate: Bool = true,
+      random: @escaping RelayStore.Random = RelayStore.systemRandom, _ settings: Settings
+    ) async throws {
+      address = try PostgresAddress(url)
+      (self.settings, self.purpose, self.random) = (settings, purpose, random)
+      reading = PostgresThreads(address, count: settings.readers)
+      notifier = PostgresNotifier(address)
+      commits = PostgresCommits(address, settings.time)
+      do {
+        try await reading.run { try PostgresSchema.migrate($0, mayCreate: mayCreate) }
+      } catch let error as PostgresError {
+        close()
+        throw RelayStoreError(error.isDisconnected ? .unreachable : .refused, error.fault)
+      } catch {
+        close()
+        throw error
+      }
+    }
+
+    /// Hears of what others append, and compares from time to time, in case nobody has said anything.
+    package func follow(
+      watched: @escaping @Sendable () -> [Int64], announce: @escaping @Sendable (Int64) -> Void
+    ) {
+      follower.withLock { follower in
+        guard follower == nil else { return }
+        follower = PostgresFollower(
+          address, reading, settings, watched: watched, announce: announce, isOwn: { [notifier] in notifier.isOwn($0) })
+      }
+    }
+
+    /// Tells other processes how far logs have come. An administrator's puts, which are tests', are found by comparing.
+    func tell(_ heads: [Int64: Int64]) {
+      guard purpose == .serving else { return }
+      follower.withLock { $0 }?.note(heads)
+      notifier.tell(heads)
+    }
+
+    /// Waits until nobody reads or writes, and closes the connections.
+    public func close() {
+      follower.withLock { $0 }?.close()
+      commits.threads.close()
+      notifier.close()
+      reading.close()
+    }
+  }
+
+  extension PostgresRelayStore: RelayStorage {
+    package var commitCounts: (commits: Int, writes: Int) {
+      get async { await (commits.commits, commits.writes) }
+    }
+  }
+
+  extension RelayServer {
+    /// A server on a database. It does not listen before it runs.
+    public init(_ store: PostgresRelayStore, _ settings: RelaySettings) { self.init(storage: store, settings) }
+  }
+#endif

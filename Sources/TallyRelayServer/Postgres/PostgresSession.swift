@@ -1,0 +1,143 @@
+#if Postgres
+  import CLibPQ
+  import Foundation
+
+  /// A connection to PostgreSQL. All of libpq that the relay uses is here. It blocks, so it belongs to a thread of its
+  /// own and never to Swift's pool.
+  final class PostgresSession {
+    private let connection: OpaquePointer
+    /// The names of prepared statements.
+    private var statements: [String: String] = [:]
+
+    /// Connects.
+    /// - Throws: `PostgresError`.
+    init(_ address: PostgresAddress) throws {
+      let keywords = address.parameters.map(\.keyword) + [""]
+      let strings = (keywords + address.parameters.map(\.value)).map { strdup($0) }
+      defer { for string in strings { free(string) } }
+      let names = strings.prefix(keywords.count - 1).map { UnsafePointer($0) } + [nil]
+      let values = strings.dropFirst(keywords.count).map { UnsafePointer($0) } + [nil]
+      guard let connection = PQconnectdbParams(names, values, 0) else {
+        throw PostgresError(state: nil, message: "there is no memory for a connection", isDisconnected: true)
+      }
+      self.connection = connection
+      guard PQstatus(connection) == CONNECTION_OK else {
+        let message = address.masked(Self.line(PQerrorMessage(connection)))
+        throw PostgresError(state: nil, message: "cannot connect: \(message)", isDisconnected: true)
+      }
+      // Otherwise libpq prints what the server has to remark.
+      PQsetNoticeProcessor(connection, { _, _ in }, nil)
+      // A plan that was made while the tables were empty must not stay.
+      try script("SET plan_cache_mode = force_custom_plan")
+    }
+
+    deinit { PQfinish(connection) }
+
+    /// The server's process.
+    var processID: Int32 { PQbackendPID(connection) }
+
+    /// Runs a statement.
+    @discardableResult
+    func execute(_ sql: String, _ values: [PostgresValue] = []) throws -> [PostgresRow] {
+      let name = try prepared(sql, values)
+      let binaries = values.map(\.binary)
+      let buffer = binaries.flatMap { $0 ?? [] }
+      let result = buffer.withUnsafeBufferPointer { buffer in
+        var offset = 0
+        // An empty value must not look like null.
+        let start = buffer.baseAddress.map { UnsafeRawPointer($0) } ?? UnsafeRawPointer(bitPattern: 1)
+        let pointers = binaries.map { binary -> UnsafePointer<CChar>? in
+          defer { offset += binary?.count ?? 0 }
+          return binary == nil ? nil : start?.advanced(by: offset).assumingMemoryBound(to: CChar.self)
+        }
+        let (lengths, formats) = (binaries.map { Int32($0?.count ?? 0) }, values.map { _ in Int32(1) })
+        return PQexecPrepared(connection, name, Int32(values.count), pointers, lengths, formats, 1)
+      }
+      return try rows(result)
+    }
+
+    private func prepared(_ sql: String, _ values: [PostgresValue]) throws -> String {
+      if let name = statements[sql] { return name }
+      let name = "tally\(statements.count + 1)"
+      _ = try rows(PQprepare(connection, name, sql, Int32(values.count), values.map(\.type)))
+      statements[sql] = name
+      return name
+    }
+
+    /// Runs one or several statements without parameters.
+    func script(_ sql: String) throws { _ = try rows(PQexec(connection, sql)) }
+
+    /// Runs the body in a transaction. An error undoes it; `PostgresError.mayRepeat` is false if it may nevertheless
+    /// have been committed.
+    func transaction<T>(_ mode: String = "", _ body: () throws -> T) throws -> T {
+      try script("BEGIN \(mode)")
+      let value: T
+      do {
+        value = try body()
+      } catch let error as PostgresError where error.isDisconnected {
+        // The server undoes what it has not committed.
+        throw error
+      } catch {
+        try script("ROLLBACK")
+        throw error
+      }
+      do {
+        try script("COMMIT")
+      } catch var error as PostgresError {
+        error.mayRepeat = error.isConflict
+        throw error
+      }
+      return value
+    }
+
+    private func rows(_ result: OpaquePointer?) throws -> [PostgresRow] {
+      defer { PQclear(result) }
+      let status = PQresultStatus(result)
+      guard let result, status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK else {
+        let state = PQresultErrorField(result, Int32(UInt8(ascii: "C"))).map { String(cString: $0) }
+        let message = PQresultErrorField(result, Int32(UInt8(ascii: "M"))).map { Self.line($0) }
+        // What libpq says by itself has no state, and is about the connection, whose status it may change only later;
+        // class 57P is a server that ends or begins.
+        let isDisconnected = PQstatus(connection) != CONNECTION_OK || state?.hasPrefix("57P") ?? true
+        throw PostgresError(
+          state: state, message: message ?? "the server has closed the connection", isDisconnected: isDisconnected)
+      }
+      return (0..<PQntuples(result)).map { PostgresRow(result, $0) }
+    }
+
+    private static func line(_ text: UnsafePointer<CChar>?) -> String {
+      text.map { String(cString: $0).split(whereSeparator: \.isNewline).joined(separator: " ") } ?? "no reason is known"
+    }
+
+    // MARK: Notifications
+
+    /// What somebody has said by `NOTIFY`.
+    struct Notification: Sendable {
+      let text: String
+      /// The server's process for whoever has said it.
+      let sender: Int32
+    }
+
+    /// Waits for notifications on channels that are listened to.
+    /// - Parameter end: a descriptor that can be read when there is no need to wait any longer.
+    /// - Returns: nil if that was so.
+    /// - Throws: `PostgresError` if the connection is gone.
+    func notifications(until end: Int32) throws -> [Notification]? {
+      var descriptors = [PQsocket(connection), end].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+      guard poll(&descriptors, 2, -1) >= 0 || errno == EINTR else {
+        throw PostgresError(state: nil, message: "cannot wait for the server", isDisconnected: true)
+      }
+      if descriptors[1].revents != 0 { return nil }
+      guard PQconsumeInput(connection) == 1 else {
+        throw PostgresError(state: nil, message: "the server has closed the connection", isDisconnected: true)
+      }
+      var notifications: [Notification] = []
+      while let notification = PQnotifies(connection) {
+        notifications.append(
+          Notification(text: String(cString: notification.pointee.extra), sender: notification.pointee.be_pid))
+        PQfreemem(notification)
+      }
+      return notifications
+    }
+  }
+#endif

@@ -1,0 +1,67 @@
+#if Relay
+  import TallyRelayProtocol
+
+  /// A row of a log.
+  struct LogRow: Sendable {
+    let position: Int64
+    /// See `EntryKind`.
+    let kind: Int
+    let name: String
+    let chain: [UInt8]
+    let size: Int
+    /// The content, if it is small and the entry is there.
+    let body: [UInt8]?
+  }
+
+  /// Gathers the frames of a page until it is full.
+  struct PageBuilder {
+    let space: SpaceRow
+    let isListing: Bool
+    let limit: Int
+    private var frames: [RelayPage.Frame] = []
+    /// Which frame has a name, so that a name stands once.
+    private var indices: [String: Int] = [:]
+    private var byteCount = 32
+    private var count = 0
+    private var last: Int64
+    private var chain: [UInt8]?
+
+    init(space: SpaceRow, start: Int64, isListing: Bool, limit: Int) {
+      (self.space, self.isListing, self.limit, self.last) = (space, isListing, limit, start)
+    }
+
+    /// - Returns: whether there is room for more.
+    mutating func add(_ row: LogRow) -> Bool {
+      let bytes = RelayPage.Frame.overhead + (row.kind == EntryKind.entry ? row.body?.count ?? 0 : 0)
+      guard frames.isEmpty || byteCount + bytes <= RelayLimits.pageBytes else { return false }
+      switch row.kind {
+      case EntryKind.entry:
+        add(row.name, row.position, .entry(byteCount: row.size, content: row.body), bytes)
+      case EntryKind.removal where !isListing: add(row.name, row.position, .removal, bytes)
+      default: break
+      }
+      (last, chain) = (row.position, row.chain)
+      count += 1
+      // Places of entries that have gone cost little, but there may be many.
+      return frames.count < limit && count < 100 * RelayLimits.pageEntries
+    }
+
+    private mutating func add(_ name: String, _ position: Int64, _ change: RelayPage.Frame.Change, _ bytes: Int) {
+      if let index = indices[name] {
+        // The newest counts.
+        frames.remove(at: index)
+        for other in indices.keys where indices[other] ?? 0 > index { indices[other]? -= 1 }
+      }
+      indices[name] = frames.count
+      frames.append(RelayPage.Frame(position: UInt64(position), name: name, change: change))
+      byteCount += bytes
+    }
+
+    /// - Parameter start: the cursor if nothing was added.
+    func page(_ start: RelayCursor?) throws -> RelayPage {
+      let cursor = chain.flatMap { RelayCursor(position: UInt64(last), chain: $0) } ?? start
+      guard let cursor else { throw RelayProblem(.storageFailed, "the chain of a space is damaged") }
+      return RelayPage(isListing: isListing, hasMore: last < space.head, cursor: cursor, frames: frames)
+    }
+  }
+#endif

@@ -1,0 +1,93 @@
+#if Relay
+  import TallyRelayProtocol
+
+  /// Where a relay keeps spaces, their logs, and who may do what: `RelayStore` in a file, and with the package trait
+  /// `Postgres` `PostgresRelayStore` in a database.
+  ///
+  /// Every one gives positions without gaps in the order of commits, keeps the chain, and returns from a write when
+  /// that is durable. Requests throw `RelayProblem`, or an error that says what it is to whoever has asked
+  /// (`RelayStorageFailure`); then nothing was changed, or it is not known whether it was.
+  package protocol RelayStorage: Sendable {
+    /// The machine's clock, for the log: seconds since 1970.
+    var now: @Sendable () -> Int64 { get }
+    /// Makes keys and tokens.
+    var random: RelayStore.Random { get }
+    /// How many transactions were committed, and how many writes they held.
+    var commitCounts: (commits: Int, writes: Int) { get async }
+
+    // MARK: Tokens
+
+    /// The clock by which tokens expire: seconds since 1970.
+    func time() async throws -> Int64
+    /// Makes a token, and a space if there is to be a new one.
+    func makeToken(space: String?, role: RelayRole, quota: Int64?, expires: Int64?) async throws -> RelayStore.NewToken
+    /// All tokens, oldest first.
+    func tokens() async throws -> [RelayStore.TokenInfo]
+    /// Revokes a token, named by the beginning of its hash.
+    func revoke(_ id: String) async throws
+    /// A token with its space, whatever its state; nil if nobody has made it.
+    func bearer(_ token: String) async throws -> RelayStore.Bearer?
+    /// A token, by its hash, with its space.
+    func bearer(hash: [UInt8]) async throws -> RelayStore.Bearer?
+
+    // MARK: Reading
+
+    /// Whether it can be read.
+    func check() async throws
+    /// A space's numbers.
+    func space(_ number: Int64) async throws -> SpaceRow
+    /// A page of a space's log; from the beginning if the cursor is nil or unknown.
+    func page(of space: Int64, after cursor: RelayCursor?, limit: Int) async throws -> RelayPage
+    /// Whether there may be something after a cursor.
+    func hasNews(in space: Int64, after cursor: RelayCursor?) async throws -> Bool
+    /// An entry that is there.
+    func entry(_ name: String, in space: Int64) async throws -> RelayStore.EntryRow
+    /// The bytes of a large entry from an offset on, as many as are at hand.
+    func bytes(of name: String, in space: Int64, from offset: Int) async throws -> [UInt8]
+    /// How far an upload has come; all of it if the entry is there.
+    func upload(_ name: String, in space: Int64) async throws -> RelayStore.Upload
+
+    // MARK: Writing
+
+    /// Appends an entry, unless one of that name is there.
+    func put(_ name: String, _ body: [UInt8], in space: Int64, after cursor: RelayCursor?) async throws
+      -> RelayStore.Put
+    /// Takes a piece of an upload; the last makes it an entry.
+    func put(
+      piece: [UInt8], at offset: Int, of length: Int, _ name: String, in space: Int64, after cursor: RelayCursor?
+    ) async throws -> RelayStore.Piece
+    /// Removes an entry, and says whether it was there.
+    func remove(_ name: String, in space: Int64) async throws -> Bool
+
+    // MARK: Others
+
+    /// Tells from now on of what others append. What this process appends is announced by whoever appends it.
+    /// - Parameters:
+    ///   - watched: the spaces that somebody waits for.
+    ///   - announce: is told of a space that may have something new.
+    func follow(watched: @escaping @Sendable () -> [Int64], announce: @escaping @Sendable (Int64) -> Void)
+    /// Waits until nobody reads or writes, and lets go of the file or the database.
+    func close() throws
+  }
+
+  /// An error of a storage that knows what it is to whoever has asked.
+  package protocol RelayStorageFailure: Error {
+    /// What is answered.
+    var problem: RelayProblem { get }
+    /// What the owner reads in the log; nothing secret.
+    var fault: String { get }
+  }
+
+  extension RelayStore: RelayStorage {
+    package var commitCounts: (commits: Int, writes: Int) {
+      get async { await (commits.commits, commits.writes) }
+    }
+
+    package func time() async throws -> Int64 { now() }
+
+    /// One process serves from a file: nobody else appends.
+    package func follow(
+      watched: @escaping @Sendable () -> [Int64], announce: @escaping @Sendable (Int64) -> Void
+    ) {}
+  }
+#endif
