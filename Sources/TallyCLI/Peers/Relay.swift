@@ -10,6 +10,7 @@
 
     func serve() throws {
       try Output.requireOpen(besides: file.data)
+      Self.allowManyConnections()
       let (host, port) = try Self.address(listen)
       var settings = RelaySettings(address: .init(host: host, port: port))
       if let admin {
@@ -33,6 +34,15 @@
         }
       }
       try store.close()
+    }
+
+    /// As many descriptors as the system lets this process have: each device that waits holds a connection. Where more
+    /// are not to be had, the limit stays.
+    private static func allowManyConnections() {
+      var limit = rlimit()
+      guard getrlimit(.openFiles, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }
+      limit.rlim_cur = limit.rlim_max
+      setrlimit(.openFiles, &limit)
     }
 
     /// Nobody may read it; that is no reason to serve nobody.
@@ -195,4 +205,14 @@
       }
     }
   }
+
+  #if canImport(Glibc)
+    extension __rlimit_resource_t {
+      fileprivate static var openFiles: Self { __rlimit_resource_t(RLIMIT_NOFILE.rawValue) }
+    }
+  #else
+    extension Int32 {
+      fileprivate static var openFiles: Self { Int32(RLIMIT_NOFILE) }
+    }
+  #endif
 #endif
