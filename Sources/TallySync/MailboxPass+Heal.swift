@@ -19,7 +19,8 @@ extension MailboxPass {
       let spool = DeltaSpool()
       defer { spool.discard() }
       try all.writeDelta(to: progress.telling(spool.append))
-      let result = try store.apply(from: progress.telling(try spool.reader()), isRepair: true)
+      let result = try store.apply(
+        from: progress.telling(try spool.reader()), isRepair: true, refusesMismatch: false)
       report.changes += result.changes
       report.isHealed = report.isHealed || result.isHealed
       report.inDoubt += result.inDoubt

@@ -68,7 +68,7 @@ enum MetaKeys {
   static func problems(_ connection: Connection) throws -> [String] {
     let keys = try rows(connection).map(\.key)
     var problems = keys.filter { !isKnown($0) }.map { key in
-      "tally_meta has a row that nothing reads, '\(printable(String(decoding: key, as: UTF8.self)))'"
+      "tally_meta has a row that nothing reads, \(printable(String(decoding: key, as: UTF8.self)))"
     }
     if !zip(keys, keys.dropFirst()).allSatisfy({ $0.lexicographicallyPrecedes($1) }) {
       problems.append("the keys of tally_meta are out of order")

@@ -29,7 +29,7 @@ import Testing
       new: "", says: ["PRIMARY KEY(source, target)"]),
     Case(
       testDescription: "a reference to the table's old name", table: "G", old: "REFERENCES \"P\"(id)",
-      new: "REFERENCES \"P_old\"(id)", says: ["owner refers to P_old(id)", "REFERENCES \"P\"(id)"]),
+      new: "REFERENCES \"P_old\"(id)", says: ["refers to P_old(id)", "REFERENCES \"P\"(id)"]),
     Case(
       testDescription: "a reference to another column", table: "G_players", old: "REFERENCES \"P\"(id)",
       new: "REFERENCES \"P\"(name)", says: ["target refers to P(name)", "REFERENCES \"P\"(id)"]),
