@@ -2,7 +2,8 @@ import Foundation
 import TallyRig
 import Testing
 
-/// A disk damages one of three devices, in every way, and the three sync in every order, in sessions and through a folder.
+/// A disk damages one of three devices, in every way, and the three sync in every order, in sessions and through a
+/// folder.
 @Suite struct DamageTests {
   /// `TALLY_CASES` says how many of each kind, `TALLY_SEED` replays one.
   private static var seeds: [UInt64] {

@@ -3,8 +3,8 @@ import TallyCRDT
 extension Catalog {
   /// Fills the catalogue with what can be read of it, and gives numbers to what the schema has beside.
   ///
-  /// A name of which one bit was changed is taken for what it was. Else the number is the one that a store has which was
-  /// made with this schema, if nothing else has it.
+  /// A name of which one bit was changed is taken for what it was. Else the number is the one that a store has which
+  /// was made with this schema, if nothing else has it.
   /// - Returns: the fields whose numbers nobody says.
   mutating func salvage(_ reading: TolerantReading) -> Set<FieldID> {
     var found = self

@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// Makes the list of tables of a damaged file anew, `sqlite_master`, where SQLite cannot read it: without it nothing else
-/// is found. What the list said is looked for in the bytes of all pages; format: https://sqlite.org/fileformat.html.
+/// Makes the list of tables of a damaged file anew, `sqlite_master`, where SQLite cannot read it: without it nothing
+/// else is found. What the list said is looked for in the bytes of all pages; format: https://sqlite.org/fileformat.html.
 enum SchemaSalvage {
   /// An entry of the list.
   private struct Entry: Hashable {
@@ -30,23 +30,28 @@ enum SchemaSalvage {
     bytes.replaceSubrange(0..<pages.size, with: pages.emptyFirstPage)
     try Data(bytes).write(to: URL(fileURLWithPath: path))
     for suffix in ["-wal", "-shm", "-journal"] { try? FileManager.default.removeItem(atPath: path + suffix) }
-    try open(path) { handle in
-      for entry in entries {
-        let insert = try SQLStatement(
-          handle, "INSERT INTO sqlite_master(type, name, tbl_name, rootpage, sql) VALUES(?, ?, ?, ?, ?)")
-        insert.bind(1, entry.type)
-        insert.bind(2, entry.name)
-        insert.bind(3, entry.table)
-        insert.bind(4, entry.root)
-        if let sql = entry.sql {
-          insert.bind(5, isTaken(sql) ? sql : placeholder(entry.name))
-        } else {
-          insert.bindNull(5)
-        }
-        try insert.run()
-      }
-    }
+    for entry in entries { try insert(entry, path) }
     return true
+  }
+
+  /// Puts an entry into the new list, unless SQLite takes the list no more with it.
+  private static func insert(_ entry: Entry, _ path: String) throws {
+    try open(path) { handle in
+      let insert = try SQLStatement(
+        handle, "INSERT INTO sqlite_master(type, name, tbl_name, rootpage, sql) VALUES(?, ?, ?, ?, ?)")
+      for (place, text) in [entry.type, entry.name, entry.table].enumerated() { insert.bind(place + 1, text) }
+      insert.bind(4, entry.root)
+      if let sql = entry.sql {
+        insert.bind(5, isTaken(sql) ? sql : placeholder(entry.name))
+      } else {
+        insert.bindNull(5)
+      }
+      try insert.run()
+    }
+    guard !isPlain(path) else { return }
+    try open(path) { handle in
+      try SQLStatement(handle, "DELETE FROM sqlite_master WHERE rowid = (SELECT max(rowid) FROM sqlite_master)").run()
+    }
   }
 
   /// Puts the definition of an entity's table right if a few bits of it were changed.
@@ -156,11 +161,13 @@ enum SchemaSalvage {
   private static func entries(in pages: Pages) -> [Entry] {
     var found: [String: Entry] = [:]
     var ranks: [String: Int] = [:]
+    var roots = Set<Int>()
     for page in 0..<pages.count {
       for var entry in pages.entries(on: page) where ["table", "index"].contains(entry.type) {
         if entry.type == "table", let name = definitions.keys.first(where: { $0.isOneBit(from: entry.name) }) {
           (entry.name, entry.table) = (name, name)
         }
+        roots.insert(entry.root)
         guard !unread.contains(entry.table) else { continue }
         // What nothing points to may be older.
         let rank = (pages.isRoot(entry.root) ? 2 : 0) + (entry.isCell ? 1 : 0)
@@ -169,9 +176,8 @@ enum SchemaSalvage {
       }
     }
     // A table that is not in the list any more begins at the one page that nothing leads to.
-    let taken = Set(found.values.map(\.root))
     let missing = definitions.keys.filter { found[$0] == nil }
-    let free = (2...pages.count).filter { pages.isRoot($0) && !taken.contains($0) }
+    let free = (2...pages.count).filter { pages.isRoot($0) && !roots.contains($0) }
     if missing.count == 1, free.count == 1 {
       found[missing[0]] = Entry(type: "table", name: missing[0], table: missing[0], root: free[0], sql: "")
     }
@@ -180,8 +186,7 @@ enum SchemaSalvage {
       if let sql = definitions[entry.name] { entries[place].sql = sql }
       guard !pages.isRoot(entry.root) else { continue }
       // One bit, if it leads to a root that nobody else has.
-      let taken = Set(entries.map(\.root))
-      let other = (0..<31).map { entry.root ^ (1 << $0) }.filter { pages.isRoot($0) && !taken.contains($0) }
+      let other = (0..<31).map { entry.root ^ (1 << $0) }.filter { free.contains($0) }
       if other.count == 1 { entries[place].root = other[0] }
     }
     return entries.sorted { ($0.type == "index" ? 1 : 0, $0.root) < ($1.type == "index" ? 1 : 0, $1.root) }

@@ -66,13 +66,13 @@ extension Store {
   ///   - source: gives the next bytes, in pieces of any size; nil at the end.
   ///   - isRepair: joins cells even where the vector says they are here already. For a full delta from a peer whose
   ///     vector is equal and whose fingerprint is not.
-  ///   - byteLimit: the most bytes that the delta's blocks together may have before compression; see `DeltaReader`. Raise
-  ///     it for a store that has grown beyond, and a sender that you trust.
+  ///   - byteLimit: the most bytes that the delta's blocks together may have before compression; see `DeltaReader`.
+  ///     Raise it for a store that has grown beyond, and a sender that you trust.
   ///
   /// A delta that holds everything is checked against the sum that its sender keeps. If what is stored here is damaged,
   /// such a delta takes its place: see `ApplyResult.isHealed`.
-  /// - Throws: `WireError` for damaged bytes, and of code `limitExceeded` above `byteLimit`, before the block that would
-  ///   lead there is decompressed; `StoreError.damagedSender`; `StoreError.damaged` if what is stored here
+  /// - Throws: `WireError` for damaged bytes, and of code `limitExceeded` above `byteLimit`, before the block that
+  ///   would lead there is decompressed; `StoreError.damagedSender`; `StoreError.damaged` if what is stored here
   ///   is damaged and the delta does not hold everything; `StoreError.baseNotCovered` with the vector to ask for a
   ///   delta since; `StoreError.wrongZone`; GRDB's `DatabaseError`; what the source throws. The store is as it was.
   @discardableResult
