@@ -3,7 +3,8 @@ import GRDB
 import GRDBSQLite
 
 /// Makes the list of tables of a damaged file anew, `sqlite_master`, where SQLite cannot read it: without it nothing
-/// else is found. What the list said is looked for in the bytes of all pages; format: https://sqlite.org/fileformat.html.
+/// else is found. What the list said is looked for in the bytes of all pages; format:
+/// https://sqlite.org/fileformat.html.
 enum SchemaSalvage {
   /// An entry of the list.
   private struct Entry: Hashable {
