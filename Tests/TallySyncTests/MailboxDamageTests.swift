@@ -49,7 +49,10 @@ import Testing
   /// It says that it has seen everything, so it would never read what it has lost.
   @Test func aRecoveredStoreAsksTheFolderForWhatItHasLost() throws {
     let (a, before) = try pair()
-    try tamper("b", before, "DROP TABLE Note").close()
+    try before.close()
+    let queue = try DatabaseQueue(path: files.root.appendingPathComponent("b").path)
+    try queue.writeWithoutTransaction { try $0.execute(sql: "DROP TABLE Note") }
+    try queue.close()
     let path = files.root.appendingPathComponent("recovered").path
     let report = try Store.recover(files.root.appendingPathComponent("b").path, to: path, schema: Schema(Note.self))
     #expect(report.lossCount > 0)
