@@ -8,6 +8,8 @@ final class DeltaSpool {
   private var memory: [UInt8] = []
   private var file: FileHandle?
   private let prepareFolder: () throws -> Void
+  /// Whether nobody needs the file's name: then it has none, and goes with the process however that ends.
+  private let isNameless: Bool
   /// Where the file goes, or is.
   private(set) var url: URL
   private(set) var byteCount = 0
@@ -15,17 +17,17 @@ final class DeltaSpool {
   /// An empty spool whose file, if it comes to that, is a temporary one.
   convenience init() {
     let folder = FileManager.default.temporaryDirectory
-    self.init(at: folder.appendingPathComponent("tally-\(UUID().uuidString).delta")) {}
+    self.init(at: folder.appendingPathComponent("tally-\(UUID().uuidString).delta"), isNameless: true) {}
   }
 
   /// An empty spool whose file, if it comes to that, is that one.
-  init(at url: URL, prepareFolder: @escaping () throws -> Void) {
-    (self.url, self.prepareFolder) = (url, prepareFolder)
+  init(at url: URL, isNameless: Bool = false, prepareFolder: @escaping () throws -> Void) {
+    (self.url, self.isNameless, self.prepareFolder) = (url, isNameless, prepareFolder)
   }
 
   /// A spool that goes on with a file that is there.
   init(of file: FileHandle, at url: URL, byteCount: Int) {
-    (self.file, self.url, self.byteCount, prepareFolder) = (file, url, byteCount, {})
+    (self.file, self.url, self.byteCount, isNameless, prepareFolder) = (file, url, byteCount, false, {})
   }
 
   func append(_ bytes: [UInt8]) throws {
@@ -44,6 +46,7 @@ final class DeltaSpool {
     guard file == nil else { return }
     try prepareFolder()
     let file = try FileHandle(creating: url)
+    if isNameless { unlink(url.path) }
     self.file = file
     try file.write(contentsOf: Data(memory))
     memory = []
@@ -85,7 +88,7 @@ final class DeltaSpool {
   func discard() {
     guard file != nil else { return }
     close()
-    try? FileManager.default.removeItem(at: url)
+    if !isNameless { try? FileManager.default.removeItem(at: url) }
   }
 }
 

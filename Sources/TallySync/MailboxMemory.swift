@@ -50,10 +50,32 @@ struct MailboxMemory {
       throw MailboxError(.malformed, "the identity of the mailbox has more than \(MailboxLimits.identityBytes) bytes")
     }
     (self.store, scope) = (store, "mailbox " + mailbox.identity)
-    if let doubt = try store.doubt() { self.doubt = Int64(doubt.date.timeIntervalSince1970 * 1000) }
+    doubt = try Self.doubt(of: store)
     let notes = try store.notes(scope)
     (canBeWritten, isReplacing, saved) = (notes.canBeWritten, notes.isDamaged, notes.values)
     do throws(WireError) { try decode() } catch { forget() }
+  }
+
+  private static func doubt(of store: Store) throws -> Int64 {
+    try store.doubt().map { Int64($0.date.timeIntervalSince1970 * 1000) } ?? 0
+  }
+
+  /// Goes on after what is stored was healed: what is remembered from now on is remembered under the doubt that is
+  /// left, and what was joined before counts for nothing.
+  mutating func followDoubt() throws {
+    let doubt = try Self.doubt(of: store)
+    guard doubt != self.doubt else { return }
+    self.doubt = doubt
+    joined = []
+    for name in entries.keys { entries[name]?.isJoined = false }
+  }
+
+  /// Notes that a store has joined what an entry holds.
+  mutating func noteJoined(_ item: MailboxItem, _ content: EntryContent) {
+    var entry = entries[item.name] ?? Entry(version: item.version, byteCount: item.byteCount)
+    (entry.content, entry.isJoined) = (content, true)
+    entries[item.name] = entry
+    joined.insert(content.check)
   }
 
   private mutating func decode() throws(WireError) {

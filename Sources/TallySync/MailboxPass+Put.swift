@@ -8,7 +8,7 @@ extension MailboxPass {
   /// Puts a file, so that a store that has nothing can get everything of this one from the mailbox.
   mutating func put(beyond shelf: MailboxShelf) async throws {
     try Task.checkCancellation()
-    if needsRepair(shelf) {
+    if try needsRepair(shelf) {
       report.repaired = true
       return try await put(since: StateVector(), .repair)
     }
@@ -30,8 +30,10 @@ extension MailboxPass {
 
   /// Whether a file that covers exactly what the store covers holds something else, and no repair says what this store
   /// does.
-  private func needsRepair(_ shelf: MailboxShelf) -> Bool {
+  private func needsRepair(_ shelf: MailboxShelf) throws -> Bool {
     let equal = shelf.files.filter { $0.header.target == own.vector && $0.header.fingerprint != nil }
+    // Nobody takes the word of a store that is in doubt: what others have put heals it.
+    guard try store.doubt() == nil else { return false }
     guard isContradicted || equal.contains(where: { $0.header.fingerprint != own.fingerprint }) else { return false }
     return !equal.contains { $0.name.kind == .repair && $0.isFull && $0.header.fingerprint == own.fingerprint }
   }
@@ -39,13 +41,14 @@ extension MailboxPass {
   private mutating func put(since base: StateVector, _ kind: MailboxFileName.Kind?) async throws {
     let outgoing = Outgoing()
     defer { outgoing.discard() }
-    let header = try store.writeDelta(since: base, to: outgoing.append)
+    let header = try store.writeDelta(since: base, to: progress.telling(outgoing.append))
     let (check, byteCount) = try outgoing.end()
     let name = MailboxFileName(
       replica: writer, sequence: header.target[writer], check: check,
       kind: kind ?? (header.base.isEmpty ? .snapshot : .delta)
     ).text
-    let upload = MailboxUpload(name: name, byteCount: byteCount, after: memory.cursor, read: outgoing.read)
+    let upload = MailboxUpload(
+      name: name, byteCount: byteCount, after: memory.cursor, read: progress.uploading(outgoing.read))
     let receipt = try await mailbox.put(upload)
     if mailbox.kind == .log { remember(name, header, check, byteCount, receipt) }
     report.written.append(name)

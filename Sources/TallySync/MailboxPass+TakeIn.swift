@@ -4,39 +4,41 @@ import TallyWire
 
 /// Taking in what others have put, in whatever order makes progress.
 extension MailboxPass {
-  /// Lets a store that knows of its damage take a whole content that others have put.
-  /// - Throws: `StoreError.damaged` if there is none; then nothing is put either.
-  mutating func healKnownDamage() async throws {
-    guard try store.checkDamage() else { return }
-    let whole = files.indices.filter { isFull($0) && files[$0].content.header.fingerprint != nil }
-      .sorted { files[$0].content.header.target.total > files[$1].content.header.target.total }
-    for index in whole {
-      _ = try await apply(index)
-      if try !store.isDamaged { return }
-    }
-    throw StoreError(
-      .damaged, "what this store holds is damaged, and nobody has put a whole content into \(mailbox.name)")
+  /// Applies deltas as far as they build on what is here; where they do not, the snapshot that brings the most, and
+  /// deltas again. What somebody vouches for comes first: of the rest only what is beyond that counts.
+  mutating func takeIn() async throws {
+    let isVouched = files.map { $0.content.header.fingerprint != nil }
+    repeat {
+      _ = try await takeIn(files.indices.filter { isVouched[$0] })
+    } while try await takeIn(files.indices.filter { !isVouched[$0] })
   }
 
-  /// Applies deltas as far as they build on what is here; where they do not, the snapshot that brings the most, and
-  /// deltas again.
-  mutating func takeIn() async throws {
-    let order = files.indices
-      .map { (index: $0, total: files[$0].content.header.target.total) }
-      .sorted { ($0.total, files[$0.index].item.name) < ($1.total, files[$1.index].item.name) }
-      .map(\.index)
+  /// - Returns: whether any was applied.
+  private mutating func takeIn(_ indices: [Int]) async throws -> Bool {
+    let order = inOrder(indices)
     var deltas = order.filter { !isFull($0) }
     var snapshots = order.filter(isFull)
-    var isMoving = true
+    var (isMoving, hasMoved) = (true, false)
     while isMoving {
       isMoving = try await takeDeltas(&deltas)
+      hasMoved = hasMoved || isMoving
       if isMoving { continue }
       // The last is the one that leads furthest; those before it are often covered then.
       while !isMoving, let index = snapshots.popLast() { isMoving = try await take(index) }
+      hasMoved = hasMoved || isMoving
     }
+    return hasMoved
   }
 
-  private func isFull(_ index: Int) -> Bool { files[index].content.header.base.isEmpty }
+  /// By what they lead to.
+  func inOrder(_ indices: [Int]) -> [Int] {
+    indices
+      .map { (index: $0, total: files[$0].content.header.target.total) }
+      .sorted { ($0.total, files[$0.index].item.name) < ($1.total, files[$1.index].item.name) }
+      .map(\.index)
+  }
+
+  func isFull(_ index: Int) -> Bool { files[index].content.header.base.isEmpty }
 
   private mutating func takeDeltas(_ rest: inout [Int]) async throws -> Bool {
     var hasMoved = false
@@ -59,9 +61,9 @@ extension MailboxPass {
     let (header, kind) = (files[index].content.header, files[index].name.kind)
     guard own.vector.covers(header.target) else { return try await apply(index) }
     // Covered. A repair is joined all the same, and so is what covers as much as the store and says something else: one
-    // of the two has what the other lacks.
+    // of the two has what the other lacks. Of two repairs that say different things each is joined by all.
     let isEqual = header.target == own.vector && header.fingerprint != nil
-    let contradicts = isEqual && header.fingerprint != own.fingerprint && !isSettled
+    let contradicts = isEqual && header.fingerprint != own.fingerprint && (kind == .repair || !isSettled)
     guard contradicts || kind == .repair && !isEqual else { return false }
     return hasJoined(index) ? false : try await apply(index)
   }
@@ -94,7 +96,7 @@ extension MailboxPass {
     let spool = DeltaSpool()
     defer { spool.discard() }
     do {
-      let content = try await reader.content(of: files[index].item, to: spool.append)
+      let content = try await reader.content(of: files[index].item, to: progress.reading(spool.append))
       report.bytesRead += content.byteCount
       guard own.vector.covers(content.header.base) else {
         throw MailboxReader.Fault(.incomplete, "it has changed while it was looked at")
@@ -111,6 +113,7 @@ extension MailboxPass {
       report.isHealed = report.isHealed || result.isHealed
       report.inDoubt += result.inDoubt
       report.taken.append(files[index].item.name)
+      progress.nextFile()
     } catch let fault as MailboxReader.Fault where fault.reason == .refusedByStore {
       files[index].isRefused = true
       note(files[index].item.name, fault)
@@ -134,7 +137,7 @@ extension MailboxPass {
     let batch = memory.batch(joining: item.name, entry)
     do {
       let result = try store.apply(
-        from: try spool.reader(), isRepair: true, refusesMismatch: false, noting: batch)
+        from: progress.telling(try spool.reader()), isRepair: true, refusesMismatch: false, noting: batch)
       memory.join(item.name, entry, batch)
       return result
     } catch {

@@ -58,11 +58,13 @@ struct MailboxPass {
   /// Why the memory could not be kept.
   private var failure: (any Error)?
   var report = MailboxReport()
+  let progress: ProgressTeller
 
   init(_ store: Store, _ mailbox: any Mailbox, _ settings: MailboxSettings) throws {
     self.store = store
     self.mailbox = mailbox
     self.settings = settings
+    progress = ProgressTeller(settings.onProgress)
     reader = MailboxReader(mailbox: mailbox)
     memory = try MailboxMemory(of: mailbox, in: store)
     own = try store.summary()
@@ -70,13 +72,18 @@ struct MailboxPass {
   }
 
   mutating func run() async throws -> MailboxReport {
-    for item in try await list() {
+    progress.begin(.looking)
+    let items = try await list()
+    progress.begin(.looking, of: items.count)
+    for item in items {
       try Task.checkCancellation()
       try await open(item)
+      progress.nextFile()
     }
+    progress.begin(.taking, of: files.count)
     save()
     try noticeOlderCopy()
-    try await healKnownDamage()
+    try await heal()
     try await takeIn()
     try await verifyTheRest()
     save()
@@ -87,6 +94,7 @@ struct MailboxPass {
         "a file in \(mailbox.name) holds what another copy of this store has written under its replica id")
     }
     let shelf = shelf()
+    progress.begin(.putting)
     try await put(beyond: shelf)
     try await remove(from: shelf)
     forgetReplaced(on: shelf)
@@ -165,7 +173,8 @@ struct MailboxPass {
     for index in files.indices where files[index].state == .opened && mailbox.kind == .folder {
       try Task.checkCancellation()
       do {
-        let content = try await reader.content(of: files[index].item)
+        let content = try await reader.content(of: files[index].item, to: progress.reading())
+        progress.nextFile()
         files[index].content = content
         files[index].state = .verified
         memory[files[index].item.name]?.content = content

@@ -78,6 +78,9 @@ public struct MailboxSettings: Sendable {
   public var smallestDelta = 1 << 14
   /// Where counters go; nil for what the app has set up with `MetricsSystem.bootstrap`.
   public var metrics: (any MetricsFactory)?
+  /// Told how far a pass is: at each file that it looks at, and as bytes are read, applied and put. Called on the
+  /// pass's thread, up to some thousand times a second; it must not take long.
+  public var onProgress: (@Sendable (MailboxProgress) -> Void)?
 
   /// The usual settings.
   public init() {}

@@ -2,7 +2,8 @@ import Foundation
 import TallyRig
 import Testing
 
-/// A disk damages one of three devices, in every way, and the three sync in every order.
+/// A disk damages one of three devices, in every way, and the three sync in every order, in sessions and through a
+/// folder.
 @Suite struct DamageTests {
   /// `TALLY_CASES` says how many of each kind, `TALLY_SEED` replays one.
   private static var seeds: [UInt64] {
@@ -11,12 +12,20 @@ import Testing
     return isAsked ? Seeds.all : Array(1...10)
   }
 
-  @Test(arguments: Damage.allCases) func damageDoesNotSpread(_ damage: Damage) {
+  @Test(arguments: Damage.allCases, DamageStory.Route.allCases)
+  func damageDoesNotSpread(_ damage: Damage, _ route: DamageStory.Route) {
     for seed in Self.seeds {
-      if let failure = DamageStory.failure(seed: seed, damage) {
+      if let failure = DamageStory.failure(seed: seed, route, damage) {
         Issue.record("\(damage.rawValue), \(failure)")
         return
       }
+    }
+  }
+
+  @Test(arguments: DamageStory.Route.allCases) func aSeedIsOneHistory(_ route: DamageStory.Route) {
+    for seed in UInt64(1)...20 {
+      let log = DamageStory.play(seed: seed, route).log
+      #expect(!log.isEmpty && log == DamageStory.play(seed: seed, route).log, "TALLY_SEED=\(seed)")
     }
   }
 }

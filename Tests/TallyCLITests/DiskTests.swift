@@ -110,6 +110,32 @@ import Testing
     try bench.done("apply", "a", "delta")
   }
 
+  /// Reading where nothing can be written takes a copy, which must not outlast the tool.
+  @Test(.enabled(if: SmallDisk.isPossible, "needs root and tmpfs"), arguments: ["TERM", "INT"])
+  func aSignalLeavesNoCopyOfAStore(_ signal: String) throws {
+    let disk = try SmallDisk(at: bench.path("disk"), kibibytes: 8000)
+    try bench.done("new", "disk/s", "--schema", "schema.json")
+    let lines = (0..<5000).map { "{\"name\":\"SBPerson|~|p\($0)\",\"fields\":{\"name\":\"number \($0)\"}}\n" }
+    try bench.done("import", "disk/s", "-", input: lines.joined())
+    try disk.makeReadOnly()
+    mkdir(bench.path("temporary"), 0o700)
+    // Its output is a pipe that nobody reads, so it waits with the copy in use.
+    let outcome = try bench.run([
+      "/usr/bin/env", "python3", "-c",
+      """
+      import os, signal, subprocess, sys
+      signal.signal(signal.SIGINT, signal.SIG_DFL)
+      tool = subprocess.Popen([sys.argv[1], "dump", "disk/s"], stdout=subprocess.PIPE,
+                              env=dict(os.environ, TMPDIR=os.path.abspath("temporary")))
+      tool.stdout.read(1)
+      print(len(os.listdir("temporary")))
+      tool.send_signal(signal.SIG\(signal))
+      print(tool.wait(), len(os.listdir("temporary")))
+      """, Bench.tool,
+    ])
+    #expect(outcome.output == "1\n\(signal == "TERM" ? 143 : 130) 0\n", "\(outcome.output) \(outcome.errors)")
+  }
+
   // MARK: Permission
 
   @Test(.enabled(if: Stranger.isPossible, "needs root and setpriv")) func withoutPermissionTheCodeIs77() throws {

@@ -26,13 +26,15 @@ import Testing
   @Test(.enabled(if: Bench.hasTerminals)) func eachLongCommandShowsHowFarItIsInTheWidthOfTheTerminal() throws {
     try bench.done("import", "b", "lines.jsonl")
     try bench.done("delta", "b", "-o", "delta")
-    try bench.done("new", "c", "--schema", "schema.json")
+    for store in ["c", "d"] { try bench.done("new", store, "--schema", "schema.json") }
+    try FileManager.default.createDirectory(atPath: bench.path("shared"), withIntermediateDirectories: false)
     let commands = [
       ("importing", "import a lines.jsonl"), ("verifying", "verify a"), ("applying", "apply c delta"),
       ("dumping", "dump a"), ("dumping", "dump a --view"), ("exporting", "export a --as json -o a.jsonl"),
       ("exporting", "export a --as csv --type SBPerson -o a.csv"), ("exporting", "export a --as sqlite -o a.sqlite"),
       ("writing the delta", "delta a -o a.delta"), ("recovering", "recover a -o rescued"),
       ("syncing", "sync a b"), ("syncing", "sync c --via \"'\(Bench.tool)' serve a --stdio\""),
+      ("syncing", "sync a --via folder:shared"), ("syncing", "sync d --via folder:shared"),
     ]
     for (label, command) in commands {
       let lines = try shown(60, command)

@@ -25,6 +25,22 @@ import Testing
     try expectConverged(here, there)
   }
 
+  /// The limit counts what blocks come to, before any of them is decompressed, and the caller may raise it.
+  @Test func aDeltaAboveTheLimitIsRefusedAndMayBeAllowed() throws {
+    let delta = try here.delta()
+    let size = try {
+      var reader = try DeltaReader(delta)
+      while try reader.nextBlock() != nil {}
+      return reader.blockByteCount
+    }()
+    let before = try there.summary()
+    let error = #expect(throws: WireError.self) { try there.apply(delta, byteLimit: size - 1) }
+    #expect(error?.code == .limitExceeded)
+    #expect(try there.summary() == before)
+    #expect(try there.apply(delta, byteLimit: size).changes == 20)
+    try expectConverged(here, there)
+  }
+
   @Test func aDeltaWhoseBaseIsMissingIsRefusedWithTheVectorToAskFor() throws {
     let early = try here.vector
     try here.write { try $0.execute(sql: "UPDATE SBGame SET rating = 2") }

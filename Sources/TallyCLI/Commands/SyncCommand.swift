@@ -57,9 +57,9 @@ struct SyncCommand: ParsableCommand {
   }
 
   func run() throws {
-    if let via, via.hasPrefix("folder:") { return try SyncThroughFolder(via).run(first, waiting) }
+    if let via, via.hasPrefix("folder:") { return try SyncThroughFolder(via).run(first, waiting, progress) }
     if let via, SyncThroughRelay.isRelay(via) {
-      return try SyncThroughRelay(via, tokenFile: tokenFile, isWatching: watch).run(first, waiting)
+      return try SyncThroughRelay(via, tokenFile: tokenFile, isWatching: watch).run(first, waiting, progress)
     }
     if let via {
       let sync = SyncWithPeer(

@@ -13,14 +13,17 @@ struct SyncThroughFolder {
     url = URL(fileURLWithPath: String(place.dropFirst(scheme.count)), isDirectory: true)
   }
 
-  func run(_ path: String, _ waiting: WaitingOptions) throws {
+  func run(_ path: String, _ waiting: WaitingOptions, _ progress: ProgressOptions) throws {
     try OpenStore.writing(path, waiting.timeout) { store in
+      let bar = PassProgress(progress)
+      defer { bar.end() }
       let report: MailboxReport
       do {
-        report = try store.sync(through: FolderMailbox(url))
+        report = try store.sync(through: FolderMailbox(url), bar.settings)
       } catch let error as MailboxError {
         throw Failure(error.code == .unavailable ? .notFound : .inputOutput, "\(url.path): \(error.message)")
       }
+      bar.end()
       try MailboxLines.print(report)
     }
   }

@@ -24,22 +24,27 @@ struct SyncThroughRelay {
     (self.address, self.tokenFile, self.isWatching) = (address, tokenFile, isWatching)
   }
 
-  func run(_ path: String, _ waiting: WaitingOptions) throws {
+  func run(_ path: String, _ waiting: WaitingOptions, _ progress: ProgressOptions) throws {
     let mailbox = try RelayMailbox("\(address)", token: try SecretFile.token(in: tokenFile))
     if address.isExposed {
       complain("warning: over plain http whoever is on the way can read the token and everything")
     }
     try OpenStore.writing(path, waiting.timeout) { store in
+      let bar = PassProgress(progress)
+      defer { bar.end() }
       let report = try Waiting.run {
-        isWatching ? try await watch(store, mailbox) : try await Self.pass(store, mailbox)
+        isWatching ? try await watch(store, mailbox, bar) : try await Self.pass(store, mailbox, bar)
       }
+      bar.end()
       try MailboxLines.print(report)
     }
   }
 
-  private static func pass(_ store: Store, _ mailbox: RelayMailbox) async throws -> MailboxReport {
+  private static func pass(_ store: Store, _ mailbox: RelayMailbox, _ bar: PassProgress) async throws
+    -> MailboxReport
+  {
     do {
-      return try await store.sync(through: mailbox)
+      return try await store.sync(through: mailbox, bar.settings)
     } catch let error as MailboxError {
       throw Failure(.protocolViolated, "\(mailbox.name): \(error.message)")
     }
@@ -47,7 +52,7 @@ struct SyncThroughRelay {
 
   /// Stays in sync until the tool is asked to end. A relay that was reached once is tried again; one that never was is
   /// an error.
-  private func watch(_ store: Store, _ mailbox: RelayMailbox) async throws -> MailboxReport {
+  private func watch(_ store: Store, _ mailbox: RelayMailbox, _ bar: PassProgress) async throws -> MailboxReport {
     var total = MailboxReport()
     var (hasSynced, pause) = (false, Self.pauses.0)
     while !Task.isCancelled {
@@ -55,7 +60,8 @@ struct SyncThroughRelay {
       let changes = store.changes()
       do {
         let vector = try store.vector
-        let report = try await Self.pass(store, mailbox)
+        let report = try await Self.pass(store, mailbox, bar)
+        bar.end()
         total.add(report)
         (hasSynced, pause) = (true, Self.pauses.0)
         try await Self.waitForReason(store, vector, changes, mailbox, report.cursor)

@@ -5,12 +5,14 @@ import Foundation
 struct StoreCopy {
   let path: String
   private let folder: URL
+  private let note: Int
 
   /// Copies the file and its log.
   /// - Throws: `Failure` with `.busy` if somebody wrote meanwhile.
   init(of original: String) throws {
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("tally-\(UUID().uuidString)")
     path = folder.appendingPathComponent("store").path
+    note = Ending.note(folder: folder.path)
     try FileManager.default.createDirectory(
       at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     do {
@@ -24,7 +26,10 @@ struct StoreCopy {
     }
   }
 
-  func discard() { try? FileManager.default.removeItem(at: folder) }
+  func discard() {
+    try? FileManager.default.removeItem(at: folder)
+    Ending.forget(note)
+  }
 
   private static func copy(_ original: String, to path: String) throws {
     let source = try InputFile(original)

@@ -36,6 +36,7 @@ enum MissingParts {
       throw StoreError(.notAStore, "the file has the mark of a store and none of its tables")
     }
     lost += essential.subtracting(present).sorted()
+    if present.contains("tally_meta") { try MetaKeys.putRight(connection) }
     if present.contains("tally_zone"), try !connection.exists("SELECT 1 FROM tally_zone WHERE n = 0") {
       lost.append("the zone")
     }

@@ -76,6 +76,11 @@ private final class Salvage {
   private var target: StateVector
   /// Whether the vector is what was last written: then what it does not cover was written by nobody.
   private var isVectorSound = false
+  /// Fields whose numbers were lost with their names. A row says its values by name; what says them by number counts
+  /// only if all that was read adds up to the sum that was kept.
+  private let guesses: Set<FieldID>
+  private var keptSum: Fingerprint?
+  private var distrustsGuesses = false
   private var catalog: Catalog { reader.catalog }
 
   static func run(
@@ -84,11 +89,14 @@ private final class Salvage {
     var configuration = Configuration()
     configuration.foreignKeysEnabled = false
     do {
+      let isMadeAnew = try SchemaSalvage.run(copy)
+      // Before GRDB looks at the list of tables, which may not be readable at all.
       let queue = try DatabaseQueue(path: copy, configuration: configuration)
       return try queue.writeWithoutTransaction { db in
         try db.execute(sql: "PRAGMA writable_schema = ON; PRAGMA temp_store = MEMORY")
         let salvage = try Salvage(Connection(try StoreFile.handle(db)), schema)
         salvage.onProgress = onProgress
+        if isMadeAnew { salvage.lose("sqlite_master: the list of tables was damaged; it was made anew from the pages") }
         return try salvage.run(path, options)
       }
     } catch let error as DatabaseError
@@ -108,7 +116,8 @@ private final class Salvage {
     }
     if catalog.schema.entities.isEmpty { catalog.schema = schema ?? Schema() }
     guard !catalog.schema.entities.isEmpty else { throw StoreError(.notAStore, "the schema cannot be read; give one") }
-    catalog.salvage(reading)
+    guesses = catalog.salvage(reading)
+    for kind in catalog.orderedKinds { SchemaSalvage.putRight(kind, reading, connection) }
     reader = StateReader(connection, catalog: catalog)
     var vector = StateVector()
     reading.read("tally_vector", "SELECT replica, sequence FROM tally_vector WHERE zone = 0", hasRowID: false) {
@@ -117,7 +126,8 @@ private final class Salvage {
     }
     target = vector
     reading.read("tally_zone", "SELECT n, fingerprint FROM tally_zone WHERE n = 0", hasRowID: false) { query in
-      isVectorSound = KeptSums(query.blob(1)).vector == VectorCheck(vector)
+      let kept = KeptSums(query.blob(1))
+      (isVectorSound, keptSum) = (kept.vector == VectorCheck(vector), kept.fingerprint)
     }
     note(reading)
   }
@@ -126,12 +136,10 @@ private final class Salvage {
     let spool = try Spool(besides: path)
     defer { spool.remove() }
     // Twice: what the vector must cover is known when everything has been read, and stands before it.
-    try read { name, kind, state in
-      self.cover(state.dots)
-      self.count(kind.number, name.text)
-    } link: { key, kind, element in
-      self.cover(element.dots)
-      self.count(kind.number, key.text)
+    try look()
+    if !guesses.isEmpty, sum != keptSum {
+      distrustsGuesses = true
+      try look()
     }
     try findLost()
     var writer = try DeltaWriter(header: DeltaHeader(base: StateVector(), target: target), to: spool.append)
@@ -152,6 +160,22 @@ private final class Salvage {
 
   // MARK: Reading
 
+  private var sum = Fingerprint()
+
+  /// Reads everything for the first time.
+  private func look() throws {
+    (seen, sum, report.recovered) = ([], Fingerprint(), 0)
+    try read { name, kind, state in
+      self.cover(state.dots)
+      self.count(kind.number, name.text)
+      self.sum += self.catalog.fingerprint(name, kind, from: nil, to: state)
+    } link: { key, kind, element in
+      self.cover(element.dots)
+      self.count(kind.number, key.text)
+      self.sum += self.catalog.fingerprint(key, kind, from: ORSetElement(), to: element)
+    }
+  }
+
   private func read(
     record: (AnyRecordName, RecordKind, RecordState) throws -> Void,
     link: (LinkKey, LinkKind, ORSetElement) throws -> Void
@@ -161,14 +185,16 @@ private final class Salvage {
       if kind.isKnown {
         try reading.readRows(kind.type, kind.rowSQL) { query in
           guard let name = try reader.name(in: query), name.type == kind.type else { return }
-          let state = within(try reader.record(in: query, kind).state.sound)
+          let isBody = try query.clock(2).extra != nil
+          let state = within(try named(try reader.record(in: query, kind).state.sound, isBody: isBody))
           if !state.isEmpty { try record(name, kind, state) }
         }
       }
       try readHidden(kind.number, reading) { key, body in
         let name = try AnyRecordName(key)
-        let state = within(try StateCoding.decodeRecord(body, reader, row: nil).sound)
-        if name.type == kind.type, !state.isEmpty { try record(name, kind, state) }
+        let state = within(try named(try StateCoding.decodeRecord(body, reader, row: nil).sound, isBody: true))
+        guard name.type == kind.type else { throw StoreError(.corrupt, "\(name): its type's number is another's") }
+        if !state.isEmpty { try record(name, kind, state) }
       }
     }
     for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) {
@@ -184,7 +210,25 @@ private final class Salvage {
         if !element.tags.isEmpty { try link(try LinkKey(key), kind, element) }
       }
     }
+    let numbers = Set(catalog.records.keys).union(catalog.links.keys)
+    try reading.readRows("tally_hidden", "SELECT n, kind, key FROM tally_hidden") { query in
+      guard !numbers.contains(query.number(1)) else { return }
+      let key = printable((query.text(2) ?? "").replacing("\n", with: " with "))
+      throw StoreError(.corrupt, "\(key): its type's name is lost")
+    }
     note(reading)
+  }
+
+  /// - Throws: `StoreError.corrupt` if a state has fields whose names are lost.
+  private func named(_ state: RecordState, isBody: Bool) throws -> RecordState {
+    func isNamed(_ field: FieldID) -> Bool {
+      catalog.fields[field] != nil && !(isBody && distrustsGuesses && guesses.contains(field))
+    }
+    let layers = state.seed.map { $0.layers.flatMap { $0.fields.map(\.field) } } ?? []
+    guard state.fields.allSatisfy({ isNamed($0.field) }), layers.allSatisfy(isNamed) else {
+      throw StoreError(.corrupt, "the names of its fields are lost")
+    }
+    return state
   }
 
   private func readHidden(
@@ -248,29 +292,6 @@ extension RecordState {
     result.fields.removeAll { $0.stamp.rank > .user }
     result.deletes.removeAll { $0.stamp.rank > .user }
     return result
-  }
-}
-
-extension Catalog {
-  /// Fills the catalogue with what can be read of it.
-  fileprivate mutating func salvage(_ reading: TolerantReading) {
-    var found = self
-    var names = Set<String>()
-    reading.read("tally_kind", "SELECT n, source, relationship, target FROM tally_kind", hasRowID: true) { query in
-      let (source, relationship, target) = (query.text(1) ?? "", query.text(2) ?? "", query.text(3) ?? "")
-      guard names.insert("\(source)\n\(relationship)\n\(target)").inserted else { return }
-      found.add(kind: query.number(0), source: source, relationship: relationship, target: target)
-    }
-    reading.read("tally_field", "SELECT n, kind, name FROM tally_field", hasRowID: true) { query in
-      guard let number = UInt32(exactly: query.int(0)) else { return }
-      found.add(field: FieldID(rawValue: number), kind: query.number(1), name: query.text(2) ?? "")
-    }
-    reading.read("tally_replica", "SELECT n, id FROM tally_replica", hasRowID: true) { query in
-      let id = query.blob(1)
-      if id.count == 16 { found.add(replica: ReplicaID(id), number: query.number(0)) }
-    }
-    found.index()
-    self = found
   }
 }
 

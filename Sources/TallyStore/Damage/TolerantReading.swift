@@ -35,6 +35,9 @@ final class TolerantReading {
       } catch let error as StoreError where error.code == .corrupt || error.code == .invalidName {
         faulty += 1
         note("\(table), row \(query.int(0)): \(error.message)")
+      } catch let error as DatabaseError where error.isOfTheFile {
+        // Of another table, which the row needs: `tally_extra`, `tally_context`.
+        note("\(table), row \(query.int(0)): \(Self.reason(error))")
       } catch is RecordNameError {
         note("\(table), row \(query.int(0)): a name is malformed")
       }
@@ -96,7 +99,17 @@ final class TolerantReading {
     if faults.count < 1000, !faults.contains(fault) { faults.append(fault) }
   }
 
+  /// Whether SQLite can make something of a query of the file.
+  func takes(_ sql: String) -> Bool { (try? SQLStatement(connection.handle, sql)) != nil }
+
   private static func reason(_ error: any Error) -> String {
     (error as? DatabaseError)?.message ?? (error as? StoreError)?.message ?? "\(error)"
+  }
+}
+
+extension DatabaseError {
+  /// Whether the file is at fault: damaged, or without a table that a store has.
+  fileprivate var isOfTheFile: Bool {
+    [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR].contains(resultCode.primaryResultCode)
   }
 }

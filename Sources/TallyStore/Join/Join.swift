@@ -107,6 +107,8 @@ struct Join {
     result.changes += outcome.changes
     result.isHealed = true
     result.inDoubt = outcome.inDoubt
+    // The same doubt as before: what has been asked of others since it arose need not be asked again.
+    if outcome.level == .unvouched, try reader.doubt()?.level == .unvouched { return }
     try transaction.note(
       doubt: outcome.level, because: "after damage, not all of what this device alone has could be checked")
   }

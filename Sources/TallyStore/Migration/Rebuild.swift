@@ -74,6 +74,7 @@ final class Rebuild {
 
   /// Makes anew what follows from the states.
   func derive() throws {
+    try MetaKeys.putRight(connection, removesUnknown: true)
     try dropOrphans()
     try connection.execute("DELETE FROM tally_wait")
     try connection.execute("DELETE FROM tally_seeded")

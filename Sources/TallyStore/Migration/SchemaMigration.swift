@@ -164,7 +164,7 @@ struct SchemaMigration {
   }
 
   /// Identifiers were checked by `Schema.validate()`: letters, digits and underscores only, so quotes need no escaping.
-  private static func table(_ entity: EntitySchema, ifNotExists: Bool = false) -> String {
+  static func table(_ entity: EntitySchema, ifNotExists: Bool = false) -> String {
     let columns = entity.fields.map(column) + entity.references.map(column)
     let prefix = entity.type + AnyRecordName.delimiter
     let parts =

@@ -66,15 +66,20 @@ extension Store {
   ///   - source: gives the next bytes, in pieces of any size; nil at the end.
   ///   - isRepair: joins cells even where the vector says they are here already. For a full delta from a peer whose
   ///     vector is equal and whose fingerprint is not.
+  ///   - byteLimit: the most bytes that the delta's blocks together may have before compression; see `DeltaReader`.
+  ///     Raise it for a store that has grown beyond, and a sender that you trust.
   ///
   /// A delta that holds everything is checked against the sum that its sender keeps. If what is stored here is damaged,
   /// such a delta takes its place: see `ApplyResult.isHealed`.
-  /// - Throws: `WireError` for damaged bytes; `StoreError.damagedSender`; `StoreError.damaged` if what is stored here
+  /// - Throws: `WireError` for damaged bytes, and of code `limitExceeded` above `byteLimit`, before the block that
+  ///   would lead there is decompressed; `StoreError.damagedSender`; `StoreError.damaged` if what is stored here
   ///   is damaged and the delta does not hold everything; `StoreError.baseNotCovered` with the vector to ask for a
   ///   delta since; `StoreError.wrongZone`; GRDB's `DatabaseError`; what the source throws. The store is as it was.
   @discardableResult
-  public func apply(from source: @escaping () throws -> [UInt8]?, isRepair: Bool = false) throws -> ApplyResult {
-    try apply(from: source, isRepair: isRepair, refusesMismatch: false)
+  public func apply(
+    from source: @escaping () throws -> [UInt8]?, isRepair: Bool = false, byteLimit: UInt64 = WireLimits.deltaBytes
+  ) throws -> ApplyResult {
+    try apply(from: source, isRepair: isRepair, refusesMismatch: false, byteLimit: byteLimit)
   }
 
   /// - Parameter refusesMismatch: throws `StoreError.contentsDiffer`, and joins nothing, if both would hold something
@@ -82,24 +87,26 @@ extension Store {
   /// - Parameter notes: what is noted in the same transaction: both are there afterwards, or neither.
   package func apply(
     from source: @escaping () throws -> [UInt8]?, isRepair: Bool, refusesMismatch: Bool,
-    noting notes: NoteBatch? = nil
+    byteLimit: UInt64 = WireLimits.deltaBytes, noting notes: NoteBatch? = nil
   ) throws -> ApplyResult {
-    var reader = try DeltaReader(from: source)
+    var reader = try DeltaReader(byteLimit: byteLimit, from: source)
     let commit = try join(reader.header, isRepair: isRepair, refusesMismatch: refusesMismatch, noting: notes) {
       try reader.nextBlock()
     }
     return commit.value
   }
 
-  /// Joins a delta that is all there. See `apply(from:isRepair:)`.
+  /// Joins a delta that is all there. See `apply(from:isRepair:byteLimit:)`.
   @discardableResult
-  public func apply(_ bytes: [UInt8], isRepair: Bool = false) throws -> ApplyResult {
+  public func apply(_ bytes: [UInt8], isRepair: Bool = false, byteLimit: UInt64 = WireLimits.deltaBytes) throws
+    -> ApplyResult
+  {
     var rest: [UInt8]? = bytes
     return try apply(
       from: {
         defer { rest = nil }
         return rest
-      }, isRepair: isRepair)
+      }, isRepair: isRepair, byteLimit: byteLimit)
   }
 
   // MARK: Snapshots

@@ -67,6 +67,7 @@ private final class Verifier {
       }
     }
     if try reader.fingerprint() != sum { problem("the fingerprint does not match the content") }
+    for line in try MetaKeys.problems(reader.connection) { problem(line) }
     if try !reader.vectorFitsItsSum() { problem("the vector is not what was last written") }
     if let doubt = try reader.doubt(), doubt.level == .damaged { problem("the store is damaged: \(doubt.reason)") }
     try checkOrphans()

@@ -45,8 +45,8 @@ public final class Store: Sendable {
   /// Opens the store at `path`, creating it if there is no file, and makes its tables cover `schema`.
   ///
   /// In a debug build, also compares the types that the schema was made of with it (`Schema.checkDeclarations()`).
-  /// - Throws: `StoreError`: `.notAStore`, `.newerFormat`, `.invalidSchema`, `.incompatibleSchema`; or GRDB's
-  ///   `DatabaseError`. The file is then as it was.
+  /// - Throws: `StoreError`: `.notAStore`, `.newerFormat`, `.invalidSchema`, `.incompatibleSchema`,
+  ///   `.incompatibleTable`; or GRDB's `DatabaseError`. The file is then as it was.
   public convenience init(path: String, schema: Schema, options: StoreOptions = StoreOptions()) throws {
     try schema.validate()
     #if DEBUG
@@ -57,7 +57,8 @@ public final class Store: Sendable {
 
   /// Opens an existing store with the schema that the file holds, for tools that do not have the app's types.
   ///
-  /// - Throws: `StoreError`: `.noSuchStore`, `.notAStore`, `.newerFormat`; or GRDB's `DatabaseError`.
+  /// - Throws: `StoreError`: `.noSuchStore`, `.notAStore`, `.newerFormat`, `.incompatibleTable`; or GRDB's
+  ///   `DatabaseError`.
   public convenience init(existing path: String, options: StoreOptions = StoreOptions()) throws {
     guard try StoreFile.probe(path, options) else { throw StoreError(.noSuchStore, "there is no store at \(path)") }
     try self.init(path: path, isNew: false, schema: nil, options: options)
@@ -98,6 +99,19 @@ public final class Store: Sendable {
     try prepare(isNew: false, schema: nil)
   }
 
+  /// An empty store of another's schema, in a file that has no name and goes with it, wherever that grows too large for
+  /// memory.
+  package init(scratchFor original: Store) throws {
+    path = nil
+    var options = StoreOptions()
+    (options.logger, options.now) = (original.options.logger, original.options.now)
+    self.options = options
+    // https://sqlite.org/inmemorydb.html#temp_db
+    writer = try DatabaseQueue(path: "", configuration: StoreFile.configuration(options, applying))
+    snapshots = nil
+    try prepare(isNew: true, schema: original.schema)
+  }
+
   private func prepare(isNew: Bool, schema: Schema?) throws {
     try perform { db in
       let connection = Connection(try StoreFile.handle(db))
@@ -106,19 +120,32 @@ public final class Store: Sendable {
       if isNew, isEmpty { try SchemaMigration.create(connection) }
       let lost = isNew ? nil : try MissingParts.restore(connection)
       try SchemaMigration.complete(connection)
-      let commit = try withSession(db) { session in
-        try session.transaction { transaction in
-          if let lost { try transaction.note(doubt: .damaged, because: lost) }
-          let willChange = options.willChangeSchema.map { body in { try body(db, $0, $1) } }
-          try SchemaMigration(transaction, willChange: willChange).migrate(to: schema)
-          if let path, options.hasIncarnation {
-            try transaction.checkIncarnation(Incarnation(besides: path, options.files))
+      let commit = try explaining(connection) {
+        try withSession(db) { session in
+          try session.transaction { transaction in
+            if let lost { try transaction.note(doubt: .damaged, because: lost) }
+            let willChange = options.willChangeSchema.map { body in { try body(db, $0, $1) } }
+            try SchemaMigration(transaction, willChange: willChange).migrate(to: schema)
+            if !isNew { try TableShape.check(connection, transaction.catalog) }
+            if let path, options.hasIncarnation {
+              try transaction.checkIncarnation(Incarnation(besides: path, options.files))
+            }
           }
+          return ((), nil)
         }
-        return ((), nil)
       }
       db.clearSchemaCache()
       return commit
+    }
+  }
+
+  /// What SQLite says of a table that a store cannot use does not help anybody.
+  private func explaining<T>(_ connection: Connection, _ body: () throws -> T) throws -> T {
+    do {
+      return try body()
+    } catch let error as DatabaseError {
+      if let catalog = try? Catalog.load(connection, cached: nil) { try TableShape.check(connection, catalog) }
+      throw error
     }
   }
 

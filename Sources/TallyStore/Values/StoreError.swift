@@ -19,6 +19,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case invalidSchema
     /// A schema cannot follow the one in the file.
     case incompatibleSchema
+    /// The app has built a table of an entity or relationship anew in a way that no store can use; the message names it
+    /// and says how to build it. Nothing was changed.
+    case incompatibleTable
     /// A record name is malformed.
     case invalidName
     /// The type is not in the schema.

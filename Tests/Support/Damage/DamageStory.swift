@@ -7,7 +7,8 @@ import TallySync
 import TallyTesting
 import TallyWire
 
-/// Three devices, one of which the disk damages, and every sync that can follow.
+/// Three devices, one of which the disk damages, and every sync that can follow: of two in a session, or of each with a
+/// folder.
 ///
 /// Beside them stands what they would have come to without damage: copies in memory, brought together before it.
 /// Whatever happens then, a device that was not damaged holds nothing that those do not hold; but for records that only
@@ -18,57 +19,87 @@ package final class DamageStory {
     package var description: String
   }
 
+  /// How the devices sync.
+  package enum Route: String, CaseIterable, Sendable {
+    /// Two at a time, in a session.
+    case session
+    /// One at a time, through a folder that all share. A new device comes to it at some time.
+    case folder
+  }
+
   static let schema = Schema([
     EntitySchema("P", .text("name"), .integer("pos")),
     EntitySchema(
       "G", .text("name"), .reference("owner", to: "P", onDelete: .cascade), .reference("friend", to: "P"),
       .toMany("players", to: "P")),
   ])
-  private static let count = 3
+  static let count = 3
 
-  private var random: SplitMix64
-  private let folder: URL
-  private var stores: [Store?] = []
-  private var log: [String] = []
+  let route: Route
+  var random: SplitMix64
+  private let mint: RawMint
+  let folder: URL
+  /// What the devices share; empty where they sync in sessions.
+  let mailbox = MemoryMailbox(name: "folder", identity: "folder")
+  var settings = MailboxSettings()
+  var stores: [Store?] = []
+  /// What happened, line by line: the same for the same seed.
+  package internal(set) var log: [String] = []
   private var time = Date(timeIntervalSince1970: 1_700_000_000)
   /// What all would hold without damage.
-  private var twin: Store?
+  var twin: Store?
   /// Records that the damaged device alone had written last.
-  private var doubtful = Set<String>()
-  private var victim = 0
+  var doubtful = Set<String>()
+  var victim = 0
   /// What the damage led to.
-  package private(set) var outcomes = Set<String>()
+  package internal(set) var outcomes = Set<String>()
 
-  private init(seed: UInt64) throws {
+  private init(seed: UInt64, _ route: Route) throws {
+    self.route = route
     random = SplitMix64(seed: seed)
+    mint = RawMint(seed: seed)
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("tally-damage-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
   }
 
   deinit { try? FileManager.default.removeItem(at: folder) }
 
+  /// What one seed led to.
+  package struct Outcome {
+    /// What went wrong, after all that happened; nil if all is well.
+    package var failure: String?
+    /// What happened, line by line: the same for the same seed.
+    package var log: [String] = []
+    /// What the damage led to.
+    package var reached = Set<String>()
+  }
+
   /// What goes wrong with one seed; nil if all is well.
   /// - Parameter damage: which; the seed chooses without it.
-  package static func failure(seed: UInt64, _ damage: Damage? = nil) -> String? { play(seed: seed, damage).failure }
+  package static func failure(seed: UInt64, _ route: Route, _ damage: Damage? = nil) -> String? {
+    play(seed: seed, route, damage).failure
+  }
 
   /// Plays one seed.
-  package static func play(seed: UInt64, _ damage: Damage? = nil) -> (failure: String?, outcomes: Set<String>) {
+  package static func play(seed: UInt64, _ route: Route, _ damage: Damage? = nil) -> Outcome {
     do {
-      let story = try DamageStory(seed: seed)
+      let story = try DamageStory(seed: seed, route)
+      var failure: String?
       do {
         try story.play(damage)
-        return (nil, story.outcomes)
       } catch {
-        return ("TALLY_SEED=\(seed)\n" + (story.log + ["\(error)"]).joined(separator: "\n"), story.outcomes)
+        failure = "TALLY_SEED=\(seed), by \(route.rawValue)\n" + (story.log + ["\(error)"]).joined(separator: "\n")
       }
+      return Outcome(failure: failure, log: story.log, reached: story.outcomes)
     } catch {
-      return ("TALLY_SEED=\(seed) cannot begin: \(error)", [])
+      return Outcome(failure: "TALLY_SEED=\(seed) cannot begin: \(error)")
     }
   }
 
   // MARK: The story
 
   private func play(_ chosen: Damage?) throws {
+    (settings.deltaBytes, settings.smallestDelta) = (1 << (8 + random.below(6)), 1 << random.below(10))
     for place in 0..<Self.count { stores.append(try open(place)) }
     for _ in 0..<10 + random.below(20) { try step() }
     if random.chance(60) { try meetAll() }
@@ -77,35 +108,32 @@ package final class DamageStory {
     victim = random.below(Self.count)
     try remember()
     try strike(damage)
-    for _ in 0..<3 + random.below(5) {
-      let one = random.below(Self.count)
-      try meet(one, (one + 1 + random.below(Self.count - 1)) % Self.count)
-    }
+    for _ in 0..<3 + random.below(5) { try meetAny() }
     try settle()
     try checkEnd()
     for store in stores { try store?.close() }
   }
 
-  private func path(_ place: Int) -> String { folder.appendingPathComponent("store\(place)").path }
+  func path(_ place: Int) -> String { folder.appendingPathComponent("store\(place)").path }
 
-  private func open(_ place: Int, at path: String? = nil) throws -> Store {
+  func open(_ place: Int, at path: String? = nil) throws -> Store {
     try Store(path: path ?? self.path(place), schema: Self.schema, options: options())
   }
 
-  private func options() -> StoreOptions {
+  func options() -> StoreOptions {
     var options = StoreOptions()
     options.isDurableBeforeSync = false
     options.logger = Logger(label: "damage") { _ in SwiftLogNoOpLogHandler() }
     time += 60
-    let now = time
+    let (now, mint) = (time, mint)
     options.now = { now }
+    options.mintReplica = { mint.next() }
     return options
   }
 
   private func step() throws {
     if random.chance(70) { return try write(random.below(Self.count)) }
-    let one = random.below(Self.count)
-    try meet(one, (one + 1) % Self.count)
+    try meetAny()
   }
 
   private func write(_ place: Int) throws {
@@ -147,24 +175,39 @@ package final class DamageStory {
   // MARK: What would have been
 
   private func remember() throws {
-    let copies = try stores.compactMap { $0 }.map { try Store(inMemoryCopyOf: $0, options: options()) }
+    var copies = try stores.compactMap { $0 }.map { try Store(inMemoryCopyOf: $0, options: options()) }
     var others = StateVector()
     for place in 0..<Self.count where place != victim { others.merge(try copies[place].vector) }
+    // What is in the folder reaches everybody, as it was.
+    if route == .folder {
+      let reached = try newcomer()
+      others.merge(try reached.vector)
+      copies.append(reached)
+    }
     var reader = try DeltaReader(try copies[victim].delta(since: others))
     while let block = try reader.nextBlock() {
       for group in block.records { doubtful.formUnion(group.items.map(\.name.text)) }
       for group in block.links { for item in group.items { doubtful.formUnion([item.source.text, item.target.text]) } }
     }
     for _ in 0..<2 {
-      for one in 0..<Self.count { for other in 0..<one { try synchronize(copies[one], copies[other]) } }
+      for one in copies.indices { for other in 0..<one { try synchronize(copies[one], copies[other]) } }
     }
     twin = copies[0]
   }
 
+  /// Somebody who has read all that is in the folder, and nothing else.
+  private func newcomer() throws -> Store {
+    let store = try Store(inMemory: Self.schema, options: options())
+    let copy = MemoryMailbox(name: "copy", identity: "copy")
+    for (name, bytes) in mailbox.files { copy.place(bytes, as: name) }
+    try store.sync(through: copy, settings)
+    return store
+  }
+
   /// A device that was not damaged holds nothing but what would have been.
-  private func checkIntact() throws {
+  func checkIntact(_ places: [Int]) throws {
     guard let twin else { return }
-    for place in 0..<Self.count where place != victim {
+    for place in places where place != victim {
       guard let store = stores[place] else { continue }
       let probe = try Store(inMemoryCopyOf: twin, options: options())
       let before = try Set(lines(probe))
@@ -208,7 +251,7 @@ package final class DamageStory {
   }
 
   /// What a person does with a store that does not open, or that SQLite cannot read.
-  private func recover() throws {
+  func recover() throws {
     try? stores[victim]?.close()
     stores[victim] = nil
     let path = folder.appendingPathComponent("recovered\(random.next())").path
@@ -225,69 +268,13 @@ package final class DamageStory {
     stores[victim] = try open(victim, at: path + "-new")
   }
 
-  private func attempt(_ what: String, _ body: () throws -> Void) {
+  func attempt(_ what: String, _ body: () throws -> Void) {
     do { try body() } catch {
       log.append("\(victim) \(what): \(error)")
     }
   }
 
-  // MARK: Syncs
-
-  private func meet(_ one: Int, _ other: Int) throws {
-    guard let first = stores[one], let second = stores[other] else { return }
-    do {
-      let report = try synchronize(first, second)
-      log.append(
-        "\(one) and \(other) meet\(report.repaired ? ", repaired" : "")\(report.isConverged ? "" : ", not equal")")
-      for result in [report.first, report.second] where result.isHealed {
-        log.append("healed, in doubt: \(result.inDoubt)")
-        for line in result.inDoubt {
-          doubtful.formUnion(
-            line.prefix { $0 != ":" }.replacing(" with ", with: "\n").split(separator: "\n").map(String.init))
-        }
-        outcomes.insert("healed")
-      }
-    } catch {
-      log.append("\(one) and \(other) cannot meet: \(error)")
-      guard twin != nil, one == victim || other == victim else { throw error }
-      outcomes.insert("refused")
-      if error is DatabaseError || (error as? StoreError)?.code == .corrupt { try recover() }
-    }
-    if twin != nil { try checkIntact() }
-  }
-
-  private func meetAll() throws {
-    for _ in 0..<2 { for one in 0..<Self.count { for other in 0..<one { try meet(one, other) } } }
-  }
-
-  /// All meet. What `verify` complains of heals at the next sync, is rebuilt, or is given up.
-  private func settle() throws {
-    try meetAll()
-    if isSound() { return }
-    attempt("looks at its sum") { _ = try stores[victim]?.fitsItsSum() }
-    try meetAll()
-    if isSound() { return }
-    attempt("is rebuilt") {
-      let report = try stores[victim]?.rebuild()
-      log.append("rebuilt: \(report?.losses ?? []), sum was another: \(report?.hadOtherFingerprint ?? false)")
-      // Whoever rebuilds has been told which these are.
-      for loss in report?.losses ?? [] { doubtful.formUnion(loss.split(separator: "'").prefix(1).map(String.init)) }
-      outcomes.insert("rebuilt")
-    }
-    if !isSound() { try recover() }
-    try meetAll()
-  }
-
-  private func isSound() -> Bool {
-    var isSound = false
-    attempt("is verified") {
-      guard let store = stores[victim] else { return }
-      let report = try store.verify()
-      isSound = try report.isSound && !store.checkDamage()
-      if !report.isSound { log.append("\(victim) is verified: \(report.problems)") }
-    }
-    return isSound
-  }
+  // MARK: The end
 
   private func checkEnd() throws {
     let all = stores.compactMap { $0 }

@@ -16,7 +16,7 @@ package enum SimulationTier: String, CaseIterable, Sendable {
   case world
   /// Stores on files that apps, shells and triggers write to with any SQL.
   case rawsql
-  /// Stores on files, one of which the disk damages.
+  /// Stores on files, one of which the disk damages, that sync in sessions and through a folder.
   case damage
 
   /// What one seed finds, with the smallest history that shows it; nil if all is well.
@@ -42,7 +42,7 @@ package enum SimulationTier: String, CaseIterable, Sendable {
     case .seeds: SeedSimulation.failure(of: .generate(seed: seed), planted: planted)?.description
     case .world: Playground.failure(seed: seed, planted: planted)?.description
     case .rawsql: RawPlay.failure(of: .generate(seed: seed), planted: planted)
-    case .damage: DamageStory.failure(seed: seed)
+    case .damage: DamageStory.Route.allCases.lazy.compactMap { DamageStory.failure(seed: seed, $0) }.first
     }
   }
 }
@@ -112,6 +112,8 @@ package struct PlantedBug: Sendable {
     .init("hookMissesReplaced", .hookMissesReplaced, .rawsql),
     .init("mergeEchoDropped", .mergeEchoDropped, .rawsql),
     .init("refusedRowDropped", .refusedRowDropped, .rawsql),
+    .init("setAsideForGood", .setAsideForGood, .rawsql),
+    .init("youngerClaimShows", .youngerClaimShows, .rawsql),
     .init("lostTriggersUnnoticed", .lostTriggersUnnoticed, .rawsql),
     .init("logPrunedTooFar", .logPrunedTooFar, .rawsql),
     .init("anyTextIsADate", .anyTextIsADate, .rawsql),

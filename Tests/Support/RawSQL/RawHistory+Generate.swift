@@ -73,6 +73,7 @@ private struct Plan {
   private mutating func next() -> [RawStep] {
     let device = random.below(devices)
     let other = (device + 1 + random.below(devices - 1)) % devices
+    if has(.uniqueIndex), random.chance(12) { return clash(device, other) }
     switch random.below(100) {
     case 0..<30: return [write(device, .store)]
     case 30..<50: return [write(device, anotherWriter(than: .store))]
@@ -120,6 +121,21 @@ private struct Plan {
       return .write(device: device, writer.isStore ? writer : .store, transaction)
     }
     return .write(device: device, writer, transaction)
+  }
+
+  /// Two stores give one value, which only one record may have, to a record each, and meet.
+  private mutating func clash(_ device: Int, _ other: Int) -> [RawStep] {
+    let start = random.below(5)
+    let value = "'clash \(random.below(3))'"
+    func claim(_ device: Int, _ number: Int) -> RawStep {
+      let sql =
+        "INSERT INTO N(id, body, done) VALUES ('N|~|n\(1 + number % 5)', \(value), 1) "
+        + "ON CONFLICT(id) DO UPDATE SET body = excluded.body, done = 1"
+      return .write(
+        device: device, .store, RawTransaction(statements: [RawStatement(sql, isSwallowed: true)], features: [.upserts])
+      )
+    }
+    return [claim(device, start), claim(other, start + 1 + random.below(4)), .sync(device, other)]
   }
 
   private mutating func parcel(_ device: Int, _ other: Int) -> [RawStep] {

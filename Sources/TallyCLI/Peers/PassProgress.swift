@@ -1,0 +1,30 @@
+import Tally
+
+/// How a pass through a folder or a relay stands.
+final class PassProgress: Sendable {
+  private let bar: Progress
+
+  init(_ options: ProgressOptions) { bar = Progress("syncing", options) }
+
+  /// What has a pass tell.
+  var settings: MailboxSettings {
+    var settings = MailboxSettings()
+    if bar.isShown { settings.onProgress = { [bar] in Self.show($0, bar) } }
+    return settings
+  }
+
+  private static func show(_ progress: MailboxProgress, _ bar: Progress) {
+    let (file, files) = (progress.file, progress.fileCount)
+    let read = SyncProgress.size(UInt64(progress.bytesRead))
+    switch progress.phase {
+    case .looking:
+      bar.show(nil, files > 0 ? "\(file) of \(count(files, "file")) looked at" : "looking around")
+    case .taking:
+      bar.show(files > 0 ? Double(file) / Double(files) : nil, "\(file) of \(count(files, "file")), \(read) read")
+    case .putting: bar.show(nil, "\(SyncProgress.size(UInt64(progress.bytesWritten))) put, \(read) read")
+    }
+  }
+
+  /// Clears the line.
+  func end() { bar.end() }
+}

@@ -1,0 +1,88 @@
+import TallyCRDT
+
+extension Catalog {
+  /// Fills the catalogue with what can be read of it, and gives numbers to what the schema has beside.
+  ///
+  /// A name of which one bit was changed is taken for what it was. Else the number is the one that a store has which
+  /// was made with this schema, if nothing else has it.
+  /// - Returns: the fields whose numbers nobody says.
+  mutating func salvage(_ reading: TolerantReading) -> Set<FieldID> {
+    var found = self
+    var names = Set<String>()
+    reading.read("tally_kind", "SELECT n, source, relationship, target FROM tally_kind", hasRowID: true) { query in
+      let (source, relationship, target) = (query.text(1) ?? "", query.text(2) ?? "", query.text(3) ?? "")
+      guard names.insert("\(source)\n\(relationship)\n\(target)").inserted else { return }
+      found.add(kind: query.number(0), source: source, relationship: relationship, target: target)
+    }
+    reading.read("tally_field", "SELECT n, kind, name FROM tally_field", hasRowID: true) { query in
+      guard let number = UInt32(exactly: query.int(0)) else { return }
+      found.add(field: FieldID(rawValue: number), kind: query.number(1), name: query.text(2) ?? "")
+    }
+    reading.read("tally_replica", "SELECT n, id FROM tally_replica", hasRowID: true) { query in
+      let id = query.blob(1)
+      if id.count == 16 { found.add(replica: ReplicaID(id), number: query.number(0)) }
+    }
+    found.index()
+    found.completeKinds()
+    let guesses = found.completeFields()
+    found.index()
+    self = found
+    return guesses
+  }
+
+  // MARK: What is missing
+
+  private mutating func completeKinds() {
+    let wanted = schema.entities.flatMap { entity in
+      [(entity.type, "", "")] + entity.relationships.map { (entity.type, $0.name, $0.to) }
+    }
+    let known = Set(wanted.map { "\($0.0)\n\($0.1)\n\($0.2)" })
+    for (place, (source, relationship, target)) in wanted.enumerated() {
+      let name = "\(source)\n\(relationship)\n\(target)"
+      let all = names
+      guard !all.contains(where: { $0.value == name }) else { continue }
+      let damaged = all.first { !known.contains($0.value) && $0.value.isOneBit(from: name) }?.key
+      let natural = KindNumber(rawValue: place + 1)
+      let next = KindNumber(rawValue: 1 + (all.keys.map(\.rawValue).max() ?? 0) + wanted.count)
+      let number = damaged ?? (all[natural] == nil ? natural : next)
+      (records[number], links[number]) = (nil, nil)
+      add(kind: number, source: source, relationship: relationship, target: target)
+    }
+  }
+
+  private var names: [KindNumber: String] {
+    records.mapValues { "\($0.type)\n\n" }
+      .merging(links.mapValues { "\($0.source)\n\($0.relationship)\n\($0.target)" }) { $1 }
+  }
+
+  private mutating func completeFields() -> Set<FieldID> {
+    var guesses = Set<FieldID>()
+    var place: UInt32 = 0
+    let count = UInt32(schema.entities.reduce(0) { $0 + $1.fields.count + $1.references.count })
+    for entity in schema.entities {
+      let wanted = entity.fields.map(\.wireName) + entity.references.map(\.name)
+      guard let kind = kindOfType[entity.type] else { continue }
+      for name in wanted {
+        place += 1
+        guard !fields.values.contains(where: { $0.kind == kind && $0.name == name }) else { continue }
+        let damaged = fields.first { _, field in
+          field.kind == kind && !wanted.contains(field.name) && field.name.isOneBit(from: name)
+        }?.key
+        let natural = FieldID(rawValue: place)
+        let next = FieldID(rawValue: 1 + (fields.keys.map(\.rawValue).max() ?? 0) + count)
+        let number = damaged ?? (fields[natural] == nil ? natural : next)
+        if damaged == nil { guesses.insert(number) }
+        add(field: number, kind: kind, name: name)
+      }
+    }
+    return guesses
+  }
+}
+
+extension String {
+  /// Whether one bit makes the one the other.
+  func isOneBit(from other: String) -> Bool {
+    guard utf8.count == other.utf8.count else { return false }
+    return zip(utf8, other.utf8).reduce(0) { $0 + ($1.0 ^ $1.1).nonzeroBitCount } == 1
+  }
+}

@@ -1,0 +1,78 @@
+import TallyCRDT
+
+/// The keys of `tally_meta`. A key that the disk has changed hides its row, and rows beside it, from whoever looks one
+/// up; nothing that is stored under it has a sum.
+enum MetaKeys {
+  private static let names: Set<String> = [
+    "catalog", "schema", "self", "incarnation", "doubt", "renewal", "echo", "retired", "marks",
+  ]
+  private static let prefixes = ["mark ", "seeds "]
+
+  private static func isKnown(_ key: [UInt8]) -> Bool {
+    let text = String(decoding: key, as: UTF8.self)
+    return names.contains(text) || prefixes.contains { text.hasPrefix($0) && text.utf8.count > $0.utf8.count }
+  }
+
+  /// The key that one bit has made another; nil if there is none.
+  private static func original(of key: [UInt8]) -> [UInt8]? {
+    for bit in 0..<8 * key.count {
+      var other = key
+      other[bit / 8] ^= 1 << UInt8(bit % 8)
+      if isKnown(other) { return other }
+    }
+    return nil
+  }
+
+  private struct Row {
+    var key: [UInt8]
+    var value: Value
+  }
+
+  /// In the order in which they stand in the file.
+  private static func rows(_ connection: Connection) throws -> [Row] {
+    let query = try connection.statement("SELECT CAST(key AS BLOB), value FROM tally_meta NOT INDEXED")
+    defer { query.reset() }
+    var rows: [Row] = []
+    while try query.step() { rows.append(Row(key: query.blob(0), value: query.value(1))) }
+    return rows
+  }
+
+  /// Puts keys right of which one bit was changed, and their order. What no bit explains stays, for `verify` to report.
+  /// - Parameter removesUnknown: removes rows that nothing reads.
+  static func putRight(_ connection: Connection, removesUnknown: Bool = false) throws {
+    let before = try rows(connection)
+    var taken = Set(before.map(\.key).filter(isKnown))
+    var after: [Row] = []
+    for var row in before {
+      if !isKnown(row.key) {
+        if let original = original(of: row.key), taken.insert(original).inserted {
+          row.key = original
+        } else if removesUnknown {
+          continue
+        }
+      }
+      after.append(row)
+    }
+    let isOrdered = zip(before, before.dropFirst()).allSatisfy { $0.key.lexicographicallyPrecedes($1.key) }
+    guard !isOrdered || before.map(\.key) != after.map(\.key) else { return }
+    try connection.execute("DELETE FROM tally_meta")
+    for row in after {
+      let insert = try connection.statement("INSERT OR IGNORE INTO tally_meta VALUES(CAST(? AS TEXT), ?)")
+      insert.bind(1, row.key)
+      insert.bind(2, row.value)
+      try insert.run()
+    }
+  }
+
+  /// One line for each row that nothing reads.
+  static func problems(_ connection: Connection) throws -> [String] {
+    let keys = try rows(connection).map(\.key)
+    var problems = keys.filter { !isKnown($0) }.map { key in
+      "tally_meta has a row that nothing reads, \(printable(String(decoding: key, as: UTF8.self)))"
+    }
+    if !zip(keys, keys.dropFirst()).allSatisfy({ $0.lexicographicallyPrecedes($1) }) {
+      problems.append("the keys of tally_meta are out of order")
+    }
+    return problems
+  }
+}

@@ -1,0 +1,72 @@
+import GRDB
+import Tally
+import TallyStore
+import Testing
+
+/// Tables that an app has built anew (create, copy, drop, rename) in a way that SQLite takes and no store can use:
+/// opening says which, and what to do.
+@Suite struct RebuiltTableTests {
+  struct Case: Sendable, CustomTestStringConvertible {
+    var testDescription: String
+    var table = "P"
+    /// What of the table's SQL becomes what.
+    var old: String
+    var new: String
+    /// What the error must say.
+    var says: [String]
+  }
+
+  static let cases = [
+    Case(
+      testDescription: "id with COLLATE NOCASE", old: "id TEXT NOT NULL PRIMARY KEY",
+      new: "id TEXT NOT NULL COLLATE NOCASE PRIMARY KEY", says: ["NOCASE", "no COLLATE"]),
+    Case(testDescription: "WITHOUT ROWID", old: ") STRICT", new: ") STRICT, WITHOUT ROWID", says: ["WITHOUT ROWID"]),
+    Case(
+      testDescription: "no primary key", old: "id TEXT NOT NULL PRIMARY KEY", new: "id TEXT NOT NULL",
+      says: ["PRIMARY KEY(id)"]),
+    Case(
+      testDescription: "no primary key of a relationship", table: "G_players", old: ", PRIMARY KEY(source, target)",
+      new: "", says: ["PRIMARY KEY(source, target)"]),
+    Case(
+      testDescription: "a reference to the table's old name", table: "G", old: "REFERENCES \"P\"(id)",
+      new: "REFERENCES \"P_old\"(id)", says: ["refers to P_old(id)", "REFERENCES \"P\"(id)"]),
+    Case(
+      testDescription: "a reference to another column", table: "G_players", old: "REFERENCES \"P\"(id)",
+      new: "REFERENCES \"P\"(name)", says: ["target refers to P(name)", "REFERENCES \"P\"(id)"]),
+    Case(testDescription: "no clock", old: ", tally_clock BLOB", new: ", stamp BLOB", says: ["tally_clock is missing"]),
+  ]
+
+  @Test(arguments: cases, CapturePath.allCases)
+  func aTableThatNoStoreCanUseIsNamedAtOpeningWithTheRemedy(_ it: Case, _ path: CapturePath) throws {
+    let lab = try Lab(path)
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|1', 'one')")
+    try lab.a.run(
+      "INSERT INTO G(id, owner) VALUES('G|~|1', 'P|~|1')",
+      "INSERT INTO G_players VALUES('G|~|1', 'P|~|1', x'000000000000000000000000')")
+    let sql = try #require(try Lab.text(lab.a, "SELECT sql FROM sqlite_master WHERE name = '\(it.table)'"))
+    let rebuilt = sql.replacing("CREATE TABLE \"\(it.table)\"", with: "CREATE TABLE rebuilt").replacing(
+      it.old, with: it.new)
+    #expect(rebuilt != sql)
+    try lab.a.close()
+    try lab.shell(
+      "a", "PRAGMA legacy_alter_table = ON", rebuilt, "INSERT INTO rebuilt SELECT * FROM \"\(it.table)\"",
+      "DROP TABLE \"\(it.table)\"",
+      "ALTER TABLE rebuilt RENAME TO \"\(it.table)\"")
+    let error = #expect(throws: StoreError.self) { try lab.reopened("a") }
+    #expect(error?.code == .incompatibleTable, "\(error?.description ?? "")")
+    let message = error?.message ?? ""
+    #expect(message.hasPrefix("the table \(it.table) "))
+    for part in it.says { #expect(message.contains(part), "\(message)") }
+
+    // The remedy helps.
+    try lab.shell(
+      "a", "PRAGMA legacy_alter_table = ON", sql.replacing("CREATE TABLE \"\(it.table)\"", with: "CREATE TABLE remedy"),
+      "INSERT INTO remedy SELECT * FROM \"\(it.table)\"", "DROP TABLE \"\(it.table)\"",
+      "ALTER TABLE remedy RENAME TO \"\(it.table)\"")
+    let store = try lab.reopened("a")
+    try store.run("UPDATE P SET name = 'after'")
+    try synchronize(store, lab.b)
+    try expectConverged(store, lab.b)
+    #expect(try Lab.text(lab.b, "SELECT name FROM P") == "after")
+  }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import GRDB
+import Tally
+import Testing
+
+/// A store that the disk has damaged, and that meets the others only through a folder.
+@Suite(.timeLimit(.minutes(5))) struct MailboxDamageTests {
+  private let files: SharedFolder
+
+  init() throws { files = try SharedFolder() }
+
+  /// Two stores that hold the same. The folder has a snapshot with one note, and a delta with another.
+  private func pair() throws -> (a: Store, b: Store) {
+    let (a, b) = (try files.store("a"), try files.store("b"))
+    for text in ["first", "second"] {
+      try World.insert(1, text, a)
+      for store in [a, b] { try store.sync(through: files.mailbox) }
+    }
+    #expect(try files.names.count == 2)
+    return (a, b)
+  }
+
+  /// Closes a store, writes to its file as a disk does, so that nobody notices, and opens it again.
+  private func tamper(_ name: String, _ store: Store, _ sql: String) throws -> Store {
+    try store.close()
+    let queue = try DatabaseQueue(path: files.root.appendingPathComponent(name).path)
+    try queue.writeWithoutTransaction { db in
+      let triggers = try Row.fetchAll(db, sql: "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+      for trigger in triggers { try db.execute(sql: "DROP TRIGGER \"\(trigger["name"] as String)\"") }
+      try db.execute(sql: sql)
+      for trigger in triggers { try db.execute(sql: trigger["sql"]) }
+    }
+    try queue.close()
+    return try files.store(name)
+  }
+
+  /// What came with the delta is not in the snapshot, and is no more the damaged store's own than that.
+  @Test(arguments: ["first 0", "second 0"]) func aDamagedStoreHealsFromAllThatIsInTheFolder(_ text: String) throws {
+    let (a, before) = try pair()
+    let b = try tamper("b", before, "UPDATE Note SET text = 'damage' WHERE text = '\(text)'")
+    #expect(throws: StoreError.self) { try b.delta() }
+    let report = try b.sync(through: files.mailbox)
+    #expect(report.isHealed && report.inDoubt == [] && report.written == [] && !report.repaired)
+    #expect(try b.doubt() == nil)
+    try MailboxWorld.settle([a, b], files.mailbox)
+    try MailboxWorld.expectEqual([a, b])
+  }
+
+  /// It says that it has seen everything, so it would never read what it has lost.
+  @Test func aRecoveredStoreAsksTheFolderForWhatItHasLost() throws {
+    let (a, before) = try pair()
+    try before.close()
+    let queue = try DatabaseQueue(path: files.root.appendingPathComponent("b").path)
+    try queue.writeWithoutTransaction { try $0.execute(sql: "DROP TABLE Note") }
+    try queue.close()
+    let path = files.root.appendingPathComponent("recovered").path
+    let report = try Store.recover(files.root.appendingPathComponent("b").path, to: path, schema: Schema(Note.self))
+    #expect(report.lossCount > 0)
+    let b = try files.store("recovered")
+    #expect(try b.sync(through: files.mailbox).isHealed)
+    #expect(try b.doubt() == nil)
+    try MailboxWorld.settle([a, b], files.mailbox)
+    try MailboxWorld.expectEqual([a, b])
+  }
+
+  /// A store without its change log puts a delta in which its last write is missing. All see that the sum does not come
+  /// out and say what they have, and each of those repairs counts for everybody.
+  @Test func ofTwoRepairsThatSayDifferentThingsAllTakeBoth() throws {
+    let (a, before) = try pair()
+    try before.write { try $0.execute(sql: "DELETE FROM Note WHERE text = 'first 0'") }
+    let b = try tamper("b", before, "DELETE FROM tally_log")
+    try b.sync(through: files.mailbox)
+    for _ in 0..<4 { for store in [a, b] { try store.sync(through: files.mailbox) } }
+    #expect(try World.dump(a) == World.dump(b))
+    #expect(try World.count(a) == 1)
+  }
+
+  /// Nobody would take its word, and putting it again with each pass helps nobody.
+  @Test func aStoreInDoubtPutsNoRepairs() throws {
+    let (a, before) = try pair()
+    try World.insert(1, "alone", before)
+    let b = try tamper("b", before, "UPDATE Note SET text = 'damage' WHERE text = 'alone 0'")
+    _ = try b.rebuild()
+    #expect(try b.doubt()?.level == .unvouched)
+    var written: [String] = []
+    for _ in 0..<4 { for store in [b, a] { written += try store.sync(through: files.mailbox).written } }
+    #expect(written.filter { $0.hasSuffix(".repair") } == [] && written.count == 1)
+    #expect(try World.dump(a) == World.dump(b))
+  }
+
+  /// A newcomer takes what somebody vouches for, whatever else is there and leads further.
+  @Test func whatSomebodyVouchesForComesFirst() throws {
+    let (_, before) = try pair()
+    let b = try tamper("b", before, "UPDATE Note SET text = 'damage' WHERE text = 'second 0'")
+    _ = try b.rebuild()
+    try World.insert(1, "later", b)
+    // As an older version put it: everything, and nobody's word for it.
+    let bytes = try b.delta()
+    let check = bytes.suffix(8).map { String(format: "%02x", $0) }.joined()
+    try files.place(bytes, as: "tally1-default-00000000000000000000000000000000-000000000000-\(check).snapshot")
+    let c = try files.store("c")
+    try c.sync(through: files.mailbox)
+    let texts = try c.read { try String.fetchAll($0, sql: "SELECT text FROM Note ORDER BY text") }
+    #expect(texts == ["first 0", "later 0", "second 0"])
+  }
+}
