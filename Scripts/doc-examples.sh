@@ -36,7 +36,7 @@ trap 'rm -f "$made"' EXIT
       effects = "throws"
       for (i = 1; i <= n; i++) if (lines[i] ~ /(^|[^A-Za-z])await /) effects = "async throws"
       for (i = 1; i <= n; i++) {
-        if (lines[i] ~ /^(@Test|@Suite|static |struct |final class |class |enum |func |extension )/) kind = lines[i] ~ /^extension / ? "file" : "enum"
+        if (lines[i] ~ /^(@Test|@Suite|@MainActor |static |struct |final class |class |enum |func |extension )/) kind = lines[i] ~ /^extension / ? "file" : "enum"
         if (lines[i] !~ /^ *$/) break
       }
       if (network) print "\n#if Network"; else print ""

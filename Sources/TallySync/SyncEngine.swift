@@ -18,12 +18,16 @@ import TallyWire
 /// pause that grows and varies. Nothing is ever deleted because a peer, a network or an account failed.
 public actor SyncEngine {
   private let store: Store
-  private let settings: Settings
+  let settings: Settings
   private var peers: [SyncPeer] = []
   private var tasks: [String: Task<Void, Never>] = [:]
   /// Those that were stopped and may not have ended yet.
   private var ending: [String: Task<Void, Never>] = [:]
   private var connections: [String: any SyncConnection] = [:]
+  /// Ends the wait of each peer that waits.
+  private var wakers: [String: AsyncStream<Void>.Continuation] = [:]
+  /// How many rounds with each peer have ended, well or not.
+  private(set) var rounds: [String: Int] = [:]
   /// Looks for what other programs write.
   private var looking: Task<Void, Never>?
   private var followers: [Int: AsyncStream<SyncStatus>.Continuation] = [:]
@@ -134,6 +138,19 @@ public actor SyncEngine {
     }
   }
 
+  /// Ends all waits, and tries peers again that were given up.
+  func wakeAll() {
+    for waker in wakers.values { waker.yield() }
+    for peer in peers where tasks[peer.name] == nil { start(peer) }
+  }
+
+  /// What ends when somebody wants a peer to be synced with now.
+  private func wake(_ name: String) -> AsyncStream<Void> {
+    let (stream, feed) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    wakers[name] = feed
+    return stream
+  }
+
   private func start(_ peer: SyncPeer) {
     let before = ending.removeValue(forKey: peer.name)
     tasks[peer.name] = Task { [weak self] in
@@ -165,17 +182,19 @@ public actor SyncEngine {
       // What is written during a sync counts as well. A stream serves once: it ends with the task that waited for it.
       let changes = store.changes()
       let start = ContinuousClock.now
+      let wake = wake(name)
       do {
         switch peer {
         case .transport(let transport): try await sync(transport)
         case .mailbox(let mailbox, let name): news.follow(try await sync(mailbox, name))
         }
+        rounds[name, default: 0] += 1
         update(name) { peer in
           peer.phase = .idle
           (peer.fraction, peer.lastError, peer.failures) = (nil, nil, 0)
           peer.lastSuccess = Date()
         }
-        let reason = try await waitForReason(changes, peer, news)
+        let reason = try await waitForReason(changes, wake, peer, news)
         news.isAwaited = reason == .news
         if reason == .change, !peer.isConnected {
           if let pending = await pending(peer) { update(name) { $0.pending = pending } }
@@ -183,7 +202,7 @@ public actor SyncEngine {
         }
       } catch {
         guard !Task.isCancelled, !(error is CancellationError) else { return }
-        guard await waitAfter(error, peer) else { return }
+        guard await waitAfter(error, wake, peer) else { return }
       }
     }
   }
@@ -266,7 +285,7 @@ public actor SyncEngine {
   }
 
   /// Why to sync again.
-  private enum Reason { case change, interval, news }
+  private enum Reason { case change, interval, news, wish }
 
   /// What a mailbox said of news, and whether there were any.
   private struct News {
@@ -283,8 +302,11 @@ public actor SyncEngine {
     }
   }
 
-  /// Waits for a change of the store, for news of a mailbox, or for the interval, whichever is first.
-  private func waitForReason(_ changes: AsyncStream<Void>, _ peer: SyncPeer, _ news: News) async throws -> Reason {
+  /// Waits for a change of the store, for news of a mailbox, for somebody who wants it now, or for the interval,
+  /// whichever is first.
+  private func waitForReason(
+    _ changes: AsyncStream<Void>, _ wake: AsyncStream<Void>, _ peer: SyncPeer, _ news: News
+  ) async throws -> Reason {
     // A live session that has ended was meant to go on.
     let isLive = settings.isLive && peer.isConnected
     let (sleep, interval) = (settings.sleep, isLive ? settings.shortestRetry : settings.interval)
@@ -293,6 +315,10 @@ public actor SyncEngine {
       group.addTask {
         for await _ in changes { break }
         return .change
+      }
+      group.addTask {
+        for await _ in wake { break }
+        return .wish
       }
       group.addTask {
         try await sleep(interval)
@@ -317,11 +343,12 @@ public actor SyncEngine {
   }
 
   /// - Returns: whether to try again.
-  private func waitAfter(_ error: any Error, _ peer: SyncPeer) async -> Bool {
+  private func waitAfter(_ error: any Error, _ wake: AsyncStream<Void>, _ peer: SyncPeer) async -> Bool {
     let name = peer.name
     let code = (error as? SyncError)?.code
     let isHopeless = code == .upgradeRequired || code == .wrongZone || code == .unauthorized
     let pending = await pending(peer)
+    rounds[name, default: 0] += 1
     update(name) { peer in
       if let pending { peer.pending = pending }
       peer.phase = isHopeless ? .blocked : .retrying
@@ -336,11 +363,21 @@ public actor SyncEngine {
     }
     let failures = status.peers.first { $0.id == name }?.failures ?? 1
     do {
-      try await settings.sleep(pause(after: failures))
+      try await sleep(pause(after: failures), orUntil: wake)
       SyncMetrics(through: peer.isConnected ? "connection" : "mailbox", settings.metrics).countRetry()
       return true
     } catch {
       return false
+    }
+  }
+
+  private func sleep(_ pause: Duration, orUntil wake: AsyncStream<Void>) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { [settings] group in
+      group.addTask { try await settings.sleep(pause) }
+      group.addTask { for await _ in wake { break } }
+      defer { group.cancelAll() }
+      try await group.next()
+      try Task.checkCancellation()
     }
   }
 

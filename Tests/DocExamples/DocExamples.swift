@@ -34,6 +34,18 @@ final class Scores: Sendable {
 }
 }
 
+// README.md
+private enum README_md_2 {
+@MainActor final class GameList {
+  // In SwiftUI, `list.games.value` is all that a view needs.
+  let games: Observed<[Game]>
+
+  init(_ store: Store) {
+    games = Observed([], in: store) { db in try Game.order(Column("title")).fetchAll(db) }
+  }
+}
+}
+
 // Docs/CrashTests.md
 private func Docs_CrashTests_md_1() throws {
 let disk = SimulatedDisk()
@@ -215,6 +227,24 @@ let count = ValueObservation.tracking { db in try ConflictRow.fetchCount(db) }
 _ = count
 }
 
+// Sources/TallyStore/Store/Store+Values.swift
+private func Sources_TallyStore_Store_Store_Values_swift_1() async throws {
+for try await games in store.values({ try Game.order(Column("name")).fetchAll($0) }) { show(games) }
+}
+
+// Sources/TallyStore/Store/Store+Values.swift
+private enum Sources_TallyStore_Store_Store_Values_swift_2 {
+@MainActor final class GameList {
+  let games: Observed<[Game]>
+
+  init(_ store: Store) {
+    games = Observed([], in: store) { try Game.order(Column("name")).fetchAll($0) }
+  }
+
+  var title: String { games.isLoading ? "…" : "\(games.value.count) games" }
+}
+}
+
 // Sources/TallyStore/Store/Store.swift
 private func Sources_TallyStore_Store_Store_swift_1() throws {
 let store = try Store(path: path, schema: Schema(Person.self, Game.self))
@@ -261,6 +291,16 @@ private func Sources_TallySync_Streams_StreamConnection_swift_1() async throws {
 let outcome = try await store.sync(over: StreamConnection.standardStreams())
 _ = outcome
 }
+
+#if Network
+// Sources/TallySync/SyncEngine+Once.swift
+private func Sources_TallySync_SyncEngine_Once_swift_1() async throws {
+let status = await engine.syncOnce(within: .seconds(25))
+let isDone = status.isUpToDate
+_ = status
+_ = isDone
+}
+#endif
 
 #if Network
 // Sources/TallySync/SyncEngine.swift

@@ -164,6 +164,64 @@ import Testing
     #expect(await engine.status.peers[0].changesReceived == 4)
   }
 
+  /// The network has come back, or somebody has touched the button.
+  @Test func whoWantsItNowDoesNotWaitForTheNextTry() async throws {
+    let (phone, mac) = (try World.store(notes: 1), try World.store())
+    let isAway = Mutex(true)
+    var settings = SyncEngine.Settings()
+    settings.sleep = { _ in try await Task.sleep(for: .seconds(3600)) }
+    let engine = SyncEngine(phone, settings)
+    await engine.add(
+      MemoryTransport(name: "mac") { connection in
+        if isAway.withLock({ $0 }) { throw Refused() }
+        try await mac.sync(over: connection)
+      })
+    await engine.syncNow()
+    #expect(await engine.status.peers[0].phase == .paused)
+    await engine.resume()
+    try await until(engine) { $0.peers[0].phase == .retrying }
+    isAway.withLock { $0 = false }
+    await engine.syncNow()
+    try await until(engine) { $0.peers[0].phase == .live || $0.peers[0].phase == .idle }
+    await engine.pause()
+    try World.expectEqual(phone, mac)
+  }
+
+  /// A background task has some seconds, and says afterwards how it went.
+  @Test func syncingOnceBeginsAndPausesAgain() async throws {
+    let (phone, mailbox) = (try World.store(notes: 2), MemoryMailbox())
+    let engine = SyncEngine(phone)
+    await engine.add(mailbox, named: "drive")
+    let status = await engine.syncOnce(within: .seconds(250))
+    #expect(status.isUpToDate && mailbox.files.count == 1)
+    #expect(await engine.status.isPaused)
+    mailbox.faults.callsLeft = 0
+    let failed = await engine.syncOnce(within: .seconds(250))
+    #expect(!failed.isUpToDate && failed.peers[0].lastError != nil)
+    // One that runs goes on running.
+    mailbox.faults.callsLeft = nil
+    await engine.resume()
+    try await until(engine) { $0.peers[0].phase == .idle }
+    try World.insert(1, "late", phone)
+    #expect(await engine.syncOnce(within: .seconds(250)).peers[0].lastError == nil)
+    #expect(await !engine.status.isPaused)
+    await engine.pause()
+    #expect(mailbox.files.count == 2)
+  }
+
+  @Test func syncingOnceEndsWhenTheTimeIsOver() async throws {
+    var settings = SyncEngine.Settings()
+    settings.sleep = { duration in
+      // The time that the task has is over at once; nothing else is.
+      if duration != .seconds(25) { try await Task.sleep(for: .seconds(3600)) }
+    }
+    let engine = SyncEngine(try World.store(notes: 1), settings)
+    await engine.add(MemoryTransport(name: "silent") { _ in try await Task.sleep(for: .seconds(3600)) })
+    let status = await engine.syncOnce(within: .seconds(25))
+    #expect(!status.isUpToDate)
+    #expect(await engine.status.isPaused)
+  }
+
   /// Each letter is a commit, and a file for each would be too many.
   @Test func typingBecomesFewFiles() async throws {
     let (phone, mailbox) = (try World.store(notes: 1), MemoryMailbox())

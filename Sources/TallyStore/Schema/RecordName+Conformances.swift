@@ -1,0 +1,47 @@
+import Foundation
+import TallyCRDT
+
+extension RecordName: LosslessStringConvertible {
+  /// The name that a text is; nil if it is none, or of a record of another type.
+  public init?(_ description: String) {
+    guard let name = try? AnyRecordName(description) else { return nil }
+    self.init(name)
+  }
+
+  /// The UUID in the name; nil if its key is something else.
+  public var uuid: UUID? { name.key.utf8.count == 36 ? UUID(uuidString: name.key) : nil }
+}
+
+extension RecordName: CodingKeyRepresentable {
+  private struct Key: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+  }
+
+  /// The whole name: a dictionary by names is a JSON object.
+  public var codingKey: any CodingKey { Key(stringValue: name.text) }
+
+  /// Reads a name of the right type.
+  public init?<T: CodingKey>(codingKey: T) { self.init(codingKey.stringValue) }
+}
+
+extension AnyRecordName: Codable {
+  /// Reads a name.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    do {
+      try self.init(try container.decode(String.self))
+    } catch let error as RecordNameError {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "no record's name: \(error)")
+    }
+  }
+
+  /// Writes the whole name.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(text)
+  }
+}

@@ -1,0 +1,87 @@
+import GRDB
+import Observation
+
+extension Store {
+  /// What a query gives, now and again after each commit that changed what it reads: a write of the app, a merge, or a
+  /// captured write of another program.
+  ///
+  /// ```swift
+  /// for try await games in store.values({ try Game.order(Column("name")).fetchAll($0) }) { show(games) }
+  /// ```
+  ///
+  /// A merge is one transaction, so a list never shows half of one. Changes that come faster than they are read are
+  /// told once, with the newest value. Iterating ends with the task that does it.
+  /// - Parameter fetch: reads the value. What it reads is found out as it runs: it may be called again in any thread,
+  ///   and must not depend on anything but the database.
+  /// - Returns: a sequence that throws what the query throws, and then has ended.
+  public func values<Value: Sendable>(_ fetch: @escaping @Sendable (Database) throws -> Value)
+    -> AsyncValueObservation<Value>
+  {
+    ValueObservation.tracking(fetch).values(in: reader, bufferingPolicy: .bufferingNewest(1))
+  }
+
+  /// The same for values that can be compared: one that equals the value before is not told again.
+  public func values<Value: Sendable & Equatable>(_ fetch: @escaping @Sendable (Database) throws -> Value)
+    -> AsyncValueObservation<Value>
+  {
+    ValueObservation.tracking(fetch).removeDuplicates().values(in: reader, bufferingPolicy: .bufferingNewest(1))
+  }
+}
+
+/// What a query gives, for a view: follows the store on the main actor until it is released.
+///
+/// ```swift
+/// @MainActor final class GameList {
+///   let games: Observed<[Game]>
+///
+///   init(_ store: Store) {
+///     games = Observed([], in: store) { try Game.order(Column("name")).fetchAll($0) }
+///   }
+///
+///   var title: String { games.isLoading ? "…" : "\(games.value.count) games" }
+/// }
+/// ```
+///
+/// SwiftUI observes it as any `@Observable` object. If the query fails, `error` says why, the last value stays, and
+/// nothing more comes.
+@MainActor @Observable public final class Observed<Value: Sendable> {
+  /// The newest value; what was given at first, while `isLoading`.
+  public private(set) var value: Value
+  /// Why the query has failed; nil as long as it works.
+  public private(set) var error: (any Error)?
+  /// Whether the query has not given anything yet.
+  public private(set) var isLoading = true
+  @ObservationIgnored private var task: Task<Void, Never>?
+
+  /// Follows a query.
+  /// - Parameters:
+  ///   - value: what to show until the query has run.
+  ///   - fetch: as for `Store.values(_:)`.
+  public init(_ value: Value, in store: Store, _ fetch: @escaping @Sendable (Database) throws -> Value) {
+    self.value = value
+    follow(store.values(fetch))
+  }
+
+  /// Follows a query whose values can be compared: equal ones in a row do not tell the view anything.
+  public init(_ value: Value, in store: Store, _ fetch: @escaping @Sendable (Database) throws -> Value)
+  where Value: Equatable {
+    self.value = value
+    follow(store.values(fetch))
+  }
+
+  private func follow(_ values: AsyncValueObservation<Value>) {
+    task = Task { [weak self] in
+      do {
+        for try await value in values {
+          guard let self else { return }
+          (self.value, isLoading) = (value, false)
+        }
+      } catch {
+        self?.error = error
+        self?.isLoading = false
+      }
+    }
+  }
+
+  isolated deinit { task?.cancel() }
+}

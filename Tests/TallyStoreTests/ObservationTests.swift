@@ -1,0 +1,109 @@
+import Foundation
+import GRDB
+import Observation
+import Tally
+import Testing
+
+/// What views follow.
+@Suite(.timeLimit(.minutes(5))) struct ObservationTests {
+  private struct Note: Entity, Codable, FetchableRecord, PersistableRecord {
+    static let schema = EntitySchema("Note", .text("text"))
+    var id = RecordName<Note>()
+    var text: String?
+  }
+
+  private static let texts: @Sendable (Database) throws -> [String] = { db in
+    try String.fetchAll(db, sql: "SELECT text FROM Note ORDER BY text")
+  }
+
+  private func store() throws -> Store { try Store(inMemory: Schema(Note.self)) }
+
+  /// Changes until the value is as wanted.
+  @MainActor private func until<Value>(_ observed: Observed<Value>, _ isWanted: (Observed<Value>) -> Bool) async {
+    while !isWanted(observed) {
+      await withCheckedContinuation { continuation in
+        withObservationTracking {
+          _ = (observed.value, observed.error, observed.isLoading)
+        } onChange: {
+          continuation.resume()
+        }
+      }
+    }
+  }
+
+  @Test func valuesFollowWritesAndMerges() async throws {
+    let (phone, tablet) = (try store(), try store())
+    var values = phone.values(Self.texts).makeAsyncIterator()
+    #expect(try await values.next() == [])
+    try await phone.write { try Note(text: "b").insert($0) }
+    #expect(try await values.next() == ["b"])
+    try await tablet.write { db in for text in ["a", "c"] { try Note(text: text).insert(db) } }
+    try synchronize(phone, tablet)
+    // A merge is one transaction: both at once.
+    #expect(try await values.next() == ["a", "b", "c"])
+  }
+
+  @Test func equalValuesAreToldOnce() async throws {
+    let phone = try store()
+    var counts = phone.values { try Note.fetchCount($0) }.makeAsyncIterator()
+    #expect(try await counts.next() == 0)
+    try await phone.write { try Note(text: "a").insert($0) }
+    #expect(try await counts.next() == 1)
+    try await phone.write { try $0.execute(sql: "UPDATE Note SET text = 'b'") }
+    try await phone.write { try Note(text: "c").insert($0) }
+    #expect(try await counts.next() == 2)
+  }
+
+  @MainActor @Test func anObservedQueryIsALiveList() async throws {
+    let (phone, tablet) = (try store(), try store())
+    let list = Observed([], in: phone, Self.texts)
+    #expect(list.isLoading && list.value == [])
+    await until(list) { !$0.isLoading }
+    try await tablet.write { try Note(text: "tea").insert($0) }
+    try synchronize(phone, tablet)
+    await until(list) { $0.value == ["tea"] }
+    #expect(list.error == nil)
+  }
+
+  @MainActor @Test func aQueryThatFailsSaysSoAndKeepsWhatItHad() async throws {
+    let phone = try store()
+    let list = Observed(["before"], in: phone) { try String.fetchAll($0, sql: "SELECT nothing FROM Note") }
+    await until(list) { $0.error != nil }
+    #expect(list.error is DatabaseError && list.value == ["before"] && !list.isLoading)
+  }
+
+  @MainActor @Test func whoIsReleasedFollowsNoMore() async throws {
+    let phone = try store()
+    weak var released: Observed<[String]>?
+    do {
+      let list = Observed([], in: phone, Self.texts)
+      await until(list) { !$0.isLoading }
+      released = list
+    }
+    #expect(released == nil)
+  }
+
+  // MARK: Names
+
+  @Test func aNameIsItsText() throws {
+    let id = RecordName<Note>()
+    #expect(RecordName<Note>("\(id)") == id && RecordName<Note>("Other|~|a") == nil && RecordName<Note>("") == nil)
+    #expect(id.uuid.map { RecordName<Note>(uuid: $0) } == id)
+    #expect(try RecordName<Note>(key: "first").uuid == nil)
+  }
+
+  @Test func namesAreKeysOfJSON() throws {
+    let id = try RecordName<Note>(key: "first")
+    let json = try JSONEncoder().encode([id: 3])
+    #expect(String(decoding: json, as: UTF8.self) == #"{"Note|~|first":3}"#)
+    #expect(try JSONDecoder().decode([RecordName<Note>: Int].self, from: json) == [id: 3])
+    #expect(throws: DecodingError.self) {
+      try JSONDecoder().decode([RecordName<Note>: Int].self, from: Data(#"{"Other|~|first":3}"#.utf8))
+    }
+    let names = [id.name]
+    #expect(try JSONDecoder().decode([AnyRecordName].self, from: try JSONEncoder().encode(names)) == names)
+    #expect(throws: DecodingError.self) {
+      try JSONDecoder().decode([AnyRecordName].self, from: Data(#"["no name"]"#.utf8))
+    }
+  }
+}
