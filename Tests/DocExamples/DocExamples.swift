@@ -229,7 +229,7 @@ _ = count
 
 // Sources/TallyStore/Store/Store+Values.swift
 private func Sources_TallyStore_Store_Store_Values_swift_1() async throws {
-for try await games in store.values({ try Game.order(Column("name")).fetchAll($0) }) { show(games) }
+for try await games in store.values({ try Game.order(Column("name")).fetchAll($0) }) { print(games.count) }
 }
 
 // Sources/TallyStore/Store/Store+Values.swift

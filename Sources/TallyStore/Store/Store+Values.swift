@@ -6,7 +6,7 @@ extension Store {
   /// captured write of another program.
   ///
   /// ```swift
-  /// for try await games in store.values({ try Game.order(Column("name")).fetchAll($0) }) { show(games) }
+  /// for try await games in store.values({ try Game.order(Column("name")).fetchAll($0) }) { print(games.count) }
   /// ```
   ///
   /// A merge is one transaction, so a list never shows half of one. Changes that come faster than they are read are
