@@ -47,8 +47,6 @@ import Testing
       } catch let error as StoreError {
         #expect([.corrupt, .damaged].contains(error.code))
         failures += 1
-      } catch is WireError {
-        failures += 1
       }
     }
     return failures

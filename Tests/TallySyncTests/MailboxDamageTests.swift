@@ -20,24 +20,10 @@ import Testing
     return (a, b)
   }
 
-  /// Closes a store, writes to its file as a disk does, so that nobody notices, and opens it again.
-  private func tamper(_ name: String, _ store: Store, _ sql: String) throws -> Store {
-    try store.close()
-    let queue = try DatabaseQueue(path: files.root.appendingPathComponent(name).path)
-    try queue.writeWithoutTransaction { db in
-      let triggers = try Row.fetchAll(db, sql: "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
-      for trigger in triggers { try db.execute(sql: "DROP TRIGGER \"\(trigger["name"] as String)\"") }
-      try db.execute(sql: sql)
-      for trigger in triggers { try db.execute(sql: trigger["sql"]) }
-    }
-    try queue.close()
-    return try files.store(name)
-  }
-
   /// What came with the delta is not in the snapshot, and is no more the damaged store's own than that.
   @Test(arguments: ["first 0", "second 0"]) func aDamagedStoreHealsFromAllThatIsInTheFolder(_ text: String) throws {
     let (a, before) = try pair()
-    let b = try tamper("b", before, "UPDATE Note SET text = 'damage' WHERE text = '\(text)'")
+    let b = try files.tamper("b", before, "UPDATE Note SET text = 'damage' WHERE text = '\(text)'")
     #expect(throws: StoreError.self) { try b.delta() }
     let report = try b.sync(through: files.mailbox)
     #expect(report.isHealed && report.inDoubt == [] && report.written == [] && !report.repaired)
@@ -68,7 +54,7 @@ import Testing
   @Test func ofTwoRepairsThatSayDifferentThingsAllTakeBoth() throws {
     let (a, before) = try pair()
     try before.write { try $0.execute(sql: "DELETE FROM Note WHERE text = 'first 0'") }
-    let b = try tamper("b", before, "DELETE FROM tally_log")
+    let b = try files.tamper("b", before, "DELETE FROM tally_log")
     try b.sync(through: files.mailbox)
     for _ in 0..<4 { for store in [a, b] { try store.sync(through: files.mailbox) } }
     #expect(try World.dump(a) == World.dump(b))
@@ -79,7 +65,7 @@ import Testing
   @Test func aStoreInDoubtPutsNoRepairs() throws {
     let (a, before) = try pair()
     try World.insert(1, "alone", before)
-    let b = try tamper("b", before, "UPDATE Note SET text = 'damage' WHERE text = 'alone 0'")
+    let b = try files.tamper("b", before, "UPDATE Note SET text = 'damage' WHERE text = 'alone 0'")
     _ = try b.rebuild()
     #expect(try b.doubt()?.level == .unvouched)
     var written: [String] = []
@@ -91,7 +77,7 @@ import Testing
   /// A newcomer takes what somebody vouches for, whatever else is there and leads further.
   @Test func whatSomebodyVouchesForComesFirst() throws {
     let (_, before) = try pair()
-    let b = try tamper("b", before, "UPDATE Note SET text = 'damage' WHERE text = 'second 0'")
+    let b = try files.tamper("b", before, "UPDATE Note SET text = 'damage' WHERE text = 'second 0'")
     _ = try b.rebuild()
     try World.insert(1, "later", b)
     // As an older version put it: everything, and nobody's word for it.
@@ -102,5 +88,44 @@ import Testing
     try c.sync(through: files.mailbox)
     let texts = try c.read { try String.fetchAll($0, sql: "SELECT text FROM Note ORDER BY text") }
     #expect(texts == ["first 0", "later 0", "second 0"])
+  }
+
+  /// What the store itself holds is at fault, and not the file that it was to be joined with.
+  @Test func aStateThatCannotBeReadIsNotTheFaultOfAFile() throws {
+    let (a, before) = try pair()
+    try Self.star(2, "first 0", a)
+    for store in [a, before] { try store.sync(through: files.mailbox) }
+    let b = try files.tamper("b", before, "UPDATE tally_extra SET body = x'0101FFFFFFFFFFFF7F0102'")
+    try Self.star(3, "first 0", a)
+    try a.sync(through: files.mailbox)
+    let report = try b.sync(through: files.mailbox)
+    #expect(report.isHealed && report.refused.isEmpty && report.pending.isEmpty)
+    #expect(try b.doubt() == nil)
+    try MailboxWorld.settle([a, b], files.mailbox)
+    try MailboxWorld.expectEqual([a, b])
+  }
+
+  /// A store that counted on from such a number could not read what it wrote with the next ones.
+  @Test(arguments: [("tally_vector", "replica"), ("tally_replica", "n")])
+  func aNumberThatTheDiskHasMadeHugeIsNotCountedOnFrom(_ table: String, _ column: String) throws {
+    let (a, before) = try pair()
+    let b = try files.tamper("b", before, "UPDATE \(table) SET \(column) = \(column) + (1 << 37)")
+    try b.sync(through: files.mailbox)
+    #expect(try b.doubt() == nil)
+    let c = try files.store("c")
+    try World.insert(1, "third", c)
+    for stars in 2...4 {
+      for store in [c, a] { try store.sync(through: files.mailbox) }
+      try Self.star(stars, "third 0", a)
+      try a.sync(through: files.mailbox)
+      let report = try b.sync(through: files.mailbox)
+      #expect(report.refused.isEmpty && report.pending.isEmpty)
+    }
+    try MailboxWorld.settle([a, b, c], files.mailbox)
+    try MailboxWorld.expectEqual([a, b, c])
+  }
+
+  private static func star(_ stars: Int, _ text: String, _ store: Store) throws {
+    try store.write { try $0.execute(sql: "UPDATE Note SET stars = ? WHERE text = ?", arguments: [stars, text]) }
   }
 }

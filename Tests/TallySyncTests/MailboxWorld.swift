@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Tally
 import Testing
 
@@ -67,6 +68,20 @@ final class SharedFolder {
     options.hasIncarnation = false
     options.isDurableBeforeSync = false
     return try Store(path: root.appendingPathComponent(name).path, schema: Schema(Note.self), options: options)
+  }
+
+  /// Closes a store, writes to its file as a disk does, so that nobody notices, and opens it again.
+  func tamper(_ name: String, _ store: Store, _ sql: String) throws -> Store {
+    try store.close()
+    let queue = try DatabaseQueue(path: root.appendingPathComponent(name).path)
+    try queue.writeWithoutTransaction { db in
+      let triggers = try Row.fetchAll(db, sql: "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+      for trigger in triggers { try db.execute(sql: "DROP TRIGGER \"\(trigger["name"] as String)\"") }
+      try db.execute(sql: sql)
+      for trigger in triggers { try db.execute(sql: trigger["sql"]) }
+    }
+    try queue.close()
+    return try self.store(name)
   }
 
   /// Copies a closed store's file.

@@ -143,7 +143,13 @@ final class Refusals {
       var fields = Set<FieldID>()
       try query.blob(2).withUnsafeBytes { raw in
         var reader = ByteReader(raw)
-        while reader.remaining > 0 { fields.insert(FieldID(rawValue: UInt32(truncatingIfNeeded: try reader.varint()))) }
+        do throws(WireError) {
+          while reader.remaining > 0 {
+            fields.insert(FieldID(rawValue: UInt32(truncatingIfNeeded: try reader.varint())))
+          }
+        } catch {
+          throw StoreError(stored: error)
+        }
       }
       refused[RowAddress(kind: query.number(0), key: key)] = fields
     }

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import TallyCRDT
+import TallyWire
 
 /// Tables, indexes and rows of the store's own that a sound file has: where one is gone, it is made again, empty. What
 /// was in it is then missing from the content, which the sum tells.
@@ -49,7 +50,9 @@ enum MissingParts {
       try connection.execute("UPDATE tally_meta SET value = abs(random() % 1000000000) + 1 WHERE key = 'catalog'")
     }
     // A number that no clock can have is not that of a replica any more.
-    try connection.execute("DELETE FROM tally_replica WHERE n NOT BETWEEN 1 AND 2147483647")
+    try connection.execute("DELETE FROM tally_replica WHERE n NOT BETWEEN 1 AND \(ReplicaNumber.largest)")
+    // The same with a state that no clock can point to. The next one would get a number beyond it.
+    try connection.execute("DELETE FROM tally_extra WHERE n NOT BETWEEN 1 AND \(InlineClock.largestNumber)")
     let unknown = try connection.integer(
       "SELECT count(*) FROM tally_vector WHERE replica NOT IN (SELECT n FROM tally_replica)")
     if let unknown, unknown > 0 {
@@ -62,15 +65,20 @@ enum MissingParts {
     return lost.isEmpty ? nil : "lost: " + lost.joined(separator: ", ")
   }
 
+  /// Beyond every number that a store has given out: it counts, and a vector has no more replicas than this.
+  private static let implausible = 2 * WireLimits.replicas
+
   /// Sees to it that no replica gets a number that rows may still use for one whose id is lost: what that one wrote
-  /// would count as written by another.
+  /// would count as written by another. A number that the disk has made huge was given to nobody, and is not counted
+  /// on from.
   private static func keepNumbers(_ connection: Connection) throws {
     let known = try connection.integer("SELECT coalesce(max(n), 0) FROM tally_replica") ?? 0
     let used =
       try connection.integer(
-        """
-        SELECT max((SELECT coalesce(max(replica), 0) FROM tally_vector), (SELECT coalesce(max(replica), 0) FROM tally_log))
-        """) ?? 0
+        text: """
+          SELECT coalesce(max(replica), 0) FROM (SELECT replica FROM tally_vector UNION SELECT replica FROM tally_log) \
+          WHERE replica < \(implausible)
+          """) ?? 0
     guard used > known || known == 0 else { return }
     // Where log and vector are lost as well, by a wide margin: few stores have met a thousand devices.
     let number = max(used, 1000) + 1

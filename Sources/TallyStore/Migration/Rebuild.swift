@@ -54,6 +54,8 @@ final class Rebuild {
   private(set) var report = RebuildReport()
   /// The rows of names whose states could not be read and that are still there, by the hash of their address.
   private(set) var dropped: [UInt64: RowID] = [:]
+  /// The rows that point to another's body, by the hash of their address.
+  private var strangers = Set<UInt64>()
   private var connection: Connection { transaction.connection }
   private var reader: StateReader { transaction.reader }
   private var catalog: Catalog { transaction.catalog }
@@ -91,6 +93,7 @@ final class Rebuild {
   func makeReadable() throws {
     try renewIndexes()
     try dropUnreadableContexts()
+    strangers = Set(try SharedBodies(reader).strangers.map { Self.address($0.kind, $0.key) })
     for kind in catalog.records.values {
       if kind.isKnown {
         try putRight(kind.rowSQL, kind.number, kind.type) { query in
@@ -126,11 +129,9 @@ final class Rebuild {
     let query = try SQLStatement(connection.handle, "SELECT replica, sequence, time, vector FROM tally_context")
     var unreadable: [(replica: Int, sequence: Int, time: Int)] = []
     while try query.step() {
-      let vector = query.blob(3).withUnsafeBytes { bytes in
-        var reader = ByteReader(bytes)
-        return try? StateCoding.decodeVector(&reader, catalog.replicas)
+      if (try? StateCoding.decodeContext(query.blob(3), catalog.replicas)) == nil {
+        unreadable.append((query.int(0), query.int(1), query.int(2)))
       }
-      if vector == nil { unreadable.append((query.int(0), query.int(1), query.int(2))) }
     }
     query.reset()
     for (replica, sequence, time) in unreadable {
@@ -172,10 +173,10 @@ final class Rebuild {
     while try query.step() {
       var isLeaving = false
       do {
-        _ = try read(query)
+        let key = try read(query)
         // The store itself was about to delete it.
         isLeaving = try query.clock(catalog.links[kind] == nil ? 2 : 3) == .leaving
-        if !isLeaving { continue }
+        if !isLeaving, key.map({ !strangers.contains(Self.address(kind, $0)) }) ?? true { continue }
       } catch is DatabaseError {} catch {}
       let text =
         catalog.links[kind] == nil

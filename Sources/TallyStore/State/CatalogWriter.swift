@@ -19,6 +19,10 @@ final class CatalogWriter {
     insert.bind(1, replica.bytes)
     try insert.run()
     let number = ReplicaNumber(rawValue: connection.lastInsertedRowID)
+    // A state that names it could not be read again.
+    guard number <= ReplicaNumber.largest else {
+      throw StoreError(.corrupt, "the file has no number left for another replica")
+    }
     reader.catalog.add(replica: replica, number: number)
     isChanged = true
     return number

@@ -29,7 +29,8 @@ enum InlineClock: Equatable {
   static let unstampedSQL = "x'" + String(repeating: "00", count: size) + "'"
   static let leavingSQL = "x'" + String(repeating: "FF", count: size) + "'"
   private static let extraMark: UInt64 = 0xFFFF
-  private static let largestNumber: UInt64 = (1 << 48) - 1
+  /// The largest number of a row of `tally_extra` that a clock can point to.
+  static let largestNumber = (1 << 48) - 1
 
   /// The uniform clock of a stamp, or nil if the stamp does not fit.
   init?(_ stamp: Stamp, replica: ReplicaNumber) {
@@ -48,7 +49,7 @@ enum InlineClock: Equatable {
     if first == .max, last == .max {
       self = .leaving
     } else if head == Self.extraMark {
-      self = .extra(Extra(number: Int(first & Self.largestNumber), revision: last))
+      self = .extra(Extra(number: Int(first & UInt64(Self.largestNumber)), revision: last))
     } else if head == 0 {
       self = .unstamped
     } else {
@@ -72,7 +73,7 @@ enum InlineClock: Equatable {
       first = UInt64(replica.rawValue) << 48 | sequence << 16 | time.milliseconds >> 32
       last = UInt32(truncatingIfNeeded: time.milliseconds)
     case .extra(let extra):
-      (first, last) = (Self.extraMark << 48 | UInt64(extra.number) & Self.largestNumber, extra.revision)
+      (first, last) = (Self.extraMark << 48 | UInt64(extra.number & Self.largestNumber), extra.revision)
     }
     return try withUnsafeBytes(of: (first.bigEndian, last.bigEndian)) {
       try body(UnsafeRawBufferPointer(rebasing: $0[..<Self.size]))

@@ -13,7 +13,12 @@ extension FileNumber {
 struct KindNumber: FileNumber { let rawValue: Int }
 
 /// The number of a replica: `tally_replica.n`.
-struct ReplicaNumber: FileNumber { let rawValue: Int }
+struct ReplicaNumber: FileNumber {
+  let rawValue: Int
+
+  /// The largest that a stored state can name.
+  static let largest = ReplicaNumber(rawValue: Int(Int32.max))
+}
 
 /// The `rowid` of a row in one of the app's tables. VACUUM may change it, so nothing that is kept holds one.
 struct RowID: FileNumber { let rawValue: Int }

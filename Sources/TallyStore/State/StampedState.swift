@@ -22,6 +22,14 @@ struct StampedState {
   /// not show.
   init?(_ bytes: UnsafeRawBufferPointer, _ replicas: [ReplicaNumber: ReplicaID]) throws {
     var reader = ByteReader(bytes)
+    do {
+      try self.init(&reader, replicas)
+    } catch let error as WireError {
+      throw StoreError(stored: error)
+    }
+  }
+
+  private init?(_ reader: inout ByteReader, _ replicas: [ReplicaNumber: ReplicaID]) throws {
     guard try reader.byte() == StateCoding.record else { return nil }
     let stamps = try StampTable.decode(&reader, replicas)
     guard try reader.varint() == 1, stamps.count > 0 else { return nil }

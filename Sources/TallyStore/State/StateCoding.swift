@@ -147,6 +147,16 @@ enum StateCoding {
     _ bytes: UnsafeRawBufferPointer, _ states: StateReader, row: RowValues?
   ) throws -> RecordState {
     var reader = ByteReader(bytes)
+    do {
+      return try decodeRecord(&reader, states, row)
+    } catch let error as WireError {
+      throw StoreError(stored: error)
+    }
+  }
+
+  private static func decodeRecord(
+    _ reader: inout ByteReader, _ states: StateReader, _ row: RowValues?
+  ) throws -> RecordState {
     let tag = try reader.byte()
     guard tag == record || tag == seededRecord else { throw StoreError(.corrupt, "a stored state is not a record") }
     let stamps = try StampTable.decode(&reader, states.catalog.replicas)
@@ -168,6 +178,14 @@ enum StateCoding {
   /// Reads a link.
   static func decodeLink(_ bytes: UnsafeRawBufferPointer, _ states: StateReader) throws -> ORSetElement {
     var reader = ByteReader(bytes)
+    do {
+      return try decodeLink(&reader, states)
+    } catch let error as WireError {
+      throw StoreError(stored: error)
+    }
+  }
+
+  private static func decodeLink(_ reader: inout ByteReader, _ states: StateReader) throws -> ORSetElement {
     guard try reader.byte() == link else { throw StoreError(.corrupt, "a stored state is not a link") }
     let stamps = try StampTable.decode(&reader, states.catalog.replicas)
     var element = ORSetElement()
@@ -193,16 +211,36 @@ enum StateCoding {
     }
   }
 
+  /// Reads what a delete had seen.
+  static func decodeContext(_ bytes: [UInt8], _ replicas: [ReplicaNumber: ReplicaID]) throws -> StateVector {
+    try bytes.withUnsafeBytes { raw in
+      var reader = ByteReader(raw)
+      do {
+        return try decodeVector(&reader, replicas)
+      } catch let error as WireError {
+        throw StoreError(stored: error)
+      }
+    }
+  }
+
   static func decodeVector(_ reader: inout ByteReader, _ replicas: [ReplicaNumber: ReplicaID]) throws -> StateVector {
     var vector = StateVector()
     for _ in 0..<(try reader.count(ofElementsWithAtLeast: 2, "vector entries")) {
-      let number = try reader.count(limit: Int(Int32.max), "a replica number")
+      let number = try reader.count(limit: ReplicaNumber.largest.rawValue, "a replica number")
       guard let replica = replicas[ReplicaNumber(rawValue: number)] else {
         throw StoreError(.corrupt, "a replica is not known")
       }
       vector[replica] = try reader.sequence()
     }
     return vector
+  }
+}
+
+extension StoreError {
+  /// What is said of stored bytes that cannot be read. Whoever joins a delta must not take that for a fault of the
+  /// delta's.
+  init(stored error: WireError) {
+    self.init(.corrupt, "what is stored cannot be read: \(error.message)", cause: error)
   }
 }
 
@@ -301,7 +339,7 @@ struct StampTable {
     var table = StampTable()
     var time: Int64 = 0
     for _ in 0..<(try reader.count(ofElementsWithAtLeast: 3, "stamps")) {
-      let head = try reader.count(limit: Int(Int32.max) << 2 | 3, "a replica number")
+      let head = try reader.count(limit: ReplicaNumber.largest.rawValue << 2 | 3, "a replica number")
       guard let replica = replicas[ReplicaNumber(rawValue: head >> 2)] else {
         throw StoreError(.corrupt, "a replica is not known")
       }

@@ -131,11 +131,7 @@ final class StateReader {
     query.bind(2, Int64(stamp.dot.sequence))
     query.bind(3, Int64(stamp.time.milliseconds))
     guard try query.step() else { throw StoreError(.corrupt, "the context of a delete is missing") }
-    let bytes = query.blob(0)
-    let vector = try bytes.withUnsafeBytes { raw in
-      var reader = ByteReader(raw)
-      return try StateCoding.decodeVector(&reader, catalog.replicas)
-    }
+    let vector = try StateCoding.decodeContext(query.blob(0), catalog.replicas)
     contexts[stamp] = vector
     return vector
   }

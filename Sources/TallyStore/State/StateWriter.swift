@@ -398,7 +398,11 @@ extension StateWriter {
     let insert = try connection.statement("INSERT INTO tally_extra(body) VALUES(?)")
     insert.bind(1, body)
     try insert.run()
-    return .extra(InlineClock.Extra(number: connection.lastInsertedRowID, revision: 0))
+    let number = connection.lastInsertedRowID
+    guard number <= InlineClock.largestNumber else {
+      throw StoreError(.corrupt, "the file has no number left for another state")
+    }
+    return .extra(InlineClock.Extra(number: number, revision: 0))
   }
 
   func putHidden(_ kind: KindNumber, _ key: String, _ body: [UInt8], _ place: Place?) throws {

@@ -66,6 +66,7 @@ private final class Verifier {
         try reader.forEachHiddenLink(kind.number) { try check($0, kind, $1) }
       }
     }
+    for row in try SharedBodies(reader).strangers { problem("\(row.label) points to the state of another row") }
     if try reader.fingerprint() != sum { problem("the fingerprint does not match the content") }
     for line in try MetaKeys.problems(reader.connection) { problem(line) }
     if try !reader.vectorFitsItsSum() { problem("the vector is not what was last written") }

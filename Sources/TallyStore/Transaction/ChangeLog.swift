@@ -86,17 +86,28 @@ struct ChangeLog {
     try bytes.withUnsafeBytes { raw in
       var reader = ByteReader(raw)
       while reader.remaining > 0 {
-        let head = try reader.varint()
-        let kind = KindNumber(rawValue: Int(truncatingIfNeeded: head >> 2))
-        if let record = catalog.records[kind] {
-          try body(kind, try reader.recordName(type: record.type, isText: head & 1 != 0).1, nil)
-        } else if let link = catalog.links[kind] {
-          let source = try reader.recordName(type: link.source, isText: head & 1 != 0).1
-          try body(kind, source, try reader.recordName(type: link.target, isText: head & 2 != 0).1)
-        } else {
-          throw StoreError(.corrupt, "the log names an unknown kind")
-        }
+        let (kind, name, target) = try decodeItem(&reader, catalog)
+        try body(kind, name, target)
       }
     }
+  }
+
+  private static func decodeItem(_ reader: inout ByteReader, _ catalog: Catalog) throws(StoreError)
+    -> (KindNumber, AnyRecordName, AnyRecordName?)
+  {
+    do {
+      let head = try reader.varint()
+      let kind = KindNumber(rawValue: Int(truncatingIfNeeded: head >> 2))
+      if let record = catalog.records[kind] {
+        return (kind, try reader.recordName(type: record.type, isText: head & 1 != 0).1, nil)
+      }
+      if let link = catalog.links[kind] {
+        let source = try reader.recordName(type: link.source, isText: head & 1 != 0).1
+        return (kind, source, try reader.recordName(type: link.target, isText: head & 2 != 0).1)
+      }
+    } catch {
+      throw StoreError(stored: error)
+    }
+    throw StoreError(.corrupt, "the log names an unknown kind")
   }
 }

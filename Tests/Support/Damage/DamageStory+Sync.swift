@@ -22,10 +22,9 @@ extension DamageStory {
     }
   }
 
-  /// All sync with all: in sessions twice, and through the folder until there is nothing left to say. What sessions do
-  /// not heal, a person looks at.
+  /// All sync with all until there is nothing left to say.
   func meetAll() throws {
-    for _ in 0..<(route == .session ? 2 : Self.rounds) {
+    for _ in 0..<Self.rounds {
       var isMoving = false
       switch route {
       case .session:
@@ -33,9 +32,8 @@ extension DamageStory {
       case .folder:
         for place in stores.indices where try pass(place) { isMoving = true }
       }
-      guard isMoving || route == .session else { return }
+      guard isMoving else { return }
     }
-    if route == .session { return }
     throw Failure(description: "after \(Self.rounds) rounds of syncs there is still something to say")
   }
 
