@@ -98,7 +98,7 @@ public final class RelayClient: Sendable {
     while true {
       let error: RelayError
       do {
-        let answer = try await transfer.answer(to: request, in: session, limit: limit)
+        let answer = try await answer(to: request, limit: limit)
         guard [429, 502, 503, 504].contains(answer.status) else { return answer }
         error = RelayError(answer)
       } catch {
@@ -113,6 +113,19 @@ public final class RelayClient: Sendable {
       tries += 1
       try await settings.sleep(pause)
     }
+  }
+
+  private func answer(to request: URLRequest, limit: Int) async throws -> RelayAnswer {
+    #if canImport(FoundationNetworking)
+      // Where a connection that was kept open breaks under a body, Foundation on libcurl repeats the request without
+      // it, and both sides wait. A new connection is not repeated, so each body gets one.
+      guard request.httpBody == nil else {
+        let session = URLSession(configuration: session.configuration, delegate: transfer, delegateQueue: nil)
+        defer { session.finishTasksAndInvalidate() }
+        return try await transfer.answer(to: request, in: session, limit: limit)
+      }
+    #endif
+    return try await transfer.answer(to: request, in: session, limit: limit)
   }
 
   /// A space's events, until the stream ends or breaks.

@@ -46,6 +46,9 @@ actor RelayFollower {
   private var pages = Pages()
   /// Whether there is something that no cursor tells: a listing.
   private var hasListing = false
+  /// With what cursor somebody waited last and was told of news, and how far the stream had told then: who comes back
+  /// with the same has found nothing, and hears of the next event.
+  private var told: (cursor: RelayCursor?, latest: RelayCursor?)?
   private var waiters: [Int: Waiter] = [:]
   private var nextWaiter = 0
   private var lingering: Task<Void, Never>?
@@ -73,8 +76,9 @@ actor RelayFollower {
     guard !polls else { return false }
     lingering?.cancel()
     if stream == nil { follow(from: cursor) }
-    if hasNews(after: cursor) {
+    if hasNews(after: cursor), told.map({ $0.cursor != cursor || $0.latest != latest }) ?? true {
       hasListing = false
+      told = (cursor, latest)
       return true
     }
     let id = nextWaiter
@@ -113,7 +117,7 @@ actor RelayFollower {
 
   private func follow(from cursor: RelayCursor?) {
     number += 1
-    (latest, hasListing, words) = (cursor, false, 0)
+    (latest, hasListing, words, told) = (cursor, false, 0, nil)
     pages.removeAll()
     let number = number
     let onWord: @Sendable () async -> Void = { [weak self] in await self?.hear(number) }
@@ -185,6 +189,7 @@ actor RelayFollower {
     let awake = waiters.filter { hasNews(after: $0.value.cursor) }
     guard !awake.isEmpty else { return }
     hasListing = false
+    told = awake.values.first.map { ($0.cursor, latest) }
     for (id, waiter) in awake {
       waiters[id] = nil
       waiter.continuation.resume()

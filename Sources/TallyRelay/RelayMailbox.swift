@@ -142,6 +142,8 @@ private struct RelayPieces: AsyncSequence, AsyncIteratorProtocol {
   let name: String
   var offset: Int
   var isAtEnd = false
+  /// How large the entry is, as the first answer has said.
+  var total: Int?
 
   init(mailbox: RelayMailbox, name: String, offset: Int) {
     (self.mailbox, self.name, self.offset) = (mailbox, name, offset)
@@ -157,6 +159,10 @@ private struct RelayPieces: AsyncSequence, AsyncIteratorProtocol {
     switch answer.status {
     case 206:
       let total = try Self.total(answer, from: offset)
+      guard total <= RelayLimits.entryBytes, total == self.total ?? total else {
+        throw RelayError(.notARelay, "what answers is no relay: an entry changes its size")
+      }
+      self.total = total
       offset += answer.body.count
       isAtEnd = offset == total
       return answer.body

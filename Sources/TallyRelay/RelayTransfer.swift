@@ -22,8 +22,8 @@ final class RelayTransfer: NSObject, URLSessionDataDelegate {
     case bytes([UInt8])
   }
 
-  private let pending = Mutex<[Int: Pending]>([:])
-  private let streams = Mutex<[Int: AsyncThrowingStream<Part, any Error>.Continuation]>([:])
+  private let pending = Mutex<[ObjectIdentifier: Pending]>([:])
+  private let streams = Mutex<[ObjectIdentifier: AsyncThrowingStream<Part, any Error>.Continuation]>([:])
 
   /// Makes a request whose answer goes on: its head, then its bytes as they come. What comes faster than it is read
   /// waits in memory, so the request ends with an error when that is more than `limit`.
@@ -31,7 +31,7 @@ final class RelayTransfer: NSObject, URLSessionDataDelegate {
     let task = session.dataTask(with: request)
     return AsyncThrowingStream(bufferingPolicy: .bufferingOldest(limit)) { continuation in
       continuation.onTermination = { _ in task.cancel() }
-      streams.withLock { $0[task.taskIdentifier] = continuation }
+      streams.withLock { $0[ObjectIdentifier(task)] = continuation }
       task.resume()
     }
   }
@@ -41,7 +41,7 @@ final class RelayTransfer: NSObject, URLSessionDataDelegate {
     let task = session.dataTask(with: request)
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        pending.withLock { $0[task.taskIdentifier] = Pending(limit: limit, continuation: continuation) }
+        pending.withLock { $0[ObjectIdentifier(task)] = Pending(limit: limit, continuation: continuation) }
         task.resume()
         // It may have been cancelled before that, and then nobody else ends it.
         if Task.isCancelled { cancel(task) }
@@ -53,21 +53,22 @@ final class RelayTransfer: NSObject, URLSessionDataDelegate {
 
   private func cancel(_ task: URLSessionDataTask) {
     task.cancel()
-    pending.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.continuation.resume(throwing: CancellationError())
+    pending.withLock { $0.removeValue(forKey: ObjectIdentifier(task)) }?.continuation.resume(
+      throwing: CancellationError())
   }
 
   func urlSession(
     _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
     completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
   ) {
-    pending.withLock { $0[dataTask.taskIdentifier]?.response = response as? HTTPURLResponse }
+    pending.withLock { $0[ObjectIdentifier(dataTask)]?.response = response as? HTTPURLResponse }
     if let response = response as? HTTPURLResponse { yield(.head(RelayAnswer(response, [])), dataTask) }
     completionHandler(.allow)
   }
 
   /// - Returns: whether the task's answer is one that goes on.
   @discardableResult private func yield(_ part: Part, _ task: URLSessionTask) -> Bool {
-    guard let stream = streams.withLock({ $0[task.taskIdentifier] }) else { return false }
+    guard let stream = streams.withLock({ $0[ObjectIdentifier(task)] }) else { return false }
     if case .dropped = stream.yield(part) {
       stream.finish(throwing: RelayError(.notARelay, "events come faster than they can be read"))
     }
@@ -77,24 +78,24 @@ final class RelayTransfer: NSObject, URLSessionDataDelegate {
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
     guard !yield(.bytes(Array(data)), dataTask) else { return }
     let isTooLong = pending.withLock { pending in
-      guard let limit = pending[dataTask.taskIdentifier]?.limit,
-        let count = pending[dataTask.taskIdentifier]?.body.count
+      guard let limit = pending[ObjectIdentifier(dataTask)]?.limit,
+        let count = pending[ObjectIdentifier(dataTask)]?.body.count
       else { return false }
       guard count + data.count <= limit else {
-        pending[dataTask.taskIdentifier]?.isTooLong = true
+        pending[ObjectIdentifier(dataTask)]?.isTooLong = true
         return true
       }
-      pending[dataTask.taskIdentifier]?.body += data
+      pending[ObjectIdentifier(dataTask)]?.body += data
       return false
     }
     if isTooLong { dataTask.cancel() }
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-    if let stream = streams.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) {
+    if let stream = streams.withLock({ $0.removeValue(forKey: ObjectIdentifier(task)) }) {
       return stream.finish(throwing: error)
     }
-    guard let done = pending.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) else { return }
+    guard let done = pending.withLock({ $0.removeValue(forKey: ObjectIdentifier(task)) }) else { return }
     if done.isTooLong {
       return done.continuation.resume(throwing: RelayError(.notARelay, "the answer is longer than a relay's"))
     }
@@ -109,6 +110,21 @@ final class RelayTransfer: NSObject, URLSessionDataDelegate {
       return done.continuation.resume(throwing: RelayError(.notARelay, "what answers does not speak HTTP"))
     }
     done.continuation.resume(returning: RelayAnswer(response, done.body))
+  }
+
+  /// A relay asks for a token and nothing else. Whoever asks for a password gets none, and the answer is what it says.
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+  ) {
+    #if canImport(Darwin)
+      // Certificates are the system's to judge.
+      let isTransport = [NSURLAuthenticationMethodServerTrust, NSURLAuthenticationMethodClientCertificate]
+        .contains(challenge.protectionSpace.authenticationMethod)
+      completionHandler(isTransport ? .performDefaultHandling : .rejectProtectionSpace, nil)
+    #else
+      completionHandler(.cancelAuthenticationChallenge, nil)
+    #endif
   }
 
   func urlSession(

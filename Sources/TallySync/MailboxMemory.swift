@@ -71,9 +71,11 @@ struct MailboxMemory {
   }
 
   /// Notes that a store has joined what an entry holds.
-  mutating func noteJoined(_ item: MailboxItem, _ content: EntryContent) {
+  /// - Parameter isVerified: whether it was read to its end.
+  mutating func noteJoined(_ item: MailboxItem, _ content: EntryContent, isVerified: Bool) {
     var entry = entries[item.name] ?? Entry(version: item.version, byteCount: item.byteCount)
     (entry.content, entry.isJoined) = (content, true)
+    entry.isVerified = entry.isVerified || isVerified
     entries[item.name] = entry
     joined.insert(content.check)
   }

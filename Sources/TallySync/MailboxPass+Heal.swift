@@ -26,7 +26,9 @@ extension MailboxPass {
       report.inDoubt += result.inDoubt
       own = try store.summary()
       try memory.followDoubt()
-      for index in used { memory.noteJoined(files[index].item, files[index].content) }
+      for file in used.map({ files[$0] }) {
+        memory.noteJoined(file.item, file.content, isVerified: file.state == .verified)
+      }
     }
     guard try !isDamaged || !store.isDamaged else {
       throw StoreError(

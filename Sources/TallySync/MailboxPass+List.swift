@@ -55,6 +55,9 @@ extension MailboxPass {
       guard let next = page.cursor, next != cursor else {
         throw MailboxError(.malformed, "\(mailbox.name) has more and does not go on")
       }
+      if mailbox.kind == .log, !page.isListing, let cursor, next.position <= cursor.position {
+        throw MailboxError(.malformed, "\(mailbox.name) has more and goes back")
+      }
       cursor = next
       return items.count + (isListing ? 0 : known) < MailboxLimits.files
     }

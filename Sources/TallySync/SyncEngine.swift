@@ -338,6 +338,8 @@ public actor SyncEngine {
 
   /// Waits until a while after the last pass has passed: what is written meanwhile goes with the same one.
   private func gather(since start: ContinuousClock.Instant) async throws {
+    // Whoever pauses ends the wait for changes, too.
+    try Task.checkCancellation()
     let rest = settings.gathering - (ContinuousClock.now - start)
     if rest > .zero { try await settings.sleep(rest) }
   }

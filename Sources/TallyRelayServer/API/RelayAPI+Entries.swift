@@ -43,9 +43,13 @@
       }
     }
 
-    func put(_ request: Request, _ name: String, _ bearer: RelayStore.Bearer) async throws -> Response {
+    func put(
+      _ request: Request, _ name: String, _ bearer: RelayStore.Bearer, on channel: any Channel
+    ) async throws -> Response {
       let cursor = try after(request)
-      let put = try await withBody(of: request) { try await store.put(name, $0, in: bearer.space, after: cursor) }
+      let put = try await withBody(of: request, bearer, channel) {
+        try await store.put(name, $0, in: bearer.space, after: cursor)
+      }
       return answer(put, bearer)
     }
 
@@ -62,7 +66,9 @@
       return Response(.ok, [.uploadOffset: "\(upload.received)", .uploadLength: "\(upload.length)"])
     }
 
-    func putPiece(_ request: Request, _ name: String, _ bearer: RelayStore.Bearer) async throws -> Response {
+    func putPiece(
+      _ request: Request, _ name: String, _ bearer: RelayStore.Bearer, on channel: any Channel
+    ) async throws -> Response {
       guard let offset = request.headers[.uploadOffset].flatMap({ Int($0) }), offset >= 0,
         let length = request.headers[.uploadLength].flatMap({ Int($0) }), length >= offset
       else { throw RelayProblem(.badRequest, "Upload-Offset and Upload-Length are needed") }
@@ -70,7 +76,7 @@
         throw RelayProblem(.tooLarge, "an entry has at most \(limits.entryBytes) bytes")
       }
       let cursor = try after(request)
-      let piece = try await withBody(of: request) { body in
+      let piece = try await withBody(of: request, bearer, channel) { body in
         guard offset + body.count <= length else {
           throw RelayProblem(.badRequest, "the piece goes beyond Upload-Length")
         }
@@ -100,11 +106,19 @@
     }
 
     /// Takes in a request's body, and hands it on.
-    private func withBody<T>(of request: Request, _ use: ([UInt8]) async throws -> T) async throws -> T {
+    private func withBody<T>(
+      of request: Request, _ bearer: RelayStore.Bearer, _ channel: any Channel, _ use: ([UInt8]) async throws -> T
+    ) async throws -> T {
       let length = request.headers[.contentLength].flatMap { Int($0) }
       if let length, length > RelayLimits.bodyBytes { throw Self.tooLarge }
-      return try await bodies.withRoom(for: length ?? RelayLimits.bodyBytes) {
-        try await use(try await checkedBody(of: request, length))
+      return try await bodies.withRoom(for: length ?? RelayLimits.bodyBytes, of: bearer.hash) {
+        let pace = BodyPace(limits, time)
+        // A body that does not come at all wakes nobody: its connection is closed from outside.
+        let watch = channel.eventLoop.scheduleRepeatedTask(
+          initialDelay: TimeAmount(limits.slowBody), delay: .seconds(1)
+        ) { _ in if pace.isTooSlow { channel.close(promise: nil) } }
+        defer { watch.cancel() }
+        return try await use(try await checkedBody(of: request, length, pace))
       }
     }
 
@@ -114,13 +128,13 @@
 
     /// A request's body, hashed as it comes.
     /// - Throws: `RelayProblem` if it is too large, comes too slowly, or is not what `Content-Digest` says.
-    private func checkedBody(of request: Request, _ length: Int?) async throws -> [UInt8] {
+    private func checkedBody(of request: Request, _ length: Int?, _ pace: BodyPace) async throws -> [UInt8] {
       guard let digest = request.headers[.contentDigest].flatMap(RelayDigest.sha256) else {
         throw RelayProblem(.digestMissing, "a Content-Digest with sha-256 is needed")
       }
       var (bytes, hash) = ([UInt8](), SHA256())
       bytes.reserveCapacity(length ?? 0)
-      let (start, brokeOff) = (time(), RelayProblem(.badRequest, "the body broke off"))
+      let brokeOff = RelayProblem(.badRequest, "the body broke off")
       var parts = request.body.makeAsyncIterator()
       while true {
         let part: ByteBuffer?
@@ -130,9 +144,10 @@
         guard bytes.count + part.readableBytes <= RelayLimits.bodyBytes else { throw Self.tooLarge }
         hash.update(data: part.readableBytesView)
         bytes += part.readableBytesView
-        let allowed = limits.slowBody + .seconds(1) * (bytes.count / limits.slowestBytesPerSecond)
-        guard time() - start <= allowed else { throw RelayProblem(.badRequest, "the body comes too slowly") }
+        pace.note(part.readableBytes)
+        guard !pace.isTooSlow else { throw RelayProblem(.badRequest, "the body comes too slowly") }
       }
+      pace.end()
       if let length, length != bytes.count { throw brokeOff }
       guard Array(hash.finalize()) == digest else {
         throw RelayProblem(.digestMismatch, "the body is not what Content-Digest says")

@@ -37,10 +37,10 @@
       case .changes: return try await changes(request, bearer)
       case .events: return try await events(request, bearer, channel)
       case .readEntry: return try await read(request, try route.entryName(), bearer)
-      case .putEntry: return try await put(request, try route.entryName(), bearer)
+      case .putEntry: return try await put(request, try route.entryName(), bearer, on: channel)
       case .removeEntry: return try await remove(try route.entryName(), bearer)
       case .uploadState: return try await uploadState(try route.entryName(), bearer)
-      case .putPiece: return try await putPiece(request, try route.entryName(), bearer)
+      case .putPiece: return try await putPiece(request, try route.entryName(), bearer, on: channel)
       case .other: throw RelayProblem(.methodNotAllowed, "what is there does not know the method")
       }
     }
