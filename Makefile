@@ -1,5 +1,6 @@
 # The two commands are `make demo` and `make test`; both set up what they need.
 SWIFT ?= swift
+TEST = SWIFT="$(SWIFT)" bash Scripts/test.sh
 # Traits that a build is to have: TRAITS=Network adds TCP and TLS, which an app does not get unless it asks (Docs/Decisions/0010).
 TRAITS ?=
 # What tests are built with beside: the faults that they plant, which no release has (Docs/Testing.md).
@@ -21,10 +22,10 @@ TIMED = TransportTests|TallySyncTests|TallyCLITests
 
 test: setup
 	$(SWIFT) build $(TESTING) --build-tests
-	$(CHECKED) $(SWIFT) test $(TESTING) --skip-build --disable-xctest --skip '$(TIMED)'
-	$(CHECKED) $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter TransportTests
-	$(CHECKED) $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter TallySyncTests
-	$(CHECKED) $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter TallyCLITests
+	$(CHECKED) $(TEST) $(TESTING) --skip-build --disable-xctest --skip '$(TIMED)'
+	$(CHECKED) $(TEST) $(TESTING) --skip-build --disable-xctest --filter TransportTests
+	$(CHECKED) $(TEST) $(TESTING) --skip-build --disable-xctest --filter TallySyncTests
+	$(CHECKED) $(TEST) $(TESTING) --skip-build --disable-xctest --filter TallyCLITests
 
 # What only traits build: TCP and TLS, and the relay. One build folder for both; a first build takes some minutes more. It is also the
 # build of all tests without the faults that tests plant. Where libpq is, the relay has its storage on PostgreSQL.
@@ -34,9 +35,9 @@ WITH_RELAY = --traits Relay --scratch-path .build-relay
 
 test-network: setup
 	$(SWIFT) build $(WITH_TRAITS) --build-tests
-	$(SWIFT) test $(WITH_TRAITS) --skip-build --disable-xctest --filter NetworkTests
-	$(SWIFT) test $(WITH_TRAITS) --skip-build --disable-xctest --filter TransportTests --skip NetworkTests
-	$(SWIFT) test $(WITH_TRAITS) --skip-build --disable-xctest --filter PeerTests
+	$(TEST) $(WITH_TRAITS) --skip-build --disable-xctest --filter NetworkTests
+	$(TEST) $(WITH_TRAITS) --skip-build --disable-xctest --filter TransportTests --skip NetworkTests
+	$(TEST) $(WITH_TRAITS) --skip-build --disable-xctest --filter PeerTests
 	$(SWIFT) run $(WITH_TRAITS) --skip-build TwoMachines
 
 # The relay: its server, and the tool as server and client; where PostgreSQL is, on that too, in a private server that the tests make and
@@ -44,7 +45,7 @@ test-network: setup
 test-relay: setup
 	@bash Scripts/setup.sh relay
 	$(SWIFT) build $(WITH_TRAITS) --build-tests
-	$(SWIFT) test $(WITH_TRAITS) --skip-build --disable-xctest --no-parallel --filter RelayTests
+	$(TEST) $(WITH_TRAITS) --skip-build --disable-xctest --no-parallel --filter RelayTests
 
 # A relay and three devices, each a process; the relay is killed in between.
 relay-demo: setup
@@ -62,15 +63,15 @@ TRIGGERED = TallyStoreTests|ConvergenceTests|SimulatorTests
 
 test-triggers: setup
 	$(SWIFT) build $(TESTING) --build-tests
-	TALLY_CAPTURE=triggers $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter '$(TRIGGERED)' --skip 'KnownBadVariants|DamageTests'
-	TALLY_CAPTURE=triggers $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter TallySyncTests
-	TALLY_CAPTURE=triggers $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter TallyCLITests
+	TALLY_CAPTURE=triggers $(TEST) $(TESTING) --skip-build --disable-xctest --filter '$(TRIGGERED)' --skip 'KnownBadVariants|DamageTests'
+	TALLY_CAPTURE=triggers $(TEST) $(TESTING) --skip-build --disable-xctest --filter TallySyncTests
+	TALLY_CAPTURE=triggers $(TEST) $(TESTING) --skip-build --disable-xctest --filter TallyCLITests
 
 # The crash tests at length: Docs/CrashTests.md. FACTOR says how much more than `make test` does.
 FACTOR ?= 40
 crash: setup
 	$(SWIFT) build $(TESTING) --build-tests
-	TALLY_CRASH=$(FACTOR) nice -n 19 $(SWIFT) test $(TESTING) --skip-build --disable-xctest --filter CrashTests
+	TALLY_CRASH=$(FACTOR) nice -n 19 $(TEST) $(TESTING) --skip-build --disable-xctest --filter CrashTests
 
 # What `make test` leaves out and the gate adds.
 lint:

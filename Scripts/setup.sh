@@ -3,18 +3,21 @@
 # what the relay's tests on PostgreSQL need; where it may not install that, it says so, and the relay is tested on files only.
 set -euo pipefail
 
+missing=()
+# Installs what is missing if it may: as root, where there is apt.
+install() {
+  [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
+  echo "Installing ${missing[*]} …"
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get update -qq
+  apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
 if [ "${1:-}" = relay ]; then
-  missing=()
   pkg-config --exists libpq || missing+=(libpq-dev)
   bash "$(dirname "$0")/postgres.sh" find >/dev/null 2>&1 || missing+=(postgresql)
   [ ${#missing[@]} -eq 0 ] && exit 0
-  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-    echo "Installing ${missing[*]} …"
-    export DEBIAN_FRONTEND=noninteractive
-    apt-get update -qq
-    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
-    exit 0
-  fi
+  install && exit 0
   echo "The relay is tested on files only; on PostgreSQL too with these packages: ${missing[*]}" >&2
   echo "  Debian, Ubuntu:  sudo apt-get install ${missing[*]}" >&2
   echo "  Fedora:          sudo dnf install libpq-devel postgresql-server" >&2
@@ -25,20 +28,11 @@ case "$(uname -s)" in
   Darwin) exit 0 ;; # SQLite is part of the system, zstd comes as a Swift package.
 esac
 
-missing=()
 [ -e /usr/include/sqlite3.h ] || missing+=(libsqlite3-dev)
 [ -e /usr/include/zstd.h ] || missing+=(libzstd-dev)
 command -v pkg-config >/dev/null || missing+=(pkg-config)
 [ ${#missing[@]} -eq 0 ] && exit 0
-
-if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-  echo "Installing ${missing[*]} …"
-  export DEBIAN_FRONTEND=noninteractive
-  apt-get update -qq
-  apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
-  exit 0
-fi
-
+install && exit 0
 echo "Tally needs these packages: ${missing[*]}" >&2
 echo "  Debian, Ubuntu:  sudo apt-get install ${missing[*]}" >&2
 echo "  Fedora:          sudo dnf install sqlite-devel libzstd-devel pkgconf" >&2

@@ -36,6 +36,7 @@ extension SimulationTier: ExpressibleByArgument {}
   private func play(_ tier: SimulationTier, for duration: Duration) -> Int {
     let start = ContinuousClock.now
     var (played, failures): (UInt64, Int) = (0, 0)
+    var said = start
     while played < count, ContinuousClock.now - start < duration, failures < 10 {
       let seed = first + played
       if let failure = tier.failure(seed) {
@@ -44,7 +45,10 @@ extension SimulationTier: ExpressibleByArgument {}
         fflush(nil)
       }
       played += 1
-      if played % (tier == .core ? 50_000 : 1_000) == 0 { report(tier, played, failures, start) }
+      if ContinuousClock.now - said > .seconds(60) {
+        report(tier, played, failures, start)
+        said = .now
+      }
     }
     report(tier, played, failures, start)
     return failures
@@ -54,7 +58,7 @@ extension SimulationTier: ExpressibleByArgument {}
     let seconds = Double((ContinuousClock.now - start) / .milliseconds(1)) / 1000
     print(
       "\(tier.rawValue): seeds \(first) to \(first + max(1, played) - 1), \(played) played, \(failures) failed, "
-        + "\(Int(Double(played) / max(0.001, seconds))) a second")
+        + "\(String(format: "%.1f", Double(played) / max(0.001, seconds))) a second")
     fflush(nil)
   }
 

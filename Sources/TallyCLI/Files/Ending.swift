@@ -9,8 +9,6 @@ enum Ending {
     var next = 0
     /// Files that must not stay.
     var files: [Int: String] = [:]
-    /// Path prefixes of temporary files that must not stay, where SQLite keeps several beside each other.
-    var prefixes: [Int: String] = [:]
     /// Temporary folders that must not stay, with the files in them.
     var folders: [Int: String] = [:]
     /// Asks what waits for a peer to end in order.
@@ -60,9 +58,8 @@ enum Ending {
   /// Ends the tool.
   static func now(_ number: Int32) -> Never {
     Terminal.leave()
-    let (files, prefixes, folders) = state.withLock { ($0.files.values, $0.prefixes.values, $0.folders.values) }
+    let (files, folders) = state.withLock { ($0.files.values, $0.folders.values) }
     for file in files { unlink(file) }
-    for prefix in prefixes { remove(all: prefix) }
     for folder in folders { remove(folder: folder) }
     ChildProcesses.terminateAll()
     _exit(128 + number)
@@ -77,15 +74,6 @@ enum Ending {
     }
   }
 
-  /// The same for all files beside each other whose paths begin so.
-  static func note(prefix: String) -> Int {
-    state.withLock { state in
-      state.next += 1
-      state.prefixes[state.next] = prefix
-      return state.next
-    }
-  }
-
   /// The same for a folder of the tool's own with plain files in it.
   static func note(folder: String) -> Int {
     state.withLock { state in
@@ -96,23 +84,16 @@ enum Ending {
   }
 
   static func forget(_ number: Int) {
-    state.withLock { ($0.files[number], $0.prefixes[number], $0.folders[number]) = (nil, nil, nil) }
+    state.withLock { ($0.files[number], $0.folders[number]) = (nil, nil) }
   }
 
   /// Removes a folder with the files in it. Whoever still writes there may make another in between, so it is tried a
   /// few times.
-  private static func remove(folder: String) {
+  static func remove(folder: String) {
     for _ in 0..<10 {
       for name in names(in: folder) { unlink(folder + "/" + name) }
       if rmdir(folder) == 0 || errno == ENOENT { return }
     }
-  }
-
-  /// Removes the files whose paths begin so.
-  static func remove(all prefix: String) {
-    let url = URL(fileURLWithPath: prefix)
-    let folder = url.deletingLastPathComponent().path
-    for name in names(in: folder) where name.hasPrefix(url.lastPathComponent) { unlink(folder + "/" + name) }
   }
 
   /// Where nothing can be listed there is nothing that could be removed.

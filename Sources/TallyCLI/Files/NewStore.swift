@@ -6,6 +6,7 @@ import Tally
 struct NewStore {
   let path: String
   private let folder: String
+  /// A folder beside it, of the tool's own, with the store and the files that SQLite, and whoever makes it, keep with it.
   private let temporary: String
 
   init(_ path: String) {
@@ -32,28 +33,29 @@ struct NewStore {
   /// - Parameter make: makes it at the path that it is given, and leaves it closed.
   func create(_ make: (String) throws -> Void) throws {
     try check()
-    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { throw Failure(errno: errno, .create, path) }
-    close(descriptor)
-    // With the files that SQLite, and whoever makes the store, keep beside it.
-    let note = Ending.note(prefix: temporary)
+    let note = Ending.note(folder: temporary)
     defer {
-      Ending.remove(all: temporary)
+      Ending.remove(folder: temporary)
       Ending.forget(note)
     }
-    try make(temporary)
-    try takeName()
+    guard mkdir(temporary, 0o700) == 0 else { throw Failure(errno: errno, .create, path) }
+    let made = temporary + "/store"
+    let descriptor = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw Failure(errno: errno, .create, path) }
+    close(descriptor)
+    try make(made)
+    try takeName(made)
   }
 
   /// Of two that create the same store, one fails.
-  private func takeName() throws {
-    if link(temporary, path) != 0 {
+  private func takeName(_ made: String) throws {
+    if link(made, path) != 0 {
       // Some file systems, of memory cards for instance, know no second name of a file.
-      guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS].contains(errno), access(path, F_OK) != 0, rename(temporary, path) == 0
+      guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS].contains(errno), access(path, F_OK) != 0, rename(made, path) == 0
       else { throw Failure(errno: errno, .create, path) }
     }
     // Without the token the store is nobody's copy yet, since it has written nothing.
-    rename(temporary + "-incarnation", path + "-incarnation")
+    rename(made + "-incarnation", path + "-incarnation")
     try syncFolder(folder, for: path)
   }
 }

@@ -96,7 +96,7 @@ private final class Salvage {
         try db.execute(sql: "PRAGMA writable_schema = ON; PRAGMA temp_store = MEMORY")
         let salvage = try Salvage(Connection(try StoreFile.handle(db)), schema)
         salvage.onProgress = onProgress
-        if isMadeAnew { salvage.lose("sqlite_master: the list of tables was damaged; it was made anew from the pages") }
+        if isMadeAnew { salvage.lose("sqlite_master: the list of tables was damaged; it was rebuilt from the pages") }
         return try salvage.run(path, options)
       }
     } catch let error as DatabaseError

@@ -1,7 +1,7 @@
 import GRDBSQLite
 import TallyCRDT
 
-/// Looks whether a table that the app may have built anew (create, copy, drop, rename) can still be a store's. SQLite
+/// Looks whether a table that the app may have rebuilt (create, copy, drop, rename) can still be a store's. SQLite
 /// takes many that cannot, and fails later, at another place, with words that name neither table nor remedy.
 struct TableShape {
   private let connection: Connection
@@ -42,7 +42,7 @@ struct TableShape {
   private func error(_ problem: String, _ remedy: String) -> StoreError {
     StoreError(
       .incompatibleTable,
-      "the table \(table) was built anew in a way that no store can use: \(problem); build it anew \(remedy), and copy "
+      "the table \(table) was rebuilt in a way that no store can use: \(problem); rebuild it \(remedy), and copy "
         + "all columns, tally_clock too")
   }
 

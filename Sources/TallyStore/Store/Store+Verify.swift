@@ -34,7 +34,7 @@ extension Store {
 
 private final class Verifier {
   private let reader: StateReader
-  /// What was found out of the states. It remembers, so it is made anew now and then.
+  /// What was found out of the states. It remembers, so it is rebuilt now and then.
   private var visibility: Visibility<SnapshotFacts>
   private let vector: StateVector
   private var sum = Fingerprint()

@@ -180,13 +180,13 @@ final class WriteTransaction {
     try flushIfFull()
   }
 
-  /// Lists a record in the change log, for a log that is made anew.
+  /// Lists a record in the change log, for a log that is rebuilt.
   func list(_ name: AnyRecordName, _ kind: RecordKind, _ dots: Set<Dot>) throws {
     for dot in dots.sorted() { log.note(dot, kind: kind.number, name) }
     try flushIfFull()
   }
 
-  /// Lists a link in the change log, for a log that is made anew.
+  /// Lists a link in the change log, for a log that is rebuilt.
   func list(_ key: LinkKey, _ kind: LinkKind, _ dots: Set<Dot>) throws {
     for dot in dots.sorted() { log.note(dot, kind: kind.number, key) }
     try flushIfFull()
@@ -286,7 +286,7 @@ final class WriteTransaction {
     }
   }
 
-  /// Forgets the vector, for one that is made anew.
+  /// Forgets the vector, for one that is rebuilt.
   func resetVector() { (standing.vector, standing.vectorCheck) = (StateVector(), VectorCheck()) }
 }
 

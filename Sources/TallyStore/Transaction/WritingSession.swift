@@ -189,7 +189,7 @@ final class WritingSession {
     try pruning.run(reader, added: logRows)
   }
 
-  /// A vector that is not what was last written is made anew, before a dot is issued.
+  /// A vector that is not what was last written is rebuilt before a dot is issued.
   private func mendVector() throws {
     guard try reader.keptSums().vector != nil, try !reader.vectorFitsItsSum() else { return }
     if let bit = try FlippedBit(reader) {
@@ -243,7 +243,7 @@ final class WritingSession {
   }
 
   /// Takes note of indexes of the app's that forbid to write clocks in place, or that admit a value once, and of
-  /// tables that it has built anew without their references.
+  /// tables that it has rebuilt without their references.
   private func readIndexes(_ objects: AppObjects) {
     let tables =
       reader.catalog.orderedKinds.map { ($0.type, $0.number) }

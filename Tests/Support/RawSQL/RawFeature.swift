@@ -77,9 +77,9 @@ package enum RawFeature: String, CaseIterable, Sendable {
   case tempTable
   /// Capture triggers that somebody drops.
   case droppedTrigger
-  /// A table that is made anew under its name, with one more constraint.
+  /// A table that is rebuilt under its name, with one more constraint.
   case rebuild
-  /// A table that is dropped and made anew, empty.
+  /// A table that is dropped and created again, empty.
   case recreation
   /// A column that the schema does not know.
   case addedColumn

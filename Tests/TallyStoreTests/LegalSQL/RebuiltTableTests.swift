@@ -3,7 +3,7 @@ import Tally
 import TallyStore
 import Testing
 
-/// Tables that an app has built anew (create, copy, drop, rename) in a way that SQLite takes and no store can use:
+/// Tables that an app has rebuilt (create, copy, drop, rename) in a way that SQLite takes and no store can use:
 /// opening says which, and what to do.
 @Suite struct RebuiltTableTests {
   struct Case: Sendable, CustomTestStringConvertible {

@@ -54,7 +54,7 @@ extension DiskState {
     return node.memory
   }
 
-  /// The last connection that leaves takes the memory with it: the next one builds the index anew from the log.
+  /// The last connection that leaves takes the memory with it: the next one rebuilds the index from the log.
   mutating func leaveShared(_ number: UInt64, _ generation: Int) {
     guard generation == self.generation, let node = shared[number] else { return }
     shared[number] = node.users > 1 ? SharedNode(memory: node.memory, users: node.users - 1) : nil
