@@ -21,6 +21,31 @@
       Issue.record("the stores do not come to rest")
     }
 
+    /// Writes would go into a file that has no name any more, and end with the process.
+    @Test func nothingIsAcknowledgedIntoAFileThatIsGone() async throws {
+      try await RelayFixture.run { relay in
+        let token = try await relay.token()
+        let path = relay.place.path
+        func put(_ name: String) async throws -> RawHTTP.Answer {
+          try await RawHTTP.send(
+            "PUT", "/v1/spaces/\(token.space)/entries/\(name)", ["Authorization": "Bearer \(token.token)"], [1],
+            port: relay.port)
+        }
+        #expect(try await put("a").status == 201)
+        try FileManager.default.moveItem(atPath: path, toPath: path + ".away")
+        #expect(try await put("b").problem == "storageFailed")
+        try FileManager.default.copyItem(atPath: path + ".away", toPath: path)
+        #expect(try await put("c").problem == "storageFailed")
+        #expect(try await RawHTTP.send("GET", "/readyz", port: relay.adminPort).status == 503)
+        #expect(relay.log.contains { $0.contains("was removed, renamed or replaced") })
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.moveItem(atPath: path + ".away", toPath: path)
+        // It was written all the same, as an answer may be lost: whoever asks again finds it.
+        #expect(try await [put("b").status, put("c").status, put("d").status] == [200, 200, 201])
+        #expect(try await RawHTTP.send("GET", "/readyz", port: relay.adminPort).status == 200)
+      }
+    }
+
     /// A backup is restored, and somebody new writes before those come by whose entries were lost. Positions alone
     /// would skip what has taken the place of the lost entries.
     @Test(arguments: StorageKind.available) func whatARestoredRelayLacksIsPutAgain(_ kind: StorageKind) async throws {

@@ -61,6 +61,23 @@ import Testing
     #expect(try World.count(a) == 1)
   }
 
+  /// The log only says where to look: whoever cannot read it looks everywhere.
+  @Test func whatADamagedChangeLogListsLeavesAllTheSame() throws {
+    let (a, before) = try pair()
+    try World.insert(1, "alone", before)
+    let b = try files.tamper("b", before, "UPDATE tally_log SET items = x'FF'")
+    let problems = try b.verify().problems
+    #expect(problems.contains { $0.hasPrefix("the change log: ") })
+    try MailboxWorld.settle([a, b], files.mailbox)
+    #expect(try World.count(a) == 3 && World.dump(a) == World.dump(b))
+    // Pruning goes on as well, and leaves alone what it cannot read.
+    for number in 0..<100 { try World.insert(1, "more \(number)", b) }
+    #expect(try b.doubt() == nil)
+    #expect(try b.rebuild().losses == [])
+    try MailboxWorld.settle([a, b], files.mailbox)
+    try MailboxWorld.expectEqual([a, b])
+  }
+
   /// Nobody would take its word, and putting it again with each pass helps nobody.
   @Test func aStoreInDoubtPutsNoRepairs() throws {
     let (a, before) = try pair()

@@ -6,7 +6,7 @@ import Tally
 struct NewStore {
   let path: String
   private let folder: String
-  /// A folder beside it, of the tool's own, with the store and the files that SQLite, and whoever makes it, keep with it.
+  /// A folder of the tool's own beside it, in which the store is made with all files that belong to it.
   private let temporary: String
 
   init(_ path: String) {

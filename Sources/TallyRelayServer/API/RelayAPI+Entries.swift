@@ -113,9 +113,10 @@
       if let length, length > RelayLimits.bodyBytes { throw Self.tooLarge }
       return try await bodies.withRoom(for: length ?? RelayLimits.bodyBytes, of: bearer.hash) {
         let pace = BodyPace(limits, time)
-        // A body that does not come at all wakes nobody: its connection is closed from outside.
+        // A body that does not come at all wakes nobody: its connection is closed from outside. One that comes slowly
+        // has been refused by then, with an answer.
         let watch = channel.eventLoop.scheduleRepeatedTask(
-          initialDelay: TimeAmount(limits.slowBody), delay: .seconds(1)
+          initialDelay: TimeAmount(limits.slowBody + .seconds(2)), delay: .seconds(1)
         ) { _ in if pace.isTooSlow { channel.close(promise: nil) } }
         defer { watch.cancel() }
         return try await use(try await checkedBody(of: request, length, pace))

@@ -24,6 +24,7 @@
     }
 
     private let pool: DatabasePool
+    private let place: RelayFilePlace
     private var waiting: [Write] = []
     private var waitingBytes = 0
     private var isCommitting = false
@@ -31,7 +32,7 @@
     private(set) var commits = 0
     private(set) var writes = 0
 
-    init(_ pool: DatabasePool) { self.pool = pool }
+    init(_ pool: DatabasePool, _ place: RelayFilePlace) { (self.pool, self.place) = (pool, place) }
 
     /// Writes, and returns when that is on the disk.
     /// - Parameter bytes: about how much is written.
@@ -78,6 +79,8 @@
     private func commit(_ group: [Write]) async {
       do {
         let endings = try await pool.write { db in try group.map { try $0.run(db) } }
+        // What is committed to a file that has lost its name is on no disk that anybody finds again.
+        try place.check()
         commits += 1
         writes += group.count
         for ending in endings { ending(.success(())) }

@@ -7,6 +7,7 @@
     /// Whether the file can be read.
     package func check() async throws {
       _ = try await pool.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM space") }
+      try place.check()
     }
 
     /// A space's numbers.

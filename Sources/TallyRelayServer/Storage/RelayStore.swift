@@ -23,6 +23,7 @@
     let commits: GroupCommit
     package let now: @Sendable () -> Int64
     package let random: Random
+    let place: RelayFilePlace
     private let lock: RelayFileLock?
 
     /// Opens a relay's file; makes it if it is not there. A process opens a file once at a time: looking at its header
@@ -51,7 +52,8 @@
         // GRDB sets NORMAL for a pool, which may lose the last commits in a power cut.
         try db.execute(sql: "PRAGMA synchronous = FULL")
       }
-      commits = GroupCommit(pool)
+      place = try RelayFilePlace(path)
+      commits = GroupCommit(pool, place)
       (self.now, self.random) = (now, random)
     }
 

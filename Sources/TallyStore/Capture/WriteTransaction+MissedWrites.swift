@@ -32,9 +32,11 @@ extension WriteTransaction {
     var links: [(KindNumber, LinkKey)] = []
     let query = try SQLStatement(connection.handle, "SELECT items FROM tally_log")
     while try query.step() {
-      try ChangeLog.decode(query.blob(0), catalog) { kind, name, target in
+      // What a damaged row lists may be there or not.
+      guard let items = try? ChangeLog.items(query.blob(0), catalog) else { continue }
+      for (kind, name, target) in items {
         if let target {
-          guard let link = catalog.links[kind] else { return }
+          guard let link = catalog.links[kind] else { continue }
           let key = LinkKey(source: name, target: target)
           if try reader.link(key, link) == nil { links.append((kind, key)) }
         } else if let record = catalog.records[kind], try reader.record(name, record) == nil {

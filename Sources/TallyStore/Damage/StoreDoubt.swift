@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import TallyCRDT
 
 /// Why what a store holds is not to be trusted as it stands.
@@ -109,6 +110,12 @@ extension Store {
 extension StoreError {
   /// What is said of content that does not fit its sum.
   static let unfit = "what is stored does not fit the sum that is kept of it"
+
+  /// Whether an error says that something stored cannot be read, by what SQLite says or by what we make of its bytes.
+  static func isDamage(_ error: any Error) -> Bool {
+    if let error = error as? StoreError { return error.code == .corrupt }
+    return (error as? DatabaseError)?.resultCode.primaryResultCode == .SQLITE_CORRUPT
+  }
 
   /// Whether the damage that this tells of is noted in the store.
   fileprivate var isNoted: Bool { code == .damaged && message != Self.unfit }

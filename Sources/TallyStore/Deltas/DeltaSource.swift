@@ -90,8 +90,17 @@ struct DeltaSource {
     var count = 0
   }
 
-  /// What the change log has beyond `base`; nil if that is too much to look up one by one.
+  /// What the change log has beyond `base`; nil if that is too much to look up one by one, or if the log is damaged: it
+  /// only says where to look, and the tables hold everything.
   private func changedItems(_ own: StateVector) throws -> Items? {
+    do {
+      return try loggedItems(own)
+    } catch let error where StoreError.isDamage(error) {
+      return nil
+    }
+  }
+
+  private func loggedItems(_ own: StateVector) throws -> Items? {
     var items = Items()
     for dot in own.entries where dot.sequence > base[dot.replica] {
       guard let number = catalog.replicaNumbers[dot.replica] else { continue }

@@ -58,7 +58,7 @@ private final class Verifier {
   func run() throws {
     onProgress?(0)
     try checkSQLite()
-    try readLog()
+    try reporting("the change log") { try readLog() }
     for kind in catalog.records.values.sorted(by: { $0.number < $1.number }) { try check(kind) }
     for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) {
       try reporting(kind.table) {
@@ -67,12 +67,19 @@ private final class Verifier {
       }
     }
     for row in try SharedBodies(reader).strangers { problem("\(row.label) points to the state of another row") }
-    if try reader.fingerprint() != sum { problem("the fingerprint does not match the content") }
-    for line in try MetaKeys.problems(reader.connection) { problem(line) }
-    if try !reader.vectorFitsItsSum() { problem("the vector is not what was last written") }
-    if let doubt = try reader.doubt(), doubt.level == .damaged { problem("the store is damaged: \(doubt.reason)") }
-    try checkOrphans()
-    if neededWaits != listedWaits { try compareWaits() }
+    try reporting("the vector") {
+      if try reader.fingerprint() != sum { problem("the fingerprint does not match the content") }
+      if try !reader.vectorFitsItsSum() { problem("the vector is not what was last written") }
+    }
+    try reporting("tally_meta") {
+      for line in try MetaKeys.problems(reader.connection) { problem(line) }
+      if let doubt = try reader.doubt(), doubt.level == .damaged { problem("the store is damaged: \(doubt.reason)") }
+    }
+    try reporting("what waits for a record") {
+      try readWaits()
+      if neededWaits != listedWaits { try compareWaits() }
+    }
+    try reporting("the change log") { try checkOrphans() }
   }
 
   private func check(_ kind: RecordKind) throws {
@@ -92,8 +99,9 @@ private final class Verifier {
   private func reporting(_ place: String, _ body: () throws -> Void) throws {
     do {
       try body()
-    } catch let error as StoreError where error.code == .corrupt {
-      problem("\(place): \(error.message)")
+    } catch let error where StoreError.isDamage(error) {
+      let line = "\(place): \((error as? StoreError)?.message ?? "\(error)")"
+      if !report.problems.contains(line) { problem(line) }
     }
   }
 
@@ -124,18 +132,20 @@ private final class Verifier {
   }
 
   private func readLog() throws {
+    defer { logged.sort() }
     let query = try SQLStatement(reader.connection.handle, "SELECT replica, sequence, items FROM tally_log")
     while try query.step() {
       guard let replica = catalog.replicas[query.number(0)] else {
         problem("the log names an unknown replica")
         continue
       }
-      let dot = Dot(replica: replica, sequence: try query.sequence(1))
-      try ChangeLog.decode(query.blob(2), catalog) { kind, name, target in
-        logged.append(Self.hash(dot, "\(kind) \(name.text)\(target.map { "\n" + $0.text } ?? "")"))
+      try reporting("the change log") {
+        let dot = Dot(replica: replica, sequence: try query.sequence(1))
+        try ChangeLog.decode(query.blob(2), catalog) { kind, name, target in
+          logged.append(Self.hash(dot, "\(kind) \(name.text)\(target.map { "\n" + $0.text } ?? "")"))
+        }
       }
     }
-    logged.sort()
   }
 
   private static func hash(_ dot: Dot, _ address: String) -> UInt64 {
@@ -157,16 +167,20 @@ private final class Verifier {
     return low < logged.count && logged[low] == hash
   }
 
-  private func checkOrphans() throws {
+  private func readWaits() throws {
     let query = try SQLStatement(reader.connection.handle, "SELECT target, kind, key FROM tally_wait")
     while try query.step() {
       listedWaits &+= SipHash.hash("\(query.int(1)) \(query.text(2) ?? "") waits for \(query.text(0) ?? "")")
     }
+  }
+
+  private func checkOrphans() throws {
     // A row that a connection without our triggers removed leaves only its place in the log.
     let log = try SQLStatement(reader.connection.handle, "SELECT items FROM tally_log")
     while try log.step() {
-      try ChangeLog.decode(log.blob(0), catalog) { number, name, target in
-        guard report.problems.count < 100, try !isStored(number, name, target) else { return }
+      guard let items = try? ChangeLog.items(log.blob(0), catalog) else { continue }
+      for (number, name, target) in items {
+        guard report.problems.count < 100, try !isStored(number, name, target) else { continue }
         let line = "the log lists \(name.text)\(target.map { " with \($0.text)" } ?? ""), of which nothing is stored"
         if !report.problems.contains(line) { problem(line) }
       }

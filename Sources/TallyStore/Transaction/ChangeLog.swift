@@ -92,6 +92,15 @@ struct ChangeLog {
     }
   }
 
+  /// The items of one row.
+  static func items(
+    _ bytes: [UInt8], _ catalog: Catalog
+  ) throws -> [(kind: KindNumber, name: AnyRecordName, target: AnyRecordName?)] {
+    var items: [(KindNumber, AnyRecordName, AnyRecordName?)] = []
+    try decode(bytes, catalog) { items.append(($0, $1, $2)) }
+    return items
+  }
+
   private static func decodeItem(_ reader: inout ByteReader, _ catalog: Catalog) throws(StoreError)
     -> (KindNumber, AnyRecordName, AnyRecordName?)
   {

@@ -60,6 +60,9 @@ struct LogPruning {
       return false
     } catch is Found {
       return true
+    } catch let error as StoreError where error.code == .corrupt {
+      // What it lists nobody can say; `rebuild` writes the log anew.
+      return true
     }
   }
 }
