@@ -9,7 +9,7 @@ import Testing
   private static var seeds: [UInt64] {
     let environment = ProcessInfo.processInfo.environment
     let isAsked = environment["TALLY_SEED"] != nil || environment["TALLY_CASES"] != nil
-    return isAsked ? Seeds.all : Array(1...10)
+    return isAsked ? Seeds.all : Array(1...6)
   }
 
   @Test(arguments: Damage.allCases, DamageStory.Route.allCases)
