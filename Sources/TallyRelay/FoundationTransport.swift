@@ -60,7 +60,7 @@
     /// What an error of a session means.
     static func meaning(_ error: any Error) -> any Error {
       if error is RelayTransportError || error is CancellationError { return error }
-      let code = (error as? URLError)?.code ?? URLError.Code(rawValue: (error as NSError).code)
+      let code = (error as? URLError)?.code ?? URLError.Code(rawValue: (error as NSError).code) ?? .unknown
       return switch code {
       case .cancelled: CancellationError()
       case .timedOut: RelayTransportError.timedOut

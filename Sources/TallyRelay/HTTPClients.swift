@@ -35,6 +35,7 @@
       configuration.decompression = .disabled
       // A stream of events shares no connection with what others ask for.
       configuration.httpVersion = .http1Only
+      configuration.http1_1ConnectionDebugInitializer = HeaderGuard.guardConnection
       // Nobody's traces learn of spaces.
       configuration.tracing.tracer = nil
       configuration.timeout.connect = .seconds(30)

@@ -1,9 +1,9 @@
 #if HTTPClient && os(Linux)
   import Foundation
 
-  /// The proxies that the environment names, as libcurl reads it, and with it Foundation on Linux: `http_proxy` in small
-  /// letters only, since a web server passes a visitor's `Proxy` field on as `HTTP_PROXY`; `https_proxy`, `all_proxy`
-  /// and `no_proxy` in either.
+  /// The proxies that the environment names, as libcurl reads it, and with it Foundation on Linux: `http_proxy` in
+  /// small letters only, since a web server passes a visitor's `Proxy` field on as `HTTP_PROXY`; `https_proxy`,
+  /// `all_proxy` and `no_proxy` in either.
   ///
   /// All connections go through by `CONNECT`, plain ones too.
   struct ProxyEnvironment {
