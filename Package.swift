@@ -35,6 +35,11 @@ func relay(_ product: String, _ package: String) -> Target.Dependency {
   .product(name: product, package: package, condition: .when(traits: ["Relay"]))
 }
 let tallyRelayServer: Target.Dependency = .target(name: "TallyRelayServer", condition: .when(traits: ["Relay"]))
+// What the trait HTTPClient adds: on Linux the relay's client makes its requests with AsyncHTTPClient, since
+// Foundation's can end the process there. Apple's platforms need none of it. Docs/Decisions/0019.
+func httpClient(_ product: String, _ package: String) -> Target.Dependency {
+  .product(name: product, package: package, condition: .when(platforms: [.linux], traits: ["HTTPClient"]))
+}
 // What the trait Postgres adds: the relay's second storage, on the system's libpq. Docs/Decisions/0018.
 let libpq: Target.Dependency = .target(name: "CLibPQ", condition: .when(traits: ["Postgres"]))
 let nio: [Target.Dependency] = [
@@ -57,7 +62,12 @@ let package = Package(
   ],
   traits: [
     .trait(name: "Network", description: "TallyNetwork: sync over TCP and TLS, on SwiftNIO; off unless asked for"),
-    .trait(name: "Relay", description: "TallyRelayServer and tally relay, on Hummingbird; off unless asked for"),
+    .trait(
+      name: "HTTPClient",
+      description: "TallyRelay makes its requests with AsyncHTTPClient on Linux; off unless asked for"),
+    .trait(
+      name: "Relay", description: "TallyRelayServer and tally relay, on Hummingbird; off unless asked for",
+      enabledTraits: ["HTTPClient"]),
     .trait(
       name: "Postgres", description: "The relay on PostgreSQL, through libpq; off unless asked for",
       enabledTraits: ["Relay"]),
@@ -75,6 +85,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
     .package(url: "https://github.com/apple/swift-crypto", "3.12.0"..<"5.0.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.30.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.0.0"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
   ] + zstdPackages,
@@ -90,7 +101,14 @@ let package = Package(
     .target(name: "TallyNetwork", dependencies: ["TallySync", network("Crypto", "swift-crypto")] + nio),
     // What a relay and its clients agree on: Docs/RelayProtocol.md.
     .target(name: "TallyRelayProtocol"),
-    .target(name: "TallyRelay", dependencies: ["TallyRelayProtocol", "TallySync", "TallyWire"]),
+    .target(
+      name: "TallyRelay",
+      dependencies: [
+        "TallyRelayProtocol", "TallySync", "TallyWire",
+        httpClient("AsyncHTTPClient", "async-http-client"), httpClient("NIOCore", "swift-nio"),
+        httpClient("NIOHTTP1", "swift-nio"), httpClient("NIOPosix", "swift-nio"),
+        httpClient("NIOSSL", "swift-nio-ssl"),
+      ]),
     .systemLibrary(
       name: "CLibPQ", pkgConfig: "libpq",
       providers: [.apt(["libpq-dev"]), .yum(["libpq-devel"]), .brew(["libpq"])]),

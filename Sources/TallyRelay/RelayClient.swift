@@ -2,20 +2,20 @@ import Foundation
 import TallyRelayProtocol
 import TallyWire
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 #if canImport(CryptoKit)
   import CryptoKit
 #endif
 
 /// Talks to one relay with one token. Several mailboxes may share it.
 ///
-/// It is made of Foundation alone, so an app that uses a relay builds nothing more.
+/// It is made of Foundation alone, so an app that uses a relay builds nothing more. On Linux, where Foundation's HTTP
+/// client has faults that can end the process, the package trait `HTTPClient` puts AsyncHTTPClient in its place.
 public final class RelayClient: Sendable {
   /// How a client behaves.
   public struct Settings: Sendable {
-    /// How long to wait for an answer, beside what a request itself waits for news.
+    /// How long to wait for an answer, beside what a request itself waits for news: for so long and `longPoll` nothing
+    /// may come or go. With AsyncHTTPClient, an answer must also have come as a whole after that time and a second for
+    /// each KiB.
     public var timeout: Duration = .seconds(60)
     /// Whether to ask for news request by request from the start. Otherwise the relay's stream of events is followed,
     /// as long as that works.
@@ -33,6 +33,8 @@ public final class RelayClient: Sendable {
     public var pause: Duration = .milliseconds(250)
     /// The longest time that a relay may ask to wait; beyond that it is an error.
     public var longestPause: Duration = .seconds(30)
+    /// How long nothing may come of a request that may wait for news.
+    var patience: Duration { timeout + longPoll }
     /// Waits, for tests that do not.
     package var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     /// The time since any moment.
@@ -49,8 +51,7 @@ public final class RelayClient: Sendable {
   public let relay: String
   let settings: Settings
   private let token: BearerToken
-  private let transfer = RelayTransfer()
-  private let session: URLSession
+  private let transport: any RelayTransport
 
   /// A client.
   /// - Parameters:
@@ -60,18 +61,8 @@ public final class RelayClient: Sendable {
     self.relay = relay.hasSuffix("/") ? String(relay.dropLast()) : relay
     self.token = BearerToken(token)
     self.settings = settings
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.httpShouldSetCookies = false
-    configuration.httpCookieAcceptPolicy = .never
-    configuration.urlCache = nil
-    configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-    configuration.httpMaximumConnectionsPerHost = 16
-    let seconds = Double((settings.timeout + settings.longPoll).components.seconds)
-    configuration.timeoutIntervalForRequest = seconds
-    session = URLSession(configuration: configuration, delegate: transfer, delegateQueue: nil)
+    transport = RelayTransports.make(settings)
   }
-
-  deinit { session.invalidateAndCancel() }
 
   /// What the relay says of a space.
   /// - Throws: `RelayError`, `CancellationError`.
@@ -98,7 +89,7 @@ public final class RelayClient: Sendable {
     while true {
       let error: RelayError
       do {
-        let answer = try await answer(to: request, limit: limit)
+        let answer = try await transport.answer(to: request, limit: limit)
         guard [429, 502, 503, 504].contains(answer.status) else { return answer }
         error = RelayError(answer)
       } catch {
@@ -115,19 +106,6 @@ public final class RelayClient: Sendable {
     }
   }
 
-  private func answer(to request: URLRequest, limit: Int) async throws -> RelayAnswer {
-    #if canImport(FoundationNetworking)
-      // Where a connection that was kept open breaks under a body, Foundation on libcurl repeats the request without
-      // it, and both sides wait. A new connection is not repeated, so each body gets one.
-      guard request.httpBody == nil else {
-        let session = URLSession(configuration: session.configuration, delegate: transfer, delegateQueue: nil)
-        defer { session.finishTasksAndInvalidate() }
-        return try await transfer.answer(to: request, in: session, limit: limit)
-      }
-    #endif
-    return try await transfer.answer(to: request, in: session, limit: limit)
-  }
-
   /// A space's events, until the stream ends or breaks.
   /// - Parameter onWord: is told whenever anything comes, also what keeps the stream alive.
   func events(
@@ -138,7 +116,7 @@ public final class RelayClient: Sendable {
     var parser = EventStreamParser()
     var isOpen = false
     do {
-      for try await part in transfer.parts(of: request, in: session, limit: 256) {
+      for try await part in transport.parts(of: request, limit: 256) {
         switch part {
         case .head(let answer):
           guard answer.status == 200 else { throw RelayError(answer) }
@@ -163,47 +141,28 @@ public final class RelayClient: Sendable {
 
   private func request(
     _ method: String, _ space: String, _ path: String, _ fields: [String: String], _ body: [UInt8]?
-  ) throws -> URLRequest {
-    guard let url = URL(string: "\(relay)/v1/spaces/\(space)\(path)") else {
-      throw RelayError(.unreachable, "the relay's address is malformed")
-    }
+  ) throws -> RelayRequest {
+    let url = "\(relay)/v1/spaces/\(space)\(path)"
+    guard URL(string: url) != nil else { throw RelayError(.unreachable, "the relay's address is malformed") }
     // Anything else could end the field and begin another.
     guard token.text.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
       throw RelayError(.unauthenticated, "the token has characters that no token has")
     }
-    var request = URLRequest(url: url)
-    request.httpMethod = method
-    for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
-    request.setValue("Bearer \(token.text)", forHTTPHeaderField: "Authorization")
+    var request = RelayRequest(
+      method: method, url: url, fields: fields, token: token, body: body, patience: settings.patience)
     if let body {
-      request.httpBody = Data(body)
-      request.setValue(RelayMedia.entry, forHTTPHeaderField: "Content-Type")
-      request.setValue(RelayDigest.field(Self.digest(body)), forHTTPHeaderField: RelayHeader.contentDigest)
+      request.fields["Content-Type"] = RelayMedia.entry
+      request.fields[RelayHeader.contentDigest] = RelayDigest.field(Self.digest(body))
     }
     return request
   }
 
-  /// What an error of the session means. Its words are not passed on, since they may quote the request.
+  /// What an error of the transport means; nil if it is the end of a task.
   private static func failure(_ error: any Error) throws -> RelayError? {
     if error is CancellationError { return nil }
     if let error = error as? RelayError { return error }
-    let code = (error as? URLError)?.code ?? URLError.Code(rawValue: (error as NSError).code) ?? .unknown
-    if code == .cancelled || Task.isCancelled { throw CancellationError() }
-    return RelayError(.unreachable, "the relay cannot be reached: \(words(code))")
-  }
-
-  private static func words(_ code: URLError.Code) -> String {
-    switch code {
-    case .timedOut: "it does not answer"
-    case .cannotFindHost, .dnsLookupFailed: "no such host"
-    case .cannotConnectToHost: "nobody listens there"
-    case .networkConnectionLost: "the connection broke"
-    case .notConnectedToInternet: "there is no network"
-    case .serverCertificateUntrusted, .serverCertificateHasBadDate, .serverCertificateHasUnknownRoot,
-      .serverCertificateNotYetValid, .secureConnectionFailed:
-      "its certificate does not hold"
-    default: "error \(code.rawValue)"
-    }
+    if Task.isCancelled { throw CancellationError() }
+    return RelayError(error as? RelayTransportError ?? .other("\(type(of: error))"))
   }
 
   static func digest(_ bytes: [UInt8]) -> [UInt8] {

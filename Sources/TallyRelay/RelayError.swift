@@ -49,6 +49,27 @@ public struct RelayError: Error, Sendable, CustomStringConvertible {
 }
 
 extension RelayError {
+  /// What it means that there is no answer.
+  init(_ error: RelayTransportError) {
+    func unreachable(_ why: String) -> RelayError { RelayError(.unreachable, "the relay cannot be reached: \(why)") }
+    self =
+      switch error {
+      case .noSuchHost: unreachable("no such host")
+      case .refused: unreachable("nobody listens there")
+      case .noNetwork: unreachable("there is no network")
+      case .untrusted: unreachable("its certificate does not hold")
+      case .timedOut: unreachable("it does not answer")
+      case .tooSlow: unreachable("it answers too slowly")
+      case .connectionLost: unreachable("the connection broke")
+      case .proxy: unreachable("the proxy that the environment names does not let it through")
+      case .other(let name): unreachable(name)
+      case .notHTTP: RelayError(.notARelay, "what answers does not speak HTTP")
+      case .asksForPassword: RelayError(.notARelay, "what answers is no relay: it asks for a password")
+      case .tooLong: RelayError(.notARelay, "the answer is longer than a relay's")
+      case .tooFast: RelayError(.notARelay, "events come faster than they can be read")
+      }
+  }
+
   /// What an answer that is no success means.
   init(_ answer: RelayAnswer) {
     let problem = RelayProblem.Code(rawValue: answer.field(RelayHeader.problem) ?? "")
@@ -70,8 +91,18 @@ extension RelayError {
       // A proxy in between answers as it likes.
       case nil: [429, 502, 503, 504].contains(answer.status) ? .busy : .notARelay
       }
-    self.init(
-      code, Self.words(code, problem, answer.status), retryAfter: retryAfter, problem: problem)
+    // A relay asks for its token and says so.
+    if problem == nil, Self.asksForPassword(answer) {
+      self.init(RelayTransportError.asksForPassword)
+    } else {
+      self.init(code, Self.words(code, problem, answer.status), retryAfter: retryAfter, problem: problem)
+    }
+  }
+
+  private static func asksForPassword(_ answer: RelayAnswer) -> Bool {
+    let field = [401: "www-authenticate", 407: "proxy-authenticate"][answer.status]
+    guard let challenge = field.flatMap(answer.field)?.lowercased() else { return false }
+    return !challenge.hasPrefix("bearer")
   }
 
   private static func words(_ code: Code, _ problem: RelayProblem.Code?, _ status: Int) -> String {
