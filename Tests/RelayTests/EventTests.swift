@@ -209,7 +209,8 @@
 
     private static func page(_ position: UInt8) -> [UInt8] {
       let page = Array("TRP".utf8) + [1, 0, position] + Array(repeating: 7, count: 16) + [0]
-      return Array("HTTP/1.1 200 OK\r\nContent-Length: \(page.count)\r\n\r\n".utf8) + page
+      // The server answers once on a connection.
+      return Array("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: \(page.count)\r\n\r\n".utf8) + page
     }
 
     /// A proxy that keeps an answer back until it is whole lets long polling through.
