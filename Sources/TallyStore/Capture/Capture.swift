@@ -236,10 +236,12 @@ struct Capture {
       }
       return cells
     }
+    // Registers that went with a table that was dropped may still be on other devices.
+    let areLost = earlier.existence == nil && earlier.fields.isEmpty && earlier.seed == nil
     for (column, value) in zip(kind.columns, values) {
       let old = earlier[column.field]
       let isSeeded = earlier.seed?.layers.contains { $0[column.field] != nil } ?? false
-      guard value != column.defaultValue || isSeeded || (old != nil && old?.value != value) else { continue }
+      guard value != column.defaultValue || isSeeded || areLost || (old != nil && old?.value != value) else { continue }
       let stamp = old == nil ? stamp : try transaction.stamp(over: old?.stamp.time)
       cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
     }

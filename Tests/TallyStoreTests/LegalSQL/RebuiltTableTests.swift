@@ -69,4 +69,20 @@ import Testing
     try expectConverged(store, lab.b)
     #expect(try Lab.text(lab.b, "SELECT name FROM P") == "after")
   }
+
+  /// The table has taken the registers of the earlier life with it, and other devices still have them.
+  @Test(arguments: CapturePath.allCases)
+  func aRecordWrittenAgainAfterItsTableWasDroppedHasNothingOfItsEarlierLife(_ path: CapturePath) throws {
+    let lab = try Lab(path)
+    try lab.a.run("INSERT INTO P(id, name, pos) VALUES('P|~|1', 'one', 1)")
+    try lab.sync()
+    let sql = try #require(try Lab.text(lab.b, "SELECT sql FROM sqlite_master WHERE name = 'P'"))
+    try lab.b.run("DROP TABLE P", sql)
+    try lab.b.run("INSERT INTO P(id, pos) VALUES('P|~|1', 2)")
+    try lab.sync()
+    try expectConverged(lab.a, lab.b)
+    for store in [lab.a, lab.b] {
+      #expect(try Lab.text(store, "SELECT coalesce(name, 'none') || pos FROM P") == "none2")
+    }
+  }
 }
