@@ -117,6 +117,7 @@ let package = Package(
       dependencies: [
         "TallyRelayProtocol", grdb, logging, libpq,
         relay("Hummingbird", "hummingbird"), relay("HummingbirdCore", "hummingbird"),
+        relay("HummingbirdTLS", "hummingbird"), relay("NIOSSL", "swift-nio-ssl"),
         relay("HTTPTypes", "swift-http-types"), relay("ServiceLifecycle", "swift-service-lifecycle"),
         relay("Crypto", "swift-crypto"), relay("NIOCore", "swift-nio"),
       ]),

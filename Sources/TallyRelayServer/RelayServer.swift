@@ -1,8 +1,10 @@
 #if Relay
   import Hummingbird
   import HummingbirdCore
+  import HummingbirdTLS
   import Logging
   import NIOCore
+  import NIOSSL
   import ServiceLifecycle
   import TallyRelayProtocol
 
@@ -37,7 +39,7 @@
     /// - Parameters:
     ///   - onAdmin: is told where health and metrics are.
     ///   - onListening: is told where clients come.
-    /// - Throws: what keeps it from listening.
+    /// - Throws: what keeps it from listening; `RelayStoreError` with `.badCertificate`.
     public func run(
       onAdmin: @escaping @Sendable (RelaySettings.Address) async -> Void = { _ in },
       onListening: @escaping @Sendable (RelaySettings.Address) async -> Void
@@ -50,11 +52,14 @@
       let streams = EventStreams(
         news, heartbeat: settings.limits.heartbeat, longestWrite: settings.limits.longestWrite, time: time)
       var services: [any Service] = []
+      let http = http1
+      let tls = try settings.certificate?.configuration()
+      let server = try tls.map { try HTTPServerBuilder.tls(http, tlsConfiguration: $0) }
       if let admin = settings.admin {
         let responder = AdminResponder(store: store, news: news, streams: streams, metrics: metrics)
-        services.append(application(responder, admin, onAdmin))
+        services.append(application(responder, admin, http, onAdmin))
       }
-      services.append(application(responder(streams), settings.address, onListening))
+      services.append(application(responder(streams), settings.address, server ?? http, onListening))
       services.append(HeartbeatService(streams: streams, pause: settings.limits.heartbeat / 20))
       // Services are asked to end from the last to the first: whoever waits goes, then the rest, then health.
       services.append(NewsService(news: news))
@@ -93,23 +98,45 @@
         log: RelayRequestLog(settings, key: store.random(32), now: store.now))
     }
 
-    private func application<Responder: HTTPResponder>(
-      _ responder: Responder, _ address: RelaySettings.Address,
-      _ onListening: @escaping @Sendable (RelaySettings.Address) async -> Void
-    ) -> Application<Responder> where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
-      let idle = TimeAmount(settings.limits.idle)
+    private var http1: HTTPServerBuilder {
       let decoder = HTTP1Channel.Configuration.DecoderConfiguration(
         maxHeaderFieldSize: RelayLimits.headerBytes, maxHeaderListSize: 2 * RelayLimits.headerBytes,
         maxHeaderFieldCount: 2 * RelayLimits.headerFields)
-      return Application(
-        responder: responder,
-        server: .http1(configuration: .init(idleTimeout: idle, httpDecoderConfiguration: decoder)),
+      let idle = TimeAmount(settings.limits.idle)
+      return .http1(configuration: .init(idleTimeout: idle, httpDecoderConfiguration: decoder))
+    }
+
+    private func application<Responder: HTTPResponder>(
+      _ responder: Responder, _ address: RelaySettings.Address, _ server: HTTPServerBuilder,
+      _ onListening: @escaping @Sendable (RelaySettings.Address) async -> Void
+    ) -> Application<Responder> where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
+      Application(
+        responder: responder, server: server,
         configuration: ApplicationConfiguration(
           address: .hostname(address.host, port: address.port),
           availableConnectionsDelegate: MaximumAvailableConnections(settings.limits.connections)),
         onServerRunning: { channel in
           await onListening(.init(host: address.host, port: channel.localAddress?.port ?? address.port))
         }, logger: Self.logger)
+    }
+  }
+
+  extension RelaySettings.Certificate {
+    /// - Throws: `RelayStoreError` with `.badCertificate`.
+    fileprivate func configuration() throws -> TLSConfiguration {
+      do {
+        let chain = try NIOSSLCertificate.fromPEMFile(chainPath)
+        var configuration = TLSConfiguration.makeServerConfiguration(
+          certificateChain: chain.map { .certificate($0) },
+          privateKey: .privateKey(try NIOSSLPrivateKey(file: keyPath, format: .pem)))
+        configuration.minimumTLSVersion = .tlsv12
+        // Whether both belong together is known when a context is made of them.
+        _ = try NIOSSLContext(configuration: configuration)
+        return configuration
+      } catch {
+        throw RelayStoreError(
+          .badCertificate, "the certificate \(chainPath) and the key \(keyPath) cannot be used: \(error)")
+      }
     }
   }
 

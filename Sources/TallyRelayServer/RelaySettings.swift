@@ -55,9 +55,22 @@
       public init(host: String, port: Int) { (self.host, self.port) = (host, port) }
     }
 
+    /// What the relay proves with who it is, and encrypts with: two files in PEM, read when the relay starts.
+    public struct Certificate: Sendable, Hashable {
+      /// The certificate, and after it those that lead to one that clients trust.
+      public var chainPath: String
+      /// The certificate's private key.
+      public var keyPath: String
+
+      /// A certificate with its key.
+      public init(chainPath: String, keyPath: String) { (self.chainPath, self.keyPath) = (chainPath, keyPath) }
+    }
+
     /// Where clients come.
     public var address: Address
-    /// Where health and metrics are, for the owner alone; nil for nowhere.
+    /// Lets clients speak TLS, 1.2 or newer, and nothing else; nil for plain HTTP. A new certificate needs a new start.
+    public var certificate: Certificate?
+    /// Where health and metrics are, for the owner alone, in plain HTTP; nil for nowhere.
     public var admin: Address?
     /// What tokens and requests may take up.
     public var limits = Limits()

@@ -55,6 +55,50 @@
       try FileManager.default.removeItem(at: folder)
     }
 
+    /// With a certificate a relay speaks TLS and nothing else.
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/python3"), "needs python3"))
+    func aRelayWithACertificateSpeaksTLS() async throws {
+      let certificates = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .appendingPathComponent("TransportTests/Certificates")
+      func file(_ name: String) -> String { certificates.appendingPathComponent(name).path }
+      let (relay, line) = try await RelayProcess.start(
+        "relay", "--data", "relay.sqlite", "--listen", "127.0.0.1:0", "--certificate", file("server.pem"), "--key",
+        file("server.key"), in: folder)
+      let port = try #require(Int(line.split(separator: ":").last ?? ""))
+      let made = try await Tool.run(
+        "relay", "token", "--data", "relay.sqlite", "--url", "https://localhost:\(port)", in: folder)
+      let (space, token) = (try #require(made.lines.first), try #require(made.lines.last))
+      let client = Process()
+      client.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
+      client.arguments = [
+        "-c",
+        """
+        import ssl, sys, urllib.request
+        address = sys.argv[1].replace("/s/", "/v1/spaces/")
+        request = urllib.request.Request(address, headers={"Authorization": "Bearer " + sys.argv[2]})
+        answer = urllib.request.urlopen(request, context=ssl.create_default_context(cafile=sys.argv[3]))
+        sys.exit(0 if answer.status == 200 and b'"entries"' in answer.read() else 1)
+        """, space, token, file("authority.pem"),
+      ]
+      try client.run()
+      client.waitUntilExit()
+      #expect(client.terminationStatus == 0)
+      // Neither whoever speaks plain HTTP gets an answer, nor does the tool trust what this machine does not.
+      let plain = try? await RawHTTP.send("GET", "/v1/spaces/a", port: port)
+      #expect(plain.map(\.status) ?? 0 == 0)
+      try await store("a")
+      try write(made.output, to: "token")
+      let sync = try await Tool.run("sync", "a", "--via", space, "--token-file", "token", in: folder)
+      #expect(sync.status == 69 && !sync.errors.contains(token), "\(sync)")
+      #expect(await relay.end(SIGTERM) == 0)
+
+      let wrong = try await Tool.run(
+        "relay", "--data", "relay.sqlite", "--listen", "127.0.0.1:0", "--certificate", file("server.pem"), "--key",
+        file("stranger.key"), in: folder)
+      #expect(wrong.status == 77 && wrong.errors.contains("cannot be used"), "\(wrong)")
+      try FileManager.default.removeItem(at: folder)
+    }
+
     /// Every way of failing has its exit code, and none says the token.
     @Test func failuresHaveTheirCodes() async throws {
       try await store("a")

@@ -7,11 +7,12 @@ struct RelayCommand: ParsableCommand {
     abstract: "Serves a relay: a place on a server through which devices sync that are never there together.",
     discussion: """
       A relay keeps what devices put into a space until the others come by. Its owner can read all of it. It prints "listening on \
-      HOST:PORT" and serves until SIGINT or SIGTERM. Unless HOST is this machine itself it needs --insecure, since it speaks plain \
-      HTTP: put a proxy that speaks TLS before it. Its options: tally relay serve --help.
+      HOST:PORT" and serves until SIGINT or SIGTERM. Unless HOST is this machine itself it needs a certificate, a proxy that speaks \
+      TLS before it, or --insecure: without one of them tokens and contents are not encrypted. Its options: tally relay serve --help.
 
       Examples:
         tally relay --data relay.sqlite --listen 127.0.0.1:8480
+        tally relay --data relay.sqlite --listen 0.0.0.0:443 --certificate fullchain.pem --key privkey.pem
         tally relay --postgres-file database --listen 127.0.0.1:8480
         tally relay token --data relay.sqlite --url https://relay.example --expires 90d > token
         tally sync scores.tally --via https://relay.example/s/ID --token-file token
@@ -52,6 +53,9 @@ struct RelayServeCommand: ParsableCommand {
   @OptionGroup var file: RelayFileOptions
   @Option(help: ArgumentHelp("Listen on an address and a port; 0 takes a free one.", valueName: "HOST:PORT"))
   var listen = "127.0.0.1:8480"
+  @Option(help: ArgumentHelp("Speak TLS: a certificate in PEM, with those that lead to its root.", valueName: "FILE"))
+  var certificate: String?
+  @Option(help: ArgumentHelp("The certificate's private key in PEM.", valueName: "FILE")) var key: String?
   @Option(help: ArgumentHelp("Health and metrics, for the owner alone.", valueName: "HOST:PORT")) var admin: String?
   @Option(
     help: ArgumentHelp("How a line of the log looks: json or text. It goes to standard error.", valueName: "FORM"))
@@ -65,9 +69,10 @@ struct RelayServeCommand: ParsableCommand {
     guard ["json", "text"].contains(log) else { throw ValidationError("--log is json or text") }
     guard (1...1_000_000).contains(rate) else { throw ValidationError("--rate is 1 to 1000000") }
     for address in [listen, admin].compactMap({ $0 }) { _ = try Self.address(address) }
-    guard try insecure || Self.isLocal(listen) else {
+    guard (certificate == nil) == (key == nil) else { throw ValidationError("--certificate and --key go together") }
+    guard try insecure || certificate != nil || Self.isLocal(listen) else {
       throw ValidationError(
-        "others reach \(listen) over plain HTTP: --insecure allows it; better put a proxy with TLS before it")
+        "others reach \(listen) over plain HTTP: use --certificate or a proxy with TLS before it; --insecure allows it")
     }
     guard try admin.map(Self.isLocal) ?? true || insecure else {
       throw ValidationError("others reach \(admin ?? ""): --insecure allows it")

@@ -17,6 +17,7 @@
         let (host, port) = try Self.address(admin)
         settings.admin = .init(host: host, port: port)
       }
+      if let certificate, let key { settings.certificate = .init(chainPath: certificate, keyPath: key) }
       settings.logFormat = log == "json" ? .json : .text
       settings.limits.requestsPerSecond = Double(rate)
       settings.limits.requestBurst = 4 * rate
@@ -165,6 +166,7 @@
         case .inUse: .busy
         case .cannotLock: .cannotCreate
         case .badAddress: .usage
+        case .badCertificate: .noPermission
         case .unreachable: .unreachable
         case .refused: .noPermission
         }

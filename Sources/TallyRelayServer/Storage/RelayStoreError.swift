@@ -1,5 +1,5 @@
 #if Relay
-  /// Why a relay's file, or its database, cannot be used.
+  /// Why a relay's file, its database or its certificate cannot be used.
   public struct RelayStoreError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.
     public enum Code: String, Sendable {
@@ -19,6 +19,8 @@
       case unreachable
       /// The database refuses what is needed to begin.
       case refused
+      /// The certificate or its key cannot be read, or they do not belong together.
+      case badCertificate
       /// There is no such space.
       case noSuchSpace
       /// There is no such token, or several begin so.
