@@ -1,9 +1,11 @@
 #if Relay
   import Foundation
   import TallyRelay
+  import TallyRelayProtocol
   import TallyRelayServer
   import TallyStore
   import TallySync
+  import TallyWire
   import Testing
 
   /// A relay whose file or database is set back.
@@ -28,7 +30,8 @@
         let path = relay.place.path
         func put(_ name: String) async throws -> RawHTTP.Answer {
           try await RawHTTP.send(
-            "PUT", "/v1/spaces/\(token.space)/entries/\(name)", ["Authorization": "Bearer \(token.token)"], [1],
+            "PUT", "/v1/spaces/\(token.space)/entries/\(name)",
+            ["Authorization": "Bearer \(token.token)", "Content-Digest": RelayDigest.field(SHA256.hash([1]))], [1],
             port: relay.port)
         }
         #expect(try await put("a").status == 201)
