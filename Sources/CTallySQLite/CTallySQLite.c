@@ -7,7 +7,6 @@
 #include <stddef.h>
 
 extern int sqlite3_db_config(struct sqlite3 *, int, ...);
-#define TALLY_DBCONFIG_LOOKASIDE 1001
 #define TALLY_DBCONFIG_ENABLE_FKEY 1002
 #define TALLY_DBCONFIG_ENABLE_TRIGGER 1003
 
@@ -32,10 +31,6 @@ static void look_up(void) {
 int tally_enable_triggers(struct sqlite3 *connection, int isOn) {
   int state = 0;
   return sqlite3_db_config(connection, TALLY_DBCONFIG_ENABLE_TRIGGER, isOn, &state);
-}
-
-int tally_set_lookaside(struct sqlite3 *connection, int size, int count) {
-  return sqlite3_db_config(connection, TALLY_DBCONFIG_LOOKASIDE, (void *)0, size, count);
 }
 
 int tally_enforces_foreign_keys(struct sqlite3 *connection) {

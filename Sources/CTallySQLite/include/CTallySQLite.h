@@ -12,10 +12,6 @@ int tally_enable_triggers(struct sqlite3 *connection, int isOn);
 /// Whether foreign keys are enforced on a connection: SQLITE_DBCONFIG_ENABLE_FKEY.
 int tally_enforces_foreign_keys(struct sqlite3 *connection);
 
-/// Gives a connection so many slots of small memory, which cost no allocation: SQLITE_DBCONFIG_LOOKASIDE. Before it has run
-/// anything that it still holds. Returns SQLite's result code.
-int tally_set_lookaside(struct sqlite3 *connection, int size, int count);
-
 /// See https://www.sqlite.org/c3ref/preupdate_blobwrite.html.
 typedef void (*tally_preupdate_callback)(
     void *context, struct sqlite3 *connection, int operation, const char *schema, const char *table,

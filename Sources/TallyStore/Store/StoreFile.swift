@@ -1,4 +1,3 @@
-import CTallySQLite
 import Foundation
 import GRDB
 import GRDBSQLite
@@ -107,9 +106,6 @@ enum StoreFile {
     configuration.busyMode = .callback(LockWait.callback(atMost: options.busyTimeout, turns))
     let prepare = options.prepareDatabase
     configuration.prepareDatabase { db in
-      // Whoever writes keeps more statements, and so more small pieces of memory, than SQLite has ready for a
-      // connection. Should that be refused, only time is lost.
-      if !db.configuration.readonly { _ = tally_set_lookaside(try handle(db), 1200, 400) }
       let pacer = CheckpointPacer()
       pacer.follow(try handle(db))
       // Statements nested in triggers would otherwise write their journals to files.
