@@ -125,9 +125,12 @@ instructions-gate: setup
 	$(SWIFT) build -c release --scratch-path .build-bench --product Benchmarks
 	bash Scripts/instructions.sh --gate
 
-# Fails only on what is more than twice its target, or than what is accepted.
+# Fails only on what is more than twice its target, or than what is accepted. One round says that all is well; where it does not, three
+# decide, since a busy moment can spoil one.
+SHORT = --records 50000 --no-memory --gate $(FLAGS)
+
 bench-short: setup
-	$(BENCH) --records 50000 --runs 3 --no-memory --gate $(FLAGS)
+	$(BENCH) --runs 1 $(SHORT) || $(BENCH) --runs 3 $(SHORT)
 
 # The core as Embedded Swift and WebAssembly, compared with an ordinary build.
 embedded:
