@@ -4,9 +4,8 @@
 set -euo pipefail
 
 missing=()
-# Installs what is missing if it may: as root, where there is apt.
+may_install() { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; }
 install() {
-  [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
   echo "Installing ${missing[*]} …"
   export DEBIAN_FRONTEND=noninteractive
   apt-get update -qq
@@ -17,7 +16,10 @@ if [ "${1:-}" = relay ]; then
   pkg-config --exists libpq || missing+=(libpq-dev)
   bash "$(dirname "$0")/postgres.sh" find >/dev/null 2>&1 || missing+=(postgresql)
   [ ${#missing[@]} -eq 0 ] && exit 0
-  install && exit 0
+  if may_install; then
+    install
+    exit 0
+  fi
   echo "The relay is tested on files only; on PostgreSQL too with these packages: ${missing[*]}" >&2
   echo "  Debian, Ubuntu:  sudo apt-get install ${missing[*]}" >&2
   echo "  Fedora:          sudo dnf install libpq-devel postgresql-server" >&2
@@ -32,7 +34,10 @@ esac
 [ -e /usr/include/zstd.h ] || missing+=(libzstd-dev)
 command -v pkg-config >/dev/null || missing+=(pkg-config)
 [ ${#missing[@]} -eq 0 ] && exit 0
-install && exit 0
+if may_install; then
+  install
+  exit 0
+fi
 echo "Tally needs these packages: ${missing[*]}" >&2
 echo "  Debian, Ubuntu:  sudo apt-get install ${missing[*]}" >&2
 echo "  Fedora:          sudo dnf install sqlite-devel libzstd-devel pkgconf" >&2

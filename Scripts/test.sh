@@ -8,6 +8,8 @@ trap 'rm -f "$log"' EXIT
 status=${PIPESTATUS[0]}
 if [ "$status" -ne 0 ]; then
   echo "Failed: swift test $*"
-  grep -A 12 -E '^✘ Test .* recorded an issue|Fatal error|unexpected signal' "$log" | grep -vE '^(◇|✔|↳ )' | head -150
+  grep -A 12 -E '^✘ Test .* recorded an issue|Fatal error|unexpected signal' "$log" | grep -vE '^(◇|✔)' | head -150
+  # The end is what is always kept of a log.
+  grep -E '^✘ Test .* recorded an issue|Fatal error|unexpected signal' "$log" | cut -c 1-240 | tail -5
 fi
 exit "$status"

@@ -13,7 +13,7 @@
     let environment: [String: String]
 
     func answer(to request: RelayRequest, limit: Int) async throws -> RelayAnswer {
-      let clock = RequestClock(time, patience: request.patience, hasPace: true)
+      let clock = RequestClock(time, idleTimeout: request.idleTimeout, hasPace: true)
       return try await translatingErrors {
         try await clock.run {
           let response = try await send(request, clock)
@@ -23,7 +23,7 @@
     }
 
     func parts(of request: RelayRequest, limit: Int) -> AsyncThrowingStream<RelayPart, any Error> {
-      let clock = RequestClock(time, patience: request.patience, hasPace: false)
+      let clock = RequestClock(time, idleTimeout: request.idleTimeout, hasPace: false)
       return AsyncThrowingStream(bufferingPolicy: .bufferingOldest(limit)) { continuation in
         let reading = Task {
           do {

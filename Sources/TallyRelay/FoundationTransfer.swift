@@ -6,7 +6,7 @@
     import FoundationNetworking
   #endif
 
-  /// What a session of Foundation's tells of its requests.
+  /// The `URLSession` delegate that collects answers and enforces their limits.
   final class FoundationTransfer: NSObject, URLSessionDataDelegate {
     private struct Pending {
       var response: HTTPURLResponse?

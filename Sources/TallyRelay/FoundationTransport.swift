@@ -11,15 +11,15 @@
     private let transfer = FoundationTransfer()
     private let session: URLSession
 
-    /// - Parameter patience: how long nothing may come, of all its requests.
-    init(patience: Duration) {
+    /// - Parameter idleTimeout: how long nothing may come, of all its requests.
+    init(idleTimeout: Duration) {
       let configuration = URLSessionConfiguration.ephemeral
       configuration.httpShouldSetCookies = false
       configuration.httpCookieAcceptPolicy = .never
       configuration.urlCache = nil
       configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
       configuration.httpMaximumConnectionsPerHost = 16
-      configuration.timeoutIntervalForRequest = Double(patience.components.seconds)
+      configuration.timeoutIntervalForRequest = Double(idleTimeout.components.seconds)
       session = URLSession(configuration: configuration, delegate: transfer, delegateQueue: nil)
     }
 
@@ -57,7 +57,7 @@
       return outgoing
     }
 
-    /// What an error of a session means.
+    /// Converts a `URLSession` error into a `RelayTransportError`, or a `CancellationError`.
     static func meaning(_ error: any Error) -> any Error {
       if error is RelayTransportError || error is CancellationError { return error }
       let code = (error as? URLError)?.code ?? URLError.Code(rawValue: (error as NSError).code) ?? .unknown

@@ -34,7 +34,7 @@ public final class RelayClient: Sendable {
     /// The longest time that a relay may ask to wait; beyond that it is an error.
     public var longestPause: Duration = .seconds(30)
     /// How long nothing may come of a request that may wait for news.
-    var patience: Duration { timeout + longPoll }
+    var idleTimeout: Duration { timeout + longPoll }
     /// Waits, for tests that do not.
     package var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     /// The time since any moment.
@@ -149,7 +149,7 @@ public final class RelayClient: Sendable {
       throw RelayError(.unauthenticated, "the token has characters that no token has")
     }
     var request = RelayRequest(
-      method: method, url: url, fields: fields, token: token, body: body, patience: settings.patience)
+      method: method, url: url, fields: fields, token: token, body: body, idleTimeout: settings.idleTimeout)
     if let body {
       request.fields["Content-Type"] = RelayMedia.entry
       request.fields[RelayHeader.contentDigest] = RelayDigest.field(Self.digest(body))

@@ -34,7 +34,7 @@ struct RelayRequest: Sendable {
   var token: BearerToken
   var body: [UInt8]?
   /// How long nothing may come and nothing go.
-  var patience: Duration
+  var idleTimeout: Duration
 
   var authorization: String { "Bearer \(token.text)" }
 }
@@ -72,7 +72,7 @@ enum RelayTransports {
     #if HTTPClient && os(Linux)
       AsyncHTTPTransport(time: settings.time, environment: ProcessInfo.processInfo.environment)
     #else
-      FoundationTransport(patience: settings.patience)
+      FoundationTransport(idleTimeout: settings.idleTimeout)
     #endif
   }
 }

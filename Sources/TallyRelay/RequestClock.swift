@@ -2,9 +2,9 @@ import Synchronization
 
 /// Ends a request of which nothing comes any more, or so little that it would hold up its caller for hours.
 ///
-/// A request ends when nothing has come or gone for its patience, and when it has taken longer than its patience and a
-/// second for each KiB that has come or gone. The first ends a server that falls silent, the second one that sends a
-/// byte now and then. A relay holds its clients to the same pace.
+/// A request ends when nothing has come or gone for its idle timeout, and when it has taken longer than its idle
+/// timeout and a second for each KiB that has come or gone. The first ends a server that falls silent, the second one
+/// that sends a byte now and then. A relay holds its clients to the same pace.
 final class RequestClock: Sendable {
   /// How much must come and go in a second, in the long run.
   static let bytesPerSecond = 1 << 10
@@ -15,15 +15,15 @@ final class RequestClock: Sendable {
   }
 
   private let time: @Sendable () -> Duration
-  private let patience: Duration
+  private let idleTimeout: Duration
   private let hasPace: Bool
   private let start: Duration
   private let progress: Mutex<Progress>
 
   /// - Parameter hasPace: whether silence alone is not enough to go on. A stream of events may say as little as it
   ///   likes.
-  init(_ time: @escaping @Sendable () -> Duration, patience: Duration, hasPace: Bool) {
-    (self.time, self.patience, self.hasPace) = (time, patience, hasPace)
+  init(_ time: @escaping @Sendable () -> Duration, idleTimeout: Duration, hasPace: Bool) {
+    (self.time, self.idleTimeout, self.hasPace) = (time, idleTimeout, hasPace)
     start = time()
     progress = Mutex(Progress(latest: start))
   }
@@ -62,8 +62,8 @@ final class RequestClock: Sendable {
   /// When the request ends if nothing comes until then.
   private var limits: (silence: Duration, pace: Duration) {
     let progress = progress.withLock { $0 }
-    let silence = progress.latest + patience
+    let silence = progress.latest + idleTimeout
     guard hasPace else { return (silence, .seconds(Int64.max)) }
-    return (silence, start + patience + .seconds(progress.bytes) / Self.bytesPerSecond)
+    return (silence, start + idleTimeout + .seconds(progress.bytes) / Self.bytesPerSecond)
   }
 }

@@ -55,9 +55,9 @@
       public init(host: String, port: Int) { (self.host, self.port) = (host, port) }
     }
 
-    /// What the relay proves with who it is, and encrypts with: two files in PEM, read when the relay starts.
+    /// A TLS certificate and its private key: two PEM files, read when the relay starts.
     public struct Certificate: Sendable, Hashable {
-      /// The certificate, and after it those that lead to one that clients trust.
+      /// The certificate, followed by the intermediate certificates up to a root that clients trust.
       public var chainPath: String
       /// The certificate's private key.
       public var keyPath: String
@@ -68,7 +68,7 @@
 
     /// Where clients come.
     public var address: Address
-    /// Lets clients speak TLS, 1.2 or newer, and nothing else; nil for plain HTTP. A new certificate needs a new start.
+    /// Serves TLS, 1.2 or newer, instead of plain HTTP; nil for plain HTTP. Restart the relay after a renewal.
     public var certificate: Certificate?
     /// Where health and metrics are, for the owner alone, in plain HTTP; nil for nowhere.
     public var admin: Address?

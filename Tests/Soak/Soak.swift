@@ -36,7 +36,7 @@ extension SimulationTier: ExpressibleByArgument {}
   private func play(_ tier: SimulationTier, for duration: Duration) -> Int {
     let start = ContinuousClock.now
     var (played, failures): (UInt64, Int) = (0, 0)
-    var said = start
+    var lastReport = start
     while played < count, ContinuousClock.now - start < duration, failures < 10 {
       let seed = first + played
       if let failure = tier.failure(seed) {
@@ -45,9 +45,9 @@ extension SimulationTier: ExpressibleByArgument {}
         fflush(nil)
       }
       played += 1
-      if ContinuousClock.now - said > .seconds(60) {
+      if ContinuousClock.now - lastReport > .seconds(60) {
         report(tier, played, failures, start)
-        said = .now
+        lastReport = .now
       }
     }
     report(tier, played, failures, start)

@@ -53,7 +53,7 @@ struct RelayServeCommand: ParsableCommand {
   @OptionGroup var file: RelayFileOptions
   @Option(help: ArgumentHelp("Listen on an address and a port; 0 takes a free one.", valueName: "HOST:PORT"))
   var listen = "127.0.0.1:8480"
-  @Option(help: ArgumentHelp("Speak TLS: a certificate in PEM, with those that lead to its root.", valueName: "FILE"))
+  @Option(help: ArgumentHelp("Serve TLS with this PEM certificate, followed by its intermediates.", valueName: "FILE"))
   var certificate: String?
   @Option(help: ArgumentHelp("The certificate's private key in PEM.", valueName: "FILE")) var key: String?
   @Option(help: ArgumentHelp("Health and metrics, for the owner alone.", valueName: "HOST:PORT")) var admin: String?

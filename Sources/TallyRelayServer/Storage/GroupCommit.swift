@@ -79,7 +79,7 @@
     private func commit(_ group: [Write]) async {
       do {
         let endings = try await pool.write { db in try group.map { try $0.run(db) } }
-        // What is committed to a file that has lost its name is on no disk that anybody finds again.
+        // A commit to a file that has been removed or replaced would be lost when the process ends.
         try place.check()
         commits += 1
         writes += group.count

@@ -2,8 +2,8 @@
   import Foundation
   import TallyRelayProtocol
 
-  /// Notices that a relay's file was removed, renamed or replaced while it is open. What is written then is in a file
-  /// without a name, and would be gone with the process.
+  /// Notices when a relay's file is removed, renamed or replaced while it is open: what is written from then on would
+  /// be lost when the process ends.
   struct RelayFilePlace: Sendable {
     private let path: String
     private let device: UInt64
@@ -37,7 +37,7 @@
 
     var problem: RelayProblem { RelayProblem(.storageFailed, "the relay's file is gone", retryAfter: 5) }
     var fault: String {
-      "\(path) was removed, renamed or replaced; nothing is acknowledged until the relay is restarted"
+      "\(path) was removed, renamed or replaced; nothing is acknowledged until it is back or the relay is restarted"
     }
   }
 #endif

@@ -66,7 +66,9 @@ private final class Verifier {
         try reader.forEachHiddenLink(kind.number) { try check($0, kind, $1) }
       }
     }
-    for row in try SharedBodies(reader).strangers { problem("\(row.label) points to the state of another row") }
+    try reporting("tally_extra") {
+      for row in try SharedBodies(reader).strangers { problem("\(row.label) points to the state of another row") }
+    }
     try reporting("the vector") {
       if try reader.fingerprint() != sum { problem("the fingerprint does not match the content") }
       if try !reader.vectorFitsItsSum() { problem("the vector is not what was last written") }
