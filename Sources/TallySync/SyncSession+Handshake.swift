@@ -95,6 +95,9 @@ extension SyncSession {
     guard !isRepairing else { return }
     isRepairing = true
     owesEverything = true
+    // A transfer that the peer has refused has brought it nothing, and a damaged side sends nothing in its place.
+    delivered = progress.acknowledged
+    outgoing?.mayBeRefused = true
     progress.repaired = true
     (sentDone, peerDone) = (nil, nil)
   }

@@ -16,7 +16,7 @@ extension SyncSession {
 
   mutating func prepare(since vector: StateVector, _ actions: inout [Action]) {
     transfers += 1
-    outgoing = Outgoing(number: transfers, isEverything: owesEverything)
+    outgoing = Outgoing(number: transfers)
     // What the peer has is of a delta since its own vector: of no use when everything is owed.
     let parts = owesEverything ? [] : peerParts
     (owesEverything, peerParts) = (false, [])
@@ -84,8 +84,7 @@ extension SyncSession {
     else { throw violation("a transfer was applied that was not sent") }
     outgoing = nil
     (progress.sendTotal, progress.sendAcknowledged) = (0, 0)
-    // A peer that asked for everything instead has refused it.
-    if !isRepairing || current.isEverything { progress.acknowledged.merge(header.target) }
+    if !current.mayBeRefused { progress.acknowledged.merge(header.target) }
     // What the peer said last was where it stood before this. It will say it again, also where only its content is
     // another.
     peerDone = nil

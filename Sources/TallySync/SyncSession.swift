@@ -122,7 +122,8 @@ public struct SyncSession: Sendable {
     var sent: UInt64 = 0
     var acknowledged: UInt64 = 0
     var isReading = false
-    var isEverything = false
+    /// Whether the peer began a repair meanwhile: it has refused the transfer then, or has joined it.
+    var mayBeRefused = false
   }
 
   struct Incoming: Sendable {

@@ -12,6 +12,8 @@ struct AppObjects {
   var uniqueIndexes: [String: [UniqueIndex]] = [:]
   /// Those of them that are about every row of the table.
   var wholeUniqueIndexes: [String: [UniqueIndex]] = [:]
+  /// The terms of each unique index with an expression among them, as SQL, by table.
+  var uniqueExpressions: [String: [[String]]] = [:]
   /// Tables with an index on an expression, in whose rows SQLite lets no column be opened for writing.
   var tablesWithExpressionIndexes = Set<String>()
   /// Tables with a column that is computed on reading: in their rows, places of columns differ between versions of
@@ -57,10 +59,22 @@ struct AppObjects {
       guard let name = list.text(0) else { continue }
       let columns = try columns(ofIndex: name, connection)
       if columns == nil { tablesWithExpressionIndexes.insert(table) }
-      guard list.int(1) == 1, let columns else { continue }
+      guard list.int(1) == 1 else { continue }
+      guard let columns else {
+        let terms = try IndexTerms.parse(definition(ofIndex: name, connection))
+        if !terms.isEmpty { uniqueExpressions[table, default: []].append(terms) }
+        continue
+      }
       uniqueIndexes[table, default: []].append(columns)
       if list.int(2) == 0 { wholeUniqueIndexes[table, default: []].append(columns) }
     }
+  }
+
+  private func definition(ofIndex name: String, _ connection: Connection) throws -> String {
+    let query = try SQLStatement(
+      connection.handle, "SELECT sql FROM main.sqlite_master WHERE type = 'index' AND name = ?")
+    query.bind(1, name)
+    return try query.step() ? query.text(0) ?? "" : ""
   }
 
   private mutating func readKeys(_ table: String, _ connection: Connection) throws {

@@ -47,7 +47,7 @@ struct Capture {
   func run() throws {
     guard let rows = try transaction.session.takeWrites(origin) else { return }
     var capture = self
-    if origin == .app, try !catalog.uncheckedReferences.isEmpty || connection.hasOpenReferences() {
+    if origin == .app, try transaction.session.mayHaveOpenReferences() {
       capture.namesBefore = try rows.namesBefore()
     }
     let captureAll = { try rows.forEachWrite(records: capture.captureOrRefuse, links: capture.captureOrRefuse) }
@@ -387,7 +387,12 @@ struct Capture {
       defer { query.reset() }
       if try query.step(), let found = try row(query), write.key == nil || write.key == found.key { return found }
     }
-    guard let key = write.key, let name = try? LinkKey(key) else { return nil }
+    guard let key = write.key else { return nil }
+    guard let name = try? LinkKey(key) else {
+      let query = try SQLStatement(connection.handle, "\(kind.rowSQL) WHERE source || char(10) || target = ?")
+      query.bind(1, key)
+      return try query.step() ? try row(query) : nil
+    }
     let query = try connection.statement(kind.row)
     query.bind(1, name.source.text)
     query.bind(2, name.target.text)

@@ -4,30 +4,41 @@ import TallyCRDT
 /// before.
 ///
 /// They are BEFORE triggers, so that the first note of a row holds what stood there before anything was written,
-/// whatever triggers of the app's write in between. The store's own writes are known by the clock that it has announced
-/// (`tally_zone.own`), or the whole transaction stands aside (`tally_zone.hooked`) because the hook of the store's
-/// connection notes what happens. A row that REPLACE removes fires no delete trigger unless the connection asks for it
-/// (https://www.sqlite.org/lang_conflict.html), so what may be replaced is noted before: the row of the same name, and
-/// rows equal in a unique index of the app's.
+/// whatever triggers of the app's write in between, and so that none of those can end the statement first. The store's
+/// own writes are known by the clock that it has announced (`tally_zone.own`), or the whole transaction stands aside
+/// (`tally_zone.hooked`) because the hook of the store's connection notes what happens. A row that REPLACE removes
+/// fires no delete trigger unless the connection asks for it (https://www.sqlite.org/lang_conflict.html), so what may
+/// be replaced is noted before: the row of the same name, and rows equal in a unique index of the app's.
 struct CaptureTriggers {
   private let connection: Connection
   /// By name, as SQLite keeps them in its schema table.
-  private let wanted: [String: String]
+  private let wanted: [String: Trigger]
+
+  private struct Trigger {
+    var name: String
+    /// Everything after the name.
+    var rest: String
+
+    /// As SQLite keeps it.
+    var sql: String { "CREATE TRIGGER \"\(name)\" \(rest)" }
+    /// A temporary table of the app's may have the same name as a replicated one.
+    var creation: String { "CREATE TRIGGER main.\"\(name)\" \(rest)" }
+  }
 
   init(_ connection: Connection, _ catalog: Catalog, _ objects: AppObjects) {
     self.connection = connection
-    var wanted: [String: String] = [:]
+    var wanted: [String: Trigger] = [:]
     func add(_ table: String, _ name: String, _ rest: String) {
       let name = "tally_\(table)_\(name)"
-      wanted[name] = "CREATE TRIGGER \"\(name)\" \(rest)"
+      wanted[name] = Trigger(name: name, rest: rest)
     }
     for kind in catalog.orderedKinds {
-      for (name, rest) in Self.triggers(kind, objects.uniqueIndexes[kind.type] ?? []) {
+      for (name, rest) in Self.triggers(kind, UniqueRows(kind.type, objects)) {
         add(kind.type, name, rest)
       }
     }
     for link in catalog.knownLinks {
-      for (name, rest) in Self.triggers(link, objects.uniqueIndexes[link.table] ?? []) {
+      for (name, rest) in Self.triggers(link, UniqueRows(link.table, objects)) {
         add(link.table, name, rest)
       }
     }
@@ -51,11 +62,13 @@ struct CaptureTriggers {
       "SELECT name, sql FROM main.sqlite_master WHERE type = 'trigger' AND name LIKE 'tally\\_%' ESCAPE '\\'")
     while try query.step() { found[query.text(0) ?? ""] = query.text(1) ?? "" }
     query.reset()
-    guard found != wanted else { return .asTheyShouldBe }
-    for name in found.keys.sorted() where found[name] != wanted[name] {
+    guard found != wanted.mapValues(\.sql) else { return .asTheyShouldBe }
+    for name in found.keys.sorted() where found[name] != wanted[name]?.sql {
       try connection.execute("DROP TRIGGER main.\"\(name)\"")
     }
-    for name in wanted.keys.sorted() where found[name] != wanted[name] { try connection.execute(wanted[name] ?? "") }
+    for trigger in wanted.values.sorted(by: { $0.name < $1.name }) where found[trigger.name] != trigger.sql {
+      try connection.execute(trigger.creation)
+    }
     let isComplete = wanted.keys.allSatisfy { found[$0] != nil }
     // A new table has none yet, which is no loss.
     return try isComplete || !hasRows() ? .madeAnew : .wereMissing
@@ -88,6 +101,9 @@ struct CaptureTriggers {
   private static let isUpdatedByApp =
     "(NEW.tally_clock IS OLD.tally_clock OR NEW.tally_clock IS NOT \(own)) AND \(isUnhooked)"
 
+  /// Somebody wrote there, which is the store's to mend.
+  private static let clockDiffers = "OLD.tally_clock IS NOT NEW.tally_clock"
+
   /// As a tree: SQLite limits the depth of an expression, and a table can have a thousand columns.
   private static func any(of terms: [String]) -> String {
     guard terms.count > 2 else { return terms.joined(separator: " OR ") }
@@ -101,14 +117,38 @@ struct CaptureTriggers {
     return "(\(sum(of: Array(terms[..<middle])))) | (\(sum(of: Array(terms[middle...]))))"
   }
 
-  private static func equal(_ indexes: [AppObjects.UniqueIndex]) -> [String] {
-    indexes.map { index in
-      index.map { "\"\($0.column)\" = NEW.\"\($0.column)\" COLLATE \"\($0.collation)\"" }.joined(separator: " AND ")
+  /// What the app's unique indexes say of a table's rows.
+  private struct UniqueRows {
+    /// For each index the condition that a row is equal to `NEW` in it.
+    var conditions: [String]
+    /// The columns whose change can make a row equal to another; nil for any.
+    var columns: [String]?
+
+    init(_ table: String, _ objects: AppObjects) {
+      let indexes = objects.uniqueIndexes[table] ?? []
+      let expressions = objects.uniqueExpressions[table] ?? []
+      let new = (objects.columns[table] ?? []).map { "NEW.\"\($0)\" AS \"\($0)\"" }.joined(separator: ", ")
+      conditions =
+        indexes.map { index in
+          index.map { "\"\($0.column)\" = NEW.\"\($0.column)\" COLLATE \"\($0.collation)\"" }
+            .joined(separator: " AND ")
+        }
+        // The same expression twice: of the columns, and of the new values under the columns' names.
+        + expressions.map { terms in
+          terms.map { "(\($0)) = (SELECT \($0) FROM (SELECT \(new)))" }.joined(separator: " AND ")
+        }
+      columns = expressions.isEmpty ? indexes.flatMap { $0.map(\.column) } : nil
+    }
+
+    /// `OF` and the columns, for a trigger that fires when one of them is written.
+    func of(_ keys: String...) -> String {
+      guard let columns else { return "" }
+      return " OF " + Set(keys + columns).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
     }
   }
 
   private static func triggers(
-    _ kind: RecordKind, _ indexes: [AppObjects.UniqueIndex]
+    _ kind: RecordKind, _ unique: UniqueRows
   ) -> [(String, String)] {
     let (table, number) = ("\"\(kind.type)\"", kind.number)
     let slots = kind.columns.indices.map { ", c\($0)" }.joined()
@@ -118,9 +158,8 @@ struct CaptureTriggers {
         + "SELECT \(number), \(operation), \(row)id, \(row)tally_clock, \(row)rowid\(values(row))\(source);"
     }
     let changes = kind.columns.map { "OLD.\"\($0.name)\" IS NOT NEW.\"\($0.name)\"" }
-    let differs = any(of: ["OLD.id IS NOT NEW.id"] + changes)
-    let others = any(of: ["id = NEW.id"] + equal(indexes))
-    let unique = Set(["id"] + indexes.flatMap { $0.map(\.column) }).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
+    let differs = any(of: changes + [Self.clockDiffers])
+    let others = any(of: ["id = NEW.id"] + unique.conditions)
     // Which columns changed, one bit each: only they are noted.
     let isCompact = kind.columns.count <= 60 && !kind.columns.isEmpty
     let changed = isCompact ? sum(of: changes.enumerated().map { "((\($0.element)) << \($0.offset))" }) : "NULL"
@@ -131,25 +170,18 @@ struct CaptureTriggers {
     }.joined()
     return [
       (
-        "replace",
+        "insert",
         """
         BEFORE INSERT ON \(table) WHEN \(isInsertedByApp) BEGIN
           \(note(3, "", " FROM \(table) WHERE \(others)"))
-        END
-        """
-      ),
-      (
-        "insert",
-        """
-        AFTER INSERT ON \(table) WHEN \(isInsertedByApp) BEGIN
-          INSERT INTO tally_pending(kind, op, key, number) VALUES(\(number), 0, NEW.id, NEW.rowid);
+          INSERT INTO tally_pending(kind, op, key) VALUES(\(number), 0, NEW.id);
         END
         """
       ),
       (
         "move",
         """
-        BEFORE UPDATE OF \(unique) ON \(table) WHEN \(isUpdatedByApp) AND OLD.id IS NEW.id BEGIN
+        BEFORE UPDATE\(unique.of("id")) ON \(table) WHEN \(isUpdatedByApp) AND OLD.id IS NEW.id BEGIN
           \(note(3, "", " FROM \(table) WHERE rowid <> OLD.rowid AND (\(others))"))
         END
         """
@@ -185,7 +217,7 @@ struct CaptureTriggers {
   }
 
   private static func triggers(
-    _ link: LinkKind, _ indexes: [AppObjects.UniqueIndex]
+    _ link: LinkKind, _ unique: UniqueRows
   ) -> [(String, String)] {
     let (table, number) = ("\"\(link.table)\"", link.number)
     func key(_ row: String) -> String { "\(row)source || char(10) || \(row)target" }
@@ -193,21 +225,14 @@ struct CaptureTriggers {
       "INSERT INTO tally_pending(kind, op, key, clock, number) "
         + "SELECT \(number), \(operation), \(key(row)), \(row)tally_clock, \(row)rowid\(source);"
     }
-    let others = any(of: ["source = NEW.source AND target = NEW.target"] + equal(indexes))
+    let others = any(of: ["source = NEW.source AND target = NEW.target"] + unique.conditions)
     return [
-      (
-        "replace",
-        """
-        BEFORE INSERT ON \(table) WHEN \(isInsertedByApp) BEGIN
-          \(note(3, "", " FROM \(table) WHERE \(others)"))
-        END
-        """
-      ),
       (
         "insert",
         """
-        AFTER INSERT ON \(table) WHEN \(isInsertedByApp) BEGIN
-          INSERT INTO tally_pending(kind, op, key, number) VALUES(\(number), 0, \(key("NEW.")), NEW.rowid);
+        BEFORE INSERT ON \(table) WHEN \(isInsertedByApp) BEGIN
+          \(note(3, "", " FROM \(table) WHERE \(others)"))
+          INSERT INTO tally_pending(kind, op, key) VALUES(\(number), 0, \(key("NEW.")));
         END
         """
       ),
@@ -215,7 +240,8 @@ struct CaptureTriggers {
         "update",
         """
         BEFORE UPDATE ON \(table)
-          WHEN \(isUpdatedByApp) AND (OLD.source IS NOT NEW.source OR OLD.target IS NOT NEW.target) BEGIN
+          WHEN \(isUpdatedByApp) AND (OLD.source IS NOT NEW.source OR OLD.target IS NOT NEW.target OR \(clockDiffers))
+        BEGIN
           \(note(3, "", " FROM \(table) WHERE rowid <> OLD.rowid AND (\(others))"))
           \(note(1, "OLD.", ""))
           INSERT INTO tally_pending(kind, op, key) VALUES(\(number), 0, \(key("NEW.")));

@@ -25,6 +25,8 @@ final class ChangeRecorder {
     var columns: [Int32]
     /// The defaults of NOT NULL columns: for a row that is older than the column, the hook reports null.
     var defaults: [Value?]
+    /// The columns that refer to records of the same table.
+    var selfReferences: [Int32]
   }
 
   /// Whether the SQLite library has the hook.
@@ -34,6 +36,9 @@ final class ChangeRecorder {
   private(set) var notes = RowNotes()
   /// Whether writes at the top level are the app's. Those inside triggers are, always.
   var isListening = false
+  /// Whether a row that refers to itself was updated in this transaction. SQLite's count of open references is not to
+  /// be relied on then: a statement that sets such a row's `id` to what it is takes one off (seen with 3.40.1).
+  private(set) var hasUpdatedSelfReference = false
   private var layouts: [String: Layout] = [:]
   private var last: (name: [CChar], layout: Layout?)?
   private let handle: OpaquePointer
@@ -69,7 +74,10 @@ final class ChangeRecorder {
   }
 
   /// Forgets what was noted: the transaction is over.
-  func forget() { notes = RowNotes() }
+  func forget() {
+    notes = RowNotes()
+    hasUpdatedSelfReference = false
+  }
 
   // MARK: The hook
 
@@ -87,6 +95,7 @@ final class ChangeRecorder {
       switch operation {
       case SQLITE_INSERT: notes.noteInsert(layout.kind, new)
       case SQLITE_UPDATE:
+        if try row.refersToItself { hasUpdatedSelfReference = true }
         if old == new, try row.hasSameKey {
           guard !notes.isInserted(layout.kind, old) else { return }
           let changed = try row.changedColumns()
@@ -131,6 +140,16 @@ private struct NotedRow {
         return false
       }
       return true
+    }
+  }
+
+  var refersToItself: Bool {
+    get throws {
+      for column in layout.selfReferences
+      where try ColumnValue(old(column)).isEqual(to: ColumnValue(old(layout.key[0]))) {
+        return true
+      }
+      return false
     }
   }
 

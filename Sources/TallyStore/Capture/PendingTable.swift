@@ -82,18 +82,19 @@ struct PendingTable: WrittenRows {
       query.bind(1, note)
       guard try query.step() else { continue }
       if write.row == nil, !query.isNull(1) { write.row = query.number(1) }
-      guard !query.isNull(0), let clock = try? query.clock(0), clock != .unstamped else {
+      if index == 0 {
         // There was no row, or one that was never part of the replicated state.
-        if index == 0 { return write }
-        continue
+        guard let clock = try? query.clock(0), clock != .unstamped else { return write }
+        write.before = .init(clock: clock, written: [])
       }
-      if write.before == nil { write.before = .init(clock: clock, written: []) }
+      // Whatever was there before the row came has been noted.
+      guard query.int(3) != 0 else { break }
       let isWhole = query.isNull(2)
       let changed = UInt64(bitPattern: query.int64(2))
       let known = write.before?.written.map(\.place) ?? []
       // Of each column the first note counts.
       for place in 0..<count where (isWhole || changed >> UInt64(place) & 1 == 1) && !known.contains(place) {
-        write.before?.written.append((place, query.value(3 + place)))
+        write.before?.written.append((place, query.value(4 + place)))
       }
       if isWhole { break }
     }
@@ -102,7 +103,7 @@ struct PendingTable: WrittenRows {
 
   private static func select(_ count: Int) -> String {
     let values = (0..<count).map { ", c\($0)" }.joined()
-    return "SELECT clock, number, changed\(values) FROM tally_pending WHERE n = ?"
+    return "SELECT clock, number, changed, op\(values) FROM tally_pending WHERE n = ?"
   }
 
   func namesBefore() throws -> Set<String> {

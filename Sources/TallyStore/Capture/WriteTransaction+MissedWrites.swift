@@ -20,6 +20,7 @@ extension WriteTransaction {
     if try reader.hasPendingWrites() { try capture(.outside) }
     // What a disk has lost is not what somebody has deleted.
     if try reader.doubt()?.level != .damaged { try captureVanished() }
+    try renewWaits()
     if try reader.recomputedFingerprint() != standing.fingerprint {
       environment.logger.warning(
         "values were changed while capture triggers were missing; a repair with a peer will tell which")
@@ -54,5 +55,26 @@ extension WriteTransaction {
       try view.markReferrers(of: name)
     }
     if !records.isEmpty || !links.isEmpty { try recomputeFingerprint() }
+  }
+
+  /// Lists anew what follows from one state each: those of rows that are gone are listed still, also where a row has
+  /// come again under the same name.
+  private func renewWaits() throws {
+    try connection.execute("DELETE FROM tally_wait")
+    try connection.execute("DELETE FROM tally_seeded")
+    for kind in catalog.records.values {
+      let list = { [writer] (name: AnyRecordName, stored: StoredRecord) in
+        let shown = stored.place.isVisible ? stored.values : nil
+        try writer.putWaits(for: name, kind, stored.state, shown, nil)
+        try writer.putSeeded(name, kind, stored.state, isShown: shown != nil, nil)
+      }
+      if kind.isKnown { try reader.forEachRow(kind, list) }
+      try reader.forEachHiddenRecord(kind.number, list)
+    }
+    for kind in catalog.links.values {
+      try reader.forEachHiddenLink(kind.number) { key, stored in
+        try writer.putWaits(for: key, kind, stored.element, false, nil)
+      }
+    }
   }
 }

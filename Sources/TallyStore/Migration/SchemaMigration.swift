@@ -209,6 +209,7 @@ struct SchemaMigration {
       var kept: [AnyRecordName] = []
       try reader.forEachHiddenRecord(kind.number) { name, _ in kept.append(name) }
       let isEvery = old[kind.type].map { kind.entity.map($0.hasOtherRules) ?? false } ?? false
+      if isEvery { try connection.execute("DELETE FROM tally_wait WHERE kind = \(kind.number)") }
       let condition = isEvery ? "" : " WHERE substr(tally_clock, 1, 2) = x'FFFF'"
       let query = try SQLStatement(connection.handle, "SELECT id FROM main.\"\(kind.type)\"\(condition)")
       while try query.step() { if let name = try? AnyRecordName(query.text(0) ?? "") { kept.append(name) } }

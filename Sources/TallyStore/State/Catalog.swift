@@ -37,6 +37,10 @@ struct Catalog: Sendable {
   private(set) var replicaNumbers: [ReplicaID: ReplicaNumber] = [:]
   /// For each type the columns of other types that refer to it.
   private(set) var referrers: [String: [(kind: KindNumber, column: Column)]] = [:]
+  /// Whether records of a type can refer to others of the same type.
+  var hasSelfReferences: Bool {
+    referrers.contains { type, columns in columns.contains { records[$0.kind]?.type == type } }
+  }
   private(set) var linksFrom: [String: [KindNumber]] = [:]
   private(set) var linksTo: [String: [KindNumber]] = [:]
 

@@ -43,6 +43,7 @@ struct SetAside: Sendable {
   private(set) var news = Set<RowAddress>()
   /// Where the next retries begin.
   private var turn = 0
+  var count: Int { entries.count + lifted.count }
   var isEmpty: Bool { entries.isEmpty && lifted.isEmpty }
 
   subscript(address: RowAddress) -> Entry? { entries[address] }

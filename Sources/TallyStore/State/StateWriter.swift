@@ -478,6 +478,7 @@ extension StateWriter {
     let update = try connection.statement(text: "UPDATE main.\"\(table)\" SET tally_clock = ? WHERE rowid = ?")
     update.bind(1, clock)
     update.bind(2, row)
+    try announce(clock)
     // The app did not write, so its triggers must not fire.
     try withoutTriggers { try update.run() }
   }

@@ -227,6 +227,7 @@ final class WriteTransaction {
       }
     #endif
     try capture(.trigger)
+    view.noteEcho()
     hasEcho = true
   }
 
@@ -256,14 +257,15 @@ final class WriteTransaction {
   private func settle() throws {
     try captureEcho()
     // Whatever was written may have cleared the way: a row of the app's own table, an index that is gone.
-    view.markSetAside()
-    try view.settle()
-    // A unique value can be free once all rows have moved: values that were swapped, or rotated.
-    var count = Int.max
-    while !reader.aside.news.isEmpty, reader.aside.news.count < count {
-      count = reader.aside.news.count
+    // Rows that move meanwhile may clear it too: a rival that is gone, values that were swapped or rotated.
+    var (count, isFewer, hasCleared) = (Int.max, true, true)
+    while isFewer, hasCleared {
+      let clearings = view.clearings
       view.markSetAside()
       try view.settle()
+      isFewer = reader.aside.count < count
+      count = reader.aside.count
+      hasCleared = count > 0 && (view.clearings > clearings || !reader.aside.news.isEmpty)
     }
     // What waits in place for a value that will not be free goes now; what went with it may free others.
     while try view.withholdParked() {

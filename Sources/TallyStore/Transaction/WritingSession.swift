@@ -295,6 +295,13 @@ final class WritingSession {
     }
   }
 
+  /// Whether what the app has written since the last capture can refer to what is not there.
+  func mayHaveOpenReferences() throws -> Bool {
+    if try !reader.catalog.uncheckedReferences.isEmpty || connection.hasOpenReferences() { return true }
+    guard let recorder else { return reader.catalog.hasSelfReferences }
+    return recorder.hasUpdatedSelfReference
+  }
+
   /// Runs something with the file's triggers switched off.
   func withoutTriggers(_ body: () throws -> Void) throws {
     guard areTriggersOn, objects?.hasTriggers == true, tally_enable_triggers(connection.handle, 0) == SQLITE_OK else {
@@ -316,14 +323,15 @@ final class WritingSession {
       layouts[kind.type] = ChangeRecorder.Layout(
         kind: kind.number, key: [place("id")], clock: place("tally_clock"),
         columns: kind.columns.map { place($0.name) },
-        defaults: kind.columns.map { $0.defaultValue.isNull ? nil : $0.defaultValue })
+        defaults: kind.columns.map { $0.defaultValue.isNull ? nil : $0.defaultValue },
+        selfReferences: kind.columns.filter { $0.reference?.to == kind.type }.map { place($0.name) })
     }
     for link in reader.catalog.knownLinks {
       let names = objects.columns[link.table] ?? []
       func place(_ column: String) -> Int32 { Int32(names.firstIndex(of: column) ?? 0) }
       layouts[link.table] = ChangeRecorder.Layout(
         kind: link.number, key: [place("source"), place("target")], clock: place("tally_clock"), columns: [],
-        defaults: [])
+        defaults: [], selfReferences: [])
     }
     return layouts
   }

@@ -18,6 +18,11 @@ final class ViewMaintainer {
   private var forwarded = Set<AnyRecordName>()
   /// What has been found out of the states. A state that changes makes it void.
   private var visibility: Visibility<SnapshotFacts>?
+  /// How often a row has gone or got other values, which can clear the way for rows that SQLite did not take.
+  private(set) var clearings = 0
+  /// The records whose dependents were looked at once more, since a trigger of the app's has written last; nil if none
+  /// has.
+  private var lookedBelow: Set<AnyRecordName>?
 
   init(_ writer: StateWriter, _ refusals: Refusals, _ environment: StoreEnvironment) {
     self.writer = writer
@@ -113,6 +118,10 @@ final class ViewMaintainer {
       }
     }
   }
+
+  /// A trigger of the app's has answered a row that was written. It can bring back a record that others were hidden
+  /// with while the record's own row was still there, so from now on looking at a record includes what depends on it.
+  func noteEcho() { lookedBelow = [] }
 
   /// Marks the rows that refer to a record that has disappeared.
   func markReferrers(of name: AnyRecordName) throws {
@@ -217,7 +226,10 @@ final class ViewMaintainer {
         return
       }
       isDone = try writer.put(name, kind, stored.state, previous: stored, shown: nil)
-      if isDone { try markReferrers(of: name) }
+      if isDone {
+        clearings += 1
+        try markReferrers(of: name)
+      }
     }
     guard !isDone else { return }
     self.visibility = nil
@@ -236,11 +248,13 @@ final class ViewMaintainer {
         shown[index] = stored.values[index]
       }
     }
-    guard !stored.place.isVisible || shown != stored.values else { return true }
-    guard try writer.put(name, kind, stored.state, previous: stored, shown: shown) else {
-      return try makeRoom(for: name, kind, shown)
+    if !stored.place.isVisible || shown != stored.values {
+      guard try writer.put(name, kind, stored.state, previous: stored, shown: shown) else {
+        return try makeRoom(for: name, kind, shown)
+      }
+      if stored.place.isVisible { clearings += 1 }
     }
-    if !stored.place.isVisible { try markWaiting(for: name) }
+    if !stored.place.isVisible || lookedBelow?.insert(name).inserted == true { try markWaiting(for: name) }
     return true
   }
 

@@ -12,3 +12,6 @@ struct RawFinding: Error, CustomStringConvertible {
   let description: String
   init(_ description: String) { self.description = description }
 }
+
+/// A store has noticed damage, and its session ended with that.
+struct RawDamaged: Error {}

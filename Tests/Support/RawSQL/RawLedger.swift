@@ -15,24 +15,36 @@ struct RawLedger {
     var writes: [Register: String] = [:]
     var touched: Set<String> = []
     var deleted: Set<String> = []
+    /// Records of which nobody else may ever have seen what was written: deleted before any store looked, or dropped
+    /// with their table.
+    var unseen: Set<String> = []
   }
 
   private var entries: [Entry] = []
   /// For each device what it has seen for certain.
   private var seen: [EventSet]
+  /// For each device what was written from outside since a store last looked, as far as is known.
+  private var uncaptured: [[Int]]
   /// Records of which more is known than their writes: restored or seeded.
   private var released: Set<String> = []
   private let features: Set<RawFeature>
 
   init(_ history: RawHistory) {
     seen = Array(repeating: EventSet(), count: history.devices)
+    uncaptured = Array(repeating: [], count: history.devices)
     features = history.features
   }
 
   // MARK: What happens
 
   /// Notes what a transaction of a device has changed, between its first statement and its last.
-  mutating func note(_ device: Int, from before: RawRows, to after: RawRows) {
+  /// - Parameters:
+  ///   - isOutside: whether no store made it.
+  ///   - isFirst: whether a store has looked since the last one that no store made.
+  mutating func note(
+    _ device: Int, from before: RawRows, to after: RawRows, isOutside: Bool = false, isFirst: Bool = true
+  ) {
+    if !isOutside || isFirst { uncaptured[device] = [] }
     var entry = Entry(past: seen[device])
     for (table, id) in before.differences(to: after) where isTracked(id) {
       let (old, new) = (before.tables[table]?[id], after.tables[table]?[id])
@@ -49,8 +61,19 @@ struct RawLedger {
       }
     }
     guard !entry.touched.isEmpty || !entry.deleted.isEmpty else { return }
+    for event in uncaptured[device] { entries[event].unseen.formUnion(entry.deleted) }
+    if isOutside { uncaptured[device].append(entries.count) }
     entries.append(entry)
     seen[device].insert(entries.count - 1)
+  }
+
+  /// A device has dropped a table, and the values with it; it may have been the only one that had them.
+  mutating func drop(_ table: String, _ device: Int) {
+    for (event, entry) in entries.enumerated() where seen[device].contains(event) {
+      for register in entry.writes.keys where register.record.hasPrefix(table) {
+        entries[event].unseen.insert(register.record)
+      }
+    }
   }
 
   func knowledge(of device: Int) -> EventSet { seen[device] }
@@ -98,7 +121,12 @@ struct RawLedger {
     for (register, all) in writes.sorted(by: { ($0.key.record, $0.key.field) < ($1.key.record, $1.key.field) }) {
       guard !isReleased(register.record), let row = rows.tables[String(register.record.prefix(1))]?[register.record]
       else { continue }
-      let last = all.filter { one in !all.contains { entries[$0.event].past.contains(one.event) } }
+      let last = all.filter { one in
+        !all.contains { later in
+          let entry = entries[later.event]
+          return entry.past.contains(one.event) && !entry.unseen.contains(register.record)
+        }
+      }
       guard let shown = row[register.field], !last.contains(where: { $0.value == shown }) else { continue }
       return "\(register.record) shows \(register.field) \(shown); last written: \(last.map(\.value))"
     }

@@ -38,6 +38,7 @@ final class RawLive {
   /// Waits until both hold the same, then hangs up.
   /// - Parameter expectsMeeting: whether they must come to hold the same.
   /// - Returns: whether they did.
+  /// - Throws: `RawDamaged` if a store has noticed damage, and a `RawFinding` for all else.
   func end(expectsMeeting: Bool) throws -> Bool {
     let limit = ContinuousClock.now + (expectsMeeting ? Self.patience : .milliseconds(200))
     var areEqual = try holdTheSame()
@@ -56,6 +57,7 @@ final class RawLive {
       guard ContinuousClock.now < end else { throw RawFinding("a live session does not end") }
       _ = progress.wait(timeout: .now() + .milliseconds(50))
     }
+    if endings.all.contains(where: Self.isDamage) { throw RawDamaged() }
     for error in endings.all.compactMap({ $0 }) where !Self.isHangingUp(error) || !early.isEmpty {
       throw RawFinding("a live session threw \(error)")
     }
@@ -66,6 +68,10 @@ final class RawLive {
   private func holdTheSame() throws -> Bool {
     let (a, b) = (try stores.0.summary(), try stores.1.summary())
     return a.vector == b.vector && a.fingerprint == b.fingerprint
+  }
+
+  private static func isDamage(_ error: (any Error)?) -> Bool {
+    (error as? StoreError)?.code == .damaged || (error as? SyncError)?.code == .damaged
   }
 
   private static func isHangingUp(_ error: any Error) -> Bool {

@@ -231,7 +231,7 @@ extension RawPlay {
       guard let (before, after) = try isOutside ? device.outside(0).write(run) : device.store?.write(run) else {
         return
       }
-      ledger.note(device.index, from: before, to: after)
+      ledger.note(device.index, from: before, to: after, isOutside: isOutside, isFirst: !device.hasOutsideWrites)
       device.hasOutsideWrites = isOutside
     } catch {
       throw RawFinding("store \(device.index) takes no more writes: \(error)")

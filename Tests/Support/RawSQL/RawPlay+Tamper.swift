@@ -20,6 +20,7 @@ extension RawPlay {
       try change(devices[device], writer, .rebuild) { try Self.rebuild(table, hasReferences, $0) }
     case .recreate(let device, let writer, let table):
       try change(devices[device], writer, .recreation) { try Self.recreate(table, $0) }
+      ledger.drop(table, device)
     case .addColumn(let device, let writer, let table, let name):
       try change(devices[device], writer, .addedColumn) { db in
         try db.execute(sql: "ALTER TABLE main.\(table) ADD COLUMN \(name) TEXT")
@@ -54,7 +55,7 @@ extension RawPlay {
         try db.execute(sql: transaction.statements[0].sql)
         return (before, try RawRows.records(db, device.version))
       }
-      ledger.note(device.index, from: before, to: after)
+      ledger.note(device.index, from: before, to: after, isOutside: true, isFirst: !device.hasOutsideWrites)
       device.hasOutsideWrites = true
       reached.insert(.done(.backups))
     } catch {
@@ -85,9 +86,13 @@ extension RawPlay {
     } catch let error where Self.isReference(error) {
       // What others refer to cannot go.
       return
+    } catch is DatabaseError where writer.isStore && history.has(.tempTable) {
+      // SQLite looks for what it renames among temporary tables too.
+      return
     }
     if writer.isStore { device.hasOutsideWrites = false }
-    ledger.note(device.index, from: before, to: after)
+    ledger.note(
+      device.index, from: before, to: after, isOutside: !writer.isStore, isFirst: !device.hasOutsideWrites)
     if didChange { reached.insert(.done(feature)) }
   }
 

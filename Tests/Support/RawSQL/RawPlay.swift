@@ -122,8 +122,9 @@ package struct RawPlay {
         do {
           let before = try RawRows.records(db, device.version)
           swallowed = try Self.run(transaction, db)
-          // Nothing can be read once OR ROLLBACK has ended the transaction, and nothing has changed.
-          let isOver = transaction.features.contains(.orRollback)
+          // Nothing can be read once OR ROLLBACK has ended the transaction, and nothing has changed. It ends none if it
+          // went to a temporary table of the same name.
+          let isOver = transaction.features.contains(.orRollback) && !db.isInsideTransaction
           return (before, isOver ? before : try RawRows.records(db, device.version))
         } catch {
           failed = error
@@ -171,15 +172,16 @@ package struct RawPlay {
         do {
           let before = try RawRows.records(db, device.version, in: schema)
           swallowed = try Self.run(transaction, db)
-          // Nothing can be read once OR ROLLBACK has ended the transaction, and nothing has changed.
-          let isOver = transaction.features.contains(.orRollback)
+          // Nothing can be read once OR ROLLBACK has ended the transaction, and nothing has changed. It ends none if it
+          // went to a temporary table of the same name.
+          let isOver = transaction.features.contains(.orRollback) && !db.isInsideTransaction
           return (before, isOver ? before : try RawRows.records(db, device.version, in: schema))
         } catch {
           failed = error
           throw error
         }
       }
-      ledger.note(device.index, from: before, to: after)
+      ledger.note(device.index, from: before, to: after, isOutside: true, isFirst: !device.hasOutsideWrites)
       note(transaction, swallowed)
       reached.insert(.done(.outside))
       if writer == .attached { reached.insert(.done(.attached)) }
@@ -264,11 +266,15 @@ package struct RawPlay {
     do {
       try body()
     } catch let error as StoreError where error.code == .damaged && devices.contains(where: \.hasDrifted) {
-      for device in devices where device.hasDrifted {
-        _ = try device.store?.rebuild()
-        device.hasDrifted = false
-      }
+      try rebuildDrifted(devices)
       try body()
+    }
+  }
+
+  private func rebuildDrifted(_ devices: [RawDevice]) throws {
+    for device in devices where device.hasDrifted {
+      _ = try device.store?.rebuild()
+      device.hasDrifted = false
     }
   }
 
@@ -331,9 +337,14 @@ package struct RawPlay {
     live = nil
     let (one, other) = (devices[session.devices.0], devices[session.devices.1])
     // Both may answer each other's changes for ever.
-    if try session.end(expectsMeeting: !history.has(.loopTrigger)) {
-      ledger.meet(one.index, other.index)
-      reached.insert(.metLive)
+    do {
+      if try session.end(expectsMeeting: !history.has(.loopTrigger)) {
+        ledger.meet(one.index, other.index)
+        reached.insert(.metLive)
+      }
+    } catch is RawDamaged {
+      guard one.hasDrifted || other.hasDrifted else { throw RawFinding("a live session says that a store is damaged") }
+      try rebuildDrifted([one, other])
     }
     reached.insert(.done(.live))
     (one.hasOutsideWrites, other.hasOutsideWrites) = (false, false)

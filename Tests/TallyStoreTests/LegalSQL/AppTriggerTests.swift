@@ -58,6 +58,20 @@ import Testing
     #expect(try Lab.text(lab.b, "SELECT pos FROM P") == "3")
   }
 
+  /// The trigger edits an owner while what it owns is being hidden with it, and the edit brings the owner back.
+  @Test(arguments: CapturePath.allCases) func anOwnerThatATriggerBringsBackKeepsWhatItOwns(_ path: CapturePath) throws {
+    let lab = try Lab(path)
+    try lab.a.run("INSERT INTO P(id, pos) VALUES('P|~|1', 1), ('P|~|2', 2)")
+    try lab.sync()
+    try lab.a.run(
+      "CREATE TRIGGER app_out AFTER DELETE ON G BEGIN UPDATE P SET pos = pos + 10 WHERE id = OLD.owner; END")
+    try lab.b.run("INSERT INTO G(id, owner, friend) VALUES('G|~|1', 'P|~|1', 'P|~|2')")
+    try lab.b.run("DELETE FROM P")
+    try lab.sync()
+    try lab.sync()
+    try lab.expectEqual()
+  }
+
   @Test(arguments: CapturePath.allCases) func aGuardedTriggerWritesNothingWhileTheStoreApplies(_ path: CapturePath)
     throws
   {

@@ -85,4 +85,44 @@ import Testing
       #expect(try Lab.text(store, "SELECT coalesce(name, 'none') || pos FROM P") == "none2")
     }
   }
+
+  /// What waited for a record that is not there went with its table.
+  @Test(arguments: CapturePath.allCases) func aTableThatIsDroppedTakesWhatWasListedOfItsRows(_ path: CapturePath) throws
+  {
+    let lab = try Lab(path)
+    try lab.a.run("INSERT INTO P(id) VALUES('P|~|1')", "INSERT INTO G(id, friend) VALUES('G|~|1', 'P|~|1')")
+    try lab.shell("a", "DELETE FROM P")
+    try lab.sync()
+    #expect(try Lab.text(lab.b, "SELECT coalesce(friend, 'none') FROM G") == "none")
+    let sql = try #require(try Lab.text(lab.b, "SELECT sql FROM sqlite_master WHERE name = 'G'"))
+    for insert in [[], ["INSERT INTO G(id, name) VALUES('G|~|1', 'again')"]] {
+      try lab.b.run("DROP TABLE G", sql)
+      for statement in insert { try lab.b.run(statement) }
+      // The next transaction finds what went.
+      try lab.b.run("SELECT 1")
+      let problems = try lab.b.verify().problems
+      #expect(problems == [])
+    }
+    try lab.sync()
+    try lab.expectEqual()
+    #expect(try Lab.text(lab.a, "SELECT name FROM G") == "again")
+  }
+
+  @Test(arguments: CapturePath.allCases) func captureGoesOnBesideATemporaryTableOfTheSameName(_ path: CapturePath)
+    throws
+  {
+    let lab = try Lab(path)
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|1', 'one')")
+    let sql = try #require(try Lab.text(lab.a, "SELECT sql FROM sqlite_master WHERE name = 'P'"))
+    try lab.a.run("CREATE TEMP TABLE P(id TEXT, name TEXT)")
+    try lab.shell(
+      "a", sql.replacing("CREATE TABLE \"P\"", with: "CREATE TABLE new"), "INSERT INTO new SELECT * FROM P",
+      "DROP TABLE P", "ALTER TABLE new RENAME TO P")
+    try lab.a.run("UPDATE main.P SET name = 'app'")
+    try lab.shell("a", "UPDATE P SET pos = 2")
+    try lab.sync()
+    try expectConverged(lab.a, lab.b)
+    #expect(try lab.a.verify().problems == [])
+    #expect(try Lab.text(lab.b, "SELECT name || pos FROM P") == "app2")
+  }
 }

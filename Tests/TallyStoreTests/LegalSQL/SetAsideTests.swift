@@ -121,6 +121,20 @@ import Testing
     #expect(try lab.a.status().setAside.isEmpty && lab.b.status().setAside.isEmpty)
   }
 
+  /// In the very commit that takes the rival away: there may be none after it.
+  @Test(arguments: CapturePath.allCases) func aRecordShowsAsSoonAsItsRivalIsGone(_ path: CapturePath) throws {
+    let lab = try Lab(path)
+    try lab.b.run("CREATE UNIQUE INDEX app_one ON P(name)")
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|1', 'same')")
+    try lab.b.run("INSERT INTO P(id, name) VALUES('P|~|2', 'same')")
+    try lab.sync()
+    #expect(try Lab.text(lab.b, "SELECT group_concat(id) FROM P") == "P|~|1")
+    try lab.a.run("DELETE FROM P WHERE id = 'P|~|1'")
+    try lab.sync()
+    #expect(try Lab.text(lab.b, "SELECT group_concat(id) FROM P") == "P|~|2")
+    try lab.expectEqual()
+  }
+
   @Test(arguments: CapturePath.allCases) func aTriggerThatRefusesARowHoldsUpNothingElse(_ path: CapturePath) throws {
     let lab = try Lab(path)
     try lab.b.run(
