@@ -101,6 +101,10 @@ struct CaptureTriggers {
   private static let isUpdatedByApp =
     "(NEW.tally_clock IS OLD.tally_clock OR NEW.tally_clock IS NOT \(own)) AND \(isUnhooked)"
 
+  /// The store announces a delete too: anybody can have written the clock of a row that leaves.
+  private static let isDeletedByApp =
+    "(OLD.tally_clock IS NOT \(InlineClock.leavingSQL) OR \(own) IS NOT \(InlineClock.leavingSQL)) AND \(isUnhooked)"
+
   /// Somebody wrote there, which is the store's to mend.
   private static let clockDiffers = "OLD.tally_clock IS NOT NEW.tally_clock"
 
@@ -208,7 +212,7 @@ struct CaptureTriggers {
       (
         "delete",
         """
-        BEFORE DELETE ON \(table) WHEN OLD.tally_clock IS NOT \(InlineClock.leavingSQL) AND \(isUnhooked) BEGIN
+        BEFORE DELETE ON \(table) WHEN \(isDeletedByApp) BEGIN
           \(note(2, "OLD.", ""))
         END
         """
@@ -251,7 +255,7 @@ struct CaptureTriggers {
       (
         "delete",
         """
-        BEFORE DELETE ON \(table) WHEN OLD.tally_clock IS NOT \(InlineClock.leavingSQL) AND \(isUnhooked) BEGIN
+        BEFORE DELETE ON \(table) WHEN \(isDeletedByApp) BEGIN
           \(note(2, "OLD.", ""))
         END
         """

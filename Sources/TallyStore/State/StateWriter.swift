@@ -424,7 +424,10 @@ extension StateWriter {
   func deleteRow(_ kind: KindNumber, _ table: String, row: RowID, _ clock: InlineClock) throws {
     let delete = try prepared { try connection.statement(text: "DELETE FROM main.\"\(table)\" WHERE rowid = ?") }
     touchedTables.insert(table)
-    if announcesRows { try writeClock(kind, table, row: row, .leaving) }
+    if announcesRows {
+      try announce(.leaving)
+      try writeClock(kind, table, row: row, .leaving)
+    }
     delete.bind(1, row)
     do {
       try delete.runOnRow(connection)

@@ -15,8 +15,7 @@ struct RawLedger {
     var writes: [Register: String] = [:]
     var touched: Set<String> = []
     var deleted: Set<String> = []
-    /// Records of which nobody else may ever have seen what was written: deleted before any store looked, or dropped
-    /// with their table.
+    /// Records of which nobody else may ever have seen what was written: deleted before any store looked.
     var unseen: Set<String> = []
   }
 
@@ -67,12 +66,11 @@ struct RawLedger {
     seen[device].insert(entries.count - 1)
   }
 
-  /// A device has dropped a table, and the values with it; it may have been the only one that had them.
+  /// A device has dropped a table: values are gone with it, of which it may have been the only one to know, and so are
+  /// their times, over which what is written next would win.
   mutating func drop(_ table: String, _ device: Int) {
     for (event, entry) in entries.enumerated() where seen[device].contains(event) {
-      for register in entry.writes.keys where register.record.hasPrefix(table) {
-        entries[event].unseen.insert(register.record)
-      }
+      released.formUnion(entry.writes.keys.map(\.record).filter { $0.hasPrefix(table) })
     }
   }
 
