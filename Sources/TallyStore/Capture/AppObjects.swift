@@ -12,8 +12,9 @@ struct AppObjects {
   var uniqueIndexes: [String: [UniqueIndex]] = [:]
   /// Those of them that are about every row of the table.
   var wholeUniqueIndexes: [String: [UniqueIndex]] = [:]
-  /// The terms of each unique index with an expression among them, as SQL, by table.
-  var uniqueExpressions: [String: [[String]]] = [:]
+  /// Tables with a unique index that is partial or on an expression: whether two rows are equal in it only SQLite
+  /// knows.
+  var tablesWithOpaqueUniqueIndexes = Set<String>()
   /// Tables with an index on an expression, in whose rows SQLite lets no column be opened for writing.
   var tablesWithExpressionIndexes = Set<String>()
   /// Tables with a column that is computed on reading: in their rows, places of columns differ between versions of
@@ -28,7 +29,7 @@ struct AppObjects {
     hasTriggers =
       try connection.integer(
         text: """
-          SELECT 1 FROM main.sqlite_master WHERE type = 'trigger' AND name NOT LIKE 'tally\\_%' ESCAPE '\\' LIMIT 1
+          SELECT 1 FROM main.sqlite_master WHERE type = 'trigger' AND name NOT GLOB 'tally_*' LIMIT 1
           """) != nil
       || connection.integer(
         text: "SELECT 1 FROM pragma_database_list WHERE name NOT IN ('main', 'temp') LIMIT 1") != nil
@@ -60,21 +61,11 @@ struct AppObjects {
       let columns = try columns(ofIndex: name, connection)
       if columns == nil { tablesWithExpressionIndexes.insert(table) }
       guard list.int(1) == 1 else { continue }
-      guard let columns else {
-        let terms = try IndexTerms.parse(definition(ofIndex: name, connection))
-        if !terms.isEmpty { uniqueExpressions[table, default: []].append(terms) }
-        continue
-      }
+      if columns == nil || list.int(2) == 1 { tablesWithOpaqueUniqueIndexes.insert(table) }
+      guard let columns else { continue }
       uniqueIndexes[table, default: []].append(columns)
       if list.int(2) == 0 { wholeUniqueIndexes[table, default: []].append(columns) }
     }
-  }
-
-  private func definition(ofIndex name: String, _ connection: Connection) throws -> String {
-    let query = try SQLStatement(
-      connection.handle, "SELECT sql FROM main.sqlite_master WHERE type = 'index' AND name = ?")
-    query.bind(1, name)
-    return try query.step() ? query.text(0) ?? "" : ""
   }
 
   private mutating func readKeys(_ table: String, _ connection: Connection) throws {

@@ -59,7 +59,7 @@ struct CaptureTriggers {
     var found: [String: String] = [:]
     let query = try SQLStatement(
       connection.handle,
-      "SELECT name, sql FROM main.sqlite_master WHERE type = 'trigger' AND name LIKE 'tally\\_%' ESCAPE '\\'")
+      "SELECT name, sql FROM main.sqlite_master WHERE type = 'trigger' AND name GLOB 'tally_*'")
     while try query.step() { found[query.text(0) ?? ""] = query.text(1) ?? "" }
     query.reset()
     guard found != wanted.mapValues(\.sql) else { return .asTheyShouldBe }
@@ -82,7 +82,7 @@ struct CaptureTriggers {
   static func remove(_ connection: Connection) throws {
     let query = try SQLStatement(
       connection.handle,
-      "SELECT name FROM main.sqlite_master WHERE type = 'trigger' AND name LIKE 'tally\\_%' ESCAPE '\\'")
+      "SELECT name FROM main.sqlite_master WHERE type = 'trigger' AND name GLOB 'tally_*'")
     var names: [String] = []
     while try query.step() { if let name = query.text(0) { names.append(name) } }
     query.reset()
@@ -121,35 +121,29 @@ struct CaptureTriggers {
     return "(\(sum(of: Array(terms[..<middle])))) | (\(sum(of: Array(terms[middle...]))))"
   }
 
-  /// What the app's unique indexes say of a table's rows.
+  /// What the app's unique indexes on columns say of a table's rows. Rows that go because of another unique index are
+  /// looked for at the capture: see `VanishedRows`.
   private struct UniqueRows {
     /// For each index the condition that a row is equal to `NEW` in it.
     var conditions: [String]
-    /// The columns whose change can make a row equal to another; nil for any.
-    var columns: [String]?
+    /// The conditions that a column of an index changes.
+    var changes: [String]
 
     init(_ table: String, _ objects: AppObjects) {
-      let indexes = objects.uniqueIndexes[table] ?? []
-      let expressions = objects.uniqueExpressions[table] ?? []
-      let new = (objects.columns[table] ?? []).map { "NEW.\"\($0)\" AS \"\($0)\"" }.joined(separator: ", ")
-      conditions =
-        indexes.map { index in
-          index.map { "\"\($0.column)\" = NEW.\"\($0.column)\" COLLATE \"\($0.collation)\"" }
-            .joined(separator: " AND ")
-        }
-        // The same expression twice: of the columns, and of the new values under the columns' names.
-        + expressions.map { terms in
-          terms.map { "(\($0)) = (SELECT \($0) FROM (SELECT \(new)))" }.joined(separator: " AND ")
-        }
-      columns = expressions.isEmpty ? indexes.flatMap { $0.map(\.column) } : nil
-    }
-
-    /// `OF` and the columns, for a trigger that fires when one of them is written.
-    func of(_ keys: String...) -> String {
-      guard let columns else { return "" }
-      return " OF " + Set(keys + columns).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
+      func quoted(_ name: String) -> String { "\"\(name.replacing("\"", with: "\"\""))\"" }
+      let indexes = objects.wholeUniqueIndexes[table] ?? []
+      conditions = indexes.map { index in
+        index.map { "\(quoted($0.column)) = NEW.\(quoted($0.column)) COLLATE \(quoted($0.collation))" }
+          .joined(separator: " AND ")
+      }
+      changes = Set(indexes.flatMap { $0.map(\.column) }).sorted().map {
+        "OLD.\(quoted($0)) IS NOT NEW.\(quoted($0))"
+      }
     }
   }
+
+  /// A row gets another number, which may be that of a row that goes.
+  private static let moves = "NEW.rowid IS NOT OLD.rowid"
 
   private static func triggers(
     _ kind: RecordKind, _ unique: UniqueRows
@@ -163,7 +157,8 @@ struct CaptureTriggers {
     }
     let changes = kind.columns.map { "OLD.\"\($0.name)\" IS NOT NEW.\"\($0.name)\"" }
     let differs = any(of: changes + [Self.clockDiffers])
-    let others = any(of: ["id = NEW.id"] + unique.conditions)
+    let others = any(of: ["id = NEW.id", "rowid = NEW.rowid"] + unique.conditions)
+    let mayReplace = any(of: [moves] + unique.changes)
     // Which columns changed, one bit each: only they are noted.
     let isCompact = kind.columns.count <= 60 && !kind.columns.isEmpty
     let changed = isCompact ? sum(of: changes.enumerated().map { "((\($0.element)) << \($0.offset))" }) : "NULL"
@@ -178,14 +173,14 @@ struct CaptureTriggers {
         """
         BEFORE INSERT ON \(table) WHEN \(isInsertedByApp) BEGIN
           \(note(3, "", " FROM \(table) WHERE \(others)"))
-          INSERT INTO tally_pending(kind, op, key) VALUES(\(number), 0, NEW.id);
+          INSERT INTO tally_pending(kind, op, key) SELECT \(number), 0, NEW.id WHERE NEW.id IS NOT NULL;
         END
         """
       ),
       (
         "move",
         """
-        BEFORE UPDATE\(unique.of("id")) ON \(table) WHEN \(isUpdatedByApp) AND OLD.id IS NEW.id BEGIN
+        BEFORE UPDATE ON \(table) WHEN \(isUpdatedByApp) AND OLD.id IS NEW.id AND (\(mayReplace)) BEGIN
           \(note(3, "", " FROM \(table) WHERE rowid <> OLD.rowid AND (\(others))"))
         END
         """
@@ -224,19 +219,23 @@ struct CaptureTriggers {
     _ link: LinkKind, _ unique: UniqueRows
   ) -> [(String, String)] {
     let (table, number) = ("\"\(link.table)\"", link.number)
+    let differs = any(
+      of: ["OLD.source IS NOT NEW.source", "OLD.target IS NOT NEW.target", clockDiffers, moves] + unique.changes)
     func key(_ row: String) -> String { "\(row)source || char(10) || \(row)target" }
     func note(_ operation: Int, _ row: String, _ source: String) -> String {
       "INSERT INTO tally_pending(kind, op, key, clock, number) "
         + "SELECT \(number), \(operation), \(key(row)), \(row)tally_clock, \(row)rowid\(source);"
     }
-    let others = any(of: ["source = NEW.source AND target = NEW.target"] + unique.conditions)
+    let others = any(
+      of: ["source = NEW.source AND target = NEW.target", "rowid = NEW.rowid"] + unique.conditions)
     return [
       (
         "insert",
         """
         BEFORE INSERT ON \(table) WHEN \(isInsertedByApp) BEGIN
           \(note(3, "", " FROM \(table) WHERE \(others)"))
-          INSERT INTO tally_pending(kind, op, key) VALUES(\(number), 0, \(key("NEW.")));
+          INSERT INTO tally_pending(kind, op, key)
+            SELECT \(number), 0, \(key("NEW.")) WHERE \(key("NEW.")) IS NOT NULL;
         END
         """
       ),
@@ -244,8 +243,7 @@ struct CaptureTriggers {
         "update",
         """
         BEFORE UPDATE ON \(table)
-          WHEN \(isUpdatedByApp) AND (OLD.source IS NOT NEW.source OR OLD.target IS NOT NEW.target OR \(clockDiffers))
-        BEGIN
+          WHEN \(isUpdatedByApp) AND (\(differs)) BEGIN
           \(note(3, "", " FROM \(table) WHERE rowid <> OLD.rowid AND (\(others))"))
           \(note(1, "OLD.", ""))
           INSERT INTO tally_pending(kind, op, key) VALUES(\(number), 0, \(key("NEW.")));

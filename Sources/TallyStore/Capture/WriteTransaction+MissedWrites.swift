@@ -19,7 +19,7 @@ extension WriteTransaction {
     }
     if try reader.hasPendingWrites() { try capture(.outside) }
     // What a disk has lost is not what somebody has deleted.
-    if try reader.doubt()?.level != .damaged { try captureVanished() }
+    if try reader.doubt()?.level != .damaged { try captureVanished(nil) }
     try renewWaits()
     if try reader.recomputedFingerprint() != standing.fingerprint {
       environment.logger.warning(
@@ -27,15 +27,25 @@ extension WriteTransaction {
     }
   }
 
+  /// Looks for rows that REPLACE has removed and no trigger has noted.
+  /// - Parameter kinds: those whose tables can have lost some.
+  func findVanishedRows(_ kinds: Set<KindNumber>) throws {
+    guard try !kinds.isEmpty && reader.doubt()?.level != .damaged else { return }
+    if try captureVanished(kinds) { try renewWaits() }
+  }
+
   /// Captures the delete of what the change log lists and nothing stores.
-  private func captureVanished() throws {
+  /// - Parameter kinds: only of these; nil for all.
+  /// - Returns: whether there was anything. What is gone of a relationship is not deleted: peers bring it back.
+  @discardableResult
+  private func captureVanished(_ kinds: Set<KindNumber>?) throws -> Bool {
     var records = Set<AnyRecordName>()
     var links: [(KindNumber, LinkKey)] = []
     let query = try SQLStatement(connection.handle, "SELECT items FROM tally_log")
     while try query.step() {
       // What a damaged row lists may be there or not.
       guard let items = try? ChangeLog.items(query.blob(0), catalog) else { continue }
-      for (kind, name, target) in items {
+      for (kind, name, target) in items where kinds?.contains(kind) ?? true {
         if let target {
           guard let link = catalog.links[kind] else { continue }
           let key = LinkKey(source: name, target: target)
@@ -54,7 +64,9 @@ extension WriteTransaction {
       try changed(name, kind, from: nil, to: state, dots: CollectionOfOne(stamp.dot))
       try view.markReferrers(of: name)
     }
-    if !records.isEmpty || !links.isEmpty { try recomputeFingerprint() }
+    guard !records.isEmpty || !links.isEmpty else { return false }
+    try recomputeFingerprint()
+    return true
   }
 
   /// Lists anew what follows from one state each: those of rows that are gone are listed still, also where a row has

@@ -214,7 +214,9 @@ final class WriteTransaction {
     guard !isCapturing else { return }
     isCapturing = true
     defer { isCapturing = false }
+    let kinds = try session.kindsThatMayHaveLostRows(origin)
     try Capture(self, origin).run()
+    try findVanishedRows(kinds)
   }
 
   /// Captures what triggers of the app's have written while the store wrote a row.

@@ -21,6 +21,8 @@ final class WritingSession {
   private var objects: AppObjects?
   /// Notes the app's writes; nil where triggers do.
   private var recorder: ChangeRecorder?
+  /// The kinds whose tables have lost rows unnoticed in the app's statements, until that is captured.
+  private var lostKinds = Set<KindNumber>()
   private var areTriggersOn = true
   /// Without the hook: whether there are triggers that can write while the store writes.
   private var mayEcho = false
@@ -98,7 +100,9 @@ final class WritingSession {
       recorder?.isListening = false
       applying.isOn = true
     }
+    let count = try VanishedRows(self)
     let value = try body()
+    lostKinds = try count?.kindsThatLostRows() ?? []
     if changesSchema { readIndexes(try AppObjects(connection, reader.catalog)) }
     return value
   }
@@ -165,6 +169,31 @@ final class WritingSession {
       return recorder.take().map { RecordedRows(notes: $0, catalog: reader.catalog) }
     }
     return try PendingTable(connection, reader.catalog, refusals, origin)
+  }
+
+  /// The kinds whose tables may have lost rows without a note in the writes that are captured next.
+  func kindsThatMayHaveLostRows(_ origin: Capture.Origin) throws -> Set<KindNumber> {
+    let opaque = opaqueKinds
+    guard !opaque.isEmpty, origin == .outside || recorder == nil else { return [] }
+    guard origin != .app else {
+      defer { lostKinds = [] }
+      return lostKinds
+    }
+    let query = try SQLStatement(connection.handle, "SELECT DISTINCT kind FROM tally_pending WHERE op IN (0, 1)")
+    var written = Set<KindNumber>()
+    while try query.step() { written.insert(query.number(0)) }
+    return written.intersection(opaque)
+  }
+
+  /// Whether SQLite's hook notes what this connection writes.
+  var isHooked: Bool { recorder != nil }
+
+  /// The kinds with a unique index of which triggers cannot say what REPLACE removes.
+  var opaqueKinds: Set<KindNumber> {
+    guard let tables = objects?.tablesWithOpaqueUniqueIndexes, !tables.isEmpty else { return [] }
+    return Set(
+      reader.catalog.orderedKinds.filter { tables.contains($0.type) }.map(\.number)
+        + reader.catalog.knownLinks.filter { tables.contains($0.table) }.map(\.number))
   }
 
   /// Whether a trigger of the app's may have written while the store wrote. Costs nothing where there are none.

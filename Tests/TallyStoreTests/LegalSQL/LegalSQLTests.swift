@@ -134,32 +134,6 @@ import Testing
 
   // MARK: Indexes of the app's
 
-  @Test(arguments: CapturePath.allCases) func whatReplaceRemovesThroughAnExpressionIsReplicated(_ path: CapturePath)
-    throws
-  {
-    let lab = try Lab(path)
-    try lab.a.run(
-      "CREATE UNIQUE INDEX app_one ON P(lower(name) COLLATE NOCASE DESC, coalesce(pos, ',(') /* no ) */) WHERE pos < 9",
-      "CREATE UNIQUE INDEX app_two ON G_players(substr(target, -1))")
-    try lab.a.run(
-      "INSERT INTO P(id, name, pos) VALUES('P|~|1', 'one', 1), ('P|~|2', 'two', 1), ('P|~|13', 'three', 1)",
-      "INSERT INTO G(id) VALUES('G|~|1')", "INSERT INTO G_players(source, target) VALUES('G|~|1', 'P|~|13')")
-    try lab.sync()
-    for number in 0...1 {
-      func run(_ sql: String) throws { try number == 0 ? lab.a.run(sql) : lab.shell("a", sql) }
-      let id = "P|~|\(number)3"
-      try run("INSERT OR REPLACE INTO P(id, name, pos) VALUES('\(id)', 'ONE', 1)")
-      try run("UPDATE OR REPLACE P SET name = 'TWO' WHERE id = '\(id)'")
-      try run("INSERT OR REPLACE INTO G_players(source, target) VALUES('G|~|1', '\(id)')")
-      try lab.sync()
-      try lab.expectEqual()
-      #expect(try Lab.text(lab.b, "SELECT group_concat(id) FROM P WHERE name = 'TWO'") == id)
-      #expect(try Lab.text(lab.b, "SELECT group_concat(target) FROM G_players") == id)
-      try lab.a.run(
-        "DELETE FROM P WHERE id = '\(id)'", "INSERT INTO P(id, name, pos) VALUES('P|~|\(5 + number)', 'two', 1)")
-    }
-  }
-
   @Test(arguments: CapturePath.allCases) func anIndexOnAnExpressionStopsNothing(_ path: CapturePath) throws {
     let lab = try Lab(path)
     for store in [lab.a, lab.b] {
