@@ -42,7 +42,7 @@
     }
 
     private func request(_ url: String) -> RelayRequest {
-      RelayRequest(method: "GET", url: url, token: BearerToken("secret"), patience: .seconds(20))
+      RelayRequest(method: "GET", url: url, token: BearerToken("secret"), idleTimeout: .seconds(20))
     }
 
     private func transport(_ server: ScriptedServer) -> AsyncHTTPTransport {
