@@ -59,8 +59,13 @@
         let responder = AdminResponder(store: store, news: news, streams: streams, metrics: metrics)
         services.append(application(responder, admin, http, onAdmin))
       }
-      services.append(application(responder(streams), settings.address, server ?? http, onListening))
+      let log = RelayRequestLog(settings, key: store.random(32), now: store.now)
+      services.append(application(responder(streams, log), settings.address, server ?? http, onListening))
       services.append(HeartbeatService(streams: streams, pause: settings.limits.heartbeat / 20))
+      services.append(
+        SpaceSweeper(store: store, news: news, keep: settings.keep, pause: settings.limits.sweepPause, time: time) {
+          [metrics] in _ = RelayResponder.problem($0, metrics, log)
+        })
       // Services are asked to end from the last to the first: whoever waits goes, then the rest, then health.
       services.append(NewsService(news: news))
       var configuration = ServiceGroupConfiguration(services: services, logger: Self.logger)
@@ -86,7 +91,7 @@
       return { longest * (0.7 + 0.3 * Double(random(1).first ?? 0) / 255) }
     }
 
-    private func responder(_ streams: EventStreams) -> RelayResponder {
+    private func responder(_ streams: EventStreams, _ log: RelayRequestLog) -> RelayResponder {
       let limits = settings.limits
       let rates = RateLimit(
         perSecond: limits.requestsPerSecond, burst: limits.requestBurst, waiting: limits.waitingRequests, time: time)
@@ -94,8 +99,7 @@
         api: RelayAPI(
           store: store, news: news, streams: streams, pages: EventPages(store), rates: rates,
           bodies: BodyBudget(limits.bodyBytes), limits: limits, time: time, streamLife: streamLife),
-        metrics: metrics,
-        log: RelayRequestLog(settings, key: store.random(32), now: store.now))
+        metrics: metrics, log: log)
     }
 
     private var http1: HTTPServerBuilder {

@@ -29,6 +29,9 @@
       public var slowestBytesPerSecond = 1_024
       /// How long a connection may say nothing, between requests or within one.
       public var idle: Duration = .seconds(60)
+      /// How long between two looks for deleted spaces: for those whose rows are to be removed, and for those in which
+      /// somebody waits.
+      public var sweepPause: Duration = .seconds(10)
       /// How long requests that are under way get when the relay is asked to end.
       public var draining: Duration = .seconds(20)
 
@@ -72,6 +75,8 @@
     public var certificate: Certificate?
     /// Where health and metrics are, for the owner alone, in plain HTTP; nil for nowhere.
     public var admin: Address?
+    /// How long the content of a deleted space is kept, so that it can be restored.
+    public var keep: Duration = .seconds(7 * 86_400)
     /// What tokens and requests may take up.
     public var limits = Limits()
     /// How a line of the log looks.

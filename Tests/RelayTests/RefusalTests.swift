@@ -1,5 +1,6 @@
 #if Relay
   import Foundation
+  import TallyRelay
   import TallyRelayProtocol
   import TallyRelayServer
   import TallyWire
@@ -20,6 +21,8 @@
       /// What a writer gets; a reader gets 403 where this is a write.
       let status: Int
       var isWrite = false
+      /// Whether a writer gets 403 as well.
+      var isForAdmins = false
 
       var description: String { "\(method) \(path)" }
 
@@ -33,6 +36,8 @@
         Ask(method: "PATCH", path: "/uploads/there", body: [1, 2, 3], status: 200, isWrite: true),
         Ask(method: "DELETE", path: "/entries/missing", status: 404, isWrite: true),
       ]
+      /// Whoever may do this does it once.
+      static let deletion = Ask(method: "DELETE", path: "", status: 204, isWrite: true, isForAdmins: true)
     }
 
     private func fields(_ token: String?, _ ask: Ask, scheme: String = "Bearer") -> [String: String] {
@@ -58,18 +63,23 @@
         let first = try await RawHTTP.send(
           "PUT", "/v1/spaces/\(space)/entries/there", fields(writer.token, put), put.body, port: relay.port)
         #expect(first.status == 201)
-        for asker in Asker.allCases {
-          for ask in Ask.all {
-            let answer = try await RawHTTP.send(
-              ask.method, "/v1/spaces/\(space)\(ask.path)",
-              fields(tokens[asker], ask, scheme: asker == .basic ? "Basic" : "Bearer"), ask.body, port: relay.port)
-            let expected = expected(asker, ask)
-            #expect(answer.status == expected.status, "\(asker) \(ask)")
-            if let problem = expected.problem { #expect(answer.problem == problem, "\(asker) \(ask)") }
-            if expected.status == 401 { #expect(answer.field("www-authenticate") == "Bearer", "\(asker) \(ask)") }
-          }
+        func expectAnswer(_ asker: Asker, _ ask: Ask) async throws {
+          let answer = try await RawHTTP.send(
+            ask.method, "/v1/spaces/\(space)\(ask.path)",
+            fields(tokens[asker], ask, scheme: asker == .basic ? "Basic" : "Bearer"), ask.body, port: relay.port)
+          let expected = expected(asker, ask)
+          #expect(answer.status == expected.status, "\(asker) \(ask)")
+          if let problem = expected.problem { #expect(answer.problem == problem, "\(asker) \(ask)") }
+          if expected.status == 401 { #expect(answer.field("www-authenticate") == "Bearer", "\(asker) \(ask)") }
         }
-        #expect(try await relay.mailbox(writer).status().entries == 1)
+        for asker in Asker.allCases { for ask in Ask.all { try await expectAnswer(asker, ask) } }
+        // The admin is the last who asks.
+        for asker in Asker.allCases {
+          #expect(try await relay.mailbox(writer).status().entries == 1, "before \(asker)")
+          try await expectAnswer(asker, Ask.deletion)
+        }
+        let gone = await #expect(throws: RelayError.self) { try await relay.mailbox(writer).status() }
+        #expect(gone?.code == .noSuchSpace)
       }
     }
 
@@ -85,7 +95,7 @@
       case .expired: (401, "tokenExpired")
       case .revoked: (401, "tokenRevoked")
       case .stranger: (404, "noSuchSpace")
-      case .reader where ask.isWrite: (403, "forbidden")
+      case .reader where ask.isWrite, .writer where ask.isForAdmins: (403, "forbidden")
       case .reader, .writer, .admin: (ask.status, nil)
       }
     }
@@ -97,7 +107,7 @@
         let (mine, theirs) = (try await relay.token(), try await relay.token())
         let unknown = String(repeating: "0", count: theirs.space.count)
         for ask in Ask.all + [
-          Ask(method: "POST", path: "", status: 405), Ask(method: "GET", path: "/other", status: 404),
+          Ask.deletion, Ask(method: "POST", path: "", status: 405), Ask(method: "GET", path: "/other", status: 404),
         ] {
           var answers: [RawHTTP.Answer] = []
           for space in [theirs.space, unknown] {

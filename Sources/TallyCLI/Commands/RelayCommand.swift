@@ -17,7 +17,10 @@ struct RelayCommand: ParsableCommand {
         tally relay token --data relay.sqlite --url https://relay.example --expires 90d > token
         tally sync scores.tally --via https://relay.example/s/ID --token-file token
       """,
-    subcommands: [RelayServeCommand.self, RelayTokenCommand.self, RelayRevokeCommand.self, RelayListCommand.self],
+    subcommands: [
+      RelayServeCommand.self, RelayTokenCommand.self, RelayRevokeCommand.self, RelayDeleteCommand.self,
+      RelayListCommand.self,
+    ],
     defaultSubcommand: RelayServeCommand.self)
 }
 
@@ -62,12 +65,18 @@ struct RelayServeCommand: ParsableCommand {
   var log = "text"
   @Option(help: "How many requests a token may make in a second, in the long run; four times that at once.") var rate =
     50
+  @Option(
+    help: ArgumentHelp(
+      "How long a deleted space can be restored: 90s, 30m, 12h, 7d. 0 removes its content within seconds.",
+      valueName: "TIME"))
+  var keep = "7d"
   @Flag(help: "Serve others over plain HTTP: they, and whoever is on the way, can read tokens and contents.")
   var insecure = false
 
   func validate() throws {
     guard ["json", "text"].contains(log) else { throw ValidationError("--log is json or text") }
     guard (1...1_000_000).contains(rate) else { throw ValidationError("--rate is 1 to 1000000") }
+    _ = try keepSeconds()
     for address in [listen, admin].compactMap({ $0 }) { _ = try Self.address(address) }
     guard (certificate == nil) == (key == nil) else { throw ValidationError("--certificate and --key go together") }
     guard try insecure || certificate != nil || Self.isLocal(listen) else {
@@ -77,6 +86,10 @@ struct RelayServeCommand: ParsableCommand {
     guard try admin.map(Self.isLocal) ?? true || insecure else {
       throw ValidationError("others reach \(admin ?? ""): --insecure allows it")
     }
+  }
+
+  func keepSeconds() throws -> Int64 {
+    keep == "0" ? 0 : try RelayTokenCommand.amount(keep, RelayTokenCommand.seconds, "--keep")
   }
 
   static func address(_ text: String) throws -> (host: String, port: Int) {
@@ -145,9 +158,26 @@ struct RelayRevokeCommand: ParsableCommand {
   func run() throws { try revoke() }
 }
 
+struct RelayDeleteCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "delete",
+    abstract: "Deletes a space: a relay that serves no longer knows it from the next request on.",
+    discussion: """
+      A relay removes the space's content and its tokens when the time has passed that its option --keep says, seven days by default. \
+      Until then, --restore brings all of it back. What devices have already is not touched.
+      """)
+
+  @OptionGroup var file: RelayFileOptions
+  @Argument(help: "The space's id.") var space: String
+  @Flag(help: "Bring back a deleted space whose content is still there.") var restore = false
+
+  func run() throws { try delete() }
+}
+
 struct RelayListCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "Lists tokens, never the tokens themselves.")
+    commandName: "list",
+    abstract: "Lists tokens, never the tokens themselves, and says of which the space was deleted.")
 
   @OptionGroup var file: RelayFileOptions
   @Flag(help: "Print JSON, an object a line.") var json = false
@@ -166,5 +196,6 @@ struct RelayListCommand: ParsableCommand {
   extension RelayServeCommand { fileprivate func serve() throws { throw file.missing } }
   extension RelayTokenCommand { fileprivate func make() throws { throw file.missing } }
   extension RelayRevokeCommand { fileprivate func revoke() throws { throw file.missing } }
+  extension RelayDeleteCommand { fileprivate func delete() throws { throw file.missing } }
   extension RelayListCommand { fileprivate func list() throws { throw file.missing } }
 #endif

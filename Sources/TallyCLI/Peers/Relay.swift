@@ -21,6 +21,7 @@
       settings.logFormat = log == "json" ? .json : .text
       settings.limits.requestsPerSecond = Double(rate)
       settings.limits.requestBurst = 4 * rate
+      settings.keep = .seconds(try keepSeconds())
       let lines = LineQueue()
       settings.log = { lines.write($0) }
       let store = try RelayPlace.open(file, for: .serving)
@@ -88,6 +89,18 @@
     }
   }
 
+  extension RelayDeleteCommand {
+    func delete() throws {
+      let store = try RelayPlace.open(file, for: .administration, mayCreate: false)
+      try RelayPlace.naming {
+        try Waiting.run {
+          if restore { try await store.restoreSpace(space) } else { try await store.deleteSpace(space) }
+        }
+      }
+      try store.close()
+    }
+  }
+
   extension RelayListCommand {
     func list() throws {
       let store = try RelayPlace.open(file, for: .administration, mayCreate: false)
@@ -98,6 +111,7 @@
           fields.append(("created", RelayPlace.date(token.created)))
           if let expires = token.expires { fields.append(("expires", RelayPlace.date(expires))) }
           if let revoked = token.revoked { fields.append(("revoked", RelayPlace.date(revoked))) }
+          if let deleted = token.spaceDeleted { fields.append(("spaceDeleted", RelayPlace.date(deleted))) }
           let line =
             try json
             ? RelayPlace.json(Dictionary(uniqueKeysWithValues: fields))

@@ -24,7 +24,8 @@
       return response
     }
 
-    /// Writes events until the stream has lived long enough, the token counts no longer, or the relay is about to end.
+    /// Writes events until the stream has lived long enough, the token counts no longer, the space is deleted, or the
+    /// relay is about to end.
     private func follow(
       _ writer: inout any ResponseBodyWriter, _ stream: Int, _ bearer: RelayStore.Bearer, _ start: RelayCursor?
     ) async throws {
@@ -34,7 +35,11 @@
       let end = checked + streamLife()
       while true {
         let ticket = news.ticket(for: bearer.space)
-        if let event = try await pages.event(ticket, after: cursor) {
+        let event: EventPages.Lines?
+        do { event = try await pages.event(ticket, after: cursor) } catch let problem as RelayProblem
+          where problem.code == .noSuchSpace
+        { return }
+        if let event {
           if time() - checked > .seconds(5) {
             guard try await counts(bearer) else { return }
             checked = time()
@@ -62,11 +67,10 @@
       streams.note(stream, isWriting: false)
     }
 
-    /// Whether a token counts still.
+    /// Whether a token counts still, and its space is there.
     private func counts(_ bearer: RelayStore.Bearer) async throws -> Bool {
-      guard let bearer = try await store.bearer(hash: bearer.hash) else { return false }
       do {
-        try authorization.check(bearer)
+        try await authorization.checkAgain(bearer)
         return true
       } catch is RelayProblem {
         return false

@@ -29,11 +29,12 @@
       guard let space = route.space else { throw RelayProblem(.noSuchPath, "there is nothing at that path") }
       try authorization.check(bearer, for: space)
       guard route.isKnownPath else { throw RelayProblem(.noSuchPath, "there is nothing at that path") }
-      if route.kind.isWrite, !bearer.role.mayWrite {
+      guard route.kind.isAllowed(to: bearer.role) else {
         throw RelayProblem(.forbidden, "the token's role does not allow that")
       }
       switch route.kind {
       case .status: return try await status(bearer)
+      case .deleteSpace: return try await deleteSpace(bearer)
       case .changes: return try await changes(request, bearer)
       case .events: return try await events(request, bearer, channel)
       case .readEntry: return try await read(request, try route.entryName(), bearer)
@@ -59,6 +60,18 @@
         space: space.id, head: "\(cursor)", entries: space.entries, bytes: Int(space.bytes),
         quota: space.quota.map { Int($0) }, role: bearer.role.rawValue)
       return Response(.ok, RelayMedia.status, try status.json())
+    }
+
+    private func deleteSpace(_ bearer: RelayStore.Bearer) async throws -> Response {
+      do {
+        try await store.deleteSpace(bearer.spaceID)
+      } catch let error as RelayStoreError where error.code == .noSuchSpace {
+        // Somebody has deleted it since the token was looked up.
+        throw Authorization.noSuchSpace
+      }
+      // Whoever waits looks again, and finds the space gone.
+      news.announce(bearer.space)
+      return Response(.noContent)
     }
 
     // MARK: Changes
@@ -106,11 +119,8 @@
         // Whoever asked has gone away; nobody reads the answer.
         return false
       }
-      // The token may have come to its end meanwhile.
-      guard let again = try await store.bearer(hash: bearer.hash) else {
-        throw RelayProblem(.unauthenticated, "a token is needed, in Authorization: Bearer")
-      }
-      try authorization.check(again)
+      // The token may have come to its end meanwhile, or the space.
+      try await authorization.checkAgain(bearer)
       switch end {
       case .news: return try await store.hasNews(in: bearer.space, after: cursor)
       case .timeout: return false

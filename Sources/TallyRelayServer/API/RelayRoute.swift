@@ -7,12 +7,18 @@
   struct RelayRoute: Sendable {
     /// The kinds of requests. Their names stand in logs and metrics.
     enum Kind: String, Sendable, CaseIterable {
-      case status, changes, events, readEntry, putEntry, removeEntry, uploadState, putPiece
+      case status, deleteSpace, changes, events, readEntry, putEntry, removeEntry, uploadState, putPiece
       /// Anything else.
       case other
 
-      /// Whether it changes something.
-      var isWrite: Bool { [.putEntry, .removeEntry, .putPiece].contains(self) }
+      /// Whether a token with that role may do it.
+      func isAllowed(to role: RelayRole) -> Bool {
+        switch self {
+        case .putEntry, .removeEntry, .putPiece: role.mayWrite
+        case .deleteSpace: role.mayDeleteSpace
+        case .status, .changes, .events, .readEntry, .uploadState, .other: true
+        }
+      }
     }
 
     let kind: Kind
@@ -33,7 +39,7 @@
       name = parts.count == 5 ? parts[4] : ""
       let kinds: [HTTPRequest.Method: Kind] =
         switch (parts.count, parts.dropFirst(3).first) {
-        case (3, _): [.get: .status]
+        case (3, _): [.get: .status, .delete: .deleteSpace]
         case (4, "changes"): [.get: .changes]
         case (4, "events"): [.get: .events]
         case (5, "entries"): [.get: .readEntry, .put: .putEntry, .delete: .removeEntry]

@@ -27,9 +27,21 @@
       }
     }
 
-    /// Whether the token is for a space. A space that is not there and one that is another's look alike.
+    /// Whether the token is for a space. One that is not there, one that is another's and one that was deleted look
+    /// alike.
     func check(_ bearer: RelayStore.Bearer, for space: some StringProtocol) throws {
-      guard bearer.spaceID == space else { throw RelayProblem(.noSuchSpace, "there is no such space") }
+      guard bearer.spaceID == space, !bearer.isSpaceDeleted else { throw Self.noSuchSpace }
     }
+
+    /// Looks a token up again for somebody who has waited with it.
+    /// - Throws: `RelayProblem` if the token counts no longer, or its space was deleted.
+    func checkAgain(_ bearer: RelayStore.Bearer) async throws {
+      // A token goes only with its space.
+      guard let again = try await store.bearer(hash: bearer.hash) else { throw Self.noSuchSpace }
+      try check(again)
+      try check(again, for: bearer.spaceID)
+    }
+
+    static var noSuchSpace: RelayProblem { RelayProblem(.noSuchSpace, "there is no such space") }
   }
 #endif

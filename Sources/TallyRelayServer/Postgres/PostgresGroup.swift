@@ -58,7 +58,8 @@
     /// Does a write.
     /// - Throws: what is wrong with it; then it has changed nothing.
     mutating func run(_ write: PostgresWrite) throws(RelayProblem) -> PostgresWrite.Outcome {
-      switch write {
+      _ = try space(write.key.space)
+      return switch write {
       case .put(let key, let body, let cursor): .put(try put(key, body, cursor))
       case .piece(let key, let piece, let offset, let length, let cursor):
         .piece(try put(key, piece, offset, length, cursor))
@@ -134,8 +135,7 @@
     // MARK: Steps
 
     private func space(_ number: Int64) throws(RelayProblem) -> SpaceRow {
-      guard let space = spaces[number] else { throw RelayProblem(.noSuchSpace, "there is no such space") }
-      return space
+      try SpaceRow.live(spaces[number])
     }
 
     /// - Parameter growth: how many bytes the space has more, beside the place in the log.

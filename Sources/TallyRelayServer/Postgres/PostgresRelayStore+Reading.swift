@@ -15,8 +15,7 @@
     private static func space(_ session: PostgresSession, _ number: Int64) throws -> SpaceRow {
       let rows = try session.execute(
         "SELECT \(SpaceRow.columns) FROM tally_relay.space WHERE number = $1", [.integer(number)])
-      guard let row = rows.first else { throw RelayProblem(.noSuchSpace, "there is no such space") }
-      return try SpaceRow(row)
+      return try SpaceRow.live(try rows.first.map { try SpaceRow($0) })
     }
 
     /// A page of a space's log.
@@ -101,13 +100,15 @@
     }
 
     /// The bytes of an entry from an offset on to the end of the row in which they stand.
-    /// - Throws: `RelayProblem` if the entry has gone meanwhile.
+    /// - Throws: `RelayProblem` if the entry, or its space, has gone meanwhile.
     package func bytes(of name: String, in space: Int64, from offset: Int) async throws -> [UInt8] {
       try await reading.run { session in
         let rows = try session.execute(
           """
           SELECT start, bytes FROM tally_relay.chunk
-          WHERE space = $1 AND name = $2 AND start <= $3 ORDER BY start DESC LIMIT 1
+          WHERE space = $1 AND name = $2 AND start <= $3
+            AND EXISTS (SELECT 1 FROM tally_relay.space WHERE number = $1 AND deleted IS NULL)
+          ORDER BY start DESC LIMIT 1
           """, [.integer(space), .text(name), .integer(Int64(offset))])
         guard let row = rows.first else { throw RelayProblem(.noSuchEntry, "the entry has gone") }
         let (start, bytes) = (Int(try row.integer(0)), try row.bytes(1))
@@ -139,12 +140,13 @@
 
   extension SpaceRow {
     /// What the initialiser takes, in this order.
-    static let columns = "number, id, head, chain, entries, bytes, quota"
+    static let columns = "number, id, head, chain, entries, bytes, quota, deleted"
 
     init(_ row: PostgresRow) throws {
       self.init(
         number: try row.integer(0), id: try row.text(1), head: try row.integer(2), chain: try row.bytes(3),
-        entries: Int(try row.integer(4)), bytes: try row.integer(5), quota: try row.optionalInteger(6))
+        entries: Int(try row.integer(4)), bytes: try row.integer(5), quota: try row.optionalInteger(6),
+        deleted: try row.optionalInteger(7))
     }
   }
 

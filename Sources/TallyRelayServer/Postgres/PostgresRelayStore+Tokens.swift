@@ -30,7 +30,9 @@
           if space == nil {
             number = try Self.insertSpace(session, id, quota, time)
           } else {
-            let found = try session.execute("SELECT number FROM tally_relay.space WHERE id = $1", [.text(id)])
+            // Locked, so that the space is not removed before the token is there.
+            let found = try session.execute(
+              "SELECT number FROM tally_relay.space WHERE id = $1 AND deleted IS NULL FOR UPDATE", [.text(id)])
             guard let row = found.first else { throw RelayStoreError(.noSuchSpace, "there is no such space") }
             number = try row.integer(0)
             if quota != nil {
@@ -64,14 +66,15 @@
       try await reading.run { session in
         let rows = try session.execute(
           """
-          SELECT hash, id, role, token.created, expires, revoked
+          SELECT hash, id, role, token.created, expires, revoked, deleted
           FROM tally_relay.token JOIN tally_relay.space ON number = space ORDER BY token.created, hash
           """)
         return try rows.map { row in
           RelayStore.TokenInfo(
             id: RelayStore.shortID(try row.bytes(0)), space: try row.text(1),
             role: RelayRole(rawValue: try row.text(2)) ?? .reader, created: try row.integer(3),
-            expires: try row.optionalInteger(4), revoked: try row.optionalInteger(5))
+            expires: try row.optionalInteger(4), revoked: try row.optionalInteger(5),
+            spaceDeleted: try row.optionalInteger(6))
         }
       }
     }
@@ -103,14 +106,15 @@
       return try await reading.run { session in
         let rows = try session.execute(
           """
-          SELECT space, id, role, expires, revoked, \(PostgresTime.nowOrFirst)
+          SELECT space, id, role, expires, revoked, \(PostgresTime.nowOrFirst), deleted
           FROM tally_relay.token JOIN tally_relay.space ON number = space WHERE hash = $2
           """, [time, .bytes(hash)])
         return try rows.first.map { row in
           RelayStore.Bearer(
             hash: hash, space: try row.integer(0), spaceID: try row.text(1),
             role: RelayRole(rawValue: try row.text(2)) ?? .reader, expires: try row.optionalInteger(3),
-            isRevoked: try row.optionalInteger(4) != nil, time: try row.integer(5))
+            isRevoked: try row.optionalInteger(4) != nil, isSpaceDeleted: try row.optionalInteger(6) != nil,
+            time: try row.integer(5))
         }
       }
     }

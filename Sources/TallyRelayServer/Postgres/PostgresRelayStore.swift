@@ -42,7 +42,7 @@
     /// Opens a relay's database; makes its tables if they are not there.
     /// - Parameters:
     ///   - url: as libpq takes it. It is kept in memory and shown nowhere.
-    ///   - purpose: whether it serves, and tells others of what it appends, or only looks after tokens.
+    ///   - purpose: whether it serves, and tells others of what it appends, or only looks after tokens and spaces.
     ///   - random: makes ids and tokens; must not be guessable.
     /// - Throws: `RelayStoreError` if the URL is malformed, the server cannot be reached, or the tables are something
     ///   else's or a newer version's. Nothing was changed then.

@@ -59,7 +59,11 @@
         expires BIGINT,
         revoked BIGINT
       );
+      """,
       """
+      ALTER TABLE tally_relay.space ADD COLUMN deleted BIGINT, ADD COLUMN purging BIGINT;
+      CREATE INDEX space_deleted ON tally_relay.space(deleted) WHERE deleted IS NOT NULL;
+      """,
     ]
 
     /// Makes the tables, or brings those of an older version up to date, in one transaction; of several processes that

@@ -5,10 +5,13 @@
     case reader
     /// Reads, puts and removes entries.
     case writer
-    /// All of that; what only admins may do comes with membership.
+    /// All of that, and deletes the space.
     case admin
 
     /// Whether entries may be put and removed.
     var mayWrite: Bool { self != .reader }
+
+    /// Whether the space may be deleted.
+    var mayDeleteSpace: Bool { self == .admin }
   }
 #endif

@@ -57,7 +57,12 @@
         expires INTEGER,
         revoked INTEGER
       ) STRICT, WITHOUT ROWID;
+      """,
       """
+      ALTER TABLE space ADD COLUMN deleted INTEGER;
+      ALTER TABLE space ADD COLUMN purging INTEGER;
+      CREATE INDEX space_deleted ON space(deleted) WHERE deleted IS NOT NULL;
+      """,
     ]
 
     /// Makes the tables, or brings those of an older version up to date, in one transaction.

@@ -59,6 +59,21 @@
     /// Removes an entry, and says whether it was there.
     func remove(_ name: String, in space: Int64) async throws -> Bool
 
+    // MARK: Deleted spaces
+
+    /// Deletes a space: from now on it looks as if it had never been. Its rows stay until they are removed.
+    /// - Throws: `RelayStoreError` if there is no such space, or it is deleted already.
+    func deleteSpace(_ id: String) async throws
+    /// Takes a deletion back; does nothing to a space that is not deleted.
+    /// - Throws: `RelayStoreError` if there is no such space, or its rows are being removed already.
+    func restoreSpace(_ id: String) async throws
+    /// Those of the spaces that are deleted or not there.
+    func missing(among spaces: [Int64]) async throws -> [Int64]
+    /// Removes a bounded number of rows of a space that was deleted at least so many seconds ago, in a transaction of
+    /// its own; the space's own row comes last.
+    /// - Returns: whether there was such a space, so that there may be more to remove.
+    func removeSlice(deletedFor seconds: Int64) async throws -> Bool
+
     // MARK: Others
 
     /// Tells from now on of what others append. What this process appends is announced by whoever appends it.

@@ -25,6 +25,8 @@
       public let role: RelayRole
       /// When it was made, when it ends and when it was revoked, in seconds since 1970.
       public let created: Int64, expires: Int64?, revoked: Int64?
+      /// When its space was deleted, in seconds since 1970; nil if it was not.
+      public let spaceDeleted: Int64?
     }
 
     /// A token, as a request needs it.
@@ -35,6 +37,8 @@
       let role: RelayRole
       let expires: Int64?
       let isRevoked: Bool
+      /// Whether the token's space is deleted.
+      let isSpaceDeleted: Bool
       /// When it was looked up, by the clock that `expires` goes by.
       let time: Int64
     }
@@ -51,7 +55,8 @@
       let id = try await pool.write { db in
         if space == nil { try Self.insertSpace(db, draft.space, quota, time) }
         let id = space ?? draft.space
-        guard let number = try Int64.fetchOne(db, sql: "SELECT number FROM space WHERE id = ?", arguments: [id]) else {
+        let live = "SELECT number FROM space WHERE id = ? AND deleted IS NULL"
+        guard let number = try Int64.fetchOne(db, sql: live, arguments: [id]) else {
           throw RelayStoreError(.noSuchSpace, "there is no such space")
         }
         if space != nil, let quota {
@@ -76,13 +81,15 @@
       try await pool.read { db in
         let rows = try Row.fetchAll(
           db,
-          sql:
-            "SELECT token.*, space.id FROM token JOIN space ON space.number = token.space ORDER BY token.created, hash")
+          sql: """
+            SELECT token.*, space.id, space.deleted FROM token JOIN space ON space.number = token.space
+            ORDER BY token.created, hash
+            """)
         return rows.map { row in
           TokenInfo(
             id: Self.shortID(Array(row["hash"] as Data)), space: row["id"],
             role: RelayRole(rawValue: row["role"]) ?? .reader, created: row["created"], expires: row["expires"],
-            revoked: row["revoked"])
+            revoked: row["revoked"], spaceDeleted: row["deleted"])
         }
       }
     }
@@ -109,12 +116,13 @@
       return try await pool.read { db in
         let statement = try db.cachedStatement(
           sql: """
-            SELECT token.*, space.id FROM token JOIN space ON space.number = token.space WHERE hash = ?
+            SELECT token.*, space.id, space.deleted FROM token JOIN space ON space.number = token.space WHERE hash = ?
             """)
         return try Row.fetchOne(statement, arguments: [Data(hash)]).map { row in
           Bearer(
             hash: hash, space: row["space"], spaceID: row["id"], role: RelayRole(rawValue: row["role"]) ?? .reader,
-            expires: row["expires"], isRevoked: row["revoked"] as Int64? != nil, time: time)
+            expires: row["expires"], isRevoked: row["revoked"] as Int64? != nil,
+            isSpaceDeleted: row["deleted"] as Int64? != nil, time: time)
         }
       }
     }

@@ -44,6 +44,7 @@
     ) async throws -> Piece {
       let time = now()
       return try await commits.write(piece.count) { db in
+        let row = try SpaceRow.fetch(db, space)
         if let known = try Self.entry(db, name, in: space) {
           return .put(Put(isKnown: true, position: known.position, cursor: nil))
         }
@@ -53,7 +54,6 @@
         let received = upload?.length == length ? upload?.received ?? 0 : 0
         guard offset == received else { return .elsewhere(received) }
         guard !piece.isEmpty || length == 0 else { return .elsewhere(received) }
-        let row = try SpaceRow.fetch(db, space)
         let rest = Int64(length - received) + Self.overhead
         let staged = upload == nil ? try Self.staged(db, name, space) : nil
         try Self.check(row, growsBy: rest - (staged ?? 0))

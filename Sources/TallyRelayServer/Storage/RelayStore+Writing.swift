@@ -24,10 +24,10 @@
     package func put(_ name: String, _ body: [UInt8], in space: Int64, after cursor: RelayCursor?) async throws -> Put {
       let time = now()
       return try await commits.write(body.count) { db in
+        let row = try SpaceRow.fetch(db, space)
         if let known = try Self.entry(db, name, in: space) {
           return Put(isKnown: true, position: known.position, cursor: nil)
         }
-        let row = try SpaceRow.fetch(db, space)
         let staged = try Self.staged(db, name, space)
         try Self.check(row, growsBy: Int64(body.count) + Self.overhead - (staged ?? 0))
         if let staged { try Self.dropUpload(db, name, space, staged) }
@@ -42,8 +42,8 @@
     package func remove(_ name: String, in space: Int64) async throws -> Bool {
       let time = now()
       return try await commits.write(name.utf8.count) { db in
-        guard let known = try Self.entry(db, name, in: space) else { return false }
         let row = try SpaceRow.fetch(db, space)
+        guard let known = try Self.entry(db, name, in: space) else { return false }
         try db.execute(
           literal:
             "UPDATE entry SET kind = \(EntryKind.stub), body = NULL WHERE space = \(space) AND position = \(known.position)"

@@ -12,7 +12,7 @@
     public enum Purpose: Sendable {
       /// Serves, and lets no other process serve.
       case serving
-      /// Makes, revokes and lists tokens.
+      /// Makes, revokes and lists tokens; deletes and restores spaces.
       case administration
     }
 
@@ -107,16 +107,21 @@
     package var entries: Int
     package var bytes: Int64
     let quota: Int64?
+    /// When it was deleted, in seconds since 1970. Its rows are there until `--keep` is over.
+    let deleted: Int64?
 
     var cursor: RelayCursor? { RelayCursor(position: UInt64(head), chain: chain) }
 
-    /// - Throws: `RelayProblem` if it is gone.
+    /// - Throws: `RelayProblem` if it is deleted or not there.
     static func fetch(_ db: Database, _ number: Int64) throws -> SpaceRow {
       let statement = try db.cachedStatement(sql: "SELECT * FROM space WHERE number = ?")
-      guard let row = try Row.fetchOne(statement, arguments: [number]) else {
-        throw RelayProblem(.noSuchSpace, "there is no such space")
-      }
-      return SpaceRow(row)
+      return try live(try Row.fetchOne(statement, arguments: [number]).map { SpaceRow($0) })
+    }
+
+    /// The row, unless there is none or the space is deleted: whoever asks cannot tell which.
+    static func live(_ row: SpaceRow?) throws(RelayProblem) -> SpaceRow {
+      guard let row, row.deleted == nil else { throw RelayProblem(.noSuchSpace, "there is no such space") }
+      return row
     }
   }
 
@@ -124,7 +129,8 @@
     fileprivate init(_ row: Row) {
       self.init(
         number: row["number"], id: row["id"], head: row["head"], chain: Array(row["chain"] as Data),
-        entries: row["entries"], bytes: row["bytes"], quota: row["quota"])
+        entries: row["entries"], bytes: row["bytes"], quota: row["quota"],
+        deleted: row["deleted"])
     }
   }
 #endif
