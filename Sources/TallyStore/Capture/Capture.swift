@@ -285,6 +285,11 @@ struct Capture {
   }
 
   private func captureDelete(_ name: AnyRecordName, _ kind: RecordKind, _ before: PendingWrite.Image) throws {
+    // A table that was dropped has taken along what no trigger noted.
+    guard before.written.count == kind.columns.count else {
+      if let extra = before.clock.extra { progress.orphans.append(extra.number) }
+      return try transaction.captureVanished(name, kind)
+    }
     let values = before.values(kind.columns.count, over: [])
     let old = try reader.state(before.clock, values, kind)
     do {

@@ -22,7 +22,9 @@ struct VanishedRows {
   func kindsThatLostRows() throws -> Set<KindNumber> {
     var kinds = Set<KindNumber>()
     for (kind, before) in counts {
-      guard let (table, key) = Self.table(kind, session), let now = try Self.count(kind, session) else { continue }
+      guard let (table, key) = Self.table(kind, session), try hasTriggers(table),
+        let now = try Self.count(kind, session)
+      else { continue }
       let notes = "FROM tally_pending WHERE kind = \(kind) AND op < 4"
       let known = try session.connection.integer(
         text: """
@@ -36,6 +38,14 @@ struct VanishedRows {
       if before - (known ?? 0) != now - (present ?? 0) { kinds.insert(kind) }
     }
     return kinds
+  }
+
+  /// A table that the app has made anew is looked at when its triggers are back.
+  private func hasTriggers(_ table: String) throws -> Bool {
+    let query = try SQLStatement(
+      session.connection.handle, "SELECT 1 FROM main.sqlite_master WHERE type = 'trigger' AND name = ?")
+    query.bind(1, "tally_\(table)_insert")
+    return try query.step()
   }
 
   private static func count(_ kind: KindNumber, _ session: WritingSession) throws -> Int? {

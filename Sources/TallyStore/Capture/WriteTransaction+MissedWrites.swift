@@ -21,7 +21,7 @@ extension WriteTransaction {
     // What a disk has lost is not what somebody has deleted.
     if try reader.doubt()?.level != .damaged { try captureVanished(nil) }
     try renewWaits()
-    if try reader.recomputedFingerprint() != standing.fingerprint {
+    if try !isSumLost && reader.recomputedFingerprint() != standing.fingerprint {
       environment.logger.warning(
         "values were changed while capture triggers were missing; a repair with a peer will tell which")
     }
@@ -57,16 +57,22 @@ extension WriteTransaction {
     }
     for name in records.sorted() {
       guard let kind = catalog.kind(of: name.type) else { continue }
-      let stamp = try stamp()
-      var state = RecordState()
-      state.deletes = [Delete(stamp: stamp, context: context)]
-      try writer.put(name, kind, state, previous: nil, shown: nil)
-      try changed(name, kind, from: nil, to: state, dots: CollectionOfOne(stamp.dot))
-      try view.markReferrers(of: name)
+      try captureVanished(name, kind)
     }
     guard !records.isEmpty || !links.isEmpty else { return false }
-    try recomputeFingerprint()
+    loseSum()
     return true
+  }
+
+  /// Captures the delete of a record whose row is gone, and with it what the state was.
+  func captureVanished(_ name: AnyRecordName, _ kind: RecordKind) throws {
+    let stamp = try stamp()
+    var state = RecordState()
+    state.deletes = [Delete(stamp: stamp, context: context)]
+    try writer.put(name, kind, state, previous: nil, shown: nil)
+    try changed(name, kind, from: nil, to: state, dots: CollectionOfOne(stamp.dot))
+    try view.markReferrers(of: name)
+    loseSum()
   }
 
   /// Lists anew what follows from one state each: those of rows that are gone are listed still, also where a row has

@@ -188,6 +188,9 @@ final class WritingSession {
   /// Whether SQLite's hook notes what this connection writes.
   var isHooked: Bool { recorder != nil }
 
+  /// Whether the app has changed the schema in this transaction, and triggers capture, which may be gone now.
+  var mayLackTriggers: Bool { changesSchema && !isHooked }
+
   /// The kinds with a unique index of which triggers cannot say what REPLACE removes.
   var opaqueKinds: Set<KindNumber> {
     guard let tables = objects?.tablesWithOpaqueUniqueIndexes, !tables.isEmpty else { return [] }

@@ -125,4 +125,36 @@ import Testing
     #expect(try lab.a.verify().problems == [])
     #expect(try Lab.text(lab.b, "SELECT name || pos FROM P") == "app2")
   }
+
+  /// What a trigger noted of a row was only what changed, and the rest went with the table.
+  @Test(arguments: CapturePath.allCases) func aTableThatIsDroppedAfterAnOutsideWriteLeavesTheSumRight(
+    _ path: CapturePath
+  ) throws {
+    let lab = try Lab(path)
+    try lab.a.run("INSERT INTO P(id, name, pos) VALUES('P|~|1', 'one', 1)")
+    let sql = try #require(try Lab.text(lab.a, "SELECT sql FROM sqlite_master WHERE name = 'P'"))
+    try lab.shell("a", "UPDATE P SET pos = 2", "DROP TABLE P", sql)
+    try lab.sync()
+    try lab.expectEqual()
+    #expect(try Lab.rows(lab.b, "P").isEmpty)
+  }
+
+  /// A record that the dropped rows kept out shows again, and a trigger answers it.
+  @Test(arguments: CapturePath.allCases) func whatADroppedTableLetsInIsCapturedWithWhatTriggersAnswer(
+    _ path: CapturePath
+  ) throws {
+    let lab = try Lab(path)
+    let born = "CREATE TRIGGER app_born AFTER INSERT ON P BEGIN UPDATE P SET pos = 3 WHERE id = NEW.id; END"
+    let index = "CREATE UNIQUE INDEX app_one ON P(lower(name))"
+    try lab.b.run(born, index, "INSERT INTO P(id, name) VALUES('P|~|1', 'same')")
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|2', 'same')")
+    try lab.sync()
+    let sql = try #require(try Lab.text(lab.b, "SELECT sql FROM sqlite_master WHERE name = 'P'"))
+    try lab.b.run("DROP TABLE P", sql, born, index)
+    try lab.b.run("SELECT 1")
+    #expect(try lab.b.verify().problems == [])
+    try lab.sync()
+    try lab.sync()
+    try lab.expectEqual()
+  }
 }
