@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Synchronization
 import Tally
 import TallyStore
 import Testing
@@ -35,8 +36,18 @@ struct Lab {
   static func options(_ path: CapturePath) -> StoreOptions {
     var options = StoreOptions()
     options.usesHook = path == .hook
+    options.now = {
+      clock.withLock { time in
+        time += 0.01
+        return Date(timeIntervalSince1970: time)
+      }
+    }
     return options
   }
+
+  /// Goes on with each look at it: of two writes one after the other the second is the later one, however fast the
+  /// machine is.
+  private static let clock = Mutex(Date().timeIntervalSince1970)
 
   /// Opens a store again, perhaps with another schema.
   func reopened(_ name: String, _ schema: Schema = Lab.schema) throws -> Store {
