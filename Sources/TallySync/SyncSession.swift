@@ -122,7 +122,7 @@ public struct SyncSession: Sendable {
     var sent: UInt64 = 0
     var acknowledged: UInt64 = 0
     var isReading = false
-    /// Whether the peer began a repair meanwhile: it has refused the transfer then, or has joined it.
+    /// Whether a repair began while this transfer was under way: then the peer may have refused it.
     var mayBeRefused = false
   }
 

@@ -1,5 +1,6 @@
 #if Relay
-  /// What version 1 has made in a relay's file and in its database, as it was released: never changed here.
+  /// The tables of version 1, in a file and in a database, copied from the release: a fixture for migration tests, not
+  /// to be changed.
   enum FormatOne {
     /// The tables of a file.
     static let sqlite = """

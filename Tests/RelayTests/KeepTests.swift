@@ -6,7 +6,7 @@
   import TallySync
   import Testing
 
-  /// What is kept of a deleted space, for how long, and how it is removed.
+  /// How long a deleted space is kept, and how its rows are removed.
   @Suite(.timeLimit(.minutes(5))) struct KeepTests {
     private func opened(_ kind: StorageKind) async throws -> (StoragePlace, any RelayStorage, RelayFixture.State) {
       let (place, state) = (try await StoragePlace(kind), RelayFixture.State())

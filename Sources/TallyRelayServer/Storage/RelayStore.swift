@@ -118,7 +118,8 @@
       return try live(try Row.fetchOne(statement, arguments: [number]).map { SpaceRow($0) })
     }
 
-    /// The row, unless there is none or the space is deleted: whoever asks cannot tell which.
+    /// Returns the row of a space that is there and not deleted.
+    /// - Throws: the same `RelayProblem` in both other cases, so that a client cannot tell them apart.
     static func live(_ row: SpaceRow?) throws(RelayProblem) -> SpaceRow {
       guard let row, row.deleted == nil else { throw RelayProblem(.noSuchSpace, "there is no such space") }
       return row

@@ -101,11 +101,11 @@ struct CaptureTriggers {
   private static let isUpdatedByApp =
     "(NEW.tally_clock IS OLD.tally_clock OR NEW.tally_clock IS NOT \(own)) AND \(isUnhooked)"
 
-  /// The store announces a delete too: anybody can have written the clock of a row that leaves.
+  /// The clock alone does not tell, since any program can write it: the store announces its deletes as well.
   private static let isDeletedByApp =
     "(OLD.tally_clock IS NOT \(InlineClock.leavingSQL) OR \(own) IS NOT \(InlineClock.leavingSQL)) AND \(isUnhooked)"
 
-  /// Somebody wrote there, which is the store's to mend.
+  /// Whether an UPDATE changes the clock. It is noted, so that the capture writes the right clock.
   private static let clockDiffers = "OLD.tally_clock IS NOT NEW.tally_clock"
 
   /// As a tree: SQLite limits the depth of an expression, and a table can have a thousand columns.
@@ -121,8 +121,8 @@ struct CaptureTriggers {
     return "(\(sum(of: Array(terms[..<middle])))) | (\(sum(of: Array(terms[middle...]))))"
   }
 
-  /// What the app's unique indexes on columns say of a table's rows. Rows that go because of another unique index are
-  /// looked for at the capture: see `VanishedRows`.
+  /// SQL conditions from the app's unique indexes on columns. Rows that REPLACE removes through any other unique index
+  /// are looked for when writes are captured: see `WriteTransaction.findVanishedRows`.
   private struct UniqueRows {
     /// For each index the condition that a row is equal to `NEW` in it.
     var conditions: [String]
@@ -142,7 +142,7 @@ struct CaptureTriggers {
     }
   }
 
-  /// A row gets another number, which may be that of a row that goes.
+  /// Whether an UPDATE changes the `rowid`, which can make it replace the row that has that number.
   private static let moves = "NEW.rowid IS NOT OLD.rowid"
 
   private static func triggers(

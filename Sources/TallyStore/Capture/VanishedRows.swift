@@ -40,7 +40,8 @@ struct VanishedRows {
     return kinds
   }
 
-  /// A table that the app has made anew is looked at when its triggers are back.
+  /// Whether the table has its capture triggers. One that the app has just rebuilt has none; the next transaction
+  /// installs them, and then looks for missed writes.
   private func hasTriggers(_ table: String) throws -> Bool {
     let query = try SQLStatement(
       session.connection.handle, "SELECT 1 FROM main.sqlite_master WHERE type = 'trigger' AND name = ?")

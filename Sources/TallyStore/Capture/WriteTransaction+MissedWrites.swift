@@ -75,8 +75,8 @@ extension WriteTransaction {
     loseSum()
   }
 
-  /// Lists anew what follows from one state each: those of rows that are gone are listed still, also where a row has
-  /// come again under the same name.
+  /// Rebuilds `tally_wait` and `tally_seeded` from the states. They still list rows that are gone, even where a new row
+  /// has the same name.
   private func renewWaits() throws {
     try connection.execute("DELETE FROM tally_wait")
     try connection.execute("DELETE FROM tally_seeded")

@@ -36,7 +36,7 @@ final class WriteTransaction {
   private var isCapturing = false
   /// Whether triggers of the app's have written while the store wrote.
   private(set) var hasEcho = false
-  /// Whether something is gone of which nobody knows what it added to the fingerprint.
+  /// Whether the fingerprint must be recomputed at the end: see `loseSum`.
   private(set) var isSumLost = false
 
   var reader: StateReader { session.reader }
@@ -204,7 +204,8 @@ final class WriteTransaction {
     if log.isFull { logRows += try log.flush(connection, session.numbers) }
   }
 
-  /// The sum of what is gone cannot be taken off: the end of the transaction takes it anew.
+  /// Has the fingerprint recomputed at the end of the transaction, because a state is lost and its part of the sum
+  /// cannot be subtracted. Cost: reads the whole store.
   func loseSum() { isSumLost = true }
 
   /// Takes the fingerprint anew from the states that are there. Cost: reads the whole store.
@@ -269,7 +270,7 @@ final class WriteTransaction {
     var (count, isFewer, hasCleared) = (Int.max, true, true)
     while isFewer, hasCleared {
       let clearings = view.clearings
-      // Where the app has just made a table anew, triggers would capture nothing of what its own answer.
+      // In a table that the app has just rebuilt, what its triggers write in response would not be captured.
       if !session.mayLackTriggers { view.markSetAside() }
       try view.settle()
       isFewer = reader.aside.count < count
