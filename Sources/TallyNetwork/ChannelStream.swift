@@ -190,9 +190,14 @@
     /// - Returns: whether the peer has got it, so that the connection can end in order.
     private func say(_ last: [UInt8]) async -> Bool {
       guard !last.isEmpty, channel.isActive else { return false }
-      let (said, channel) = (Latch(), channel)
-      channel.writeAndFlush(ByteBuffer(bytes: last)).whenSuccess { said.open() }
-      return await said.wait(atMost: Self.patience.farewell)
+      let (ended, said, channel) = (Latch(), Latch(), channel)
+      channel.writeAndFlush(ByteBuffer(bytes: last)).whenComplete { result in
+        if case .success = result { said.open() }
+        // A peer that is gone is not waited for.
+        ended.open()
+      }
+      await ended.wait(atMost: Self.patience.farewell)
+      return said.isOpen
     }
 
     /// Stops sending and waits for the peer to do so. To close at once while the peer still sends would be answered

@@ -228,6 +228,27 @@
       #expect(server.listener.connectionCount == 0)
     }
 
+    /// A farewell that fails is over: nothing more can come of it. It was once waited for as long as for one that is
+    /// on its way, so that a server that was asked to end right after a sync did not end in order.
+    @Test func aPeerThatIsGoneIsNotWaitedFor() async throws {
+      let (times, feed) = AsyncStream.makeStream(of: Duration.self)
+      let listener = try await TCPListener(host: "127.0.0.1", port: 0, security: .none) { connection in
+        // The peer's end; it answers the message with a reset, which makes the farewell fail.
+        await #expect(throws: SyncError.self) { try await connection.receive() }
+        try await connection.send([UInt8](repeating: 1, count: 1_000))
+        feed.yield(await ContinuousClock().measure { await connection.close() })
+      }
+      for _ in 0..<20 { try await RawClient.send([], to: listener.port) }
+      var count = 0
+      for await time in times {
+        // A farewell on its way has two seconds.
+        #expect(time < .seconds(1.5))
+        count += 1
+        if count == 20 { break }
+      }
+      await listener.close()
+    }
+
     // MARK: Raw bytes
 
     static let rawCases: [(String, [UInt8])] = [
