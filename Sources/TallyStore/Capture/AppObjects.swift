@@ -5,6 +5,9 @@ struct AppObjects {
   /// The columns of a unique index that the app added, each with its collation.
   typealias UniqueIndex = [(column: String, collation: String)]
 
+  /// The collations that every connection has.
+  static let collations: Set<String> = ["BINARY", "NOCASE", "RTRIM"]
+
   /// Whether triggers that are not the store's are in the file, or in one that is attached. TEMP triggers always fire
   /// and do not count.
   var hasTriggers = false
@@ -12,8 +15,8 @@ struct AppObjects {
   var uniqueIndexes: [String: [UniqueIndex]] = [:]
   /// Those of them that are about every row of the table.
   var wholeUniqueIndexes: [String: [UniqueIndex]] = [:]
-  /// Tables with a unique index that is partial or on an expression: whether two rows are equal in it only SQLite
-  /// knows.
+  /// Tables with a unique index that is partial, on an expression or with a collation of the app's: whether two rows
+  /// are equal in it only SQLite knows, or only some connections.
   var tablesWithOpaqueUniqueIndexes = Set<String>()
   /// Tables with an index on an expression, in whose rows SQLite lets no column be opened for writing.
   var tablesWithExpressionIndexes = Set<String>()
@@ -61,7 +64,9 @@ struct AppObjects {
       let columns = try columns(ofIndex: name, connection)
       if columns == nil { tablesWithExpressionIndexes.insert(table) }
       guard list.int(1) == 1 else { continue }
-      if columns == nil || list.int(2) == 1 { tablesWithOpaqueUniqueIndexes.insert(table) }
+      if list.int(2) == 1 || columns?.allSatisfy({ Self.collations.contains($0.collation.uppercased()) }) != true {
+        tablesWithOpaqueUniqueIndexes.insert(table)
+      }
       guard let columns else { continue }
       uniqueIndexes[table, default: []].append(columns)
       if list.int(2) == 0 { wholeUniqueIndexes[table, default: []].append(columns) }

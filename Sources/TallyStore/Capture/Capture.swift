@@ -23,6 +23,8 @@ struct Capture {
   let origin: Origin
   /// The records that were there before; nil if no reference is open. See `References.swift`.
   private(set) var namesBefore: Set<String>?
+  /// Rows that were removed unnoticed, and have come back.
+  private let returned: Set<RowAddress>
   private let progress = Progress()
 
   private final class Progress {
@@ -38,9 +40,10 @@ struct Capture {
   private var refusals: Refusals { transaction.session.refusals }
   private var environment: StoreEnvironment { transaction.environment }
 
-  init(_ transaction: WriteTransaction, _ origin: Origin) {
+  init(_ transaction: WriteTransaction, _ origin: Origin, returned: Set<RowAddress>) {
     self.transaction = transaction
     self.origin = origin
+    self.returned = returned
   }
 
   /// Captures everything that was written since the last capture.
@@ -72,12 +75,19 @@ struct Capture {
   // MARK: Records
 
   private func capture(_ write: PendingWrite, _ kind: RecordKind) throws {
-    if try captureEdit(write, kind) || captureInsert(write, kind) { return }
+    if try !write.isLost && (captureEdit(write, kind) || captureInsert(write, kind)) { return }
     let after = try row(write, kind)
     if let after, write.except.contains(Array(after.key.utf8)) { return }
     guard let key = after?.key ?? write.key, after != nil || write.before != nil else { return }
     var write = write
     write.key = key
+    if write.isLost, after != nil, let before = write.before {
+      // With it went what is not known of it; what is there now is another row.
+      if let extra = before.clock.extra { progress.orphans.append(extra.number) }
+      writer.count(kind.number, -1)
+      write.before = nil
+      transaction.loseSum()
+    }
     let name: AnyRecordName
     do {
       name = try recordName(key, kind)
@@ -103,7 +113,7 @@ struct Capture {
     if let before, let clock = write.before?.clock {
       try captureUpdate(name, kind, clock, before, after, left, earlier)
     } else {
-      try captureInsert(name, kind, after, left)
+      try captureInsert(name, kind, after, left, isLost: write.isLost)
     }
   }
 
@@ -178,8 +188,10 @@ struct Capture {
     return name
   }
 
-  private func captureInsert(_ name: AnyRecordName, _ kind: RecordKind, _ after: WrittenRow, _ refused: Set<Int>) throws
-  {
+  /// - Parameter isLost: there was a row of which not all is known.
+  private func captureInsert(
+    _ name: AnyRecordName, _ kind: RecordKind, _ after: WrittenRow, _ refused: Set<Int>, isLost: Bool
+  ) throws {
     let hidden = transaction.facts.hiddenKinds.contains(kind.number) ? try reader.record(hidden: name, kind) : nil
     let address = RowAddress(kind: kind.number, key: name.text)
     if let hidden, reader.aside[address]?.mode == .withheld {
@@ -188,7 +200,12 @@ struct Capture {
     let stamp = try transaction.stamp(over: hidden?.state.existence?.time)
     var values = after.values
     for index in refused { values[index] = kind.columns[index].defaultValue }
-    let cells = try newLife(kind, values, hidden?.state ?? RecordState(), stamp)
+    #if PlantedFaults
+      let isLost = isLost && !environment.planted.contains(.returnedRowIsNew)
+      let returned = environment.planted.contains(.returnedRowIsNew) ? [] : returned
+    #endif
+    let areLost = isLost || returned.contains(address)
+    let cells = try newLife(kind, values, hidden?.state ?? RecordState(), stamp, areLost: areLost)
     let written = RecordState(inserted: stamp, fields: cells)
     let state = hidden?.state.merging(written) ?? written
     // Over a time that nothing exceeds, the greater replica wins, and that may be the other one.
@@ -222,22 +239,23 @@ struct Capture {
 
   /// The cells of an insert: every value that differs from its default, and the default over every register of an
   /// earlier life and over what a seed says.
-  private func newLife(_ kind: RecordKind, _ values: [Value], _ earlier: RecordState, _ stamp: Stamp) throws
-    -> [FieldCell]
-  {
+  /// - Parameter areLost: there were registers of which nothing is known.
+  private func newLife(
+    _ kind: RecordKind, _ values: [Value], _ earlier: RecordState, _ stamp: Stamp, areLost: Bool
+  ) throws -> [FieldCell] {
     var cells: [FieldCell] = []
     cells.reserveCapacity(values.count)
     #if PlantedFaults
       let earlier = environment.planted.contains(.newLifeKeepsOld) ? RecordState() : earlier
     #endif
-    guard !earlier.isEmpty else {
+    guard !earlier.isEmpty || areLost else {
       for (column, value) in zip(kind.columns, values) where value != column.defaultValue {
         cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
       }
       return cells
     }
     // Registers that went with a table that was dropped may still be on other devices.
-    let areLost = earlier.existence == nil && earlier.fields.isEmpty && earlier.seed == nil
+    let areLost = areLost || earlier.existence == nil && earlier.fields.isEmpty && earlier.seed == nil
     for (column, value) in zip(kind.columns, values) {
       let old = earlier[column.field]
       let isSeeded = earlier.seed?.layers.contains { $0[column.field] != nil } ?? false
@@ -286,6 +304,7 @@ struct Capture {
 
   private func captureDelete(_ name: AnyRecordName, _ kind: RecordKind, _ before: PendingWrite.Image) throws {
     // A table that was dropped has taken along what no trigger noted.
+    writer.count(kind.number, -1)
     guard before.written.count == kind.columns.count else {
       if let extra = before.clock.extra { progress.orphans.append(extra.number) }
       return try transaction.captureVanished(name, kind)
@@ -365,6 +384,7 @@ struct Capture {
       stamp = try transaction.stamp(over: old.latestTime)
       element.remove(stamp)
       if let extra = before.clock.extra { progress.orphans.append(extra.number) }
+      writer.count(kind.number, -1)
       try writer.put(key, kind, element, previous: StoredLink(element: old, place: .nowhere), isShown: false)
     case (nil, let after?):
       if let namesBefore { try checkEnds(key, kind, whereThereWere: namesBefore) }
@@ -393,16 +413,16 @@ struct Capture {
       if try query.step(), let found = try row(query), write.key == nil || write.key == found.key { return found }
     }
     guard let key = write.key else { return nil }
-    guard let name = try? LinkKey(key) else {
-      let query = try SQLStatement(connection.handle, "\(kind.rowSQL) WHERE source || char(10) || target = ?")
-      query.bind(1, key)
-      return try query.step() ? try row(query) : nil
-    }
     let query = try connection.statement(kind.row)
-    query.bind(1, name.source.text)
-    query.bind(2, name.target.text)
     defer { query.reset() }
-    return try query.step() ? try row(query) : nil
+    // Only what is no name can have a line feed in it, and then each may be the one between the two.
+    for end in key.unicodeScalars.indices where key.unicodeScalars[end] == "\n" {
+      query.reset()
+      query.bind(1, String(key.unicodeScalars[..<end]))
+      query.bind(2, String(key.unicodeScalars[end...].dropFirst()))
+      if try query.step() { return try row(query) }
+    }
+    return nil
   }
 
   /// A record that begins a new life starts with empty relationships, on both sides.

@@ -105,6 +105,11 @@ struct CaptureTriggers {
   private static let isDeletedByApp =
     "(OLD.tally_clock IS NOT \(InlineClock.leavingSQL) OR \(own) IS NOT \(InlineClock.leavingSQL)) AND \(isUnhooked)"
 
+  /// Whether the last note is no write to this table. Looks at one note: more would cost more with each.
+  private static func isFirst(_ kind: KindNumber) -> String {
+    "(SELECT kind = \(kind) AND op < 2 FROM tally_pending ORDER BY n DESC LIMIT 1) IS NOT 1"
+  }
+
   /// Whether an UPDATE changes the clock. It is noted, so that the capture writes the right clock.
   private static let clockDiffers = "OLD.tally_clock IS NOT NEW.tally_clock"
 
@@ -122,16 +127,21 @@ struct CaptureTriggers {
   }
 
   /// SQL conditions from the app's unique indexes on columns. Rows that REPLACE removes through any other unique index
-  /// are looked for when writes are captured: see `WriteTransaction.findVanishedRows`.
+  /// are looked for when writes are captured: see `RowCounts`.
   private struct UniqueRows {
     /// For each index the condition that a row is equal to `NEW` in it.
     var conditions: [String]
     /// The conditions that a column of an index changes.
     var changes: [String]
+    /// Whether there are other unique indexes. Any write can then remove rows, and must leave a note.
+    var isOpaque: Bool
 
     init(_ table: String, _ objects: AppObjects) {
       func quoted(_ name: String) -> String { "\"\(name.replacing("\"", with: "\"\""))\"" }
-      let indexes = objects.wholeUniqueIndexes[table] ?? []
+      isOpaque = objects.tablesWithOpaqueUniqueIndexes.contains(table)
+      let indexes = (objects.wholeUniqueIndexes[table] ?? []).filter {
+        $0.allSatisfy { AppObjects.collations.contains($0.collation.uppercased()) }
+      }
       conditions = indexes.map { index in
         index.map { "\(quoted($0.column)) = NEW.\(quoted($0.column)) COLLATE \(quoted($0.collation))" }
           .joined(separator: " AND ")
@@ -156,7 +166,7 @@ struct CaptureTriggers {
         + "SELECT \(number), \(operation), \(row)id, \(row)tally_clock, \(row)rowid\(values(row))\(source);"
     }
     let changes = kind.columns.map { "OLD.\"\($0.name)\" IS NOT NEW.\"\($0.name)\"" }
-    let differs = any(of: changes + [Self.clockDiffers])
+    let differs = any(of: changes + [Self.clockDiffers] + (unique.isOpaque ? [Self.isFirst(number)] : []))
     let others = any(of: ["id = NEW.id", "rowid = NEW.rowid"] + unique.conditions)
     let mayReplace = any(of: [moves] + unique.changes)
     // Which columns changed, one bit each: only they are noted.
@@ -200,7 +210,8 @@ struct CaptureTriggers {
         BEFORE UPDATE OF id ON \(table) WHEN \(isUpdatedByApp) AND NEW.id IS NOT OLD.id BEGIN
           \(note(3, "", " FROM \(table) WHERE rowid <> OLD.rowid AND (\(others))"))
           \(note(1, "OLD.", ""))
-          INSERT INTO tally_pending(kind, op, key, number) VALUES(\(number), 0, NEW.id, NEW.rowid);
+          INSERT INTO tally_pending(kind, op, key, number)
+            SELECT \(number), 0, NEW.id, NEW.rowid WHERE NEW.id IS NOT NULL;
         END
         """
       ),
@@ -220,7 +231,8 @@ struct CaptureTriggers {
   ) -> [(String, String)] {
     let (table, number) = ("\"\(link.table)\"", link.number)
     let differs = any(
-      of: ["OLD.source IS NOT NEW.source", "OLD.target IS NOT NEW.target", clockDiffers, moves] + unique.changes)
+      of: ["OLD.source IS NOT NEW.source", "OLD.target IS NOT NEW.target", clockDiffers, moves] + unique.changes
+        + (unique.isOpaque ? [isFirst(number)] : []))
     func key(_ row: String) -> String { "\(row)source || char(10) || \(row)target" }
     func note(_ operation: Int, _ row: String, _ source: String) -> String {
       "INSERT INTO tally_pending(kind, op, key, clock, number) "
@@ -246,7 +258,8 @@ struct CaptureTriggers {
           WHEN \(isUpdatedByApp) AND (\(differs)) BEGIN
           \(note(3, "", " FROM \(table) WHERE rowid <> OLD.rowid AND (\(others))"))
           \(note(1, "OLD.", ""))
-          INSERT INTO tally_pending(kind, op, key) VALUES(\(number), 0, \(key("NEW.")));
+          INSERT INTO tally_pending(kind, op, key)
+            SELECT \(number), 0, \(key("NEW.")) WHERE \(key("NEW.")) IS NOT NULL;
         END
         """
       ),

@@ -87,8 +87,11 @@ struct PendingTable: WrittenRows {
         guard let clock = try? query.clock(0), clock != .unstamped else { return write }
         write.before = .init(clock: clock, written: [])
       }
-      // Whatever was there before the row came has been noted.
-      guard query.int(3) != 0 else { break }
+      guard query.int(3) != 0 else {
+        // Whatever was there before the row came has been noted, unless what was there is gone and nobody knows how.
+        write.isLost = write.before.map { $0.written.count < count } ?? false
+        break
+      }
       let isWhole = query.isNull(2)
       let changed = UInt64(bitPattern: query.int64(2))
       let known = write.before?.written.map(\.place) ?? []

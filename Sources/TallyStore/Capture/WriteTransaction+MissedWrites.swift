@@ -17,51 +17,32 @@ extension WriteTransaction {
           AND NOT EXISTS(SELECT 1 FROM tally_pending WHERE op = 4 LIMIT 1)
         """)
     }
-    if try reader.hasPendingWrites() { try capture(.outside) }
-    // What a disk has lost is not what somebody has deleted.
-    if try reader.doubt()?.level != .damaged { try captureVanished(nil) }
-    try renewWaits()
+    try capture(.outside, lost: findLostRows(nil))
+    try renewWhatFollows()
     if try !isSumLost && reader.recomputedFingerprint() != standing.fingerprint {
       environment.logger.warning(
         "values were changed while capture triggers were missing; a repair with a peer will tell which")
     }
   }
 
-  /// Looks for rows that REPLACE has removed and no trigger has noted.
-  /// - Parameter kinds: those whose tables can have lost some.
-  func findVanishedRows(_ kinds: Set<KindNumber>) throws {
-    guard try !kinds.isEmpty && reader.doubt()?.level != .damaged else { return }
-    if try captureVanished(kinds) { try renewWaits() }
+  /// Finds rows that went and that no trigger has noted; nil if there are none.
+  /// - Parameter kinds: those whose tables can have lost some; nil for all.
+  func findLostRows(_ kinds: Set<KindNumber>?) throws -> LostRows? {
+    // What a disk has lost is not what somebody has deleted.
+    guard try kinds?.isEmpty != true && reader.doubt()?.level != .damaged else { return nil }
+    let lost = try LostRows(kinds, reader)
+    return lost.isEmpty ? nil : lost
   }
 
-  /// Captures the delete of what the change log lists and nothing stores.
-  /// - Parameter kinds: only of these; nil for all.
-  /// - Returns: whether there was anything. What is gone of a relationship is not deleted: peers bring it back.
-  @discardableResult
-  private func captureVanished(_ kinds: Set<KindNumber>?) throws -> Bool {
-    var records = Set<AnyRecordName>()
-    var links: [(KindNumber, LinkKey)] = []
-    let query = try SQLStatement(connection.handle, "SELECT items FROM tally_log")
-    while try query.step() {
-      // What a damaged row lists may be there or not.
-      guard let items = try? ChangeLog.items(query.blob(0), catalog) else { continue }
-      for (kind, name, target) in items where kinds?.contains(kind) ?? true {
-        if let target {
-          guard let link = catalog.links[kind] else { continue }
-          let key = LinkKey(source: name, target: target)
-          if try reader.link(key, link) == nil { links.append((kind, key)) }
-        } else if let record = catalog.records[kind], try reader.record(name, record) == nil {
-          records.insert(name)
-        }
-      }
-    }
-    for name in records.sorted() {
+  /// Captures as deleted what is gone. What is gone of a relationship is not deleted: peers bring it back.
+  func captureGone(_ lost: LostRows) throws {
+    for name in lost.gone.sorted() {
       guard let kind = catalog.kind(of: name.type) else { continue }
       try captureVanished(name, kind)
+      writer.count(kind.number, -1)
     }
-    guard !records.isEmpty || !links.isEmpty else { return false }
+    for address in lost.returned { writer.count(address.kind, -1) }
     loseSum()
-    return true
   }
 
   /// Captures the delete of a record whose row is gone, and with it what the state was.
@@ -75,16 +56,20 @@ extension WriteTransaction {
     loseSum()
   }
 
-  /// Rebuilds `tally_wait` and `tally_seeded` from the states. They still list rows that are gone, even where a new row
-  /// has the same name.
-  private func renewWaits() throws {
+  /// Rebuilds what follows from the states of all records, because a state is lost of which nobody knows what followed
+  /// from it: `tally_wait` and `tally_seeded`, which may still list it, and which records that were deleted are seen
+  /// all the same. Cost: reads the whole store.
+  func renewWhatFollows() throws {
     try connection.execute("DELETE FROM tally_wait")
     try connection.execute("DELETE FROM tally_seeded")
+    view.changeVisibility()
     for kind in catalog.records.values {
-      let list = { [writer] (name: AnyRecordName, stored: StoredRecord) in
+      let list = { [writer, view] (name: AnyRecordName, stored: StoredRecord) in
         let shown = stored.place.isVisible ? stored.values : nil
         try writer.putWaits(for: name, kind, stored.state, shown, nil)
         try writer.putSeeded(name, kind, stored.state, isShown: shown != nil, nil)
+        // Others are seen whatever they own.
+        if !stored.state.deletes.isEmpty || stored.state.seed != nil { view.mark(name) }
       }
       if kind.isKnown { try reader.forEachRow(kind, list) }
       try reader.forEachHiddenRecord(kind.number, list)

@@ -4,9 +4,9 @@ import TallyCRDT
 /// up; nothing that is stored under it has a sum.
 enum MetaKeys {
   private static let names: Set<String> = [
-    "catalog", "schema", "self", "incarnation", "doubt", "renewal", "echo", "retired", "marks",
+    "catalog", "schema", "self", "incarnation", "doubt", "lost", "renewal", "echo", "retired", "marks",
   ]
-  private static let prefixes = ["mark ", "seeds "]
+  private static let prefixes = ["mark ", "rows ", "seeds "]
 
   private static func isKnown(_ key: [UInt8]) -> Bool {
     let text = String(decoding: key, as: UTF8.self)

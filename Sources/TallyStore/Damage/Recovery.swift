@@ -72,7 +72,8 @@ private final class Salvage {
   private var report = RecoveryReport()
   private static let step = 1000
   private var onProgress: ((Int) -> Void)?
-  private var seen = Set<UInt64>()
+  /// The hashes of the addresses of what was read; ascending when all is read.
+  private var seen: [UInt64] = []
   private var target: StateVector
   /// Whether the vector is what was last written: then what it does not cover was written by nobody.
   private var isVectorSound = false
@@ -174,6 +175,18 @@ private final class Salvage {
       self.count(kind.number, key.text)
       self.sum += self.catalog.fingerprint(key, kind, from: ORSetElement(), to: element)
     }
+    seen.sort()
+    report.recovered = zip(seen, seen.dropFirst()).count { $0 != $1 } + (seen.isEmpty ? 0 : 1)
+  }
+
+  private func hasSeen(_ kind: KindNumber, _ key: String) -> Bool {
+    let address = Self.address(kind, key)
+    var (low, high) = (0, seen.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if seen[middle] < address { low = middle + 1 } else { high = middle }
+    }
+    return low < seen.count && seen[low] == address
   }
 
   private func read(
@@ -246,8 +259,8 @@ private final class Salvage {
   private func cover(_ dots: Set<Dot>) { for dot in dots { target.include(dot) } }
 
   private func count(_ kind: KindNumber, _ key: String) {
-    if seen.insert(Self.address(kind, key)).inserted { report.recovered += 1 }
-    if report.recovered % Self.step == 0 { onProgress?(report.recovered) }
+    seen.append(Self.address(kind, key))
+    if seen.count % Self.step == 0 { onProgress?(seen.count) }
   }
 
   private static func address(_ kind: KindNumber, _ key: String) -> UInt64 { SipHash.hash("\(kind.rawValue) \(key)") }
@@ -268,7 +281,7 @@ private final class Salvage {
     let reading = TolerantReading(connection)
     var lost = Set<String>()
     func look(_ kind: KindNumber, _ key: String) {
-      if !seen.contains(Self.address(kind, key)) { lost.insert(printable(key.replacing("\n", with: " with "))) }
+      if !hasSeen(kind, key) { lost.insert(printable(key.replacing("\n", with: " with "))) }
     }
     for kind in catalog.orderedKinds {
       reading.read(kind.type, "SELECT id FROM main.\"\(kind.type)\" ORDER BY id", hasRowID: false) {
@@ -281,6 +294,7 @@ private final class Salvage {
       }
     }
     for line in lost.sorted() { lose("\(line): nothing of it can be read") }
+    seen = []
   }
 }
 

@@ -10,11 +10,13 @@ struct CopyDetection {
   let before: StateVector
   let header: DeltaHeader
   let isRepair: Bool
+  /// Whether states were lost here. Then a peer has more of this replica's, and is no copy.
+  let hasLost: Bool
   /// Whether another copy of this file has written under its replica id.
   private(set) var hasFoundCopy = false
 
-  init(own: ReplicaID?, before: StateVector, _ header: DeltaHeader, isRepair: Bool) {
-    (self.own, self.before, self.header, self.isRepair) = (own, before, header, isRepair)
+  init(own: ReplicaID?, before: StateVector, _ header: DeltaHeader, isRepair: Bool, hasLost: Bool) {
+    (self.own, self.before, self.header, self.isRepair, self.hasLost) = (own, before, header, isRepair, hasLost)
   }
 
   /// Whether the peer knows more of this replica than the replica itself: this file is an old copy, which must not
@@ -23,7 +25,7 @@ struct CopyDetection {
 
   /// Looks whether a peer with an equal vector has other cells under this replica's id than were written here.
   mutating func look(_ isContradicted: (ReplicaID) -> Bool) {
-    guard isRepair, !hasFoundCopy, header.target == before, let own else { return }
+    guard isRepair, !hasLost, !hasFoundCopy, header.target == before, let own else { return }
     hasFoundCopy = isContradicted(own)
   }
 }

@@ -47,11 +47,19 @@ struct TableShape {
   }
 
   private func checkColumns() throws {
-    let query = try connection.statement("SELECT name FROM pragma_table_xinfo(?, 'main')")
+    let query = try connection.statement(
+      "SELECT lower(name), pk = 1 AND upper(type) = 'INTEGER' FROM pragma_table_xinfo(?, 'main')")
     defer { query.reset() }
     query.bind(1, table)
     var present = Set<String>()
-    while try query.step() { present.insert((query.text(0) ?? "").lowercased()) }
+    while try query.step() {
+      let name = query.text(0) ?? ""
+      present.insert(name)
+      // As the primary key it is what SQLite tells rows apart by; any other hides that.
+      guard name != "rowid" || query.int(1) == 1 else {
+        throw error("a column is named rowid, which hides SQLite's own", "with another name for it")
+      }
+    }
     for column in keys + ["tally_clock"] + columns where !present.contains(column.lowercased()) {
       throw error("the column \(column) is missing", "with it")
     }

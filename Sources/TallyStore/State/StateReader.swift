@@ -214,6 +214,16 @@ final class StateReader {
     return try link(hidden: key, kind)
   }
 
+  /// Whether the app sees the link.
+  func hasRow(_ key: LinkKey, _ kind: LinkKind) throws -> Bool {
+    guard kind.isKnown else { return false }
+    let query = try connection.statement(kind.row)
+    query.bind(1, key.source.text)
+    query.bind(2, key.target.text)
+    defer { query.reset() }
+    return try query.step()
+  }
+
   /// A hidden link by its ends.
   func link(hidden key: LinkKey, _ kind: LinkKind) throws -> StoredLink? {
     try hidden(kind.number, key.text) { number, body in

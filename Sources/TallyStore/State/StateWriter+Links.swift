@@ -20,6 +20,7 @@ extension StateWriter {
   /// Writes the state of a link whose row the app has just inserted.
   func adopt(row: RowID, _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, hidden: StoredLink?) throws {
     change()
+    count(kind.number, 1)
     if case .hidden(let number) = hidden?.place { try deleteHidden(number) }
     try putWaits(for: key, kind, element, true, hidden)
     try writeClock(kind.number, kind.table, row: row, try clock(element, nil))
@@ -54,6 +55,7 @@ extension StateWriter {
     insert.bind(3, clock)
     try announce(clock)
     try insert.runOnRow(connection)
+    count(kind.number, 1)
   }
 
   private func hide(

@@ -14,6 +14,8 @@ final class StateWriter {
   /// The tables whose rows were written, for whoever observes them.
   private(set) var touchedTables = Set<String>()
   private(set) var isChanged = false
+  /// How many rows came or went, for `RowCounts`.
+  var rowChanges = RowChanges()
   private var clocks: [KindNumber: BlobHandle] = [:]
   /// The bodies in `tally_extra`, and how many edits have wanted one.
   private var bodies: BlobHandle?
@@ -37,6 +39,7 @@ final class StateWriter {
   /// Forgets what the transaction did.
   func reset() {
     touchedTables = []
+    _ = rowChanges.take()
     isChanged = false
     onRowWritten = nil
     closeRows()
@@ -90,6 +93,7 @@ final class StateWriter {
     row: RowID, _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, hidden: StoredRecord?, shown: [Value]
   ) throws {
     isChanged = true
+    count(kind.number, 1)
     if case .hidden(let number) = hidden?.place { try deleteHidden(number) }
     try putWaits(for: name, kind, state, shown, hidden)
     try putSeeded(name, kind, state, isShown: true, hidden)
@@ -105,6 +109,7 @@ final class StateWriter {
   /// Writes the clock of a row that the app has just inserted, where that is all there is to its state.
   func adopt(_ row: RowID, _ kind: RecordKind, _ clock: InlineClock) throws {
     isChanged = true
+    count(kind.number, 1)
     try writeClock(kind.number, kind.type, row: row, clock)
   }
 
@@ -279,6 +284,7 @@ final class StateWriter {
       defer { query.reset() }
       guard try query.step(), try query.clock(0) == clock else { throw refusal }
     }
+    count(kind.number, 1)
   }
 
   private func update(_ kind: RecordKind, row: RowID, clock: InlineClock, from old: [Value], to new: [Value]) throws {
@@ -442,6 +448,7 @@ extension StateWriter {
         throw refusal
       }
     }
+    count(kind, -1)
     if let old = clock.extra { try deleteExtra(old.number) }
   }
 

@@ -12,7 +12,7 @@ struct ChangeLog {
   private var last: Dot?
   private var items = ByteWriter()
   private var byteCount = 0
-  private static let limit = 4 << 20
+  private static let limit = 1 << 18
 
   /// Notes that the record has a cell of the dot.
   mutating func note(_ dot: Dot, kind: KindNumber, _ name: AnyRecordName) { note(dot, kind: kind, RecordKey(name)) }

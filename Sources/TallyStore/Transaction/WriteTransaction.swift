@@ -218,11 +218,15 @@ final class WriteTransaction {
   /// Captures what was written to the tables, as writes of this transaction.
   func capture(_ origin: Capture.Origin) throws {
     guard !isCapturing else { return }
+    try capture(origin, lost: findLostRows(session.kindsThatLostRows(origin)))
+  }
+
+  /// - Parameter lost: what no note tells of, found before.
+  func capture(_ origin: Capture.Origin, lost: LostRows?) throws {
     isCapturing = true
     defer { isCapturing = false }
-    let kinds = try session.kindsThatMayHaveLostRows(origin)
-    try Capture(self, origin).run()
-    try findVanishedRows(kinds)
+    try Capture(self, origin, returned: lost?.returned ?? []).run()
+    if let lost { try captureGone(lost) }
   }
 
   /// Captures what triggers of the app's have written while the store wrote a row.
@@ -246,7 +250,12 @@ final class WriteTransaction {
   func commit() throws {
     try raise(to: incoming)
     try settle()
-    if isSumLost { try recomputeFingerprint() }
+    if isSumLost {
+      try renewWhatFollows()
+      try settle()
+      try recomputeFingerprint()
+      try connection.execute("INSERT OR REPLACE INTO tally_meta VALUES('lost', 1)")
+    }
     #if PlantedFaults
       let dot = try reusesNumber() ? nil : dot
     #endif

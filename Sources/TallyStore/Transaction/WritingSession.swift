@@ -21,8 +21,7 @@ final class WritingSession {
   private var objects: AppObjects?
   /// Notes the app's writes; nil where triggers do.
   private var recorder: ChangeRecorder?
-  /// The kinds whose tables have lost rows unnoticed in the app's statements, until that is captured.
-  private var lostKinds = Set<KindNumber>()
+  private let rowCounts: RowCounts
   private var areTriggersOn = true
   /// Without the hook: whether there are triggers that can write while the store writes.
   private var mayEcho = false
@@ -45,6 +44,7 @@ final class WritingSession {
     reader = StateReader(connection, catalog: try Catalog.load(connection, cached: nil))
     numbers = CatalogWriter(reader)
     writer = StateWriter(reader, numbers, facts)
+    rowCounts = RowCounts(connection)
     refusals = Refusals(reader, environment)
     self.environment = environment
     #if PlantedFaults
@@ -88,7 +88,12 @@ final class WritingSession {
         || connection.exists("SELECT 1 FROM temp.sqlite_master WHERE type = 'trigger' LIMIT 1")
     }
     if outcome == .wereMissing { try transaction { try $0.findMissedWrites() } }
-    if try reader.hasPendingWrites() { try transaction { try $0.capture(.outside) } }
+    let hasOutsideWrites = try reader.hasPendingWrites()
+    if hasOutsideWrites { try transaction { try $0.capture(.outside) } }
+    let mustCount = hasOutsideWrites || outcome == .wereMissing
+    if mustCount || hasReloaded || outcome != .asTheyShouldBe || rowCounts.kinds != opaqueKinds {
+      try countRows(opaqueKinds, again: mustCount)
+    }
   }
 
   /// Runs the app's own statements; whatever they write to replicated tables is noted.
@@ -100,9 +105,7 @@ final class WritingSession {
       recorder?.isListening = false
       applying.isOn = true
     }
-    let count = try VanishedRows(self)
     let value = try body()
-    lostKinds = try count?.kindsThatLostRows() ?? []
     if changesSchema { readIndexes(try AppObjects(connection, reader.catalog)) }
     return value
   }
@@ -122,6 +125,11 @@ final class WritingSession {
     try checkIsOpen()
     try refusals.review()
     try checkTriggers()
+    if changesSchema {
+      try countRows(try opaqueKinds(AppObjects(connection, reader.catalog)), again: true)
+    } else {
+      try rowCounts.add(writer.rowChanges.take())
+    }
     try numbers.publish()
     try standAside(false)
     try writer.endAnnouncing()
@@ -171,18 +179,22 @@ final class WritingSession {
     return try PendingTable(connection, reader.catalog, refusals, origin)
   }
 
-  /// The kinds whose tables may have lost rows without a note in the writes that are captured next.
-  func kindsThatMayHaveLostRows(_ origin: Capture.Origin) throws -> Set<KindNumber> {
-    let opaque = opaqueKinds
-    guard !opaque.isEmpty, origin == .outside || recorder == nil else { return [] }
-    guard origin != .app else {
-      defer { lostKinds = [] }
-      return lostKinds
-    }
-    let query = try SQLStatement(connection.handle, "SELECT DISTINCT kind FROM tally_pending WHERE op IN (0, 1)")
-    var written = Set<KindNumber>()
-    while try query.step() { written.insert(query.number(0)) }
-    return written.intersection(opaque)
+  /// The kinds whose tables have lost rows without a note in the writes that are captured next.
+  func kindsThatLostRows(_ origin: Capture.Origin) throws -> Set<KindNumber> {
+    guard origin == .outside || recorder == nil else { return [] }
+    #if PlantedFaults
+      if environment.planted.contains(.lostRowsUnnoticed) { return [] }
+    #endif
+    let opaque = try changesSchema ? opaqueKinds(AppObjects(connection, reader.catalog)) : opaqueKinds
+    return try rowCounts.kindsThatLostRows(writer.rowChanges.numbers, opaque: opaque, reader.catalog)
+  }
+
+  /// Keeps how many rows the tables of some kinds have.
+  private func countRows(_ kinds: Set<KindNumber>, again: Bool) throws {
+    let changes = writer.rowChanges.take()
+    if !again { try rowCounts.add(changes) }
+    try rowCounts.follow(kinds, reader.catalog, again: again)
+    writer.rowChanges.kinds = rowCounts.kinds
   }
 
   /// Whether SQLite's hook notes what this connection writes.
@@ -192,8 +204,11 @@ final class WritingSession {
   var mayLackTriggers: Bool { changesSchema && !isHooked }
 
   /// The kinds with a unique index of which triggers cannot say what REPLACE removes.
-  var opaqueKinds: Set<KindNumber> {
-    guard let tables = objects?.tablesWithOpaqueUniqueIndexes, !tables.isEmpty else { return [] }
+  private var opaqueKinds: Set<KindNumber> { objects.map(opaqueKinds) ?? [] }
+
+  private func opaqueKinds(_ objects: AppObjects) -> Set<KindNumber> {
+    let tables = objects.tablesWithOpaqueUniqueIndexes
+    guard !tables.isEmpty else { return [] }
     return Set(
       reader.catalog.orderedKinds.filter { tables.contains($0.type) }.map(\.number)
         + reader.catalog.knownLinks.filter { tables.contains($0.table) }.map(\.number))
@@ -254,6 +269,8 @@ final class WritingSession {
     try facts.load(connection)
     reader.aside = try SetAside(connection)
     try refusals.load()
+    try rowCounts.load()
+    writer.rowChanges.kinds = rowCounts.kinds
   }
 
   /// Looks at what the app has added if the schema has changed, and makes the capture triggers again where they are not

@@ -114,12 +114,14 @@ package struct PlantedBug: Sendable {
     .init("refusedRowDropped", .refusedRowDropped, .rawsql),
     .init("setAsideForGood", .setAsideForGood, .rawsql),
     .init("youngerClaimShows", .youngerClaimShows, .rawsql),
+    .init("lostRowsUnnoticed", .lostRowsUnnoticed, .rawsql),
     .init("lostTriggersUnnoticed", .lostTriggersUnnoticed, .rawsql),
     .init("logPrunedTooFar", .logPrunedTooFar, .rawsql),
     .init("anyTextIsADate", .anyTextIsADate, .rawsql),
     .init("anyTextIsJSON", .anyTextIsJSON, .rawsql),
     .init("climbsOneLevel", .climbsOneLevel, .store),
     .init("denyNotChecked", .denyNotChecked, .rawsql),
+    .init("returnedRowIsNew", .returnedRowIsNew, .rawsql),
   ]
 
   /// How many seeds a tier needs to notice the fault; nil if it does not within its patience.

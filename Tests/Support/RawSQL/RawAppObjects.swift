@@ -19,6 +19,8 @@ enum RawAppObjects {
     case .validation: validation(&random, mayEndTriggers: !features.contains(.fullText))
     case .undead: undead
     case .uniqueIndex: unique(&random)
+    case .quietReplace:
+      ["ALTER TABLE P ADD COLUMN mine TEXT", "CREATE UNIQUE INDEX app_mine ON P(lower(mine)) WHERE mine IS NOT NULL"]
     case .linkIndex: ["CREATE UNIQUE INDEX app_link ON G_players(\(random.pick(["source", "target"])))"]
     case .expressionIndex: expressions(&random)
     case .referringTable:

@@ -47,6 +47,8 @@ package struct RawChoice: Equatable, Sendable {
     // A row that a trigger inserts again can get the number of the one that goes, and SQLite's own full-text recipe is
     // then out of step.
     if features.contains(.fullText) { features.remove(.undead) }
+    // With a row that nobody saw go the times of its values are lost, over which the next ones are to win.
+    if features.contains(.quietReplace) { features.remove(.clocks) }
     return features
   }
 }

@@ -67,6 +67,8 @@ package enum RawFeature: String, CaseIterable, Sendable {
   case undead
   /// Unique indexes on an entity: plain, partial, expression.
   case uniqueIndex
+  /// A unique index on an expression of the app's own column: what REPLACE removes, which may come back at once.
+  case quietReplace
   /// Unique indexes on a join table.
   case linkIndex
   /// Indexes on expressions that are not unique.
@@ -119,7 +121,7 @@ package enum RawFeature: String, CaseIterable, Sendable {
     case .clocks, .upgrades, .recursiveTriggers, .clears: 30
     case .live, .replacingRenames, .undo, .copies, .backups, .mailbox, .denials, .refusedValues, .uniqueIndex: 20
     case .ownRowTrigger, .countTrigger, .expressionIndex, .fullText, .audit, .rules: 15
-    case .attached, .secondStore, .clockWrites: 15
+    case .attached, .secondStore, .clockWrites, .quietReplace: 15
     case .seeds, .renewals, .vacuum, .linkIndex, .insteadOf, .orRollback: 12
     case .loopTrigger, .validation, .undead, .referringTable, .tempTable: 8
     case .droppedTrigger, .rebuild, .recreation, .addedColumn, .drift: 8

@@ -66,6 +66,7 @@ private struct Plan {
       for object in objects {
         steps.append(.write(device: device, writer, RawTransaction(statements: [object])))
       }
+      if has(.quietReplace), !writer.isStore { steps.append(glance(device)) }
     }
     return steps
   }

@@ -40,8 +40,10 @@ struct RawLedger {
   /// - Parameters:
   ///   - isOutside: whether no store made it.
   ///   - isFirst: whether a store has looked since the last one that no store made.
+  ///   - restates: a table of which rows may have gone unseen and come back: all that they hold is written anew then.
   mutating func note(
-    _ device: Int, from before: RawRows, to after: RawRows, isOutside: Bool = false, isFirst: Bool = true
+    _ device: Int, from before: RawRows, to after: RawRows, isOutside: Bool = false, isFirst: Bool = true,
+    restates: String? = nil
   ) {
     if !isOutside || isFirst { uncaptured[device] = [] }
     var entry = Entry(past: seen[device])
@@ -59,7 +61,12 @@ struct RawLedger {
         entry.writes[Register(record: id, field: field)] = value
       }
     }
-    guard !entry.touched.isEmpty || !entry.deleted.isEmpty else { return }
+    for (id, row) in restates.flatMap({ after.tables[$0] }) ?? [:] where isTracked(id) {
+      for (field, value) in row where isTracked(String(id.prefix(1)), field) {
+        entry.writes[Register(record: id, field: field)] = value
+      }
+    }
+    guard !entry.touched.isEmpty || !entry.deleted.isEmpty || !entry.writes.isEmpty else { return }
     for event in uncaptured[device] { entries[event].unseen.formUnion(entry.deleted) }
     if isOutside { uncaptured[device].append(entries.count) }
     entries.append(entry)

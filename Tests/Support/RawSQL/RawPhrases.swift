@@ -17,7 +17,7 @@ struct RawPhrases {
   /// Features that consist of certain statements.
   static let ofPhrases: Set<RawFeature> = [
     .upserts, .renames, .replacingRenames, .clears, .copies, .undo, .savepoints, .insteadOf, .uniqueIndex,
-    .referringTable, .rules, .denials, .clockWrites,
+    .quietReplace, .referringTable, .rules, .denials, .clockWrites,
   ]
 
   private mutating func phrase(_ feature: RawFeature) -> [String] {
@@ -31,6 +31,7 @@ struct RawPhrases {
     case .savepoints: savepoints()
     case .insteadOf: [throughView()]
     case .uniqueIndex: exchange()
+    case .quietReplace: quietReplace()
     case .referringTable: ["INSERT INTO app_fav(p) SELECT id FROM P WHERE id = \(values.name("P"))"]
     case .rules: circle()
     case .denials: deny()
@@ -237,6 +238,24 @@ struct RawPhrases {
       "INSERT OR IGNORE INTO F(id, name) VALUES (\(one), 'one'), (\(other), 'other')",
       "UPDATE F SET twin = CASE id WHEN \(one) THEN \(other) ELSE \(one) END WHERE id IN (\(one), \(other))",
     ]
+  }
+
+  /// Writes of a value that only one row may have, which remove the row that had it.
+  private mutating func quietReplace() -> [String] {
+    let value = "'\(values.random.pick(["m", "M"]))\(values.random.below(2))'"
+    let row = values.name("P")
+    switch values.random.below(8) {
+    case 0, 1: return ["UPDATE OR IGNORE P SET mine = \(value) WHERE id = \(row)"]
+    case 2, 3: return ["UPDATE OR REPLACE P SET mine = \(value) WHERE id = \(row)"]
+    case 4: return ["REPLACE INTO P(id, name, mine) VALUES (\(row), \(values.text()), \(value))"]
+    case 5, 6:
+      // Whoever had it is back at the end.
+      let rows = (1...5).map { "('P|~|p\($0)', \(values.text()))" }.joined(separator: ", ")
+      let first = "(SELECT id FROM P WHERE pos IS NOT NULL ORDER BY id LIMIT 1)"
+      return (values.random.chance(70) ? ["UPDATE OR REPLACE P SET mine = \(value) WHERE id = \(first)"] : [])
+        + ["REPLACE INTO P(id, mine) VALUES (\(row), \(value))", "INSERT OR IGNORE INTO P(id, name) VALUES \(rows)"]
+    default: return ["UPDATE OR REPLACE P SET mine = \(value) WHERE id = \(row)", "DROP INDEX IF EXISTS app_mine"]
+    }
   }
 
   /// Unique values that change places.

@@ -80,6 +80,7 @@ package struct RawPlay {
   private mutating func perform(_ step: RawStep) throws {
     switch step {
     case .write(let device, let writer, let transaction):
+      if history.has(.quietReplace) { letTimePass(at: devices[device]) }
       if writer.isStore {
         try write(devices[device], writer, transaction)
       } else {
@@ -113,6 +114,11 @@ package struct RawPlay {
     }
   }
 
+  /// Whoever writes next does so after everybody else.
+  private func letTimePass(at device: RawDevice) {
+    device.clock.milliseconds = 1000 + (devices.map(\.clock.milliseconds).max() ?? 0)
+  }
+
   private mutating func write(_ device: RawDevice, _ writer: RawWriter, _ transaction: RawTransaction) throws {
     guard let main = device.store else { return }
     let store = writer == .secondStore ? try device.secondStore() : main
@@ -131,7 +137,7 @@ package struct RawPlay {
           throw error
         }
       }
-      ledger.note(device.index, from: before, to: after)
+      ledger.note(device.index, from: before, to: after, restates: Self.restated(transaction))
       try RawVerdict.check(denials: before, after)
       note(transaction, swallowed)
       if writer == .secondStore { reached.insert(.done(.secondStore)) }
@@ -181,7 +187,9 @@ package struct RawPlay {
           throw error
         }
       }
-      ledger.note(device.index, from: before, to: after, isOutside: true, isFirst: !device.hasOutsideWrites)
+      ledger.note(
+        device.index, from: before, to: after, isOutside: true, isFirst: !device.hasOutsideWrites,
+        restates: Self.restated(transaction))
       note(transaction, swallowed)
       reached.insert(.done(.outside))
       if writer == .attached { reached.insert(.done(.attached)) }
@@ -195,6 +203,10 @@ package struct RawPlay {
     } catch {
       try judge(error, failed, transaction)
     }
+  }
+
+  private static func restated(_ transaction: RawTransaction) -> String? {
+    transaction.features.contains(.quietReplace) ? "P" : nil
   }
 
   /// - Returns: whether a statement failed and was swallowed.
@@ -238,7 +250,8 @@ package struct RawPlay {
     (.ownRowTrigger, "TRIGGER app_own "), (.loopTrigger, "TRIGGER app_loop "), (.countTrigger, "TRIGGER app_count_in "),
     (.fullText, "TRIGGER app_text_in "), (.audit, "TRIGGER app_audit_in "), (.validation, "TRIGGER app_no_INSERT "),
     (.undead, "TRIGGER app_undead "), (.linkIndex, "INDEX app_link "), (.expressionIndex, "CREATE INDEX app_"),
-    (.insteadOf, "TRIGGER app_view_in "), (.uniqueIndex, "INDEX app_one "), (.referringTable, "TABLE app_fav("),
+    (.insteadOf, "TRIGGER app_view_in "), (.uniqueIndex, "INDEX app_one "), (.quietReplace, "INDEX app_mine "),
+    (.referringTable, "TABLE app_fav("),
   ]
 
   // MARK: Sync
@@ -336,9 +349,10 @@ package struct RawPlay {
     guard let session = live else { return }
     live = nil
     let (one, other) = (devices[session.devices.0], devices[session.devices.1])
-    // Both may answer each other's changes for ever.
+    // Both may answer each other's changes for ever. And what is left of rows that nobody saw go is the same on both
+    // only after the next connection: a session that is open does not repair.
     do {
-      if try session.end(expectsMeeting: !history.has(.loopTrigger)) {
+      if try session.end(expectsMeeting: !history.has(.loopTrigger) && !history.has(.quietReplace)) {
         ledger.meet(one.index, other.index)
         reached.insert(.metLive)
       }

@@ -26,11 +26,11 @@ struct Lab {
   let a: Store
   let b: Store
 
-  init(_ path: CapturePath, _ schema: Schema = Lab.schema) throws {
+  init(_ path: CapturePath, _ schema: Schema = Lab.schema, options: StoreOptions? = nil) throws {
     self.path = path
     scratch = try Scratch()
-    a = try scratch.store("a", schema: schema, options: Self.options(path))
-    b = try scratch.store("b", schema: schema, options: Self.options(path))
+    a = try scratch.store("a", schema: schema, options: options ?? Self.options(path))
+    b = try scratch.store("b", schema: schema, options: options ?? Self.options(path))
   }
 
   static func options(_ path: CapturePath) -> StoreOptions {

@@ -70,6 +70,23 @@ import Testing
     #expect(try Lab.text(lab.b, "SELECT name FROM P") == "after")
   }
 
+  /// SQLite's own name for what tells rows apart, which a column can take away.
+  @Test(arguments: CapturePath.allCases) func aColumnThatHidesTheRowIDIsNamedAtOpening(_ path: CapturePath) throws {
+    let lab = try Lab(path)
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|1', 'one')")
+    try lab.a.close()
+    try lab.shell("a", "ALTER TABLE P ADD COLUMN RowID TEXT")
+    let error = #expect(throws: StoreError.self) { try lab.reopened("a") }
+    #expect(error?.code == .incompatibleTable)
+    #expect(error?.message.hasPrefix("the table P ") == true && error?.message.contains("named rowid") == true)
+    try lab.shell("a", "ALTER TABLE P RENAME COLUMN RowID TO mine")
+    let store = try lab.reopened("a")
+    try store.run("UPDATE P SET name = 'after'")
+    try synchronize(store, lab.b)
+    try expectConverged(store, lab.b)
+    #expect(try Lab.text(lab.b, "SELECT name FROM P") == "after")
+  }
+
   /// The table has taken the registers of the earlier life with it, and other devices still have them.
   @Test(arguments: CapturePath.allCases)
   func aRecordWrittenAgainAfterItsTableWasDroppedHasNothingOfItsEarlierLife(_ path: CapturePath) throws {

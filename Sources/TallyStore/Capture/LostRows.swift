@@ -1,0 +1,72 @@
+import TallyCRDT
+
+/// Rows of which no note says what was in them when they went: what the change log lists and nothing stores.
+struct LostRows {
+  /// The records that are gone.
+  private(set) var gone = Set<AnyRecordName>()
+  /// The rows that are gone and came back, as rows that nobody has captured.
+  private(set) var returned = Set<RowAddress>()
+  /// Whether links are gone. They are not deleted: peers bring them back.
+  private(set) var hasLinks = false
+
+  var isEmpty: Bool { gone.isEmpty && returned.isEmpty && !hasLinks }
+
+  /// Reads the change log and looks up each row that it lists, before what was written is captured.
+  /// - Parameter kinds: only of these; nil for all.
+  init(_ kinds: Set<KindNumber>?, _ reader: StateReader) throws {
+    let notes = try FirstNotes(kinds, reader)
+    let query = try SQLStatement(reader.connection.handle, "SELECT items FROM tally_log")
+    while try query.step() {
+      // What a damaged row lists may be there or not.
+      guard let items = try? ChangeLog.items(query.blob(0), reader.catalog) else { continue }
+      for (kind, name, target) in items where kinds?.contains(kind) ?? true {
+        if let target {
+          try note(LinkKey(source: name, target: target), kind, reader, notes)
+        } else {
+          try note(name, kind, reader, notes)
+        }
+      }
+    }
+  }
+
+  private mutating func note(
+    _ name: AnyRecordName, _ kind: KindNumber, _ reader: StateReader, _ notes: FirstNotes
+  ) throws {
+    let address = RowAddress(kind: kind, key: name.text)
+    guard let record = reader.catalog.records[kind], !notes.found.contains(address) else { return }
+    let hasRow = try reader.hasRow(name)
+    guard !hasRow || notes.made.contains(address), try reader.record(hidden: name, record) == nil else { return }
+    if hasRow { returned.insert(address) } else { gone.insert(name) }
+  }
+
+  private mutating func note(_ key: LinkKey, _ kind: KindNumber, _ reader: StateReader, _ notes: FirstNotes) throws {
+    let address = RowAddress(kind: kind, key: key.text)
+    guard let link = reader.catalog.links[kind], !notes.found.contains(address) else { return }
+    guard try notes.made.contains(address) || !reader.hasRow(key, link), try reader.link(hidden: key, link) == nil
+    else { return }
+    hasLinks = true
+  }
+}
+
+/// What the first note of each row that was written says.
+private struct FirstNotes {
+  /// The rows that were there.
+  private(set) var found = Set<RowAddress>()
+  /// The rows that were not.
+  private(set) var made = Set<RowAddress>()
+
+  init(_ kinds: Set<KindNumber>?, _ reader: StateReader) throws {
+    let query = try SQLStatement(
+      reader.connection.handle,
+      """
+      SELECT kind, key, clock IS NOT NULL FROM tally_pending
+      WHERE n IN (SELECT min(n) FROM tally_pending WHERE op < 4 GROUP BY kind, key)
+      """)
+    while try query.step() {
+      let kind: KindNumber = query.number(0)
+      guard kinds?.contains(kind) ?? true, let key = query.text(1) else { continue }
+      let address = RowAddress(kind: kind, key: key)
+      if query.int(2) == 1 { found.insert(address) } else { made.insert(address) }
+    }
+  }
+}
