@@ -303,8 +303,8 @@ struct Capture {
   }
 
   private func captureDelete(_ name: AnyRecordName, _ kind: RecordKind, _ before: PendingWrite.Image) throws {
-    // A table that was dropped has taken along what no trigger noted.
     writer.count(kind.number, -1)
+    // What no trigger noted went with a table that was dropped, or with a row that REPLACE removed.
     guard before.written.count == kind.columns.count else {
       if let extra = before.clock.extra { progress.orphans.append(extra.number) }
       return try transaction.captureVanished(name, kind)

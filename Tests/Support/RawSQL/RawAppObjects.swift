@@ -100,8 +100,10 @@ enum RawAppObjects {
     }
   }
 
+  /// What comes back whenever it is deleted.
+  static let undeadName = "N|~|n1"
   private static let undead = [
-    "CREATE TRIGGER app_undead AFTER DELETE ON N WHEN old.id = 'N|~|n1' BEGIN "
+    "CREATE TRIGGER app_undead AFTER DELETE ON N WHEN old.id = '\(undeadName)' BEGIN "
       + "INSERT INTO N(id, body) VALUES (old.id, 'undead'); END"
   ]
 
