@@ -103,6 +103,8 @@ struct RawLedger {
   private func isTracked(_ table: String, _ field: String) -> Bool {
     switch (table, field) {
     case ("P", "pos"): !features.contains(.countTrigger)
+    // Of a row that nobody saw go, an older app does not know that it had them.
+    case ("P", "motto"), ("P", "age"): !features.contains(.quietReplace)
     case ("N", "stamp"): !features.contains(.ownRowTrigger)
     case ("N", "edits"): !features.contains(.loopTrigger)
     default: true
