@@ -352,7 +352,8 @@ package struct RawPlay {
     // Both may answer each other's changes for ever. And what is left of rows that nobody saw go is the same on both
     // only after the next connection: a session that is open does not repair.
     do {
-      if try session.end(expectsMeeting: !history.has(.loopTrigger) && !history.has(.quietReplace)) {
+      let mayDiffer: Set<RawFeature> = [.loopTrigger, .quietReplace, .uniqueIndex]
+      if try session.end(expectsMeeting: history.features.isDisjoint(with: mayDiffer)) {
         ledger.meet(one.index, other.index)
         reached.insert(.metLive)
       }
