@@ -97,7 +97,7 @@ extension RawPlay {
   }
 
   private static func isReference(_ error: any Error) -> Bool {
-    (error as? StoreError)?.code == .danglingReference
+    [.danglingReference, .deleteDenied].contains((error as? StoreError)?.code)
       || (error as? DatabaseError)?.extendedResultCode == .SQLITE_CONSTRAINT_FOREIGNKEY
   }
 
