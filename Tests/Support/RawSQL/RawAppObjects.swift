@@ -102,8 +102,9 @@ enum RawAppObjects {
 
   /// What comes back whenever it is deleted.
   static let undeadName = "N|~|n1"
+  static let undeadTrigger = "app_undead"
   private static let undead = [
-    "CREATE TRIGGER app_undead AFTER DELETE ON N WHEN old.id = '\(undeadName)' BEGIN "
+    "CREATE TRIGGER \(undeadTrigger) AFTER DELETE ON N WHEN old.id = '\(undeadName)' BEGIN "
       + "INSERT INTO N(id, body) VALUES (old.id, 'undead'); END"
   ]
 

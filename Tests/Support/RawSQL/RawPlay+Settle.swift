@@ -50,10 +50,15 @@ extension RawPlay {
 
   private mutating func heal() throws {
     if try meet() { return }
-    guard history.has(.loopTrigger) else { throw RawFinding("the stores do not come to hold the same") }
-    // An app that answers every merge with a write never comes to rest; somebody repairs the app.
+    // An app that answers every merge with a write never comes to rest; somebody repairs the app. So does one that
+    // brings back a row which has to give way to an older claim.
+    guard history.has(.loopTrigger) || history.features.isSuperset(of: [.undead, .uniqueIndex]) else {
+      throw RawFinding("the stores do not come to hold the same")
+    }
     for device in devices {
-      try device.store?.write { db in try db.execute(sql: "DROP TRIGGER IF EXISTS \(RawAppObjects.loopName)") }
+      for name in [RawAppObjects.loopName, RawAppObjects.undeadTrigger] {
+        try device.store?.write { db in try db.execute(sql: "DROP TRIGGER IF EXISTS \(name)") }
+      }
     }
     guard try meet() else { throw RawFinding("the stores do not come to hold the same") }
   }
