@@ -193,7 +193,7 @@
       let (ended, said, channel) = (Latch(), Latch(), channel)
       channel.writeAndFlush(ByteBuffer(bytes: last)).whenComplete { result in
         if case .success = result { said.open() }
-        // A peer that is gone is not waited for.
+        // A failed write must not leave the wait running: the peer is gone.
         ended.open()
       }
       await ended.wait(atMost: Self.patience.farewell)

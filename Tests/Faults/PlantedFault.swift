@@ -117,7 +117,7 @@ package struct PlantedFault: OptionSet, Sendable {
   package static let setAsideForGood = PlantedFault(rawValue: 1 << 43)
   /// Of two records with one unique value the one with the younger claim shows.
   package static let youngerClaimShows = PlantedFault(rawValue: 1 << 44)
-  /// What REPLACE removes through an index of which only SQLite knows what is equal in it is not missed.
+  /// Rows that `REPLACE` deletes through a partial or expression index on another connection go unnoticed.
   package static let lostRowsUnnoticed = PlantedFault(rawValue: 1 << 45)
   /// Capture triggers that somebody has dropped stay away while the store is open.
   package static let lostTriggersUnnoticed = PlantedFault(rawValue: 1 << 46)
@@ -131,6 +131,6 @@ package struct PlantedFault: OptionSet, Sendable {
   package static let climbsOneLevel = PlantedFault(rawValue: 1 << 50)
   /// A delete is not denied, whatever refers to the record.
   package static let denyNotChecked = PlantedFault(rawValue: 1 << 51)
-  /// A row that REPLACE has removed unnoticed, and that is back, counts as new.
+  /// A row that `REPLACE` deleted unnoticed and that was inserted again is captured as a record that never existed.
   package static let returnedRowIsNew = PlantedFault(rawValue: 1 << 52)
 }

@@ -5,8 +5,10 @@ struct AppObjects {
   /// The columns of a unique index that the app added, each with its collation.
   typealias UniqueIndex = [(column: String, collation: String)]
 
-  /// The collations that every connection has.
-  static let collations: Set<String> = ["BINARY", "NOCASE", "RTRIM"]
+  /// Whether every connection has the collations of an index: SQLite's own, none of the app's.
+  static func hasBuiltInCollations(_ index: UniqueIndex) -> Bool {
+    index.allSatisfy { ["BINARY", "NOCASE", "RTRIM"].contains($0.collation.uppercased()) }
+  }
 
   /// Whether triggers that are not the store's are in the file, or in one that is attached. TEMP triggers always fire
   /// and do not count.
@@ -15,8 +17,8 @@ struct AppObjects {
   var uniqueIndexes: [String: [UniqueIndex]] = [:]
   /// Those of them that are about every row of the table.
   var wholeUniqueIndexes: [String: [UniqueIndex]] = [:]
-  /// Tables with a unique index that is partial, on an expression or with a collation of the app's: whether two rows
-  /// are equal in it only SQLite knows, or only some connections.
+  /// Tables with a unique index that is partial, on an expression or with an app-defined collation. No trigger can tell
+  /// which rows conflict in it.
   var tablesWithOpaqueUniqueIndexes = Set<String>()
   /// Tables with an index on an expression, in whose rows SQLite lets no column be opened for writing.
   var tablesWithExpressionIndexes = Set<String>()
@@ -64,7 +66,7 @@ struct AppObjects {
       let columns = try columns(ofIndex: name, connection)
       if columns == nil { tablesWithExpressionIndexes.insert(table) }
       guard list.int(1) == 1 else { continue }
-      if list.int(2) == 1 || columns?.allSatisfy({ Self.collations.contains($0.collation.uppercased()) }) != true {
+      if list.int(2) == 1 || columns.map(Self.hasBuiltInCollations) != true {
         tablesWithOpaqueUniqueIndexes.insert(table)
       }
       guard let columns else { continue }

@@ -23,7 +23,7 @@ struct Capture {
   let origin: Origin
   /// The records that were there before; nil if no reference is open. See `References.swift`.
   private(set) var namesBefore: Set<String>?
-  /// Rows that were removed unnoticed, and have come back.
+  /// Records that were deleted unnoticed and inserted again.
   private let returned: Set<RowAddress>
   private let progress = Progress()
 
@@ -82,7 +82,7 @@ struct Capture {
     var write = write
     write.key = key
     if write.isLost, after != nil, let before = write.before {
-      // With it went what is not known of it; what is there now is another row.
+      // The state of the deleted row is lost; the row that is there now begins a new life.
       if let extra = before.clock.extra { progress.orphans.append(extra.number) }
       writer.count(kind.number, -1)
       write.before = nil
@@ -188,7 +188,7 @@ struct Capture {
     return name
   }
 
-  /// - Parameter isLost: there was a row of which not all is known.
+  /// - Parameter isLost: whether an earlier row of this name was deleted unnoticed, with a state that is not known.
   private func captureInsert(
     _ name: AnyRecordName, _ kind: RecordKind, _ after: WrittenRow, _ refused: Set<Int>, isLost: Bool
   ) throws {
@@ -239,7 +239,7 @@ struct Capture {
 
   /// The cells of an insert: every value that differs from its default, and the default over every register of an
   /// earlier life and over what a seed says.
-  /// - Parameter areLost: there were registers of which nothing is known.
+  /// - Parameter areLost: whether the earlier life had registers that are not known here.
   private func newLife(
     _ kind: RecordKind, _ values: [Value], _ earlier: RecordState, _ stamp: Stamp, areLost: Bool
   ) throws -> [FieldCell] {
@@ -304,7 +304,7 @@ struct Capture {
 
   private func captureDelete(_ name: AnyRecordName, _ kind: RecordKind, _ before: PendingWrite.Image) throws {
     writer.count(kind.number, -1)
-    // What no trigger noted went with a table that was dropped, or with a row that REPLACE removed.
+    // The row was deleted unnoticed: its table was dropped, or REPLACE removed it.
     guard before.written.count == kind.columns.count else {
       if let extra = before.clock.extra { progress.orphans.append(extra.number) }
       return try transaction.captureVanished(name, kind)
@@ -415,7 +415,8 @@ struct Capture {
     guard let key = write.key else { return nil }
     let query = try connection.statement(kind.row)
     defer { query.reset() }
-    // Only what is no name can have a line feed in it, and then each may be the one between the two.
+    // The key is two names with a line feed between them. Text that is not a name can contain line feeds of its own, so
+    // each of them is tried.
     for end in key.unicodeScalars.indices where key.unicodeScalars[end] == "\n" {
       query.reset()
       query.bind(1, String(key.unicodeScalars[..<end]))

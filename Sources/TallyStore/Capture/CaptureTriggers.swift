@@ -105,7 +105,8 @@ struct CaptureTriggers {
   private static let isDeletedByApp =
     "(OLD.tally_clock IS NOT \(InlineClock.leavingSQL) OR \(own) IS NOT \(InlineClock.leavingSQL)) AND \(isUnhooked)"
 
-  /// Whether the last note is no write to this table. Looks at one note: more would cost more with each.
+  /// Whether the newest note is of something other than an insert into or update of this table. Looks at one note only,
+  /// so that a bulk update stays linear.
   private static func isFirst(_ kind: KindNumber) -> String {
     "(SELECT kind = \(kind) AND op < 2 FROM tally_pending ORDER BY n DESC LIMIT 1) IS NOT 1"
   }
@@ -133,15 +134,13 @@ struct CaptureTriggers {
     var conditions: [String]
     /// The conditions that a column of an index changes.
     var changes: [String]
-    /// Whether there are other unique indexes. Any write can then remove rows, and must leave a note.
+    /// Whether the table has other unique indexes. Then any insert or update can remove rows, and must leave a note.
     var isOpaque: Bool
 
     init(_ table: String, _ objects: AppObjects) {
       func quoted(_ name: String) -> String { "\"\(name.replacing("\"", with: "\"\""))\"" }
       isOpaque = objects.tablesWithOpaqueUniqueIndexes.contains(table)
-      let indexes = (objects.wholeUniqueIndexes[table] ?? []).filter {
-        $0.allSatisfy { AppObjects.collations.contains($0.collation.uppercased()) }
-      }
+      let indexes = (objects.wholeUniqueIndexes[table] ?? []).filter(AppObjects.hasBuiltInCollations)
       conditions = indexes.map { index in
         index.map { "\(quoted($0.column)) = NEW.\(quoted($0.column)) COLLATE \(quoted($0.collation))" }
           .joined(separator: " AND ")

@@ -1,18 +1,19 @@
 import TallyCRDT
 
-/// Rows of which no note says what was in them when they went: what the change log lists and nothing stores.
+/// Rows that were deleted without a note: the change log lists them, and neither a row nor a hidden body is stored.
 struct LostRows {
-  /// The records that are gone.
+  /// The records without a row.
   private(set) var gone = Set<AnyRecordName>()
-  /// The rows that are gone and came back, as rows that nobody has captured.
+  /// The records that were deleted and inserted again, by a row that is not captured yet.
   private(set) var returned = Set<RowAddress>()
-  /// Whether links are gone. They are not deleted: peers bring them back.
+  /// Whether links were deleted. That is not captured: peers restore them.
   private(set) var hasLinks = false
 
   var isEmpty: Bool { gone.isEmpty && returned.isEmpty && !hasLinks }
 
-  /// Reads the change log and looks up each row that it lists, before what was written is captured.
-  /// - Parameter kinds: only of these; nil for all.
+  /// Searches for such rows. Must run before pending writes are captured. Cost: reads the change log and looks up each
+  /// row that it lists; memory for the keys of the pending writes.
+  /// - Parameter kinds: the kinds to search; nil for all.
   init(_ kinds: Set<KindNumber>?, _ reader: StateReader) throws {
     let notes = try FirstNotes(kinds, reader)
     let query = try SQLStatement(reader.connection.handle, "SELECT items FROM tally_log")
@@ -48,11 +49,11 @@ struct LostRows {
   }
 }
 
-/// What the first note of each row that was written says.
+/// The keys of the pending writes, by whether the row existed when it was first noted.
 private struct FirstNotes {
-  /// The rows that were there.
+  /// The rows that existed.
   private(set) var found = Set<RowAddress>()
-  /// The rows that were not.
+  /// The rows that did not exist.
   private(set) var made = Set<RowAddress>()
 
   init(_ kinds: Set<KindNumber>?, _ reader: StateReader) throws {

@@ -88,7 +88,7 @@ struct PendingTable: WrittenRows {
         write.before = .init(clock: clock, written: [])
       }
       guard query.int(3) != 0 else {
-        // Whatever was there before the row came has been noted, unless what was there is gone and nobody knows how.
+        // Rows that the insert could conflict with are noted whole before it. One that was not was deleted unnoticed.
         write.isLost = write.before.map { $0.written.count < count } ?? false
         break
       }

@@ -28,8 +28,8 @@ struct PendingWrite {
   var row: RowID?
   /// Nil if there was no row, or one that was never captured.
   var before: Image?
-  /// Whether there was a row of which the notes do not say all that was in it: it was removed unnoticed, and another
-  /// has come under its key.
+  /// Whether `before` is incomplete because the row was deleted unnoticed after an update, and another row was inserted
+  /// under its key.
   var isLost = false
   /// Keys that other writes are about: a row that has one of these now is not meant.
   var except = Set<[UInt8]>()

@@ -1,14 +1,15 @@
 import TallyCRDT
 
-/// How many rows the tables have from which REPLACE can remove some that nobody notes: through a unique index that is
-/// partial, on an expression or with a collation of the app's, what is equal only SQLite knows.
+/// Detects rows that `REPLACE` deleted without firing a trigger, by counting the rows of each table with a unique index
+/// that is partial, on an expression or with an app-defined collation.
 ///
-/// The counts are kept in the file as of the last capture. Where triggers have noted writes to such a table, it is
-/// counted again, and a difference that the notes do not explain is rows that went unnoticed. Then the change log tells
-/// which: see `LostRows`. A count that is wrong for another reason costs a look for nothing, and is put right.
+/// The file keeps each table's row count as of the last transaction of a store (`tally_meta`, `rows N`). If triggers
+/// have noted inserts or updates since, the rows are counted again. A difference that the notes do not explain means
+/// that rows were deleted unnoticed, and `LostRows` finds out which. A count that is wrong for any other reason costs
+/// one search and is then corrected. Cost: `count(*)` of the table for each capture that finds notes of it.
 final class RowCounts {
   private let connection: Connection
-  /// As the file has them.
+  /// The counts in the file.
   private var kept: [KindNumber: Int] = [:]
 
   init(_ connection: Connection) { self.connection = connection }
@@ -16,7 +17,7 @@ final class RowCounts {
   /// The kinds that are counted.
   var kinds: Set<KindNumber> { Set(kept.keys) }
 
-  /// Reads what the file says.
+  /// Reads the counts from the file.
   func load() throws {
     let query = try connection.statement(
       "SELECT CAST(substr(key, 6) AS INTEGER), value FROM tally_meta WHERE key GLOB 'rows [0-9]*' ORDER BY key")
@@ -25,10 +26,11 @@ final class RowCounts {
     while try query.step() { kept[query.number(0)] = query.int(1) }
   }
 
-  /// The kinds of which rows are gone that nobody has noted.
+  /// The kinds that lost rows without a note.
   /// - Parameters:
-  ///   - changes: how many rows of each kind the store has captured and written since `load` or `add`.
-  ///   - opaque: the kinds that should be counted. One that has not been may have lost some: its index is new.
+  ///   - changes: by how many rows each table has grown through the store's own writes and captures since the counts
+  ///     were last kept.
+  ///   - opaque: the kinds that are to be counted. One without a count has a new index, and may have lost rows.
   func kindsThatLostRows(
     _ changes: [KindNumber: Int], opaque: Set<KindNumber>, _ catalog: Catalog
   ) throws -> Set<KindNumber> {
@@ -38,11 +40,11 @@ final class RowCounts {
     while try query.step() { written.append(query.number(0)) }
     var lost = Set<KindNumber>()
     for kind in written {
-      if kept[kind] == nil, opaque.contains(kind) { lost.insert(kind) }
-      guard let count = kept[kind], let table = CountedTable(kind, catalog), let now = try table.count(connection)
-      else {
+      guard let count = kept[kind] else {
+        if opaque.contains(kind) { lost.insert(kind) }
         continue
       }
+      guard let table = CountedTable(kind, catalog), let now = try table.count(connection) else { continue }
       if try count + changes[kind, default: 0] - table.notedBefore(connection) != now - table.notedNow(connection) {
         lost.insert(kind)
       }
@@ -50,8 +52,8 @@ final class RowCounts {
     return lost
   }
 
-  /// Counts what must be counted from now on, and forgets the rest.
-  /// - Parameter again: counts also what has been.
+  /// Keeps counts of these kinds and of no others.
+  /// - Parameter again: whether to count tables again that have a count already.
   func follow(_ kinds: Set<KindNumber>, _ catalog: Catalog, again: Bool) throws {
     guard !kinds.isEmpty || !kept.isEmpty else { return }
     var next: [KindNumber: Int] = [:]
@@ -62,7 +64,7 @@ final class RowCounts {
     try keep(next)
   }
 
-  /// Adds what the store has captured and written.
+  /// Adds the growth of the tables to the counts.
   func add(_ changes: [KindNumber: Int]) throws {
     guard !changes.isEmpty else { return }
     try keep(kept.merging(changes.filter { kept[$0.key] != nil }, uniquingKeysWith: +))
@@ -84,13 +86,13 @@ final class RowCounts {
   }
 }
 
-/// By how many rows of the counted kinds there are more than was taken note of.
+/// By how many rows the counted tables have grown since the counts were last kept; negative if they have shrunk.
 struct RowChanges {
-  /// The kinds whose rows are counted: mostly none.
+  /// The counted kinds; usually none.
   var kinds = Set<KindNumber>()
   private(set) var numbers: [KindNumber: Int] = [:]
 
-  /// What has changed since this was last asked.
+  /// Returns the changes, and starts again from zero.
   mutating func take() -> [KindNumber: Int] {
     defer { numbers = [:] }
     return numbers
@@ -102,15 +104,15 @@ struct RowChanges {
 }
 
 extension StateWriter {
-  /// Takes note of rows that came, or went if the number is negative.
+  /// Records that rows of a kind were inserted, or deleted if the number is negative.
   func count(_ kind: KindNumber, _ number: Int) { rowChanges.count(kind, number) }
 }
 
-/// The table of a kind, for who counts its rows.
+/// The SQL that counts the rows of one table.
 private struct CountedTable {
   var kind: KindNumber
   var name: String
-  /// That a row has the key of a note.
+  /// An SQL condition: the row has the key of `note`.
   var hasKey: String
 
   init?(_ kind: KindNumber, _ catalog: Catalog) {
@@ -128,8 +130,8 @@ private struct CountedTable {
     }
   }
 
-  /// How many rows there are; nil if nothing notes what happens to them. A table that the app has just rebuilt has no
-  /// triggers; the next transaction makes them, and then looks for missed writes.
+  /// The number of rows; nil if the table has no capture triggers because the app has just rebuilt it. The next
+  /// transaction creates them and looks for missed writes.
   func count(_ connection: Connection) throws -> Int? {
     let query = try SQLStatement(
       connection.handle, "SELECT 1 FROM main.sqlite_master WHERE type = 'trigger' AND name = ?")
@@ -140,7 +142,7 @@ private struct CountedTable {
 
   private var notes: String { "FROM tally_pending WHERE kind = \(kind) AND op < 4" }
 
-  /// How many of the noted rows were there before.
+  /// How many of the noted rows existed before they were first noted.
   func notedBefore(_ connection: Connection) throws -> Int {
     try connection.integer(
       text: """
@@ -148,7 +150,7 @@ private struct CountedTable {
         """) ?? 0
   }
 
-  /// How many of them are there now.
+  /// How many of the noted rows exist now.
   func notedNow(_ connection: Connection) throws -> Int {
     try connection.integer(
       text: """

@@ -18,15 +18,17 @@ extension WriteTransaction {
         """)
     }
     try capture(.outside, lost: findLostRows(nil))
+    // If states are lost, `commit()` rebuilds and recomputes.
+    guard !isSumLost else { return }
     try renewWhatFollows()
-    if try !isSumLost && reader.recomputedFingerprint() != standing.fingerprint {
+    if try reader.recomputedFingerprint() != standing.fingerprint {
       environment.logger.warning(
         "values were changed while capture triggers were missing; a repair with a peer will tell which")
     }
   }
 
-  /// Finds rows that went and that no trigger has noted; nil if there are none.
-  /// - Parameter kinds: those whose tables can have lost some; nil for all.
+  /// Finds rows that were deleted without a note; nil if there are none.
+  /// - Parameter kinds: the kinds whose tables may have lost rows; nil for all.
   func findLostRows(_ kinds: Set<KindNumber>?) throws -> LostRows? {
     // What a disk has lost is not what somebody has deleted.
     guard try kinds?.isEmpty != true && reader.doubt()?.level != .damaged else { return nil }
@@ -34,7 +36,7 @@ extension WriteTransaction {
     return lost.isEmpty ? nil : lost
   }
 
-  /// Captures as deleted what is gone. What is gone of a relationship is not deleted: peers bring it back.
+  /// Captures the deletes of records that are gone. Links that are gone are not deleted: peers restore them.
   func captureGone(_ lost: LostRows) throws {
     for name in lost.gone.sorted() {
       guard let kind = catalog.kind(of: name.type) else { continue }
@@ -56,9 +58,9 @@ extension WriteTransaction {
     loseSum()
   }
 
-  /// Rebuilds what follows from the states of all records, because a state is lost of which nobody knows what followed
-  /// from it: `tally_wait` and `tally_seeded`, which may still list it, and which records that were deleted are seen
-  /// all the same. Cost: reads the whole store.
+  /// Rebuilds what is derived from the states of all records. After a state is lost, `tally_wait` and
+  /// `tally_seeded` may still list it, and deleted records may still be visible for its sake. Cost: reads the whole
+  /// store.
   func renewWhatFollows() throws {
     try connection.execute("DELETE FROM tally_wait")
     try connection.execute("DELETE FROM tally_seeded")
@@ -68,7 +70,7 @@ extension WriteTransaction {
         let shown = stored.place.isVisible ? stored.values : nil
         try writer.putWaits(for: name, kind, stored.state, shown, nil)
         try writer.putSeeded(name, kind, stored.state, isShown: shown != nil, nil)
-        // Others are seen whatever they own.
+        // Only these can be visible, or hidden, because of what they own.
         if !stored.state.deletes.isEmpty || stored.state.seed != nil { view.mark(name) }
       }
       if kind.isKnown { try reader.forEachRow(kind, list) }

@@ -72,8 +72,8 @@ private final class Salvage {
   private var report = RecoveryReport()
   private static let step = 1000
   private var onProgress: ((Int) -> Void)?
-  /// The hashes of the addresses of what was read; ascending when all is read.
-  private var seen: [UInt64] = []
+  /// The hashes of the addresses of what was read; sorted as soon as everything has been read.
+  private var seen = HashList()
   private var target: StateVector
   /// Whether the vector is what was last written: then what it does not cover was written by nobody.
   private var isVectorSound = false
@@ -165,7 +165,7 @@ private final class Salvage {
 
   /// Reads everything for the first time.
   private func look() throws {
-    (seen, sum, report.recovered) = ([], Fingerprint(), 0)
+    (seen, sum, report.recovered) = (HashList(), Fingerprint(), 0)
     try read { name, kind, state in
       self.cover(state.dots)
       self.count(kind.number, name.text)
@@ -176,17 +176,7 @@ private final class Salvage {
       self.sum += self.catalog.fingerprint(key, kind, from: ORSetElement(), to: element)
     }
     seen.sort()
-    report.recovered = zip(seen, seen.dropFirst()).count { $0 != $1 } + (seen.isEmpty ? 0 : 1)
-  }
-
-  private func hasSeen(_ kind: KindNumber, _ key: String) -> Bool {
-    let address = Self.address(kind, key)
-    var (low, high) = (0, seen.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if seen[middle] < address { low = middle + 1 } else { high = middle }
-    }
-    return low < seen.count && seen[low] == address
+    report.recovered = seen.distinctCount
   }
 
   private func read(
@@ -281,7 +271,7 @@ private final class Salvage {
     let reading = TolerantReading(connection)
     var lost = Set<String>()
     func look(_ kind: KindNumber, _ key: String) {
-      if !hasSeen(kind, key) { lost.insert(printable(key.replacing("\n", with: " with "))) }
+      if !seen.contains(Self.address(kind, key)) { lost.insert(printable(key.replacing("\n", with: " with "))) }
     }
     for kind in catalog.orderedKinds {
       reading.read(kind.type, "SELECT id FROM main.\"\(kind.type)\" ORDER BY id", hasRowID: false) {
@@ -294,7 +284,7 @@ private final class Salvage {
       }
     }
     for line in lost.sorted() { lose("\(line): nothing of it can be read") }
-    seen = []
+    seen = HashList()
   }
 }
 

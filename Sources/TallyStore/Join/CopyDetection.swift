@@ -10,7 +10,8 @@ struct CopyDetection {
   let before: StateVector
   let header: DeltaHeader
   let isRepair: Bool
-  /// Whether states were lost here. Then a peer has more of this replica's, and is no copy.
+  /// Whether states were lost here since the last repair. A peer then holds more cells of this replica than this store
+  /// does, without being a copy of it.
   let hasLost: Bool
   /// Whether another copy of this file has written under its replica id.
   private(set) var hasFoundCopy = false

@@ -36,7 +36,7 @@ struct Join {
     let vector = transaction.standing.vector
     sum = header.isEverything && header.fingerprint != nil ? ContentSum() : nil
     logged = isRepair ? StateVector() : vector
-    let hasLost = try transaction.connection.exists("SELECT 1 FROM tally_meta WHERE key = 'lost'")
+    let hasLost = try isRepair && transaction.connection.exists("SELECT 1 FROM tally_meta WHERE key = 'lost'")
     copies = CopyDetection(own: transaction.replica, before: vector, header, isRepair: isRepair, hasLost: hasLost)
     journal = ConflictJournal(transaction, header, isRepair: isRepair)
     enforcesKeys = transaction.connection.enforcesForeignKeys
@@ -96,8 +96,8 @@ struct Join {
     var result = ApplyResult(changes: changes, conflicts: journal.count)
     if let healing { try note(try healing.end(), &result) }
     try journal.trim()
-    // What a peer has of an equal vector is here again.
-    if copies.hasLost, isRepair, header.target == copies.before {
+    // Whatever was lost here and the peer still had is restored.
+    if copies.hasLost, header.target == copies.before {
       try transaction.connection.execute("DELETE FROM tally_meta WHERE key = 'lost'")
     }
     if copies.hasFoundCopy {

@@ -48,12 +48,13 @@ struct TableShape {
 
   private func checkColumns() throws {
     let query = try connection.statement(
-      "SELECT lower(name), pk = 1 AND upper(type) = 'INTEGER' FROM pragma_table_xinfo(?, 'main')")
+      "SELECT name, pk = 1 AND upper(type) = 'INTEGER' FROM pragma_table_xinfo(?, 'main')")
     defer { query.reset() }
     query.bind(1, table)
     var present = Set<String>()
     while try query.step() {
-      let name = query.text(0) ?? ""
+      // SQLite's own lower() knows ASCII alone.
+      let name = (query.text(0) ?? "").lowercased()
       present.insert(name)
       // As the primary key it is what SQLite tells rows apart by; any other hides that.
       guard name != "rowid" || query.int(1) == 1 else {

@@ -14,7 +14,7 @@ final class StateWriter {
   /// The tables whose rows were written, for whoever observes them.
   private(set) var touchedTables = Set<String>()
   private(set) var isChanged = false
-  /// How many rows came or went, for `RowCounts`.
+  /// How many rows were inserted and deleted, for `RowCounts`.
   var rowChanges = RowChanges()
   private var clocks: [KindNumber: BlobHandle] = [:]
   /// The bodies in `tally_extra`, and how many edits have wanted one.

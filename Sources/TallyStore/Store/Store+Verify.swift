@@ -38,8 +38,8 @@ private final class Verifier {
   private var visibility: Visibility<SnapshotFacts>
   private let vector: StateVector
   private var sum = Fingerprint()
-  /// Hashes of all that the log lists, ascending: a dot with the address of an item.
-  private var logged: [UInt64] = []
+  /// Hashes of all that the log lists: a dot with the address of an item.
+  private var logged = HashList()
   /// Sums of hashes, which tell whether the same waits are listed as there must be.
   private var (neededWaits, listedWaits): (UInt64, UInt64) = (0, 0)
   private static let renewal = 2_000
@@ -160,13 +160,7 @@ private final class Verifier {
   }
 
   private func isLogged(_ dot: Dot, _ address: String) -> Bool {
-    let hash = Self.hash(dot, address)
-    var (low, high) = (0, logged.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if logged[middle] < hash { low = middle + 1 } else { high = middle }
-    }
-    return low < logged.count && logged[low] == hash
+    logged.contains(Self.hash(dot, address))
   }
 
   private func readWaits() throws {

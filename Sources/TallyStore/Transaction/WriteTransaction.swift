@@ -204,8 +204,8 @@ final class WriteTransaction {
     if log.isFull { logRows += try log.flush(connection, session.numbers) }
   }
 
-  /// Has the fingerprint recomputed at the end of the transaction, because a state is lost and its part of the sum
-  /// cannot be subtracted. Cost: reads the whole store.
+  /// Says that a state is lost, so that its part of the fingerprint cannot be subtracted and what was derived from
+  /// it is not known: `commit()` recomputes both. Cost: reads the whole store.
   func loseSum() { isSumLost = true }
 
   /// Takes the fingerprint anew from the states that are there. Cost: reads the whole store.
@@ -221,7 +221,8 @@ final class WriteTransaction {
     try capture(origin, lost: findLostRows(session.kindsThatLostRows(origin)))
   }
 
-  /// - Parameter lost: what no note tells of, found before.
+  /// Captures what was written to the tables, and deletes without a note.
+  /// - Parameter lost: those deletes, found before anything is captured.
   func capture(_ origin: Capture.Origin, lost: LostRows?) throws {
     isCapturing = true
     defer { isCapturing = false }

@@ -179,7 +179,7 @@ final class WritingSession {
     return try PendingTable(connection, reader.catalog, refusals, origin)
   }
 
-  /// The kinds whose tables have lost rows without a note in the writes that are captured next.
+  /// The kinds whose tables lost rows without a note in the writes that are captured next.
   func kindsThatLostRows(_ origin: Capture.Origin) throws -> Set<KindNumber> {
     guard origin == .outside || recorder == nil else { return [] }
     #if PlantedFaults
@@ -189,7 +189,8 @@ final class WritingSession {
     return try rowCounts.kindsThatLostRows(writer.rowChanges.numbers, opaque: opaque, reader.catalog)
   }
 
-  /// Keeps how many rows the tables of some kinds have.
+  /// Keeps row counts of these kinds and of no others.
+  /// - Parameter again: whether to count tables again that have a count already.
   private func countRows(_ kinds: Set<KindNumber>, again: Bool) throws {
     let changes = writer.rowChanges.take()
     if !again { try rowCounts.add(changes) }

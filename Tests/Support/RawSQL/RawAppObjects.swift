@@ -100,7 +100,7 @@ enum RawAppObjects {
     }
   }
 
-  /// What comes back whenever it is deleted.
+  /// The record that the trigger inserts again whenever it is deleted.
   static let undeadName = "N|~|n1"
   static let undeadTrigger = "app_undead"
   private static let undead = [

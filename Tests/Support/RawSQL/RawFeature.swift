@@ -67,7 +67,7 @@ package enum RawFeature: String, CaseIterable, Sendable {
   case undead
   /// Unique indexes on an entity: plain, partial, expression.
   case uniqueIndex
-  /// A unique index on an expression of the app's own column: what REPLACE removes, which may come back at once.
+  /// A unique index on an expression over a column of the app's own, and writes that delete rows through it.
   case quietReplace
   /// Unique indexes on a join table.
   case linkIndex

@@ -11,6 +11,17 @@ package struct RawHistory: Sendable {
 
   func has(_ feature: RawFeature) -> Bool { features.contains(feature) }
 
+  /// Whether rows can be deleted unnoticed: through a unique index that is partial or on an expression.
+  var hasOpaqueIndex: Bool {
+    has(.quietReplace)
+      || steps.contains { step in
+        guard case .write(_, _, let transaction) = step else { return false }
+        return transaction.statements.contains {
+          $0.sql.hasPrefix("CREATE UNIQUE INDEX app_one ") && !$0.sql.hasSuffix("ON N(body)")
+        }
+      }
+  }
+
   /// The same seed with as few steps and statements as still fail.
   package static func shrink(_ history: RawHistory, fails: (RawHistory) -> Bool) -> RawHistory {
     var smallest = history

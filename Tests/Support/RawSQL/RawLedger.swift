@@ -40,7 +40,8 @@ struct RawLedger {
   /// - Parameters:
   ///   - isOutside: whether no store made it.
   ///   - isFirst: whether a store has looked since the last one that no store made.
-  ///   - restates: a table of which rows may have gone unseen and come back: all that they hold is written anew then.
+  ///   - restates: a table whose rows may have been deleted unnoticed and inserted again, so that all their values
+  ///     count as written.
   mutating func note(
     _ device: Int, from before: RawRows, to after: RawRows, isOutside: Bool = false, isFirst: Bool = true,
     restates: String? = nil

@@ -83,6 +83,8 @@ extension RawPlay {
         } else {
           try store.write(perform)
         }
+    } catch let error as StoreError where error.code == .deleteDenied && history.has(.denials) {
+      return
     } catch let error where Self.isReference(error) {
       // What others refer to cannot go.
       return
@@ -97,7 +99,7 @@ extension RawPlay {
   }
 
   private static func isReference(_ error: any Error) -> Bool {
-    [.danglingReference, .deleteDenied].contains((error as? StoreError)?.code)
+    (error as? StoreError)?.code == .danglingReference
       || (error as? DatabaseError)?.extendedResultCode == .SQLITE_CONSTRAINT_FOREIGNKEY
   }
 

@@ -114,7 +114,7 @@ package struct RawPlay {
     }
   }
 
-  /// Whoever writes next does so after everybody else.
+  /// Sets a device's clock ahead of all others.
   private func letTimePass(at device: RawDevice) {
     device.clock.milliseconds = 1000 + (devices.map(\.clock.milliseconds).max() ?? 0)
   }
@@ -205,6 +205,7 @@ package struct RawPlay {
     }
   }
 
+  /// The table whose rows the transaction may have deleted unnoticed and inserted again.
   private static func restated(_ transaction: RawTransaction) -> String? {
     transaction.features.contains(.quietReplace) ? "P" : nil
   }
@@ -349,11 +350,10 @@ package struct RawPlay {
     guard let session = live else { return }
     live = nil
     let (one, other) = (devices[session.devices.0], devices[session.devices.1])
-    // Both may answer each other's changes for ever. And what is left of rows that nobody saw go is the same on both
-    // only after the next connection: a session that is open does not repair.
+    // Looping triggers can keep both answering each other. After a deletion that went unnoticed the states differ until
+    // the next connection: a live session does not repair.
     do {
-      let mayDiffer: Set<RawFeature> = [.loopTrigger, .quietReplace, .uniqueIndex]
-      if try session.end(expectsMeeting: history.features.isDisjoint(with: mayDiffer)) {
+      if try session.end(expectsMeeting: !history.has(.loopTrigger) && !history.hasOpaqueIndex) {
         ledger.meet(one.index, other.index)
         reached.insert(.metLive)
       }

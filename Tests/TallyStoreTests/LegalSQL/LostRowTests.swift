@@ -4,8 +4,8 @@ import Tally
 import TallyStore
 import Testing
 
-/// Rows that REPLACE removes on a connection without a store, through indexes of which only SQLite knows what is equal
-/// in them: no trigger notes them, and nobody may miss them.
+/// Rows that `REPLACE` deletes on a connection without a store, through unique indexes that are partial, on expressions
+/// or with collations of the app's: no trigger notes the deletion.
 @Suite(.timeLimit(.minutes(5))) struct LostRowTests {
   private static let index = "CREATE UNIQUE INDEX app_one ON P(name) WHERE pos < 9"
 
@@ -30,7 +30,7 @@ import Testing
     #expect(try counts(store, table) == [number, number], sourceLocation: location)
   }
 
-  /// It begins anew: what it leaves out is its default, on every device.
+  /// The insert starts a new record: omitted columns have their defaults on every device.
   @Test(arguments: CapturePath.allCases) func aRowThatComesBackIsWhatItIsNow(_ path: CapturePath) throws {
     let lab = try Lab(path)
     try lab.a.run(Self.index, "INSERT INTO P(id, name, pos, settings) VALUES('P|~|1', 'one', 1, '[1]')")
@@ -44,7 +44,7 @@ import Testing
     try expectCounted(lab.a, "P", 2)
   }
 
-  /// Of a row that was updated before it went, the notes have only what was updated.
+  /// If the row was updated before it was deleted, the notes contain only the updated columns.
   @Test(arguments: CapturePath.allCases, [true, false])
   func aRowThatIsUpdatedAndComesBackIsWhatItIsNow(_ path: CapturePath, _ isOwn: Bool) throws {
     let lab = try Lab(path)
@@ -93,7 +93,7 @@ import Testing
     try expectCounted(lab.a, "P", 2)
   }
 
-  /// What refers to a record that went and came back still refers to it.
+  /// References to a record that was deleted and inserted again stay.
   @Test(arguments: CapturePath.allCases) func whatRefersToARowThatComesBackStays(_ path: CapturePath) throws {
     let lab = try Lab(path)
     try lab.a.run(
@@ -108,7 +108,8 @@ import Testing
     #expect(try Lab.text(lab.b, "SELECT owner || friend || target FROM G, G_players") == "P|~|1P|~|1P|~|1")
   }
 
-  /// What was seen only because of a row that is gone is seen no more, and nothing waits for its sake.
+  /// A deleted record that was visible only because the lost row refers to it disappears, and `tally_wait` has no stale
+  /// entries.
   @Test(arguments: CapturePath.allCases, [true, false])
   func whatALostRowKeptAliveGoesWithIt(_ path: CapturePath, _ isUpdated: Bool) throws {
     let lab = try Lab(path)
