@@ -4,10 +4,9 @@ extension RecordState {
   /// What this record adds to the fingerprint: everything that is in its state, whatever its deletes cover.
   public func fingerprint(name: UInt64, fieldHash: (FieldID) -> UInt64) -> Fingerprint {
     var sum = Fingerprint()
-    if let existence { sum += .existence(name: name, stamp: existence) }
-    for cell in fields {
-      sum += .field(name: name, field: fieldHash(cell.field), stamp: cell.stamp, value: cell.value)
-    }
+    var hashers = CellHashers(name: name)
+    if let existence { sum += hashers[existence].existence() }
+    for cell in fields { sum += hashers[cell.stamp].field(fieldHash(cell.field), cell.value) }
     if !supersededTouches.isEmpty { sum += supersededTouches.fingerprint(name: name, without: StateVector()) }
     for delete in deletes { sum += delete.fingerprint(name: name) }
     if let seed { sum += seed.fingerprint(name: name, fieldHash: fieldHash) }
@@ -18,12 +17,15 @@ extension RecordState {
   /// compared.
   public func fingerprint(replacing old: RecordState, name: UInt64, fieldHash: (FieldID) -> UInt64) -> Fingerprint {
     var sum = Fingerprint()
+    var (gone, new) = (CellHashers(name: name), CellHashers(name: name))
     if old.existence != existence {
-      if let stamp = old.existence { sum -= .existence(name: name, stamp: stamp) }
-      if let stamp = existence { sum += .existence(name: name, stamp: stamp) }
+      if let stamp = old.existence { sum -= gone[stamp].existence() }
+      if let stamp = existence { sum += new[stamp].existence() }
     }
-    addFields(replacing: old.fields, to: &sum) { cell in
-      .field(name: name, field: fieldHash(cell.field), stamp: cell.stamp, value: cell.value)
+    forEachField(replacing: old.fields) { cell in
+      sum -= gone[cell.stamp].field(fieldHash(cell.field), cell.value)
+    } comes: { cell in
+      sum += new[cell.stamp].field(fieldHash(cell.field), cell.value)
     }
     if old.supersededTouches != supersededTouches {
       sum -= old.supersededTouches.fingerprint(name: name, without: supersededTouches)
@@ -40,22 +42,42 @@ extension RecordState {
     return sum
   }
 
-  /// Both ascend by field.
-  private func addFields(replacing old: [FieldCell], to sum: inout Fingerprint, hash: (FieldCell) -> Fingerprint) {
+  /// Calls `goes` with each cell of `old` that this state lacks, and `comes` with each that `old` lacks. Both ascend by
+  /// field.
+  private func forEachField(
+    replacing old: [FieldCell], goes: (FieldCell) -> Void, comes: (FieldCell) -> Void
+  ) {
     var next = 0
     for cell in fields {
       while next < old.count, old[next].field < cell.field {
-        sum -= hash(old[next])
+        goes(old[next])
         next += 1
       }
       if next < old.count, old[next].field == cell.field {
         defer { next += 1 }
         if old[next] == cell { continue }
-        sum -= hash(old[next])
+        goes(old[next])
       }
-      sum += hash(cell)
+      comes(cell)
     }
-    for cell in old[next...] { sum -= hash(cell) }
+    for cell in old[next...] { goes(cell) }
+  }
+}
+
+/// The hashers of one record, whose cells mostly have one stamp.
+package struct CellHashers {
+  private let name: UInt64
+  private var last: (stamp: Stamp, hasher: CellHasher)?
+
+  package init(name: UInt64) { self.name = name }
+
+  package subscript(stamp: Stamp) -> CellHasher {
+    mutating get {
+      if let last, last.stamp == stamp { return last.hasher }
+      let hasher = CellHasher(name: name, stamp: stamp)
+      last = (stamp, hasher)
+      return hasher
+    }
   }
 }
 
@@ -74,7 +96,7 @@ extension StateVector {
     var sum = Fingerprint()
     for dot in dots where other[dot.replica] != dot.sequence {
       let stamp = Stamp(rank: .seed, time: HybridTime(milliseconds: 0), dot: dot)
-      sum += .cell(kind: 7, name: name, part: 0, stamp: stamp, value: .null)
+      sum += CellHasher(name: name, stamp: stamp).hash(.touch)
     }
     return sum
   }
@@ -82,7 +104,7 @@ extension StateVector {
   /// A sum as well.
   fileprivate var hash: UInt64 {
     dots.reduce(0) { sum, dot in
-      var hash = SipHash()
+      var hash = SipHash13()
       hash.combine(word: dot.replica.high)
       hash.combine(word: dot.replica.low)
       hash.combine(word: dot.sequence)
@@ -95,7 +117,7 @@ extension Delete {
   /// What a delete of the record adds to the fingerprint. The context counts because the deletes of two copies of one
   /// replica can have one stamp, and not have seen the same.
   fileprivate func fingerprint(name: UInt64) -> Fingerprint {
-    .cell(kind: 8, name: name, part: context.hash, stamp: stamp, value: .null)
+    CellHasher(name: name, stamp: stamp).hash(.delete, context.hash)
   }
 }
 
@@ -103,15 +125,12 @@ extension SeedState {
   /// What the layers and the basis add to the fingerprint.
   public func fingerprint(name: UInt64, fieldHash: (FieldID) -> UInt64) -> Fingerprint {
     var sum = Fingerprint()
+    var hashers = CellHashers(name: name)
     for layer in layers {
-      sum += .cell(kind: 4, name: name, part: layer.isRetired ? 1 : 0, stamp: layer.stamp, value: .null)
-      for cell in layer.fields {
-        sum += .cell(kind: 5, name: name, part: fieldHash(cell.field), stamp: cell.stamp, value: cell.value)
-      }
+      sum += hashers[layer.stamp].hash(.layer, layer.isRetired ? 1 : 0)
+      for cell in layer.fields { sum += hashers[cell.stamp].hash(.layerField, fieldHash(cell.field), cell.value) }
     }
-    if let basis {
-      sum += .cell(kind: 6, name: name, part: 0, stamp: basis.stamp, value: .text("\(basis.layer.dot)"))
-    }
+    if let basis { sum += hashers[basis.stamp].hash(.basis, 0, .text("\(basis.layer.dot)")) }
     return sum
   }
 }
@@ -135,10 +154,10 @@ extension ORSetElement {
 
 extension ORSetElement.Tag {
   fileprivate func fingerprint(link: UInt64, target: UInt64) -> Fingerprint {
-    var sum = Fingerprint.tag(link: link, target: target, stamp: added)
+    var sum = CellHasher(name: link, stamp: added).hash(.tag, target)
     if let removed {
       // One removal can remove several tags.
-      sum += .cell(kind: 9, name: link, part: target, stamp: removed, value: .text("\(added.dot)"))
+      sum += CellHasher(name: link, stamp: removed).hash(.removal, target, .text("\(added.dot)"))
     }
     return sum
   }

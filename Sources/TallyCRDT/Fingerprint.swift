@@ -45,38 +45,62 @@ extension Fingerprint: CustomStringConvertible {
   public var description: String { Hexadecimal.text(first) + Hexadecimal.text(second) }
 }
 
-extension Fingerprint {
-  /// The hash of the existence cell of the record whose name hashes to `name`.
-  @inlinable
-  public static func existence(name: UInt64, stamp: Stamp) -> Fingerprint {
-    cell(kind: 1, name: name, part: 0, stamp: stamp, value: .null)
+/// Hashes the cells that one transaction wrote to one record, or to one link: what their hashes begin with is hashed
+/// once for all of them.
+public struct CellHasher: Sendable {
+  /// What a cell is; the number is part of the hash.
+  @usableFromInline enum Kind: UInt8 {
+    case existence = 1
+    case field = 2
+    case tag = 3
+    case layer = 4
+    case layerField = 5
+    case basis = 6
+    case touch = 7
+    case delete = 8
+    case removal = 9
   }
 
-  /// The hash of a field cell; `field` is the hash of the field's wire name.
+  @usableFromInline let prefix: SipHash13
+
+  /// A hasher for the cells of one stamp.
+  /// - Parameter name: the hash of the record's name; of a link, that of relationship and source.
   @inlinable
-  public static func field(name: UInt64, field: UInt64, stamp: Stamp, value: Value) -> Fingerprint {
-    cell(kind: 2, name: name, part: field, stamp: stamp, value: value)
+  public init(name: UInt64, stamp: Stamp) {
+    var hash = SipHash13(wide: true)
+    hash.combine(word: UInt64(stamp.rank.rawValue) << 48 | stamp.time.milliseconds)
+    hash.combine(word: stamp.dot.replica.high)
+    hash.combine(word: stamp.dot.replica.low)
+    hash.combine(word: stamp.dot.sequence)
+    hash.combine(word: name)
+    prefix = hash
   }
 
-  /// The hash of a tag, removed or not: `link` is the hash of relationship and source, `target` that of the target's
-  /// name.
+  /// The hash of the existence cell.
   @inlinable
-  public static func tag(link: UInt64, target: UInt64, stamp: Stamp) -> Fingerprint {
-    cell(kind: 3, name: link, part: target, stamp: stamp, value: .null)
+  public func existence() -> Fingerprint { hash(.existence) }
+
+  /// The hash of a field cell.
+  /// - Parameter field: the hash of the field's wire name.
+  @inlinable
+  public func field(_ field: UInt64, _ value: Value) -> Fingerprint { hash(.field, field, value) }
+
+  /// The hash of a field cell that holds an integer.
+  @inlinable @inline(__always)
+  package func field(_ field: UInt64, integer: Int64) -> Fingerprint {
+    hash(.field, field, tag: Value.integer(0).tag) { $0.combine(word: UInt64(bitPattern: integer)) }
   }
 
   /// The hash of a field cell whose value is at hand as bytes: of a text if `isText`, else of a blob.
-  package static func field(
-    name: UInt64, field: UInt64, stamp: Stamp, bytes: UnsafeRawBufferPointer, isText: Bool
-  ) -> Fingerprint {
-    cell(kind: 2, name: name, part: field, stamp: stamp, tag: isText ? Value.text("").tag : Value.blob([]).tag) {
-      $0.combine(bytes: bytes)
-    }
+  @inlinable @inline(__always)
+  package func field(_ field: UInt64, bytes: UnsafeRawBufferPointer, isText: Bool) -> Fingerprint {
+    hash(.field, field, tag: isText ? Value.text("").tag : Value.blob([]).tag) { $0.combine(bytes: bytes) }
   }
 
+  /// The hash of a cell of any other kind.
   @usableFromInline
-  static func cell(kind: UInt64, name: UInt64, part: UInt64, stamp: Stamp, value: Value) -> Fingerprint {
-    cell(kind: kind, name: name, part: part, stamp: stamp, tag: value.tag) { hash in
+  func hash(_ kind: Kind, _ part: UInt64 = 0, _ value: Value = .null) -> Fingerprint {
+    hash(kind, part, tag: value.tag) { hash in
       switch value {
       case .null: break
       case .integer(let number): hash.combine(word: UInt64(bitPattern: number))
@@ -87,19 +111,12 @@ extension Fingerprint {
     }
   }
 
-  @inline(__always)
-  private static func cell(
-    kind: UInt64, name: UInt64, part: UInt64, stamp: Stamp, tag: UInt8, _ value: (inout SipHash) -> Void
-  ) -> Fingerprint {
-    var hash = SipHash(wide: true)
-    hash.combine(word: kind << 56 | UInt64(stamp.rank.rawValue) << 48 | stamp.time.milliseconds)
-    hash.combine(word: name)
+  @inlinable @inline(__always)
+  func hash(_ kind: Kind, _ part: UInt64, tag: UInt8, _ value: (inout SipHash13) -> Void) -> Fingerprint {
+    var hash = prefix
     hash.combine(word: part)
-    hash.combine(word: stamp.dot.replica.high)
-    hash.combine(word: stamp.dot.replica.low)
-    hash.combine(word: stamp.dot.sequence)
-    hash.combine(byte: tag)
     value(&hash)
+    hash.combine(low: UInt64(kind.rawValue) | UInt64(tag) << 8, count: 2)
     let (first, second) = hash.finalizedWide()
     return Fingerprint(first: first, second: second)
   }

@@ -1,7 +1,29 @@
-/// SipHash-2-4 with 64 or 128 bits of output (Aumasson and Bernstein, 2012), over bytes or 64-bit words.
+/// SipHash-2-4: checksums and hashes of texts.
+public typealias SipHash = SipHasher<SipRounds24>
+
+/// SipHash-1-3, with half of the rounds: the hashes that a fingerprint sums, of which a store computes the most.
+public typealias SipHash13 = SipHasher<SipRounds13>
+
+/// How many rounds a SipHash makes for each word and at the end.
+public protocol SipRounds {
+  static var compression: Int { get }
+  static var finalization: Int { get }
+}
+
+public enum SipRounds24: SipRounds {
+  @inlinable public static var compression: Int { 2 }
+  @inlinable public static var finalization: Int { 4 }
+}
+
+public enum SipRounds13: SipRounds {
+  @inlinable public static var compression: Int { 1 }
+  @inlinable public static var finalization: Int { 3 }
+}
+
+/// SipHash with 64 or 128 bits of output (Aumasson and Bernstein, 2012), over bytes or 64-bit words.
 ///
 /// It detects faults: the key is public, so it does not stop a forger. The results are part of the formats.
-public struct SipHash: Sendable {
+public struct SipHasher<Rounds: SipRounds>: Sendable {
   @usableFromInline var v0, v1, v2, v3: UInt64
   @usableFromInline var tail: UInt64 = 0
   @usableFromInline var count: UInt64 = 0
@@ -39,21 +61,13 @@ public struct SipHash: Sendable {
   @inlinable @inline(__always)
   mutating func compress(_ word: UInt64) {
     v3 ^= word
-    round()
-    round()
+    for _ in 0..<Rounds.compression { round() }
     v0 ^= word
   }
 
   /// Feeds one byte.
-  @inlinable
-  public mutating func combine(byte: UInt8) {
-    tail |= UInt64(byte) << (8 * (count & 7))
-    count &+= 1
-    if count & 7 == 0 {
-      compress(tail)
-      tail = 0
-    }
-  }
+  @inlinable @inline(__always)
+  public mutating func combine(byte: UInt8) { combine(low: UInt64(byte), count: 1) }
 
   /// Feeds the eight bytes of a word, least significant first.
   @inlinable @inline(__always)
@@ -66,7 +80,7 @@ public struct SipHash: Sendable {
   }
 
   /// Feeds bytes.
-  @inlinable
+  @inlinable @inline(__always)
   public mutating func combine(bytes: UnsafeRawBufferPointer) {
     // In a copy, the state stays in registers.
     var hash = self
@@ -75,11 +89,41 @@ public struct SipHash: Sendable {
       hash.combine(word: UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
       offset += 8
     }
-    while offset < bytes.count {
-      hash.combine(byte: bytes[offset])
-      offset += 1
-    }
+    hash.combine(lastBytes: bytes, from: offset)
     self = hash
+  }
+
+  /// Feeds the bytes from `offset` on, fewer than eight.
+  @inlinable @inline(__always)
+  mutating func combine(lastBytes bytes: UnsafeRawBufferPointer, from offset: Int) {
+    let rest = bytes.count - offset
+    guard rest > 0 else { return }
+    let word: UInt64
+    if offset > 0 {
+      // The last eight bytes, without those that were fed.
+      word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self)) >> (64 - 8 * rest)
+    } else if rest >= 4 {
+      let low = UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self))
+      let high = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: rest - 4, as: UInt32.self))
+      word = UInt64(low) | UInt64(high) << (8 * (rest - 4))
+    } else {
+      // The first, the middle and the last are all of at most three.
+      word =
+        UInt64(bytes[0]) | UInt64(bytes[rest / 2]) << (8 * (rest / 2)) | UInt64(bytes[rest - 1]) << (8 * (rest - 1))
+    }
+    combine(low: word, count: rest)
+  }
+
+  /// Feeds the lowest bytes of a word, one to seven; the others are zero.
+  @inlinable @inline(__always)
+  mutating func combine(low word: UInt64, count number: Int) {
+    let held = Int(count & 7)
+    tail |= word << (8 * held)
+    count &+= UInt64(number)
+    guard held + number >= 8 else { return }
+    compress(tail)
+    // With nothing held there is no carry, and fewer than eight bytes do not come here.
+    tail = word >> (64 - 8 * held)
   }
 
   /// Feeds the UTF-8 bytes of a text.
@@ -89,11 +133,11 @@ public struct SipHash: Sendable {
     text.withUTF8 { combine(bytes: UnsafeRawBufferPointer($0)) }
   }
 
-  @inlinable
+  @inlinable @inline(__always)
   mutating func finish() -> UInt64 {
     compress(tail | (count & 0xFF) << 56)
     v2 ^= isWide ? 0xEE : 0xFF
-    for _ in 0..<4 { round() }
+    for _ in 0..<Rounds.finalization { round() }
     return v0 ^ v1 ^ v2 ^ v3
   }
 
@@ -111,14 +155,14 @@ public struct SipHash: Sendable {
     var copy = self
     let first = copy.finish()
     copy.v1 ^= 0xDD
-    for _ in 0..<4 { copy.round() }
+    for _ in 0..<Rounds.finalization { copy.round() }
     return (first, copy.v0 ^ copy.v1 ^ copy.v2 ^ copy.v3)
   }
 
   /// The 64-bit hash of a text.
   @inlinable
   public static func hash(_ text: String) -> UInt64 {
-    var hash = SipHash()
+    var hash = Self()
     hash.combine(text: text)
     return hash.finalized()
   }

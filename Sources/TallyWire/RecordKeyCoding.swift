@@ -25,7 +25,9 @@ package enum RecordKey: Hashable, Comparable {
 
   /// The UUID at the end of a name that begins with `prefix`, a type and the delimiter; nil for any other text.
   package static func uuid(in name: UnsafeBufferPointer<UInt8>, after prefix: [UInt8]) -> (high: UInt64, low: UInt64)? {
-    guard name.count == prefix.count + 36, name.starts(with: prefix) else { return nil }
+    guard name.count == prefix.count + 36,
+      prefix.withUnsafeBufferPointer({ UnsafeBufferPointer(rebasing: name[..<prefix.count]).hasSameBytes(as: $0) })
+    else { return nil }
     return uuid(UnsafeBufferPointer(rebasing: name[prefix.count...]))
   }
 

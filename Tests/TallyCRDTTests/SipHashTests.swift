@@ -32,12 +32,46 @@ import Testing
     }
   }
 
+  /// The reference implementation, compiled with `cROUNDS` 1 and `dROUNDS` 3.
+  @Test func shorterHashesAreThoseOfTheReference() {
+    let narrow: [(length: Int, hash: UInt64)] = [
+      (0, 0xABAC_0158_050F_C4DC), (1, 0xC9F4_9BF3_7D57_CA93), (2, 0x82CB_9B02_4DC7_D44D), (3, 0x8BF8_0AB8_E7DD_F7FB),
+      (7, 0xD392_7D98_9BB1_1140), (8, 0x3690_9511_8D29_9A8E), (15, 0xD320_D86D_2A51_9956),
+      (63, 0x9D19_9062_B7BB_B3A8),
+    ]
+    for (length, expected) in narrow {
+      var hash = SipHash13()
+      message(length).withUnsafeBytes { hash.combine(bytes: $0) }
+      #expect(hash.finalized() == expected, "\(length)")
+    }
+    let wide: [(length: Int, bytes: String)] = [
+      (0, "e77ebcb22788a5befd62db6add303001"), (1, "fc6f370460d3eda85e0573cc2b2ff063"),
+      (7, "1084b923f2aae0c3a62f2ec80848ab77"), (8, "aa12fee1d5e3dab4724f16ab35f9c799"),
+      (63, "4c5800e34efe426f079f6b0aa75260ad"),
+    ]
+    for (length, expected) in wide {
+      var hash = SipHash13(wide: true)
+      message(length).withUnsafeBytes { hash.combine(bytes: $0) }
+      let (first, second) = hash.finalizedWide()
+      #expect(Hexadecimal.text(first.byteSwapped) + Hexadecimal.text(second.byteSwapped) == expected, "\(length)")
+    }
+  }
+
   @Test func bytesWordsAndBuffersFeedTheSame() {
     for length in 0..<40 {
       let message = message(length)
       var byBytes = SipHash()
       for byte in message { byBytes.combine(byte: byte) }
       #expect(byBytes.finalized() == hash(message).finalized())
+    }
+    // Each length behind each number of bytes that are held already.
+    for held in 0..<8 {
+      for length in 0..<24 {
+        let (first, second) = (message(held), message(length))
+        var byParts = hash(first)
+        second.withUnsafeBytes { byParts.combine(bytes: $0) }
+        #expect(byParts.finalized() == hash(first + second).finalized(), "\(length) behind \(held)")
+      }
     }
     for offset in 0..<9 {
       var byWord = SipHash()

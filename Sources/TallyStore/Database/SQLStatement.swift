@@ -136,7 +136,7 @@ final class SQLStatement {
   /// The hash of a text.
   func hash(ofText column: Int) -> UInt64 {
     withBytes(ofText: column) { text in
-      var hash = SipHash()
+      var hash = SipHash13()
       hash.combine(bytes: UnsafeRawBufferPointer(text))
       return hash.finalized()
     }

@@ -5,7 +5,18 @@ import TallyWire
 /// Takes rows that one transaction inserted, and nobody has touched since, from a query to a block without making
 /// states of them.
 struct RowPacker {
+  /// What packing needs of a column, without anything to retain.
+  fileprivate struct PackedColumn {
+    /// Where it stands in the query.
+    let place: Int
+    /// The hash of the field's wire name.
+    let hash: UInt64
+    let hasNullDefault: Bool
+  }
+
   private let kind: RecordKind
+  /// In the order of the wire.
+  private let columns: [PackedColumn]
   private let reader: StateReader
   private let sum: ContentSum?
   /// The clock of the row before, and the stamp that it stands for.
@@ -16,6 +27,10 @@ struct RowPacker {
   init?(_ kind: RecordKind, _ reader: StateReader, _ sum: ContentSum? = nil) {
     guard kind.columns.count <= PackedRecords.maximumFields else { return nil }
     (self.kind, self.reader, self.sum) = (kind, reader, sum)
+    columns = kind.wireOrder.map {
+      let column = kind.columns[$0]
+      return PackedColumn(place: 3 + $0, hash: column.hash, hasNullDefault: column.defaultValue.isNull)
+    }
   }
 
   /// Adds the current row of a query for the kind's rows.
@@ -33,14 +48,16 @@ struct RowPacker {
     var part: Fingerprint?
     let isPacked = try builder.pack(key, stamp, kind, limit: limit, body) { packer in
       var mask: UInt64 = 0
-      for (place, index) in kind.wireOrder.enumerated() {
-        switch packer.pack(query, 3 + index, unless: kind.columns[index].defaultValue) {
-        case .packed: mask |= 1 << UInt64(place)
+      var row = sum == nil ? nil : RowSum(query.hash(ofText: 1), stamp)
+      for (number, column) in columns.enumerated() {
+        if !column.hasNullDefault, isDefault(query, column.place) { continue }
+        switch packer.pack(query, column, &row) {
+        case .packed: mask |= 1 << UInt64(number)
         case .isDefault: break
         case .isNotUTF8: return nil
         }
       }
-      if sum != nil { part = kind.fingerprint(query, stamp, mask) }
+      part = row?.sum
       return mask
     }
     // What the receiver has is left out, and counts all the same.
@@ -50,10 +67,13 @@ struct RowPacker {
 
   /// The columns that have a cell.
   private func mask(_ query: SQLStatement) -> UInt64 {
-    kind.wireOrder.enumerated().reduce(0) { mask, column in
-      let isDefault = query.value(3 + column.element) == kind.columns[column.element].defaultValue
-      return isDefault ? mask : mask | 1 << UInt64(column.offset)
+    columns.enumerated().reduce(0) { mask, column in
+      isDefault(query, column.element.place) ? mask : mask | 1 << UInt64(column.offset)
     }
+  }
+
+  private func isDefault(_ query: SQLStatement, _ place: Int) -> Bool {
+    query.value(place) == kind.columns[place - 3].defaultValue
   }
 
   private func stamp(_ clock: InlineClock) throws -> Stamp? {
@@ -70,25 +90,52 @@ extension ValuePacker {
     case isNotUTF8
   }
 
-  /// Writes the value of a column, or nothing if it is the default.
-  fileprivate mutating func pack(_ query: SQLStatement, _ column: Int, unless defaultValue: Value) -> Outcome {
-    let type = query.type(column)
-    if type == SQLITE_NULL, defaultValue.isNull { return .isDefault }
-    if !defaultValue.isNull, query.value(column) == defaultValue { return .isDefault }
-    switch type {
-    case SQLITE_INTEGER: integer(query.int64(column))
+  /// Writes the value of a column and adds its cell to the row's sum; does neither if it is null by default.
+  @inline(__always)
+  fileprivate mutating func pack(
+    _ query: SQLStatement, _ column: RowPacker.PackedColumn, _ row: inout RowSum?
+  ) -> Outcome {
+    let place = column.place
+    switch query.type(place) {
+    case SQLITE_INTEGER:
+      let number = query.int64(place)
+      integer(number)
+      row?.add { $0.field(column.hash, integer: number) }
     case SQLITE_FLOAT:
-      let number = query.double(column)
+      let number = query.double(place)
       real(number == 0 ? 0 : number)
+      row?.add { $0.field(column.hash, query.value(place)) }
     case SQLITE_TEXT:
-      return query.withBytes(ofText: column) { text in
+      return query.withBytes(ofText: place) { text in
         guard text.isASCII || String(validating: text, as: UTF8.self) != nil else { return .isNotUTF8 }
         self.text(text)
+        row?.add { $0.field(column.hash, bytes: UnsafeRawBufferPointer(text), isText: true) }
         return .packed
       }
-    case SQLITE_BLOB: query.withBlob(column) { blob($0) }
-    default: null()
+    case SQLITE_BLOB:
+      query.withBlob(place) { bytes in
+        blob(bytes)
+        row?.add { $0.field(column.hash, bytes: bytes, isText: false) }
+      }
+    default:
+      if column.hasNullDefault { return .isDefault }
+      null()
+      row?.add { $0.field(column.hash, .null) }
     }
     return .packed
   }
+}
+
+/// What a row adds to the fingerprint, summed while its values are read.
+private struct RowSum {
+  private let hasher: CellHasher
+  private(set) var sum: Fingerprint
+
+  init(_ name: UInt64, _ stamp: Stamp) {
+    hasher = CellHasher(name: name, stamp: stamp)
+    sum = hasher.existence()
+  }
+
+  @inline(__always)
+  mutating func add(_ cell: (CellHasher) -> Fingerprint) { sum += cell(hasher) }
 }

@@ -22,9 +22,9 @@
     /// Adds records as they came, whatever a fault makes of them.
     func add(_ groups: [DeltaBlock.Records]) {
       for group in groups {
-        let hashes = group.fields.map { SipHash.hash($0) }
+        let hashes = group.fields.map { SipHash13.hash($0) }
         for item in group.items {
-          self += item.state.fingerprint(name: SipHash.hash(item.name.text)) { hashes[Int($0.rawValue)] }
+          self += item.state.fingerprint(name: SipHash13.hash(item.name.text)) { hashes[Int($0.rawValue)] }
         }
       }
     }

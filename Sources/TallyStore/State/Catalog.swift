@@ -109,7 +109,7 @@ extension Catalog {
       guard let number = UInt32(exactly: rows.int(0)) else {
         throw StoreError(.corrupt, "a field's number is out of range")
       }
-      fields[FieldID(rawValue: number)] = Field(kind: rows.number(1), name: name, hash: SipHash.hash(name))
+      fields[FieldID(rawValue: number)] = Field(kind: rows.number(1), name: name, hash: SipHash13.hash(name))
     }
     let replicas = try connection.statement("SELECT n, id FROM tally_replica")
     while try replicas.step() {
@@ -195,7 +195,7 @@ extension Catalog {
   }
 
   mutating func add(field: FieldID, kind: KindNumber, name: String) {
-    fields[field] = Field(kind: kind, name: name, hash: SipHash.hash(name))
+    fields[field] = Field(kind: kind, name: name, hash: SipHash13.hash(name))
     fieldOfName[kind, default: [:]][name] = field
     guard name == SeedAdoption.forwardField, let known = records[kind] else { return }
     records[kind] = RecordKind(

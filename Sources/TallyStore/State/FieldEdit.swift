@@ -31,10 +31,11 @@ extension [FieldEdit] {
   func apply(to state: inout StampedState, _ hash: UInt64) -> Fingerprint {
     let touches = state.supersededTouches
     var sum = Fingerprint()
+    var (gone, new) = (CellHashers(name: hash), CellHashers(name: hash))
     for edit in self {
       state.set(edit.column.field, to: edit.new, over: edit.old)
-      if let old = edit.old { sum -= .field(name: hash, field: edit.column.hash, stamp: old, value: edit.oldValue) }
-      sum += .field(name: hash, field: edit.column.hash, stamp: edit.new, value: edit.newValue)
+      if let old = edit.old { sum -= gone[old].field(edit.column.hash, edit.oldValue) }
+      sum += new[edit.new].field(edit.column.hash, edit.newValue)
     }
     if touches != state.supersededTouches { sum += .touches(state.supersededTouches, replacing: touches, name: hash) }
     return sum

@@ -19,7 +19,7 @@ final class Column: Sendable {
     field: FieldID, name: String, wireName: String, defaultValue: Value, kind: FieldKind? = nil,
     reference: ReferenceSchema? = nil
   ) {
-    (self.field, self.name, self.wireName, hash) = (field, name, wireName, SipHash.hash(wireName))
+    (self.field, self.name, self.wireName, hash) = (field, name, wireName, SipHash13.hash(wireName))
     (self.defaultValue, self.kind, self.reference) = (defaultValue, kind, reference)
     targetPrefix = reference.map { Array("\($0.to)\(AnyRecordName.delimiter)".utf8) } ?? []
   }

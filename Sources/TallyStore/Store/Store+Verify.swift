@@ -258,7 +258,7 @@ private final class Verifier {
     count()
     if stored.state.isEmpty { return problem("\(name) has no state") }
     check(stored.state.dots, "\(kind.number) \(name.text)", name.text)
-    sum += stored.state.fingerprint(name: SipHash.hash(name.text)) { catalog.hash(of: $0) }
+    sum += stored.state.fingerprint(name: SipHash13.hash(name.text)) { catalog.hash(of: $0) }
     guard kind.isKnown else { return }
     if !reader.aside.isEmpty, reader.aside[RowAddress(kind: kind.number, key: name.text)] != nil {
       return noteAside(name, kind, stored)

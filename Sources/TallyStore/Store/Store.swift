@@ -123,6 +123,7 @@ public final class Store: Sendable {
       let commit = try explaining(connection) {
         try withSession(db) { session in
           try session.transaction { transaction in
+            if try !transaction.reader.keptSums().isComparable { try transaction.recomputeFingerprint() }
             if let lost { try transaction.note(doubt: .damaged, because: lost) }
             let willChange = options.willChangeSchema.map { body in { try body(db, $0, $1) } }
             try SchemaMigration(transaction, willChange: willChange).migrate(to: schema)

@@ -6,7 +6,7 @@ extension Catalog {
   func fingerprint(_ name: AnyRecordName, _ kind: RecordKind, from old: RecordState?, to new: RecordState)
     -> Fingerprint
   {
-    let hash = SipHash.hash(name.text)
+    let hash = SipHash13.hash(name.text)
     guard let old else { return new.fingerprint(name: hash) { self.hash(of: $0, kind) } }
     return new.fingerprint(replacing: old, name: hash) { self.hash(of: $0, kind) }
   }
@@ -28,36 +28,35 @@ func linkHashes(_ key: LinkKey, _ kind: LinkKind) -> (link: UInt64, target: UInt
 
 /// The same, by the wire name of the relationship.
 func linkHashes(_ key: LinkKey, _ wireName: String) -> (link: UInt64, target: UInt64) {
-  var hash = SipHash()
+  var hash = SipHash13()
   hash.combine(text: wireName)
   hash.combine(byte: 0)
   hash.combine(text: key.source.text)
-  return (hash.finalized(), SipHash.hash(key.target.text))
+  return (hash.finalized(), SipHash13.hash(key.target.text))
 }
 
 extension RecordKind {
   /// What a row that one transaction inserted adds to the fingerprint, from SQLite's memory.
   /// - Parameter mask: the columns that have a cell, a bit for each place in `wireOrder`.
   func fingerprint(_ query: SQLStatement, _ stamp: Stamp, _ mask: UInt64) -> Fingerprint {
-    let name = query.hash(ofText: 1)
-    var sum = Fingerprint.existence(name: name, stamp: stamp)
+    let hasher = CellHasher(name: query.hash(ofText: 1), stamp: stamp)
+    var sum = hasher.existence()
     for (place, index) in wireOrder.enumerated() where mask & 1 << UInt64(place) != 0 {
-      sum += Self.fingerprint(query, 3 + index, name, columns[index].hash, stamp)
+      sum += hasher.field(columns[index].hash, in: query, 3 + index)
     }
     return sum
   }
+}
 
-  private static func fingerprint(
-    _ query: SQLStatement, _ column: Int, _ name: UInt64, _ field: UInt64, _ stamp: Stamp
-  ) -> Fingerprint {
+extension CellHasher {
+  /// The hash of a field cell whose value is in a column of a query.
+  fileprivate func field(_ field: UInt64, in query: SQLStatement, _ column: Int) -> Fingerprint {
     switch query.type(column) {
     case SQLITE_TEXT:
-      query.withBytes(ofText: column) {
-        .field(name: name, field: field, stamp: stamp, bytes: UnsafeRawBufferPointer($0), isText: true)
-      }
-    case SQLITE_BLOB:
-      query.withBlob(column) { .field(name: name, field: field, stamp: stamp, bytes: $0, isText: false) }
-    default: .field(name: name, field: field, stamp: stamp, value: query.value(column))
+      query.withBytes(ofText: column) { self.field(field, bytes: UnsafeRawBufferPointer($0), isText: true) }
+    case SQLITE_BLOB: query.withBlob(column) { self.field(field, bytes: $0, isText: false) }
+    case SQLITE_INTEGER: self.field(field, integer: query.int64(column))
+    default: self.field(field, query.value(column))
     }
   }
 }
