@@ -6,17 +6,25 @@ public typealias SipHash13 = SipHasher<SipRounds13>
 
 /// How many rounds a SipHash makes for each word and at the end.
 public protocol SipRounds {
+  /// How many rounds for each word.
   static var compression: Int { get }
+  /// How many rounds at the end.
   static var finalization: Int { get }
 }
 
+/// The rounds of SipHash-2-4.
 public enum SipRounds24: SipRounds {
+  /// Two rounds for each word.
   @inlinable public static var compression: Int { 2 }
+  /// Four rounds at the end.
   @inlinable public static var finalization: Int { 4 }
 }
 
+/// The rounds of SipHash-1-3.
 public enum SipRounds13: SipRounds {
+  /// One round for each word.
   @inlinable public static var compression: Int { 1 }
+  /// Three rounds at the end.
   @inlinable public static var finalization: Int { 3 }
 }
 
@@ -101,7 +109,8 @@ public struct SipHasher<Rounds: SipRounds>: Sendable {
     let word: UInt64
     if offset > 0 {
       // The last eight bytes, without those that were fed.
-      word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self)) >> (64 - 8 * rest)
+      word =
+        UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self)) >> (64 - 8 * rest)
     } else if rest >= 4 {
       let low = UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self))
       let high = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: rest - 4, as: UInt32.self))
@@ -157,6 +166,14 @@ public struct SipHasher<Rounds: SipRounds>: Sendable {
     copy.v1 ^= 0xDD
     for _ in 0..<Rounds.finalization { copy.round() }
     return (first, copy.v0 ^ copy.v1 ^ copy.v2 ^ copy.v3)
+  }
+
+  /// The 64-bit hash of bytes.
+  @inlinable
+  public static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+    var hash = Self()
+    hash.combine(bytes: bytes)
+    return hash.finalized()
   }
 
   /// The 64-bit hash of a text.

@@ -9,6 +9,9 @@ package struct ByteReader {
 
   package var remaining: Int { bytes.count - offset }
 
+  /// The byte that is read next; nil at the end.
+  var next: UInt8? { offset < bytes.count ? bytes[offset] : nil }
+
   @inline(__always)
   package mutating func byte() throws(WireError) -> UInt8 {
     guard offset < bytes.count else { throw WireError(.truncated, "the bytes end within a number") }

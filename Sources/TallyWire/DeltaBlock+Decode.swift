@@ -1,61 +1,80 @@
 import TallyCRDT
 
 extension DeltaBlock {
-  /// Reads the bytes of a block of a delta to `target`; refuses what lies beyond that.
-  init(decoding bytes: UnsafeRawBufferPointer, target: StateVector) throws(WireError) {
-    try self.init(decoding: bytes, limits: target.entries)
-  }
-
   /// Reads the canonical bytes of a block whose replica numbers are places in `limits`.
   /// - Throws: `WireError`.
   package init(live bytes: [UInt8], limits: [Dot]) throws(WireError) {
+    self = try BlockDraft(canonical: bytes, limits: limits, packs: false).block
+  }
+}
+
+extension BlockDraft {
+  /// Reads the canonical bytes of a block.
+  /// - Parameters:
+  ///   - limits: the replicas by number, each with the highest sequence that a cell may have.
+  ///   - packs: leaves records packed that need no states.
+  package init(canonical bytes: [UInt8], limits: [Dot], packs: Bool) throws(WireError) {
     self = try bytes.withUnsafeBufferPointer { buffer throws(WireError) in
-      try DeltaBlock(decoding: UnsafeRawBufferPointer(buffer), limits: limits)
+      try BlockDraft(decoding: UnsafeRawBufferPointer(buffer), limits: limits, packs: packs)
     }
-    guard encoded(replicas: limits.map { $0.replica }) == bytes else {
-      throw WireError(.malformed, "a block is not in its canonical form")
+    // Unused dictionary entries and roundabout flags decode to the same items; only their shortest form is accepted.
+    let isCanonical = encoded(replicas: limits.map { $0.replica }).withUnsafeBufferPointer { encoded in
+      bytes.withUnsafeBufferPointer { encoded.hasSameBytes(as: $0) }
     }
+    guard isCanonical else { throw WireError(.malformed, "a block is not in its canonical form") }
   }
 
-  /// `limits` has the replicas by number, each with the highest sequence that a cell may have.
-  private init(decoding bytes: UnsafeRawBufferPointer, limits: [Dot]) throws(WireError) {
-    self.init()
+  private init(decoding bytes: UnsafeRawBufferPointer, limits: [Dot], packs: Bool) throws(WireError) {
+    self.init(DeltaBlock())
     var reader = ByteReader(bytes)
     let dictionaries = try BlockDictionaries.decode(&reader, limits: limits)
+    var lastType: String?
     for _ in 0..<(try reader.count(ofElementsWithAtLeast: 4, "types")) {
-      let group = try Self.decodeRecords(&reader, dictionaries, limits)
-      if let last = records.last, !last.type.utf8.lexicographicallyPrecedes(group.type.utf8) {
+      let (group, packed) = try Self.decodeRecords(&reader, dictionaries, limits, packs: packs)
+      if let lastType, !lastType.utf8.lexicographicallyPrecedes(group.type.utf8) {
         throw WireError(.malformed, "the types are not ascending")
       }
-      records.append(group)
+      lastType = group.type
+      if !group.items.isEmpty { block.records.append(group) }
+      if let packed, !packed.items.isEmpty { self.packed.append(packed) }
     }
     for _ in 0..<(try reader.count(ofElementsWithAtLeast: 4, "relationships")) {
       let group = try Self.decodeLinks(&reader, dictionaries)
-      if let last = links.last, !Self.id(last).utf8.lexicographicallyPrecedes(Self.id(group).utf8) {
+      if let last = block.links.last, !Self.id(last).utf8.lexicographicallyPrecedes(Self.id(group).utf8) {
         throw WireError(.malformed, "the relationships are not ascending")
       }
-      links.append(group)
+      block.links.append(group)
     }
     guard reader.remaining == 0 else { throw WireError(.malformed, "bytes follow the end of a block") }
     guard !isEmpty else { throw WireError(.malformed, "a block has nothing in it") }
   }
 
-  private static func id(_ group: Links) -> String { "\(group.source).\(group.relationship).\(group.target)" }
+  private static func id(_ group: DeltaBlock.Links) -> String {
+    "\(group.source).\(group.relationship).\(group.target)"
+  }
 
   private static func decodeRecords(
-    _ reader: inout ByteReader, _ dictionaries: BlockDictionaries, _ limits: [Dot]
-  ) throws(WireError) -> Records {
+    _ reader: inout ByteReader, _ dictionaries: BlockDictionaries, _ limits: [Dot], packs: Bool
+  ) throws(WireError) -> (DeltaBlock.Records, PackedRecords?) {
     let type = try reader.identifier("a type")
     let (fields, columns) = try decodeColumns(&reader)
-    let names = try decodeNames(&reader, type: type)
+    let keys = try decodeKeys(&reader, type: type)
     var decoder = RecordDecoder(columns: columns, dictionaries: dictionaries, limits: limits)
-    var group = Records(type: type, fields: fields, items: [])
-    group.items.reserveCapacity(names.count)
-    for name in names { group.items.append(Record(name: name, state: try decoder.decode(&reader))) }
+    var group = DeltaBlock.Records(type: type, fields: fields, items: [])
+    var packed: PackedRecords?
+    if packs, fields.count <= PackedRecords.maximumFields {
+      packed = PackedRecords(type: type, fields: fields, byteCount: columns.reduce(0) { $0 + $1.remaining })
+    } else {
+      group.items.reserveCapacity(keys.count)
+    }
+    for key in keys {
+      if case .uuid(let high, let low) = key, try decoder.pack(&reader, (high, low), into: &packed) { continue }
+      group.items.append(DeltaBlock.Record(name: try key.name(type: type), state: try decoder.decode(&reader)))
+    }
     guard decoder.columns.allSatisfy({ $0.remaining == 0 }) else {
       throw WireError(.malformed, "a field has more values than cells")
     }
-    return group
+    return (group, packed)
   }
 
   /// The names of the fields, and where their values stand.
@@ -77,25 +96,28 @@ extension DeltaBlock {
     return (fields, columns)
   }
 
-  private static func decodeNames(_ reader: inout ByteReader, type: String) throws(WireError) -> [AnyRecordName] {
-    var names: [AnyRecordName] = []
-    var last: RecordKey?
+  private static func decodeKeys(_ reader: inout ByteReader, type: String) throws(WireError) -> [RecordKey] {
+    var keys: [RecordKey] = []
     for isText in [false, true] {
-      for _ in 0..<(try reader.count(ofElementsWithAtLeast: isText ? 2 : 16, "records")) {
-        let (key, name) = try reader.recordName(type: type, isText: isText)
-        if let last, !(last < key) { throw WireError(.malformed, "the records are not ascending") }
-        last = key
-        names.append(name)
+      let count = try reader.count(ofElementsWithAtLeast: isText ? 2 : 16, "records")
+      keys.reserveCapacity(keys.count + count)
+      for _ in 0..<count {
+        let key =
+          isText
+          ? try reader.recordName(type: type, isText: true).0
+          : RecordKey.uuid(high: try reader.fixed(), low: try reader.fixed())
+        if let last = keys.last, !(last < key) { throw WireError(.malformed, "the records are not ascending") }
+        keys.append(key)
       }
     }
-    guard !names.isEmpty else { throw WireError(.malformed, "a type has no records") }
-    return names
+    guard !keys.isEmpty else { throw WireError(.malformed, "a type has no records") }
+    return keys
   }
 
   private static func decodeLinks(
     _ reader: inout ByteReader, _ dictionaries: BlockDictionaries
-  ) throws(WireError) -> Links {
-    var group = Links(
+  ) throws(WireError) -> DeltaBlock.Links {
+    var group = DeltaBlock.Links(
       source: try reader.identifier("a type"), relationship: try reader.identifier("a relationship"),
       target: try reader.identifier("a type"), items: [])
     var last: (source: RecordKey, name: AnyRecordName, target: RecordKey)?
@@ -118,7 +140,7 @@ extension DeltaBlock {
       }
       last = (source.0, source.1, target.0)
       let element = try reader.element(isSimple: flags & LinkFlags.simple != 0, dictionaries)
-      group.items.append(Link(source: source.1, target: target.1, element: element))
+      group.items.append(DeltaBlock.Link(source: source.1, target: target.1, element: element))
     }
     guard !group.items.isEmpty else { throw WireError(.malformed, "a relationship has no links") }
     return group
@@ -130,6 +152,40 @@ private struct RecordDecoder {
   var columns: [ByteReader]
   let dictionaries: BlockDictionaries
   let limits: [Dot]
+  /// The values of the record that is being packed.
+  private var values: [UnsafeRawBufferPointer] = []
+
+  init(columns: [ByteReader], dictionaries: BlockDictionaries, limits: [Dot]) {
+    (self.columns, self.dictionaries, self.limits) = (columns, dictionaries, limits)
+  }
+
+  /// Packs a record that exists and has one stamp.
+  /// - Returns: false for any other, of which nothing has been read then.
+  mutating func pack(
+    _ reader: inout ByteReader, _ key: (high: UInt64, low: UInt64), into packed: inout PackedRecords?
+  ) throws(WireError) -> Bool {
+    guard packed != nil, reader.next == RecordFlags.existence | RecordFlags.oneStamp else { return false }
+    _ = try reader.byte()
+    let stamp = try reader.stamp(dictionaries)
+    let bytes = try reader.take((columns.count + 7) / 8)
+    let mask = bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    guard mask != 0 else { throw WireError(.malformed, "one stamp of no fields") }
+    guard UInt64.bitWidth - mask.leadingZeroBitCount <= columns.count else {
+      throw WireError(.malformed, "a field number is out of range")
+    }
+    values.removeAll(keepingCapacity: true)
+    var rest = mask
+    while rest != 0 {
+      values.append(try columns[rest.trailingZeroBitCount].valueBytes())
+      rest &= rest - 1
+    }
+    let limit = values.reduce(0) { $0 + $1.count }
+    _ = packed?.append(key, stamp, limit: limit) { packer in
+      for value in values { packer.value(value) }
+      return mask
+    }
+    return true
+  }
 
   mutating func decode(_ reader: inout ByteReader) throws(WireError) -> RecordState {
     var state = RecordState()

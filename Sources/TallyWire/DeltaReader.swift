@@ -56,7 +56,11 @@ public struct DeltaReader {
   /// The next block; nil after the last one, when the checksum has been verified.
   /// - Throws: `WireError`: `limitExceeded` also where the block would bring all of them above the limit, which is
   ///   found before it is read; or what the source throws. Discard everything read so far.
-  public mutating func nextBlock() throws -> DeltaBlock? {
+  public mutating func nextBlock() throws -> DeltaBlock? { try nextDraft(packs: false)?.block }
+
+  /// The next block, as `nextBlock()` reads it.
+  /// - Parameter packs: leaves records packed that need no states.
+  package mutating func nextDraft(packs: Bool) throws -> BlockDraft? {
     guard !isFinished else { return nil }
     let head = try varint()
     guard head != 0 else {
@@ -74,13 +78,7 @@ public struct DeltaReader {
     if head & 1 == 1 {
       bytes = try bytes.withUnsafeBytes { bytes throws(WireError) in try Zstandard.decompress(bytes, size: size) }
     }
-    let target = header.target
-    let block = try bytes.withUnsafeBytes { bytes throws(WireError) in try DeltaBlock(decoding: bytes, target: target) }
-    // Unused dictionary entries and roundabout flags decode to the same items; only their shortest form is accepted.
-    guard block.encoded(replicas: header.replicas) == bytes else {
-      throw WireError(.malformed, "a block is not in its canonical form")
-    }
-    return block
+    return try BlockDraft(canonical: bytes, limits: header.target.entries, packs: packs)
   }
 
   private mutating func verifyEnd() throws {

@@ -3,14 +3,14 @@ import TallyCRDT
 /// Records of one type of which each has one stamp and a UUID as its key, with values that are bytes of the wire format
 /// already.
 ///
-/// Most records of most stores are such, and a full delta is made of them: they go from the database's rows to a block
-/// without becoming states in between.
-package struct PackedRecords {
-  struct Item {
-    var high: UInt64
-    var low: UInt64
+/// Most records of most stores are such, and a full delta is made of them: they go from the database's rows to a block,
+/// and from a block to rows, without becoming states in between.
+package struct PackedRecords: Sendable {
+  package struct Item: Sendable {
+    package var high: UInt64
+    package var low: UInt64
     /// The place in `stamps`.
-    var stamp: Int
+    package var stamp: Int
     /// Bit *i* for a cell of field *i*.
     var mask: UInt64
     /// Where the values stand in `bytes`, and the end of the first in `ends`.
@@ -24,8 +24,8 @@ package struct PackedRecords {
   package let type: String
   /// The wire names of the fields, ascending by bytes.
   package let fields: [String]
-  private(set) var items: [Item] = []
-  private(set) var stamps: [Stamp] = []
+  package private(set) var items: [Item] = []
+  package private(set) var stamps: [Stamp] = []
   /// The fields that some record has.
   private(set) var used: UInt64 = 0
   /// How many bytes the values of each field have.
@@ -36,9 +36,10 @@ package struct PackedRecords {
   /// Where each value ends in `bytes`, record by record.
   private var ends: [Int] = []
 
-  package init(type: String, fields: [String]) {
+  /// - Parameter byteCount: how many bytes the values will have, if that is known.
+  package init(type: String, fields: [String], byteCount: Int = 1 << 16) {
     (self.type, self.fields) = (type, fields)
-    bytes = [UInt8](repeating: 0, count: 1 << 16)
+    bytes = [UInt8](repeating: 0, count: max(1, byteCount))
     byteCounts = [Int](repeating: 0, count: fields.count)
   }
 
@@ -96,10 +97,14 @@ package struct PackedRecords {
     return stamps.count - 1
   }
 
-  /// Hands out the bytes of a record's values, ascending by field.
-  @inline(__always)
-  func forEachValue(of item: Item, _ body: (_ field: Int, UnsafeRawBufferPointer) -> Void) {
-    bytes.withUnsafeBytes { bytes in
+  /// The values of all records, as long as they are at hand.
+  package struct Values {
+    fileprivate let bytes: UnsafeRawBufferPointer
+    fileprivate let ends: UnsafeBufferPointer<Int>
+
+    /// Hands out the bytes of a record's values, ascending by field.
+    @inline(__always)
+    package func forEach(of item: Item, _ body: (_ field: Int, UnsafeRawBufferPointer) -> Void) {
       var (start, place, rest) = (item.start, item.firstEnd, item.mask)
       while rest != 0 {
         let end = ends[place]
@@ -107,6 +112,20 @@ package struct PackedRecords {
         (start, place, rest) = (end, place + 1, rest & (rest - 1))
       }
     }
+  }
+
+  /// Calls `body` with the values, which stay where they are meanwhile.
+  @inline(__always)
+  package func withValues<T>(_ body: (Values) throws -> T) rethrows -> T {
+    try bytes.withUnsafeBytes { bytes in
+      try ends.withUnsafeBufferPointer { try body(Values(bytes: bytes, ends: $0)) }
+    }
+  }
+
+  /// Hands out the bytes of a record's values, ascending by field.
+  @inline(__always)
+  func forEachValue(of item: Item, _ body: (_ field: Int, UnsafeRawBufferPointer) -> Void) {
+    withValues { $0.forEach(of: item, body) }
   }
 }
 
@@ -155,6 +174,12 @@ package struct ValuePacker {
 
   package mutating func blob(_ bytes: UnsafeRawBufferPointer) { sized(ValueClass.blob, bytes) }
 
+  /// A value in the form of the wire.
+  mutating func value(_ bytes: UnsafeRawBufferPointer) {
+    copy(bytes)
+    end()
+  }
+
   private mutating func sized(_ tag: UInt8, _ bytes: UnsafeRawBufferPointer) {
     byte(tag)
     varint(UInt64(bytes.count))
@@ -197,8 +222,29 @@ package struct ValuePacker {
   }
 }
 
-/// A block that is being made: items as states, and records that are packed.
-package struct BlockDraft {
+extension PackedRecords {
+  /// A record as the block's other items are.
+  package func record(_ item: Item) throws(WireError) -> DeltaBlock.Record {
+    let stamp = stamps[item.stamp]
+    var cells: [FieldCell] = []
+    var failure: WireError?
+    forEachValue(of: item) { field, bytes in
+      do throws(WireError) {
+        var reader = ByteReader(bytes)
+        let cell = FieldCell(field: FieldID(rawValue: UInt32(field)), stamp: stamp, value: try reader.value())
+        cells.append(cell)
+      } catch {
+        failure = error
+      }
+    }
+    if let failure { throw failure }
+    let name = try RecordKey.name(type: type, high: item.high, low: item.low)
+    return DeltaBlock.Record(name: name, state: RecordState(inserted: stamp, fields: cells))
+  }
+}
+
+/// A block that is being made or was read: items as states, and records that are packed.
+package struct BlockDraft: Sendable {
   package var block: DeltaBlock
   package var packed: [PackedRecords]
 
@@ -207,4 +253,20 @@ package struct BlockDraft {
   }
 
   package var isEmpty: Bool { block.isEmpty && packed.allSatisfy { $0.items.isEmpty } }
+
+  /// The block with all records as states.
+  package func unpacked() throws(WireError) -> DeltaBlock {
+    var block = block
+    for group in packed where !group.items.isEmpty {
+      var records = DeltaBlock.Records(type: group.type, fields: group.fields, items: [])
+      for item in group.items { records.items.append(try group.record(item)) }
+      // The fields of both are those of the group that was read.
+      if let place = block.records.firstIndex(where: { $0.type == group.type }) {
+        block.records[place].items += records.items
+      } else {
+        block.records.append(records)
+      }
+    }
+    return block
+  }
 }

@@ -43,6 +43,47 @@ package enum RecordKey: Hashable, Comparable {
     return (typeCount, high, low)
   }
 
+  /// The name of the record of a type that has this key.
+  func name(type: String) throws(WireError) -> AnyRecordName {
+    switch self {
+    case .uuid(let high, let low): return try Self.name(type: type, high: high, low: low)
+    case .text(let key):
+      guard let name = try? AnyRecordName(type: type, key: key) else {
+        throw WireError(.malformed, "a record name is malformed")
+      }
+      return name
+    }
+  }
+
+  /// The name of a record whose key is a UUID.
+  static func name(type: String, high: UInt64, low: UInt64) throws(WireError) -> AnyRecordName {
+    var type = type
+    let name = type.withUTF8 { type in
+      AnyRecordName(typeBytes: type, keyCount: 36) { write(high, low, to: $0) }
+    }
+    guard let name else { throw WireError(.malformed, "a record name is malformed") }
+    return name
+  }
+
+  /// Writes the 36 characters of a UUID.
+  package static func write(_ high: UInt64, _ low: UInt64, to out: UnsafeMutableBufferPointer<UInt8>) {
+    var position = 0
+    func write(_ word: UInt64, dashesBefore: (Int, Int)) {
+      for index in 0..<8 {
+        if index == dashesBefore.0 || index == dashesBefore.1 {
+          out[position] = 0x2D
+          position += 1
+        }
+        let byte = UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * index))
+        out[position] = Hexadecimal.digit(byte >> 4)
+        out[position + 1] = Hexadecimal.digit(byte & 15)
+        position += 2
+      }
+    }
+    write(high, dashesBefore: (4, 6))
+    write(low, dashesBefore: (0, 2))
+  }
+
   /// UUIDs before texts, each by bytes.
   package static func < (lhs: RecordKey, rhs: RecordKey) -> Bool {
     switch (lhs, rhs) {
@@ -69,7 +110,10 @@ extension ByteWriter {
 
 extension ByteReader {
   package mutating func recordName(type: String, isText: Bool) throws(WireError) -> (RecordKey, AnyRecordName) {
-    guard isText else { return try recordName(type: type, uuid: try take(16)) }
+    guard isText else {
+      let (high, low) = (try fixed(), try fixed())
+      return (.uuid(high: high, low: low), try RecordKey.name(type: type, high: high, low: low))
+    }
     let key = try text(limit: AnyRecordName.maximumLength, "a key")
     guard let name = try? AnyRecordName(type: type, key: key) else {
       throw WireError(.malformed, "a record name is malformed")
@@ -79,44 +123,17 @@ extension ByteReader {
     return (parsed, name)
   }
 
-  /// A type and the bytes of a UUID make a name whose every byte is known, so nothing is parsed.
-  private func recordName(
-    type: String, uuid: UnsafeRawBufferPointer
-  ) throws(WireError) -> (RecordKey, AnyRecordName) {
-    var type = type
-    let name = type.withUTF8 { type in
-      AnyRecordName(typeBytes: type, keyCount: 36) { Self.write(uuid: uuid, to: $0) }
-    }
-    guard let name else { throw WireError(.malformed, "a record name is malformed") }
-    let high = UInt64(bigEndian: uuid.loadUnaligned(fromByteOffset: 0, as: UInt64.self))
-    let low = UInt64(bigEndian: uuid.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
-    return (.uuid(high: high, low: low), name)
-  }
-
   /// The text of a record name whose key is a UUID: the type's length and bytes, then sixteen bytes.
   mutating func nameText() throws(WireError) -> String {
     let type = try take(count(limit: WireLimits.identifierBytes, "a type"))
     guard AnyRecordName.isIdentifier(type) else { throw WireError(.malformed, "a type is not an identifier") }
-    let uuid = try take(16)
+    let (high, low) = (try fixed(), try fixed())
     let count = type.count + 39
     return String(unsafeUninitializedCapacity: count) { out in
       UnsafeMutableRawBufferPointer(out).copyMemory(from: type)
       for (index, byte) in AnyRecordName.delimiter.utf8.enumerated() { out[type.count + index] = byte }
-      Self.write(uuid: uuid, to: UnsafeMutableBufferPointer(rebasing: out[(type.count + 3)...]))
+      RecordKey.write(high, low, to: UnsafeMutableBufferPointer(rebasing: out[(type.count + 3)...]))
       return count
-    }
-  }
-
-  private static func write(uuid bytes: UnsafeRawBufferPointer, to out: UnsafeMutableBufferPointer<UInt8>) {
-    var position = 0
-    for (index, byte) in bytes.enumerated() {
-      if index == 4 || index == 6 || index == 8 || index == 10 {
-        out[position] = 0x2D
-        position += 1
-      }
-      out[position] = Hexadecimal.digit(byte >> 4)
-      out[position + 1] = Hexadecimal.digit(byte & 15)
-      position += 2
     }
   }
 }

@@ -56,14 +56,41 @@ extension ByteReader {
     case ValueClass.integer: return .integer(try zigzag())
     case ValueClass.real:
       let number = Double(bitPattern: try fixed())
-      guard !number.isNaN, number != 0 || number.sign == .plus else {
-        throw WireError(.malformed, "a real is NaN or negative zero")
-      }
+      try Self.check(real: number)
       return .real(number)
     case ValueClass.text: return .text(try text(limit: WireLimits.valueBytes, "a text"))
     case ValueClass.blob: return .blob(Array(try take(count(limit: WireLimits.valueBytes, "a blob"))))
     case ValueClass.name: return .text(try nameText())
     default: throw WireError(.malformed, "an unknown storage class")
+    }
+  }
+
+  /// The bytes of a value. Accepts what `value()` accepts, of a text only the shorter of its two forms.
+  mutating func valueBytes() throws(WireError) -> UnsafeRawBufferPointer {
+    let start = offset
+    switch try byte() {
+    case ValueClass.null: break
+    case ValueClass.integer: _ = try varint()
+    case ValueClass.real: try Self.check(real: Double(bitPattern: try fixed()))
+    case ValueClass.text:
+      let text = try take(count(limit: WireLimits.valueBytes, "a text")).bindMemory(to: UInt8.self)
+      guard text.isASCII || String(validating: text, as: UTF8.self) != nil else {
+        throw WireError(.malformed, "a text is not UTF-8")
+      }
+      guard RecordKey.name(text) == nil else { throw WireError(.malformed, "a record name is written as a text") }
+    case ValueClass.blob: _ = try take(count(limit: WireLimits.valueBytes, "a blob"))
+    case ValueClass.name:
+      let type = try take(count(limit: WireLimits.identifierBytes, "a type"))
+      guard AnyRecordName.isIdentifier(type) else { throw WireError(.malformed, "a type is not an identifier") }
+      _ = try take(16)
+    default: throw WireError(.malformed, "an unknown storage class")
+    }
+    return UnsafeRawBufferPointer(rebasing: bytes[start..<offset])
+  }
+
+  private static func check(real number: Double) throws(WireError) {
+    guard !number.isNaN, number != 0 || number.sign == .plus else {
+      throw WireError(.malformed, "a real is NaN or negative zero")
     }
   }
 

@@ -116,7 +116,7 @@ import Testing
 
   /// The owner is of a number that the receiver has from its copy, so it does not come with what it owns.
   @Test func recordWhoseOwnerHasNotComeIsHidden() {
-    let (list, owner) = (base.list, "List|~|b")
+    let (list, owner) = (base.list, Model.lists[1])
     expectNoFailure([
       .clone(of: 1, as: 0, isNoticed: false), .transact(replica: 1, elapsed: 1, [.insert(list, [.title: "c"])]),
       .transact(replica: 0, elapsed: 1, [.insert(owner, [:])]),

@@ -166,7 +166,7 @@ import Testing
   @Test func equalValueMakesNoTransaction() throws {
     var all = try acquainted()
     let before = all[1].vector
-    try all[1].transact(now: 50, [.update(item, .title, "a"), .link(list, item), .delete("Item|~|r")])
+    try all[1].transact(now: 50, [.update(item, .title, "a"), .link(list, item), .delete(Model.items[3])])
     #expect(all[1].vector == before)
   }
 

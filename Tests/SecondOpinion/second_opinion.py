@@ -20,8 +20,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from shell import Refused, Shell
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ALBUMS = ["Album|~|a", "Album|~|b"]
-SONGS = ["Song|~|x", "Song|~|y", "Song|~|z"]
+ALBUMS = ["Album|~|a", "Album|~|0e1d2c3b-4a59-4687-8978-6a5b4c3d2e01"]
+SONGS = ["Song|~|x", "Song|~|y", "Song|~|0e1d2c3b-4a59-4687-8978-6a5b4c3d2e02"]
 CLOCKS = [0, 1000, 1001, 2_000_000_000_000, 4_070_908_800_000]  # 1970 to 2099
 
 replicas = st.integers(0, 2)

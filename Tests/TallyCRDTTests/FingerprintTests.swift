@@ -112,7 +112,8 @@ import Testing
   private func described(_ change: (inout RecordState) -> Void) -> String {
     var state = RecordState()
     change(&state)
-    return state.fingerprint(name: game) { [SipHash13.hash("name"), SipHash13.hash("turn")][Int($0.rawValue)] }.description
+    let fields = [SipHash13.hash("name"), SipHash13.hash("turn")]
+    return state.fingerprint(name: game) { fields[Int($0.rawValue)] }.description
   }
 
   @Test func recordsHashAsTheWireFormatSays() {

@@ -30,7 +30,8 @@ import Testing
     try queue.close()
   }
 
-  /// The sum of a file whose cells were hashed in another way says nothing; it is computed again, and that is no damage.
+  /// The sum of a file whose cells were hashed in another way says nothing; it is computed again, and that is no
+  /// damage.
   @Test(arguments: [16, 24]) func aSumOfAnotherHashingIsComputedAgain(_ byteCount: Int) throws {
     let before = try scratch.store().summary().fingerprint
     try damage(

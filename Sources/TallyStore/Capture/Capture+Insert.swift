@@ -30,7 +30,7 @@ extension Capture {
 
 extension WriteTransaction {
   /// Whether an insert into the table of a kind is nothing but a new record.
-  fileprivate func hasPlainInserts(_ kind: RecordKind) -> Bool {
+  func hasPlainInserts(_ kind: RecordKind) -> Bool {
     hasPlainRows(kind) && !facts.hiddenKinds.contains(kind.number) && !facts.hasWaits
       && (kind.ownerColumns.isEmpty || !facts.hasDeletes)
   }

@@ -67,6 +67,22 @@ final class SQLStatement {
     }
   }
 
+  /// Binds a text that stays where it is until `clearBindings()`.
+  func bindInPlace(_ index: Int, text: UnsafeBufferPointer<UInt8>) {
+    let base = UnsafeRawPointer(text.baseAddress)?.assumingMemoryBound(to: CChar.self)
+    guard let base else { return bind(index, "") }
+    sqlite3_bind_text(handle, Int32(index), base, Int32(text.count), nil)
+  }
+
+  /// Binds a blob that stays where it is until `clearBindings()`.
+  func bindInPlace(_ index: Int, blob: UnsafeRawBufferPointer) {
+    guard !blob.isEmpty else { return bind(index, []) }
+    sqlite3_bind_blob(handle, Int32(index), blob.baseAddress, Int32(blob.count), nil)
+  }
+
+  /// Sets all parameters to null.
+  func clearBindings() { sqlite3_clear_bindings(handle) }
+
   func bind(_ index: Int, _ value: Value) {
     switch value {
     case .null: bindNull(index)
@@ -135,11 +151,7 @@ final class SQLStatement {
 
   /// The hash of a text.
   func hash(ofText column: Int) -> UInt64 {
-    withBytes(ofText: column) { text in
-      var hash = SipHash13()
-      hash.combine(bytes: UnsafeRawBufferPointer(text))
-      return hash.finalized()
-    }
+    withBytes(ofText: column) { SipHash13.hash(UnsafeRawBufferPointer($0)) }
   }
 
   func isNull(_ column: Int) -> Bool { sqlite3_column_type(handle, Int32(column)) == SQLITE_NULL }

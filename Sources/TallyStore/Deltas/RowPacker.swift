@@ -61,15 +61,8 @@ struct RowPacker {
       return mask
     }
     // What the receiver has is left out, and counts all the same.
-    if isPacked, let sum { sum += part ?? kind.fingerprint(query, stamp, mask(query)) }
+    if isPacked, let sum { sum += part ?? kind.fingerprint(query, stamp) }
     return isPacked
-  }
-
-  /// The columns that have a cell.
-  private func mask(_ query: SQLStatement) -> UInt64 {
-    columns.enumerated().reduce(0) { mask, column in
-      isDefault(query, column.element.place) ? mask : mask | 1 << UInt64(column.offset)
-    }
   }
 
   private func isDefault(_ query: SQLStatement, _ place: Int) -> Bool {

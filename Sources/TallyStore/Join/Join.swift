@@ -119,31 +119,24 @@ struct Join {
   }
 
   /// Joins one block.
-  mutating func apply(_ block: DeltaBlock) throws {
+  mutating func apply(_ draft: BlockDraft) throws {
+    var draft = draft
+    if healing != nil { draft = BlockDraft(try draft.unpacked()) }
     #if PlantedFaults
-      if hasPlanted { sum?.add(block.records) }
-      let block = spoiled(block)
+      if hasPlanted {
+        let block = try draft.unpacked()
+        sum?.add(block.records)
+        draft = BlockDraft(spoiled(block))
+      }
     #endif
     let numbers = transaction.session.numbers
-    for (number, group) in try inOrder(block.records) {
-      let fields = try group.fields.map { try numbers.field($0, kind: number) }
-      guard let kind = catalog.records[number] else { continue }
-      for item in group.items {
-        try Self.check(item)
-        var state = item.state
-        state.renumberFields { fields[Int($0.rawValue)] }
-        // Of a new record it is also what the record adds here.
-        let fingerprint = sum.flatMap { count(item.name, kind, state, in: $0) }
-        if let healing {
-          try healing.take(item.name, kind, state)
-        } else if let vouched {
-          if let new = state.delta(since: vouched) { try join(item.name, kind, new, nil) }
-        } else {
-          try join(item.name, kind, state, fingerprint)
-        }
+    for (number, group) in try inOrder(draft) {
+      switch group {
+      case .packed(let records): try join(records, number)
+      case .states(let records): try join(records, number)
       }
     }
-    for group in block.links {
+    for group in draft.block.links {
       sum?.add(group)
       let number = try numbers.kind(source: group.source, relationship: group.relationship, target: group.target)
       guard let kind = catalog.links[number] else { continue }
@@ -158,6 +151,56 @@ struct Join {
     }
   }
 
+  private mutating func join(_ group: DeltaBlock.Records, _ number: KindNumber) throws {
+    let fields = try group.fields.map { try transaction.session.numbers.field($0, kind: number) }
+    guard let kind = catalog.records[number] else { return }
+    for item in group.items {
+      try Self.check(item)
+      var state = item.state
+      state.renumberFields { fields[Int($0.rawValue)] }
+      // Of a new record it is also what the record adds here.
+      let fingerprint = sum.flatMap { count(item.name, kind, state, in: $0) }
+      if let healing {
+        try healing.take(item.name, kind, state)
+      } else if let vouched {
+        if let new = state.delta(since: vouched) { try join(item.name, kind, new, nil) }
+      } else {
+        try join(item.name, kind, state, fingerprint)
+      }
+    }
+  }
+
+  private mutating func join(_ packed: PackedRecords, _ number: KindNumber) throws {
+    guard let kind = catalog.records[number] else { return }
+    var rest = DeltaBlock.Records(type: packed.type, fields: packed.fields, items: [])
+    let short = try PackedJoin(transaction, kind, packed, isRepair: isRepair)
+    for item in packed.items {
+      let dot = packed.stamps[item.stamp].dot
+      if let vouched, vouched.covers(dot) { continue }
+      switch try short?.join(item, isNew: isNew(dot)) ?? .unusual {
+      case .inserted(let key, let dot, let fingerprint):
+        if let sum { sum += fingerprint }
+        try transaction.inserted(key, kind, dot, fingerprint)
+        try noteReceived(item, of: packed, kind)
+      case .isHere(let fingerprint):
+        if let sum { sum += fingerprint }
+      case .unusual:
+        rest.items.append(try packed.record(item))
+      }
+    }
+    if !rest.items.isEmpty { try join(rest, number) }
+  }
+
+  /// Follows the row of a new record that has just been written.
+  private mutating func noteReceived(_ item: PackedRecords.Item, of packed: PackedRecords, _ kind: RecordKind) throws {
+    changes += 1
+    guard try mayDangle(kind) else { return }
+    var record = try packed.record(item)
+    let fields = try packed.fields.map { try transaction.session.numbers.field($0, kind: kind.number) }
+    record.state.renumberFields { fields[Int($0.rawValue)] }
+    if try dangles(kind, kind.plainValues(of: record.state)) { transaction.view.mark(record.name) }
+  }
+
   /// - Returns: what a record adds to the fingerprint.
   private func count(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, in sum: ContentSum)
     -> Fingerprint?
@@ -170,11 +213,19 @@ struct Join {
     return fingerprint
   }
 
+  /// The records of one type in a block, as far as they are in one form.
+  private enum Group {
+    case packed(PackedRecords)
+    case states(DeltaBlock.Records)
+  }
+
   /// The groups of a block, which are in the order of their names, with what others refer to first: a record whose
   /// owner is here already needs no second look.
-  private func inOrder(_ groups: [DeltaBlock.Records]) throws -> [(KindNumber, DeltaBlock.Records)] {
+  private func inOrder(_ draft: BlockDraft) throws -> [(KindNumber, Group)] {
     let numbers = transaction.session.numbers
-    let numbered = try groups.map { (number: try numbers.kind(source: $0.type), group: $0) }
+    let numbered =
+      try draft.packed.map { (number: try numbers.kind(source: $0.type), group: Group.packed($0)) }
+      + draft.block.records.map { (number: try numbers.kind(source: $0.type), group: Group.states($0)) }
     guard numbered.count > 1 else { return numbered }
     let order = catalog.orderedKinds.map(\.number)
     func rank(_ kind: KindNumber) -> Int { order.firstIndex(of: kind) ?? order.count }
@@ -265,14 +316,17 @@ struct Join {
 
   /// Whether a row that has just been written refers to something that is not there yet.
   private func dangles(_ kind: RecordKind, _ shown: [Value]) throws -> Bool {
-    guard kind.hasReferences,
-      try !enforcesKeys || catalog.uncheckedReferences.contains(kind.number)
-        || transaction.connection.hasOpenReferences()
-    else { return false }
+    guard try mayDangle(kind) else { return false }
     for (column, value) in zip(kind.columns, shown) {
       if let target = column.target(of: value), try !reader.hasRow(target) { return true }
     }
     return false
+  }
+
+  private func mayDangle(_ kind: RecordKind) throws -> Bool {
+    try kind.hasReferences
+      && (!enforcesKeys || catalog.uncheckedReferences.contains(kind.number)
+        || transaction.connection.hasOpenReferences())
   }
 
   private func storeMerged(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ stored: StoredRecord)
@@ -333,7 +387,7 @@ extension WriteTransaction {
   /// - Parameters:
   ///   - nextBlock: gives the blocks in order; nil at the end, when all bytes have proved sound.
   ///   - isRepair: joins cells even if the vector says they are here.
-  func apply(_ header: DeltaHeader, isRepair: Bool, _ nextBlock: () throws -> DeltaBlock?) throws -> ApplyResult {
+  func apply(_ header: DeltaHeader, isRepair: Bool, _ nextBlock: () throws -> BlockDraft?) throws -> ApplyResult {
     #if PlantedFaults
       let header = spoiled(header)
     #endif

@@ -87,7 +87,7 @@ extension WriteTransaction {
     let isNew = !standing.vector.covers(history.vector)
     if isNew {
       // Replays the history of the set's virtual replica.
-      var blocks = [history.block][...]
+      var blocks = [BlockDraft(history.block)][...]
       _ = try apply(DeltaHeader(base: StateVector(), target: history.vector), isRepair: false) { blocks.popFirst() }
     }
     let note = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES(?, ?)")

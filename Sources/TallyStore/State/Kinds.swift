@@ -83,12 +83,14 @@ final class RecordKind: Sendable {
   let exists: RowSQL
   /// Binds name, clock and all columns.
   let insert: RowSQL
+  /// The same, and does nothing if there is a row of that name.
+  let insertIfNew: RowSQL
   /// The places of the columns, ascending by the bytes of their wire names: the order of the wire format.
   let wireOrder: [Int]
   /// For each column: binds clock, value and row id.
   let updates: [RowSQL]
 
-  var isKnown: Bool { entity != nil }
+  let isKnown: Bool
 
   /// The UUID in a record name; nil if the key is not a UUID or the record is of another type.
   func uuid(in name: UnsafeBufferPointer<UInt8>) -> (high: UInt64, low: UInt64)? {
@@ -109,6 +111,7 @@ final class RecordKind: Sendable {
   ) {
     (self.number, self.type, self.entity, self.columns) = (number, type, entity, columns)
     (self.mayCycle, self.forwardField) = (mayCycle, forwardField)
+    isKnown = entity != nil
     typePrefix = Array("\(type)\(AnyRecordName.delimiter)".utf8)
     ownerColumns = columns.filter { $0.reference?.onDelete == .cascade }
     hasReferences = columns.contains { $0.reference != nil }
@@ -123,7 +126,8 @@ final class RecordKind: Sendable {
     }
     clockByName = RowSQL("SELECT tally_clock FROM main.\"\(type)\" WHERE id = ?")
     exists = RowSQL("SELECT 1 FROM main.\"\(type)\" WHERE id = ?")
-    insert = RowSQL("INSERT INTO main.\"\(type)\"(id, tally_clock\(list)) VALUES(?, ?\(marks))")
+    let insert = "INSERT INTO main.\"\(type)\"(id, tally_clock\(list)) VALUES(?, ?\(marks))"
+    (self.insert, insertIfNew) = (RowSQL(insert), RowSQL(insert + " ON CONFLICT(id) DO NOTHING"))
     wireOrder = columns.indices.sorted {
       columns[$0].wireName.utf8.lexicographicallyPrecedes(columns[$1].wireName.utf8)
     }

@@ -13,6 +13,8 @@ final class StateWriter {
   let facts: FileFacts
   /// The tables whose rows were written, for whoever observes them.
   private(set) var touchedTables = Set<String>()
+  /// The kind whose table was noted last.
+  private var lastTouched: RecordKind?
   private(set) var isChanged = false
   /// How many rows were inserted and deleted, for `RowCounts`.
   var rowChanges = RowChanges()
@@ -38,7 +40,7 @@ final class StateWriter {
 
   /// Forgets what the transaction did.
   func reset() {
-    touchedTables = []
+    (touchedTables, lastTouched) = ([], nil)
     _ = rowChanges.take()
     isChanged = false
     onRowWritten = nil
@@ -268,6 +270,23 @@ final class StateWriter {
     return next == state.fields.count ? InlineClock(stamp, replica: try numbers.number(of: stamp.dot.replica)) : nil
   }
 
+  /// Runs a statement that inserts the row of a new record, with one stamp, unless a row has its name. Nothing else may
+  /// follow from the row, and no trigger of the app's run.
+  /// - Returns: whether the row was inserted; nil if SQLite refuses it.
+  func insert(_ insert: SQLStatement, _ kind: RecordKind) throws -> Bool? {
+    do {
+      try insert.run()
+    } catch let error as DatabaseError where error.isRefusal(on: connection) {
+      return nil
+    }
+    guard connection.changes > 0 else { return false }
+    isChanged = true
+    if lastTouched !== kind { touchedTables.insert(kind.type) }
+    lastTouched = kind
+    count(kind.number, 1)
+    return true
+  }
+
   private func insert(_ name: AnyRecordName, _ kind: RecordKind, _ clock: InlineClock, _ values: [Value]) throws {
     let insert = try prepared { try connection.statement(kind.insert) }
     touchedTables.insert(kind.type)
@@ -411,21 +430,6 @@ extension StateWriter {
     return .extra(InlineClock.Extra(number: number, revision: 0))
   }
 
-  func putHidden(_ kind: KindNumber, _ key: String, _ body: [UInt8], _ place: Place?) throws {
-    if case .hidden(let number) = place {
-      let update = try connection.statement("UPDATE tally_hidden SET body = ? WHERE n = ?")
-      update.bind(1, body)
-      update.bind(2, number)
-      return try update.run()
-    }
-    facts.hiddenKinds.insert(kind)
-    let insert = try connection.statement("INSERT INTO tally_hidden(kind, key, body) VALUES(?, ?, ?)")
-    insert.bind(1, kind)
-    insert.bind(2, key)
-    insert.bind(3, body)
-    try insert.run()
-  }
-
   /// - Throws: `RowRefusal`; the row and its clock are then as they were.
   func deleteRow(_ kind: KindNumber, _ table: String, row: RowID, _ clock: InlineClock) throws {
     let delete = try prepared { try connection.statement(text: "DELETE FROM main.\"\(table)\" WHERE rowid = ?") }
@@ -450,18 +454,6 @@ extension StateWriter {
     }
     count(kind, -1)
     if let old = clock.extra { try deleteExtra(old.number) }
-  }
-
-  func deleteExtra(_ number: Int) throws {
-    let delete = try connection.statement("DELETE FROM tally_extra WHERE n = ?")
-    delete.bind(1, number)
-    try delete.run()
-  }
-
-  func deleteHidden(_ number: Int) throws {
-    let delete = try connection.statement("DELETE FROM tally_hidden WHERE n = ?")
-    delete.bind(1, number)
-    try delete.run()
   }
 
   /// Makes a row one that was never captured.

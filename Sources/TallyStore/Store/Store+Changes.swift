@@ -73,10 +73,10 @@ extension Store {
   /// Joins blocks that are here already; all of them, or nothing.
   /// - Parameter follower: who need not be told.
   @discardableResult
-  package func apply(_ header: DeltaHeader, _ blocks: [DeltaBlock], by follower: ChangeFollower? = nil) throws
-    -> Commit<ApplyResult>
-  {
+  package func apply(
+    _ header: DeltaHeader, _ blocks: [DeltaBlock], isRepair: Bool = false, by follower: ChangeFollower? = nil
+  ) throws -> Commit<ApplyResult> {
     var rest = blocks[...]
-    return try join(header, isRepair: false, by: follower) { rest.popFirst() }
+    return try join(header, isRepair: isRepair, by: follower) { rest.popFirst().map { BlockDraft($0) } }
   }
 }

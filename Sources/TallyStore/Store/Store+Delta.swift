@@ -91,7 +91,7 @@ extension Store {
   ) throws -> ApplyResult {
     var reader = try DeltaReader(byteLimit: byteLimit, from: source)
     let commit = try join(reader.header, isRepair: isRepair, refusesMismatch: refusesMismatch, noting: notes) {
-      try reader.nextBlock()
+      try reader.nextDraft(packs: true)
     }
     return commit.value
   }

@@ -295,7 +295,7 @@ public final class Store: Sendable {
   /// - Parameter notes: what is noted in the same transaction.
   func join(
     _ header: DeltaHeader, isRepair: Bool, refusesMismatch: Bool = false, by follower: ChangeFollower? = nil,
-    noting notes: NoteBatch? = nil, _ nextBlock: () throws -> DeltaBlock?
+    noting notes: NoteBatch? = nil, _ nextBlock: () throws -> BlockDraft?
   ) throws -> Commit<ApplyResult> {
     try noticingDamage {
       try perform(by: follower) { db in

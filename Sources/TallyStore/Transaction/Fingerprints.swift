@@ -48,6 +48,20 @@ extension RecordKind {
   }
 }
 
+extension RecordKind {
+  /// What a row adds to the fingerprint whose cells all have one stamp: what is not the default has a cell.
+  func fingerprint(_ query: SQLStatement, _ stamp: Stamp) -> Fingerprint {
+    let hasher = CellHasher(name: query.hash(ofText: 1), stamp: stamp)
+    var sum = hasher.existence()
+    for (index, column) in columns.enumerated() {
+      let isDefault =
+        column.defaultValue.isNull ? query.isNull(3 + index) : query.value(3 + index) == column.defaultValue
+      if !isDefault { sum += hasher.field(column.hash, in: query, 3 + index) }
+    }
+    return sum
+  }
+}
+
 extension CellHasher {
   /// The hash of a field cell whose value is in a column of a query.
   fileprivate func field(_ field: UInt64, in query: SQLStatement, _ column: Int) -> Fingerprint {
@@ -78,7 +92,17 @@ extension StateReader {
       func add(_ name: AnyRecordName, _ stored: StoredRecord) {
         sum += catalog.fingerprint(name, kind, from: nil, to: stored.state)
       }
-      if kind.isKnown { try forEachRow(kind, add) }
+      if kind.isKnown {
+        try forEachRow(kind) { query in
+          if case .uniform = try query.clock(2), query.withBytes(ofText: 1, kind.uuid) != nil,
+            let stamp = try stamp(query.clock(2))
+          {
+            sum += kind.fingerprint(query, stamp)
+          } else if let name = try name(in: query) {
+            add(name, try record(in: query, kind))
+          }
+        }
+      }
       try forEachHiddenRecord(kind.number, add)
     }
     for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) {

@@ -82,11 +82,7 @@ final class WritingSession {
     let outcome = try followSchema()
     try standAside(true)
     if hasReloaded { try mendVector() }
-    if recorder == nil {
-      mayEcho =
-        try objects?.hasTriggers == true
-        || connection.exists("SELECT 1 FROM temp.sqlite_master WHERE type = 'trigger' LIMIT 1")
-    }
+    if recorder == nil { mayEcho = try mayRunTriggers() }
     if outcome == .wereMissing { try transaction { try $0.findMissedWrites() } }
     let hasOutsideWrites = try reader.hasPendingWrites()
     if hasOutsideWrites { try transaction { try $0.capture(.outside) } }
@@ -213,6 +209,12 @@ final class WritingSession {
     return Set(
       reader.catalog.orderedKinds.filter { tables.contains($0.type) }.map(\.number)
         + reader.catalog.knownLinks.filter { tables.contains($0.table) }.map(\.number))
+  }
+
+  /// Whether there are triggers of the app's, in the file or in this connection alone.
+  func mayRunTriggers() throws -> Bool {
+    try objects?.hasTriggers != false
+      || connection.exists("SELECT 1 FROM temp.sqlite_master WHERE type = 'trigger' LIMIT 1")
   }
 
   /// Whether a trigger of the app's may have written while the store wrote. Costs nothing where there are none.

@@ -3,9 +3,9 @@ import TallyTesting
 
 /// The small schema of the generated histories: few records, so that writes collide.
 package enum Model {
-  package static let lists = ["List|~|a", "List|~|b"]
+  package static let lists = ["List|~|a", SampleName.name("List", 1)]
   package static let items = [
-    "Item|~|386c1919-5f25-4be2-975f-5b34506c51db", "Item|~|p", "Item|~|q", "Item|~|r",
+    "Item|~|386c1919-5f25-4be2-975f-5b34506c51db", "Item|~|p", "Item|~|q", SampleName.name("Item", 3),
   ]
   package static let records = lists + items
   package static let relationship = "members"

@@ -138,7 +138,8 @@ package final class DamageStory {
 
   private func write(_ place: Int) throws {
     guard let store = stores[place] else { return }
-    let (p, q, g) = ("P|~|\(random.below(6))", "P|~|\(random.below(6))", "G|~|\(random.below(6))")
+    func name(_ type: String) -> String { SampleName.name(type, random.below(6)) }
+    let (p, q, g) = (name("P"), name("P"), name("G"))
     let choice = random.below(9)
     let (word, number) = ("w\(random.below(1000))", random.below(1000))
     log.append("\(place) writes \(choice) \(p) \(q) \(g) \(word)")

@@ -101,7 +101,7 @@ enum RawAppObjects {
   }
 
   /// The record that the trigger inserts again whenever it is deleted.
-  static let undeadName = "N|~|n1"
+  static let undeadName = SampleName.name("N", 1)
   static let undeadTrigger = "app_undead"
   private static let undead = [
     "CREATE TRIGGER \(undeadTrigger) AFTER DELETE ON N WHEN old.id = '\(undeadName)' BEGIN "

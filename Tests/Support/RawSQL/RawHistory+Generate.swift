@@ -130,7 +130,7 @@ private struct Plan {
     let value = "'clash \(random.below(3))'"
     func claim(_ device: Int, _ number: Int) -> RawStep {
       let sql =
-        "INSERT INTO N(id, body, done) VALUES ('N|~|n\(1 + number % 5)', \(value), 1) "
+        "INSERT INTO N(id, body, done) VALUES ('\(SampleName.name("N", 1 + number % 5))', \(value), 1) "
         + "ON CONFLICT(id) DO UPDATE SET body = excluded.body, done = 1"
       return .write(
         device: device, .store, RawTransaction(statements: [RawStatement(sql, isSwallowed: true)], features: [.upserts])

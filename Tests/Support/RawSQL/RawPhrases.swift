@@ -250,7 +250,7 @@ struct RawPhrases {
     case 4: return ["REPLACE INTO P(id, name, mine) VALUES (\(row), \(values.text()), \(value))"]
     case 5, 6:
       // Whoever had it is back at the end.
-      let rows = (1...5).map { "('P|~|p\($0)', \(values.text()))" }.joined(separator: ", ")
+      let rows = (1...5).map { "('\(SampleName.name("P", $0))', \(values.text()))" }.joined(separator: ", ")
       let first = "(SELECT id FROM P WHERE pos IS NOT NULL ORDER BY id LIMIT 1)"
       return (values.random.chance(70) ? ["UPDATE OR REPLACE P SET mine = \(value) WHERE id = \(first)"] : [])
         + ["REPLACE INTO P(id, mine) VALUES (\(row), \(value))", "INSERT OR IGNORE INTO P(id, name) VALUES \(rows)"]

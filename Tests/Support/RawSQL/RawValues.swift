@@ -23,8 +23,7 @@ struct RawValues {
 
   /// A record's name, without quotation marks.
   mutating func plainName(_ table: String) -> String {
-    let number = random.chance(40) ? 1 : 1 + random.below(5)
-    return "\(table)|~|\(table.lowercased())\(number)"
+    SampleName.name(table, random.chance(40) ? 1 : 1 + random.below(5))
   }
 
   mutating func name(_ table: String) -> String { "'\(plainName(table))'" }

@@ -12,7 +12,7 @@ package enum SeedWorld {
   package static let seeds = keys.compactMap { try? AnyRecordName(type: "Kind", key: SeedWorld.id(of: $0)).text }
   /// What older versions of the app wrote, each device with ids of its own.
   package static let copies = (0..<4).map { "Kind|~|copy-\($0)" }
-  package static let entries = (0..<3).map { "Entry|~|\($0)" }
+  package static let entries = (0..<3).map { SampleName.name("Entry", $0) }
   package static let kinds = seeds + copies
   package static let records = kinds + entries
 

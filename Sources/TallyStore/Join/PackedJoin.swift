@@ -1,0 +1,244 @@
+import GRDBSQLite
+import TallyCRDT
+import TallyWire
+
+/// The short way for what a first sync is made of, and a repair: records that one transaction made and nobody has
+/// touched since, which are not here, or are here just as they come.
+///
+/// Their values go from the block's bytes to the row, or are compared with it there, without becoming states. The
+/// result is that of the long way, to which whatever is out of the ordinary is left.
+final class PackedJoin {
+  enum Outcome {
+    /// The record was not here, and its row has been written.
+    case inserted(RecordKey, Dot, Fingerprint)
+    /// The record is here just as it came.
+    case isHere(Fingerprint)
+    /// Nothing was done.
+    case unusual
+  }
+
+  /// A column that has a value in the record.
+  private struct Cell {
+    /// The column's place in the table.
+    var place: Int
+    /// A name stands here as the text that the row shows.
+    var value: PackedValue
+  }
+
+  private let transaction: WriteTransaction
+  private let kind: RecordKind
+  private let packed: PackedRecords
+  private let isRepair: Bool
+  /// For each field of the packed records the place of its column.
+  private let places: [Int]
+  /// The columns whose default is not null.
+  private let defaults: [Int]
+  /// For each stamp of the packed records its clock; nil if it has none.
+  private let clocks: [InlineClock?]
+  private let insert: SQLStatement?
+  private let names: NameBuffer
+  private var cells: [Cell] = []
+  /// Whether the next record is likely to be here.
+  private var looksFirst: Bool
+
+  /// - Returns: nil if none of the records can go the short way.
+  init?(_ transaction: WriteTransaction, _ kind: RecordKind, _ packed: PackedRecords, isRepair: Bool) throws {
+    guard transaction.hasPlainRows(kind) else { return nil }
+    var places: [Int] = []
+    for field in packed.fields {
+      guard let place = kind.columns.firstIndex(where: { $0.wireName == field }) else { return nil }
+      places.append(place)
+    }
+    (self.transaction, self.kind, self.packed, self.places) = (transaction, kind, packed, places)
+    self.isRepair = isRepair
+    defaults = kind.columns.indices.filter { !kind.columns[$0].defaultValue.isNull }
+    clocks = try packed.stamps.map { $0.rank == .user ? try transaction.writer.clock(of: $0) : nil }
+    names = NameBuffer(count: 1 + kind.columns.count)
+    // A trigger of the app's may run before SQLite finds the row that is there already.
+    let mayInsert = try !isRepair && !transaction.writer.announcesRows && !transaction.session.mayRunTriggers()
+    insert = mayInsert ? try? transaction.connection.statement(kind.insertIfNew) : nil
+    looksFirst = insert == nil
+  }
+
+  /// Joins a record, if that is simple.
+  /// - Parameter isNew: whether the change log has nothing of its transaction.
+  func join(_ item: PackedRecords.Item, isNew: Bool) throws -> Outcome {
+    guard let clock = clocks[item.stamp], transaction.hasPlainRows(kind) else { return .unusual }
+    let stamp = packed.stamps[item.stamp]
+    names.removeAll()
+    let name = names.add(kind.typePrefix, item.high, item.low)
+    let hasher = CellHasher(name: SipHash13.hash(UnsafeRawBufferPointer(name)), stamp: stamp)
+    var sum = hasher.existence()
+    return try packed.withValues { values in
+      readCells(item, values, hasher, &sum)
+      if looksFirst, let outcome = try look(name, clock, sum) { return outcome }
+      guard isNew, let insert, transaction.hasPlainInserts(kind), isAcceptable() else { return .unusual }
+      bind(insert, name, clock)
+      defer { insert.clearBindings() }
+      guard let isInserted = try transaction.writer.insert(insert, kind) else { return .unusual }
+      if isInserted {
+        looksFirst = false
+        return .inserted(.uuid(high: item.high, low: item.low), stamp.dot, sum)
+      }
+      looksFirst = true
+      return try look(name, clock, sum) ?? .unusual
+    }
+  }
+
+  /// Reads the values, and adds what they add to the fingerprint.
+  private func readCells(
+    _ item: PackedRecords.Item, _ values: PackedRecords.Values, _ hasher: CellHasher, _ sum: inout Fingerprint
+  ) {
+    cells.removeAll(keepingCapacity: true)
+    values.forEach(of: item) { field, bytes in
+      let place = places[field]
+      var value = PackedValue(bytes)
+      if case .name(let type, let high, let low) = value { value = .text(names.add(type, high, low)) }
+      let hash = kind.columns[place].hash
+      switch value {
+      case .null: sum += hasher.field(hash, .null)
+      case .integer(let number): sum += hasher.field(hash, integer: number)
+      case .real(let number): sum += hasher.field(hash, .real(number))
+      case .text(let text): sum += hasher.field(hash, bytes: UnsafeRawBufferPointer(text), isText: true)
+      case .blob(let bytes): sum += hasher.field(hash, bytes: bytes, isText: false)
+      case .name: break
+      }
+      cells.append(Cell(place: place, value: value))
+    }
+  }
+
+  /// Looks whether the record is here.
+  /// - Returns: nil if it has no row.
+  private func look(
+    _ name: UnsafeBufferPointer<UInt8>, _ clock: InlineClock, _ sum: Fingerprint
+  ) throws -> Outcome? {
+    let query = try transaction.connection.statement(kind.rowByName)
+    query.bindInPlace(1, text: name)
+    defer {
+      query.reset()
+      query.clearBindings()
+    }
+    guard try query.step() else {
+      // So are the next ones, unless all are looked up.
+      looksFirst = insert == nil
+      return nil
+    }
+    guard try query.clock(2) == clock else { return .unusual }
+    var next = 0
+    for place in kind.columns.indices {
+      // The order of the wire is not that of the columns.
+      let cell = cells.count == kind.columns.count && cells[next].place == place ? cells[next] : cell(at: place)
+      next = min(next + 1, max(0, cells.count - 1))
+      guard isShown(cell?.value, in: query, place) else { return .unusual }
+    }
+    return .isHere(sum)
+  }
+
+  private func cell(at place: Int) -> Cell? { cells.first { $0.place == place } }
+
+  /// Whether a row shows a value, or the default where there is none.
+  private func isShown(_ value: PackedValue?, in query: SQLStatement, _ place: Int) -> Bool {
+    let type = query.type(3 + place)
+    switch value {
+    case nil:
+      if type == SQLITE_NULL { return kind.columns[place].defaultValue.isNull }
+      return !kind.columns[place].defaultValue.isNull && query.value(3 + place) == kind.columns[place].defaultValue
+    case .integer(let number): return type == SQLITE_INTEGER && query.int64(3 + place) == number
+    case .real(let number): return type == SQLITE_FLOAT && query.double(3 + place).bitPattern == number.bitPattern
+    case .text(let text): return type == SQLITE_TEXT && query.withBytes(ofText: 3 + place) { $0.hasSameBytes(as: text) }
+    case .blob(let bytes):
+      return type == SQLITE_BLOB
+        && query.withBlob(3 + place) { blob in
+          blob.bindMemory(to: UInt8.self).hasSameBytes(as: bytes.bindMemory(to: UInt8.self))
+        }
+    case .null, .name: return false
+    }
+  }
+
+  /// Whether the row can show all values as they are, and none of them is a default, which has no cell in a row with
+  /// one stamp.
+  private func isAcceptable() -> Bool {
+    cells.allSatisfy { cell in
+      let column = kind.columns[cell.place]
+      let isAccepted =
+        switch (column.kind, cell.value) {
+        case (.integer, .integer), (.real, .real), (.blob, .blob), (.text, .text): true
+        case (.date, .text(let text)): FieldSyntax.isDate(text)
+        case (nil, .text(let text)): RecordKey.uuid(in: text, after: column.targetPrefix) != nil
+        default: column.accepts(Value(cell.value))
+        }
+      guard isAccepted else { return false }
+      if column.defaultValue.isNull { if case .null = cell.value { return false } else { return true } }
+      return Value(cell.value) != column.defaultValue
+    }
+  }
+
+  private func bind(_ insert: SQLStatement, _ name: UnsafeBufferPointer<UInt8>, _ clock: InlineClock) {
+    insert.bindInPlace(1, text: name)
+    insert.bind(2, clock)
+    for place in defaults { insert.bind(3 + place, kind.columns[place].defaultValue) }
+    for cell in cells {
+      switch cell.value {
+      case .null, .name: insert.bindNull(3 + cell.place)
+      case .integer(let number): insert.bind(3 + cell.place, number)
+      case .real(let number): insert.bind(3 + cell.place, Value.real(number))
+      case .text(let text): insert.bindInPlace(3 + cell.place, text: text)
+      case .blob(let bytes): insert.bindInPlace(3 + cell.place, blob: bytes)
+      }
+    }
+  }
+}
+
+extension Value {
+  fileprivate init(_ packed: PackedValue) {
+    switch packed {
+    case .null, .name: self = .null
+    case .integer(let number): self = .integer(number)
+    case .real(let number): self = .real(number)
+    case .text(let text): self = .text(String(decoding: text, as: UTF8.self))
+    case .blob(let bytes): self = .blob(Array(bytes))
+    }
+  }
+}
+
+/// Memory for the names of one record: its own, and those that it refers to.
+private final class NameBuffer {
+  private let memory: UnsafeMutableBufferPointer<UInt8>
+  private var count = 0
+
+  /// - Parameter count: how many names there are at most.
+  init(count: Int) {
+    memory = .allocate(capacity: count * (AnyRecordName.maximumTypeLength + 3 + 36))
+  }
+
+  deinit { memory.deallocate() }
+
+  /// Forgets all names.
+  func removeAll() { count = 0 }
+
+  /// The name of a type and a UUID, until all are forgotten.
+  func add(_ type: UnsafeBufferPointer<UInt8>, _ high: UInt64, _ low: UInt64) -> UnsafeBufferPointer<UInt8> {
+    let start = count
+    append(type)
+    append([0x7C, 0x7E, 0x7C])
+    return end(start, high, low)
+  }
+
+  /// The same for a type that the delimiter follows already.
+  func add(_ prefix: [UInt8], _ high: UInt64, _ low: UInt64) -> UnsafeBufferPointer<UInt8> {
+    let start = count
+    append(prefix)
+    return end(start, high, low)
+  }
+
+  private func append(_ bytes: some Collection<UInt8>) {
+    _ = UnsafeMutableBufferPointer(rebasing: memory[count...]).update(fromContentsOf: bytes)
+    count += bytes.count
+  }
+
+  private func end(_ start: Int, _ high: UInt64, _ low: UInt64) -> UnsafeBufferPointer<UInt8> {
+    RecordKey.write(high, low, to: UnsafeMutableBufferPointer(rebasing: memory[count..<count + 36]))
+    count += 36
+    return UnsafeBufferPointer(rebasing: memory[start..<count])
+  }
+}
