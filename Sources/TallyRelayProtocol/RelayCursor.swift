@@ -31,8 +31,17 @@ public struct RelayCursor: Sendable, Hashable, LosslessStringConvertible {
 
   /// The chain's hash in small hexadecimal digits.
   public var chainText: String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: chain.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    String(unsafeUninitializedCapacity: 2 * chain.count) { text in
+      for (index, byte) in chain.enumerated() {
+        text[2 * index] = Self.digit(byte >> 4)
+        text[2 * index + 1] = Self.digit(byte & 15)
+      }
+      return 2 * chain.count
+    }
+  }
+
+  private static func digit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
   }
 
   private static func bytes(_ text: Substring) -> [UInt8]? {

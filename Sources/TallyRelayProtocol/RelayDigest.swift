@@ -7,12 +7,22 @@ public enum RelayDigest {
 
   /// The thirty-two bytes that a field's value says; nil if it says none.
   public static func sha256(_ field: String) -> [UInt8]? {
-    for item in field.split(separator: ",") {
-      let item = item.trimmingCharacters(in: .whitespaces)
-      guard item.hasPrefix("sha-256=:"), item.hasSuffix(":"), item.utf8.count > 10 else { continue }
-      guard let data = Data(base64Encoded: String(item.dropFirst(9).dropLast())), data.count == 32 else { return nil }
+    let name = "sha-256=:".utf8
+    for item in field.utf8.split(separator: UInt8(ascii: ",")) {
+      let item = trimmed(item)
+      guard item.count > name.count + 1, item.starts(with: name), item.last == UInt8(ascii: ":") else { continue }
+      let digits = Data(item.dropFirst(name.count).dropLast())
+      guard let data = Data(base64Encoded: digits), data.count == 32 else { return nil }
       return Array(data)
     }
     return nil
+  }
+
+  /// A list's item without the blanks around it.
+  private static func trimmed(_ item: Substring.UTF8View) -> Substring.UTF8View {
+    func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+    var item = item.drop(while: isBlank)
+    while let last = item.last, isBlank(last) { item = item.dropLast() }
+    return item
   }
 }

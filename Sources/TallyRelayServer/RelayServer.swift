@@ -97,8 +97,8 @@
         perSecond: limits.requestsPerSecond, burst: limits.requestBurst, waiting: limits.waitingRequests, time: time)
       return RelayResponder(
         api: RelayAPI(
-          store: store, news: news, streams: streams, pages: EventPages(store), rates: rates,
-          bodies: BodyBudget(limits.bodyBytes), limits: limits, time: time, streamLife: streamLife),
+          store: store, news: news, streams: streams, rates: rates, limits: limits, time: time,
+          streamLife: streamLife),
         metrics: metrics, log: log)
     }
 
@@ -107,7 +107,8 @@
         maxHeaderFieldSize: RelayLimits.headerBytes, maxHeaderListSize: 2 * RelayLimits.headerBytes,
         maxHeaderFieldCount: 2 * RelayLimits.headerFields)
       let idle = TimeAmount(settings.limits.idle)
-      return .http1(configuration: .init(idleTimeout: idle, httpDecoderConfiguration: decoder))
+      let configuration = HTTP1Channel.Configuration(idleTimeout: idle, httpDecoderConfiguration: decoder)
+      return HTTPServerBuilder { LoopChannel(HTTP1Channel(responder: $0, configuration: configuration)) }
     }
 
     private func application<Responder: HTTPResponder>(

@@ -201,23 +201,36 @@
   private final class LineQueue: Sendable {
     private static let limit = 10_000
     private let queue = DispatchQueue(label: "tally.relay.log", qos: .utility)
-    private let counts = Mutex((waiting: 0, dropped: 0))
+    private let waiting = Mutex((text: "", count: 0, dropped: 0))
 
+    /// What comes while lines are written is written with the next ones, in one call.
     func write(_ line: String) {
-      let dropped = counts.withLock { counts -> Int? in
-        guard counts.waiting < Self.limit else {
-          counts.dropped += 1
-          return nil
+      let isFirst = waiting.withLock { waiting in
+        guard waiting.count < Self.limit else {
+          waiting.dropped += 1
+          return false
         }
-        counts.waiting += 1
-        defer { counts.dropped = 0 }
-        return counts.dropped
+        waiting.text += line
+        waiting.text += "\n"
+        waiting.count += 1
+        return waiting.count == 1
       }
-      guard let dropped else { return }
-      queue.async {
+      if isFirst { queue.async { self.writeAll() } }
+    }
+
+    private func writeAll() {
+      while true {
+        let (text, count, dropped) = waiting.withLock { waiting in
+          defer { (waiting.text, waiting.dropped) = ("", 0) }
+          return (waiting.text, waiting.count, waiting.dropped)
+        }
+        Terminal.say(text)
         if dropped > 0 { Terminal.say("tally: \(dropped) lines were dropped, since nobody read them\n") }
-        Terminal.say(line + "\n")
-        self.counts.withLock { $0.waiting -= 1 }
+        let isDone = waiting.withLock { waiting in
+          waiting.count -= count
+          return waiting.count == 0
+        }
+        if isDone { return }
       }
     }
   }

@@ -17,8 +17,9 @@
         response.headers[.contentRange] = "bytes */\(entry.size)"
         return response
       }
-      var fields: [HTTPField.Name: String] = [.eTag: "\"\(name)\"", .acceptRanges: "bytes"]
-      if !range.isWhole { fields[.contentRange] = range.field }
+      var fields: Response.Fields = [(.acceptRanges, "bytes")]
+      if !range.isWhole { fields.append((.contentRange, range.field)) }
+      fields.append((.eTag, "\"\(name)\""))
       let status: HTTPResponse.Status = range.isWhole ? .ok : .partialContent
       if let body = entry.body {
         return Response(status, RelayMedia.entry, Array(body[range.first..<range.end]), fields)
@@ -63,7 +64,7 @@
 
     func uploadState(_ name: String, _ bearer: RelayStore.Bearer) async throws -> Response {
       let upload = try await store.upload(name, in: bearer.space)
-      return Response(.ok, [.uploadOffset: "\(upload.received)", .uploadLength: "\(upload.length)"])
+      return Response(.ok, [(.uploadLength, "\(upload.length)"), (.uploadOffset, "\(upload.received)")])
     }
 
     func putPiece(
@@ -83,7 +84,7 @@
         return try await store.put(piece: body, at: offset, of: length, name, in: bearer.space, after: cursor)
       }
       switch piece {
-      case .taken(let received): return Response(.noContent, [.uploadOffset: "\(received)"])
+      case .taken(let received): return Response(.noContent, [(.uploadOffset, "\(received)")])
       case .elsewhere(let received):
         var response = try Response(RelayProblem(.offsetMismatch, "the upload stands at \(received)"), isHead: false)
         response.headers[.uploadOffset] = "\(received)"
@@ -94,8 +95,8 @@
 
     private func answer(_ put: RelayStore.Put, _ bearer: RelayStore.Bearer) -> Response {
       if !put.isKnown { news.announce(bearer.space) }
-      var fields: [HTTPField.Name: String] = [.relayPosition: "\(put.position)"]
-      if let cursor = put.cursor { fields[.relayCursor] = "\(cursor)" }
+      var fields: Response.Fields = [(.relayPosition, "\(put.position)")]
+      if let cursor = put.cursor { fields.insert((.relayCursor, "\(cursor)"), at: 0) }
       return Response(put.isKnown ? .ok : .created, fields)
     }
 

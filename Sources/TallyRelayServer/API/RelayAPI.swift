@@ -6,7 +6,7 @@
   import TallyRelayProtocol
 
   /// What the relay does for each kind of request.
-  struct RelayAPI: Sendable {
+  final class RelayAPI: Sendable {
     let store: any RelayStorage
     let news: RelayNews
     let streams: EventStreams
@@ -17,6 +17,16 @@
     let time: @Sendable () -> Duration
     /// How long a stream of events lives.
     let streamLife: @Sendable () -> Duration
+
+    init(
+      store: any RelayStorage, news: RelayNews, streams: EventStreams, rates: RateLimit, limits: RelaySettings.Limits,
+      time: @escaping @Sendable () -> Duration, streamLife: @escaping @Sendable () -> Duration
+    ) {
+      (self.store, self.news, self.streams, self.rates, self.limits) = (store, news, streams, rates, limits)
+      (self.time, self.streamLife) = (time, streamLife)
+      pages = EventPages(store)
+      bodies = BodyBudget(limits.bodyBytes)
+    }
 
     var authorization: Authorization { Authorization(store: store) }
 

@@ -30,24 +30,36 @@
     let isKnownPath: Bool
 
     init(_ request: Request) {
-      let parts = request.uri.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
-      guard parts.count >= 3, parts[0] == "v1", parts[1] == "spaces" else {
+      let path = request.uri.path
+      // The first part stands before the first slash, and is empty.
+      let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+      guard parts.count >= 4, parts[1].elementsEqual("v1".utf8), parts[2].elementsEqual("spaces".utf8) else {
         (kind, space, name, isKnownPath) = (.other, nil, "", false)
         return
       }
-      space = parts[2]
-      name = parts.count == 5 ? parts[4] : ""
-      let kinds: [HTTPRequest.Method: Kind] =
-        switch (parts.count, parts.dropFirst(3).first) {
-        case (3, _): [.get: .status, .delete: .deleteSpace]
-        case (4, "changes"): [.get: .changes]
-        case (4, "events"): [.get: .events]
-        case (5, "entries"): [.get: .readEntry, .put: .putEntry, .delete: .removeEntry]
-        case (5, "uploads"): [.head: .uploadState, .patch: .putPiece]
-        default: [:]
+      space = String(Substring(parts[3]))
+      name = parts.count == 6 ? String(Substring(parts[5])) : ""
+      let kind = Self.kind(request.method, parts.count - 1, parts.count > 4 ? Substring(parts[4]) : "")
+      isKnownPath = kind != nil
+      self.kind = kind ?? .other
+    }
+
+    /// What a method does at a path; nil if there is nothing at the path.
+    private static func kind(_ method: HTTPRequest.Method, _ count: Int, _ word: Substring) -> Kind? {
+      switch (count, word) {
+      case (3, _): method == .get ? .status : method == .delete ? .deleteSpace : .other
+      case (4, "changes"): method == .get ? .changes : .other
+      case (4, "events"): method == .get ? .events : .other
+      case (5, "entries"):
+        switch method {
+        case .get: .readEntry
+        case .put: .putEntry
+        case .delete: .removeEntry
+        default: .other
         }
-      kind = kinds[request.method] ?? .other
-      isKnownPath = !kinds.isEmpty
+      case (5, "uploads"): method == .head ? .uploadState : method == .patch ? .putPiece : .other
+      default: nil
+      }
     }
 
     /// The entry's name.

@@ -20,31 +20,37 @@
   }
 
   extension Response {
+    /// Fields of an answer, in the order in which they are sent.
+    typealias Fields = [(name: HTTPField.Name, value: String)]
+
     /// An answer without a body.
-    init(_ status: HTTPResponse.Status, _ fields: [HTTPField.Name: String] = [:]) {
+    init(_ status: HTTPResponse.Status, _ fields: Fields = []) {
       self.init(status: status, headers: Self.headers(fields))
       if status == .noContent { headers[.contentLength] = nil }
     }
 
     /// An answer that is whole.
-    init(_ status: HTTPResponse.Status, _ media: String, _ bytes: [UInt8], _ fields: [HTTPField.Name: String] = [:]) {
+    init(_ status: HTTPResponse.Status, _ media: String, _ bytes: [UInt8], _ fields: Fields = []) {
       var headers = Self.headers(fields)
-      headers[.contentType] = media
+      headers.append(HTTPField(name: .contentType, value: media))
       self.init(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
     /// What a problem looks like.
     init(_ problem: RelayProblem, isHead: Bool) throws {
-      var fields: [HTTPField.Name: String] = [.relayProblem: problem.code.rawValue]
-      if let seconds = problem.retryAfter { fields[.retryAfter] = "\(seconds)" }
-      if problem.status == 401 { fields[.wwwAuthenticate] = "Bearer" }
+      var fields: Fields = []
+      if let seconds = problem.retryAfter { fields.append((.retryAfter, "\(seconds)")) }
+      fields.append((.relayProblem, problem.code.rawValue))
+      if problem.status == 401 { fields.append((.wwwAuthenticate, "Bearer")) }
       let bytes = try problem.json()
       self.init(HTTPResponse.Status(code: problem.status), RelayMedia.problem, isHead ? [] : bytes, fields)
     }
 
-    private static func headers(_ fields: [HTTPField.Name: String]) -> HTTPFields {
-      var headers: HTTPFields = [.cacheControl: "no-store"]
-      for (name, value) in fields.sorted(by: { $0.key.canonicalName < $1.key.canonicalName }) { headers[name] = value }
+    private static func headers(_ fields: Fields) -> HTTPFields {
+      var headers = HTTPFields()
+      headers.reserveCapacity(fields.count + 4)
+      headers.append(HTTPField(name: .cacheControl, value: "no-store"))
+      for (name, value) in fields { headers.append(HTTPField(name: name, value: value)) }
       return headers
     }
   }

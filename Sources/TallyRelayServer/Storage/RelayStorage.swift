@@ -95,7 +95,7 @@
 
   extension RelayStore: RelayStorage {
     package var commitCounts: (commits: Int, writes: Int) {
-      get async { await (commits.commits, commits.writes) }
+      get async { commits.counts }
     }
 
     package func time() async throws -> Int64 { now() }

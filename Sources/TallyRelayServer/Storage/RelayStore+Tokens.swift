@@ -111,19 +111,18 @@
     package func bearer(_ token: String) async throws -> Bearer? { try await bearer(hash: Self.hash(token)) }
 
     /// A token, by its hash, with its space.
-    package func bearer(hash: [UInt8]) async throws -> Bearer? {
-      let time = now()
-      return try await pool.read { db in
-        let statement = try db.cachedStatement(
-          sql: """
-            SELECT token.*, space.id, space.deleted FROM token JOIN space ON space.number = token.space WHERE hash = ?
-            """)
-        return try Row.fetchOne(statement, arguments: [Data(hash)]).map { row in
-          Bearer(
-            hash: hash, space: row["space"], spaceID: row["id"], role: RelayRole(rawValue: row["role"]) ?? .reader,
-            expires: row["expires"], isRevoked: row["revoked"] as Int64? != nil,
-            isSpaceDeleted: row["deleted"] as Int64? != nil, time: time)
-        }
+    package func bearer(hash: [UInt8]) async throws -> Bearer? { try await lookups.bearer(hash) }
+
+    static func bearer(_ db: Database, _ hash: [UInt8], _ time: Int64) throws -> Bearer? {
+      let statement = try db.cachedStatement(
+        sql: """
+          SELECT token.space, space.id, token.role, token.expires, token.revoked, space.deleted
+          FROM token JOIN space ON space.number = token.space WHERE hash = ?
+          """)
+      return try Row.fetchOne(statement, arguments: [Data(hash)]).map { row in
+        Bearer(
+          hash: hash, space: row[0], spaceID: row[1], role: RelayRole(rawValue: row[2]) ?? .reader, expires: row[3],
+          isRevoked: row[4] as Int64? != nil, isSpaceDeleted: row[5] as Int64? != nil, time: time)
       }
     }
 

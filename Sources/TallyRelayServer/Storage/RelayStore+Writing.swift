@@ -24,11 +24,8 @@
     package func put(_ name: String, _ body: [UInt8], in space: Int64, after cursor: RelayCursor?) async throws -> Put {
       let time = now()
       return try await commits.write(body.count) { db in
-        let row = try SpaceRow.fetch(db, space)
-        if let known = try Self.entry(db, name, in: space) {
-          return Put(isKnown: true, position: known.position, cursor: nil)
-        }
-        let staged = try Self.staged(db, name, space)
+        let (row, known, staged) = try Self.lookUp(db, name, space)
+        if let known { return Put(isKnown: true, position: known, cursor: nil) }
         try Self.check(row, growsBy: Int64(body.count) + Self.overhead - (staged ?? 0))
         if let staged { try Self.dropUpload(db, name, space, staged) }
         let isInline = body.count <= Self.inlineBytes
@@ -57,6 +54,23 @@
     }
 
     // MARK: Steps
+
+    /// Returns, by one statement since every put begins with it: the space, the position of the entry if there is one
+    /// of that name, and how many bytes of an upload are there.
+    /// - Throws: `RelayProblem` if the space is deleted or not there.
+    private static func lookUp(_ db: Database, _ name: String, _ space: Int64) throws
+      -> (space: SpaceRow, position: Int64?, staged: Int64?)
+    {
+      let statement = try db.cachedStatement(
+        sql: """
+          SELECT \(SpaceRow.selected), entry.position, upload.received FROM space
+          LEFT JOIN entry ON entry.space = space.number AND entry.name = ?2 AND entry.kind = 1
+          LEFT JOIN upload ON upload.space = space.number AND upload.name = ?2
+          WHERE space.number = ?1
+          """)
+      let row = try Row.fetchOne(statement, arguments: [space, name])
+      return (try SpaceRow.live(row.map { SpaceRow($0) }), row?[8], row?[9])
+    }
 
     static func check(_ space: SpaceRow, growsBy bytes: Int64) throws(RelayProblem) {
       guard let quota = space.quota, space.bytes + bytes > quota else { return }

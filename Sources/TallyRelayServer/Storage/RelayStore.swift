@@ -21,6 +21,7 @@
 
     let pool: DatabasePool
     let commits: GroupCommit
+    let lookups: BearerLookups
     package let now: @Sendable () -> Int64
     package let random: Random
     let place: RelayFilePlace
@@ -54,6 +55,7 @@
       }
       place = try RelayFilePlace(path)
       commits = GroupCommit(pool, place)
+      lookups = BearerLookups(pool, now)
       (self.now, self.random) = (now, random)
     }
 
@@ -114,7 +116,8 @@
 
     /// - Throws: `RelayProblem` if it is deleted or not there.
     static func fetch(_ db: Database, _ number: Int64) throws -> SpaceRow {
-      let statement = try db.cachedStatement(sql: "SELECT * FROM space WHERE number = ?")
+      let statement = try db.cachedStatement(
+        sql: "SELECT \(selected) FROM space WHERE number = ?")
       return try live(try Row.fetchOne(statement, arguments: [number]).map { SpaceRow($0) })
     }
 
@@ -127,11 +130,14 @@
   }
 
   extension SpaceRow {
-    fileprivate init(_ row: Row) {
+    /// The columns that `init(_:)` reads first.
+    static let selected =
+      "space.number, space.id, space.head, space.chain, space.entries, space.bytes, space.quota, space.deleted"
+
+    init(_ row: Row) {
       self.init(
-        number: row["number"], id: row["id"], head: row["head"], chain: Array(row["chain"] as Data),
-        entries: row["entries"], bytes: row["bytes"], quota: row["quota"],
-        deleted: row["deleted"])
+        number: row[0], id: row[1], head: row[2], chain: Array(row[3] as Data), entries: row[4], bytes: row[5],
+        quota: row[6], deleted: row[7])
     }
   }
 #endif

@@ -13,6 +13,7 @@
     private let key: SymmetricKey
     private let now: @Sendable () -> Int64
     private let lines = LineNumber()
+    private let memory = LineMemory()
 
     init(_ settings: RelaySettings, key: [UInt8], now: @escaping @Sendable () -> Int64) {
       (format, write, self.now) = (settings.logFormat, settings.log, now)
@@ -23,50 +24,109 @@
       _ request: Request, _ route: RelayRoute, _ response: Response, _ problem: RelayProblem.Code?, _ duration: Duration
     ) {
       guard write != nil else { return }
-      var fields: [(String, String, Bool)] = [
-        ("time", Self.stamp(now()), true), ("request", "\(lines.next())", false), ("route", route.kind.rawValue, true),
-        ("status", "\(response.status.code)", false),
-      ]
-      if let problem { fields.append(("code", problem.rawValue, true)) }
-      let received = request.headers[.contentLength].flatMap { Int($0) } ?? 0
-      fields += [
-        ("received", "\(received)", false), ("sent", "\(response.body.contentLength ?? 0)", false),
-        ("ms", "\(Int(duration / .milliseconds(1)))", false),
-      ]
-      if let space = route.space { fields.append(("space", tag(space), true)) }
-      line(fields)
+      var line = Line(format)
+      line.add("time", text: memory.stamp(now()))
+      line.add("request", number: lines.next())
+      line.add("route", text: route.kind.rawValue)
+      line.add("status", number: response.status.code)
+      if let problem { line.add("code", text: problem.rawValue) }
+      line.add("received", number: request.headers[.contentLength].flatMap { Int($0) } ?? 0)
+      line.add("sent", number: response.body.contentLength ?? 0)
+      line.add("ms", number: Int(duration / .milliseconds(1)))
+      if let space = route.space { line.add("space", text: memory.tag(of: space, key)) }
+      write?(line.ended)
     }
 
     /// Something that the owner should look at.
-    func fault(_ message: String) { line([("time", Self.stamp(now()), true), ("fault", message, true)]) }
-
-    private func tag(_ space: String) -> String {
-      HMAC<SHA256>.authenticationCode(for: Data(space.utf8), using: key).prefix(4)
-        .map { String(format: "%02x", $0) }.joined()
+    func fault(_ message: String) {
+      guard write != nil else { return }
+      var line = Line(format)
+      line.add("time", text: memory.stamp(now()))
+      line.add("fault", text: message)
+      write?(line.ended)
     }
 
-    private func line(_ fields: [(name: String, value: String, isText: Bool)]) {
-      switch format {
-      case .json:
-        let members = fields.map { "\"\($0.name)\":\($0.isText ? Self.quoted($0.value) : $0.value)" }
-        write?("{\(members.joined(separator: ","))}")
-      case .text: write?(fields.map { "\($0.name)=\($0.value)" }.joined(separator: " "))
+    /// A line as it grows.
+    private struct Line {
+      private let format: RelaySettings.LogFormat
+      private var text = ""
+
+      init(_ format: RelaySettings.LogFormat) {
+        self.format = format
+        text.reserveCapacity(160)
       }
-    }
 
-    private static func quoted(_ text: String) -> String {
-      let safe = text.unicodeScalars.map { scalar -> String in
-        switch scalar {
-        case "\"": "\\\""
-        case "\\": "\\\\"
-        default: scalar.value < 32 ? " " : String(scalar)
+      mutating func add(_ name: String, text value: String) {
+        begin(name)
+        if format == .json { appendQuoted(value) } else { text += value }
+      }
+
+      mutating func add(_ name: String, number: Int) {
+        begin(name)
+        text += String(number)
+      }
+
+      private mutating func begin(_ name: String) {
+        switch format {
+        case .json:
+          text += text.isEmpty ? "{\"" : ",\""
+          text += name
+          text += "\":"
+        case .text:
+          if !text.isEmpty { text += " " }
+          text += name
+          text += "="
         }
       }
-      return "\"\(safe.joined())\""
+
+      private mutating func appendQuoted(_ value: String) {
+        text += "\""
+        for scalar in value.unicodeScalars {
+          switch scalar {
+          case "\"": text += "\\\""
+          case "\\": text += "\\\\"
+          default: text.unicodeScalars.append(scalar.value < 32 ? " " : scalar)
+          }
+        }
+        text += "\""
+      }
+
+      var ended: String { format == .json ? text + "}" : text }
+    }
+  }
+
+  /// What many lines have in common: the second, and the tags of spaces.
+  private final class LineMemory: Sendable {
+    private struct State {
+      var second: Int64?
+      var stamp = ""
+      var tags: [String: String] = [:]
     }
 
-    private static func stamp(_ seconds: Int64) -> String {
-      Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601)
+    private let state = Mutex(State())
+    /// Beyond that all tags are made anew; whoever asks for spaces that are not there fills no more.
+    private static let largestCount = 4_096
+
+    func stamp(_ second: Int64) -> String {
+      state.withLock { state in
+        if state.second != second {
+          (state.second, state.stamp) = (second, Date(timeIntervalSince1970: Double(second)).formatted(.iso8601))
+        }
+        return state.stamp
+      }
+    }
+
+    func tag(of space: String, _ key: SymmetricKey) -> String {
+      if let tag = state.withLock({ $0.tags[space] }) { return tag }
+      let hash = HMAC<SHA256>.authenticationCode(for: Data(space.utf8), using: key)
+      let tag = hash.prefix(4).map { String(format: "%02x", $0) }.joined()
+      // A long path is no space's; it would only take up room.
+      guard space.utf8.count <= RelayLimits.spaceBytes else { return tag }
+      state.withLock { state in
+        if state.tags.count >= Self.largestCount { state.tags = [:] }
+        state.tags[space] = tag
+      }
+      return tag
     }
   }
 

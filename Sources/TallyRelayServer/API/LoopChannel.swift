@@ -1,0 +1,59 @@
+#if Relay
+  import HummingbirdCore
+  import Logging
+  import NIOCore
+  import Synchronization
+
+  /// Runs what a connection's task does on the event loop of the connection.
+  ///
+  /// Swift's own pool would take each step of a request to another thread and back, which costs more than the step.
+  /// Nothing here may block: storage has threads of its own.
+  struct LoopChannel<Base: ServerChildChannel>: ServerChildChannel {
+    private let base: Base
+    private let executors = LoopExecutors()
+
+    init(_ base: Base) { self.base = base }
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
+      do {
+        // Most requests fit into it, and a stream of events keeps it as long as it lives.
+        try channel.syncOptions?.setOption(
+          .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 1_024, maximum: 65_536))
+      } catch {
+        return channel.eventLoop.makeFailedFuture(error)
+      }
+      return base.setup(channel: channel, logger: logger)
+    }
+
+    func handle(value: Base.Value, logger: Logger) async {
+      await withTaskExecutorPreference(executors.executor(of: value.channel.eventLoop)) {
+        await base.handle(value: value, logger: logger)
+      }
+    }
+  }
+
+  /// One executor for each event loop.
+  private final class LoopExecutors: Sendable {
+    private let executors = Mutex<[ObjectIdentifier: LoopExecutor]>([:])
+
+    func executor(of loop: any EventLoop) -> LoopExecutor {
+      executors.withLock { executors in
+        if let executor = executors[ObjectIdentifier(loop)] { return executor }
+        let executor = LoopExecutor(loop)
+        executors[ObjectIdentifier(loop)] = executor
+        return executor
+      }
+    }
+  }
+
+  private final class LoopExecutor: TaskExecutor {
+    private let loop: any EventLoop
+
+    init(_ loop: any EventLoop) { self.loop = loop }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+      let job = UnownedJob(job)
+      loop.execute { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
+    }
+  }
+#endif
