@@ -2,6 +2,8 @@
 # A private PostgreSQL for tests, in a folder of its own under /tmp, reached over a socket in that folder and nothing else.
 #
 #   postgres.sh serve DIR    makes and starts one, prints "ready", and removes everything when standard input ends
+#   postgres.sh standby DIR FROM   the same with a standby of the server in FROM, which streams from it
+#   postgres.sh promote DIR  makes a standby a server of its own
 #   postgres.sh crash DIR    ends it at once, as a crash would (pg_ctl stop -m immediate)
 #   postgres.sh start DIR    starts it again
 #   postgres.sh find         prints where the programs are, or fails
@@ -23,7 +25,8 @@ as_owner() {
   if [ "$(id -u)" = 0 ]; then runuser -u postgres -- "$@"; else "$@"; fi
 }
 
-# Locale C: what is tested does not depend on one. Nothing is synced, since a process that ends takes no page of the system with it.
+# Locale C: what is tested does not depend on one. Nothing is synced, since a process that ends takes no page of the system with it;
+# with TALLY_POSTGRES_FSYNC=on it is, for what measures.
 start() (
   # The server outlives this script; whoever waits for a descriptor that they share would wait for the server too.
   for descriptor in /proc/$BASHPID/fd/*; do
@@ -31,7 +34,7 @@ start() (
     [ "$descriptor" -le 2 ] || [ "$descriptor" = 255 ] || eval "exec $descriptor>&-"
   done
   as_owner "$programs/pg_ctl" -D "$folder/data" -w -t 60 -l "$folder/log" -o "-c listen_addresses= \
-    -c unix_socket_directories=$folder -c fsync=off -c max_connections=60" start >/dev/null 2>&1 </dev/null
+    -c unix_socket_directories=$folder -c fsync=${TALLY_POSTGRES_FSYNC:-off} -c max_connections=60" start >/dev/null 2>&1 </dev/null
 )
 
 if ! programs=$(find_programs); then
@@ -42,7 +45,7 @@ fi
 
 folder=${2:?a folder}
 case "${1:-}" in
-  serve)
+  serve | standby)
     mkdir -p "$folder"
     [ "$(id -u)" != 0 ] || chown postgres "$folder"
     chmod 700 "$folder"
@@ -51,15 +54,20 @@ case "${1:-}" in
       rm -rf "$folder"
     }
     trap finish EXIT
-    as_owner "$programs/initdb" -D "$folder/data" -U tally --auth=trust -E UTF8 --locale=C --no-sync >/dev/null
+    if [ "$1" = standby ]; then
+      as_owner "$programs/pg_basebackup" -D "$folder/data" -h "${3:?the server to follow}" -U tally -R -X stream -c fast --no-sync >/dev/null
+    else
+      as_owner "$programs/initdb" -D "$folder/data" -U tally --auth=trust -E UTF8 --locale=C --no-sync >/dev/null
+    fi
     start
     echo ready
     cat >/dev/null
     ;;
   crash) as_owner "$programs/pg_ctl" -D "$folder/data" -w -m immediate stop >/dev/null ;;
   start) start ;;
+  promote) as_owner "$programs/pg_ctl" -D "$folder/data" -w -t 60 promote >/dev/null ;;
   *)
-    echo "serve, crash or start" >&2
+    echo "serve, standby, promote, crash or start" >&2
     exit 64
     ;;
 esac

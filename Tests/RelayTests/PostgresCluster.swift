@@ -43,13 +43,14 @@
     }
 
     /// Makes and starts one.
-    static func start() async throws -> PostgresCluster {
+    /// - Parameter primary: what it is to be a standby of; nil for a server of its own.
+    static func start(following primary: PostgresCluster? = nil) async throws -> PostgresCluster {
       // A socket's path has 107 bytes at most, and the user postgres must get there.
       let folder = "/tmp/tally-pg-\(UUID().uuidString.prefix(8))"
       return try await onThread {
         let (process, input, output) = (Process(), Pipe(), Pipe())
         process.executableURL = URL(fileURLWithPath: "/bin/bash")
-        process.arguments = [script, "serve", folder]
+        process.arguments = primary.map { [script, "standby", folder, $0.folder] } ?? [script, "serve", folder]
         process.standardInput = input
         process.standardOutput = output
         try process.run()
@@ -79,6 +80,9 @@
 
     /// Ends the server as a crash would.
     func crash() async throws { try await Self.run("/bin/bash", Self.script, "crash", folder) }
+
+    /// Makes a standby a server of its own.
+    func promote() async throws { try await Self.run("/bin/bash", Self.script, "promote", folder) }
 
     /// Starts it again.
     func startAgain() async throws { try await Self.run("/bin/bash", Self.script, "start", folder) }

@@ -56,9 +56,12 @@
     let pid: pid_t
 
     /// Starts the tool, and returns when it has said the first line.
-    static func start(_ arguments: String..., in folder: URL) async throws -> (RelayProcess, String) {
+    /// - Parameter prefix: a program that runs it, with its arguments; empty for none.
+    static func start(_ arguments: String..., in folder: URL, after prefix: [String] = []) async throws -> (
+      RelayProcess, String
+    ) {
       let (lines, feed) = AsyncStream.makeStream(of: String.self)
-      let process = try RelayProcess(arguments, folder) {
+      let process = try RelayProcess(arguments, folder, prefix) {
         feed.yield($0)
       } onEnd: {
         feed.finish()
@@ -75,14 +78,14 @@
     }
 
     private init(
-      _ arguments: [String], _ folder: URL, _ onLine: @escaping @Sendable (String) -> Void,
+      _ arguments: [String], _ folder: URL, _ prefix: [String] = [], _ onLine: @escaping @Sendable (String) -> Void,
       onEnd: @escaping @Sendable () -> Void
     ) throws {
       let (process, pipe) = (Process(), Pipe())
       errors = folder.appendingPathComponent("errors-\(UUID().uuidString)")
       try Data().write(to: errors)
-      process.executableURL = URL(fileURLWithPath: Tool.path)
-      process.arguments = arguments
+      process.executableURL = URL(fileURLWithPath: prefix.isEmpty ? Tool.path : "/usr/bin/env")
+      process.arguments = prefix.isEmpty ? arguments : prefix + [Tool.path] + arguments
       process.currentDirectoryURL = folder
       process.standardInput = FileHandle.nullDevice
       process.standardOutput = pipe
@@ -109,6 +112,13 @@
     var errorText: String {
       guard let data = FileManager.default.contents(atPath: errors.path) else { return "" }
       return String(decoding: data, as: UTF8.self)
+    }
+
+    /// Its memory in KiB; nil where there is no `/proc`.
+    var memory: Int? {
+      guard let data = FileManager.default.contents(atPath: "/proc/\(pid)/status") else { return nil }
+      let line = String(decoding: data, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+      return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }
     }
 
     /// Sends a signal, and waits for the end.

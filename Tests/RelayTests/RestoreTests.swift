@@ -10,19 +10,6 @@
 
   /// A relay whose file or database is set back.
   @Suite(.timeLimit(.minutes(5))) struct RestoreTests {
-    /// Syncs all until nobody has anything to put or take.
-    private func settle(_ stores: [Store], _ mailbox: RelayMailbox) async throws {
-      for _ in 0..<10 {
-        var isQuiet = true
-        for store in stores {
-          let report = try await store.sync(through: mailbox)
-          if !report.taken.isEmpty || !report.written.isEmpty { isQuiet = false }
-        }
-        if isQuiet { return }
-      }
-      Issue.record("the stores do not come to rest")
-    }
-
     /// Writes would go into a file that has no name any more, and end with the process.
     @Test func nothingIsAcknowledgedIntoAFileThatIsGone() async throws {
       try await RelayFixture.run { relay in
@@ -56,15 +43,15 @@
       let (place, port) = (relay.place, relay.port)
       let token = try await relay.token()
       let (one, two) = (try Scores.store("one"), try Scores.store("two"))
-      try await settle([one, two], try relay.mailbox(token))
+      try await Scores.settle([one, two], try relay.mailbox(token))
       try await relay.stop()
       try await place.backUp()
 
       relay = try await RelayFixture.start(in: place, port: port)
       try Scores.insert("lost-1", into: one)
-      try await settle([one, two], try relay.mailbox(token))
+      try await Scores.settle([one, two], try relay.mailbox(token))
       try Scores.insert("lost-2", into: two)
-      try await settle([one, two], try relay.mailbox(token))
+      try await Scores.settle([one, two], try relay.mailbox(token))
       try await relay.stop()
       try await place.restore()
 
@@ -75,9 +62,9 @@
         try Scores.insert("new-\(number)", into: three)
         try await three.sync(through: mailbox)
       }
-      try await settle([one, two, three], mailbox)
+      try await Scores.settle([one, two, three], mailbox)
       let late = try Scores.store("late")
-      try await settle([one, two, three, late], mailbox)
+      try await Scores.settle([one, two, three, late], mailbox)
       let expected = ["late", "lost-1", "lost-2", "new-0", "new-1", "new-2", "new-3", "one", "three", "two"]
       for store in [one, two, three, late] {
         #expect(try Scores.names(store) == expected)
@@ -95,12 +82,12 @@
       try await place.backUp()
       relay = try await RelayFixture.start(in: place, port: port)
       let (one, two) = (try Scores.store("one", noise: 100_000), try Scores.store("two"))
-      try await settle([one, two], try relay.mailbox(token))
+      try await Scores.settle([one, two], try relay.mailbox(token))
       try await relay.stop()
       try await place.restore()
       relay = try await RelayFixture.start(in: place, port: port)
       let late = try Scores.store("late")
-      try await settle([late, one, two], try relay.mailbox(token))
+      try await Scores.settle([late, one, two], try relay.mailbox(token))
       for store in [one, two, late] { #expect(try Scores.names(store) == ["late", "one", "two"]) }
       try await relay.remove()
     }

@@ -1,6 +1,8 @@
 import Foundation
 import GRDB
 import Tally
+import TallyRelay
+import Testing
 
 /// Small stores to sync.
 enum Scores {
@@ -32,5 +34,18 @@ enum Scores {
     try store.read { db in
       try Row.fetchAll(db, sql: "SELECT id, name, hex(noise) AS noise FROM Score ORDER BY id").map { "\($0)" }
     } + ["\(try store.summary().fingerprint)"]
+  }
+
+  /// Syncs all until nobody has anything to put or take.
+  static func settle(_ stores: [Store], _ mailbox: RelayMailbox) async throws {
+    for _ in 0..<10 {
+      var isQuiet = true
+      for store in stores {
+        let report = try await store.sync(through: mailbox)
+        if !report.taken.isEmpty || !report.written.isEmpty { isQuiet = false }
+      }
+      if isQuiet { return }
+    }
+    Issue.record("the stores do not come to rest")
   }
 }

@@ -1,0 +1,69 @@
+#if Relay
+  import Foundation
+  import Testing
+
+  /// Two thousand connections that send half a header, a body byte by byte, or never read what they have asked for.
+  @Suite(.serialized, .timeLimit(.minutes(10))) struct SlowPeerTests {
+    private static let peers = 2_000
+    private static let followersOfAToken = 16
+    /// The relay's memory may grow by so much: 48 KiB for each of them.
+    private static let mostKibibytes = peers * 48
+
+    private struct Token: Decodable, Sendable {
+      let space: String
+      let token: String
+    }
+
+    private func token(_ space: String? = nil, in folder: URL) async throws -> Token {
+      let made =
+        if let space {
+          try await Tool.run("relay", "token", "--data", "relay.sqlite", "--space", space, "--json", in: folder)
+        } else {
+          try await Tool.run("relay", "token", "--data", "relay.sqlite", "--json", in: folder)
+        }
+      return try JSONDecoder().decode(Token.self, from: Data(made.output.utf8))
+    }
+
+    private func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
+      try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
+      }
+    }
+
+    /// A good client's p99 is at most twice what it is without them, the relay's memory is bounded, and it ends in
+    /// order.
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/status"), "needs /proc"))
+    func slowPeersSlowNobodyElse() async throws {
+      let folder = try RelayFixture.newFolder()
+      let (relay, line) = try await RelayProcess.start(
+        "relay", "--data", "relay.sqlite", "--listen", "127.0.0.1:0", "--rate", "1000000", in: folder)
+      let port = try #require(Int(line.split(separator: ":").last ?? ""))
+      let (good, noisy) = (try await token(in: folder), try await token(in: folder))
+      var followers: [String] = []
+      while followers.count <= Self.peers / 3 {
+        let token = try await token(noisy.space, in: folder).token
+        followers += Array(repeating: token, count: Self.followersOfAToken)
+      }
+      let (idle, loaded, grown) = try await onThread { [followers] in
+        let client = try GoodClient(port)
+        // Another machine's work slows one sample or the other; the best of five is the relay's own.
+        func best(_ name: String, meanwhile: () -> Void) throws -> Double {
+          try (0..<5).map { round in
+            try client.p99(200, "\(name)\(round)", 320, good.space, good.token, meanwhile: meanwhile)
+          }.min() ?? .infinity
+        }
+        let idle = try best("idle") {}
+        let before = relay.memory ?? 0
+        let slow = try SlowPeers(Self.peers, port, noisy.space, writer: noisy.token, followers: followers)
+        // Each of those who follow is owed 1.2 MB, which nobody reads.
+        _ = try client.p99(100, "noise", 12_000, noisy.space, noisy.token) {}
+        let loaded = try best("loaded") { slow.dribble() }
+        return (idle, loaded, (relay.memory ?? .max) - before)
+      }
+      #expect(loaded <= 2 * idle, "p99 of \(idle) ms alone, \(loaded) ms with \(Self.peers) slow peers")
+      #expect(grown <= Self.mostKibibytes, "\(grown) KiB more")
+      #expect(await relay.end(SIGTERM) == 0, "\(relay.errorText)")
+      try FileManager.default.removeItem(at: folder)
+    }
+  }
+#endif

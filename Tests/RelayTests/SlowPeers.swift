@@ -1,0 +1,114 @@
+#if Relay
+  import Foundation
+  import TallyRelayProtocol
+  import TallyWire
+
+  /// Many connections, of which a third each sends half a header, a body byte by byte, and asks for events that it
+  /// never reads. Used from one thread at a time.
+  final class SlowPeers {
+    private var all: [Int32] = []
+    private var dribbling: [Int32] = []
+    private var next = 0
+
+    /// - Parameters:
+    ///   - writer: a token that may write to the space.
+    ///   - followers: a token for each that asks for events.
+    init(_ count: Int, _ port: Int, _ space: String, writer: String, followers: [String]) throws {
+      let digest = RelayDigest.field(SHA256.hash([]))
+      for number in 0..<count {
+        let peer = try RawHTTP.connect(port)
+        all.append(peer)
+        switch number % 3 {
+        case 0: Self.send("GET /v1/spaces/\(space)/changes HTTP/1.1\r\nHost: a\r\nAuthoriza", peer)
+        case 1:
+          let head = "PUT /v1/spaces/\(space)/entries/d\(number) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(writer)"
+          Self.send("\(head)\r\nContent-Digest: \(digest)\r\nContent-Length: 65536\r\n\r\n", peer)
+          dribbling.append(peer)
+        default:
+          // Little room, so that what is not read is soon the relay's to keep.
+          var bytes: Int32 = 4_096
+          setsockopt(peer, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+          let head = "GET /v1/spaces/\(space)/events HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer "
+          Self.send("\(head)\(followers[number / 3])\r\n\r\n", peer)
+        }
+      }
+    }
+
+    deinit { for peer in all { close(peer) } }
+
+    /// A byte more on some of the connections; whoever is refused by now is so.
+    func dribble() {
+      for _ in 0..<4 {
+        Self.send("x", dribbling[next % dribbling.count])
+        next += 1
+      }
+    }
+
+    private static func send(_ text: String, _ peer: Int32) {
+      let bytes = Array(text.utf8)
+      _ = bytes.withUnsafeBytes { Foundation.send(peer, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+    }
+  }
+
+  /// A client that puts one entry after the other on one connection, in the thread that asks.
+  final class GoodClient {
+    private let descriptor: Int32
+
+    init(_ port: Int) throws { descriptor = try RawHTTP.connect(port) }
+
+    deinit { close(descriptor) }
+
+    /// Puts entries, and returns how long the hundredth part of them took at least, in milliseconds.
+    func p99(_ count: Int, _ prefix: String, _ bytes: Int, _ space: String, _ token: String, meanwhile: () -> Void)
+      throws -> Double
+    {
+      let body = [UInt8](repeating: 7, count: bytes)
+      let digest = RelayDigest.field(SHA256.hash(body))
+      var times: [Duration] = []
+      for number in 0..<count {
+        meanwhile()
+        let head = """
+          PUT /v1/spaces/\(space)/entries/\(prefix)-\(number) HTTP/1.1\r
+          Host: a\r
+          Authorization: Bearer \(token)\r
+          Content-Digest: \(digest)\r
+          Content-Length: \(bytes)\r
+          \r
+
+          """
+        let start = ContinuousClock.now
+        try send(Array(head.utf8) + body)
+        guard try answer().hasPrefix("HTTP/1.1 201 ") else { throw RawHTTP.Failure(call: "PUT", number: 0) }
+        times.append(ContinuousClock.now - start)
+      }
+      times.sort()
+      return times[count * 99 / 100] / .milliseconds(1)
+    }
+
+    private func send(_ bytes: [UInt8]) throws {
+      var sent = 0
+      while sent < bytes.count {
+        let count = bytes[sent...].withUnsafeBytes {
+          Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+        }
+        guard count > 0 else { throw RawHTTP.Failure(call: "send", number: errno) }
+        sent += count
+      }
+    }
+
+    /// The head of an answer without a body.
+    private func answer() throws -> String {
+      var (head, piece) = ([UInt8](), [UInt8](repeating: 0, count: 4_096))
+      while !head.ends(with: [0x0D, 0x0A, 0x0D, 0x0A]) {
+        let count = recv(descriptor, &piece, piece.count, 0)
+        guard count > 0 else { throw RawHTTP.Failure(call: "recv", number: errno) }
+        head += piece[..<count]
+      }
+      return String(decoding: head, as: UTF8.self)
+    }
+  }
+
+  extension [UInt8] {
+    fileprivate func ends(with end: [UInt8]) -> Bool { suffix(end.count).elementsEqual(end) }
+  }
+#endif
