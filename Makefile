@@ -31,7 +31,7 @@ test: setup
 # build of all tests without the faults that tests plant. Where libpq is, the relay has its storage on PostgreSQL.
 RELAY = $(shell pkg-config --exists libpq 2>/dev/null && echo Postgres || echo Relay)
 WITH_TRAITS = --traits Network,$(RELAY) --scratch-path .build-network
-WITH_RELAY = --traits Relay --scratch-path .build-relay
+WITH_RELAY = --traits $(RELAY) --scratch-path .build-relay
 
 test-network: setup
 	$(SWIFT) build $(WITH_TRAITS) --build-tests
@@ -54,6 +54,7 @@ relay-demo: setup
 
 # What a relay costs, beside what it cannot do without: FLAGS as --only push,streams, --records N, --markdown FILE.
 bench-relay: setup
+	@bash Scripts/setup.sh relay
 	$(SWIFT) build -c release $(WITH_RELAY) --product tally
 	$(SWIFT) run -c release $(WITH_RELAY) RelayBench $(FLAGS)
 

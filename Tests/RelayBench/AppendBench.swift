@@ -1,7 +1,6 @@
 #if Relay
   import Foundation
   import GRDBSQLite
-  import Synchronization
   import TallyRelayProtocol
   import TallyWire
 
@@ -9,33 +8,16 @@
   struct AppendBench {
     let folder: URL
     private static let writers = 32
-    private static let body = (0..<320).map { UInt8(truncatingIfNeeded: $0 &* 37) }
 
     func run(count: Int) async throws -> [Figure] {
-      let relay = try RelayUnderLoad(folder, "append")
+      let relay = try await RelayUnderLoad(folder, "append")
       let idle = relay.memory
       let token = try await relay.token()
-      let digest = RelayDigest.field(SHA256.hash(Self.body))
+      let load = WriterThreads(
+        port: relay.port, token: token, digest: RelayDigest.field(SHA256.hash(WriterThreads.body)))
       let before = relay.processorTime
       let start = ContinuousClock.now
-      let (failures, port) = (Failures(), relay.port)
-      await withCheckedContinuation { continuation in
-        let group = DispatchGroup()
-        for writer in 0..<Self.writers {
-          group.enter()
-          Thread.detachNewThread {
-            do {
-              let connection = try LoadConnection(port)
-              for number in 0..<count / Self.writers {
-                try connection.put("w\(writer)-\(number)", Self.body, digest: digest, token)
-              }
-            } catch { failures.add() }
-            group.leave()
-          }
-        }
-        group.notify(queue: .global()) { continuation.resume() }
-      }
-      guard failures.count == 0 else { throw LoadConnection.Failure(call: "append") }
+      try await load.run(Self.writers, count: count)
       let (time, wall) = (relay.processorTime - before, ContinuousClock.now - start)
       let plain = try plainInserts(count)
       let each = time / count
@@ -50,12 +32,6 @@
           target: "≤ 2.0"),
         Figure(name: "memory of an idle relay", value: String(format: "%.0f MiB", idle), target: "≤ 40"),
       ]
-    }
-
-    private final class Failures: Sendable {
-      private let value = Mutex(0)
-      var count: Int { value.withLock { $0 } }
-      func add() { value.withLock { $0 += 1 } }
     }
 
     /// The processor time of the row alone, durable in batches.
@@ -82,8 +58,8 @@
         if number % 32 == 0 { sqlite3_exec(database, "BEGIN IMMEDIATE", nil, nil, nil) }
         sqlite3_bind_int64(statement, 1, Int64(number))
         sqlite3_bind_text(statement, 2, "w\(number % 32)-\(number)", -1, transient)
-        sqlite3_bind_blob(statement, 3, Self.body, 16, transient)
-        sqlite3_bind_blob(statement, 4, Self.body, 320, transient)
+        sqlite3_bind_blob(statement, 3, WriterThreads.body, 16, transient)
+        sqlite3_bind_blob(statement, 4, WriterThreads.body, 320, transient)
         guard sqlite3_step(statement) == SQLITE_DONE else { throw LoadConnection.Failure(call: "sqlite") }
         sqlite3_reset(statement)
         if number % 32 == 31 || number == count - 1 { sqlite3_exec(database, "COMMIT", nil, nil, nil) }

@@ -21,11 +21,25 @@
     let folder: URL
 
     func run(spaces: Int, rate: Int, seconds: Int) async throws -> [Figure] {
-      let relay = try RelayUnderLoad(folder, "push")
+      let relay = try await RelayUnderLoad(folder, "push")
+      let figures = try await run(
+        spaces: spaces, rate: rate, seconds: seconds, from: relay, to: relay,
+        "push, from PUT to another client's event", "≤ 5 ms, ≤ 50 ms")
+      try relay.stop()
+      return figures
+    }
+
+    /// - Parameters:
+    ///   - relay: where entries are put.
+    ///   - other: where they are followed: the same relay, or another on the same database.
+    func run(
+      spaces: Int, rate: Int, seconds: Int, from relay: RelayUnderLoad, to other: RelayUnderLoad, _ name: String,
+      _ target: String
+    ) async throws -> [Figure] {
       var tokens: [RelayUnderLoad.Token] = []
       for _ in 0..<spaces { tokens.append(try await relay.token()) }
       let connections = try tokens.map { token in
-        let connection = try LoadConnection(relay.port)
+        let connection = try LoadConnection(other.port)
         try connection.follow(token, after: nil)
         return connection
       }
@@ -42,14 +56,13 @@
         if let start = sent[space] { times.append(ContinuousClock.now - start) }
       }
       try await writing.value
-      try relay.stop()
       guard isWhole, times.count == count else { throw LoadConnection.Failure(call: "events") }
       times.sort()
       return [
         Figure(
-          name: "push, from PUT to another client's event, \(rate) entries a second over \(spaces) spaces: p50, p99",
+          name: "\(name), \(rate) entries a second over \(spaces) spaces: p50, p99",
           value: "\(milliseconds(times[count / 2])), \(milliseconds(times[count * 99 / 100]))",
-          target: "≤ 5 ms, ≤ 50 ms")
+          target: target)
       ]
     }
 

@@ -13,7 +13,7 @@ struct RelayBench: AsyncParsableCommand {
   @Option(help: "For how many seconds they come.") var seconds = 20
   @Option(help: "How many streams follow one space.") var streams = 10_000
   @Option(help: "How many records a first sync has.") var records = 100_000
-  @Option(help: "Only some of: append, push, streams, sync.") var only: String?
+  @Option(help: "Only some of: append, push, streams, sync, postgres.") var only: String?
   @Option(help: "Write the table of the page to a file.") var markdown: String?
 
   func run() async throws {
@@ -36,6 +36,17 @@ struct RelayBench: AsyncParsableCommand {
       }
       try await measure("streams") { try await StreamBench(folder: folder).run(count: streams) }
       try await measure("sync") { try await SyncBench(folder: folder).run(records: records) }
+      #if Postgres
+        if PostgresUnderLoad.programs == nil {
+          print("postgres: not measured, since no PostgreSQL server is installed (Debian: postgresql)")
+        } else {
+          try await measure("postgres") {
+            try await PostgresBench(folder: folder).run(count: appends, spaces: spaces, rate: rate, seconds: seconds)
+          }
+        }
+      #else
+        print("postgres: not measured, since this build is without the trait Postgres (Debian: libpq-dev)")
+      #endif
       if let markdown {
         let rows = ["| figure | | to reach |", "| --- | --- | --- |"] + figures.map(\.row)
         try (rows.joined(separator: "\n") + "\n").write(toFile: markdown, atomically: true, encoding: .utf8)

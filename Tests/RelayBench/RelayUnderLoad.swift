@@ -13,16 +13,18 @@
 
     let port: Int
     private let process = Process()
-    private let store: RelayStore
+    private let store: any RelayStorage
 
-    /// Starts a relay on a file of its own.
-    init(_ folder: URL, _ name: String) throws {
+    /// Starts a relay.
+    /// - Parameter database: the address of a database; nil for a file of its own.
+    init(_ folder: URL, _ name: String, database: String? = nil) async throws {
       let path = folder.appendingPathComponent("\(name).sqlite").path
       let tool = (Bundle.main.executableURL ?? Bundle.main.bundleURL).deletingLastPathComponent()
         .appendingPathComponent("tally")
       let output = Pipe()
       process.executableURL = tool
-      process.arguments = ["relay", "--data", path, "--listen", "127.0.0.1:0", "--rate", "1000000"]
+      let place = database.map { ["--postgres", $0] } ?? ["--data", path]
+      process.arguments = ["relay"] + place + ["--listen", "127.0.0.1:0", "--rate", "1000000"]
       process.standardOutput = output
       // The log is part of what a relay does; nobody reads it here.
       process.standardError = FileHandle.nullDevice
@@ -32,21 +34,23 @@
         let port = line.split(separator: ":").last.flatMap({ Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) })
       else { throw NoRelay() }
       self.port = port
-      store = try RelayStore(path: path, for: .administration, mayCreate: false)
+      store = try await Self.store(path, database)
+    }
+
+    private static func store(_ path: String, _ database: String?) async throws -> any RelayStorage {
+      #if Postgres
+        if let database { return try await PostgresRelayStore(database, for: .administration) }
+      #endif
+      return try RelayStore(path: path, for: .administration, mayCreate: false)
     }
 
     func token(_ space: String? = nil) async throws -> Token {
-      let made = try await store.makeToken(space: space, role: .writer)
+      let made = try await store.makeToken(space: space, role: .writer, quota: nil, expires: nil)
       return Token(space: made.space, token: made.token)
     }
 
     /// The processor time that it has taken so far.
-    var processorTime: Duration {
-      let fields = Self.read("/proc/\(process.processIdentifier)/stat").split(separator: ")").last?
-        .split(separator: " ")
-      let ticks = [11, 12].compactMap { fields?.count ?? 0 > $0 ? Int(fields?[$0] ?? "") : nil }.reduce(0, +)
-      return .milliseconds(ticks * 1_000 / sysconf(Int32(_SC_CLK_TCK)))
-    }
+    var processorTime: Duration { ProcessTimes.duration(ProcessTimes(process.processIdentifier)?.own ?? 0) }
 
     /// Its memory now, in MiB.
     var memory: Double { Self.kibibytes("VmRSS", process.processIdentifier) / 1_024 }

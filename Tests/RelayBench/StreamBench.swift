@@ -10,7 +10,7 @@
     private static let streamsOfAToken = 16
 
     func run(count: Int) async throws -> [Figure] {
-      let relay = try RelayUnderLoad(folder, "streams")
+      let relay = try await RelayUnderLoad(folder, "streams")
       let first = try await relay.token()
       var connections: [LoadConnection] = []
       var token = first

@@ -31,7 +31,7 @@
         try await source.sync(through: mailbox)
         try await one.sync(through: mailbox)
       }
-      let relay = try RelayUnderLoad(folder, "sync")
+      let relay = try await RelayUnderLoad(folder, "sync")
       let token = try await relay.token()
       let place = try RelayMailbox("http://127.0.0.1:\(relay.port)/s/\(token.space)", token: token.token)
       let before = relay.processorTime
