@@ -80,7 +80,8 @@
     }
 
     private static var logger: Logger {
-      var logger = Logger(label: "tally.relay")
+      let usual = Logger(label: "tally.relay")
+      var logger = Logger(label: usual.label) { _ in WithoutRequestNumbers(base: usual.handler) }
       logger.logLevel = .warning
       return logger
     }
@@ -158,6 +159,29 @@
         }
       }
     }
+  }
+
+  /// Logs without what is said of each request, which is a number. Nothing of a request is a warning, and every request,
+  /// a stream of events as long as it lives, would keep a dictionary that nobody reads.
+  private struct WithoutRequestNumbers: LogHandler {
+    var base: any LogHandler
+
+    var logLevel: Logger.Level {
+      get { base.logLevel }
+      set { base.logLevel = newValue }
+    }
+
+    var metadata: Logger.Metadata {
+      get { [:] }
+      set {}
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+      get { nil }
+      set {}
+    }
+
+    func log(event: LogEvent) { base.log(event: event) }
   }
 
   /// Ends all waits when the relay is asked to end.

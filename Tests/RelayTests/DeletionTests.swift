@@ -89,10 +89,10 @@
         let token = try await relay.token()
         let number = try #require(try await relay.store.bearer(token.token)).space
         _ = try await relay.store.put("large", Array(repeating: 7, count: 600_000), in: number, after: nil)
-        #expect(try await relay.store.bytes(of: "large", in: number, from: 0).count == RelayStore.chunkBytes)
+        #expect(try await relay.store.bytes(of: "large", in: number, at: 1, from: 0).count == RelayStore.chunkBytes)
         try await relay.store.deleteSpace(token.space)
         await #expect(throws: RelayProblem.self) {
-          try await relay.store.bytes(of: "large", in: number, from: RelayStore.chunkBytes)
+          try await relay.store.bytes(of: "large", in: number, at: 1, from: RelayStore.chunkBytes)
         }
       }
     }

@@ -182,6 +182,22 @@
       }
     }
 
+    /// Its last packet has the request and its end: nobody is there to read events, and none is kept a place.
+    @Test func aClientThatHasClosedItsSideHoldsNoPlace() async throws {
+      try await RelayFixture.run {
+        $0.limits.heartbeat = .seconds(3_600)
+      } _: { relay in
+        let token = try await relay.token()
+        let head =
+          "GET /v1/spaces/\(token.space)/events HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(token.token)\r\n\r\n"
+        let start = ContinuousClock.now
+        // Reads until the relay closes, or has said nothing for a minute.
+        _ = try await RawHTTP.exchange(Array(head.utf8), port: relay.port, isLast: true)
+        #expect(ContinuousClock.now - start < .seconds(30))
+        try await untilOpen(0, relay)
+      }
+    }
+
     @Test func streamsCountAsWaiting() async throws {
       try await RelayFixture.run {
         $0.limits.waitingRequests = 1

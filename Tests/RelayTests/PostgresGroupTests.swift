@@ -123,7 +123,7 @@
           for frame in other.frames {
             guard case .entry(let size, nil) = frame.change else { continue }
             let (left, right) = (
-              try await bytes(file, frame.name, space, size), try await bytes(database, frame.name, space, size)
+              try await bytes(file, frame, space, size), try await bytes(database, frame, space, size)
             )
             #expect(left == right, "\(place)")
           }
@@ -137,9 +137,13 @@
       }
     }
 
-    private func bytes(_ store: any RelayStorage, _ name: String, _ space: Int64, _ size: Int) async throws -> [UInt8] {
+    private func bytes(_ store: any RelayStorage, _ frame: RelayPage.Frame, _ space: Int64, _ size: Int) async throws
+      -> [UInt8]
+    {
       var bytes: [UInt8] = []
-      while bytes.count < size { bytes += try await store.bytes(of: name, in: space, from: bytes.count) }
+      while bytes.count < size {
+        bytes += try await store.bytes(of: frame.name, in: space, at: Int64(frame.position), from: bytes.count)
+      }
       return bytes
     }
   }

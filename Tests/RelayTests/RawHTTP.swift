@@ -43,9 +43,10 @@
 
     /// Sends bytes and reads until the server closes, for a minute at most between two pieces. On a thread of its
     /// own, since the server's tasks need theirs.
-    static func exchange(_ bytes: [UInt8], port: Int) async throws -> [UInt8] {
+    /// - Parameter isLast: whether the client closes its side with them.
+    static func exchange(_ bytes: [UInt8], port: Int, isLast: Bool = false) async throws -> [UInt8] {
       try await withCheckedThrowingContinuation { continuation in
-        Thread.detachNewThread { continuation.resume(with: Result { try blockingExchange(bytes, port) }) }
+        Thread.detachNewThread { continuation.resume(with: Result { try blockingExchange(bytes, port, isLast) }) }
       }
     }
 
@@ -89,18 +90,21 @@
       return descriptor
     }
 
-    private static func blockingExchange(_ bytes: [UInt8], _ port: Int) throws -> [UInt8] {
+    private static func blockingExchange(_ bytes: [UInt8], _ port: Int, _ isLast: Bool) throws -> [UInt8] {
       let descriptor = try connect(port)
       defer { close(descriptor) }
+      // With MSG_MORE the end goes with the bytes.
+      let flags = Int32(MSG_NOSIGNAL) | (isLast ? Int32(MSG_MORE) : 0)
       var sent = 0
       while sent < bytes.count {
         let count = bytes[sent...].withUnsafeBytes {
-          Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+          Foundation.send(descriptor, $0.baseAddress, $0.count, flags)
         }
         // It may refuse the rest and answer.
         guard count > 0 else { break }
         sent += count
       }
+      if isLast { shutdown(descriptor, Int32(SHUT_WR)) }
       var answer: [UInt8] = []
       var buffer = [UInt8](repeating: 0, count: 1 << 16)
       while true {

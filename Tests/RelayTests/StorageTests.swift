@@ -150,6 +150,31 @@
     }
 
     /// An upload that is left alone goes after three days, with what it took up.
+    /// Somebody reads a large entry piece by piece; meanwhile it is removed, and put again with another content.
+    @Test(arguments: StorageKind.available) func aDownloadMixesNoContents(_ kind: StorageKind) async throws {
+      let place = try await StoragePlace(kind)
+      let store = try await place.open(.serving)
+      let token = try await store.makeToken(space: nil, role: .writer, quota: nil, expires: nil)
+      let space = try #require(try await store.bearer(token.token)).space
+      func put(_ byte: UInt8) async throws {
+        _ = try await store.put("large", Array(repeating: byte, count: 600_000), in: space, after: nil)
+      }
+      try await put(1)
+      let entry = try await store.entry("large", in: space)
+      let first = try await store.bytes(of: "large", in: space, at: entry.position, from: 0)
+      #expect(first == Array(repeating: 1, count: RelayStore.chunkBytes))
+      #expect(try await store.remove("large", in: space))
+      try await put(2)
+      let problem = await #expect(throws: RelayProblem.self) {
+        try await store.bytes(of: "large", in: space, at: entry.position, from: first.count)
+      }
+      #expect(problem?.code == .noSuchEntry)
+      let again = try await store.entry("large", in: space)
+      #expect(try await store.bytes(of: "large", in: space, at: again.position, from: first.count).first == 2)
+      try store.close()
+      try place.remove()
+    }
+
     @Test(arguments: StorageKind.available) func uploadsThatAreLeftAloneGo(_ kind: StorageKind) async throws {
       let state = RelayFixture.State()
       let place = try await StoragePlace(kind)

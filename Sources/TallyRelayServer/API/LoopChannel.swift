@@ -19,6 +19,7 @@
         // Most requests fit into it, and a stream of events keeps it as long as it lives.
         try channel.syncOptions?.setOption(
           .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 1_024, maximum: 65_536))
+        try channel.pipeline.syncOperations.addHandler(InputWatch())
       } catch {
         return channel.eventLoop.makeFailedFuture(error)
       }

@@ -26,17 +26,17 @@
       }
       var response = Response(status, fields)
       response.headers[.contentType] = RelayMedia.entry
-      response.body = body(of: name, bearer.space, range)
+      response.body = body(of: name, entry.position, bearer.space, range)
       return response
     }
 
     /// One row at a time, so that whoever reads slowly holds only that in memory. An entry that goes meanwhile ends the
     /// connection.
-    private func body(of name: String, _ space: Int64, _ range: ByteRange) -> ResponseBody {
+    private func body(of name: String, _ position: Int64, _ space: Int64, _ range: ByteRange) -> ResponseBody {
       ResponseBody(contentLength: range.end - range.first) { [store] writer in
         var offset = range.first
         while offset < range.end {
-          let bytes = try await store.bytes(of: name, in: space, from: offset).prefix(range.end - offset)
+          let bytes = try await store.bytes(of: name, in: space, at: position, from: offset).prefix(range.end - offset)
           try await writer.write(ByteBuffer(bytes: bytes))
           offset += bytes.count
         }

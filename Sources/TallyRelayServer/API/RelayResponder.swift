@@ -15,6 +15,13 @@
 
     func respond(to request: Request, context: RelayContext) async throws -> Response {
       let route = RelayRoute(request)
+      guard route.kind == .events else { return try await answer(request, route, context) }
+      // A task keeps the memory that its frames have taken at most, and the connection's task waits for events from now
+      // on. What comes before, looking up the token for instance, is for another, which ends.
+      return try await Task { try await answer(request, route, context) }.value
+    }
+
+    private func answer(_ request: Request, _ route: RelayRoute, _ context: RelayContext) async throws -> Response {
       let start = api.time()
       var problem: RelayProblem?
       var response: Response

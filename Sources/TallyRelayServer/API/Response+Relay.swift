@@ -48,7 +48,7 @@
 
     private static func headers(_ fields: Fields) -> HTTPFields {
       var headers = HTTPFields()
-      headers.reserveCapacity(fields.count + 4)
+      headers.reserveCapacity(fields.count + 3)
       headers.append(HTTPField(name: .cacheControl, value: "no-store"))
       for (name, value) in fields { headers.append(HTTPField(name: name, value: value)) }
       return headers

@@ -100,16 +100,18 @@
     }
 
     /// The bytes of an entry from an offset on to the end of the row in which they stand.
-    /// - Throws: `RelayProblem` if the entry, or its space, has gone meanwhile.
-    package func bytes(of name: String, in space: Int64, from offset: Int) async throws -> [UInt8] {
+    /// - Throws: `RelayProblem` if the entry at that position, or its space, has gone meanwhile; also if the name was put
+    ///   again.
+    package func bytes(of name: String, in space: Int64, at position: Int64, from offset: Int) async throws -> [UInt8] {
       try await reading.run { session in
         let rows = try session.execute(
           """
           SELECT start, bytes FROM tally_relay.chunk
           WHERE space = $1 AND name = $2 AND start <= $3
             AND EXISTS (SELECT 1 FROM tally_relay.space WHERE number = $1 AND deleted IS NULL)
+            AND EXISTS (SELECT 1 FROM tally_relay.entry WHERE space = $1 AND position = $4 AND kind = 1)
           ORDER BY start DESC LIMIT 1
-          """, [.integer(space), .text(name), .integer(Int64(offset))])
+          """, [.integer(space), .text(name), .integer(Int64(offset)), .integer(position)])
         guard let row = rows.first else { throw RelayProblem(.noSuchEntry, "the entry has gone") }
         let (start, bytes) = (Int(try row.integer(0)), try row.bytes(1))
         guard offset - start < bytes.count else { throw RelayProblem(.storageFailed, "a part of the entry is missing") }

@@ -38,8 +38,8 @@
       streams.withLock { $0[seat] = Stream(space: space, channel: channel, since: time()) }
       channel.closeFuture.whenComplete { [news] _ in news.wake(seat, in: space) }
       channel.eventLoop.execute {
-        // A connection that has closed meanwhile takes no handlers, and needs none.
-        do { try channel.pipeline.syncOperations.addHandler(CloseWithInput(), position: .first) } catch {
+        // A connection that has closed meanwhile has no handlers.
+        do { try channel.pipeline.syncOperations.handler(type: InputWatch.self).closeWithInput(channel) } catch {
           channel.close(promise: nil)
         }
       }
@@ -68,16 +68,6 @@
       }
       for (seat, space) in silent { news.wake(seat, in: space) }
       for channel in unread { channel.close(promise: nil) }
-    }
-  }
-
-  /// Closes a connection when the other side has: it has no more to say and gets no more to hear.
-  private final class CloseWithInput: ChannelInboundHandler {
-    typealias InboundIn = NIOAny
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-      if case .inputClosed? = event as? ChannelEvent { context.close(promise: nil) }
-      context.fireUserInboundEventTriggered(event)
     }
   }
 #endif

@@ -42,8 +42,8 @@
     func hasNews(in space: Int64, after cursor: RelayCursor?) async throws -> Bool
     /// An entry that is there.
     func entry(_ name: String, in space: Int64) async throws -> RelayStore.EntryRow
-    /// The bytes of a large entry from an offset on, as many as are at hand.
-    func bytes(of name: String, in space: Int64, from offset: Int) async throws -> [UInt8]
+    /// The bytes of the large entry at a position from an offset on, as many as are at hand.
+    func bytes(of name: String, in space: Int64, at position: Int64, from offset: Int) async throws -> [UInt8]
     /// How far an upload has come; all of it if the entry is there.
     func upload(_ name: String, in space: Int64) async throws -> RelayStore.Upload
 

@@ -84,16 +84,18 @@
     }
 
     /// The bytes of an entry from an offset on to the end of the row in which they stand.
-    /// - Throws: `RelayProblem` if the entry, or its space, has gone meanwhile.
-    package func bytes(of name: String, in space: Int64, from offset: Int) async throws -> [UInt8] {
+    /// - Throws: `RelayProblem` if the entry at that position, or its space, has gone meanwhile; also if the name was put
+    ///   again.
+    package func bytes(of name: String, in space: Int64, at position: Int64, from offset: Int) async throws -> [UInt8] {
       try await pool.read { db in
         let statement = try db.cachedStatement(
           sql: """
             SELECT start, bytes FROM chunk WHERE space = ?1 AND name = ?2 AND start <= ?3
               AND EXISTS(SELECT 1 FROM space WHERE number = ?1 AND deleted IS NULL)
+              AND EXISTS(SELECT 1 FROM entry WHERE space = ?1 AND position = ?4 AND kind = 1)
             ORDER BY start DESC LIMIT 1
             """)
-        guard let row = try Row.fetchOne(statement, arguments: [space, name, offset]) else {
+        guard let row = try Row.fetchOne(statement, arguments: [space, name, offset, position]) else {
           throw RelayProblem(.noSuchEntry, "the entry has gone")
         }
         let (start, bytes) = (row["start"] as Int, row["bytes"] as Data)
