@@ -31,12 +31,12 @@
     /// How many are open.
     var count: Int { streams.withLock { $0.count } }
 
-    /// Adds a stream. It ends, perhaps at its next word, when its connection does.
+    /// Adds a stream. It ends when its connection does.
     /// - Returns: what names it here and among those who wait for news.
     func open(_ space: Int64, _ channel: any Channel) -> Int {
       let seat = news.seat()
       streams.withLock { $0[seat] = Stream(space: space, channel: channel, since: time()) }
-      channel.closeFuture.whenComplete { [news] _ in news.wake(seat, in: space) }
+      channel.closeFuture.whenComplete { [weak self] _ in self?.end(seat) }
       channel.eventLoop.execute {
         // A connection that has closed meanwhile has no handlers.
         do { try channel.pipeline.syncOperations.handler(type: InputWatch.self).closeWithInput(channel) } catch {
@@ -46,7 +46,19 @@
       return seat
     }
 
-    func close(_ seat: Int) { streams.withLock { $0[seat] = nil } }
+    func close(_ seat: Int) {
+      streams.withLock { streams in
+        streams[seat] = nil
+        news.leave(seat)
+      }
+    }
+
+    /// Nobody reads a stream any more. It may not wait just now, so its next wait ends too.
+    private func end(_ seat: Int) {
+      streams.withLock { streams in
+        if let stream = streams[seat] { news.end(seat, in: stream.space) }
+      }
+    }
 
     /// Notes that a stream begins to write, or has written.
     func note(_ seat: Int, isWriting: Bool) {

@@ -12,7 +12,7 @@
       case news
       /// The time is over, or the task was cancelled.
       case timeout
-      /// The relay is about to end.
+      /// The relay is about to end, or whoever waits has gone.
       case closing
     }
 
@@ -29,6 +29,8 @@
       var announced: [Int64: UInt64] = [:]
       var waiting: [Int64: [Int: CheckedContinuation<End, Never>]] = [:]
       var count = 0
+      /// The seats of those who have gone.
+      var ended: Set<Int> = []
     }
 
     private let state = Mutex(State())
@@ -80,7 +82,7 @@
       await withTaskCancellationHandler {
         await withCheckedContinuation { continuation in
           let end = state.withLock { state -> End? in
-            if state.isClosing { return .closing }
+            if state.isClosing || state.ended.contains(id) { return .closing }
             if state.announced[ticket.space] ?? 0 != ticket.count { return .news }
             if Task.isCancelled { return .timeout }
             state.waiting[ticket.space, default: [:]][id] = continuation
@@ -96,6 +98,15 @@
 
     /// Ends a wait as if its time were over. Whoever does not wait is not woken later.
     func wake(_ id: Int, in space: Int64) { take(space, id)?.resume(returning: .timeout) }
+
+    /// Ends a wait, and every later one at that seat, until the seat is left.
+    func end(_ id: Int, in space: Int64) {
+      state.withLock { _ = $0.ended.insert(id) }
+      take(space, id)?.resume(returning: .closing)
+    }
+
+    /// Nobody waits at that seat any more.
+    func leave(_ id: Int) { state.withLock { _ = $0.ended.remove(id) } }
 
     private func take(_ space: Int64, _ id: Int) -> CheckedContinuation<End, Never>? {
       state.withLock { state in
