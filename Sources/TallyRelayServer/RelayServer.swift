@@ -161,8 +161,8 @@
     }
   }
 
-  /// Logs without what is said of each request, which is a number. Nothing of a request is a warning, and every request,
-  /// a stream of events as long as it lives, would keep a dictionary that nobody reads.
+  /// Logs without what is said of each request, which is a number. Nothing of a request is a warning, and every
+  /// request, a stream of events as long as it lives, would keep a dictionary that nobody reads.
   private struct WithoutRequestNumbers: LogHandler {
     var base: any LogHandler
 

@@ -76,12 +76,6 @@
     }
 
     private static func removeRows(_ session: PostgresSession, _ space: Int64) throws {
-      // How rows are best found here depends on how many there are, and none of it is urgent: as PostgreSQL would.
-      try session.script(
-        """
-        SET LOCAL plan_cache_mode = force_custom_plan;
-        SET LOCAL enable_seqscan = on; SET LOCAL enable_hashjoin = on; SET LOCAL enable_mergejoin = on
-        """)
       var rest = Int64(RelayStore.sliceRows)
       // Tokens late: until then whoever has one is told that there is no such space.
       for (table, key) in [("entry", "position"), ("chunk", "name, start"), ("upload", "name"), ("token", "hash")] {

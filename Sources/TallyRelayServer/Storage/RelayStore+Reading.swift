@@ -84,8 +84,8 @@
     }
 
     /// The bytes of an entry from an offset on to the end of the row in which they stand.
-    /// - Throws: `RelayProblem` if the entry at that position, or its space, has gone meanwhile; also if the name was put
-    ///   again.
+    /// - Throws: `RelayProblem` if the entry at that position, or its space, has gone meanwhile; also if the name was
+    ///   put again.
     package func bytes(of name: String, in space: Int64, at position: Int64, from offset: Int) async throws -> [UInt8] {
       try await pool.read { db in
         let statement = try db.cachedStatement(
