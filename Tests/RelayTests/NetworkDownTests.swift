@@ -7,7 +7,7 @@
     .enabled(if: NetworkPair.isAvailable, "only root on Linux may make a network"), .serialized,
     .timeLimit(.minutes(60)))
   struct NetworkDownTests {
-    /// How often: TALLY_NETWORK_CUTS, or twice. Cuts last 2 to 20 seconds, of which the first two are the shortest.
+    /// How often: TALLY_NETWORK_CUTS, or twice. Cuts last 2 to 20 seconds; the first two, 2 and 9.
     private static let cuts = ProcessInfo.processInfo.environment["TALLY_NETWORK_CUTS"].flatMap { Int($0) } ?? 2
 
     /// Two stores watch; both write while the network is away. Ten seconds after its return at most they are equal.
