@@ -133,4 +133,9 @@ package struct PlantedFault: OptionSet, Sendable {
   package static let denyNotChecked = PlantedFault(rawValue: 1 << 51)
   /// A row that `REPLACE` deleted unnoticed and that was inserted again is captured as a record that never existed.
   package static let returnedRowIsNew = PlantedFault(rawValue: 1 << 52)
+  /// A record that goes from a delta's bytes to its row is missing from the change log.
+  package static let packedRowUnlisted = PlantedFault(rawValue: 1 << 53)
+
+  /// The faults for which stores still take the shorter ways, which would avoid the others.
+  package static let ofShorterWays: PlantedFault = [.packedRowUnlisted]
 }

@@ -31,7 +31,7 @@
   }
 
   extension Join {
-    var hasPlanted: Bool { !transaction.environment.planted.isEmpty }
+    var hasPlanted: Bool { !transaction.environment.planted.isSubset(of: .ofShorterWays) }
 
     /// A block with what a fault makes of it.
     func spoiled(_ block: DeltaBlock) -> DeltaBlock {

@@ -122,6 +122,7 @@ package struct PlantedBug: Sendable {
     .init("climbsOneLevel", .climbsOneLevel, .store),
     .init("denyNotChecked", .denyNotChecked, .rawsql),
     .init("returnedRowIsNew", .returnedRowIsNew, .rawsql),
+    .init("packedRowUnlisted", .packedRowUnlisted, .rawsql),
   ]
 
   /// How many seeds a tier needs to notice the fault; nil if it does not within its patience.
