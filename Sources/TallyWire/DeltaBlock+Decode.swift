@@ -29,8 +29,9 @@ extension BlockDraft {
     var reader = ByteReader(bytes)
     let dictionaries = try BlockDictionaries.decode(&reader, limits: limits)
     var lastType: String?
+    var budget = BlockBudget()
     for _ in 0..<(try reader.count(ofElementsWithAtLeast: 4, "types")) {
-      let (group, packed) = try Self.decodeRecords(&reader, dictionaries, limits, packs: packs)
+      let (group, packed) = try Self.decodeRecords(&reader, dictionaries, limits, &budget, packs: packs)
       if let lastType, !lastType.utf8.lexicographicallyPrecedes(group.type.utf8) {
         throw WireError(.malformed, "the types are not ascending")
       }
@@ -39,7 +40,7 @@ extension BlockDraft {
       if let packed, !packed.items.isEmpty { self.packed.append(packed) }
     }
     for _ in 0..<(try reader.count(ofElementsWithAtLeast: 4, "relationships")) {
-      let group = try Self.decodeLinks(&reader, dictionaries)
+      let group = try Self.decodeLinks(&reader, dictionaries, &budget)
       if let last = block.links.last, !Self.id(last).utf8.lexicographicallyPrecedes(Self.id(group).utf8) {
         throw WireError(.malformed, "the relationships are not ascending")
       }
@@ -54,12 +55,13 @@ extension BlockDraft {
   }
 
   private static func decodeRecords(
-    _ reader: inout ByteReader, _ dictionaries: BlockDictionaries, _ limits: [Dot], packs: Bool
+    _ reader: inout ByteReader, _ dictionaries: BlockDictionaries, _ limits: [Dot], _ budget: inout BlockBudget,
+    packs: Bool
   ) throws(WireError) -> (DeltaBlock.Records, PackedRecords?) {
     let type = try reader.identifier("a type")
     let (fields, columns) = try decodeColumns(&reader)
-    let keys = try decodeKeys(&reader, type: type)
-    var decoder = RecordDecoder(columns: columns, dictionaries: dictionaries, limits: limits)
+    let keys = try decodeKeys(&reader, type: type, &budget)
+    var decoder = RecordDecoder(columns: columns, dictionaries: dictionaries, limits: limits, budget: budget)
     var group = DeltaBlock.Records(type: type, fields: fields, items: [])
     var packed: PackedRecords?
     if packs, fields.count <= PackedRecords.maximumFields {
@@ -74,6 +76,7 @@ extension BlockDraft {
     guard decoder.columns.allSatisfy({ $0.remaining == 0 }) else {
       throw WireError(.malformed, "a field has more values than cells")
     }
+    budget = decoder.budget
     return (group, packed)
   }
 
@@ -96,10 +99,13 @@ extension BlockDraft {
     return (fields, columns)
   }
 
-  private static func decodeKeys(_ reader: inout ByteReader, type: String) throws(WireError) -> [RecordKey] {
+  private static func decodeKeys(
+    _ reader: inout ByteReader, type: String, _ budget: inout BlockBudget
+  ) throws(WireError) -> [RecordKey] {
     var keys: [RecordKey] = []
     for isText in [false, true] {
       let count = try reader.count(ofElementsWithAtLeast: isText ? 2 : 16, "records")
+      try budget.take(items: count)
       keys.reserveCapacity(keys.count + count)
       for _ in 0..<count {
         let key =
@@ -115,13 +121,15 @@ extension BlockDraft {
   }
 
   private static func decodeLinks(
-    _ reader: inout ByteReader, _ dictionaries: BlockDictionaries
+    _ reader: inout ByteReader, _ dictionaries: BlockDictionaries, _ budget: inout BlockBudget
   ) throws(WireError) -> DeltaBlock.Links {
     var group = DeltaBlock.Links(
       source: try reader.identifier("a type"), relationship: try reader.identifier("a relationship"),
       target: try reader.identifier("a type"), items: [])
     var last: (source: RecordKey, name: AnyRecordName, target: RecordKey)?
-    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 4, "links")) {
+    let count = try reader.count(ofElementsWithAtLeast: 4, "links")
+    try budget.take(items: count)
+    for _ in 0..<count {
       let flags = try reader.byte()
       guard flags & ~LinkFlags.all == 0 else { throw WireError(.malformed, "unknown flags of a link") }
       let source: (RecordKey, AnyRecordName)
@@ -147,16 +155,33 @@ extension BlockDraft {
   }
 }
 
+/// What a block may still have. A few bytes on the wire become many in memory, so their number is limited as well.
+private struct BlockBudget {
+  private var items = WireLimits.blockItems
+  private var cells = WireLimits.blockCells
+
+  mutating func take(items count: Int) throws(WireError) {
+    items -= count
+    guard items >= 0 else { throw WireError(.limitExceeded, "a block has more than \(WireLimits.blockItems) items") }
+  }
+
+  mutating func take(cells count: Int) throws(WireError) {
+    cells -= count
+    guard cells >= 0 else { throw WireError(.limitExceeded, "a block has more than \(WireLimits.blockCells) cells") }
+  }
+}
+
 private struct RecordDecoder {
   /// The values that are left of each field.
   var columns: [ByteReader]
   let dictionaries: BlockDictionaries
   let limits: [Dot]
+  private(set) var budget: BlockBudget
   /// The values of the record that is being packed.
   private var values: [UnsafeRawBufferPointer] = []
 
-  init(columns: [ByteReader], dictionaries: BlockDictionaries, limits: [Dot]) {
-    (self.columns, self.dictionaries, self.limits) = (columns, dictionaries, limits)
+  init(columns: [ByteReader], dictionaries: BlockDictionaries, limits: [Dot], budget: BlockBudget) {
+    (self.columns, self.dictionaries, self.limits, self.budget) = (columns, dictionaries, limits, budget)
   }
 
   /// Packs a record that exists and has one stamp.
@@ -173,6 +198,7 @@ private struct RecordDecoder {
     guard UInt64.bitWidth - mask.leadingZeroBitCount <= columns.count else {
       throw WireError(.malformed, "a field number is out of range")
     }
+    try budget.take(cells: mask.nonzeroBitCount)
     values.removeAll(keepingCapacity: true)
     var rest = mask
     while rest != 0 {
@@ -215,7 +241,9 @@ private struct RecordDecoder {
     let mask = try reader.take((columns.count + 7) / 8)
     var cells: [FieldCell] = []
     // Not `columns.count`: many sparse records would reserve a thousand times what they hold.
-    cells.reserveCapacity(mask.reduce(0) { $0 + $1.nonzeroBitCount })
+    let count = mask.reduce(0) { $0 + $1.nonzeroBitCount }
+    try budget.take(cells: count)
+    cells.reserveCapacity(count)
     for field in 0..<mask.count * 8 where mask[field / 8] >> UInt8(field % 8) & 1 != 0 {
       guard field < columns.count else { throw WireError(.malformed, "a field number is out of range") }
       let stamp = if let shared { shared } else { try reader.stamp(dictionaries) }

@@ -21,6 +21,10 @@ public enum WireLimits {
   public static let targetBlockBytes = 1 << 20
   /// Writers close a block when it has this many items.
   public static let targetBlockItems = 4096
+  /// The most records and links that a block may have.
+  public static let blockItems = 1 << 14
+  /// The most cells of records that a block may have, those of seeds' layers among them.
+  public static let blockCells = 1 << 20
   /// The most replicas in a vector.
   public static let replicas = 1 << 16
   /// The most fields of one entity.

@@ -136,6 +136,6 @@ package struct PlantedFault: OptionSet, Sendable {
   /// A record that goes from a delta's bytes to its row is missing from the change log.
   package static let packedRowUnlisted = PlantedFault(rawValue: 1 << 53)
 
-  /// The faults for which stores still take the shorter ways, which would avoid the others.
+  /// Faults inside the fast paths of stores. Any other planted fault switches the fast paths off.
   package static let ofShorterWays: PlantedFault = [.packedRowUnlisted]
 }

@@ -149,7 +149,6 @@
       try clean()
     }
 
-    /// An upload that is left alone goes after three days, with what it took up.
     /// Somebody reads a large entry piece by piece; meanwhile it is removed, and put again with another content.
     @Test(arguments: StorageKind.available) func aDownloadMixesNoContents(_ kind: StorageKind) async throws {
       let place = try await StoragePlace(kind)
@@ -175,6 +174,7 @@
       try place.remove()
     }
 
+    /// An upload that is left alone goes after three days, with what it took up.
     @Test(arguments: StorageKind.available) func uploadsThatAreLeftAloneGo(_ kind: StorageKind) async throws {
       let state = RelayFixture.State()
       let place = try await StoragePlace(kind)

@@ -30,21 +30,6 @@ import Testing
     try queue.close()
   }
 
-  /// The sum of a file whose cells were hashed in another way says nothing; it is computed again, and that is no
-  /// damage.
-  @Test(arguments: [16, 24]) func aSumOfAnotherHashingIsComputedAgain(_ byteCount: Int) throws {
-    let before = try scratch.store().summary().fingerprint
-    try damage(
-      """
-      UPDATE tally_zone SET fingerprint =
-        CAST(randomblob(16) || substr(fingerprint, 17, \(byteCount - 16)) AS BLOB)
-      """)
-    let store = try scratch.store()
-    #expect(try store.summary().fingerprint == before)
-    #expect(try store.verify().isSound)
-    #expect(try store.status().doubt == nil)
-  }
-
   /// Everything that reads the tables, each on its own.
   private func exercise() throws -> Int {
     let uses: [(Store) throws -> Void] = [

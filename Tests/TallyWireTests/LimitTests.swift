@@ -98,6 +98,41 @@ import Testing
     #expect(try blocks(.max) == 64)
   }
 
+  /// A few bytes for a record or a null become a hundred in memory.
+  @Test(arguments: [true, false]) func aBlockHasSoManyItemsAndCells(_ packs: Bool) throws {
+    func refusal(records: Int, fields: Int, links: Int = 0) throws -> WireError.Code? {
+      let replica = ReplicaID(high: 1, low: 1)
+      let stamp = Stamp(time: HybridTime(milliseconds: 1), dot: Dot(replica: replica, sequence: 1))
+      let cells = (0..<fields).map { FieldCell(field: FieldID(rawValue: UInt32($0)), stamp: stamp, value: .null) }
+      let names = (0..<fields).map { "f\(1000 + $0)" }
+      let items = try (0..<records).map { number in
+        let key = "386c1919-5f25-4be2-975f-5b34506\(10_000 + number)"
+        return DeltaBlock.Record(
+          name: try AnyRecordName(type: "T", key: key), state: RecordState(inserted: stamp, fields: cells))
+      }
+      let links = try (0..<links).map { number in
+        DeltaBlock.Link(
+          source: try AnyRecordName(type: "T", key: "s\(number)"), target: try AnyRecordName(type: "T", key: "t"),
+          element: ORSetElement(added: stamp))
+      }
+      let block = DeltaBlock(
+        records: [.init(type: "T", fields: names, items: items)],
+        links: [.init(source: "T", relationship: "r", target: "T", items: links)])
+      do throws(WireError) {
+        _ = try BlockDraft(
+          canonical: block.encoded(replicas: [replica]), limits: [Dot(replica: replica, sequence: 1)], packs: packs)
+        return nil
+      } catch {
+        return error.code
+      }
+    }
+    #expect(try refusal(records: WireLimits.blockItems, fields: 1) == nil)
+    #expect(try refusal(records: WireLimits.blockItems - 2, fields: 1, links: 2) == nil)
+    #expect(try refusal(records: WireLimits.blockItems + 1, fields: 1) == .limitExceeded)
+    #expect(try refusal(records: WireLimits.blockItems - 2, fields: 1, links: 3) == .limitExceeded)
+    #expect(try refusal(records: WireLimits.blockCells / 1024 + 1, fields: 1024) == .limitExceeded)
+  }
+
   @Test func damagedFramesAreRefused() throws {
     let (frame, size) = try zeros(100_000)
     #expect(try code(Bytes.block(compressed: frame + [0], size: size)) == .compression)

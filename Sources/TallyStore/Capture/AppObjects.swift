@@ -25,6 +25,8 @@ struct AppObjects {
   /// Tables with a column that is computed on reading: in their rows, places of columns differ between versions of
   /// SQLite, some of which open another column for writing than the one that is named.
   var tablesWithVirtualColumns = Set<String>()
+  /// Tables with a constraint that says what SQLite does about a conflict, as `UNIQUE ON CONFLICT REPLACE`.
+  var tablesWithConflictClauses = Set<String>()
   /// The columns of each table that SQLite holds to the identifiers of another, with the other's name.
   var checkedColumns: [String: [String: String]] = [:]
   /// The names of each table's columns, as stored.
@@ -41,6 +43,7 @@ struct AppObjects {
     let tables = catalog.orderedKinds.map(\.type) + catalog.knownLinks.map(\.table)
     for table in tables {
       try readColumns(table, connection)
+      try readConflictClauses(table, connection)
       try readIndexes(table, connection)
       try readKeys(table, connection)
     }
@@ -53,6 +56,17 @@ struct AppObjects {
     while try query.step() {
       columns[table, default: []].append(query.text(0) ?? "")
       if query.int(1) == 2 { tablesWithVirtualColumns.insert(table) }
+    }
+  }
+
+  private mutating func readConflictClauses(_ table: String, _ connection: Connection) throws {
+    let query = try SQLStatement(
+      connection.handle, "SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE")
+    query.bind(1, table)
+    guard try query.step(), let sql = query.text(0) else { return }
+    let words = sql.lowercased().split { !$0.isLetter }
+    if zip(words, words.dropFirst()).contains(where: { $0 == "on" && $1 == "conflict" }) {
+      tablesWithConflictClauses.insert(table)
     }
   }
 

@@ -1,5 +1,5 @@
-/// A list of 64-bit hashes: filled, sorted once, then searched. For whoever must remember everything that was read:
-/// it takes eight bytes for each hash.
+/// A sorted list of 64-bit hashes, for a pass that must remember every address it has read. Memory: eight bytes for
+/// each hash.
 struct HashList {
   private var hashes: [UInt64] = []
 

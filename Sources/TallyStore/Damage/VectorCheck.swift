@@ -30,34 +30,21 @@ struct VectorCheck: Equatable {
   }
 }
 
-/// What `tally_zone` keeps of the content and of the vector: sixteen bytes, eight, and one that says how cells are
-/// hashed.
+/// What `tally_zone` keeps of the content and of the vector: sixteen bytes and eight.
 struct KeptSums {
-  /// How cells are hashed: WireFormat.md, section 8.
-  private static let hashing: UInt8 = 1
-
   var fingerprint: Fingerprint
   /// nil in a file from before there was one.
   var vector: VectorCheck?
-  /// Whether the fingerprint sums hashes as this version computes them.
-  let isComparable: Bool
 
-  init(_ fingerprint: Fingerprint, _ vector: VectorCheck) {
-    (self.fingerprint, self.vector, isComparable) = (fingerprint, vector, true)
-  }
+  init(_ fingerprint: Fingerprint, _ vector: VectorCheck) { (self.fingerprint, self.vector) = (fingerprint, vector) }
 
   init(_ bytes: [UInt8]) {
     fingerprint = Fingerprint(bytes)
-    if bytes.count >= 24 { vector = VectorCheck(rawValue: bytes[16..<24].reduce(0) { $0 << 8 | UInt64($1) }) }
-    isComparable = bytes.count == 25 && bytes[24] == Self.hashing
+    if bytes.count == 24 { vector = VectorCheck(rawValue: bytes[16...].reduce(0) { $0 << 8 | UInt64($1) }) }
   }
 
-  /// The bytes of an empty store, as hexadecimal digits.
-  static var ofNothing: String { Hexadecimal.text(KeptSums(Fingerprint(), VectorCheck()).bytes) }
-
   var bytes: [UInt8] {
-    let vector = (0..<8).map { UInt8(truncatingIfNeeded: (self.vector?.sum ?? 0) >> UInt64(56 - 8 * $0)) }
-    return fingerprint.bytes + vector + [Self.hashing]
+    fingerprint.bytes + (0..<8).map { UInt8(truncatingIfNeeded: (vector?.sum ?? 0) >> UInt64(56 - 8 * $0)) }
   }
 }
 

@@ -5,6 +5,12 @@ import GRDBSQLite
 final class RowSQL: Sendable {
   let text: String
   init(_ text: String) { self.text = text }
+
+  /// The same INSERT or UPDATE, which fails at a conflict whatever the table says of it.
+  var aborting: String {
+    let verb = text.prefix { $0 != " " }
+    return "\(verb) OR ABORT\(text.dropFirst(verb.count))"
+  }
 }
 
 /// One SQLite connection with its prepared statements. Confined to where the connection may be used.

@@ -154,25 +154,28 @@ struct Join {
   private mutating func join(_ group: DeltaBlock.Records, _ number: KindNumber) throws {
     let fields = try group.fields.map { try transaction.session.numbers.field($0, kind: number) }
     guard let kind = catalog.records[number] else { return }
-    for item in group.items {
-      try Self.check(item)
-      var state = item.state
-      state.renumberFields { fields[Int($0.rawValue)] }
-      // Of a new record it is also what the record adds here.
-      let fingerprint = sum.flatMap { count(item.name, kind, state, in: $0) }
-      if let healing {
-        try healing.take(item.name, kind, state)
-      } else if let vouched {
-        if let new = state.delta(since: vouched) { try join(item.name, kind, new, nil) }
-      } else {
-        try join(item.name, kind, state, fingerprint)
-      }
+    for item in group.items { try join(item, kind, fields) }
+  }
+
+  /// - Parameter fields: for each field of the item's group its number here.
+  private mutating func join(_ item: DeltaBlock.Record, _ kind: RecordKind, _ fields: [FieldID]) throws {
+    try Self.check(item)
+    var state = item.state
+    state.renumberFields { fields[Int($0.rawValue)] }
+    // Of a new record it is also what the record adds here.
+    let fingerprint = sum.flatMap { count(item.name, kind, state, in: $0) }
+    if let healing {
+      try healing.take(item.name, kind, state)
+    } else if let vouched {
+      if let new = state.delta(since: vouched) { try join(item.name, kind, new, nil) }
+    } else {
+      try join(item.name, kind, state, fingerprint)
     }
   }
 
   private mutating func join(_ packed: PackedRecords, _ number: KindNumber) throws {
+    let fields = try packed.fields.map { try transaction.session.numbers.field($0, kind: number) }
     guard let kind = catalog.records[number] else { return }
-    var rest = DeltaBlock.Records(type: packed.type, fields: packed.fields, items: [])
     let short = try PackedJoin(transaction, kind, packed, isRepair: isRepair)
     for item in packed.items {
       let dot = packed.stamps[item.stamp].dot
@@ -181,22 +184,22 @@ struct Join {
       case .inserted(let key, let dot, let fingerprint):
         if let sum { sum += fingerprint }
         try transaction.inserted(key, kind, dot, fingerprint)
-        try noteReceived(item, of: packed, kind)
+        try noteReceived(item, of: packed, kind, fields)
       case .isHere(let fingerprint):
         if let sum { sum += fingerprint }
       case .unusual:
-        rest.items.append(try packed.record(item))
+        try join(try packed.record(item), kind, fields)
       }
     }
-    if !rest.items.isEmpty { try join(rest, number) }
   }
 
   /// Follows the row of a new record that has just been written.
-  private mutating func noteReceived(_ item: PackedRecords.Item, of packed: PackedRecords, _ kind: RecordKind) throws {
+  private mutating func noteReceived(
+    _ item: PackedRecords.Item, of packed: PackedRecords, _ kind: RecordKind, _ fields: [FieldID]
+  ) throws {
     changes += 1
     guard try mayDangle(kind) else { return }
     var record = try packed.record(item)
-    let fields = try packed.fields.map { try transaction.session.numbers.field($0, kind: kind.number) }
     record.state.renumberFields { fields[Int($0.rawValue)] }
     if try dangles(kind, kind.plainValues(of: record.state)) { transaction.view.mark(record.name) }
   }
@@ -310,7 +313,10 @@ struct Join {
     try transaction.changed(
       name, kind, from: nil, to: state, dots: dots(of: state, over: nil), fingerprint: fingerprint)
     let isAsAsked = try writer.put(name, kind, state, previous: nil, shown: shown)
-    if try !isAsAsked || shown.map({ try dangles(kind, $0) }) == true { transaction.view.mark(name) }
+    // Without an insert, whether it is seen depends on who wrote the fields.
+    if try !isAsAsked || state.existence == nil || shown.map({ try dangles(kind, $0) }) == true {
+      transaction.view.mark(name)
+    }
     if shown != nil { try transaction.view.markWaiting(for: name) }
   }
 

@@ -2,18 +2,16 @@ import GRDBSQLite
 import TallyCRDT
 import TallyWire
 
-/// The short way for what a first sync is made of, and a repair: records that one transaction made and nobody has
-/// touched since, which are not here, or are here just as they come.
-///
-/// Their values go from the block's bytes to the row, or are compared with it there, without becoming states. The
-/// result is that of the long way, to which whatever is out of the ordinary is left.
+/// The fast path of a join, for records that one transaction wrote and nobody has changed since. Inserts a record that
+/// the store lacks, or compares one that it has, straight from the block's bytes. The result is that of `Join`, which
+/// handles everything else.
 final class PackedJoin {
   enum Outcome {
     /// The record was not here, and its row has been written.
     case inserted(RecordKey, Dot, Fingerprint)
     /// The record is here just as it came.
     case isHere(Fingerprint)
-    /// Nothing was done.
+    /// Not handled; nothing was changed.
     case unusual
   }
 
@@ -35,6 +33,7 @@ final class PackedJoin {
   private let defaults: [Int]
   /// For each stamp of the packed records its clock; nil if it has none.
   private let clocks: [InlineClock?]
+  /// nil if nothing may be inserted this way. Valid for the whole group: within a join no trigger of the app's appears.
   private let insert: SQLStatement?
   private let names: NameBuffer
   private var cells: [Cell] = []
@@ -55,8 +54,10 @@ final class PackedJoin {
     clocks = try packed.stamps.map { $0.rank == .user ? try transaction.writer.clock(of: $0) : nil }
     names = NameBuffer(count: 1 + kind.columns.count)
     // A trigger of the app's may run before SQLite finds the row that is there already.
-    let mayInsert = try !isRepair && !transaction.writer.announcesRows && !transaction.session.mayRunTriggers()
-    insert = mayInsert ? try? transaction.connection.statement(kind.insertIfNew) : nil
+    let mayInsert =
+      try !isRepair && !transaction.writer.announcesRows
+      && !transaction.catalog.resolvesConflicts.contains(kind.number) && !transaction.session.mayRunTriggers()
+    insert = mayInsert ? try transaction.connection.statement(kind.insertIfNew) : nil
     looksFirst = insert == nil
   }
 
@@ -71,7 +72,7 @@ final class PackedJoin {
     var sum = hasher.existence()
     return try packed.withValues { values in
       readCells(item, values, hasher, &sum)
-      if looksFirst, let outcome = try look(name, clock, sum) { return outcome }
+      if looksFirst || !isNew, let outcome = try look(name, clock, sum) { return outcome }
       guard isNew, let insert, transaction.hasPlainInserts(kind), isAcceptable() else { return .unusual }
       bind(insert, name, clock)
       defer { insert.clearBindings() }
@@ -119,7 +120,7 @@ final class PackedJoin {
       query.clearBindings()
     }
     guard try query.step() else {
-      // So are the next ones, unless all are looked up.
+      // The next records are probably missing too, so try inserting first, if that is possible.
       looksFirst = insert == nil
       return nil
     }

@@ -21,6 +21,8 @@ struct Catalog: Sendable {
   var replicas: [ReplicaNumber: ReplicaID] = [:]
   /// The kinds in whose rows clocks cannot be written in place; see `StateWriter`.
   var updatesClocks = Set<KindNumber>()
+  /// The kinds whose tables say what SQLite does about a conflict.
+  var resolvesConflicts = Set<KindNumber>()
   /// The columns of the app's unique indexes on a kind's table, those on all of its rows.
   var uniqueIndexes: [KindNumber: [AppObjects.UniqueIndex]] = [:]
   /// The columns of a kind's table that stand in any unique index of the app's; nil for any column, where an index is

@@ -83,7 +83,7 @@ final class RecordKind: Sendable {
   let exists: RowSQL
   /// Binds name, clock and all columns.
   let insert: RowSQL
-  /// The same, and does nothing if there is a row of that name.
+  /// Like `insert`, but leaves an existing row of that name alone.
   let insertIfNew: RowSQL
   /// The places of the columns, ascending by the bytes of their wire names: the order of the wire format.
   let wireOrder: [Int]

@@ -48,7 +48,7 @@ extension StateWriter {
   }
 
   private func insert(_ key: LinkKey, _ kind: LinkKind, _ clock: InlineClock) throws {
-    let insert = try prepared { try connection.statement(kind.insert) }
+    let insert = try rowStatement(kind.insert, kind.number)
     touch(kind.table)
     insert.bind(1, key.source.text)
     insert.bind(2, key.target.text)

@@ -288,7 +288,7 @@ final class StateWriter {
   }
 
   private func insert(_ name: AnyRecordName, _ kind: RecordKind, _ clock: InlineClock, _ values: [Value]) throws {
-    let insert = try prepared { try connection.statement(kind.insert) }
+    let insert = try rowStatement(kind.insert, kind.number)
     touchedTables.insert(kind.type)
     insert.bind(1, name.text)
     insert.bind(2, clock)
@@ -315,11 +315,16 @@ final class StateWriter {
     _ kind: RecordKind, row: RowID, clock: InlineClock, _ changed: [(place: Int, value: Value)]
   ) throws {
     guard !changed.isEmpty else { return try writeClock(kind.number, kind.type, row: row, clock) }
-    let update = try prepared {
-      if changed.count == 1 { return try connection.statement(kind.updates[changed[0].place]) }
+    let update: SQLStatement
+    if changed.count == 1 {
+      update = try rowStatement(kind.updates[changed[0].place], kind.number)
+    } else {
       let columns = changed.map { ", \"\(kind.columns[$0.place].name)\" = ?" }.joined()
-      return try connection.statement(
-        text: "UPDATE main.\"\(kind.type)\" SET tally_clock = ?\(columns) WHERE rowid = ?")
+      let clause = reader.catalog.resolvesConflicts.contains(kind.number) ? " OR ABORT" : ""
+      update = try prepared {
+        try connection.statement(
+          text: "UPDATE\(clause) main.\"\(kind.type)\" SET tally_clock = ?\(columns) WHERE rowid = ?")
+      }
     }
     touchedTables.insert(kind.type)
     update.bind(1, clock)
@@ -357,15 +362,6 @@ final class StateWriter {
     guard announced != nil else { return }
     try connection.execute("UPDATE tally_zone SET own = NULL WHERE n = 0")
     announced = nil
-  }
-
-  /// A statement on a row of the app's. Triggers that cannot be compiled make preparing it fail.
-  func prepared(_ prepare: () throws -> SQLStatement) throws -> SQLStatement {
-    do {
-      return try prepare()
-    } catch let error as DatabaseError where error.isRefusal(on: connection) {
-      throw RowRefusal(error)
-    }
   }
 
   /// The body of a record; what its deletes had seen is stored first.

@@ -16,9 +16,9 @@ import TallyWire
 ///
 /// Each entity is an ordinary SQLite table, each to-many relationship an ordinary join table. Records, the query
 /// interface, raw SQL and `ValueObservation` work as with GRDB alone, and what other connections and processes write to
-/// the file is captured as well. What REPLACE removes through a unique index of the app's own is captured from the
-/// transaction after the one that made the index. Of concurrent writes to one field the later wins; a relationship
-/// keeps what anybody added; a concurrent edit survives a delete.
+/// the file is captured as well. Rows that `REPLACE` deletes because of an app-defined unique index are captured,
+/// starting with the transaction after the one that creates the index. Of concurrent writes to one field the later
+/// wins; a relationship keeps what anybody added; a concurrent edit survives a delete.
 ///
 /// A store may be used from any thread. Opening costs the same for any number of records.
 public final class Store: Sendable {
@@ -123,7 +123,6 @@ public final class Store: Sendable {
       let commit = try explaining(connection) {
         try withSession(db) { session in
           try session.transaction { transaction in
-            if try !transaction.reader.keptSums().isComparable { try transaction.recomputeFingerprint() }
             if let lost { try transaction.note(doubt: .damaged, because: lost) }
             let willChange = options.willChangeSchema.map { body in { try body(db, $0, $1) } }
             try SchemaMigration(transaction, willChange: willChange).migrate(to: schema)

@@ -304,6 +304,8 @@ final class WritingSession {
       tables.filter {
         objects.tablesWithExpressionIndexes.contains($0.0) || objects.tablesWithVirtualColumns.contains($0.0)
       }.map { $0.1 })
+    reader.catalog.resolvesConflicts = Set(
+      tables.filter { objects.tablesWithConflictClauses.contains($0.0) }.map { $0.1 })
     reader.catalog.uniqueIndexes = Dictionary(
       uniqueKeysWithValues: tables.compactMap { table, kind in
         objects.wholeUniqueIndexes[table].map { (kind, $0) }

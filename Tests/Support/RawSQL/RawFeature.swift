@@ -118,10 +118,10 @@ package enum RawFeature: String, CaseIterable, Sendable {
     case .outside: 75
     case .unenforcedKeys, .conflictClauses, .renames, .failures: 50
     case .upserts, .oddText, .reopening, .parcels, .rollbacks, .savepoints, .restores: 40
-    case .clocks, .upgrades, .recursiveTriggers, .clears: 30
+    case .clocks, .upgrades, .recursiveTriggers, .clears, .quietReplace: 30
     case .live, .replacingRenames, .undo, .copies, .backups, .mailbox, .denials, .refusedValues, .uniqueIndex: 20
     case .ownRowTrigger, .countTrigger, .expressionIndex, .fullText, .audit, .rules: 15
-    case .attached, .secondStore, .clockWrites, .quietReplace: 15
+    case .attached, .secondStore, .clockWrites: 15
     case .seeds, .renewals, .vacuum, .linkIndex, .insteadOf, .orRollback: 12
     case .loopTrigger, .validation, .undead, .referringTable, .tempTable: 8
     case .droppedTrigger, .rebuild, .recreation, .addedColumn, .drift: 8

@@ -174,4 +174,41 @@ import Testing
     try lab.sync()
     try lab.expectEqual()
   }
+
+  static let clauses = ["REPLACE", "IGNORE", "FAIL", "ROLLBACK"]
+
+  /// What a constraint of the app's table says of conflicts is for the app's own writes. A merge that let SQLite delete
+  /// the other row would lose a record that nobody has deleted.
+  @Test(arguments: clauses, CapturePath.allCases)
+  func aTableThatResolvesConflictsByItselfLosesNothing(_ clause: String, _ path: CapturePath) throws {
+    let lab = try Lab(path)
+    let name = "P|~|386c1919-5f25-4be2-975f-5b34506c51"
+    let sql = try #require(try Lab.text(lab.b, "SELECT sql FROM sqlite_master WHERE name = 'P'"))
+    let rebuilt = sql.replacing("CREATE TABLE \"P\"", with: "CREATE TABLE rebuilt").replacing(
+      "\"name\" TEXT", with: "\"name\" TEXT UNIQUE ON CONFLICT \(clause)")
+    #expect(rebuilt.contains("ON CONFLICT"))
+    try lab.b.close()
+    try lab.shell("b", rebuilt, "DROP TABLE P", "ALTER TABLE rebuilt RENAME TO P")
+    let b = try lab.reopened("b")
+    try b.run("INSERT INTO P(id, name, pos) VALUES('\(name)0b', 'same', 99), ('\(name)0c', 'other', 98)")
+    try lab.a.run("INSERT INTO P(id, name, pos) VALUES('\(name)0a', 'same', 1)")
+    try b.apply(try lab.a.delta())
+    try synchronize(lab.a, b)
+    try expectConverged(lab.a, b)
+    #expect(try Lab.text(lab.a, "SELECT group_concat(pos) FROM (SELECT pos FROM P ORDER BY pos)") == "1,98,99")
+    #expect(try b.status().setAside.count == 1)
+    // And where an update brings the value.
+    try lab.a.run("UPDATE P SET name = 'other', pos = 2 WHERE id = '\(name)0a'")
+    try synchronize(lab.a, b)
+    try expectConverged(lab.a, b)
+    #expect(try Lab.text(lab.a, "SELECT group_concat(pos) FROM (SELECT pos FROM P ORDER BY pos)") == "2,98,99")
+    #expect(try b.status().setAside.count == 1)
+    // The app's own writes do what the table says.
+    if clause == "REPLACE" {
+      try b.run("INSERT INTO P(id, name, pos) VALUES('\(name)0d', 'same', 7)")
+      try synchronize(lab.a, b)
+      try expectConverged(lab.a, b)
+      #expect(try Lab.text(lab.a, "SELECT group_concat(pos) FROM (SELECT pos FROM P ORDER BY pos)") == "2,7,98")
+    }
+  }
 }

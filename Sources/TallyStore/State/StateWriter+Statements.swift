@@ -1,0 +1,22 @@
+import GRDB
+
+extension StateWriter {
+  /// A statement that writes a row of the app's. It fails at a conflict, also where the table would resolve that by
+  /// itself: what REPLACE deletes would be gone without a delete. Elsewhere it does not say so, because a conflict
+  /// clause is also that of what its triggers write.
+  func rowStatement(_ sql: RowSQL, _ kind: KindNumber) throws -> SQLStatement {
+    try prepared {
+      guard reader.catalog.resolvesConflicts.contains(kind) else { return try connection.statement(sql) }
+      return try connection.statement(text: sql.aborting)
+    }
+  }
+
+  /// A statement on a row of the app's. Triggers that cannot be compiled make preparing it fail.
+  func prepared(_ prepare: () throws -> SQLStatement) throws -> SQLStatement {
+    do {
+      return try prepare()
+    } catch let error as DatabaseError where error.isRefusal(on: connection) {
+      throw RowRefusal(error)
+    }
+  }
+}
