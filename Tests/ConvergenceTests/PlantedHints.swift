@@ -62,7 +62,7 @@ enum PlantedHints {
     "liveChangeClaimsReceiver world": 54,
     "sentCountsAsReceived world": 3,
     "vectorSavedBeforeCells core": 8,
-    "lateListingSkipped world": 66,
+    "lateListingSkipped world": 21,
     "seedOverwritesEdits seeds": 1,
     "seedsOfOwnReplica seeds": 4,
     "seedDuplicatesKept seeds": 1,
@@ -74,12 +74,12 @@ enum PlantedHints {
     "youngerClaimShows rawsql": 8,
     "lostRowsUnnoticed rawsql": 43,
     "lostTriggersUnnoticed rawsql": 1,
-    "logPrunedTooFar rawsql": 54,
+    "logPrunedTooFar rawsql": 135,
     "anyTextIsADate rawsql": 50,
     "anyTextIsJSON rawsql": 14,
     "climbsOneLevel store": 1,
     "denyNotChecked rawsql": 119,
-    "returnedRowIsNew rawsql": 183,
+    "returnedRowIsNew rawsql": 325,
     "packedRowUnlisted rawsql": 2,
   ]
 }
