@@ -48,6 +48,8 @@ private enum Main {
     } catch is ReaderWentAway {
       exit(0)
     } catch {
+      // A signal removes what is half done, and that makes what is under way fail.
+      if let number = Ending.signal { Ending.now(number) }
       // Asking for help is a command as well.
       if TallyTool.exitCode(for: error) != .failure { endParsing(error) }
       fail(ExitStatus(of: error), Failure.message(of: error))
