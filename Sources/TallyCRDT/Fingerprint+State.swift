@@ -146,8 +146,8 @@ extension ORSetElement {
   /// rest compared.
   public func fingerprint(replacing old: ORSetElement, link: UInt64, target: UInt64) -> Fingerprint {
     var sum = Fingerprint()
-    for tag in old.tags where !tags.contains(tag) { sum -= tag.fingerprint(link: link, target: target) }
-    for tag in tags where !old.tags.contains(tag) { sum += tag.fingerprint(link: link, target: target) }
+    for tag in old.tags where !contains(tag) { sum -= tag.fingerprint(link: link, target: target) }
+    for tag in tags where !old.contains(tag) { sum += tag.fingerprint(link: link, target: target) }
     return sum
   }
 }

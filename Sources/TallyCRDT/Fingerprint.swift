@@ -48,7 +48,7 @@ extension Fingerprint: CustomStringConvertible {
 /// Hashes the cells that one transaction wrote to one record, or to one link: what their hashes begin with is hashed
 /// once for all of them.
 public struct CellHasher: Sendable {
-  /// What a cell is; the number is part of the hash.
+  /// The kind of a cell. The raw value is part of the hash.
   @usableFromInline enum Kind: UInt8 {
     case existence = 1
     case field = 2

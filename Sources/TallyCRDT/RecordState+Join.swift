@@ -16,8 +16,8 @@ extension RecordState {
   /// Joins another state of the same record into this one: commutative, associative, idempotent.
   ///
   /// Of existence and of each register the greater stamp wins; the dot of a user cell that loses stays as a touch.
-  /// Deletes are united, without those that another one has seen. Cost: linear in the registers of both, and in the
-  /// square of the deletes.
+  /// Deletes are united, without those that another one has seen. Cost: linear in the registers of both and in what
+  /// their deletes had seen.
   public mutating func merge(_ other: RecordState) {
     var lost: [LostWrite] = []
     merge(other, lost: &lost)
@@ -103,8 +103,33 @@ extension RecordState {
       byDot[delete.stamp.dot] = byDot[delete.stamp.dot].map { Self.same($0, delete) } ?? delete
     }
     let all = byDot.values.sorted { $0.stamp.dot < $1.stamp.dot }
-    deletes = all.filter { delete in
-      !all.contains { $0.stamp.dot != delete.stamp.dot && $0.context.covers(delete.stamp.dot) }
+    deletes = Self.withoutSeen(all)
+    // Deletes that each claim to have seen the other come from a broken peer only. The latest stays, because a record
+    // without any delete would be one that was never deleted.
+    if deletes.isEmpty, let latest = all.max(by: { $0.stamp < $1.stamp }) { deletes = [latest] }
+  }
+
+  /// Those of some deletes, each with a dot of its own, that no other has seen.
+  private static func withoutSeen(_ all: [Delete]) -> [Delete] {
+    guard all.count > 8 else {
+      return all.filter { delete in
+        !all.contains { $0.stamp.dot != delete.stamp.dot && $0.context.covers(delete.stamp.dot) }
+      }
+    }
+    // Of each replica how far the delete that saw most of it had seen, and how far any other had.
+    var seen: [ReplicaID: (most: UInt64, by: Dot, others: UInt64)] = [:]
+    for delete in all {
+      for entry in delete.context.entries {
+        let known = seen[entry.replica] ?? (0, delete.stamp.dot, 0)
+        seen[entry.replica] =
+          entry.sequence > known.most
+          ? (entry.sequence, delete.stamp.dot, known.most)
+          : (known.most, known.by, max(known.others, entry.sequence))
+      }
+    }
+    return all.filter { delete in
+      guard let seen = seen[delete.stamp.dot.replica] else { return true }
+      return (seen.by == delete.stamp.dot ? seen.others : seen.most) < delete.stamp.dot.sequence
     }
   }
 

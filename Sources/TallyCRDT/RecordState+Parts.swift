@@ -7,7 +7,13 @@ extension RecordState {
       + (seed?.layers.reduce(0) { $0 + Self.size(of: $1) } ?? 0)
   }
 
-  private static func size(of cell: FieldCell) -> Int { 4 + cell.value.byteCount }
+  /// How many things the state has that take memory apart from the bytes of its values, and stamps among them.
+  package var cellCount: Int {
+    let layers = seed?.layers.reduce(2) { $0 + 1 + $1.fields.count } ?? 0
+    return deletes.reduce(1 + fields.count + supersededTouches.count + layers) { $0 + 1 + $1.context.count }
+  }
+
+  private static func size(of cell: FieldCell) -> Int { 8 + cell.value.byteCount }
   private static func size(of vector: StateVector) -> Int { vector.isEmpty ? 0 : 8 + 8 * vector.count }
   private static func size(of layer: SeedLayer) -> Int { layer.fields.reduce(8) { $0 + size(of: $1) } }
 

@@ -161,8 +161,8 @@
     }
   }
 
-  /// Logs without what is said of each request, which is a number. Nothing of a request is a warning, and every
-  /// request, a stream of events as long as it lives, would keep a dictionary that nobody reads.
+  /// Drops all metadata. Hummingbird adds a request number to each request's logger, which would cost every stream a
+  /// dictionary that no line prints.
   private struct WithoutRequestNumbers: LogHandler {
     var base: any LogHandler
 

@@ -81,7 +81,7 @@
     public var limits = Limits()
     /// How a line of the log looks.
     public var logFormat = LogFormat.text
-    /// Takes the lines of the log, without their ends; nil for none.
+    /// Receives the lines of the log without line ends; nil for none. Called on event loops, so it must not block.
     public var log: (@Sendable (String) -> Void)?
 
     /// The usual settings.

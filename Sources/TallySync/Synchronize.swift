@@ -38,9 +38,13 @@ public struct SyncReport: Sendable, Equatable {
 /// the place of its own. What it alone had stays.
 /// - Parameter onProgress: called now and then with how much of the deltas has been applied, 0 to 1; nil while they are
 ///   read.
-/// - Throws: what reading and applying deltas throw; `StoreError.damaged` if both stores are damaged.
+/// - Throws: `SyncError.sameStore` if both are one file, by whatever names; what reading and applying deltas throw;
+///   `StoreError.damaged` if both stores are damaged.
 @discardableResult
 public func synchronize(_ first: Store, _ second: Store, onProgress: ((Double?) -> Void)? = nil) throws -> SyncReport {
+  guard !first.isSame(as: second) else {
+    throw SyncError(.sameStore, "\(first.path.map { "\($0) is" } ?? "these are") one store by two names")
+  }
   var exchange = Exchange(first, second, onProgress)
   try exchange.run()
   return exchange.report

@@ -89,9 +89,12 @@ extension BlockDictionaries {
   }
 
   /// `limits` is the delta's target: each replica with its highest sequence.
-  static func decode(_ reader: inout ByteReader, limits: [Dot]) throws(WireError) -> BlockDictionaries {
+  static func decode(
+    _ reader: inout ByteReader, limits: [Dot], _ budget: inout BlockBudget
+  ) throws(WireError) -> BlockDictionaries {
     var result = BlockDictionaries()
     let count = try reader.count(ofElementsWithAtLeast: 3, "stamps")
+    try budget.check(stamps: count)
     result.stamps.reserveCapacity(count)
     for _ in 0..<count {
       let stamp = try decodeStamp(&reader, after: result.stamps.last, limits)
@@ -105,7 +108,7 @@ extension BlockDictionaries {
       let number = try reader.count(limit: max(0, count - 1), "a stamp number")
       guard number > lastNumber, number < count else { throw WireError(.malformed, "the contexts are not ascending") }
       lastNumber = number
-      let context = try reader.vector(limits)
+      let context = try reader.vector(limits, &budget)
       guard context.covers(result.stamps[number].dot) else {
         throw WireError(.malformed, "a delete's context does not cover the delete")
       }
@@ -166,10 +169,12 @@ extension ByteReader {
     return limits[Int(number)]
   }
 
-  mutating func vector(_ limits: [Dot]) throws(WireError) -> StateVector {
+  mutating func vector(_ limits: [Dot], _ budget: inout BlockBudget) throws(WireError) -> StateVector {
     var result = StateVector()
     var last: ReplicaID?
-    for _ in 0..<(try count(ofElementsWithAtLeast: 2, "vector entries")) {
+    let count = try count(ofElementsWithAtLeast: 2, "vector entries")
+    try budget.take(cells: count)
+    for _ in 0..<count {
       let limit = try limit(number: try varint(), limits)
       let replica = limit.replica
       if let last, !(last < replica) { throw WireError(.malformed, "a vector is not ascending") }

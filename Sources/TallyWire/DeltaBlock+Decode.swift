@@ -18,18 +18,16 @@ extension BlockDraft {
       try BlockDraft(decoding: UnsafeRawBufferPointer(buffer), limits: limits, packs: packs)
     }
     // Unused dictionary entries and roundabout flags decode to the same items; only their shortest form is accepted.
-    let isCanonical = encoded(replicas: limits.map { $0.replica }).withUnsafeBufferPointer { encoded in
-      bytes.withUnsafeBufferPointer { encoded.hasSameBytes(as: $0) }
-    }
+    let isCanonical = bytes.withUnsafeBytes { isEncoded(as: $0, replicas: limits.map { $0.replica }) }
     guard isCanonical else { throw WireError(.malformed, "a block is not in its canonical form") }
   }
 
   private init(decoding bytes: UnsafeRawBufferPointer, limits: [Dot], packs: Bool) throws(WireError) {
     self.init(DeltaBlock())
     var reader = ByteReader(bytes)
-    let dictionaries = try BlockDictionaries.decode(&reader, limits: limits)
-    var lastType: String?
     var budget = BlockBudget()
+    let dictionaries = try BlockDictionaries.decode(&reader, limits: limits, &budget)
+    var lastType: String?
     for _ in 0..<(try reader.count(ofElementsWithAtLeast: 4, "types")) {
       let (group, packed) = try Self.decodeRecords(&reader, dictionaries, limits, &budget, packs: packs)
       if let lastType, !lastType.utf8.lexicographicallyPrecedes(group.type.utf8) {
@@ -59,7 +57,7 @@ extension BlockDraft {
     packs: Bool
   ) throws(WireError) -> (DeltaBlock.Records, PackedRecords?) {
     let type = try reader.identifier("a type")
-    let (fields, columns) = try decodeColumns(&reader)
+    let (fields, columns) = try decodeColumns(&reader, &budget)
     let keys = try decodeKeys(&reader, type: type, &budget)
     var decoder = RecordDecoder(columns: columns, dictionaries: dictionaries, limits: limits, budget: budget)
     var group = DeltaBlock.Records(type: type, fields: fields, items: [])
@@ -82,11 +80,13 @@ extension BlockDraft {
 
   /// The names of the fields, and where their values stand.
   private static func decodeColumns(
-    _ reader: inout ByteReader
+    _ reader: inout ByteReader, _ budget: inout BlockBudget
   ) throws(WireError) -> (fields: [String], columns: [ByteReader]) {
     var fields: [String] = []
     var lengths: [Int] = []
-    for _ in 0..<(try reader.count(limit: WireLimits.fields, "fields")) {
+    let count = try reader.count(limit: WireLimits.fields, "fields")
+    try budget.take(names: count)
+    for _ in 0..<count {
       let field = try reader.identifier("a field")
       if let last = fields.last, !last.utf8.lexicographicallyPrecedes(field.utf8) {
         throw WireError(.malformed, "the fields are not ascending")
@@ -147,27 +147,11 @@ extension BlockDraft {
         throw WireError(.malformed, "the links are not ascending")
       }
       last = (source.0, source.1, target.0)
-      let element = try reader.element(isSimple: flags & LinkFlags.simple != 0, dictionaries)
+      let element = try reader.element(isSimple: flags & LinkFlags.simple != 0, dictionaries, &budget)
       group.items.append(DeltaBlock.Link(source: source.1, target: target.1, element: element))
     }
     guard !group.items.isEmpty else { throw WireError(.malformed, "a relationship has no links") }
     return group
-  }
-}
-
-/// What a block may still have. A few bytes on the wire become many in memory, so their number is limited as well.
-private struct BlockBudget {
-  private var items = WireLimits.blockItems
-  private var cells = WireLimits.blockCells
-
-  mutating func take(items count: Int) throws(WireError) {
-    items -= count
-    guard items >= 0 else { throw WireError(.limitExceeded, "a block has more than \(WireLimits.blockItems) items") }
-  }
-
-  mutating func take(cells count: Int) throws(WireError) {
-    cells -= count
-    guard cells >= 0 else { throw WireError(.limitExceeded, "a block has more than \(WireLimits.blockCells) cells") }
   }
 }
 
@@ -224,7 +208,7 @@ private struct RecordDecoder {
     }
     state.fields = try decodeFields(&reader, shared: shared)
     if flags & RecordFlags.superseded != 0 {
-      state.supersededTouches = try reader.vector(limits)
+      state.supersededTouches = try reader.vector(limits, &budget)
       guard state.supersededTouches == state.supersededTouches.beyond(state.cellTouches) else {
         throw WireError(.malformed, "a superseded touch is not superseded")
       }
@@ -257,14 +241,17 @@ private struct RecordDecoder {
   private mutating func decodeSeed(_ reader: inout ByteReader, _ flags: UInt8) throws(WireError) -> SeedState {
     var layers: [SeedLayer] = []
     if flags & RecordFlags.layers != 0 {
-      for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "layers")) {
+      let count = try reader.count(ofElementsWithAtLeast: 1, "layers")
+      try budget.take(cells: count)
+      var dots = Set<Dot>()
+      for _ in 0..<count {
         let head = try reader.varint()
         let stamp = try dictionaries.stamp(number: head >> 1)
         guard stamp.rank == .seed else { throw WireError(.malformed, "a layer has not the rank of a seed") }
         if let last = layers.last, !(last.stamp < stamp) {
           throw WireError(.malformed, "the layers are not ascending")
         }
-        guard !layers.contains(where: { $0.stamp.dot == stamp.dot }) else {
+        guard dots.insert(stamp.dot).inserted else {
           throw WireError(.malformed, "two layers have one dot")
         }
         let isRetired = head & 1 != 0
@@ -281,9 +268,11 @@ private struct RecordDecoder {
     return SeedState(layers: layers, basis: basis)
   }
 
-  private func decodeDeletes(_ reader: inout ByteReader) throws(WireError) -> [Delete] {
+  private mutating func decodeDeletes(_ reader: inout ByteReader) throws(WireError) -> [Delete] {
     var deletes: [Delete] = []
-    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "deletes")) {
+    let count = try reader.count(ofElementsWithAtLeast: 1, "deletes")
+    try budget.take(cells: count)
+    for _ in 0..<count {
       let stamp = try reader.stamp(dictionaries)
       guard let context = dictionaries.contexts[stamp] else {
         throw WireError(.malformed, "a delete has no context")
@@ -337,11 +326,16 @@ extension ByteReader {
   }
 
   fileprivate mutating func element(
-    isSimple: Bool, _ dictionaries: BlockDictionaries
+    isSimple: Bool, _ dictionaries: BlockDictionaries, _ budget: inout BlockBudget
   ) throws(WireError) -> ORSetElement {
-    if isSimple { return ORSetElement(added: try stamp(dictionaries)) }
+    if isSimple {
+      try budget.take(cells: 2)
+      return ORSetElement(added: try stamp(dictionaries))
+    }
     var element = ORSetElement()
-    for _ in 0..<(try count(ofElementsWithAtLeast: 2, "tags")) {
+    let count = try count(ofElementsWithAtLeast: 2, "tags")
+    try budget.take(cells: 2 * count)
+    for _ in 0..<count {
       var tag = ORSetElement.Tag(added: try stamp(dictionaries))
       let removal = try varint()
       guard removal <= UInt64(dictionaries.stamps.count) else {

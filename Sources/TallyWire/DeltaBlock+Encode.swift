@@ -8,55 +8,68 @@ extension DeltaBlock {
 extension BlockDraft {
   /// The canonical bytes. `replicas` are those of the delta's header, ascending.
   package func encoded(replicas: [ReplicaID]) -> [UInt8] {
+    var output = BlockOutput()
+    encode(to: &output, replicas: replicas)
+    return output.writer.bytes
+  }
+
+  /// Whether `bytes` are the canonical bytes. Cost: makes them piece by piece.
+  func isEncoded(as bytes: UnsafeRawBufferPointer, replicas: [ReplicaID]) -> Bool {
+    var output = BlockOutput(comparingWith: bytes)
+    encode(to: &output, replicas: replicas)
+    return output.isSame
+  }
+
+  private func encode(to output: inout BlockOutput, replicas: [ReplicaID]) {
     let numbers = Dictionary(uniqueKeysWithValues: replicas.enumerated().map { ($0.element, $0.offset) })
     var dictionaries = BlockDictionaries()
     for group in block.records { for item in group.items { dictionaries.note(item.state) } }
     for group in packed { for stamp in group.stamps { dictionaries.note(stamp) } }
     for group in block.links { for item in group.items { dictionaries.note(item.element) } }
     dictionaries.seal()
-    var writer = ByteWriter()
-    if !packed.isEmpty { writer.bytes.reserveCapacity(WireLimits.targetBlockBytes) }
-    dictionaries.encode(to: &writer, replicas: numbers)
-    encodeRecords(to: &writer, &dictionaries, numbers)
-    block.encodeLinks(to: &writer, &dictionaries, numbers)
-    return writer.bytes
+    if !packed.isEmpty { output.reserve(WireLimits.targetBlockBytes) }
+    dictionaries.encode(to: &output.writer, replicas: numbers)
+    encodeRecords(to: &output, &dictionaries, numbers)
+    block.encodeLinks(to: &output, &dictionaries, numbers)
   }
 
   private func encodeRecords(
-    to writer: inout ByteWriter, _ dictionaries: inout BlockDictionaries, _ replicas: [ReplicaID: Int]
+    to output: inout BlockOutput, _ dictionaries: inout BlockDictionaries, _ replicas: [ReplicaID: Int]
   ) {
     var groups = block.records.filter { !$0.items.isEmpty }
     for packed in packed where !packed.items.isEmpty && !groups.contains(where: { $0.type == packed.type }) {
       groups.append(.init(type: packed.type, fields: [], items: []))
     }
     groups.sort { $0.type.utf8.lexicographicallyPrecedes($1.type.utf8) }
-    writer.varint(groups.count)
+    output.writer.varint(groups.count)
     for group in groups {
       let packed = packed.first { $0.type == group.type && !$0.items.isEmpty }
-      RecordEncoder(group, packed, &dictionaries).encode(to: &writer, &dictionaries, replicas)
+      RecordEncoder(group, packed, &dictionaries).encode(to: &output, &dictionaries, replicas)
+      output.flush()
     }
   }
 }
 
 extension DeltaBlock {
   fileprivate func encodeLinks(
-    to writer: inout ByteWriter, _ dictionaries: inout BlockDictionaries, _ replicas: [ReplicaID: Int]
+    to output: inout BlockOutput, _ dictionaries: inout BlockDictionaries, _ replicas: [ReplicaID: Int]
   ) {
     func id(_ group: Links) -> String { "\(group.source).\(group.relationship).\(group.target)" }
     let groups = links.filter { !$0.items.isEmpty }.sorted { id($0).utf8.lexicographicallyPrecedes(id($1).utf8) }
-    writer.varint(groups.count)
+    output.writer.varint(groups.count)
     for group in groups {
-      writer.text(group.source)
-      writer.text(group.relationship)
-      writer.text(group.target)
+      output.writer.text(group.source)
+      output.writer.text(group.relationship)
+      output.writer.text(group.target)
       let keyed = group.items.map { (RecordKey($0.source), RecordKey($0.target), $0.element) }
         .sorted { $0.0 != $1.0 ? $0.0 < $1.0 : $0.1 < $1.1 }
-      writer.varint(keyed.count)
+      output.writer.varint(keyed.count)
       var previous: RecordKey?
       for (source, target, element) in keyed {
-        writer.link(source == previous ? nil : source, target, element, &dictionaries)
+        output.writer.link(source == previous ? nil : source, target, element, &dictionaries)
         previous = source
       }
+      output.flush()
     }
   }
 }
@@ -153,7 +166,7 @@ private struct RecordEncoder {
 
   /// The names, then the values field by field, the keys, and the heads: like beside like compresses better and faster.
   func encode(
-    to writer: inout ByteWriter, _ dictionaries: inout BlockDictionaries, _ replicas: [ReplicaID: Int]
+    to output: inout BlockOutput, _ dictionaries: inout BlockDictionaries, _ replicas: [ReplicaID: Int]
   ) {
     let (uuids, texts) = sortedKeys()
     var parts = Parts(fieldCount: fields.count)
@@ -166,21 +179,25 @@ private struct RecordEncoder {
       }
     }
     for (_, place) in texts { encode(group.items[place].state, to: &parts, &dictionaries, replicas) }
-    writer.text(group.type)
-    writer.varint(fields.count)
+    output.writer.text(group.type)
+    output.writer.varint(fields.count)
     for (field, column) in zip(fields, parts.columns) {
-      writer.text(field)
-      writer.varint(column.bytes.count)
+      output.writer.text(field)
+      output.writer.varint(column.bytes.count)
     }
-    for column in parts.columns { writer.bytes.append(contentsOf: column.bytes) }
-    writer.varint(uuids.count)
+    output.reserve(parts.columns.reduce(parts.heads.bytes.count + 16 * uuids.count) { $0 + $1.bytes.count })
+    for place in parts.columns.indices {
+      output.append(parts.columns[place].bytes)
+      parts.columns[place] = ByteWriter()
+    }
+    output.writer.varint(uuids.count)
     for entry in uuids {
-      writer.fixed(entry.high)
-      writer.fixed(entry.low)
+      output.writer.fixed(entry.high)
+      output.writer.fixed(entry.low)
     }
-    writer.varint(texts.count)
-    for (key, _) in texts { writer.text(key) }
-    writer.bytes.append(contentsOf: parts.heads.bytes)
+    output.writer.varint(texts.count)
+    for (key, _) in texts { output.writer.text(key) }
+    output.append(parts.heads.bytes)
   }
 
   private func sortedKeys() -> (uuids: [Entry], texts: [(key: String, place: Int)]) {

@@ -115,11 +115,15 @@ public struct DeltaReader {
   }
 
   private mutating func take(_ count: Int) throws -> [UInt8] {
-    while buffer.count - position < count {
+    var result: [UInt8] = []
+    result.reserveCapacity(count)
+    while true {
+      let end = position + min(count - result.count, buffer.count - position)
+      result += buffer[position..<end]
+      position = end
+      guard result.count < count else { break }
       guard try fill() else { throw WireError(.truncated, "the delta ends within an element") }
     }
-    let result = Array(buffer[position..<position + count])
-    position += count
     result.withUnsafeBytes { checksum.combine(bytes: $0) }
     return result
   }

@@ -23,7 +23,7 @@ public struct DeltaWriter {
 
   /// Writes one block; an empty one writes nothing.
   /// - Precondition: all replicas in the block are in the header's target vector. Readers refuse what is beyond it.
-  /// - Throws: `WireError.limitExceeded` for a block over 64 MiB; nothing of it is written.
+  /// - Throws: `WireError.limitExceeded` for a block over `WireLimits.blockBytes`; nothing of it is written.
   public mutating func append(_ block: DeltaBlock) throws { try append(BlockDraft(block)) }
 
   package mutating func append(_ draft: BlockDraft) throws {

@@ -31,9 +31,6 @@ final class Compressor {
 
 /// zstd (RFC 8878), one frame a block.
 enum Zstandard {
-  /// The binary logarithm of the largest window that a frame may ask for: that of the largest block.
-  static let windowLog = Int32(WireLimits.blockBytes.trailingZeroBitCount)
-
   /// What zstd says of a result that has no room (`ZSTD_error_dstSize_tooSmall`; its numbers do not change).
   private static let tooSmall = 70
 

@@ -58,7 +58,7 @@
 
     deinit { close(descriptor) }
 
-    /// Puts entries, and returns how long the hundredth part of them took at least, in milliseconds.
+    /// Puts entries, and returns the 99th percentile of the time that one took, in milliseconds.
     func p99(_ count: Int, _ prefix: String, _ bytes: Int, _ space: String, _ token: String, meanwhile: () -> Void)
       throws -> Double
     {

@@ -93,6 +93,22 @@ import Testing
     #expect(try bench.done("verify", "disk/s").hasPrefix("ok "))
   }
 
+  /// What is made on a disk that fills up is named, and leaves nothing there.
+  @Test(.enabled(if: SmallDisk.isPossible, "needs root and tmpfs"), arguments: [200, 1600])
+  func whatHasNoRoomIsNamed(kibibytes: Int) throws {
+    let disk = try SmallDisk(at: bench.path("disk"), kibibytes: kibibytes)
+    let text = String(repeating: "x", count: 3000)
+    try bench.done("put", "a", "-", "--relaxed", input: (1...600).map { "SBPerson|~|p\($0) name=\(text)\n" }.joined())
+    try bench.unchanged("a") {
+      for command in [["recover", "a"], ["export", "a", "--as", "sqlite"], ["export", "a", "--as", "json"]] {
+        try bench.refused(74, command + ["-o", "disk/new"], saying: "disk/new")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path) == [])
+      }
+    }
+    let outcome = try bench.tally("recover", "a", "-o", "disk/new")
+    #expect(outcome.errors.contains("full"), "\(outcome.errors)")
+  }
+
   @Test(.enabled(if: SmallDisk.isPossible, "needs root and tmpfs"))
   func aReadOnlyDiskCanBeReadAndNotWritten() throws {
     let disk = try SmallDisk(at: bench.path("disk"), kibibytes: 2000)

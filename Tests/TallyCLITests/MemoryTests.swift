@@ -1,4 +1,5 @@
 import Foundation
+import Tally
 import Testing
 
 /// Memory does not follow the size of what is read.
@@ -52,5 +53,119 @@ import Testing
       #expect(folder.peak - usual.1 < 48 * Self.mebibyte, "\(size): \(folder.peak) beside \(usual.1)")
       #expect(try bench.tally("get", "b", "SBPerson|~|zero").status == 66)
     }
+  }
+
+  /// The largest blocks that a reader takes, of whatever there can be most of.
+  @Test(arguments: LargeBlock.allCases) func noBlockCostsMuchMemory(_ large: LargeBlock) throws {
+    let bench = try Bench("a", "b")
+    try bench.done("put", "a", "SBPerson|~|ann", "name=Ann")
+    try bench.done("delta", "a", "-o", "delta")
+    let usual = try bench.tally("apply", "b", "delta")
+    #expect(usual.status == 0 && usual.peak > Self.mebibyte)
+    try bench.write(try large.delta(), to: "large")
+    let outcome = try bench.tally("apply", "b", "large")
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.peak - usual.peak < 48 * Self.mebibyte, "\(outcome.peak) beside \(usual.peak)")
+    #expect(try bench.done("verify", "b").hasPrefix("ok "))
+  }
+}
+
+/// A block of just as much as its limits allow.
+enum LargeBlock: String, CaseIterable, CustomTestStringConvertible {
+  /// A value as large as values may be, which cannot be compressed.
+  case value
+  /// Values that take as much as a block may have.
+  case values
+  case cells, deletes, contexts, tags, names, unknown
+
+  var testDescription: String { rawValue }
+
+  private static let replicas = (1...UInt64(512)).map { ReplicaID(high: 1, low: $0) }
+
+  func delta() throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    let target = StateVector(Self.replicas.map { ($0, 1 << 20) })
+    var writer = try DeltaWriter(header: DeltaHeader(base: StateVector(), target: target)) { bytes += $0 }
+    try writer.append(try block())
+    try writer.finish()
+    return bytes
+  }
+
+  private func block() throws -> DeltaBlock {
+    let cells = WireLimits.blockCells
+    var word: UInt64 = 88_172_645_463_325_252
+    /// Bytes that do not compress (Marsaglia, "Xorshift RNGs", 2003).
+    func blob(_ count: Int) -> Value {
+      let words = (0..<count / 8).map { _ in
+        word ^= word << 13
+        word ^= word >> 7
+        word ^= word << 17
+        return word
+      }
+      return .blob(words.withUnsafeBytes(Array.init))
+    }
+    switch self {
+    case .value: return try Self.records("SBGame", ["icon"], 1) { _ in Self.state([blob(WireLimits.valueBytes)]) }
+    case .values:
+      return try Self.records("SBGame", ["icon"], 39) { _ in Self.state([blob(WireLimits.blockBytes / 40)]) }
+    case .cells, .unknown:
+      let type = self == .cells ? "SBGame" : "Unknown"
+      return try Self.records(type, ["name", "plays", "rating", "since"], WireLimits.blockItems) { number in
+        Self.state([.text("\(number)"), .integer(Int64(number)), .real(0.5), .text("2026-01-01")])
+      }
+    case .deletes:
+      return try Self.records("SBPerson", [], WireLimits.blockItems / 2) { number in
+        var state = RecordState()
+        state.deletes = (0..<7).map { other in
+          let stamp = Self.stamp(1 + number, Self.replicas[other])
+          return Delete(stamp: stamp, context: StateVector([(stamp.dot.replica, stamp.dot.sequence)]))
+        }
+        return state
+      }
+    case .contexts:
+      return try Self.records("SBPerson", [], cells / Self.replicas.count - 1) { number in
+        var state = RecordState()
+        let context = StateVector(Self.replicas.map { ($0, UInt64(1 << 19 + number)) })
+        state.deletes = [Delete(stamp: Self.stamp(1 + number, Self.replicas[0]), context: context)]
+        return state
+      }
+    case .tags:
+      let (source, target) = (try AnyRecordName("SBGame|~|1"), try AnyRecordName("SBPerson|~|1"))
+      var element = ORSetElement()
+      element.tags = (1...cells / 2).map {
+        ORSetElement.Tag(added: Self.stamp($0, Self.replicas[0]), removed: nil)
+      }
+      let link = DeltaBlock.Link(source: source, target: target, element: element)
+      return DeltaBlock(links: [.init(source: "SBGame", relationship: "players", target: "SBPerson", items: [link])])
+    case .names:
+      let fields = (0..<1024).map { "f\(1000 + $0)" + String(repeating: "x", count: 50) }
+      return DeltaBlock(
+        records: try (0..<WireLimits.blockFieldNames / 1024).flatMap { number in
+          try Self.records("T\(100 + number)", fields, 1) { _ in
+            Self.state([Value](repeating: .null, count: 1024))
+          }.records
+        })
+    }
+  }
+
+  private static func stamp(_ sequence: Int, _ replica: ReplicaID) -> Stamp {
+    Stamp(time: HybridTime(milliseconds: 1_800_000_000_000), dot: Dot(replica: replica, sequence: UInt64(sequence)))
+  }
+
+  private static func state(_ values: [Value]) -> RecordState {
+    let stamp = stamp(1, replicas[0])
+    let cells = values.enumerated().map {
+      FieldCell(field: FieldID(rawValue: UInt32($0.offset)), stamp: stamp, value: $0.element)
+    }
+    return RecordState(inserted: stamp, fields: cells)
+  }
+
+  private static func records(
+    _ type: String, _ fields: [String], _ count: Int, _ state: (Int) -> RecordState
+  ) throws -> DeltaBlock {
+    let items = try (0..<count).map {
+      DeltaBlock.Record(name: try AnyRecordName(type: type, key: "\(100_000 + $0)"), state: state($0))
+    }
+    return DeltaBlock(records: [.init(type: type, fields: fields, items: items)])
   }
 }

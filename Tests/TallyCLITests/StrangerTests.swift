@@ -56,6 +56,15 @@ import Testing
     #expect(try bench.done("status", "a", "--json") == status)
   }
 
+  @Test func twoNamesOfOneStoreAreNotSynced() throws {
+    let bench = try Bench("a")
+    try bench.done("put", "a", "SBPerson|~|ann", "name=Ann")
+    try FileManager.default.createSymbolicLink(atPath: bench.path("soft"), withDestinationPath: "a")
+    let status = try bench.done("status", "a", "--json")
+    for other in ["a", "./a", "soft"] { try bench.refused(65, ["sync", "a", other], saying: "one store") }
+    #expect(try bench.done("status", "a", "--json") == status)
+  }
+
   @Test func aStoreUnderTwoNamesKeepsItsID() throws {
     let bench = try Bench("a")
     try bench.done("put", "a", "SBPerson|~|ann", "name=Ann")

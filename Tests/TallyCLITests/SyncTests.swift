@@ -126,11 +126,4 @@ import Testing
     #expect(try bench.done("verify", "old").hasPrefix("ok "))
     #expect(try bench.done("status", "old", "--json").contains("\"isKnown\":false,\"type\":\"SBGame\""))
   }
-
-  @Test func aStoreMaySyncWithItself() throws {
-    try bench.unchanged("a") {
-      let report = try bench.done("sync", "a", "a")
-      #expect(report.contains("converged"))
-    }
-  }
 }

@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyTesting
 import Testing
 
 @Suite struct RecordStateTests {
@@ -68,6 +69,49 @@ import Testing
     second.deletes = [Delete(stamp: stamp(there, 4, 0), context: context)]
     #expect(first.merging(second) == second)
     #expect(second.merging(first) == second)
+  }
+
+  /// Of many deletes those that another has seen are found otherwise than of few.
+  @Test(arguments: 1...20 as ClosedRange<UInt64>) func ofManyDeletesThoseThatNoOtherHasSeenStay(seed: UInt64) {
+    var generator = SplitMix64(seed: seed)
+    let replicas = (1...12).map { ReplicaID(high: UInt64($0), low: 0) }
+    let deletes = (0..<Int.random(in: 9...24, using: &generator)).map { number in
+      let own = Dot(
+        replica: replicas[number % 12], sequence: UInt64(1 + number / 12 + 2 * Int.random(in: 0...2, using: &generator))
+      )
+      var context = StateVector([(own.replica, own.sequence)])
+      for replica in replicas where replica != own.replica && Int.random(in: 0...9, using: &generator) == 0 {
+        context.include(Dot(replica: replica, sequence: UInt64.random(in: 1...5, using: &generator)))
+      }
+      return Delete(stamp: stamp(own.replica, own.sequence, UInt64(number)), context: context)
+    }
+    var unique: [Dot: Delete] = [:]
+    for delete in deletes where unique[delete.stamp.dot] == nil { unique[delete.stamp.dot] = delete }
+    let all = unique.values.sorted { $0.stamp.dot < $1.stamp.dot }
+    let expected = all.filter { delete in
+      !all.contains { $0.stamp.dot != delete.stamp.dot && $0.context.covers(delete.stamp.dot) }
+    }
+    var (one, other) = (RecordState(), RecordState())
+    (one.deletes, other.deletes) = (Array(all.prefix(1)), Array(all.dropFirst()))
+    #expect(all.count > 8 && !expected.isEmpty)
+    #expect(one.merging(other).deletes == expected)
+  }
+
+  /// Only a broken peer makes such deletes. Without any delete left the record would be one that nobody deleted.
+  @Test func ofDeletesThatClaimToHaveSeenEachOtherTheLatestStays() {
+    let everybody = [here, there, ReplicaID(high: 3, low: 0)]
+    let context = vector(everybody.map { ($0, 1) })
+    let states = everybody.enumerated().map { number, replica in
+      var state = RecordState()
+      state.deletes = [Delete(stamp: stamp(replica, 1, UInt64(number)), context: context)]
+      return state
+    }
+    for (a, b) in [(0, 1), (1, 0), (1, 2), (2, 1), (0, 2), (2, 0)] {
+      #expect(states[a].merging(states[b]) == states[max(a, b)])
+    }
+    for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0]] {
+      #expect(order.reduce(into: RecordState()) { $0.merge(states[$1]) } == states[2])
+    }
   }
 
   @Test func deletedRecordKeepsItsCells() {

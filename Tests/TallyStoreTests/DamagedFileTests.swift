@@ -64,6 +64,74 @@ import Testing
     #expect(try exercise() > 0)
   }
 
+  /// A flipped bit in a row's header makes a blob a text of the same bytes, or a text a blob. What is stored is the
+  /// same, so it is no damage of the content; SQLite's own check reports it, and a rebuild puts it right.
+  @Test(arguments: [
+    ("tally_zone", "fingerprint"), ("tally_zone", "id"), ("tally_replica", "id"), ("tally_context", "vector"),
+    ("tally_hidden", "body"), ("tally_hidden", "key"), ("tally_log", "items"), ("tally_kind", "source"),
+  ]) func aValueOfAnotherStorageClassIsPutRight(table: String, column: String) throws {
+    let before = try Store(existing: scratch.path("a.tally"))
+    let summary = try before.summary()
+    try before.close()
+    let sql = try declare(table) { $0.replacing(" STRICT", with: "") }
+    try damage(
+      "UPDATE \(table) SET \(column) = CAST(\(column) AS \(["key", "source"].contains(column) ? "BLOB" : "TEXT"))")
+    _ = try declare(table) { _ in sql }
+    let store = try Store(existing: scratch.path("a.tally"))
+    #expect(try store.verify().problems.contains { $0.contains("\(table).\(column)") })
+    _ = try store.rebuild()
+    #expect(try store.verify().problems == [])
+    #expect(try store.summary().fingerprint == summary.fingerprint)
+    #expect(try store.summary().vector == summary.vector)
+    try store.close()
+  }
+
+  /// Changes what the file says of a table, and nothing in it.
+  /// - Returns: what it said before.
+  private func declare(_ table: String, _ change: (String) -> String) throws -> String {
+    var configuration = Configuration()
+    configuration.prepareDatabase { try $0.execute(sql: "PRAGMA writable_schema = ON") }
+    let queue = try DatabaseQueue(path: scratch.path("a.tally"), configuration: configuration)
+    let sql = try queue.writeWithoutTransaction { db in
+      let sql = try #require(
+        try String.fetchOne(db, sql: "SELECT sql FROM sqlite_master WHERE name = ?", arguments: [table]))
+      try db.execute(sql: "UPDATE sqlite_master SET sql = ? WHERE name = ?", arguments: [change(sql), table])
+      return sql
+    }
+    try queue.close()
+    return sql
+  }
+
+  /// Whoever verifies learns what is wrong; a store that knows of damage gives nothing away, whoever found it.
+  @Test func verifyNotesDamageOfTheContent() throws {
+    try damage("UPDATE tally_zone SET fingerprint = CAST(zeroblob(16) || substr(fingerprint, 17) AS BLOB)")
+    let reading = try Store(existing: scratch.path("a.tally"), options: readOnly)
+    #expect(try !reading.verify().isSound)
+    #expect(try reading.doubt() == nil)
+    try reading.close()
+    let store = try Store(existing: scratch.path("a.tally"))
+    #expect(try !store.verify().isSound)
+    #expect(try store.doubt()?.level == .damaged)
+    let error = #expect(throws: StoreError.self) { try store.delta() }
+    #expect(error?.code == .damaged)
+    try store.close()
+  }
+
+  /// What can be made again from the content is no damage of it.
+  @Test func verifyNotesNothingForALostIndex() throws {
+    try damage("DELETE FROM tally_log")
+    let store = try Store(existing: scratch.path("a.tally"))
+    #expect(try !store.verify().isSound)
+    #expect(try store.doubt() == nil)
+    try store.close()
+  }
+
+  private var readOnly: StoreOptions {
+    var options = StoreOptions()
+    options.isReadOnly = true
+    return options
+  }
+
   /// One bit, which is most of what disks do.
   @Test(arguments: [
     ("tally_replica", "id", 5), ("tally_vector", "sequence", 7), ("tally_zone", "fingerprint", 20),

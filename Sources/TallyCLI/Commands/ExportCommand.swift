@@ -87,41 +87,52 @@ struct ExportCommand: ParsableCommand {
 }
 
 /// The rows of a store in a database that has nothing of Tally's.
-private enum PlainDatabase {
-  private static let batch = 1000
+private struct PlainDatabase {
+  private let store: Store
+  private let target: DatabaseQueue
+  private let step: () -> Void
 
-  static func write(_ store: Store, to path: String, _ step: () -> Void) throws {
-    let target = try DatabaseQueue(path: path)
+  /// - Throws: `DatabaseError` for the new file, `Failure` for the store.
+  static func write(_ store: Store, to path: String, _ step: @escaping () -> Void) throws {
+    let database = PlainDatabase(store: store, target: try DatabaseQueue(path: path), step: step)
     let schema = try store.schema
     try store.read { db in
       for entity in schema.entities {
         let columns = entity.fields.map { ($0.name, $0.kind.columnType) } + entity.references.map { ($0.name, "TEXT") }
-        try copy(db, target, entity.type, [("id", "TEXT NOT NULL PRIMARY KEY")] + columns, step)
+        try database.copy(db, entity.type, [("id", "TEXT NOT NULL PRIMARY KEY")] + columns)
         for relationship in entity.relationships {
-          try copy(
-            db, target, "\(entity.type)_\(relationship.name)",
-            [("source", "TEXT NOT NULL"), ("target", "TEXT NOT NULL")], step)
+          try database.copy(
+            db, "\(entity.type)_\(relationship.name)", [("source", "TEXT NOT NULL"), ("target", "TEXT NOT NULL")])
         }
       }
     }
-    try target.close()
+    try database.target.close()
   }
 
-  private static func copy(
-    _ source: Database, _ target: DatabaseQueue, _ table: String, _ columns: [(String, String)], _ step: () -> Void
-  ) throws {
+  /// Names the store in an error of SQLite's, which would otherwise be taken for the new file's.
+  private func reading<T>(_ body: () throws -> T) throws -> T {
+    do {
+      return try body()
+    } catch let error as DatabaseError {
+      throw Failure(ExitStatus(of: error), "\(store.path ?? "the store"): \(Failure.message(of: error))")
+    }
+  }
+
+  private func copy(_ source: Database, _ table: String, _ columns: [(String, String)]) throws {
     let names = columns.map { "\"\($0.0)\"" }.joined(separator: ", ")
     // GRDB reads a text up to its first NUL, a blob whole.
     let values = columns.map {
       "typeof(\"\($0.0)\") = 'text', CASE typeof(\"\($0.0)\") WHEN 'text' THEN CAST(\"\($0.0)\" AS BLOB) ELSE \"\($0.0)\" END"
     }
-    let rows = try Row.fetchCursor(source, sql: "SELECT \(values.joined(separator: ", ")) FROM \"\(table)\"")
+    let rows = try reading {
+      try Row.fetchCursor(source, sql: "SELECT \(values.joined(separator: ", ")) FROM \"\(table)\"")
+    }
     let marks = columns.map { _ in "CASE ? WHEN 1 THEN CAST(? AS TEXT) ELSE ? END" }.joined(separator: ", ")
     try target.write { db in
       try db.execute(
         sql: "CREATE TABLE \"\(table)\"(\(columns.map { "\"\($0.0)\" \($0.1)" }.joined(separator: ", "))) STRICT")
       let insert = try db.makeStatement(sql: "INSERT INTO \"\(table)\"(\(names)) VALUES(\(marks))")
-      while let row = try rows.next() {
+      while let row = try reading(rows.next) {
         step()
         let values = columns.indices.flatMap { place -> [DatabaseValue] in
           let value = row[2 * place + 1] as DatabaseValue

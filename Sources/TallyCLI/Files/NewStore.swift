@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Tally
 
 /// A store that appears under its name when it is complete: whoever is killed before leaves nothing that looks like
@@ -30,7 +31,8 @@ struct NewStore {
   }
 
   /// Creates the store.
-  /// - Parameter make: makes it at the path that it is given, and leaves it closed.
+  /// - Parameter make: makes it at the path that it is given, and leaves it closed. A `DatabaseError` that it throws is
+  ///   about the new store, and is given its name.
   func create(_ make: (String) throws -> Void) throws {
     try check()
     let note = Ending.note(folder: temporary)
@@ -43,7 +45,11 @@ struct NewStore {
     let descriptor = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { throw Failure(errno: errno, .create, path) }
     close(descriptor)
-    try make(made)
+    do {
+      try make(made)
+    } catch let error as DatabaseError {
+      throw Failure(ExitStatus(of: error), "\(path): \(Failure.message(of: error))")
+    }
     try takeName(made)
   }
 

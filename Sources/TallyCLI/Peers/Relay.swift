@@ -203,7 +203,7 @@
     private let queue = DispatchQueue(label: "tally.relay.log", qos: .utility)
     private let waiting = Mutex((text: "", count: 0, dropped: 0))
 
-    /// What comes while lines are written is written with the next ones, in one call.
+    /// Writes all lines that are queued in one call; lines that arrive meanwhile wait for the next.
     func write(_ line: String) {
       let isFirst = waiting.withLock { waiting in
         guard waiting.count < Self.limit else {

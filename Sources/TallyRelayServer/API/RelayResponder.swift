@@ -16,8 +16,8 @@
     func respond(to request: Request, context: RelayContext) async throws -> Response {
       let route = RelayRoute(request)
       guard route.kind == .events else { return try await answer(request, route, context) }
-      // A task keeps the memory that its frames have taken at most, and the connection's task waits for events from now
-      // on. What comes before, looking up the token for instance, is for another, which ends.
+      // A task never returns the memory of its async frames, and the connection's task lives as long as the stream. A
+      // task of its own checks the request.
       return try await Task { try await answer(request, route, context) }.value
     }
 

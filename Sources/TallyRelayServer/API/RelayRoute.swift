@@ -44,7 +44,7 @@
       self.kind = kind ?? .other
     }
 
-    /// What a method does at a path; nil if there is nothing at the path.
+    /// The route for a method and a path, or nil if the path does not exist.
     private static func kind(_ method: HTTPRequest.Method, _ count: Int, _ word: Substring) -> Kind? {
       switch (count, word) {
       case (3, _): method == .get ? .status : method == .delete ? .deleteSpace : .other

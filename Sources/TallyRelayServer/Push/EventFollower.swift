@@ -6,9 +6,9 @@
 
   /// Writes the events of one stream.
   ///
-  /// Ten thousand of these wait at once, and most of what each takes is the frames of its asynchronous functions. So
-  /// what they share is here, once, and the functions stay apart: what one needs for a moment is not in the frame of
-  /// the one that waits, and none is larger than the pieces in which a task allocates them (about 1 KiB).
+  /// Ten thousand of these may wait at once, and async frames are most of the memory that each needs. State that the
+  /// steps share is therefore stored here, and each step is a function of its own that is never inlined: a waiting
+  /// stream holds only small frames, which fit into the slabs of about 1 KiB in which a task allocates.
   final class EventFollower {
     private static let comment = ByteBuffer(string: ":\n\n")
 

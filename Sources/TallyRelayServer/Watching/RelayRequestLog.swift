@@ -95,7 +95,7 @@
     }
   }
 
-  /// What many lines have in common: the second, and the tags of spaces.
+  /// Caches the formatted second and the tags of spaces.
   private final class LineMemory: Sendable {
     private struct State {
       var second: Int64?
@@ -104,7 +104,7 @@
     }
 
     private let state = Mutex(State())
-    /// Beyond that all tags are made anew; whoever asks for spaces that are not there fills no more.
+    /// The tags are dropped at this number, so that requests for spaces that do not exist cannot fill memory.
     private static let largestCount = 4_096
 
     func stamp(_ second: Int64) -> String {

@@ -53,7 +53,11 @@ extension Store {
     removeAll(copy)
     defer { removeAll(copy) }
     for suffix in suffixes where options.files.kind(of: damaged + suffix) == .file {
-      try FileManager.default.copyItem(atPath: damaged + suffix, toPath: copy + suffix)
+      do {
+        try FileManager.default.copyItem(atPath: damaged + suffix, toPath: copy + suffix)
+      } catch {
+        throw DatabaseError(writing: copy + suffix, error)
+      }
     }
     do {
       return try Salvage.run(copy, path, schema, options, onProgress)
@@ -313,7 +317,13 @@ private final class Spool {
     handle = try FileHandle(forUpdating: URL(fileURLWithPath: self.path))
   }
 
-  func append(_ bytes: [UInt8]) throws { try handle.write(contentsOf: Data(bytes)) }
+  func append(_ bytes: [UInt8]) throws {
+    do {
+      try handle.write(contentsOf: Data(bytes))
+    } catch {
+      throw DatabaseError(writing: path, error)
+    }
+  }
 
   func reader() throws -> () throws -> [UInt8]? {
     try handle.seek(toOffset: 0)

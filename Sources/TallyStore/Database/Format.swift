@@ -45,7 +45,7 @@ enum Format {
       winner_replica BLOB NOT NULL, winner_sequence INTEGER NOT NULL, winner_time INTEGER NOT NULL, winner_value ANY,
       UNIQUE(name, field, loser_replica, loser_sequence)) STRICT;
     CREATE INDEX tally_conflict_name ON tally_conflict(name, field);
-    INSERT INTO tally_zone(n, id, fingerprint) VALUES(0, zeroblob(16), zeroblob(16));
+    INSERT INTO tally_zone(n, id, fingerprint) VALUES(0, zeroblob(16), zeroblob(24));
     INSERT INTO tally_meta VALUES('catalog', 0);
     """
 

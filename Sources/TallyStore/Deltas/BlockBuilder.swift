@@ -15,6 +15,8 @@ struct BlockBuilder {
   private var contexts: [Stamp: StateVector] = [:]
   private var count = 0
   private var byteCount = 0
+  private var cellCount = 0
+  private var nameCount = 0
 
   init(catalog: Catalog, base: StateVector, strangers: Set<ReplicaID>) {
     self.catalog = catalog
@@ -46,6 +48,7 @@ struct BlockBuilder {
     // A block has one context for each stamp. Two copies of one store can have deleted under one stamp and not have
     // seen the same.
     for delete in part.deletes where contexts[delete.stamp].map({ $0 != delete.context }) ?? false { try handOut(body) }
+    try makeRoom(cells: part.cellCount, names: min(part.cellCount, WireLimits.fields), body)
     for delete in part.deletes { contexts[delete.stamp] = delete.context }
     if records[kind.number] == nil { records[kind.number] = .init(type: kind.type, fields: [], items: []) }
     var part = part
@@ -62,11 +65,13 @@ struct BlockBuilder {
     _ body: (BlockDraft) throws -> Void, _ fill: (inout ValuePacker) -> UInt64?
   ) throws -> Bool {
     guard !base.covers(stamp.dot) else { return true }
+    try makeRoom(cells: 1 + kind.columns.count, names: kind.columns.count, body)
     if !strangers.isEmpty { try check([stamp.dot]) }
     // Rows come kind by kind.
     if packed.last?.kind != kind.number {
       let fields = kind.wireOrder.map { kind.columns[$0].wireName }
       packed.append((kind.number, PackedRecords(type: kind.type, fields: fields)))
+      nameCount += fields.count
     }
     guard let size = packed[packed.count - 1].records.append(key, stamp, limit: limit, fill) else { return false }
     try count(size + 24, body)
@@ -79,6 +84,7 @@ struct BlockBuilder {
   ) throws {
     guard let element = element.delta(since: base) else { return }
     if !strangers.isEmpty { try check(element.dots) }
+    try makeRoom(cells: 2 * element.tags.count, names: 0, body)
     let empty = DeltaBlock.Links(source: kind.source, relationship: kind.relationship, target: kind.target, items: [])
     links[kind.number, default: empty].items.append(.init(source: key.source, target: key.target, element: element))
     try count(32 + 8 * element.tags.count, body)
@@ -87,6 +93,15 @@ struct BlockBuilder {
   private func check(_ dots: Set<Dot>) throws(StoreError) {
     guard let dot = dots.filter({ strangers.contains($0.replica) }).min() else { return }
     throw StoreError(.corrupt, "there is a cell of \(dot), which the vector does not cover")
+  }
+
+  /// Hands out the block if it would have more cells or names of fields than readers take.
+  /// - Parameter names: the most names that the next item can add.
+  private mutating func makeRoom(cells: Int, names: Int, _ body: (BlockDraft) throws -> Void) rethrows {
+    if cellCount + cells > WireLimits.blockCells || nameCount + names > WireLimits.blockFieldNames {
+      try handOut(body)
+    }
+    cellCount += cells
   }
 
   private mutating func count(_ bytes: Int, _ body: (BlockDraft) throws -> Void) rethrows {
@@ -100,6 +115,7 @@ struct BlockBuilder {
     let number = UInt32(records[kind]?.fields.count ?? 0)
     fields[kind, default: [:]][field] = number
     records[kind]?.fields.append(catalog.fields[field]?.name ?? "")
+    nameCount += 1
     return number
   }
 
@@ -109,9 +125,10 @@ struct BlockBuilder {
     let block = DeltaBlock(records: Array(records.values), links: Array(links.values))
     try body(BlockDraft(block, packed: packed.map(\.records)))
     (records, fields, links, contexts) = ([:], [:], [:], [:])
-    (count, byteCount) = (0, 0)
+    (count, byteCount, cellCount, nameCount) = (0, 0, 0, 0)
     // More rows of the last kind may come; their memory is used again.
     packed.removeFirst(max(0, packed.count - 1))
+    nameCount = packed.first?.records.fields.count ?? 0
     if !packed.isEmpty { packed[0].records.removeAll() }
   }
 }

@@ -5,7 +5,7 @@ import TallyWire
 /// Takes rows that one transaction inserted, and nobody has touched since, from a query to a block without making
 /// states of them.
 struct RowPacker {
-  /// What packing needs of a column, without anything to retain.
+  /// The parts of a column that packing reads. Holds no references, so that copies cost no reference counting.
   fileprivate struct PackedColumn {
     /// Where it stands in the query.
     let place: Int
@@ -119,7 +119,7 @@ extension ValuePacker {
   }
 }
 
-/// What a row adds to the fingerprint, summed while its values are read.
+/// Computes a row's part of the fingerprint while its values are read.
 private struct RowSum {
   private let hasher: CellHasher
   private(set) var sum: Fingerprint

@@ -45,7 +45,7 @@ extension ORSetElement {
   /// Whether another state has an add or a removal by `replica` that this one has not.
   func contradicts(_ replica: ReplicaID, by other: ORSetElement) -> Bool {
     other.tags.contains { tag in
-      (tag.added.dot.replica == replica || tag.removed?.dot.replica == replica) && !tags.contains(tag)
+      (tag.added.dot.replica == replica || tag.removed?.dot.replica == replica) && !contains(tag)
     }
   }
 }

@@ -180,14 +180,14 @@ struct Join {
     for item in packed.items {
       let dot = packed.stamps[item.stamp].dot
       if let vouched, vouched.covers(dot) { continue }
-      switch try short?.join(item, isNew: isNew(dot)) ?? .unusual {
+      switch try short?.join(item, isNew: isNew(dot)) ?? .notHandled {
       case .inserted(let key, let dot, let fingerprint):
         if let sum { sum += fingerprint }
         try transaction.inserted(key, kind, dot, fingerprint)
         try noteReceived(item, of: packed, kind, fields)
-      case .isHere(let fingerprint):
+      case .unchanged(let fingerprint):
         if let sum { sum += fingerprint }
-      case .unusual:
+      case .notHandled:
         try join(try packed.record(item), kind, fields)
       }
     }

@@ -10,9 +10,9 @@ final class PackedJoin {
     /// The record was not here, and its row has been written.
     case inserted(RecordKey, Dot, Fingerprint)
     /// The record is here just as it came.
-    case isHere(Fingerprint)
+    case unchanged(Fingerprint)
     /// Not handled; nothing was changed.
-    case unusual
+    case notHandled
   }
 
   /// A column that has a value in the record.
@@ -26,7 +26,6 @@ final class PackedJoin {
   private let transaction: WriteTransaction
   private let kind: RecordKind
   private let packed: PackedRecords
-  private let isRepair: Bool
   /// For each field of the packed records the place of its column.
   private let places: [Int]
   /// The columns whose default is not null.
@@ -37,8 +36,10 @@ final class PackedJoin {
   private let insert: SQLStatement?
   private let names: NameBuffer
   private var cells: [Cell] = []
+  /// For each column the index of its cell, or nil.
+  private var cellOfColumn: [Int?]
   /// Whether the next record is likely to be here.
-  private var looksFirst: Bool
+  private var readsFirst: Bool
 
   /// - Returns: nil if none of the records can go the short way.
   init?(_ transaction: WriteTransaction, _ kind: RecordKind, _ packed: PackedRecords, isRepair: Bool) throws {
@@ -49,22 +50,22 @@ final class PackedJoin {
       places.append(place)
     }
     (self.transaction, self.kind, self.packed, self.places) = (transaction, kind, packed, places)
-    self.isRepair = isRepair
     defaults = kind.columns.indices.filter { !kind.columns[$0].defaultValue.isNull }
     clocks = try packed.stamps.map { $0.rank == .user ? try transaction.writer.clock(of: $0) : nil }
     names = NameBuffer(count: 1 + kind.columns.count)
+    cellOfColumn = Array(repeating: nil, count: kind.columns.count)
     // A trigger of the app's may run before SQLite finds the row that is there already.
     let mayInsert =
       try !isRepair && !transaction.writer.announcesRows
       && !transaction.catalog.resolvesConflicts.contains(kind.number) && !transaction.session.mayRunTriggers()
     insert = mayInsert ? try transaction.connection.statement(kind.insertIfNew) : nil
-    looksFirst = insert == nil
+    readsFirst = insert == nil
   }
 
   /// Joins a record, if that is simple.
   /// - Parameter isNew: whether the change log has nothing of its transaction.
   func join(_ item: PackedRecords.Item, isNew: Bool) throws -> Outcome {
-    guard let clock = clocks[item.stamp], transaction.hasPlainRows(kind) else { return .unusual }
+    guard let clock = clocks[item.stamp], transaction.hasPlainRows(kind) else { return .notHandled }
     let stamp = packed.stamps[item.stamp]
     names.removeAll()
     let name = names.add(kind.typePrefix, item.high, item.low)
@@ -72,17 +73,17 @@ final class PackedJoin {
     var sum = hasher.existence()
     return try packed.withValues { values in
       readCells(item, values, hasher, &sum)
-      if looksFirst || !isNew, let outcome = try look(name, clock, sum) { return outcome }
-      guard isNew, let insert, transaction.hasPlainInserts(kind), isAcceptable() else { return .unusual }
+      if readsFirst || !isNew, let outcome = try look(name, clock, sum) { return outcome }
+      guard isNew, let insert, transaction.hasPlainInserts(kind), isAcceptable() else { return .notHandled }
       bind(insert, name, clock)
       defer { insert.clearBindings() }
-      guard let isInserted = try transaction.writer.insert(insert, kind) else { return .unusual }
+      guard let isInserted = try transaction.writer.insert(insert, kind) else { return .notHandled }
       if isInserted {
-        looksFirst = false
+        readsFirst = false
         return .inserted(.uuid(high: item.high, low: item.low), stamp.dot, sum)
       }
-      looksFirst = true
-      return try look(name, clock, sum) ?? .unusual
+      readsFirst = true
+      return try look(name, clock, sum) ?? .notHandled
     }
   }
 
@@ -90,6 +91,7 @@ final class PackedJoin {
   private func readCells(
     _ item: PackedRecords.Item, _ values: PackedRecords.Values, _ hasher: CellHasher, _ sum: inout Fingerprint
   ) {
+    for cell in cells { cellOfColumn[cell.place] = nil }
     cells.removeAll(keepingCapacity: true)
     values.forEach(of: item) { field, bytes in
       let place = places[field]
@@ -104,6 +106,7 @@ final class PackedJoin {
       case .blob(let bytes): sum += hasher.field(hash, bytes: bytes, isText: false)
       case .name: break
       }
+      cellOfColumn[place] = cells.count
       cells.append(Cell(place: place, value: value))
     }
   }
@@ -121,21 +124,16 @@ final class PackedJoin {
     }
     guard try query.step() else {
       // The next records are probably missing too, so try inserting first, if that is possible.
-      looksFirst = insert == nil
+      readsFirst = insert == nil
       return nil
     }
-    guard try query.clock(2) == clock else { return .unusual }
-    var next = 0
+    guard try query.clock(2) == clock else { return .notHandled }
     for place in kind.columns.indices {
-      // The order of the wire is not that of the columns.
-      let cell = cells.count == kind.columns.count && cells[next].place == place ? cells[next] : cell(at: place)
-      next = min(next + 1, max(0, cells.count - 1))
-      guard isShown(cell?.value, in: query, place) else { return .unusual }
+      let value = cellOfColumn[place].map { cells[$0].value }
+      guard isShown(value, in: query, place) else { return .notHandled }
     }
-    return .isHere(sum)
+    return .unchanged(sum)
   }
-
-  private func cell(at place: Int) -> Cell? { cells.first { $0.place == place } }
 
   /// Whether a row shows a value, or the default where there is none.
   private func isShown(_ value: PackedValue?, in query: SQLStatement, _ place: Int) -> Bool {
@@ -221,7 +219,7 @@ private final class NameBuffer {
   func add(_ type: UnsafeBufferPointer<UInt8>, _ high: UInt64, _ low: UInt64) -> UnsafeBufferPointer<UInt8> {
     let start = count
     append(type)
-    append([0x7C, 0x7E, 0x7C])
+    append(AnyRecordName.delimiter.utf8)
     return end(start, high, low)
   }
 

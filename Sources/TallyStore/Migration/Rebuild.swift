@@ -77,6 +77,7 @@ final class Rebuild {
   /// Makes anew what follows from the states.
   func derive() throws {
     try MetaKeys.putRight(connection, removesUnknown: true)
+    try StorageClasses.putRight(connection)
     try dropOrphans()
     try connection.execute("DELETE FROM tally_wait")
     try connection.execute("DELETE FROM tally_seeded")

@@ -109,11 +109,19 @@ struct TableShape {
 
   private func checkReferences() throws {
     let query = try connection.statement(
-      "SELECT \"from\", \"table\", coalesce(\"to\", 'id') FROM pragma_foreign_key_list(?, 'main')")
+      """
+      SELECT "from", "table", coalesce("to", 'id'), on_delete, on_update FROM pragma_foreign_key_list(?, 'main')
+      """)
     defer { query.reset() }
     query.bind(1, table)
     while try query.step() {
       let (column, other, to) = (query.text(0) ?? "", query.text(1) ?? "", query.text(2) ?? "")
+      // A row that leaves the table because its record is hidden or set aside must not take others with it.
+      for (event, action) in [("DELETE", query.text(3) ?? ""), ("UPDATE", query.text(4) ?? "")]
+      where action != "NO ACTION" {
+        throw error(
+          "\(column) has ON \(event) \(action)", "without it; onDelete in the schema says what becomes of referrers")
+      }
       guard let wanted = targets.first(where: { $0.column.lowercased() == column.lowercased() })?.table,
         other.lowercased() != wanted.lowercased() || to.lowercased() != "id"
       else { continue }

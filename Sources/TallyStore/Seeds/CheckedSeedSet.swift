@@ -97,7 +97,7 @@ struct CheckedSeedSet {
       values.append((reference.name, .text(try target(key, reference.to, "\(record.key).\(column)").text)))
     }
     let size = values.reduce(0) { $0 + $1.1.byteCount }
-    guard size <= WireLimits.recordBytes else { throw Self.error("\(self.name).\(record.key) has \(size) bytes") }
+    guard size <= WireLimits.seedRecordBytes else { throw Self.error("\(self.name).\(record.key) has \(size) bytes") }
     records.append(.init(name: name, isRetired: false, values: values))
     for (relationship, keys) in record.relationships.sorted(by: { $0.key < $1.key }) {
       guard let declared = entity.relationships.first(where: { $0.name == relationship }) else {

@@ -302,10 +302,22 @@ extension ByteReader {
 /// The distinct stamps of one state, in the order of first use.
 struct StampTable {
   private var stamps: [Stamp] = []
+  /// Where each stamp stands, as soon as there are so many that searching would cost more.
+  private var numbers: [Stamp: Int] = [:]
+  private static let searchLimit = 16
   var count: Int { stamps.count }
   subscript(number: Int) -> Stamp { stamps[number] }
 
-  mutating func note(_ stamp: Stamp) { if !stamps.contains(stamp) { stamps.append(stamp) } }
+  mutating func note(_ stamp: Stamp) {
+    if stamps.count < Self.searchLimit {
+      if !stamps.contains(stamp) { stamps.append(stamp) }
+      return
+    }
+    if numbers.isEmpty { for (number, stamp) in stamps.enumerated() { numbers[stamp] = number } }
+    guard numbers[stamp] == nil else { return }
+    numbers[stamp] = stamps.count
+    stamps.append(stamp)
+  }
 
   mutating func note(_ seed: SeedState) {
     for layer in seed.layers { note(layer.stamp) }
@@ -315,7 +327,7 @@ struct StampTable {
     }
   }
 
-  func number(of stamp: Stamp) -> Int { stamps.firstIndex(of: stamp) ?? 0 }
+  func number(of stamp: Stamp) -> Int { (numbers.isEmpty ? stamps.firstIndex(of: stamp) : numbers[stamp]) ?? 0 }
 
   func at(_ number: UInt64) throws(StoreError) -> Stamp {
     guard number < UInt64(stamps.count) else { throw StoreError(.corrupt, "a stamp number is out of range") }

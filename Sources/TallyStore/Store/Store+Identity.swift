@@ -126,18 +126,7 @@ struct Incarnation {
     do {
       try files.writeToken(at: path) { Self.text(token, $0) }
     } catch {
-      throw DatabaseError(resultCode: Self.code(of: error), message: "the file \(path) cannot be written")
-    }
-  }
-
-  /// SQLite's word for what the system said.
-  private static func code(of error: any Error) -> ResultCode {
-    let cause = (error as? CocoaError)?.underlying ?? error
-    switch ((cause as? POSIXError)?.code, (error as? CocoaError)?.code) {
-    case (.ENOSPC, _), (.EDQUOT, _), (_, .fileWriteOutOfSpace): return .SQLITE_FULL
-    case (.EROFS, _), (.EACCES, _), (.EPERM, _), (_, .fileWriteNoPermission), (_, .fileWriteVolumeReadOnly):
-      return .SQLITE_READONLY
-    default: return .SQLITE_IOERR
+      throw DatabaseError(writing: path, error)
     }
   }
 

@@ -20,15 +20,20 @@ extension Store {
   /// state equals the view; the fingerprint recomputed equals the one kept; the vector covers every dot; the change log
   /// finds every dot, and lists nothing that is not there.
   ///
-  /// Reads everything; changes nothing. Cost: several passes over the store.
+  /// Reads everything. Changes nothing, unless the content cannot be read or does not match its fingerprint: then the
+  /// store notes that it is damaged (`doubt()`) where it can be written, and gives nothing away until it is healed.
+  /// Cost: several passes over the store, and one more if problems were found.
   /// - Parameter onProgress: called with how many records and links have been looked at: first with 0, while SQLite
   ///   checks the file, then after each thousand.
   public func verify(onProgress: ((Int) -> Void)? = nil) throws -> VerifyReport {
-    try capturedSnapshot { reader in
+    let report = try capturedSnapshot { reader in
       let verifier = Verifier(reader, onProgress)
       try verifier.run()
       return verifier.report
     }
+    // Most problems are in what is derived from the content. Whether it is the content itself, its sum says.
+    if !report.isSound, !options.isReadOnly { _ = try fitsItsSum() }
+    return report
   }
 }
 

@@ -1,4 +1,6 @@
 import Foundation
+import GRDB
+import GRDBSQLite
 
 /// What a store does with files besides what SQLite does with them: it looks before it opens, and keeps a token beside
 /// the database. A simulated disk takes the place of the system's files in tests.
@@ -19,6 +21,17 @@ package protocol StoreFiles: Sendable {
 
 extension StoreFiles {
   package func canonical(_ path: String) -> String { path }
+}
+
+extension Store {
+  /// Whether both are of one file, whatever they call it.
+  package func isSame(as other: Store) -> Bool {
+    guard self !== other else { return true }
+    guard let path, let otherPath = other.path else { return false }
+    var (one, two) = (stat(), stat())
+    guard stat(path, &one) == 0, stat(otherPath, &two) == 0 else { return false }
+    return one.st_dev == two.st_dev && one.st_ino == two.st_ino
+  }
 }
 
 /// What a store may find where its file should be.
@@ -91,5 +104,21 @@ struct SystemFiles: StoreFiles {
   private static func fileNumber(_ path: String) -> UInt64? {
     let attributes = try? FileManager.default.attributesOfItem(atPath: path)
     return (attributes?[.systemFileNumber] as? NSNumber)?.uint64Value
+  }
+}
+
+extension DatabaseError {
+  /// What Foundation says of a file that cannot be written, in SQLite's words and with the file's name.
+  init(writing path: String, _ error: any Error) {
+    let cause = (error as? CocoaError)?.underlying ?? error
+    let code: ResultCode =
+      switch ((cause as? POSIXError)?.code, (error as? CocoaError)?.code) {
+      case (.ENOSPC, _), (.EDQUOT, _), (_, .fileWriteOutOfSpace): .SQLITE_FULL
+      case (.EROFS, _), (.EACCES, _), (.EPERM, _), (_, .fileWriteNoPermission), (_, .fileWriteVolumeReadOnly):
+        .SQLITE_READONLY
+      default: .SQLITE_IOERR
+      }
+    let reason = String(cString: sqlite3_errstr(code.rawValue))
+    self.init(resultCode: code, message: "the file \(path) cannot be written: \(reason)")
   }
 }

@@ -39,25 +39,24 @@ extension RecordKind {
   /// What a row that one transaction inserted adds to the fingerprint, from SQLite's memory.
   /// - Parameter mask: the columns that have a cell, a bit for each place in `wireOrder`.
   func fingerprint(_ query: SQLStatement, _ stamp: Stamp, _ mask: UInt64) -> Fingerprint {
-    let hasher = CellHasher(name: query.hash(ofText: 1), stamp: stamp)
-    var sum = hasher.existence()
-    for (place, index) in wireOrder.enumerated() where mask & 1 << UInt64(place) != 0 {
-      sum += hasher.field(columns[index].hash, in: query, 3 + index)
-    }
-    return sum
+    let places = wireOrder.indices.lazy.filter { mask & 1 << UInt64($0) != 0 }
+    return fingerprint(query, stamp, columns: places.map { self.wireOrder[$0] })
   }
-}
 
-extension RecordKind {
   /// What a row adds to the fingerprint whose cells all have one stamp: what is not the default has a cell.
   func fingerprint(_ query: SQLStatement, _ stamp: Stamp) -> Fingerprint {
+    let hasCell = columns.indices.lazy.filter { index in
+      let value = self.columns[index].defaultValue
+      return value.isNull ? !query.isNull(3 + index) : query.value(3 + index) != value
+    }
+    return fingerprint(query, stamp, columns: hasCell)
+  }
+
+  @inline(__always)
+  private func fingerprint(_ query: SQLStatement, _ stamp: Stamp, columns cells: some Sequence<Int>) -> Fingerprint {
     let hasher = CellHasher(name: query.hash(ofText: 1), stamp: stamp)
     var sum = hasher.existence()
-    for (index, column) in columns.enumerated() {
-      let isDefault =
-        column.defaultValue.isNull ? query.isNull(3 + index) : query.value(3 + index) == column.defaultValue
-      if !isDefault { sum += hasher.field(column.hash, in: query, 3 + index) }
-    }
+    for index in cells { sum += hasher.field(columns[index].hash, in: query, 3 + index) }
     return sum
   }
 }

@@ -33,6 +33,12 @@ import Testing
     Case(
       testDescription: "a reference to another column", table: "G_players", old: "REFERENCES \"P\"(id)",
       new: "REFERENCES \"P\"(name)", says: ["target refers to P(name)", "REFERENCES \"P\"(id)"]),
+    Case(
+      testDescription: "a reference that deletes", table: "G", old: "REFERENCES \"P\"(id)",
+      new: "REFERENCES \"P\"(id) ON DELETE CASCADE", says: ["ON DELETE CASCADE", "without it; onDelete in the schema"]),
+    Case(
+      testDescription: "a member that goes with its record", table: "G_players", old: "REFERENCES \"P\"(id)",
+      new: "REFERENCES \"P\"(id) ON UPDATE SET NULL", says: ["target has ON UPDATE SET NULL"]),
     Case(testDescription: "no clock", old: ", tally_clock BLOB", new: ", stamp BLOB", says: ["tally_clock is missing"]),
   ]
 
