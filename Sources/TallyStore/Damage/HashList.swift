@@ -1,23 +1,36 @@
 /// A sorted list of 64-bit hashes, for a pass that must remember every address it has read. Memory: eight bytes for
-/// each hash.
+/// each hash, and a quarter more.
+///
+/// The hashes stand in buckets by their first byte. One array of a million hashes would take half as much again whenever
+/// it grows, and while it is sorted.
 struct HashList {
-  private var hashes: [UInt64] = []
+  private var buckets = [[UInt64]](repeating: [], count: 256)
 
   /// The number of hashes that were added, equal ones included.
-  var count: Int { hashes.count }
+  private(set) var count = 0
 
   /// The number of different hashes. Requires `sort()`.
   var distinctCount: Int {
-    hashes.isEmpty ? 0 : 1 + zip(hashes, hashes.dropFirst()).count { $0 != $1 }
+    buckets.reduce(0) { sum, hashes in
+      hashes.isEmpty ? sum : sum + 1 + zip(hashes, hashes.dropFirst()).count { $0 != $1 }
+    }
   }
 
-  mutating func append(_ hash: UInt64) { hashes.append(hash) }
+  mutating func append(_ hash: UInt64) {
+    let bucket = Self.bucket(of: hash)
+    // An array grows to twice its size by itself.
+    let size = buckets[bucket].count
+    if size == buckets[bucket].capacity { buckets[bucket].reserveCapacity(size + size / 4 + 8) }
+    buckets[bucket].append(hash)
+    count += 1
+  }
 
   /// Sorts the list, which `contains` and `distinctCount` require.
-  mutating func sort() { hashes.sort() }
+  mutating func sort() { for bucket in buckets.indices { buckets[bucket].sort() } }
 
   /// Whether the list has the hash. Cost: a binary search.
   func contains(_ hash: UInt64) -> Bool {
+    let hashes = buckets[Self.bucket(of: hash)]
     var (low, high) = (0, hashes.count)
     while low < high {
       let middle = (low + high) / 2
@@ -25,4 +38,6 @@ struct HashList {
     }
     return low < hashes.count && hashes[low] == hash
   }
+
+  private static func bucket(of hash: UInt64) -> Int { Int(hash >> 56) }
 }
