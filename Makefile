@@ -8,7 +8,7 @@ comma := ,
 export TESTING = --traits PlantedFaults$(addprefix $(comma),$(filter-out --traits,$(TRAITS)))
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: demo test crash lint format strict examples release-symbols test-triggers test-triggers-library test-network test-relay relay-demo bench-relay bench bench-short instructions instructions-gate soak planted
+.PHONY: demo test crash api api-check lint format strict examples release-symbols test-triggers test-triggers-library test-network test-relay relay-demo bench-relay bench bench-short instructions instructions-gate soak planted
 .PHONY: install install-built uninstall embedded second-opinion fuzz sanitize coverage setup clean
 
 demo: setup
@@ -78,6 +78,14 @@ FACTOR ?= 40
 crash: setup
 	$(SWIFT) build $(TESTING) --build-tests
 	TALLY_CRASH=$(FACTOR) nice -n 19 $(TEST) $(TESTING) --skip-build --disable-xctest --filter CrashTests
+
+# The listing of the public API in Docs/API, made anew, and compared with what the code says.
+api:
+	$(SWIFT) build
+	bash Scripts/api.sh
+
+api-check:
+	bash Scripts/api.sh --check
 
 # What `make test` leaves out and the gate adds.
 lint:

@@ -54,6 +54,8 @@ let package = Package(
     .library(name: "Tally", targets: ["Tally"]),
     .library(name: "TallyCRDT", targets: ["TallyCRDT"]),
     .library(name: "TallyWire", targets: ["TallyWire"]),
+    .library(name: "TallyStore", targets: ["TallyStore"]),
+    .library(name: "TallySync", targets: ["TallySync"]),
     .library(name: "TallyNetwork", targets: ["TallyNetwork"]),
     .library(name: "TallyRelay", targets: ["TallyRelay"]),
     .library(name: "TallyRelayServer", targets: ["TallyRelayServer"]),
@@ -97,7 +99,8 @@ let package = Package(
       name: "TallyStore",
       dependencies: ["CTallySQLite", "TallyCRDT", "TallyWire", faults, grdb, sqlite, logging]),
     .target(name: "TallySync", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", logging, metrics]),
-    .target(name: "Tally", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", "TallySync"]),
+    // What an app imports: the names that it needs, and GRDB.
+    .target(name: "Tally", dependencies: ["TallyCRDT", "TallyStore", "TallySync", grdb]),
     .target(name: "TallyNetwork", dependencies: ["TallySync", network("Crypto", "swift-crypto")] + nio),
     // What a relay and its clients agree on: Docs/RelayProtocol.md.
     .target(name: "TallyRelayProtocol"),
@@ -132,23 +135,24 @@ let package = Package(
     .executableTarget(
       name: "TallyCLI",
       dependencies: [
-        "Tally", "TallyRelay", "TallyRelayProtocol", grdb, logging, tallyNetwork, tallyRelayServer, faults,
+        "Tally", "TallyCRDT", "TallyWire", "TallyStore", "TallySync", "TallyRelay", "TallyRelayProtocol", grdb, logging,
+        tallyNetwork, tallyRelayServer, faults,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(
-      name: "Scorebook", dependencies: ["Tally", grdb], path: "Examples/Scorebook",
+      name: "Scorebook", dependencies: ["Tally", "TallyCRDT"], path: "Examples/Scorebook",
       exclude: ["README.md"]),
     .executableTarget(
-      name: "SharedFolder", dependencies: ["Tally", grdb], path: "Examples/SharedFolder",
+      name: "SharedFolder", dependencies: ["Tally", "TallySync"], path: "Examples/SharedFolder",
       exclude: ["README.md"]),
     .executableTarget(
-      name: "SpeechTimer", dependencies: ["Tally", grdb], path: "Examples/SpeechTimer",
+      name: "SpeechTimer", dependencies: ["Tally", "TallyStore", "TallySync"], path: "Examples/SpeechTimer",
       exclude: ["README.md"]),
     .executableTarget(
-      name: "TwoMachines", dependencies: ["Tally", tallyNetwork, grdb], path: "Examples/TwoMachines",
+      name: "TwoMachines", dependencies: ["Tally", tallyNetwork], path: "Examples/TwoMachines",
       exclude: ["README.md"]),
     .executableTarget(
-      name: "ThreeDevices", dependencies: ["Tally", "TallyRelay", grdb], path: "Examples/Relay",
+      name: "ThreeDevices", dependencies: ["Tally", "TallyRelay"], path: "Examples/Relay",
       exclude: ["Hosting", "README.md"]),
     .testTarget(name: "TallyCRDTTests", dependencies: ["TallyCRDT", "TallyTesting"]),
     .testTarget(
@@ -166,18 +170,23 @@ let package = Package(
       dependencies: ["Tally", "TallyCRDT", "TallySync", "TallyTesting", "TallyWire", tallyNetwork, grdb] + nio,
       resources: [.copy("Certificates")]),
     .testTarget(
-      name: "CrashTests", dependencies: ["Tally", "TallyCLI", "TallyTesting", grdb], resources: [.copy("Shim")]),
+      name: "CrashTests", dependencies: ["Tally", "TallyCRDT", "TallyCLI", "TallyTesting", grdb],
+      resources: [.copy("Shim")]),
     .testTarget(
       name: "ConvergenceTests",
       dependencies: ["Tally", "TallyCRDT", "TallyFaults", "TallyRig", "TallyWire", "TallyTesting", grdb]),
     .testTarget(name: "SimulatorTests", dependencies: ["Tally", "TallyRig", "TallyTesting", grdb]),
-    .testTarget(name: "ChinookTests", dependencies: ["Tally", grdb], resources: [.copy("Fixtures")]),
-    .testTarget(name: "ReadmeTests", dependencies: ["Tally", grdb]),
-    .testTarget(name: "DocExamples", dependencies: ["Tally", "TallyRelay", "TallyTesting", tallyNetwork, grdb]),
+    .testTarget(
+      name: "ChinookTests", dependencies: ["Tally", "TallyCRDT", "TallyStore", grdb], resources: [.copy("Fixtures")]),
+    .testTarget(name: "ReadmeTests", dependencies: ["Tally"]),
+    .testTarget(
+      name: "DocExamples",
+      dependencies: ["Tally", "TallyStore", "TallySync", "TallyRelay", "TallyTesting", tallyNetwork, grdb]),
     .testTarget(
       name: "RelayTests",
       dependencies: [
-        "Tally", "TallyCLI", "TallyRelay", "TallyRelayProtocol", "TallySync", "TallyTesting", tallyRelayServer, grdb,
+        "Tally", "TallyCLI", "TallyRelay", "TallyRelayProtocol", "TallyStore", "TallySync", "TallyTesting", "TallyWire",
+        tallyRelayServer, grdb,
         relay("Hummingbird", "hummingbird"), relay("ServiceLifecycle", "swift-service-lifecycle"),
       ]),
     .executableTarget(
@@ -186,7 +195,8 @@ let package = Package(
         "Tally", "TallyRelay", "TallyRelayProtocol", "TallyWire", tallyRelayServer, grdb, sqlite,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Tests/RelayBench"),
-    .testTarget(name: "TallyCLITests", dependencies: ["TallyCLI", "Tally", grdb]),
+    .testTarget(
+      name: "TallyCLITests", dependencies: ["TallyCLI", "Tally", "TallyCRDT", "TallySync", "TallyWire", grdb]),
     .testTarget(
       name: "CorpusTests",
       dependencies: [
@@ -201,7 +211,7 @@ let package = Package(
     .executableTarget(
       name: "Benchmarks",
       dependencies: [
-        "Tally", "TallyTesting", grdb, sqlite, zstd,
+        "Tally", "TallyCRDT", "TallySync", "TallyTesting", grdb, sqlite, zstd,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Tests/Benchmarks"),
   ],
@@ -217,7 +227,8 @@ if Context.environment["TALLY_FUZZ"] != nil {
     .target(
       name: "TallyCLI",
       dependencies: [
-        "Tally", "TallyRelay", "TallyRelayProtocol", grdb, logging, tallyNetwork, tallyRelayServer, faults,
+        "Tally", "TallyCRDT", "TallyWire", "TallyStore", "TallySync", "TallyRelay", "TallyRelayProtocol", grdb, logging,
+        tallyNetwork, tallyRelayServer, faults,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       exclude: ["TallyTool.swift"]),

@@ -17,8 +17,9 @@ trap 'rm -f "$made"' EXIT
   echo "// Made by Scripts/doc-examples.sh from the examples of pages and documentation comments. Compiled, not run."
   echo
   echo "import Foundation"
-  echo "import GRDB"
   echo "import Tally"
+  echo "import TallyStore"
+  echo "import TallySync"
   echo "import TallyRelay"
   echo "import TallyTesting"
   echo "import Testing"

@@ -1,6 +1,6 @@
 import Foundation
-import GRDB
 import Tally
+import TallyCRDT
 
 /// A device of the story: a store in a file of its own, and a clock.
 struct Device {

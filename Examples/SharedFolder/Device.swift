@@ -1,6 +1,6 @@
 import Foundation
-import GRDB
 import Tally
+import TallySync
 
 /// A device: a store of its own, and its own copy of the shared folder.
 struct Device {

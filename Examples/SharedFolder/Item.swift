@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Tally
 
 /// Something to take along.
@@ -19,7 +18,7 @@ extension Item {
   }
 
   /// Changes the thing with this name.
-  static func change(_ name: String, in db: Database, _ change: (inout Item) -> Void) throws {
+  static func change(_ db: Database, _ name: String, _ change: (inout Item) -> Void) throws {
     guard var item = try Item.filter(Column("name") == name).fetchOne(db) else { return }
     try item.updateChanges(db, modify: change)
   }

@@ -39,10 +39,10 @@ final class Story {
   private func editApart(_ laptop: Device, _ phone: Device) throws {
     act("Both change the same thing, in different fields, without a network")
     try laptop.does("says that Ann carries the rope") { db in
-      try Item.change("rope", in: db) { $0.carrier = "Ann" }
+      try Item.change(db, "rope") { $0.carrier = "Ann" }
     }
     try phone.does("packs the rope") { db in
-      try Item.change("rope", in: db) { $0.isPacked = true }
+      try Item.change(db, "rope") { $0.isPacked = true }
     }
     for device in [laptop, phone] { try device.syncs() }
     try drive.carry()
@@ -61,7 +61,7 @@ final class Story {
     try laptop.syncs()
     try drive.carry(except: late)
     try phone.does("packs the tent") { db in
-      try Item.change("tent", in: db) { $0.isPacked = true }
+      try Item.change(db, "tent") { $0.isPacked = true }
     }
     let early = try phone.syncs()
     check("what builds on the missing file waits", early.pending.map(\.reason) == [.waitsForOthers])
@@ -79,7 +79,7 @@ final class Story {
     try drive.carry()
     try tablet.syncs()
     try tablet.does("packs the lamp") { db in
-      try Item.change("lamp", in: db) { $0.isPacked = true }
+      try Item.change(db, "lamp") { $0.isPacked = true }
     }
     try tablet.syncs()
     return tablet

@@ -1,4 +1,3 @@
-import GRDB
 import Tally
 
 /// The people of the story.

@@ -1,4 +1,5 @@
 import Tally
+import TallySync
 
 /// Two people meet, and their devices sync.
 struct Meeting: Hashable {
@@ -12,7 +13,7 @@ struct Meeting: Hashable {
 
   @discardableResult
   func sync(_ group: Group) throws -> SyncReport {
-    try synchronize(group.device(one).store, group.device(other).store)
+    try group.device(one).store.sync(with: group.device(other).store)
   }
 
   /// Whether the two meetings can be at the same time.

@@ -1,4 +1,3 @@
-import GRDB
 import Tally
 
 /// Something to buy.

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Tally
 
 /// One of the two machines: a store in a file of its own, and a column to say what it does.

@@ -1,7 +1,9 @@
 import Foundation
 import GRDB
 import Tally
+import TallyCRDT
 import TallyRelay
+import TallyWire
 
 /// What the tool tells the shell, after the BSD `sysexits(3)`.
 enum ExitStatus: Int32 {

@@ -1,5 +1,6 @@
 import GRDB
 import Tally
+import TallyStore
 
 /// Puts the lines of a file, batch by batch, and at the end what had to wait for a later line.
 final class Importer {

@@ -1,5 +1,7 @@
 import Foundation
 import Tally
+import TallyCRDT
+import TallyStore
 
 /// Reads a Django fixture of the Chinook database into records, and writes records as JSON lines.
 struct ChinookFixture {

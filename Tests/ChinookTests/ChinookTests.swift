@@ -1,5 +1,6 @@
 import GRDB
 import Tally
+import TallyStore
 import Testing
 
 /// A real database on two replicas: halves imported apart, edits that overlap, and both end the same to the byte.
@@ -41,7 +42,7 @@ import Testing
     try expectRefusal(pair, edits)
 
     let third = try pair.newcomer()
-    #expect(try synchronize(third, pair.second).isConverged)
+    #expect(try third.sync(with: pair.second).isConverged)
     try expectSame(pair.stores + [third], edits.expected)
   }
 
@@ -69,7 +70,7 @@ import Testing
     let text = try #require(String.fromDatabaseValue(mediaType.databaseValue))
     let name = try AnyRecordName(text)
     let error = #expect(throws: StoreError.self) {
-      try pair.first.write { db in try Chinook.schema.delete(name, in: db) }
+      try pair.first.write { db in try Chinook.schema.delete(db, name) }
     }
     #expect(error?.code == .deleteDenied)
     #expect(try canonicalDump(pair.first) == dump)

@@ -1,5 +1,7 @@
 import Foundation
 import Tally
+import TallyCRDT
+import TallyStore
 
 /// A record in one line of JSON: `{"fields":{…},"links":{…},"name":"Type|~|key"}`, as tools import it.
 struct JSONLine: Codable, Equatable {

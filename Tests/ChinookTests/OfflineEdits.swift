@@ -1,5 +1,7 @@
 import GRDB
 import Tally
+import TallyCRDT
+import TallyStore
 
 /// Edits on both devices while they are apart, and what must come of them, said without a replica.
 struct OfflineEdits {
@@ -42,12 +44,12 @@ struct OfflineEdits {
         let newcomer = tracks.first(where: { !members.contains($0) })
       else { continue }
       try pair.first.write { db in
-        for track in members.prefix(2) { try Chinook.schema.unlink(playlist, "tracks", from: track, in: db) }
+        for track in members.prefix(2) { try Chinook.schema.unlink(db, playlist, "tracks", from: track) }
       }
       // In transactions of their own: within one, a remove and an add of the same member are no change.
-      try pair.second.write { db in try Chinook.schema.unlink(playlist, "tracks", from: members[1], in: db) }
+      try pair.second.write { db in try Chinook.schema.unlink(db, playlist, "tracks", from: members[1]) }
       try pair.second.write { db in
-        for track in [members[1], newcomer] { try Chinook.schema.link(playlist, "tracks", to: track, in: db) }
+        for track in [members[1], newcomer] { try Chinook.schema.link(db, playlist, "tracks", to: track) }
       }
       expected[playlist]?.links["tracks"] = (members.dropFirst() + [newcomer]).sorted()
     }
@@ -67,7 +69,7 @@ struct OfflineEdits {
 
   /// The first deletes an artist with all albums and tracks; nobody contradicts.
   mutating func delete(artist: AnyRecordName) throws {
-    try pair.first.write { db in try Chinook.schema.delete(artist, in: db) }
+    try pair.first.write { db in try Chinook.schema.delete(db, artist) }
     let gone = Set(owned(by: artist))
     for name in gone { expected[name] = nil }
     for (name, record) in expected {
@@ -83,7 +85,7 @@ struct OfflineEdits {
   /// The first deletes an artist while the second edits a track of it: everything stays.
   mutating func contradictDelete(ofArtist artist: AnyRecordName) throws {
     guard let track = owned(by: artist).first(where: { $0.type == "Track" }) else { return }
-    try pair.first.write { db in try Chinook.schema.delete(artist, in: db) }
+    try pair.first.write { db in try Chinook.schema.delete(db, artist) }
     try set(pair.second, track, "composer", .text("somebody else"))
   }
 
@@ -124,7 +126,7 @@ struct OfflineEdits {
   }
 
   private mutating func set(_ store: Store, _ name: AnyRecordName, _ field: String, _ value: Value) throws {
-    try store.write { db in try Chinook.schema.put(name, [field: value], in: db) }
+    try store.write { db in try Chinook.schema.put(db, name, [field: value]) }
     expected[name]?.fields[field] = value
   }
 }

@@ -1,5 +1,6 @@
 import GRDB
 import Tally
+import TallyStore
 import Testing
 
 extension Pair {
@@ -8,16 +9,16 @@ extension Pair {
   func importHalves(of fixture: ChinookFixture) throws {
     for types in Chinook.rounds {
       let names = fixture.records.keys.filter { types.contains($0.type) }.sorted()
-      try divide(names) { name, db in try self.put(fixture, name, in: db) { $0.to != name.type } }
+      try divide(names) { name, db in try self.put(db, fixture, name) { $0.to != name.type } }
       try meet()
     }
     let names = fixture.records.keys.sorted()
     let referring = names.filter { name in
       Chinook.schema[name.type]?.references.contains { $0.to == name.type } ?? false
     }
-    try divide(referring) { name, db in try self.put(fixture, name, in: db) { $0.to == name.type } }
+    try divide(referring) { name, db in try self.put(db, fixture, name) { $0.to == name.type } }
     let links = names.flatMap { name in (fixture.records[name]?.links["tracks"] ?? []).map { (name, $0) } }
-    try divide(links) { link, db in try Chinook.schema.link(link.0, "tracks", to: link.1, in: db) }
+    try divide(links) { link, db in try Chinook.schema.link(db, link.0, "tracks", to: link.1) }
     try meet()
   }
 
@@ -32,10 +33,10 @@ extension Pair {
 
   /// Puts a record's fields, and those of its references that are wanted.
   private func put(
-    _ fixture: ChinookFixture, _ name: AnyRecordName, in db: Database, _ isWanted: (ReferenceSchema) -> Bool
+    _ db: Database, _ fixture: ChinookFixture, _ name: AnyRecordName, _ isWanted: (ReferenceSchema) -> Bool
   ) throws {
     guard let record = fixture.records[name], let entity = Chinook.schema[name.type] else { return }
     let unwanted = Set(entity.references.filter { !isWanted($0) }.map(\.name))
-    try Chinook.schema.put(name, record.fields.filter { !unwanted.contains($0.key) }, in: db)
+    try Chinook.schema.put(db, name, record.fields.filter { !unwanted.contains($0.key) })
   }
 }

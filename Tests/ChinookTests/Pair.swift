@@ -33,7 +33,7 @@ final class Pair {
   /// Both meet; the direction alternates.
   func meet(sourceLocation: Testing.SourceLocation = #_sourceLocation) throws {
     meetings += 1
-    let report = try meetings.isMultiple(of: 2) ? synchronize(second, first) : synchronize(first, second)
+    let report = try meetings.isMultiple(of: 2) ? second.sync(with: first) : first.sync(with: second)
     #expect(report.isConverged, sourceLocation: sourceLocation)
     #expect(!report.repaired, sourceLocation: sourceLocation)
   }

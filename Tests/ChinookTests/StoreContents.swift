@@ -1,5 +1,7 @@
 import GRDB
 import Tally
+import TallyCRDT
+import TallyStore
 import Testing
 
 /// Everything that an app sees in a store, read with plain SQL.

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Tally
 import TallyRelay
+import TallySync
 import TallyTesting
 
 #if Network
@@ -72,6 +73,8 @@ struct WebDAVServer {
 var schema: Schema { Schema(Person.self, Game.self) }
 var path: String { "scores.tally" }
 var store: Store { fatalError("examples are not run") }
+var phone: Store { store }
+var tablet: Store { store }
 var engine: SyncEngine { fatalError("examples are not run") }
 var db: Database { fatalError("examples are not run") }
 var url: URL { URL(fileURLWithPath: path) }

@@ -2,8 +2,9 @@
 // Made by Scripts/doc-examples.sh from the examples of pages and documentation comments. Compiled, not run.
 
 import Foundation
-import GRDB
 import Tally
+import TallyStore
+import TallySync
 import TallyRelay
 import TallyTesting
 import Testing
@@ -60,7 +61,8 @@ _ = store
 }
 
 // Docs/Mailboxes.md
-private enum Docs_Mailboxes_md_1 {
+private func Docs_Mailboxes_md_1() throws {
+
 struct WebDAVMailbox: FileMailbox {
   let server: WebDAVServer
   var name: String { server.url.host() ?? "WebDAV" }
@@ -216,8 +218,8 @@ extension Game { static let players = Relationship<Game, Person>("players") }
 
 // Sources/TallyStore/Store/Relationship.swift
 private func Sources_TallyStore_Store_Relationship_swift_2() throws {
-try Game.players.insert(ann, to: chess, in: db)
-let names = try Game.players.members(of: chess, in: db)
+try Game.players.insert(db, ann, to: chess)
+let names = try Game.players.members(db, of: chess)
 _ = names
 }
 
@@ -256,8 +258,8 @@ _ = store
 _ = games
 }
 
-// Sources/TallySync/Container.swift
-private func Sources_TallySync_Container_swift_1() throws {
+// Sources/TallySync/Engine/Container.swift
+private func Sources_TallySync_Engine_Container_swift_1() throws {
 let container = try Container(directory: folder, schema: schema)
 var store = try container.store()
 store = try container.signIn("ann", localData: .move)
@@ -266,35 +268,9 @@ _ = container
 _ = store
 }
 
-// Sources/TallySync/MailboxCursor.swift
-private func Sources_TallySync_MailboxCursor_swift_1() throws {
-let cursor = MailboxCursor(position: 42, entry: "9f04c2d1")
-precondition(MailboxCursor("\(cursor)") == cursor)
-_ = cursor
-}
-
-// Sources/TallySync/Store+Mailbox.swift
-private func Sources_TallySync_Store_Mailbox_swift_1() async throws {
-let folder = FolderMailbox(driveURL)
-let report = try await store.sync(through: folder)
-_ = folder
-_ = report
-}
-
-// Sources/TallySync/Streams/ProcessTransport.swift
-private func Sources_TallySync_Streams_ProcessTransport_swift_1() async throws {
-await engine.add(ProcessTransport(command: "ssh home.example tally serve scores.tally --stdio"))
-}
-
-// Sources/TallySync/Streams/StreamConnection.swift
-private func Sources_TallySync_Streams_StreamConnection_swift_1() async throws {
-let outcome = try await store.sync(over: StreamConnection.standardStreams())
-_ = outcome
-}
-
 #if Network
-// Sources/TallySync/SyncEngine+Once.swift
-private func Sources_TallySync_SyncEngine_Once_swift_1() async throws {
+// Sources/TallySync/Engine/SyncEngine+Once.swift
+private func Sources_TallySync_Engine_SyncEngine_Once_swift_1() async throws {
 let status = await engine.syncOnce(within: .seconds(25))
 let isDone = status.isUpToDate
 _ = status
@@ -303,8 +279,8 @@ _ = isDone
 #endif
 
 #if Network
-// Sources/TallySync/SyncEngine.swift
-private func Sources_TallySync_SyncEngine_swift_1() async throws {
+// Sources/TallySync/Engine/SyncEngine.swift
+private func Sources_TallySync_Engine_SyncEngine_swift_1() async throws {
 let engine = SyncEngine(store)
 await engine.add(TCPTransport(host: "mac.local", port: 7_400, security: .secret(secret)))
 await engine.add(FolderMailbox(driveURL), named: "drive")
@@ -312,6 +288,39 @@ await engine.resume()
 _ = engine
 }
 #endif
+
+// Sources/TallySync/Mailboxes/MailboxCursor.swift
+private func Sources_TallySync_Mailboxes_MailboxCursor_swift_1() throws {
+let cursor = MailboxCursor(position: 42, entry: "9f04c2d1")
+precondition(MailboxCursor("\(cursor)") == cursor)
+_ = cursor
+}
+
+// Sources/TallySync/Mailboxes/Store+Mailbox.swift
+private func Sources_TallySync_Mailboxes_Store_Mailbox_swift_1() async throws {
+let folder = FolderMailbox(driveURL)
+let report = try await store.sync(through: folder)
+_ = folder
+_ = report
+}
+
+// Sources/TallySync/Session/Store+Sync.swift
+private func Sources_TallySync_Session_Store_Sync_swift_1() throws {
+let report = try phone.sync(with: tablet)
+print(report.isConverged, report.byteCount)
+_ = report
+}
+
+// Sources/TallySync/Transports/Streams/ProcessTransport.swift
+private func Sources_TallySync_Transports_Streams_ProcessTransport_swift_1() async throws {
+await engine.add(ProcessTransport(command: "ssh home.example tally serve scores.tally --stdio"))
+}
+
+// Sources/TallySync/Transports/Streams/StreamConnection.swift
+private func Sources_TallySync_Transports_Streams_StreamConnection_swift_1() async throws {
+let outcome = try await store.sync(over: StreamConnection.standardStreams())
+_ = outcome
+}
 
 // Sources/TallyTesting/Disk/SimulatedDisk.swift
 private func Sources_TallyTesting_Disk_SimulatedDisk_swift_1() throws {

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Tally
 
 struct Person: Entity, Codable, FetchableRecord, PersistableRecord {
@@ -33,28 +32,28 @@ func twoReplicas() throws -> String {
     try ann.insert(db)
     try ben.insert(db)
     try chess.insert(db)
-    try Game.players.insert(ann.id, to: chess.id, in: db)
+    try Game.players.insert(db, ann.id, to: chess.id)
   }
-  try synchronize(phone, tablet)
+  try phone.sync(with: tablet)
 
   // Apart from each other, both edit the game: with records, with SQL, as you like.
   try phone.write { db in
     var game = try Game.find(db, key: chess.id)
     game.title = "Blitz chess"
     try game.update(db)
-    try Game.players.remove(ann.id, from: chess.id, in: db)
+    try Game.players.remove(db, ann.id, from: chess.id)
   }
   try tablet.write { db in
     try db.execute(sql: "UPDATE Game SET minutes = 10 WHERE title = 'Chess'")
-    try Game.players.insert(ben.id, to: chess.id, in: db)
+    try Game.players.insert(db, ben.id, to: chess.id)
   }
 
   // They meet, and both hold both edits.
-  let report = try synchronize(phone, tablet)
+  let report = try phone.sync(with: tablet)
   func describe(_ store: Store) throws -> String {
     try store.read { db in
       let game = try Game.find(db, key: chess.id)
-      let players = try Person.filter(keys: Game.players.members(of: chess.id, in: db)).fetchAll(db)
+      let players = try Person.filter(keys: Game.players.members(db, of: chess.id)).fetchAll(db)
       return "\(game.title ?? "?"), \(game.minutes ?? 0) minutes, \(players.compactMap(\.name))"
     }
   }

@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 import Tally
+import TallySync
 import Testing
 
 /// `tally sync STORE --via folder:PATH`, each time in a process of its own.

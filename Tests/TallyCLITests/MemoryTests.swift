@@ -1,5 +1,7 @@
 import Foundation
 import Tally
+import TallyCRDT
+import TallyWire
 import Testing
 
 /// Memory does not follow the size of what is read.

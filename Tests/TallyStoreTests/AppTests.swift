@@ -36,17 +36,17 @@ import Testing
     var game = Game(name: "Chess")
     try here.write { try game.insert($0) }
     #expect(try calls(here) == ["insert"])
-    try synchronize(here, there)
+    try here.sync(with: there)
     #expect(try calls(there) == ["insert"])
     game.name = "Go"
     try here.write { try game.update($0) }
     #expect(try calls(here) == ["update"])
-    try synchronize(here, there)
+    try here.sync(with: there)
     #expect(try calls(there) == ["update"])
     #expect(try calls(here) == [])
     try here.write { _ = try game.delete($0) }
     #expect(try calls(here) == ["delete"])
-    try synchronize(here, there)
+    try here.sync(with: there)
     #expect(try calls(there) == ["delete"])
   }
 
@@ -60,7 +60,7 @@ import Testing
     }
     let game = Game(name: "Chess for beginners")
     try here.write { try game.insert($0) }
-    try synchronize(here, there)
+    try here.sync(with: there)
     func found(_ word: String) throws -> Int {
       try there.read {
         try Int.fetchOne($0, sql: "SELECT count(*) FROM gameSearch WHERE gameSearch MATCH ?", arguments: [word]) ?? 0
@@ -68,11 +68,11 @@ import Testing
     }
     #expect(try found("beginners") == 1)
     try here.write { try $0.execute(sql: "UPDATE SBGame SET name = 'Chess for masters'") }
-    try synchronize(here, there)
+    try here.sync(with: there)
     #expect(try found("beginners") == 0)
     #expect(try found("masters") == 1)
     try here.write { _ = try game.delete($0) }
-    try synchronize(here, there)
+    try here.sync(with: there)
     #expect(try found("masters") == 0)
     try expectConverged(here, there)
   }
@@ -87,7 +87,7 @@ import Testing
     var counts = ValueObservation.tracking { try Match.fetchCount($0) }.removeDuplicates()
       .values(in: there.reader).makeAsyncIterator()
     #expect(try await counts.next() == 0)
-    try synchronize(here, there)
+    try here.sync(with: there)
     #expect(try await counts.next() == 1)
     try await there.write { try $0.execute(sql: "DELETE FROM SBGame") }
     #expect(try await counts.next() == 0)
@@ -106,7 +106,7 @@ import Testing
     }
     #expect(try store.read { try Match.fetchOne($0)?.place } == "Home")
     let other = try scratch.store("other")
-    try synchronize(store, other)
+    try store.sync(with: other)
     #expect(try other.read { try Match.fetchOne($0)?.place } == "Home")
     try expectConverged(store, other)
   }

@@ -47,7 +47,7 @@ import Testing
       try game.insert(db)
     }
     let other = try scratch.store("other")
-    try synchronize(store, other)
+    try store.sync(with: other)
     #expect(try other.read { try Game.fetchOne($0) } == game)
     #expect(try other.read { try Person.fetchOne($0) } == author)
     try expectConverged(store, other)
@@ -102,7 +102,7 @@ import Testing
     try store.write { db in
       try ann.insert(db)
       try game.insert(db)
-      try Game.players.insert(ann.id, to: game.id, in: db)
+      try Game.players.insert(db, ann.id, to: game.id)
     }
     try store.write { db in
       try db.execute(sql: "INSERT OR REPLACE INTO SBGame(id, name) VALUES(?, 'Chess')", arguments: [game.id])
@@ -112,7 +112,7 @@ import Testing
     #expect(history.fields.first { $0.field == "name" }?.stamp.dot.sequence == 1)
     #expect(history.fields.first { $0.field == "rating" }?.value == .null)
     #expect(history.deletes.isEmpty)
-    #expect(try store.read { try Game.players.members(of: game.id, in: $0) } == [ann.id])
+    #expect(try store.read { try Game.players.members($0, of: game.id) } == [ann.id])
     try expectConverged(store)
   }
 
@@ -146,17 +146,17 @@ import Testing
     try store.write { db in
       try ann.insert(db)
       try game.insert(db)
-      try Game.players.insert(ann.id, to: game.id, in: db)
+      try Game.players.insert(db, ann.id, to: game.id)
     }
     let other = try scratch.store("other")
-    try synchronize(store, other)
+    try store.sync(with: other)
     try store.write { _ = try game.delete($0) }
     try store.write { try Game(id: game.id, name: "Chess again").insert($0) }
-    try synchronize(store, other)
+    try store.sync(with: other)
     for replica in [store, other] {
       let found = try replica.read { try Game.find($0, key: game.id) }
       #expect(found == Game(id: game.id, name: "Chess again"))
-      #expect(try replica.read { try Game.players.members(of: game.id, in: $0) } == [])
+      #expect(try replica.read { try Game.players.members($0, of: game.id) } == [])
     }
     try expectConverged(store, other)
   }
@@ -169,7 +169,7 @@ import Testing
     #expect(try store.history(of: game.id.name)?.isAlive == false)
     #expect(try store.history(of: new.name)?.isVisible == true)
     let other = try scratch.store("other")
-    try synchronize(store, other)
+    try store.sync(with: other)
     #expect(try other.read { try Game.fetchAll($0).map(\.id) } == [new])
     try expectConverged(store, other)
   }
@@ -184,7 +184,7 @@ import Testing
     #expect(try store.summary() == before)
     try store.write { try $0.execute(sql: "UPDATE SBGame SET rating = 1 WHERE name > '4'") }
     let other = try scratch.store("other")
-    try synchronize(store, other)
+    try store.sync(with: other)
     try expectConverged(store, other)
   }
 
@@ -196,12 +196,12 @@ import Testing
       try chess.insert(db)
       try go.insert(db)
     }
-    try synchronize(store, other)
+    try store.sync(with: other)
     // The row of the same name and the row of the same index entry go, one comes.
     try store.write {
       try $0.execute(sql: "INSERT OR REPLACE INTO SBGame(id, name, rating) VALUES(?, 'Go', 4)", arguments: [chess.id])
     }
-    try synchronize(store, other)
+    try store.sync(with: other)
     for replica in [store, other] {
       #expect(try replica.read { try Game.fetchAll($0) } == [Game(id: chess.id, name: "Go", rating: 4)])
     }
@@ -214,7 +214,7 @@ import Testing
     #expect(try store.history(of: poker.id.name) == nil)
     try store.write { try poker.insert($0, onConflict: .ignore) }
     #expect(try store.read { try Game.fetchCount($0) } == 1)
-    try synchronize(store, other)
+    try store.sync(with: other)
     try expectConverged(store, other)
   }
 
@@ -226,10 +226,10 @@ import Testing
       for game in [chess, go] { try game.insert(db) }
       for person in [ann, bob] {
         try person.insert(db)
-        try Game.players.insert(person.id, to: chess.id, in: db)
+        try Game.players.insert(db, person.id, to: chess.id)
       }
     }
-    try synchronize(store, other)
+    try store.sync(with: other)
     try other.write { try $0.execute(sql: "UPDATE SBGame SET rating = 2 WHERE name = 'Go'") }
     try store.write { db in
       try db.execute(
@@ -238,7 +238,7 @@ import Testing
     try store.write {
       try $0.execute(sql: "UPDATE OR REPLACE SBGame SET id = ? WHERE name = 'Chess'", arguments: [go.id])
     }
-    #expect(try synchronize(store, other).isConverged)
+    #expect(try store.sync(with: other).isConverged)
     for replica in [store, other] {
       let games = try replica.read { try Game.fetchAll($0) }
       #expect(games.map(\.name) == ["Chess"])
@@ -246,8 +246,8 @@ import Testing
     }
     #expect(try store.history(of: go.id.name)?.deletes.isEmpty == true)
     try store.restore(chess.id)
-    try synchronize(store, other)
-    #expect(try other.read { try Game.players.members(of: chess.id, in: $0) } == [ann.id])
+    try store.sync(with: other)
+    #expect(try other.read { try Game.players.members($0, of: chess.id) } == [ann.id])
     try expectConverged(store, other)
   }
 

@@ -2,6 +2,8 @@ import Foundation
 import GRDB
 import Synchronization
 import Tally
+import TallyCRDT
+import TallyStore
 import Testing
 
 @Suite struct ConflictTests {
@@ -16,7 +18,7 @@ import Testing
     there = try scratch.store("there")
     let game = game
     try here.write { try game.insert($0) }
-    try synchronize(here, there)
+    try here.sync(with: there)
   }
 
   private func rename(_ store: Store, _ name: String) throws {
@@ -26,7 +28,7 @@ import Testing
   @Test func bothSidesLearnWhatLost() throws {
     try rename(here, "Go")
     try rename(there, "Bridge")
-    try synchronize(here, there)
+    try here.sync(with: there)
     let winner = try here.read { try Game.fetchOne($0)?.name }
     for store in [here, there] {
       let conflicts = try store.conflicts()
@@ -40,14 +42,14 @@ import Testing
 
   @Test func whoMeetsTheLoserFirstLearnsOfIt() throws {
     let middle = try scratch.store("middle")
-    try synchronize(middle, here)
+    try middle.sync(with: here)
     try rename(here, "Go")
     // The second is later by a millisecond at the least, so there is no tie.
     try rename(there, "Poker")
     try rename(there, "Bridge")
-    try synchronize(here, middle)
-    try synchronize(there, middle)
-    try synchronize(here, middle)
+    try here.sync(with: middle)
+    try there.sync(with: middle)
+    try here.sync(with: middle)
     #expect(try middle.conflicts().count == 1)
     #expect(try there.conflicts().count == 1)
     // The winner's author may have seen "Go" in `middle` before it wrote: nothing that arrives here tells.
@@ -62,23 +64,23 @@ import Testing
       options.mintReplica = { ReplicaID(high: UInt64(number + 1), low: 0) }
       return try scratch.store(name, options: options)
     }
-    for store in stores { try synchronize(store, here) }
+    for store in stores { try store.sync(with: here) }
     for store in stores[0..<2] { try rename(store, "by \(store.path?.last ?? "?")") }
-    for store in stores[0..<2] + stores[0..<2] { try synchronize(store, stores[2]) }
+    for store in stores[0..<2] + stores[0..<2] { try store.sync(with: stores[2]) }
     for store in stores {
       #expect(try store.conflicts().count == 1)
       #expect(try store.conflicts().first?.loser.time == store.conflicts().first?.winner.time)
     }
     try rename(stores[0], "after")
-    for store in stores[0..<2] { try synchronize(store, stores[2]) }
+    for store in stores[0..<2] { try store.sync(with: stores[2]) }
     #expect(try stores[1].conflicts().count == 1)
   }
 
   @Test func aWriteThatSawTheOtherIsNoConflict() throws {
     try rename(here, "Go")
-    try synchronize(here, there)
+    try here.sync(with: there)
     try rename(there, "Bridge")
-    try synchronize(here, there)
+    try here.sync(with: there)
     #expect(try here.conflicts().isEmpty)
     #expect(try there.conflicts().isEmpty)
     #expect(try here.read { try Game.fetchOne($0)?.name } == "Bridge")
@@ -87,7 +89,7 @@ import Testing
   @Test func equalValuesAreNoConflictButAdoptTheWinningStamp() throws {
     try rename(here, "Go")
     try rename(there, "Go")
-    try synchronize(here, there)
+    try here.sync(with: there)
     #expect(try here.conflicts().isEmpty)
     #expect(try here.history(of: game.id.name)?.fields == there.history(of: game.id.name)?.fields)
     try expectConverged(here, there)
@@ -97,11 +99,11 @@ import Testing
     var options = StoreOptions()
     options.conflictLimit = 3
     let small = try scratch.store("small", options: options)
-    try synchronize(here, small)
+    try here.sync(with: small)
     for round in 1...6 {
       try rename(here, "here \(round)")
       try rename(small, "small \(round)")
-      try synchronize(here, small)
+      try here.sync(with: small)
     }
     #expect(try small.conflicts().count == 3)
     #expect(try here.conflicts().count == 6)
@@ -111,17 +113,17 @@ import Testing
     var options = StoreOptions()
     options.now = { Date(timeIntervalSince1970: 4_070_908_800) }
     let ahead = try scratch.store("ahead", options: options)
-    try synchronize(here, ahead)
+    try here.sync(with: ahead)
     try rename(ahead, "From 2099")
-    try synchronize(here, ahead)
+    try here.sync(with: ahead)
     try rename(here, "From today")
-    try synchronize(here, ahead)
+    try here.sync(with: ahead)
     #expect(try ahead.read { try Game.fetchOne($0)?.name } == "From today")
     let other = Game(name: "Untouched")
     try here.write { try other.insert($0) }
     let stamp = try #require(try here.history(of: other.id.name)?.existence)
     #expect(stamp.time.milliseconds < 4_000_000_000_000)
-    try synchronize(here, ahead)
+    try here.sync(with: ahead)
     try expectConverged(here, ahead)
   }
 
@@ -133,12 +135,12 @@ import Testing
     let stores = try ["deleter", "editor"].map { try scratch.store($0, schema: schema) }
     let (deleter, editor) = (stores[0], stores[1])
     try deleter.write { try $0.execute(sql: "INSERT INTO Tag(id, name, note) VALUES('Tag|~|a', 'old', 'seen')") }
-    try synchronize(deleter, editor)
+    try deleter.sync(with: editor)
     try deleter.write { try $0.execute(sql: "DELETE FROM Tag") }
     try editor.write { try $0.execute(sql: "UPDATE Tag SET name = 'new'") }
     let deltas = try stores.map { try $0.delta(since: StateVector()) }
     if deleterFirst { try deleter.apply(deltas[1]) } else { try editor.apply(deltas[0]) }
-    for _ in 0..<2 { try synchronize(deleter, editor) }
+    for _ in 0..<2 { try deleter.sync(with: editor) }
     for store in stores {
       #expect(try store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM Tag") } == 0)
       let conflicts = try store.conflicts()
@@ -147,7 +149,7 @@ import Testing
     }
     let conflict = try #require(try deleter.conflicts().first)
     #expect(try deleter.restore(conflict) != nil)
-    try synchronize(deleter, editor)
+    try deleter.sync(with: editor)
     for store in stores {
       #expect(try store.read { try String.fetchOne($0, sql: "SELECT name || ' ' || note FROM Tag") } == "new seen")
     }
@@ -157,10 +159,10 @@ import Testing
   @Test func whatLostCanBeWrittenBackAndThenWinsEverywhere() throws {
     try rename(here, "Go")
     try rename(there, "Bridge")
-    try synchronize(here, there)
+    try here.sync(with: there)
     let conflict = try #require(try here.conflicts().first)
     #expect(try here.restore(conflict) != nil)
-    try synchronize(here, there)
+    try here.sync(with: there)
     for store in [here, there] {
       #expect(try store.read { try Game.fetchOne($0)?.name.map(Value.text) } == conflict.loserValue)
       #expect(try store.conflicts().count == 1)
@@ -177,12 +179,12 @@ import Testing
     let clock = Mutex(Date(timeIntervalSince1970: 2_000_000_000))
     options.now = { clock.withLock { $0 } }
     let store = try scratch.store("aging", options: options)
-    try synchronize(store, here)
+    try store.sync(with: here)
     for (seconds, name) in [(0, "Go"), (59, "Chess"), (61, "Bridge")] {
       clock.withLock { $0 = Date(timeIntervalSince1970: 2_000_000_000 + Double(seconds)) }
       try rename(store, name)
       try rename(here, "other \(name)")
-      try synchronize(store, here)
+      try store.sync(with: here)
     }
     #expect(try store.read { try ConflictRow.fetchCount($0) } == 2)
   }
@@ -193,13 +195,13 @@ import Testing
       var options = StoreOptions()
       options.now = { Date(timeIntervalSince1970: seconds) }
       let broken = try scratch.store("broken \(seconds)", options: options)
-      try synchronize(here, broken)
+      try here.sync(with: broken)
       for round in 1...4 {
         try rename(broken, "broken \(round)")
-        try synchronize(here, broken)
+        try here.sync(with: broken)
         #expect(try here.read { try Game.fetchOne($0)?.name } == "broken \(round)")
         try rename(here, "here \(round)")
-        try synchronize(here, broken)
+        try here.sync(with: broken)
         #expect(try broken.read { try Game.fetchOne($0)?.name } == "here \(round)")
       }
       try expectConverged(here, broken)

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallyCRDT
 import Testing
 
 /// Two replicas work apart and meet again.
@@ -10,13 +11,13 @@ import Testing
     let (phone, tablet) = (try scratch.store("phone"), try scratch.store("tablet"))
     var game = Game(name: "Chess", rating: 3)
     try phone.write { try game.insert($0) }
-    #expect(try synchronize(phone, tablet).isConverged)
+    #expect(try phone.sync(with: tablet).isConverged)
     try phone.write { db in
       game.name = "Blitz"
       try game.update(db)
     }
     try tablet.write { try $0.execute(sql: "UPDATE SBGame SET rating = 5") }
-    #expect(try synchronize(phone, tablet).isConverged)
+    #expect(try phone.sync(with: tablet).isConverged)
     try expectConverged(phone, tablet)
     for store in [phone, tablet] {
       let found = try store.read { try Game.find($0, key: game.id) }
@@ -34,15 +35,15 @@ import Testing
       try ann.insert(db)
       try chess.insert(db)
     }
-    #expect(try synchronize(phone, tablet).isConverged)
+    #expect(try phone.sync(with: tablet).isConverged)
     try tablet.write { _ = try chess.delete($0) }
-    try phone.write { try Game.players.insert(ann.id, to: chess.id, in: $0) }
-    #expect(try synchronize(phone, tablet).isConverged)
+    try phone.write { try Game.players.insert($0, ann.id, to: chess.id) }
+    #expect(try phone.sync(with: tablet).isConverged)
     #expect(try phone.read { try Game.fetchCount($0) } == 1)
     try phone.write { _ = try ann.delete($0) }
     try phone.write { try ann.insert($0) }
     #expect(try phone.read { try Game.fetchCount($0) } == 0)
-    #expect(try synchronize(phone, tablet).isConverged)
+    #expect(try phone.sync(with: tablet).isConverged)
     try expectConverged(phone, tablet)
   }
 
@@ -57,21 +58,21 @@ import Testing
       try chess.insert(db)
       try match.insert(db)
       try score.insert(db)
-      try Game.players.insert(ann.id, to: chess.id, in: db)
+      try Game.players.insert(db, ann.id, to: chess.id)
     }
-    try synchronize(phone, tablet)
+    try phone.sync(with: tablet)
     try phone.write { _ = try chess.delete($0) }
     #expect(try phone.read { try Match.fetchCount($0) + Score.fetchCount($0) } == 0)
     #expect(try phone.verify().problems == [])
     try tablet.write { db in
       try db.execute(sql: "UPDATE SBScore SET points = 9")
     }
-    #expect(try synchronize(phone, tablet).isConverged)
+    #expect(try phone.sync(with: tablet).isConverged)
     try expectConverged(phone, tablet)
     #expect(try phone.read { try Score.fetchOne($0)?.points } == 9)
-    #expect(try phone.read { try Game.players.members(of: chess.id, in: $0) } == [ann.id])
+    #expect(try phone.read { try Game.players.members($0, of: chess.id) } == [ann.id])
     try tablet.write { _ = try Game.deleteAll($0) }
-    #expect(try synchronize(phone, tablet).isConverged)
+    #expect(try phone.sync(with: tablet).isConverged)
     try expectConverged(phone, tablet)
     #expect(try phone.read { try Score.fetchCount($0) } == 0)
     try phone.restore(match.id)
@@ -101,7 +102,7 @@ import Testing
         owner = "\(type)|~|a"
       }
     }
-    try synchronize(stores[0], stores[1])
+    try stores[0].sync(with: stores[1])
     try stores[0].write { try $0.execute(sql: "DELETE FROM Room") }
     try stores[0].write { try $0.execute(sql: "DELETE FROM House") }
     func count(_ store: Store) throws -> Int {
@@ -115,7 +116,7 @@ import Testing
     let before = try stores[0].vector
     let dot = try #require(try stores[0].restore(AnyRecordName("Chair|~|a")))
     #expect(try stores[0].vector == before.merging(StateVector([(dot.replica, dot.sequence)])))
-    try synchronize(stores[0], stores[1])
+    try stores[0].sync(with: stores[1])
     for store in stores { #expect(try count(store) == 4) }
     try expectConverged(stores[0], stores[1])
   }

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallyCRDT
 import Testing
 
 /// A store's file was copied or restored from a backup, and both go on as the same replica: what they write carries the
@@ -38,24 +39,24 @@ import Testing
     try Self.add("Ben", to: original)
     try Self.add("Cléo", to: copy)
     try Self.add("Dora", to: copy)
-    #expect(try synchronize(original, third).isConverged)
+    #expect(try original.sync(with: third).isConverged)
     try expectJoined(["Ann", "Ben", "Cléo", "Dora"], copy, third)
     try expectJoined(["Ann", "Ben", "Cléo", "Dora"], original, third)
   }
 
   @Test func theOlderCopyWritesUnderANewIDOnceItHasMetTheOther() throws {
     try Self.add("Ben", to: original)
-    #expect(try synchronize(original, copy).isConverged)
+    #expect(try original.sync(with: copy).isConverged)
     let dots = (try Self.add("Cléo", to: original), try Self.add("Dora", to: copy))
     #expect(dots.0?.replica != dots.1?.replica)
-    #expect(try synchronize(original, copy).repaired == false)
+    #expect(try original.sync(with: copy).repaired == false)
     try expectConverged(original, copy)
   }
 
   private func expectJoined(
     _ names: [String], _ stores: Store..., sourceLocation: Testing.SourceLocation = #_sourceLocation
   ) throws {
-    #expect(try synchronize(stores[0], stores[1]).isConverged, sourceLocation: sourceLocation)
+    #expect(try stores[0].sync(with: stores[1]).isConverged, sourceLocation: sourceLocation)
     try expectConverged(stores[0], stores[1], sourceLocation: sourceLocation)
     for store in stores {
       let found = try store.read { db in try Person.order(Column("name")).fetchAll(db).map(\.name) }

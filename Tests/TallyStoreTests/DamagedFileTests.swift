@@ -18,7 +18,7 @@ import Testing
       try ann.insert(db)
       try game.insert(db)
       try match.insert(db)
-      try Game.players.insert(ann.id, to: game.id, in: db)
+      try Game.players.insert(db, ann.id, to: game.id)
     }
     try store.write { db in _ = try game.delete(db) }
     try store.close()

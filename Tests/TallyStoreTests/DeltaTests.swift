@@ -1,6 +1,8 @@
 import Foundation
 import GRDB
 import Tally
+import TallyCRDT
+import TallyWire
 import Testing
 
 @Suite struct DeltaTests {
@@ -60,7 +62,7 @@ import Testing
       var odd = Game(name: "Käse \u{1F9C0}", rating: 0, isTeam: true, rules: ["", "b"], author: ann.id)
       (odd.icon, odd.code) = (Data([0, 255]), UUID())
       try odd.insert(db)
-      try Game.players.insert(ann.id, to: odd.id, in: db)
+      try Game.players.insert(db, ann.id, to: odd.id)
       try Game(name: "", rating: -1.5, icon: Data()).insert(db)
       try Game().insert(db)
       for key in ["chess", "386C1919-5F25-4BE2-975F-5B34506C51DB"] {
@@ -104,7 +106,7 @@ import Testing
   }
 
   @Test func contentThatWasChangedBehindTallysBackIsFound() throws {
-    try synchronize(here, there)
+    try here.sync(with: there)
     // Somebody edits one copy and removes the trace that the capture triggers left.
     let queue = try DatabaseQueue(path: scratch.path("there"))
     try queue.write { db in
@@ -121,15 +123,15 @@ import Testing
     let blob = "zeroblob(\(WireLimits.targetBlockBytes * 3 / 4))"
     try stores[0].write { try $0.execute(sql: "INSERT INTO Large(id, a, b) VALUES('Large|~|a', \(blob), x'02')") }
     try stores[1].write { try $0.execute(sql: "INSERT INTO Large(id, b, c) VALUES('Large|~|a', x'01', \(blob))") }
-    try synchronize(stores[0], stores[1])
+    try stores[0].sync(with: stores[1])
     try stores[0].write { try $0.execute(sql: "DELETE FROM Large") }
     try stores[1].write { try $0.execute(sql: "UPDATE Large SET d = 'y'") }
-    try synchronize(stores[0], stores[1])
+    try stores[0].sync(with: stores[1])
     var reader = try DeltaReader(try stores[0].delta())
     var blocks = 0
     while try reader.nextBlock() != nil { blocks += 1 }
     #expect(blocks > 1)
-    try synchronize(stores[2], stores[0])
+    try stores[2].sync(with: stores[0])
     try expectConverged(stores[0], stores[1], stores[2])
   }
 
@@ -144,14 +146,14 @@ import Testing
   }
 
   @Test func aLateReplicaEqualsAnOldHand() throws {
-    try synchronize(here, there)
+    try here.sync(with: there)
     for round in 1...5 {
       try here.write { try $0.execute(sql: "UPDATE SBGame SET rating = ? WHERE name < 'Game 15'", arguments: [round]) }
       try there.write { try $0.execute(sql: "DELETE FROM SBGame WHERE name = ?", arguments: ["Game \(round)"]) }
-      try synchronize(here, there)
+      try here.sync(with: there)
     }
     let late = try scratch.store("late")
-    try synchronize(late, here)
+    try late.sync(with: here)
     try expectConverged(late, here, there)
   }
 

@@ -171,9 +171,9 @@ import Testing
     far.now = { Date(timeIntervalSince1970: Double(HybridTime.maximum) / 1000) }
     let store = try lab.scratch.store("a", schema: Lab.schema, options: far)
     try store.run("UPDATE P SET pos = 2")
-    try synchronize(store, lab.b)
+    try store.sync(with: lab.b)
     try lab.b.run("UPDATE P SET pos = 3")
-    try synchronize(store, lab.b)
+    try store.sync(with: lab.b)
     for store in [store, lab.b] { #expect(try store.verify().problems == []) }
     #expect(try Lab.rows(store, "P") == Lab.rows(lab.b, "P"))
   }

@@ -146,12 +146,12 @@ import Testing
       let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
       return try Int.fetchOne(db, sql: "PRAGMA max_page_count = \(pages + 8)") ?? 0
     }
-    let error = #expect(throws: DatabaseError.self) { try synchronize(full, other) }
+    let error = #expect(throws: DatabaseError.self) { try full.sync(with: other) }
     #expect(error?.resultCode == .SQLITE_FULL)
     #expect(try full.summary() == before)
     try expectConverged(full)
     try full.write { try $0.execute(sql: "PRAGMA max_page_count = \(limit * 1000)") }
-    try synchronize(full, other)
+    try full.sync(with: other)
     try expectConverged(full, other)
   }
 

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallyStore
 import Testing
 
 /// An app's schema grows; devices with older versions keep what they do not know.
@@ -32,11 +33,11 @@ import Testing
     let newer = try scratch.store("newer", schema: Self.new)
     let older = try scratch.store("older", schema: Self.old)
     try fill(newer)
-    #expect(try synchronize(newer, older).isConverged)
+    #expect(try newer.sync(with: older).isConverged)
     try older.write { try $0.execute(sql: "UPDATE Note SET title = 'B'") }
     try expectConverged(older)
     let third = try scratch.store("third", schema: Self.new)
-    #expect(try synchronize(older, third).isConverged)
+    #expect(try older.sync(with: third).isConverged)
     let row = try third.read { try Row.fetchOne($0, sql: "SELECT title, stars, color, folder FROM Note") }
     #expect(row == ["title": "B", "stars": 5, "color": "blue", "folder": "Folder|~|f"])
     #expect(try third.read { try String.fetchOne($0, sql: "SELECT target FROM Note_tags") } == "Tag|~|t")
@@ -45,8 +46,8 @@ import Testing
     let shown = try upgraded.read { try Row.fetchOne($0, sql: "SELECT title, stars, color, folder FROM Note") }
     #expect(shown == row)
     #expect(try upgraded.read { try String.fetchOne($0, sql: "SELECT target FROM Note_tags") } == "Tag|~|t")
-    #expect(try synchronize(newer, third).isConverged)
-    #expect(try synchronize(upgraded, newer).isConverged)
+    #expect(try newer.sync(with: third).isConverged)
+    #expect(try upgraded.sync(with: newer).isConverged)
     try expectConverged(newer, third, upgraded)
   }
 
@@ -56,10 +57,10 @@ import Testing
     let newer = try scratch.store("newer", schema: Self.new)
     let older = try scratch.store("older", schema: Self.old)
     try fill(newer)
-    #expect(try synchronize(newer, older).isConverged)
+    #expect(try newer.sync(with: older).isConverged)
     try older.write { try $0.execute(sql: "DELETE FROM Note") }
     try older.write { try $0.execute(sql: "INSERT INTO Note(id, title) VALUES('Note|~|a', 'B')") }
-    #expect(try synchronize(newer, older).isConverged)
+    #expect(try newer.sync(with: older).isConverged)
     let row = try newer.read { try Row.fetchOne($0, sql: "SELECT title, stars, color, folder FROM Note") }
     #expect(row == ["title": "B", "stars": 3, "color": nil, "folder": nil])
     try expectConverged(newer)
@@ -76,7 +77,7 @@ import Testing
     let newer = try scratch.store("newer", schema: nested)
     let older = try scratch.store("older", schema: folders())
     try newer.write { try $0.execute(sql: "INSERT INTO Folder(id) VALUES('Folder|~|a')") }
-    #expect(try synchronize(newer, older).isConverged)
+    #expect(try newer.sync(with: older).isConverged)
     try older.write { try $0.execute(sql: "DELETE FROM Folder") }
     for name in ["b", "c"] {
       try newer.write { db in
@@ -84,7 +85,7 @@ import Testing
           sql: "INSERT INTO Folder(id, name, inside) VALUES(?, 'x', 'Folder|~|a')", arguments: ["Folder|~|\(name)"])
       }
     }
-    #expect(try synchronize(newer, older).isConverged)
+    #expect(try newer.sync(with: older).isConverged)
     try older.close()
     let upgraded = try scratch.store("older", schema: nested)
     #expect(try upgraded.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM Folder") } == 3)
@@ -102,7 +103,7 @@ import Testing
     try upgraded.write { try $0.execute(sql: "UPDATE Note SET stars = 4") }
     try upgraded.write { try $0.execute(sql: "UPDATE Note SET stars = 3") }
     let other = try scratch.store("b", schema: Self.new)
-    try synchronize(upgraded, other)
+    try upgraded.sync(with: other)
     try expectConverged(upgraded, other)
   }
 
@@ -114,7 +115,7 @@ import Testing
     let upgraded = try scratch.store("a", schema: renamed)
     try upgraded.write { try $0.execute(sql: "UPDATE Note SET heading = 'B'") }
     let other = try scratch.store("b", schema: Self.old)
-    try synchronize(upgraded, other)
+    try upgraded.sync(with: other)
     #expect(try other.read { try String.fetchOne($0, sql: "SELECT title FROM Note") } == "B")
     try expectConverged(upgraded, other)
   }
@@ -182,8 +183,8 @@ import Testing
     #expect(try tool.schema == Self.new.normalized)
     let schema = try tool.schema
     let note = try AnyRecordName("Note|~|a")
-    try tool.write { try schema.put(note, ["stars": .integer(1)], in: $0) }
-    let record = try #require(try tool.read { try schema.record(note, in: $0) })
+    try tool.write { try schema.put($0, note, ["stars": .integer(1)]) }
+    let record = try #require(try tool.read { try schema.record($0, note) })
     #expect(record.fields["stars"] == .integer(1))
     #expect(record.links == ["tags": [try AnyRecordName("Tag|~|t")]])
     try expectConverged(tool)

@@ -34,7 +34,7 @@ import Testing
   }
 
   private func converge(_ a: Store, _ b: Store, _ expected: [String]) throws {
-    #expect(try synchronize(a, b).isConverged)
+    #expect(try a.sync(with: b).isConverged)
     for store in [a, b] {
       #expect(try names(store) == expected)
       #expect(try store.verify().problems == [])
@@ -124,7 +124,7 @@ import Testing
       let after = try open("cut", options)
       #expect(try after.summary().vector.covers(seen.vector))
       #expect(try names(after).contains("Game \(round)"))
-      #expect(try synchronize(after, peer).isConverged)
+      #expect(try after.sync(with: peer).isConverged)
       _ = try store.write { try $0.execute(sql: "DELETE FROM SBGame WHERE name LIKE 'Lost%'") }
     }
   }

@@ -28,7 +28,7 @@ private struct Page: Entity, Codable, FetchableRecord, PersistableRecord {
     // A change of one field, and one of the whole.
     try b.write { try $0.execute(sql: "UPDATE Page SET edits = 2") }
     try a.write { try $0.execute(sql: "UPDATE Page SET title = 'x', body = body || 'y', edits = 3") }
-    #expect(try synchronize(a, b).isConverged)
+    #expect(try a.sync(with: b).isConverged)
     for store in [a, b] { #expect(try store.verify().problems == []) }
     #expect(try b.summary().fingerprint == a.summary().fingerprint)
   }

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Observation
 import Tally
+import TallyCRDT
 import Testing
 
 /// What views follow.
@@ -38,7 +39,7 @@ import Testing
     try await phone.write { try Note(text: "b").insert($0) }
     #expect(try await values.next() == ["b"])
     try await tablet.write { db in for text in ["a", "c"] { try Note(text: text).insert(db) } }
-    try synchronize(phone, tablet)
+    try phone.sync(with: tablet)
     // A merge is one transaction: both at once.
     #expect(try await values.next() == ["a", "b", "c"])
   }
@@ -60,7 +61,7 @@ import Testing
     #expect(list.isLoading && list.value == [])
     await until(list) { !$0.isLoading }
     try await tablet.write { try Note(text: "tea").insert($0) }
-    try synchronize(phone, tablet)
+    try phone.sync(with: tablet)
     await until(list) { $0.value == ["tea"] }
     #expect(list.error == nil)
   }

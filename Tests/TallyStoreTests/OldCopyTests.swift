@@ -22,7 +22,7 @@ import Testing
       for number in 1...4 { try Game(id: RecordName(key: "\(number)"), name: "Game \(number)", rating: 1).insert(db) }
       try Person(id: RecordName(key: "ann"), name: "Ann").insert(db)
     }
-    try synchronize(here, there)
+    try here.sync(with: there)
     try here.close()
     try FileManager.default.copyItem(atPath: scratch.path("here"), toPath: scratch.path("backup"))
     original = try scratch.store("here", options: options)
@@ -43,42 +43,42 @@ import Testing
   /// What `there` and both copies come to, whatever came first: each with a replica id of its own.
   private func expectApart() throws {
     for _ in 0..<2 {
-      for store in [original, restored] { #expect(try synchronize(store, there).isConverged) }
+      for store in [original, restored] { #expect(try store.sync(with: there).isConverged) }
     }
-    #expect(try synchronize(original, restored).isConverged)
+    #expect(try original.sync(with: restored).isConverged)
     try set(original, "rules", "[\"o\"]", "3")
     try set(restored, "rules", "[\"r\"]", "4")
     #expect(try original.summary().replica != restored.summary().replica)
     for store in [original, restored] {
-      let report = try synchronize(store, there)
+      let report = try store.sync(with: there)
       #expect(report.isConverged && !report.repaired)
     }
-    try synchronize(original, there)
+    try original.sync(with: there)
     try expectConverged(original, restored, there)
   }
 
   @Test func anOldCopyTakesANewReplicaId() throws {
     try set(original, "rating", "5", "1")
-    try synchronize(original, there)
+    try original.sync(with: there)
     let old = try restored.summary().replica
-    try synchronize(restored, there)
+    try restored.sync(with: there)
     try set(restored, "rating", "6", "2")
     #expect(try restored.summary().replica != old)
     #expect(try original.summary().replica == old)
-    #expect(try !synchronize(restored, there).repaired)
-    try synchronize(original, there)
+    #expect(try !restored.sync(with: there).repaired)
+    try original.sync(with: there)
     #expect(try ratings(there) == [5, 6, 1, 1])
     try expectConverged(original, restored, there)
   }
 
   @Test func anOldCopyThatWritesBeforeItSyncsIsFoundByTheFingerprint() throws {
     try set(original, "rating", "5", "1")
-    try synchronize(original, there)
+    try original.sync(with: there)
     try set(restored, "rating", "6", "2")
-    let report = try synchronize(restored, there)
+    let report = try restored.sync(with: there)
     #expect(report.repaired && report.isConverged)
     #expect(try ratings(there) == [5, 6, 1, 1])
-    #expect(try synchronize(original, there).repaired)
+    #expect(try original.sync(with: there).repaired)
     #expect(try ratings(original) == [5, 6, 1, 1])
     try expectApart()
   }
@@ -87,8 +87,8 @@ import Testing
   func copiesThatBothWentOnConvergeInOneSync(mine: Int, theirs: Int) throws {
     for number in 1...mine { try set(original, "rating", "\(10 + number)", "\(number)") }
     for number in 1...theirs { try set(restored, "name", "restored \(number)", "\(number)") }
-    try synchronize(original, there)
-    let report = try synchronize(restored, there)
+    try original.sync(with: there)
+    let report = try restored.sync(with: there)
     #expect(report.repaired && report.isConverged)
     #expect(try ratings(there).filter { $0 > 10 }.count == mine)
     #expect(
@@ -99,16 +99,16 @@ import Testing
   @Test func twoCopiesThatMeetEachOtherFirstConverge() throws {
     try set(original, "rating", "5", "1")
     try set(restored, "rating", "6", "2")
-    #expect(try synchronize(original, restored).isConverged)
+    #expect(try original.sync(with: restored).isConverged)
     #expect(try ratings(original) == [5, 6, 1, 1])
     try expectApart()
   }
 
   @Test func ofTwoWritesToOneFieldTheLoserIsInTheJournal() throws {
     try set(original, "rating", "5", "1")
-    try synchronize(original, there)
+    try original.sync(with: there)
     try set(restored, "rating", "6", "1")
-    #expect(try synchronize(restored, there).isConverged)
+    #expect(try restored.sync(with: there).isConverged)
     #expect(try ratings(there)[0] == 6)
     #expect(try restored.conflicts().map(\.loserValue) == [.real(5)])
     #expect(try there.conflicts().map(\.loserValue) == [.real(5)])
@@ -119,21 +119,21 @@ import Testing
     let ann = try RecordName<Person>(key: "ann")
     try there.write { try $0.execute(sql: "UPDATE SBGame SET code = x'00112233445566778899AABBCCDDEEFF'") }
     // So that the two deletes, which have one number, have not seen the same.
-    try synchronize(original, there)
+    try original.sync(with: there)
     try original.write { db in
       try db.execute(sql: "DELETE FROM SBGame WHERE id = 'SBGame|~|1'")
-      try Game.players.insert(ann, to: RecordName(key: "3"), in: db)
+      try Game.players.insert(db, ann, to: RecordName(key: "3"))
     }
-    try synchronize(original, there)
+    try original.sync(with: there)
     try set(there, "name", "edited", "2")
     try restored.write { db in
       try db.execute(sql: "DELETE FROM SBGame WHERE id = 'SBGame|~|2'")
-      try Game.players.insert(ann, to: RecordName(key: "4"), in: db)
+      try Game.players.insert(db, ann, to: RecordName(key: "4"))
     }
-    #expect(try synchronize(restored, there).isConverged)
+    #expect(try restored.sync(with: there).isConverged)
     // The first delete had seen the code, the second had not.
     #expect(try there.read { try Game.fetchAll($0).map(\.id.name.key).sorted() } == ["2", "3", "4"])
-    #expect(try there.read { try Game.players.sources(of: ann, in: $0) }.map(\.name.key).sorted() == ["3", "4"])
+    #expect(try there.read { try Game.players.sources($0, of: ann) }.map(\.name.key).sorted() == ["3", "4"])
     try expectApart()
   }
 
@@ -142,9 +142,9 @@ import Testing
     try set(original, "name", "edited", "1")
     try restored.write { try $0.execute(sql: "DELETE FROM SBGame WHERE id = 'SBGame|~|1'") }
     try set(there, "rating", "9", "1")
-    #expect(try synchronize(restored, there).isConverged)
-    #expect(try synchronize(original, there).repaired)
-    #expect(try synchronize(restored, there).repaired)
+    #expect(try restored.sync(with: there).isConverged)
+    #expect(try original.sync(with: there).repaired)
+    #expect(try restored.sync(with: there).repaired)
     for store in [original, restored, there] {
       #expect(try store.read { try Game.fetchOne($0, key: RecordName<Game>(key: "1"))?.name } == "edited")
     }
@@ -154,7 +154,7 @@ import Testing
   /// Not even the time tells the two deletes apart, and they have not seen the same.
   @Test func deletesOfOneNumberAndTimeKeepWhatEachHadSeen() throws {
     try there.write { try $0.execute(sql: "UPDATE SBGame SET code = x'00112233445566778899AABBCCDDEEFF'") }
-    try synchronize(original, there)
+    try original.sync(with: there)
     var options = StoreOptions()
     options.hasIncarnation = false
     options.now = { Date(timeIntervalSince1970: 1_700_000_000) }
@@ -165,10 +165,10 @@ import Testing
     try first.write { try $0.execute(sql: "DELETE FROM SBGame WHERE id = 'SBGame|~|1'") }
     try second.write { try $0.execute(sql: "DELETE FROM SBGame WHERE id = 'SBGame|~|2'") }
     for _ in 0..<2 {
-      #expect(try synchronize(first, there).isConverged)
-      #expect(try synchronize(second, there).isConverged)
+      #expect(try first.sync(with: there).isConverged)
+      #expect(try second.sync(with: there).isConverged)
     }
-    #expect(try synchronize(first, there).isConverged)
+    #expect(try first.sync(with: there).isConverged)
     try expectConverged(first, second, there)
     #expect(try there.read { try Game.fetchAll($0).map(\.id.name.key).sorted() } == ["2", "3", "4"])
   }

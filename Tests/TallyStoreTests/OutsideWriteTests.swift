@@ -18,7 +18,7 @@ import Testing
       try ann.insert(db)
       try chess.insert(db)
       try Match(id: RecordName(key: "m"), place: "Home", game: chess.id).insert(db)
-      try Game.players.insert(ann.id, to: chess.id, in: db)
+      try Game.players.insert(db, ann.id, to: chess.id)
     }
   }
 
@@ -41,10 +41,10 @@ import Testing
     #expect(try store.vector.entries.first?.sequence == before + 1)
     #expect(try store.vector.entries.first?.sequence == before + 1)
     let other = try scratch.store("other")
-    try synchronize(store, other)
+    try store.sync(with: other)
     let bob = try RecordName<Person>(key: "bob")
     #expect(try other.read { try Person.find($0, key: bob).name } == "Bobby")
-    #expect(try other.read { try Game.players.members(of: chess.id, in: $0) } == [ann.id, bob])
+    #expect(try other.read { try Game.players.members($0, of: chess.id) } == [ann.id, bob])
     #expect(try other.read { try Game.fetchOne($0)?.rating } == 2)
     try expectConverged(store, other)
   }
@@ -57,7 +57,7 @@ import Testing
     try expectConverged(store)
     try store.restore(chess.id)
     #expect(try store.read { try Match.fetchCount($0) } == 1)
-    #expect(try store.read { try Game.players.members(of: chess.id, in: $0) } == [ann.id])
+    #expect(try store.read { try Game.players.members($0, of: chess.id) } == [ann.id])
     try expectConverged(store)
   }
 
@@ -82,7 +82,7 @@ import Testing
     try store.write { try $0.execute(sql: "UPDATE SBGame SET isTeam = 1 WHERE isTeam = 7") }
     #expect(try store.status().rejectedWrites == 0)
     let other = try scratch.store("other")
-    try synchronize(store, other)
+    try store.sync(with: other)
     #expect(try other.read { try Game.fetchCount($0) } == 2)
     try expectConverged(store, other)
   }
@@ -104,19 +104,19 @@ import Testing
     let other = try scratch.store("other")
     try other.write { try Game(name: "Far").insert($0) }
     _ = try twin.summary()
-    try synchronize(store, other)
+    try store.sync(with: other)
     try twin.write { try $0.execute(sql: "UPDATE SBGame SET rating = 9") }
-    try synchronize(twin, other)
+    try twin.sync(with: other)
     #expect(try other.read { try Game.filter(Column("rating") == 9).fetchCount($0) } == 2)
     try expectConverged(store, twin, other)
   }
 
   @Test func whileAValueIsRefusedPeersGetTheOneBefore() throws {
     let other = try scratch.store("other")
-    try synchronize(store, other)
+    try store.sync(with: other)
     try shell("UPDATE SBGame SET name = 'Go', isTeam = 7")
     let late = try scratch.store("late")
-    for peer in [other, late] { #expect(try synchronize(store, peer).isConverged) }
+    for peer in [other, late] { #expect(try store.sync(with: peer).isConverged) }
     for peer in [other, late] {
       #expect(try peer.read { try Game.fetchOne($0) } == Game(id: chess.id, name: "Go", isTeam: false))
     }
@@ -129,7 +129,7 @@ import Testing
     #expect(try store.status().rejectedWrites == 1)
     try store.write { try $0.execute(sql: "UPDATE SBGame SET isTeam = 1") }
     #expect(try store.status().rejectedWrites == 0)
-    for peer in [other, late] { #expect(try synchronize(store, peer).isConverged) }
+    for peer in [other, late] { #expect(try store.sync(with: peer).isConverged) }
     #expect(try other.read { try Game.fetchOne($0) } == Game(id: chess.id, name: "Go", rating: 2, isTeam: true))
     try expectConverged(store, other, late)
   }
@@ -147,13 +147,13 @@ import Testing
 
   @Test func aPeersWritePutsARefusedValueRight() throws {
     let other = try scratch.store("other")
-    try synchronize(store, other)
+    try store.sync(with: other)
     try shell("UPDATE SBGame SET isTeam = 7, name = 'Go'")
     try other.write { try $0.execute(sql: "UPDATE SBGame SET rating = 3") }
-    #expect(try synchronize(store, other).isConverged)
+    #expect(try store.sync(with: other).isConverged)
     #expect(try store.read { try Int.fetchOne($0, sql: "SELECT isTeam FROM SBGame") } == 7)
     try other.write { try $0.execute(sql: "UPDATE SBGame SET isTeam = 1") }
-    #expect(try synchronize(store, other).isConverged)
+    #expect(try store.sync(with: other).isConverged)
     #expect(try store.status().rejectedWrites == 0)
     let expected = Game(id: chess.id, name: "Go", rating: 3, isTeam: true)
     for replica in [store, other] { #expect(try replica.read { try Game.fetchOne($0) } == expected) }
@@ -162,13 +162,13 @@ import Testing
 
   @Test func aRefusedRowCanBeDeletedAndComesBackAsItWasCaptured() throws {
     let other = try scratch.store("other")
-    try synchronize(store, other)
+    try store.sync(with: other)
     try shell("UPDATE SBGame SET isTeam = 7")
     try store.write { _ = try $0.execute(sql: "DELETE FROM SBGame") }
     #expect(try store.status().rejectedWrites == 0)
-    #expect(try synchronize(store, other).isConverged)
+    #expect(try store.sync(with: other).isConverged)
     try other.restore(chess.id)
-    #expect(try synchronize(store, other).isConverged)
+    #expect(try store.sync(with: other).isConverged)
     for replica in [store, other] { #expect(try replica.read { try Game.fetchOne($0) } == chess) }
     try expectConverged(store, other)
   }
@@ -181,11 +181,11 @@ import Testing
       "INSERT INTO SBGame_players(source, target) SELECT id, id FROM SBGame WHERE name = 'Chess'")
     #expect(try store.status().rejectedWrites == 4)
     let other = try scratch.store("other")
-    #expect(try synchronize(store, other).isConverged)
+    #expect(try store.sync(with: other).isConverged)
     #expect(try other.read { try Game.fetchAll($0) } == [chess])
     try store.write { try $0.execute(sql: "UPDATE SBGame SET rating = 5 WHERE name = 'Chess'") }
     try shell("DELETE FROM SBGame WHERE name IS NULL", "DELETE FROM SBGame_players WHERE target NOT LIKE 'SBPerson%'")
-    #expect(try synchronize(store, other).isConverged)
+    #expect(try store.sync(with: other).isConverged)
     #expect(try store.status().rejectedWrites == 0)
     try expectConverged(store, other)
   }
@@ -193,17 +193,17 @@ import Testing
   @Test func aDeleteThatTheAppWouldDenyHasHappened() throws {
     try store.write { try Score(id: RecordName(key: "s"), points: 1, person: ann.id).insert($0) }
     let other = try scratch.store("other")
-    try synchronize(store, other)
+    try store.sync(with: other)
     try shell("DELETE FROM SBPerson")
     let late = try scratch.store("late")
     for peer in [other, late] {
-      #expect(try synchronize(store, peer).isConverged)
+      #expect(try store.sync(with: peer).isConverged)
       #expect(try peer.read { try Person.fetchCount($0) } == 0)
       #expect(try peer.read { try Score.fetchOne($0)?.person } == nil)
     }
     #expect(try store.status().rejectedWrites == 0)
     try other.restore(ann.id)
-    #expect(try synchronize(store, other).isConverged)
+    #expect(try store.sync(with: other).isConverged)
     #expect(try store.read { try Score.fetchOne($0)?.person } == ann.id)
     try expectConverged(store, other)
   }
@@ -212,9 +212,9 @@ import Testing
     let other = try scratch.store("other")
     try store.write { try $0.execute(sql: "CREATE UNIQUE INDEX names ON SBGame(name COLLATE NOCASE, rating)") }
     try store.write { try $0.execute(sql: "UPDATE SBGame SET rating = 1") }
-    try synchronize(store, other)
+    try store.sync(with: other)
     try shell("INSERT OR REPLACE INTO SBGame(id, name, rating) VALUES('SBGame|~|new', 'CHESS', 1)")
-    #expect(try synchronize(store, other).isConverged)
+    #expect(try store.sync(with: other).isConverged)
     #expect(try other.read { try Game.fetchAll($0).map(\.id.name.key) } == ["new"])
     #expect(try store.history(of: chess.id.name)?.deletes.count == 1)
     try expectConverged(store, other)
@@ -231,11 +231,11 @@ import Testing
     }
     try queue.close()
     let other = try scratch.store("other vault", schema: schema)
-    #expect(try synchronize(vault, other).isConverged)
+    #expect(try vault.sync(with: other).isConverged)
     #expect(try other.read { try String.fetchOne($0, sql: "SELECT e || hex(d) FROM Large WHERE a IS NULL") } == "new01")
     #expect(try vault.status().rejectedWrites == 1)
     try vault.write { try $0.execute(sql: "UPDATE Large SET a = x'02', b = NULL, c = NULL") }
-    #expect(try synchronize(vault, other).isConverged)
+    #expect(try vault.sync(with: other).isConverged)
     #expect(try other.read { try String.fetchOne($0, sql: "SELECT hex(a) FROM Large") } == "02")
     try expectConverged(vault, other)
   }
@@ -260,7 +260,7 @@ import Testing
 
   @Test func aWriteBetweenCaptureAndSnapshotIsCapturedFirst() throws {
     let other = try scratch.store("other")
-    try synchronize(store, other)
+    try store.sync(with: other)
     let pool = try #require(store.reader as? DatabasePool)
     let meddler = Meddler(times: 3) { try shell("UPDATE SBGame SET rating = coalesce(rating, 0) + 1") }
     try shell("UPDATE SBGame SET rating = 1")

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallyWire
 import Testing
 
 /// What travels between stores with default data, and what does not.
@@ -47,7 +48,7 @@ import Testing
     let without = try plain.delta(since: other.vector)
     #expect(delta.count <= without.count + 48)
     #expect(try phone.delta().count > 20 * delta.count)
-    let report = try synchronize(phone, mac)
+    let report = try phone.sync(with: mac)
     #expect(report.isConverged && report.second.changes == 1)
   }
 
@@ -62,8 +63,8 @@ import Testing
     #expect(items.first?.state.seed?.layers == [])
     #expect(items.first?.state.seed?.basis?.layer.time.milliseconds == 1)
     #expect(delta.count < 220)
-    #expect(try synchronize(phone, mac).isConverged)
-    #expect(try synchronize(phone, mac).byteCount == 0)
+    #expect(try phone.sync(with: mac).isConverged)
+    #expect(try phone.sync(with: mac).byteCount == 0)
   }
 
   @Test func newVersionTravelsOnceToWhoLacksIt() throws {
@@ -71,18 +72,18 @@ import Testing
     let delta = try new.delta(since: old.vector)
     let layers = try blocks(delta).flatMap(\.records).flatMap(\.items).flatMap { $0.state.seed?.layers ?? [] }
     #expect(Set(layers.map(\.version)) == [2])
-    #expect(try synchronize(old, new).isConverged)
+    #expect(try old.sync(with: new).isConverged)
     let report = try old.seed(SeedTests.two)
     #expect(!report.isNew)
-    #expect(try synchronize(old, new).byteCount == 0)
+    #expect(try old.sync(with: new).byteCount == 0)
   }
 
   /// A device that makes no use of seeds still carries them from one to another.
   @Test func setPassesThroughADeviceThatNeverSeeded() throws {
     let (new, relay, late) = (try store(SeedTests.one, SeedTests.two), try store(), try store())
     try new.write { try $0.execute(sql: "UPDATE Kind SET colour = 'red' WHERE id = ?", arguments: [SeedTests.toast]) }
-    #expect(try synchronize(new, relay).isConverged)
-    #expect(try synchronize(relay, late).isConverged)
+    #expect(try new.sync(with: relay).isConverged)
+    #expect(try relay.sync(with: late).isConverged)
     #expect(try relay.seedSets().map(\.applied) == [nil])
     #expect(try !late.seed(SeedTests.two).isNew)
     #expect(try late.read { try Kind.fetchOne($0, key: SeedTests.toast) }?.colour == "red")
@@ -96,12 +97,12 @@ import Testing
     let new = try store(SeedTests.one)
     try new.write { try $0.execute(sql: "UPDATE Kind SET colour = 'red' WHERE id = ?", arguments: [SeedTests.eulogy]) }
     let older = try scratch.store("older", schema: old)
-    #expect(try synchronize(new, older).isConverged)
+    #expect(try new.sync(with: older).isConverged)
     try new.seed(SeedTests.two)
-    #expect(try synchronize(new, older).isConverged)
+    #expect(try new.sync(with: older).isConverged)
     #expect(try older.verify().problems == [])
     let third = try store()
-    #expect(try synchronize(older, third).isConverged)
+    #expect(try older.sync(with: third).isConverged)
     try older.close()
     let upgraded = try scratch.store("older", schema: Self.schema)
     for store in [third, upgraded] {
@@ -112,10 +113,10 @@ import Testing
       let rows = try store.read { try SeededRecord.order(Column("name")).fetchAll($0) }
       #expect(rows == (try new.read { try SeededRecord.order(Column("name")).fetchAll($0) }))
       #expect(rows.filter(\.belongsToUser).map(\.name) == [SeedTests.eulogy.name.text])
-      #expect(try store.read { try SeedTests.related.members(of: SeedTests.eulogy, in: $0) } == [])
+      #expect(try store.read { try SeedTests.related.members($0, of: SeedTests.eulogy) } == [])
     }
     #expect(try !upgraded.seed(SeedTests.two).isNew)
-    #expect(try synchronize(upgraded, new).byteCount == 0)
+    #expect(try upgraded.sync(with: new).byteCount == 0)
   }
 }
 

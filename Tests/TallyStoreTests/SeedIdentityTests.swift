@@ -1,6 +1,9 @@
 import Foundation
 import GRDB
 import Tally
+import TallyCRDT
+import TallyStore
+import TallyWire
 import Testing
 
 /// Identities and bytes that every device has in common for ever: what is found changed here is another virtual

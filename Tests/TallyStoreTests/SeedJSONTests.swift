@@ -1,5 +1,7 @@
 import Foundation
 import Tally
+import TallyCRDT
+import TallyStore
 import Testing
 
 /// The file of a seed set says the same as its declaration in Swift.

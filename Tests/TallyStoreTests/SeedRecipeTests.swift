@@ -1,5 +1,6 @@
 import GRDB
 import Tally
+import TallyStore
 import Testing
 
 /// What `Docs/Seeds.md` says happens when an app follows its recipes.
@@ -75,7 +76,7 @@ import Testing
   @Test func whatARetiredRecordOwnsOrContainsKeepsIt() throws {
     let (owner, container) = (try store(Self.one), try store(Self.one))
     try owner.write { try Talk(owner: Self.red).insert($0) }
-    try container.write { try Theme.related.insert(Self.blue, to: Self.red, in: $0) }
+    try container.write { try Theme.related.insert($0, Self.blue, to: Self.red) }
     for store in [owner, container] {
       try store.seed(Self.two)
       #expect(try names(store) == ["Red", "Sky"])
@@ -85,7 +86,7 @@ import Testing
 
   @Test func membersAreNoEditOfTheRecord() throws {
     let store = try store(Self.one)
-    try store.write { try Theme.related.insert(Self.red, to: Self.blue, in: $0) }
+    try store.write { try Theme.related.insert($0, Self.red, to: Self.blue) }
     #expect(try store.read { try SeededRecord.fetchOne($0, of: Self.blue.name) }?.belongsToUser == false)
     try store.seed(Self.two)
     #expect(try names(store).contains("Sky"))
@@ -140,7 +141,7 @@ import Testing
 
   @Test func appsOfDifferentAgeShowTheNewest() throws {
     let (old, new) = (try store(Self.one), try store(Self.two))
-    #expect(try synchronize(old, new).isConverged)
+    #expect(try old.sync(with: new).isConverged)
     #expect(try !old.seed(Self.one).isNew)
     for store in [old, new] { #expect(try names(store) == ["Sky"]) }
   }

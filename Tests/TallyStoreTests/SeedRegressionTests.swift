@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallyStore
 import Testing
 
 /// What generated histories have found, each as a scenario.
@@ -49,7 +50,7 @@ import Testing
 
   private func converge(_ stores: Store...) throws {
     for _ in 0..<2 {
-      for a in stores { for b in stores where a !== b { #expect(try synchronize(a, b).isConverged) } }
+      for a in stores { for b in stores where a !== b { #expect(try a.sync(with: b).isConverged) } }
     }
     for store in stores {
       let problems = try store.verify().problems
@@ -67,12 +68,12 @@ import Testing
     try store.write { db in
       try x.insert(db)
       try y.insert(db)
-      try Topic.related.insert(x.id, to: y.id, in: db)
+      try Topic.related.insert(db, x.id, to: y.id)
     }
     var set = Self.one
     set.adoptions = [SeedAdoption(of: Topic.self, matching: ["name"])]
     #expect(try store.seed(set).adopted.count == 2)
-    #expect(try store.read { try Topic.related.members(of: Self.y, in: $0) } == [Self.x])
+    #expect(try store.read { try Topic.related.members($0, of: Self.y) } == [Self.x])
     #expect(try store.verify().problems == [])
   }
 
@@ -81,28 +82,28 @@ import Testing
     let copies = [Topic(name: "Y"), Topic(name: "Y")]
     try store.write { db in
       for copy in copies { try copy.insert(db) }
-      try Topic.related.insert(copies[1].id, to: copies[0].id, in: db)
+      try Topic.related.insert(db, copies[1].id, to: copies[0].id)
     }
     var set = Self.one
     set.adoptions = [SeedAdoption(of: Topic.self, matching: ["name"])]
     #expect(try store.seed(set).adopted.count == 2)
-    #expect(try store.read { try Topic.related.members(of: Self.y, in: $0) } == [])
+    #expect(try store.read { try Topic.related.members($0, of: Self.y) } == [])
   }
 
   @Test func adoptionDoesNotPutBackWhatAPersonTookOutOfTheSeed() throws {
     let (new, old) = (try store(Self.one), try store())
-    try new.write { try Topic.related.remove(Self.y, from: Self.x, in: $0) }
+    try new.write { try Topic.related.remove($0, Self.y, from: Self.x) }
     let (x, y) = (Topic(name: "X"), Topic(name: "Y"))
     try old.write { db in
       try x.insert(db)
       try y.insert(db)
-      try Topic.related.insert(y.id, to: x.id, in: db)
+      try Topic.related.insert(db, y.id, to: x.id)
     }
     try converge(new, old)
     var set = Self.one
     set.adoptions = [SeedAdoption(of: Topic.self, matching: ["name"])]
     #expect(try new.seed(set).adopted.count == 2)
-    #expect(try new.read { try Topic.related.members(of: Self.x, in: $0) } == [])
+    #expect(try new.read { try Topic.related.members($0, of: Self.x) } == [])
   }
 
   @Test func memberThatCameAfterTheDuplicateGaveWayIsTheSeedsAtTheNextLaunch() throws {
@@ -110,13 +111,13 @@ import Testing
     let copy = Topic(name: "Y")
     try mac.write { try copy.insert($0) }
     try converge(phone, mac)
-    try phone.write { try Topic.related.insert(copy.id, to: Self.y, in: $0) }
-    try phone.write { try Topic.related.insert(copy.id, to: Self.x, in: $0) }
-    try phone.write { try Topic.related.remove(Self.y, from: Self.x, in: $0) }
+    try phone.write { try Topic.related.insert($0, copy.id, to: Self.y) }
+    try phone.write { try Topic.related.insert($0, copy.id, to: Self.x) }
+    try phone.write { try Topic.related.remove($0, Self.y, from: Self.x) }
     let other = Topic(name: "Other")
     try phone.write { db in
       try other.insert(db)
-      try Topic.related.insert(copy.id, to: other.id, in: db)
+      try Topic.related.insert(db, copy.id, to: other.id)
     }
     var set = Self.one
     set.adoptions = [SeedAdoption(of: Topic.self, matching: ["name"])]
@@ -125,8 +126,8 @@ import Testing
     try phone.seed(set)
     try converge(phone, mac)
     for store in [phone, mac] {
-      #expect(try store.read { try Topic.related.members(of: other.id, in: $0) } == [Self.y])
-      #expect(try store.read { try Topic.related.members(of: Self.x, in: $0) } == [])
+      #expect(try store.read { try Topic.related.members($0, of: other.id) } == [Self.y])
+      #expect(try store.read { try Topic.related.members($0, of: Self.x) } == [])
       let before = try store.read { try Int.fetchOne($0, sql: "SELECT total_changes()") }
       try store.seed(set)
       #expect(try store.read { try Int.fetchOne($0, sql: "SELECT total_changes()") } == before)
@@ -158,7 +159,7 @@ import Testing
     try store.seed(SeedSet("set", version: 2, records: [], retired: [SeedKey("x", of: Topic.self)]))
     let shown = try topic(Self.x, store)
     #expect(shown?.name == "X" && shown?.note == "first")
-    #expect(try store.read { try Topic.related.members(of: Self.x, in: $0) } == [Self.y])
+    #expect(try store.read { try Topic.related.members($0, of: Self.x) } == [Self.y])
     #expect(try store.verify().problems == [])
   }
 
@@ -175,7 +176,7 @@ import Testing
         ]))
     try store.write { try $0.execute(sql: "UPDATE Topic SET name = 'Still mine' WHERE id = ?", arguments: [Self.y]) }
     #expect(try topic(Self.y, store) == Topic(id: Self.y, name: "Still mine"))
-    #expect(try store.read { try Topic.related.members(of: Self.y, in: $0) } == [])
+    #expect(try store.read { try Topic.related.members($0, of: Self.y) } == [])
     #expect(try store.verify().problems == [])
   }
 
@@ -185,7 +186,7 @@ import Testing
     try converge(seeded, plain)
     for store in [seeded, plain] {
       #expect(try topic(Self.x, store) == Topic(id: Self.x, name: "Own"))
-      #expect(try store.read { try Topic.related.members(of: Self.x, in: $0) } == [])
+      #expect(try store.read { try Topic.related.members($0, of: Self.x) } == [])
     }
   }
 

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallyStore
 import Testing
 
 /// Whose a record is, as an app asks for it; and entities whose fields go on following their seed.
@@ -63,7 +64,7 @@ import Testing
     try store.seed(Self.two)
     #expect(
       try theme(Self.dark, store) == Theme(id: Self.dark, name: "Dark", colour: "black", size: 10, base: Self.light))
-    #expect(try store.read { try Theme.fonts.members(of: Self.light, in: $0) } == [Self.dark])
+    #expect(try store.read { try Theme.fonts.members($0, of: Self.light) } == [Self.dark])
     #expect(try store.verify().problems == [])
   }
 
@@ -71,7 +72,7 @@ import Testing
     let (old, new) = (try store(Self.one), try store(Self.one, Self.two))
     try paint(Self.light, "pink", old)
     try new.write { try $0.execute(sql: "UPDATE Theme SET size = 20 WHERE id = ?", arguments: [Self.light]) }
-    #expect(try synchronize(old, new).isConverged)
+    #expect(try old.sync(with: new).isConverged)
     for store in [old, new] {
       #expect(try theme(Self.light, store) == Theme(id: Self.light, name: "Bright", colour: "pink", size: 20))
       #expect(try store.verify().problems == [])
@@ -93,7 +94,7 @@ import Testing
     try paint(Self.light, "pink", phone)
     try phone.write { try $0.execute(sql: "DELETE FROM Theme WHERE id = ?", arguments: [Self.light]) }
     try mac.seed(Self.two)
-    #expect(try synchronize(phone, mac).isConverged)
+    #expect(try phone.sync(with: mac).isConverged)
     for store in [phone, mac] { #expect(try theme(Self.light, store) == nil) }
   }
 
@@ -129,10 +130,10 @@ import Testing
     try here.seed(Self.one)
     #expect(try await rows.next() == ["1", "1"])
     try paint(Self.dark, "black", there)
-    try synchronize(there, here)
+    try there.sync(with: here)
     #expect(try await rows.next() == ["1", "1 mine"])
     try there.seed(Self.two)
-    try synchronize(there, here)
+    try there.sync(with: here)
     // Fields of the one that is a person's follow too, but the newest version has withdrawn it.
     #expect(try await rows.next() == ["1 mine", "2"])
     try await here.write { try $0.execute(sql: "DELETE FROM Theme WHERE id = ?", arguments: [Self.dark]) }

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallyStore
 import Testing
 
 /// What a person may rely on when an app ships default data.
@@ -62,7 +63,7 @@ import Testing
 
   private func converge(_ stores: Store...) throws {
     for _ in 0..<2 {
-      for a in stores { for b in stores where a !== b { #expect(try synchronize(a, b).isConverged) } }
+      for a in stores { for b in stores where a !== b { #expect(try a.sync(with: b).isConverged) } }
     }
     for store in stores { #expect(try store.verify().problems == []) }
   }
@@ -70,7 +71,7 @@ import Testing
   @Test func twoDevicesThatSeededOfflineHaveNothingToTellEachOther() throws {
     let (phone, mac) = (try store(Self.one), try store(Self.one))
     #expect(try phone.summary() == mac.summary())
-    #expect(try synchronize(phone, mac).byteCount == 0)
+    #expect(try phone.sync(with: mac).byteCount == 0)
     #expect(try names(phone) == ["Eulogy", "Roast", "Toast"])
     try converge(phone, mac)
   }
@@ -88,8 +89,8 @@ import Testing
     #expect(try kind(Self.toast, store)?.seconds == 90)
     #expect(try kind(Self.toast, store)?.colour == "gold")
     #expect(try names(store) == ["Eulogy", "Pitch", "Toast"])
-    #expect(try store.read { try Self.related.members(of: Self.toast, in: $0) } == [])
-    #expect(try store.read { try Self.related.members(of: Self.eulogy, in: $0) } == [Self.pitch])
+    #expect(try store.read { try Self.related.members($0, of: Self.toast) } == [])
+    #expect(try store.read { try Self.related.members($0, of: Self.eulogy) } == [Self.pitch])
     #expect(try store.verify().problems == [])
   }
 
@@ -100,7 +101,7 @@ import Testing
     try store.seed(Self.two)
     let mine = try kind(Self.toast, store)
     #expect(mine?.name == "Cheers" && mine?.seconds == 120 && mine?.colour == nil)
-    #expect(try store.read { try Self.related.members(of: Self.toast, in: $0) } == [Self.eulogy])
+    #expect(try store.read { try Self.related.members($0, of: Self.toast) } == [Self.eulogy])
     #expect(try kind(Self.roast, store)?.colour == "red")
     let row = try store.read { try SeededRecord.fetchOne($0, of: Self.toast.name) }
     #expect(row?.belongsToUser == true && row?.version == 1)
@@ -133,11 +134,11 @@ import Testing
         SeedRecord("toast", of: Kind.self, relationships: ["related": ["eulogy"]]), SeedRecord("eulogy", of: Kind.self),
       ])
     let store = try self.store(Self.one)
-    try store.write { try Self.related.remove(Self.eulogy, from: Self.toast, in: $0) }
+    try store.write { try Self.related.remove($0, Self.eulogy, from: Self.toast) }
     try store.seed(again)
-    #expect(try store.read { try Self.related.members(of: Self.toast, in: $0) } == [])
-    try store.write { try Self.related.insert(Self.eulogy, to: Self.toast, in: $0) }
-    #expect(try store.read { try Self.related.members(of: Self.toast, in: $0) } == [Self.eulogy])
+    #expect(try store.read { try Self.related.members($0, of: Self.toast) } == [])
+    try store.write { try Self.related.insert($0, Self.eulogy, to: Self.toast) }
+    #expect(try store.read { try Self.related.members($0, of: Self.toast) } == [Self.eulogy])
     #expect(try store.verify().problems == [])
   }
 
@@ -169,7 +170,7 @@ import Testing
       try copies[0].insert(db)
       try edited.insert(db)
       try speech.insert(db)
-      try Self.related.insert(edited.id, to: copies[0].id, in: db)
+      try Self.related.insert(db, edited.id, to: copies[0].id)
     }
     try mac.write { db in try copies[1].insert(db) }
     var set = Self.one
@@ -182,7 +183,7 @@ import Testing
       #expect(try names(store) == ["Eulogy", "Eulogy", "Roast", "Toast"])
       let moved = try store.read { try Speech.fetchOne($0, key: speech.id) }
       #expect(moved?.kind == Self.toast && moved?.parent == Self.toast)
-      #expect(try store.read { try Self.related.members(of: Self.toast, in: $0) } == [edited.id, Self.eulogy])
+      #expect(try store.read { try Self.related.members($0, of: Self.toast) } == [edited.id, Self.eulogy])
       #expect(try kind(Self.toast, store)?.createdAt == created)
       #expect(try store.read { try SeededRecord.fetchOne($0, of: Self.toast.name) }?.belongsToUser == false)
       #expect(try store.seed(set).adopted == [])

@@ -77,7 +77,7 @@ import Testing
       #expect(try a.doubt()?.level == .damaged)
       try a.run("INSERT INTO P(id, name) VALUES('P|~|later', 'n')")
       #expect(try a.summary().replica != replica)
-      try synchronize(a, lab.b)
+      try a.sync(with: lab.b)
       try expectConverged(a, lab.b)
       #expect(try Lab.rows(lab.b, "P").count == 5, "\(change)")
       #expect(try a.doubt()?.level != .damaged)

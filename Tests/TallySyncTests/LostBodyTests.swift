@@ -14,7 +14,7 @@ import Testing
     (a, before) = (try files.store("a"), try files.store("b"))
     try World.insert(3, "note", a)
     try Self.star(2, "note 0", a)
-    try synchronize(a, before)
+    try a.sync(with: before)
   }
 
   private static func star(_ stars: Int, _ text: String, _ store: Store) throws {
@@ -28,15 +28,15 @@ import Testing
   @Test func aStateThatTwoRowsPointToHealsInOneSession() throws {
     let b = try files.tamper("b", before, "DELETE FROM tally_extra")
     try Self.star(3, "note 1", a)
-    try synchronize(a, b)
+    try a.sync(with: b)
     #expect(try b.verify().problems.contains { $0.contains("points to the state of another row") })
     #expect(throws: StoreError.self) { try b.delta() }
-    let report = try synchronize(a, b)
+    let report = try a.sync(with: b)
     #expect(report.second.isHealed && report.second.inDoubt == [] && report.isConverged)
     #expect(try b.doubt() == nil)
     #expect(try Self.stars(b) == [2, 3, 1])
     try World.expectEqual(a, b)
-    #expect(try !synchronize(a, b).repaired)
+    #expect(try !a.sync(with: b).repaired)
   }
 
   /// The change log tells whose state it is, so that what nobody else has is not lost with the other.
@@ -48,7 +48,7 @@ import Testing
     } else {
       #expect(throws: StoreError.self) { try b.delta() }
     }
-    for _ in 0..<2 { try synchronize(a, b) }
+    for _ in 0..<2 { try a.sync(with: b) }
     #expect(try Self.stars(a) == [2, 5, 1])
     try World.expectEqual(a, b)
   }
@@ -58,7 +58,7 @@ import Testing
     let b = try files.tamper("b", before, "UPDATE tally_extra SET n = n + (1 << 50)")
     for place in 1...2 { try Self.star(5 + place, "note \(place)", b) }
     #expect(throws: StoreError.self) { try b.delta() }
-    for _ in 0..<2 { try synchronize(a, b) }
+    for _ in 0..<2 { try a.sync(with: b) }
     #expect(try Self.stars(a) == [2, 6, 7])
     try World.expectEqual(a, b)
   }

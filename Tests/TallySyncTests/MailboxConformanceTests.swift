@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 import Tally
+import TallySync
 import TallyTesting
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import Tally
+import TallyCRDT
 import Testing
 
 @testable import TallySync

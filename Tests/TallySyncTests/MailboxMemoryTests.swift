@@ -1,7 +1,10 @@
 import Foundation
 import GRDB
 import Tally
+import TallyCRDT
+import TallyStore
 import TallyTesting
+import TallyWire
 import Testing
 
 @testable import TallySync

@@ -1,5 +1,6 @@
 import Synchronization
 import Tally
+import TallySync
 import Testing
 
 /// How far a pass is.

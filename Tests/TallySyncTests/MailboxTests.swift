@@ -1,5 +1,6 @@
 import Foundation
 import Tally
+import TallySync
 import Testing
 
 /// What a pass through a mailbox does when nothing goes wrong, in memory and in a real folder.

@@ -1,4 +1,6 @@
 import Tally
+import TallyCRDT
+import TallyWire
 import Testing
 
 @testable import TallySync

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallySync
 import Testing
 
 /// Stores that meet only through a mailbox.

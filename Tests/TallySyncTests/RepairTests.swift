@@ -14,7 +14,7 @@ import Testing
   /// Two stores with the same content, each of which has written some of it.
   private static func pair() throws -> (Store, Store) {
     let (a, b) = (try World.store(notes: 3, "a"), try World.store(notes: 2, "b"))
-    try synchronize(a, b)
+    try a.sync(with: b)
     return (a, b)
   }
 
@@ -68,7 +68,7 @@ import Testing
     let folder = try SharedFolder()
     let (one, two) = (try folder.store("a"), try World.store())
     try World.insert(2, "a", one)
-    try synchronize(one, two)
+    try one.sync(with: two)
     try one.write { try $0.execute(sql: "UPDATE Note SET text = 'other'") }
     try folder.driftSum("a")
     let (a, b) = (try SessionSide(one, isLive: isLive), try SessionSide(two, isLive: isLive))
@@ -85,7 +85,7 @@ import Testing
     let folder = try SharedFolder()
     let (a, b) = (try folder.store("a"), try World.store(notes: 2, "b"))
     try World.insert(2, "a", a)
-    try synchronize(a, b)
+    try a.sync(with: b)
     try folder.breakSum("a")
     let ids = [try a.summary().replica, try b.summary().replica]
     for _ in 0..<3 {
@@ -102,10 +102,10 @@ import Testing
     let folder = try SharedFolder()
     let (a, b) = (try folder.store("a"), try World.store(notes: 2, "b"))
     try World.insert(2, "a", a)
-    try synchronize(a, b)
+    try a.sync(with: b)
     try folder.breakSum("a")
     let ids = [try a.summary().replica, try b.summary().replica]
-    for _ in 0..<3 { #expect(try synchronize(a, b).isConverged) }
+    for _ in 0..<3 { #expect(try a.sync(with: b).isConverged) }
     #expect(try a.summary().fingerprint == b.summary().fingerprint)
     #expect(try [a.summary().replica, b.summary().replica] == ids)
   }
@@ -119,7 +119,7 @@ import Testing
     try folder.copyStore("a", to: "copy")
     let (a, copy) = (try folder.store("a"), try folder.store("copy"))
     let (c, d) = (try World.store(notes: 1, "c"), try World.store(notes: 1, "d"))
-    try synchronize(c, d)
+    try c.sync(with: d)
     try World.insert(1, "only a", a)
     try World.insert(1, "only copy", copy)
     _ = try await World.sync(a, c)
@@ -147,7 +147,7 @@ import Testing
   @Test func twoWhoAreEqualPartInOrder() async throws {
     let (a, b) = (try World.store(notes: 0, "a"), try World.store(notes: 0, "b"))
     let origin = try World.store(notes: 1, "origin")
-    for store in [a, b] { try synchronize(store, origin) }
+    for store in [a, b] { try store.sync(with: origin) }
     for _ in 0..<40 {
       let (one, two) = try await World.sync(a, b)
       #expect(!one.repaired && !two.repaired)

@@ -1,5 +1,6 @@
 import Tally
 import TallyCRDT
+import TallyStore
 
 @testable import TallySync
 

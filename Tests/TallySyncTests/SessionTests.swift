@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallySync
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct SessionTests {
@@ -209,7 +210,7 @@ actor FragileConnection: SyncConnection {
     async let second = other.sync(over: right)
     let outcomes = (try await first, try await second)
     #expect(outcomes.0.newerChanges == 1 && outcomes.1.newerChanges == 0)
-    let rest = try synchronize(one, other)
+    let rest = try one.sync(with: other)
     #expect(rest.isConverged && rest.newerChanges == 0 && rest.second.changes == 1)
   }
 }

@@ -1,4 +1,5 @@
 import Tally
+import TallySync
 import TallyTesting
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import Tally
+import TallySync
 
 /// A connection with a planted fault.
 actor FaultyConnection: SyncConnection {

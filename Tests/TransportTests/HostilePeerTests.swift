@@ -1,6 +1,7 @@
 import Foundation
 import Tally
 import TallyCRDT
+import TallySync
 import TallyTesting
 import TallyWire
 import Testing

@@ -1,6 +1,8 @@
 #if os(macOS) || os(Linux)
   import Foundation
   import Tally
+  import TallySync
+  import TallyWire
   import Testing
 
   @Suite(.timeLimit(.minutes(5))) struct ProcessTests {

@@ -2,6 +2,7 @@ import Foundation
 import Tally
 import TallyCRDT
 import TallySync
+import TallyWire
 import Testing
 
 /// The bytes that `Docs/SyncProtocol.md` states. They change only with a new version of the protocol.

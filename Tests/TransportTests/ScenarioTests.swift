@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallySync
 import Testing
 
 /// What must hold over every transport.

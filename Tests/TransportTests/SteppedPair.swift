@@ -1,5 +1,6 @@
 import Foundation
 import Tally
+import TallyCRDT
 import TallySync
 import TallyTesting
 import Testing

@@ -1,5 +1,6 @@
 import Foundation
 import Tally
+import TallySync
 
 /// Reaches a peer on the same machine through a socket in the file system.
 struct UnixSocketTransport: Transport {

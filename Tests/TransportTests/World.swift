@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Synchronization
 import Tally
+import TallySync
 import Testing
 
 #if Network
@@ -157,7 +158,7 @@ enum Link: String, CaseIterable, Sendable {
     _ a: Site, _ b: Site, _ settings: SyncSettings = SyncSettings(),
     wrap: @escaping @Sendable (any SyncConnection) -> any SyncConnection = { $0 }
   ) async throws -> SyncOutcome {
-    if self == .inProcess { return try a.use { one in try b.use { SyncOutcome(try synchronize(one, $0)) } } }
+    if self == .inProcess { return try a.use { one in try b.use { SyncOutcome(try one.sync(with: $0)) } } }
     if self == .folder { return try await meet(a, b) }
     if self == .child {
       let transport = ProcessTransport(command: "'\(Self.tool)' serve '\(b.path)' --stdio --timeout 30 2>/dev/null")

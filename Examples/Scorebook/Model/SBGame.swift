@@ -1,4 +1,3 @@
-import GRDB
 import Tally
 
 /// A game that is played in many matches.
@@ -25,9 +24,9 @@ struct SBGame: Entity, Codable, Identifiable, Equatable, FetchableRecord, Persis
 extension SBGame {
   /// The names of a relationship's members, in alphabetical order.
   static func names(
-    _ relationship: Relationship<SBGame, SBPerson>, of game: RecordName<SBGame>, in db: Database
+    _ db: Database, _ relationship: Relationship<SBGame, SBPerson>, of game: RecordName<SBGame>
   ) throws -> [String] {
-    let members = try relationship.members(of: game, in: db)
+    let members = try relationship.members(db, of: game)
     return try SBPerson.filter(keys: members).order(Column("name")).fetchAll(db).compactMap(\.name)
   }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Tally
 
 /// One evening of one game. It owns its players, images and location, and through the players their scores.

@@ -1,4 +1,3 @@
-import GRDB
 import Tally
 
 /// A photograph of a match: where the file is and what is in it. The picture itself is a file, not a blob in the

@@ -1,4 +1,3 @@
-import GRDB
 import Tally
 
 /// Where a match took place.

@@ -1,4 +1,3 @@
-import GRDB
 import Tally
 
 /// A person's seat in one match.

@@ -1,4 +1,3 @@
-import GRDB
 import Tally
 
 /// What a player scored in one round.

@@ -1,4 +1,3 @@
-import GRDB
 import Tally
 
 /// A player's total in a match: an ordinary query over ordinary tables.

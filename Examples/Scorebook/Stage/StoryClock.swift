@@ -1,5 +1,6 @@
 import Foundation
 import Tally
+import TallyCRDT
 
 /// The evening's clock: it shows what the story sets, so that every run tells the same.
 ///

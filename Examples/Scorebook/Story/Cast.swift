@@ -1,4 +1,3 @@
-import GRDB
 import Tally
 
 /// The records that the story is about.

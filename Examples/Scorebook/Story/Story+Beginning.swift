@@ -1,4 +1,3 @@
-import GRDB
 import Tally
 
 /// The introduction and the first act: one device has everything, the other nothing.
@@ -23,15 +22,15 @@ extension Story {
       for evening in evenings { try evening.insert(db) }
     }
     try phone.does("18:10", day: 7, "puts Ann, Ben and Cléo down for chess, which is Ann's favourite") { db in
-      try SBGame.players.set([cast.ann.id, cast.ben.id, cast.cleo.id], of: cast.chess.id, in: db)
-      try SBGame.favourites.insert(cast.ann.id, to: cast.chess.id, in: db)
+      try SBGame.players.set(db, [cast.ann.id, cast.ben.id, cast.cleo.id], of: cast.chess.id)
+      try SBGame.favourites.insert(db, cast.ann.id, to: cast.chess.id)
     }
     try meet { db in
       [
         Fact("persons", try SBPerson.fetchCount(db)), Fact("games", try SBGame.fetchCount(db)),
         Fact("matches", try SBMatch.fetchCount(db)), Fact("players", try SBPlayer.fetchCount(db)),
         Fact("scores", try SBScore.fetchCount(db)),
-        Fact("play chess", list(try SBGame.names(SBGame.players, of: cast.chess.id, in: db))),
+        Fact("play chess", list(try SBGame.names(db, SBGame.players, of: cast.chess.id))),
       ]
     }
     try checkBoth("the tablet has all of it") { db in

@@ -1,4 +1,3 @@
-import GRDB
 import Tally
 
 /// Acts 5 to 8: deleted here, edited there; deleted for good; deleted without being an owner; brought back.

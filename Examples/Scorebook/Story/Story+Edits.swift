@@ -1,5 +1,5 @@
-import GRDB
 import Tally
+import TallyCRDT
 
 /// Acts 2 and 3: both devices edit the same records.
 extension Story {

@@ -1,5 +1,5 @@
-import GRDB
 import Tally
+import TallyCRDT
 
 /// The last acts: both devices side by side, what lost, and whether they are the same.
 extension Story {

@@ -1,4 +1,3 @@
-import GRDB
 import Tally
 
 /// Act 4: both devices change who plays.
@@ -7,16 +6,16 @@ extension Story {
     terminal.act("4  Players added and removed on both sides: an add wins over a remove that did not see it")
     let (chess, cast) = (cast.chess.id, cast)
     try phone.does("20:10", "adds Dora to the chess players, removes Ben and Cléo") { db in
-      try SBGame.players.insert(cast.dora.id, to: chess, in: db)
-      try SBGame.players.remove(cast.ben.id, from: chess, in: db)
-      try SBGame.players.remove(cast.cleo.id, from: chess, in: db)
+      try SBGame.players.insert(db, cast.dora.id, to: chess)
+      try SBGame.players.remove(db, cast.ben.id, from: chess)
+      try SBGame.players.remove(db, cast.cleo.id, from: chess)
     }
     try tablet.does("20:11", "adds Emil, and removes Ben by mistake") { db in
-      try SBGame.players.insert(cast.emil.id, to: chess, in: db)
-      try SBGame.players.remove(cast.ben.id, from: chess, in: db)
+      try SBGame.players.insert(db, cast.emil.id, to: chess)
+      try SBGame.players.remove(db, cast.ben.id, from: chess)
     }
     try tablet.does("20:12", "puts Ben back") { db in
-      try SBGame.players.insert(cast.ben.id, to: chess, in: db)
+      try SBGame.players.insert(db, cast.ben.id, to: chess)
     }
     try tablet.does("20:13", "makes it Cléo's favourite, with plain SQL") { db in
       try db.execute(
@@ -24,19 +23,19 @@ extension Story {
     }
     try meet { db in
       [
-        Fact("play chess", list(try SBGame.names(SBGame.players, of: chess, in: db))),
-        Fact("like chess best", list(try SBGame.names(SBGame.favourites, of: chess, in: db))),
+        Fact("play chess", list(try SBGame.names(db, SBGame.players, of: chess))),
+        Fact("like chess best", list(try SBGame.names(db, SBGame.favourites, of: chess))),
       ]
     }
     try checkBoth("Dora and Emil are both in") { db in
-      try SBGame.players.members(of: chess, in: db).isSuperset(of: [cast.dora.id, cast.emil.id])
+      try SBGame.players.members(db, of: chess).isSuperset(of: [cast.dora.id, cast.emil.id])
     }
     try checkBoth("Ben stays: the phone had not seen that he was put back") { db in
-      try SBGame.players.members(of: chess, in: db).contains(cast.ben.id)
+      try SBGame.players.members(db, of: chess).contains(cast.ben.id)
     }
     try checkBoth("Cléo is out, for nobody added her again; her favourite is another relationship, and stays") { db in
-      let isPlayer = try SBGame.players.members(of: chess, in: db).contains(cast.cleo.id)
-      return try !isPlayer && SBGame.favourites.members(of: chess, in: db) == [cast.ann.id, cast.cleo.id]
+      let isPlayer = try SBGame.players.members(db, of: chess).contains(cast.cleo.id)
+      return try !isPlayer && SBGame.favourites.members(db, of: chess) == [cast.ann.id, cast.cleo.id]
     }
   }
 }

@@ -1,4 +1,3 @@
-import GRDB
 import Tally
 
 /// The story of two devices. Each act says what it does, does it, and checks what came of it.
@@ -48,7 +47,7 @@ final class Story {
       try device.store.read(facts) + [Fact("has seen", devices.short(device.store.vector))]
     }
     let before = (try look(phone), try look(tablet))
-    let report = try synchronize(phone.store, tablet.store)
+    let report = try phone.store.sync(with: tablet.store)
     let after = (try look(phone), try look(tablet))
     terminal.row(terminal.styled("⇄ they meet", .bold) + (remark.isEmpty ? "" : " \(remark)") + "\n")
     BeforeAndAfter(terminal).show(phone: before.0, tablet: before.1, both: after.0)

@@ -1,4 +1,3 @@
-import GRDB
 import Tally
 
 /// Every table of a store as lines of text, read with ordinary queries.
@@ -17,8 +16,8 @@ enum Tables {
       lines: try games.flatMap { game in
         [
           "\(text(game.title)), \(text(game.minutes)) minutes",
-          "  players: \(list(try SBGame.names(SBGame.players, of: game.id, in: db)))",
-          "  favourite of: \(list(try SBGame.names(SBGame.favourites, of: game.id, in: db)))",
+          "  players: \(list(try SBGame.names(db, SBGame.players, of: game.id)))",
+          "  favourite of: \(list(try SBGame.names(db, SBGame.favourites, of: game.id)))",
         ]
       })
   }

@@ -1,4 +1,5 @@
 import Tally
+import TallyStore
 
 /// The speech types that the app ships.
 ///

@@ -1,4 +1,3 @@
-import GRDB
 import Tally
 
 /// A kind of speech: how long it may take, and the colour of its clock.

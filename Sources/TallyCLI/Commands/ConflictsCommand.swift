@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Tally
+import TallyCRDT
 
 struct ConflictsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

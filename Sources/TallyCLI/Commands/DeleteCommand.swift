@@ -18,7 +18,7 @@ struct DeleteCommand: ParsableCommand {
     let name = try recordName(name)
     try store.writing { store in
       let schema = try store.schema
-      let commit = try store.commit { try schema.delete(name, in: $0) }
+      let commit = try store.commit { try schema.delete($0, name) }
       try Output().acknowledge(name, commit.dot)
     }
   }

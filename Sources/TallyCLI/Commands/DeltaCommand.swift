@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Tally
+import TallyCRDT
 
 struct DeltaCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -62,8 +62,8 @@ struct ExportCommand: ParsableCommand {
     let columns = entity.columnNames
     try sink((["id"] + columns).joined(separator: ",") + "\r\n")
     try store.read { db in
-      for name in try schema.names(of: type, in: db) {
-        guard let record = try schema.record(name, in: db) else { continue }
+      for name in try schema.names(db, of: type) {
+        guard let record = try schema.record(db, name) else { continue }
         let values = columns.map { Self.csv(record.fields[$0] ?? .null) }
         try sink(([Self.quoted(name.text)] + values).joined(separator: ",") + "\r\n")
       }

@@ -22,7 +22,7 @@ struct GetCommand: ParsableCommand {
     try store.reading { store in
       let schema = try store.schema
       let entity = try schema.entity(of: name)
-      guard let record = try store.read({ try schema.record(name, in: $0) }) else {
+      guard let record = try store.read({ try schema.record($0, name) }) else {
         throw StoreError(.noSuchRecord, "\(name) is not there")
       }
       try Output.run { output in
@@ -55,7 +55,7 @@ struct ListCommand: ParsableCommand {
               try output.line(text)
               continue
             }
-            guard let record = try schema.record(recordName(text), in: db) else { continue }
+            guard let record = try schema.record(db, recordName(text)) else { continue }
             try output.line(record.json(entity).text)
           }
         }

@@ -18,7 +18,7 @@ struct LinkCommand: ParsableCommand {
     let (name, target) = try link.names()
     try store.writing { store in
       let schema = try store.schema
-      let commit = try store.commit { try schema.link(name, link.relationship, to: target, in: $0) }
+      let commit = try store.commit { try schema.link($0, name, link.relationship, to: target) }
       try Output().acknowledge(name, commit.dot)
     }
   }
@@ -42,7 +42,7 @@ struct UnlinkCommand: ParsableCommand {
     let (name, target) = try link.names()
     try store.writing { store in
       let schema = try store.schema
-      let commit = try store.commit { try schema.unlink(name, link.relationship, from: target, in: $0) }
+      let commit = try store.commit { try schema.unlink($0, name, link.relationship, from: target) }
       try Output().acknowledge(name, commit.dot)
     }
   }

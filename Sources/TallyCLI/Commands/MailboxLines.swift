@@ -1,4 +1,5 @@
 import Tally
+import TallySync
 
 /// What the tool says of a pass through a mailbox.
 enum MailboxLines {

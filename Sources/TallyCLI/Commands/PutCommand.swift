@@ -1,6 +1,7 @@
 import ArgumentParser
 import GRDB
 import Tally
+import TallyCRDT
 
 struct PutCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -56,7 +57,7 @@ struct PutCommand: ParsableCommand {
 extension Output {
   /// Puts a record in a transaction of its own and acknowledges it.
   fileprivate func put(_ record: RecordInput, _ schema: Schema, in store: Store) throws {
-    let commit = try store.commit { db in try record.put(schema, in: db) }
+    let commit = try store.commit { db in try record.put(db, schema) }
     try acknowledge(record.name, commit.dot)
   }
 

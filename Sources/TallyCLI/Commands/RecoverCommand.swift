@@ -1,5 +1,6 @@
 import ArgumentParser
 import Tally
+import TallyStore
 
 struct RecoverCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

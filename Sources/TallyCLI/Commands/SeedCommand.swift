@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Tally
+import TallyStore
 
 struct SeedCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

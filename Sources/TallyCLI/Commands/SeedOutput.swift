@@ -1,4 +1,5 @@
 import Tally
+import TallyStore
 
 /// What `tally why` says of seeds.
 extension RecordHistory {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Tally
+import TallySync
 
 struct ServeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

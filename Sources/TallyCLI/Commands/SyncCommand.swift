@@ -1,5 +1,6 @@
 import ArgumentParser
 import Tally
+import TallyStore
 
 struct SyncCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -75,7 +76,7 @@ struct SyncCommand: ParsableCommand {
       try OpenStore.writing(second, waiting.timeout) { two in
         let bar = Progress("syncing", progress)
         defer { bar.end() }
-        let report = try synchronize(one, two) { fraction in
+        let report = try one.sync(with: two) { fraction in
           bar.show(fraction, fraction == nil ? "reading what each lacks" : "of the changes applied")
         }
         bar.end()

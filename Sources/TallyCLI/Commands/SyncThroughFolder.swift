@@ -1,5 +1,6 @@
 import Foundation
 import Tally
+import TallySync
 
 /// `tally sync STORE --via folder:PATH`.
 struct SyncThroughFolder {

@@ -1,6 +1,8 @@
 import Foundation
 import Tally
+import TallyCRDT
 import TallyRelay
+import TallySync
 
 /// `tally sync STORE --via https://HOST/s/ID`.
 struct SyncThroughRelay {

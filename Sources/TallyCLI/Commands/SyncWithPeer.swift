@@ -1,4 +1,5 @@
 import Tally
+import TallySync
 
 /// `tally sync STORE --via PEER`.
 struct SyncWithPeer {

@@ -1,4 +1,5 @@
 import Tally
+import TallySync
 
 extension VerifyCommand {
   /// `tally verify STORE --against PEER`.

@@ -1,5 +1,7 @@
 import ArgumentParser
 import Tally
+import TallyCRDT
+import TallyStore
 
 struct WhyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,5 +1,6 @@
 import Foundation
 import Tally
+import TallyStore
 
 /// A file that appears under its name only when it is complete and on disk. It takes the place of an ordinary file, but
 /// not of a store, of what belongs to one, of what it is made from, or of a file that another program holds a lock on.

@@ -1,6 +1,7 @@
 #if Network
   import Foundation
   import Tally
+  import TallySync
   import TallyNetwork
 
   extension SecurityOptions {

@@ -1,4 +1,5 @@
 import Tally
+import TallySync
 
 /// How a pass through a folder or a relay stands.
 final class PassProgress: Sendable {

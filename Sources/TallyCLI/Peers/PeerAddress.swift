@@ -1,4 +1,5 @@
 import Tally
+import TallySync
 
 /// What `--via` and `--against` name.
 enum PeerAddress: Equatable {

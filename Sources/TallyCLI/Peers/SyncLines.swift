@@ -1,4 +1,6 @@
 import Tally
+import TallySync
+import TallyWire
 
 /// What a sync with a peer did, in lines.
 enum SyncLines {

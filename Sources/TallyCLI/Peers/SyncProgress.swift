@@ -1,5 +1,6 @@
 import Synchronization
 import Tally
+import TallySync
 
 /// How syncs with one peer or several stand.
 final class SyncProgress: Sendable {

@@ -1,5 +1,6 @@
 import GRDB
 import Tally
+import TallyCRDT
 
 /// The commands of a shell that work on one store.
 extension ShellSession {
@@ -26,7 +27,7 @@ extension ShellSession {
     switch command {
     case "delete":
       try line.end()
-      return Self.text(try store.commit { try schema.delete(name, in: $0) }.dot)
+      return Self.text(try store.commit { try schema.delete($0, name) }.dot)
     case "restore":
       try line.end()
       _ = try schema.entity(of: name)
@@ -37,8 +38,8 @@ extension ShellSession {
       try line.end()
       let commit = try store.commit { db in
         command == "link"
-          ? try schema.link(name, relationship, to: target, in: db)
-          : try schema.unlink(name, relationship, from: target, in: db)
+          ? try schema.link(db, name, relationship, to: target)
+          : try schema.unlink(db, name, relationship, from: target)
       }
       return Self.text(commit.dot)
     }
@@ -51,7 +52,7 @@ extension ShellSession {
       first.hasPrefix("{") && words.count == 1
       ? try RecordInput(json: JSONParser.parse(Array(first.utf8)), schema: schema)
       : try RecordInput(words: words, schema: schema)
-    return try store.commit { try record.put(schema, in: $0) }.dot
+    return try store.commit { try record.put($0, schema) }.dot
   }
 
   private static func text(_ dot: Dot?) -> String { JSON.string(dot?.description).text }
@@ -65,7 +66,7 @@ extension ShellSession {
     case "list":
       let type = try line.word("a type")
       try line.end()
-      return JSON.array(try store.read { try schema.names(of: type, in: $0) }.map { .string($0.text) }).text
+      return JSON.array(try store.read { try schema.names($0, of: type) }.map { .string($0.text) }).text
     case "view":
       try line.end()
       return try Self.lines { try store.dump(.view, to: $0) }
@@ -90,7 +91,7 @@ extension ShellSession {
     let name = try line.name()
     try line.end()
     let entity = try schema.entity(of: name)
-    guard let record = try store.read({ try schema.record(name, in: $0) }) else {
+    guard let record = try store.read({ try schema.record($0, name) }) else {
       throw StoreError(.noSuchRecord, "\(name) is not there")
     }
     return try record.json(entity).text

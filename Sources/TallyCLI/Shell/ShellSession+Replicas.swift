@@ -1,5 +1,7 @@
 import Foundation
 import Tally
+import TallyCRDT
+import TallyStore
 
 /// The commands of a shell about replication.
 extension ShellSession {
@@ -62,7 +64,7 @@ extension ShellSession {
     let other = try self.store(&line).store
     try line.end()
     guard other !== store else { throw Failure(.usage, "a store cannot sync with itself") }
-    let report = try synchronize(store, other)
+    let report = try store.sync(with: other)
     return JSON.object([
       "first": report.first.json, "second": report.second.json, "bytes": .integer(report.byteCount),
       "isConverged": .bool(report.isConverged), "repaired": .bool(report.repaired),

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Tally
 import TallyCRDT
+import TallyWire
 
 /// What is settled for all stores of a shell.
 struct ShellSettings {

@@ -1,5 +1,7 @@
 import Foundation
 import Tally
+import TallyCRDT
+import TallyStore
 
 /// What a column takes, and how its values are written outside: as text on the command line and as JSON.
 enum FieldType {

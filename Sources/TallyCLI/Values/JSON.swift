@@ -1,4 +1,5 @@
 import Tally
+import TallyStore
 
 /// A value of JSON. Numbers keep their spelling, so that nothing is lost before the field's kind is known.
 enum JSON: Equatable {

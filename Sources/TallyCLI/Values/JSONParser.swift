@@ -1,4 +1,5 @@
 import Tally
+import TallyCRDT
 
 /// Reads one JSON value (RFC 8259). Strict: no comments, no repeated keys, no lone surrogates, nothing after the value.
 struct JSONParser {

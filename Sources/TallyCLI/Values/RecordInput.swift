@@ -1,5 +1,6 @@
 import GRDB
 import Tally
+import TallyCRDT
 
 /// A record to put: from the command line, a line of `put -` or a line of an import.
 struct RecordInput {
@@ -80,14 +81,14 @@ struct RecordInput {
   }
 
   /// Puts the record and its links.
-  func put(_ schema: Schema, in db: Database) throws {
-    try schema.put(name, fields, in: db)
-    try putLinks(schema, in: db)
+  func put(_ db: Database, _ schema: Schema) throws {
+    try schema.put(db, name, fields)
+    try putLinks(db, schema)
   }
 
   /// Adds the links of a record that is there.
-  func putLinks(_ schema: Schema, in db: Database) throws {
-    for link in links { try schema.link(name, link.relationship, to: link.target, in: db) }
+  func putLinks(_ db: Database, _ schema: Schema) throws {
+    for link in links { try schema.link(db, name, link.relationship, to: link.target) }
   }
 }
 

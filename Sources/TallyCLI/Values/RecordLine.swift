@@ -1,4 +1,5 @@
 import Tally
+import TallyStore
 
 /// A record of an import, with places in the schema instead of names.
 struct RecordLine {

@@ -1,4 +1,6 @@
 import Tally
+import TallyCRDT
+import TallyStore
 
 /// How a record is printed.
 extension DynamicRecord {

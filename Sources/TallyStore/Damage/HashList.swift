@@ -1,8 +1,8 @@
 /// A sorted list of 64-bit hashes, for a pass that must remember every address it has read. Memory: eight bytes for
 /// each hash, and a quarter more.
 ///
-/// The hashes stand in buckets by their first byte. One array of a million hashes would take half as much again whenever
-/// it grows, and while it is sorted.
+/// The hashes stand in buckets by their first byte. One array of a million hashes would take half as much again
+/// whenever it grows, and while it is sorted.
 struct HashList {
   private var buckets = [[UInt64]](repeating: [], count: 256)
 

@@ -23,7 +23,7 @@ public struct DynamicRecord: Sendable, Equatable {
 extension Schema {
   /// Reads a record; nil if it is not there.
   /// - Throws: `StoreError.unknownType`.
-  public func record(_ name: AnyRecordName, in db: Database) throws -> DynamicRecord? {
+  public func record(_ db: Database, _ name: AnyRecordName) throws -> DynamicRecord? {
     let entity = try entity(of: name)
     let columns = entity.columnNames
     // GRDB reads a text up to its first NUL, a blob whole.
@@ -56,7 +56,7 @@ extension Schema {
 
   /// The names of all records of a type, ascending.
   /// - Throws: `StoreError.unknownType`.
-  public func names(of type: String, in db: Database) throws -> [AnyRecordName] {
+  public func names(_ db: Database, of type: String) throws -> [AnyRecordName] {
     guard let entity = self[type] else { throw unknown(type) }
     return try String.fetchAll(db, sql: "SELECT id FROM \"\(entity.type)\" ORDER BY id").compactMap {
       // Another program may have written a row under a name that is none.
@@ -66,7 +66,7 @@ extension Schema {
 
   /// Inserts a record, or changes the given fields of one that is there.
   /// - Throws: `StoreError.unknownType`, `.unknownField`, `.typeMismatch`.
-  public func put(_ name: AnyRecordName, _ fields: [String: Value], in db: Database) throws {
+  public func put(_ db: Database, _ name: AnyRecordName, _ fields: [String: Value]) throws {
     let entity = try entity(of: name)
     let assignments = fields.sorted { $0.key < $1.key }
     for (column, value) in assignments { try entity.check(value, of: column, name) }
@@ -76,7 +76,7 @@ extension Schema {
 
   /// Deletes a record.
   /// - Throws: `StoreError.unknownType`, `.noSuchRecord`.
-  public func delete(_ name: AnyRecordName, in db: Database) throws {
+  public func delete(_ db: Database, _ name: AnyRecordName) throws {
     let entity = try entity(of: name)
     try db.execute(sql: "DELETE FROM \"\(entity.type)\" WHERE id = ?", arguments: [name.text])
     guard db.changesCount > 0 else { throw StoreError(.noSuchRecord, "\(name) is not there") }
@@ -85,15 +85,14 @@ extension Schema {
   /// Adds a member to a relationship.
   /// - Throws: `StoreError.unknownType`, `.unknownRelationship`, `.typeMismatch`; at the end of the transaction
   ///   `.danglingReference` if one of the two is not there.
-  public func link(_ name: AnyRecordName, _ relationship: String, to target: AnyRecordName, in db: Database) throws {
+  public func link(_ db: Database, _ name: AnyRecordName, _ relationship: String, to target: AnyRecordName) throws {
     let insert = try PutStatement(joinTable: try table(name, relationship, target), in: db)
     try insert.run(name, CollectionOfOne(.text(target.text)))
   }
 
   /// Removes a member from a relationship; nothing happens if it is none.
   /// - Throws: `StoreError.unknownType`, `.unknownRelationship`, `.typeMismatch`.
-  public func unlink(_ name: AnyRecordName, _ relationship: String, from target: AnyRecordName, in db: Database) throws
-  {
+  public func unlink(_ db: Database, _ name: AnyRecordName, _ relationship: String, from target: AnyRecordName) throws {
     try db.execute(
       sql: "DELETE FROM \"\(try table(name, relationship, target))\" WHERE source = ? AND target = ?",
       arguments: [name.text, target.text])

@@ -7,8 +7,8 @@ import TallyCRDT
 /// extension Game { static let players = Relationship<Game, Person>("players") }
 /// ```
 /// ```swift
-/// try Game.players.insert(ann, to: chess, in: db)
-/// let names = try Game.players.members(of: chess, in: db)
+/// try Game.players.insert(db, ann, to: chess)
+/// let names = try Game.players.members(db, of: chess)
 /// ```
 ///
 /// It is an observed-remove set: what anybody added while somebody else removed it stays. The rows are in the join
@@ -30,32 +30,32 @@ public struct Relationship<Source: Entity, Target: Entity>: Sendable {
   public var table: String { Schema.joinTable(Source.schema.type, name) }
 
   /// The members of one record.
-  public func members(of source: RecordName<Source>, in db: Database) throws -> Set<RecordName<Target>> {
+  public func members(_ db: Database, of source: RecordName<Source>) throws -> Set<RecordName<Target>> {
     try RecordName<Target>.fetchSet(
       db, sql: "SELECT target FROM \"\(table)\" WHERE source = ?", arguments: [source])
   }
 
   /// The records that have `target` as a member.
-  public func sources(of target: RecordName<Target>, in db: Database) throws -> Set<RecordName<Source>> {
+  public func sources(_ db: Database, of target: RecordName<Target>) throws -> Set<RecordName<Source>> {
     try RecordName<Source>.fetchSet(
       db, sql: "SELECT source FROM \"\(table)\" WHERE target = ?", arguments: [target])
   }
 
   /// Adds a member; nothing happens if it is one.
-  public func insert(_ target: RecordName<Target>, to source: RecordName<Source>, in db: Database) throws {
+  public func insert(_ db: Database, _ target: RecordName<Target>, to source: RecordName<Source>) throws {
     try db.execute(
       sql: "INSERT OR IGNORE INTO \"\(table)\"(source, target) VALUES(?, ?)", arguments: [source, target])
   }
 
   /// Removes a member; nothing happens if it is none. Adds that this device has not seen stay.
-  public func remove(_ target: RecordName<Target>, from source: RecordName<Source>, in db: Database) throws {
+  public func remove(_ db: Database, _ target: RecordName<Target>, from source: RecordName<Source>) throws {
     try db.execute(sql: "DELETE FROM \"\(table)\" WHERE source = ? AND target = ?", arguments: [source, target])
   }
 
   /// Adds and removes so that exactly these are members.
-  public func set(_ targets: Set<RecordName<Target>>, of source: RecordName<Source>, in db: Database) throws {
-    let current = try members(of: source, in: db)
-    for target in current.subtracting(targets) { try remove(target, from: source, in: db) }
-    for target in targets.subtracting(current) { try insert(target, to: source, in: db) }
+  public func set(_ db: Database, _ targets: Set<RecordName<Target>>, of source: RecordName<Source>) throws {
+    let current = try members(db, of: source)
+    for target in current.subtracting(targets) { try remove(db, target, from: source) }
+    for target in targets.subtracting(current) { try insert(db, target, to: source) }
   }
 }

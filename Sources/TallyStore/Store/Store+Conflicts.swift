@@ -18,13 +18,13 @@ extension Store {
       throw StoreError(.unknownType, "the type \(printable(conflict.name.type)) is not in the schema")
     }
     let column = entity.fields.first { $0.wireName == conflict.field }?.name ?? conflict.field
-    let isGone = try conflict.winnerIsDelete && read { try schema.record(conflict.name, in: $0) == nil }
+    let isGone = try conflict.winnerIsDelete && read { try schema.record($0, conflict.name) == nil }
     let restored = isGone ? try restore(conflict.name) : nil
     let edited = try commit { db in
-      guard try schema.record(conflict.name, in: db) != nil else {
+      guard try schema.record(db, conflict.name) != nil else {
         throw StoreError(.noSuchRecord, "\(conflict.name) is not there")
       }
-      try schema.put(conflict.name, [column: conflict.loserValue], in: db)
+      try schema.put(db, conflict.name, [column: conflict.loserValue])
     }.dot
     return edited ?? restored
   }

@@ -1,5 +1,6 @@
 import Foundation
 import Tally
+import TallyCRDT
 
 /// A delta in a file, so that memory holds only the piece in hand.
 struct DeltaFile {

@@ -1,6 +1,8 @@
 import Dispatch
 import Synchronization
 import Tally
+import TallyCRDT
+import TallySync
 
 /// A live session of one store. A workload, which is not asynchronous, can wait for what the peer has: for ever never,
 /// and not for a session that has ended.

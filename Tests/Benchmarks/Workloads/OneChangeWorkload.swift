@@ -1,5 +1,6 @@
 import GRDB
 import Tally
+import TallySync
 
 /// W7: one change, its delta, and the delta applied; a thousand times.
 enum OneChangeWorkload {

@@ -1,5 +1,6 @@
 import GRDB
 import Tally
+import TallyCRDT
 
 /// W12: a thousand records of default data at the first launch, and at the second.
 enum SeedWorkload {

@@ -2,6 +2,7 @@ import Dispatch
 import GRDB
 import Synchronization
 import Tally
+import TallySync
 
 /// W14: everything to an empty peer over two pipes; then single changes to a peer that stays connected.
 enum SessionWorkload {

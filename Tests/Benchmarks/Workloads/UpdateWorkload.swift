@@ -1,5 +1,6 @@
 import GRDB
 import Tally
+import TallyCRDT
 import TallyTesting
 
 /// W2: as many updates of one field as there are records, each of a record chosen at random, which changes 63 % of them

@@ -16,7 +16,7 @@ import Testing
       store = try disk.store(schema: notebook, options: .quiet)
       peer = try peerDisk.store(schema: notebook, options: .quiet)
       try store.add("first")
-      #expect(try synchronize(store, peer).isConverged)
+      #expect(try store.sync(with: peer).isConverged)
     }
   }
 
@@ -24,7 +24,7 @@ import Testing
   private func expectEqual(_ stores: [Store], _ texts: [String]) throws {
     for _ in 1...2 {
       for one in stores.indices {
-        for other in stores.indices where other > one { _ = try synchronize(stores[one], stores[other]) }
+        for other in stores.indices where other > one { _ = try stores[one].sync(with: stores[other]) }
       }
     }
     for store in stores {
@@ -71,7 +71,7 @@ import Testing
     let pair = try Pair()
     let backup = pair.disk.image
     try pair.store.add("published")
-    #expect(try synchronize(pair.store, pair.peer).isConverged)
+    #expect(try pair.store.sync(with: pair.peer).isConverged)
     try pair.store.add("never told")
     pair.disk.restore(backup.copied())
     let restored = try pair.disk.store(schema: notebook, options: .quiet)

@@ -68,7 +68,7 @@ import Testing
       try store.expectSound("round \(round)")
     }
     let peer = try Store(inMemory: notebook)
-    #expect(try synchronize(store, peer).isConverged)
+    #expect(try store.sync(with: peer).isConverged)
     #expect(try peer.texts() == kept.sorted())
   }
 }

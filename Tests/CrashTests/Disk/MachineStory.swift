@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallyCRDT
 import TallyTesting
 import Testing
 
@@ -94,13 +95,13 @@ struct MachineStory {
       // The power goes on one side somewhere within the sync.
       let victim = machines[generator.below(2)]
       victim.disk.inject(.powerFailure, atCall: 1 + generator.below(20))
-      let isDone = (try? synchronize(machines[0].store, machines[1].store)) != nil
+      let isDone = (try? machines[0].store.sync(with: machines[1].store)) != nil
       try noteWhatIsSeen()
       victim.disk.powerCut(using: &generator)
       accidents[isDone ? "power cut after sync" : "power cut in sync", default: 0] += 1
       return try comeUp(victim)
     }
-    demand(try synchronize(machines[0].store, machines[1].store).isConverged, "a sync left them different")
+    demand(try machines[0].store.sync(with: machines[1].store).isConverged, "a sync left them different")
     try noteWhatIsSeen()
   }
 
@@ -144,7 +145,7 @@ struct MachineStory {
 
   private mutating func end() throws {
     for _ in 0..<3 { try write(machines[generator.below(2)]) }
-    demand(try synchronize(machines[0].store, machines[1].store).isConverged, "the last sync left them different")
+    demand(try machines[0].store.sync(with: machines[1].store).isConverged, "the last sync left them different")
     let views = try machines.map { try $0.store.view() }
     demand(views[0] == views[1], "they end different")
     for machine in machines {

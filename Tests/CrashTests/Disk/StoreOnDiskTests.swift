@@ -130,7 +130,7 @@ import Testing
     try store.expectSound(place)
     let peer = try SimulatedDisk(start.peer).store(schema: notebook, options: .quiet)
     try store.add("next")
-    #expect(try synchronize(store, peer).isConverged, "\(place)")
+    #expect(try store.sync(with: peer).isConverged, "\(place)")
     #expect(try store.view() == peer.view(), "\(place)")
     #expect(try peer.texts().contains("next"), "\(place)")
     for one in [store, peer] { try one.expectSound(place) }

@@ -29,8 +29,8 @@ struct StoreOperation: Sendable, CustomTestStringConvertible {
     StoreOperation(testDescription: "link") { store in
       try store.write { db in
         try Tag(id: .at("other"), name: "blue").insert(db)
-        try Note.tags.insert(.at("other"), to: kept, in: db)
-        try Note.tags.remove(tag, from: kept, in: db)
+        try Note.tags.insert(db, .at("other"), to: kept)
+        try Note.tags.remove(db, tag, from: kept)
       }
     },
     StoreOperation(testDescription: "apply") { store in try store.apply(try foreignDelta.get()) },
@@ -71,7 +71,7 @@ struct StoreOperation: Sendable, CustomTestStringConvertible {
       try Tag(id: .at("green"), name: "green").insert(db)
       for number in 1...30 {
         try Note(id: .at("foreign-\(number)"), text: "foreign", body: Data(count: 300)).insert(db)
-        try Note.tags.insert(.at("green"), to: .at("foreign-\(number)"), in: db)
+        try Note.tags.insert(db, .at("green"), to: .at("foreign-\(number)"))
       }
     }
     return try store.delta()
@@ -90,15 +90,15 @@ struct StartingPoint: Sendable {
     let store = try disk.store(schema: notebook, options: .quiet)
     let other = try peer.store(schema: notebook, options: .quiet)
     try other.write { try Note(id: .at("theirs"), text: "theirs").insert($0) }
-    #expect(try synchronize(store, other).isConverged)
+    #expect(try store.sync(with: other).isConverged)
     try store.write { db in
       try Folder(id: StoreOperation.folder, name: "Folder").insert(db)
       try Tag(id: StoreOperation.tag, name: "red").insert(db)
       try Note(id: StoreOperation.kept, text: "kept", folder: StoreOperation.folder).insert(db)
-      try Note.tags.insert(StoreOperation.tag, to: StoreOperation.kept, in: db)
+      try Note.tags.insert(db, StoreOperation.tag, to: StoreOperation.kept)
     }
     // Handing this out puts all that is in the log so far on the disk.
-    #expect(try synchronize(store, other).isConverged)
+    #expect(try store.sync(with: other).isConverged)
     return StartingPoint(disk: disk.image, peer: peer.image, view: try store.view())
   }
 }

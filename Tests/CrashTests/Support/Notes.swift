@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallyCRDT
 
 /// The small domain of these tests: notes in folders, with tags.
 struct Folder: Entity, Codable, FetchableRecord, PersistableRecord {

@@ -1,6 +1,7 @@
 import Foundation
 import Tally
 import TallyCRDT
+import TallyStore
 
 @testable import TallyCLI
 

@@ -41,7 +41,7 @@ package struct CopySimulation {
     case .prepare(let slot, let from, _): senders[slot] = from % 3
     case .deliver(let slot, let to): if let from = senders[slot] { try send(from, to % 3) }
     case .sync(let one, let other) where one % 3 != other % 3:
-      try synchronize(stores[one % 3].store, stores[other % 3].store)
+      try stores[one % 3].store.sync(with: stores[other % 3].store)
     case .check(let index): try check(index % 3)
     default: break
     }
@@ -64,7 +64,7 @@ package struct CopySimulation {
     // Each meeting may be the one that finds the next difference.
     for round in 1...4 {
       for (one, other) in [(0, 1), (0, 2), (1, 2)] {
-        let report = try synchronize(stores[one].store, stores[other].store)
+        let report = try stores[one].store.sync(with: stores[other].store)
         guard report.isConverged, !report.repaired || round < 4 else {
           throw Simulation.Failure(description: "stores \(one) and \(other) still differ in round \(round)")
         }

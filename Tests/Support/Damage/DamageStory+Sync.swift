@@ -45,7 +45,7 @@ extension DamageStory {
     guard let first = stores[one], let second = stores[other] else { return false }
     var hasChanged = false
     do {
-      let report = try synchronize(first, second)
+      let report = try first.sync(with: second)
       log.append(
         "\(one) and \(other) meet\(report.repaired ? ", repaired" : "")\(report.isConverged ? "" : ", not equal")")
       for result in [report.first, report.second] where result.isHealed { noteHealing(result.inDoubt) }

@@ -191,7 +191,7 @@ package final class DamageStory {
       for group in block.links { for item in group.items { doubtful.formUnion([item.source.text, item.target.text]) } }
     }
     for _ in 0..<2 {
-      for one in copies.indices { for other in 0..<one { try synchronize(copies[one], copies[other]) } }
+      for one in copies.indices { for other in 0..<one { try copies[one].sync(with: copies[other]) } }
     }
     twin = copies[0]
   }

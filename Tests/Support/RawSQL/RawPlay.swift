@@ -267,7 +267,7 @@ package struct RawPlay {
     guard let first = one.store, let second = other.store else { return }
     if one.hasOutsideWrites || other.hasOutsideWrites { reached.insert(.pendingAtSync) }
     do {
-      try accepting(one, other) { _ = try synchronize(first, second) }
+      try accepting(one, other) { _ = try first.sync(with: second) }
     } catch {
       throw RawFinding("synchronize threw \(error)")
     }

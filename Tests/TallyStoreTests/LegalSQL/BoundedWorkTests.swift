@@ -91,7 +91,7 @@ import Testing
     let a = try lab.reopened("a")
     #expect(try a.rebuild().losses.count == 1)
     #expect(try a.verify().problems == [])
-    for _ in 0..<2 { try synchronize(a, lab.b) }
+    for _ in 0..<2 { try a.sync(with: lab.b) }
     try expectConverged(a, lab.b)
     #expect(try Lab.rows(lab.b, "P").count == 2)
   }

@@ -63,7 +63,7 @@ struct Lab {
     try queue.close()
   }
 
-  func sync() throws { try synchronize(a, b) }
+  func sync() throws { try a.sync(with: b) }
 
   /// Both hold the same, show the same, and are sound.
   func expectEqual(

@@ -1,7 +1,9 @@
 import Foundation
 import GRDB
 import Tally
+import TallyCRDT
 import TallyStore
+import TallyWire
 import Testing
 
 /// What a person can write with legal SQL, at any moment: nothing of it may lead a store astray. Each once with
@@ -46,7 +48,7 @@ import Testing
     let lab = try Lab(path, new)
     let c = try lab.scratch.store("c", schema: old, options: Lab.options(path))
     try lab.a.run("INSERT INTO P(id, name, age) VALUES('P|~|x', 'one', 9)")
-    try synchronize(lab.a, c)
+    try lab.a.sync(with: c)
     try c.close()
     try lab.shell("c", "UPDATE P SET name = 'meanwhile'")
     let upgraded = try lab.reopened("c", new)
@@ -306,7 +308,7 @@ import Testing
     #expect(try Lab.text(a, "SELECT x || y FROM P") == "yx")
     #expect(try a.verify().problems == [])
     try a.run("UPDATE P SET x = 'new'")
-    try synchronize(a, lab.b)
+    try a.sync(with: lab.b)
     #expect(try Lab.text(lab.b, "SELECT y FROM P") == "new")
   }
 

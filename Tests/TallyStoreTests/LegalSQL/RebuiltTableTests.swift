@@ -71,7 +71,7 @@ import Testing
       "ALTER TABLE remedy RENAME TO \"\(it.table)\"")
     let store = try lab.reopened("a")
     try store.run("UPDATE P SET name = 'after'")
-    try synchronize(store, lab.b)
+    try store.sync(with: lab.b)
     try expectConverged(store, lab.b)
     #expect(try Lab.text(lab.b, "SELECT name FROM P") == "after")
   }
@@ -88,7 +88,7 @@ import Testing
     try lab.shell("a", "ALTER TABLE P RENAME COLUMN RowID TO mine")
     let store = try lab.reopened("a")
     try store.run("UPDATE P SET name = 'after'")
-    try synchronize(store, lab.b)
+    try store.sync(with: lab.b)
     try expectConverged(store, lab.b)
     #expect(try Lab.text(lab.b, "SELECT name FROM P") == "after")
   }
@@ -199,20 +199,20 @@ import Testing
     try b.run("INSERT INTO P(id, name, pos) VALUES('\(name)0b', 'same', 99), ('\(name)0c', 'other', 98)")
     try lab.a.run("INSERT INTO P(id, name, pos) VALUES('\(name)0a', 'same', 1)")
     try b.apply(try lab.a.delta())
-    try synchronize(lab.a, b)
+    try lab.a.sync(with: b)
     try expectConverged(lab.a, b)
     #expect(try Lab.text(lab.a, "SELECT group_concat(pos) FROM (SELECT pos FROM P ORDER BY pos)") == "1,98,99")
     #expect(try b.status().setAside.count == 1)
     // And where an update brings the value.
     try lab.a.run("UPDATE P SET name = 'other', pos = 2 WHERE id = '\(name)0a'")
-    try synchronize(lab.a, b)
+    try lab.a.sync(with: b)
     try expectConverged(lab.a, b)
     #expect(try Lab.text(lab.a, "SELECT group_concat(pos) FROM (SELECT pos FROM P ORDER BY pos)") == "2,98,99")
     #expect(try b.status().setAside.count == 1)
     // The app's own writes do what the table says.
     if clause == "REPLACE" {
       try b.run("INSERT INTO P(id, name, pos) VALUES('\(name)0d', 'same', 7)")
-      try synchronize(lab.a, b)
+      try lab.a.sync(with: b)
       try expectConverged(lab.a, b)
       #expect(try Lab.text(lab.a, "SELECT group_concat(pos) FROM (SELECT pos FROM P ORDER BY pos)") == "2,7,98")
     }

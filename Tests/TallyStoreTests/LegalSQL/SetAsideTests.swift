@@ -103,7 +103,7 @@ import Testing
     try lab.b.run(
       "INSERT INTO P(id, name) VALUES('P|~|b', 'milk'), ('P|~|c', 'bread')",
       "INSERT INTO G(id, name, owner, friend) VALUES('G|~|1', 'g', 'P|~|b', 'P|~|c'), ('G|~|2', 'h', 'P|~|c', 'P|~|b')")
-    #expect(try synchronize(lab.a, lab.b).isConverged)
+    #expect(try lab.a.sync(with: lab.b).isConverged)
     #expect(try Lab.text(lab.a, "SELECT count(*) FROM P WHERE name = 'bread'") == "1")
     for store in [lab.a, lab.b] {
       #expect(try store.verify().problems == [])
@@ -141,7 +141,7 @@ import Testing
       "CREATE TRIGGER valid BEFORE INSERT ON P WHEN NEW.name = '' BEGIN SELECT RAISE(ABORT, 'a name is wanted'); END",
       "CREATE TRIGGER silent BEFORE INSERT ON P WHEN NEW.name = '-' BEGIN SELECT RAISE(IGNORE); END")
     try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|1', ''), ('P|~|2', 'fine'), ('P|~|3', '-')")
-    #expect(try synchronize(lab.a, lab.b).isConverged)
+    #expect(try lab.a.sync(with: lab.b).isConverged)
     #expect(try Lab.rows(lab.b, "P").count == 1)
     #expect(try lab.b.status().setAside.map(\.reason).contains("a name is wanted"))
     #expect(try lab.b.status().setAside.count == 2)
@@ -161,7 +161,7 @@ import Testing
     try lab.sync()
     try lab.b.run("CREATE TABLE fav(p TEXT REFERENCES P(id) ON DELETE \(rule))", "INSERT INTO fav VALUES('P|~|1')")
     try lab.a.run("DELETE FROM P WHERE id = 'P|~|1'", "INSERT INTO P(id, name) VALUES('P|~|3', 'three')")
-    #expect(try synchronize(lab.a, lab.b).isConverged)
+    #expect(try lab.a.sync(with: lab.b).isConverged)
     #expect(try Lab.text(lab.b, "SELECT group_concat(id) FROM (SELECT id FROM P ORDER BY id)") == "P|~|1,P|~|2,P|~|3")
     #expect(try lab.b.status().setAside.map(\.row) == ["P|~|1"])
     #expect(try lab.b.verify().problems == [])
@@ -179,8 +179,8 @@ import Testing
     let replica = try lab.a.summary().replica
     try lab.shell("b", "UPDATE tally_zone SET fingerprint = zeroblob(16)")
     let (a, b) = (try lab.reopened("a"), try lab.reopened("b"))
-    try synchronize(a, b)
-    #expect(try synchronize(a, b).isConverged)
+    try a.sync(with: b)
+    #expect(try a.sync(with: b).isConverged)
     try expectConverged(a, b)
     #expect(try a.summary().replica == replica)
   }
@@ -211,7 +211,7 @@ import Testing
     try lab.a.run("UPDATE P SET pos = 9")
     try lab.a.run("DELETE FROM P")
     try lab.a.run("INSERT INTO P(id, pos) VALUES('P|~|a', 9)")
-    #expect(try synchronize(lab.a, lab.b).isConverged)
+    #expect(try lab.a.sync(with: lab.b).isConverged)
     try lab.expectEqual()
   }
 
@@ -221,7 +221,7 @@ import Testing
     try lab.sync()
     try lab.b.run("CREATE TABLE fav(g TEXT REFERENCES G(id))", "INSERT INTO fav VALUES('G|~|g')")
     try lab.a.run("DELETE FROM P")
-    #expect(try synchronize(lab.a, lab.b).isConverged)
+    #expect(try lab.a.sync(with: lab.b).isConverged)
     #expect(try lab.b.verify().problems == [])
     try lab.b.run("DELETE FROM fav")
     for _ in 0..<2 { try lab.sync() }
@@ -239,7 +239,7 @@ import Testing
       "INSERT INTO fav VALUES('P|~|x')")
     try lab.shell("b", "INSERT INTO page VALUES(7)")
     try lab.a.run("DELETE FROM P")
-    #expect(try synchronize(lab.a, lab.b).isConverged)
+    #expect(try lab.a.sync(with: lab.b).isConverged)
     #expect(try Lab.rows(lab.b, "P").count == 1)
     try lab.shell("b", "DELETE FROM page")
     try lab.b.run("DELETE FROM fav")
@@ -269,7 +269,7 @@ import Testing
     try lab.shell("a", "UPDATE P SET id = 'P|~|ü' WHERE id = 'P|~|x'")
     try lab.sync()
     let late = try lab.scratch.store("late", schema: Lab.schema, options: Lab.options(path))
-    try synchronize(lab.a, late)
+    try lab.a.sync(with: late)
     #expect(try Lab.rows(late, "P").count == 1 && Lab.rows(lab.b, "P").count == 1)
     try lab.shell("a", "UPDATE P SET id = 'P|~|x' WHERE id = 'P|~|ü'")
     try lab.sync()

@@ -1,7 +1,9 @@
 import Foundation
 import GRDB
 import Tally
+import TallyCRDT
 import TallyStore
+import TallyWire
 import Testing
 
 /// What is no value of its field is refused where it is written, before it reaches everybody.

@@ -20,34 +20,42 @@ public struct SyncReport: Sendable, Equatable {
   public var newerChanges: UInt64 = 0
 }
 
-/// Brings two open stores of this process to the same state.
-///
-/// They exchange vectors and fingerprints, then a delta each way. Both deltas are read before either is applied, so
-/// that each side learns of the conflicts it took part in. Each delta is applied whole or not at all; if the second
-/// fails, the first stays, and the next sync does the rest. Large deltas go through a temporary file, so memory stays
-/// bounded.
-///
-/// If vectors are equal then and contents are not, the stores exchange all they have. That is how it shows that two
-/// copies of one store wrote under the same replica id, because a file was copied or restored from a backup: what each
-/// wrote is joined like concurrent writes, and each takes a new replica id as soon as it notices. Nothing that either
-/// wrote to another field, relationship or record than the other is lost, with one limit: a delete by somebody who had
-/// seen one of two writes that share a number counts as having seen the other. The record is then deleted with both
-/// writes in it, and can be restored.
-///
-/// A store whose content does not fit its sum is damaged: it gives nothing away, and takes the other's whole content in
-/// the place of its own. What it alone had stays.
-/// - Parameter onProgress: called now and then with how much of the deltas has been applied, 0 to 1; nil while they are
-///   read.
-/// - Throws: `SyncError.sameStore` if both are one file, by whatever names; what reading and applying deltas throw;
-///   `StoreError.damaged` if both stores are damaged.
-@discardableResult
-public func synchronize(_ first: Store, _ second: Store, onProgress: ((Double?) -> Void)? = nil) throws -> SyncReport {
-  guard !first.isSame(as: second) else {
-    throw SyncError(.sameStore, "\(first.path.map { "\($0) is" } ?? "these are") one store by two names")
+extension Store {
+  /// Syncs with another open store of this process: both end with the same content.
+  ///
+  /// ```swift
+  /// let report = try phone.sync(with: tablet)
+  /// print(report.isConverged, report.byteCount)
+  /// ```
+  ///
+  /// They exchange vectors and fingerprints, then a delta each way. Both deltas are read before either is applied, so
+  /// that each side learns of the conflicts it took part in. Each delta is applied whole or not at all; if the second
+  /// fails, the first stays, and the next sync does the rest. Large deltas go through a temporary file, so memory
+  /// stays bounded.
+  ///
+  /// If vectors are equal then and contents are not, the stores exchange all they have. That is how it shows that two
+  /// copies of one store wrote under the same replica id, because a file was copied or restored from a backup: what
+  /// each wrote is joined like concurrent writes, and each takes a new replica id as soon as it notices. Nothing that
+  /// either wrote to another field, relationship or record than the other is lost, with one limit: a delete by
+  /// somebody who had seen one of two writes that share a number counts as having seen the other. The record is then
+  /// deleted with both writes in it, and can be restored.
+  ///
+  /// A store whose content does not fit its sum is damaged: it gives nothing away, and takes the other's whole content
+  /// in the place of its own. What it alone had stays.
+  /// - Parameter onProgress: called now and then with how much of the deltas has been applied, 0 to 1; nil while they
+  ///   are read.
+  /// - Throws: `SyncError.sameStore` if both are one file, by whatever names; what reading and applying deltas throw;
+  ///   `StoreError.damaged` if both stores are damaged.
+  /// - Returns: what it did; this store is the `first`.
+  @discardableResult
+  public func sync(with other: Store, onProgress: ((Double?) -> Void)? = nil) throws -> SyncReport {
+    guard !isSame(as: other) else {
+      throw SyncError(.sameStore, "\(path.map { "\($0) is" } ?? "these are") one store by two names")
+    }
+    var exchange = Exchange(self, other, onProgress)
+    try exchange.run()
+    return exchange.report
   }
-  var exchange = Exchange(first, second, onProgress)
-  try exchange.run()
-  return exchange.report
 }
 
 /// One sync of two stores.

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# The public API, a line for each declaration, as Docs/API/MODULE.txt has it: `Scripts/api.sh` writes the files anew,
+# `Scripts/api.sh --check` fails if they are not what the code says. So a change of what apps see is seen in review.
+# Reads the modules of a debug build. Needs Python; without it, it says so and passes.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=${BUILD:-.build}
+if ! command -v python3 >/dev/null; then
+  echo "The listing of the public API was left out: there is no python3."
+  exit 0
+fi
+graphs=$(mktemp -d)
+trap 'rm -rf "$graphs"' EXIT
+includes=(-I "$build/debug/Modules" -I "$build/debug/CTallySQLite.build" -I Sources/CZstd
+  -I "$build/checkouts/GRDB.swift/Sources/GRDBSQLite")
+target=$(swift -print-target-info | python3 -c 'import json, sys; print(json.load(sys.stdin)["target"]["unversionedTriple"])')
+for module in TallyCRDT TallyWire TallyStore TallySync TallyRelay TallyTesting; do
+  swift symbolgraph-extract -module-name "$module" "${includes[@]}" -target "$target" -minimum-access-level public \
+    -skip-inherited-docs -skip-synthesized-members -output-dir "$graphs" >/dev/null
+done
+python3 Scripts/api.py "$graphs" Docs/API "$@"
