@@ -13,26 +13,30 @@ extension RecordState {
     return deletes.reduce(1 + fields.count + supersededTouches.count + layers) { $0 + 1 + $1.context.count }
   }
 
+  /// How many names of fields the state may need: its own, and those of its seeds' layers.
+  package var fieldCount: Int { fields.count + (seed?.layers.reduce(0) { $0 + $1.fields.count } ?? 0) }
+
   private static func size(of cell: FieldCell) -> Int { 8 + cell.value.byteCount }
   private static func size(of vector: StateVector) -> Int { vector.isEmpty ? 0 : 8 + 8 * vector.count }
   private static func size(of layer: SeedLayer) -> Int { layer.fields.reduce(8) { $0 + size(of: $1) } }
 
-  /// States that join to this one, each of about `limit` bytes or of a single cell, delete or seed version.
+  /// States that join to this one, each of about `limit` bytes and with at most `fields` fields, or of a single cell,
+  /// delete or seed version.
   ///
   /// A join takes what it is given in any order, so the parts may travel apart as long as they are applied together.
   /// What decides whether the record is seen comes first.
-  package func parts(ofBytes limit: Int) -> [RecordState] {
-    guard approximateByteCount > limit else { return [self] }
+  package func parts(ofBytes limit: Int, fields fieldLimit: Int) -> [RecordState] {
+    guard approximateByteCount > limit || fieldCount > fieldLimit else { return [self] }
     var parts: [RecordState] = []
     var part = RecordState()
-    var size = 0
-    func make(_ bytes: Int, _ add: (inout RecordState) -> Void) {
-      if size + bytes > limit, !part.isEmpty {
+    var (size, count) = (0, 0)
+    func make(_ bytes: Int, fields: Int = 0, _ add: (inout RecordState) -> Void) {
+      if size + bytes > limit || count + fields > fieldLimit, !part.isEmpty {
         parts.append(part)
-        (part, size) = (RecordState(), 0)
+        (part, size, count) = (RecordState(), 0, 0)
       }
       add(&part)
-      size += bytes
+      (size, count) = (size + bytes, count + fields)
     }
     make(Self.size(of: supersededTouches)) { part in
       part.existence = existence
@@ -41,11 +45,11 @@ extension RecordState {
     }
     for delete in deletes { make(Self.size(of: delete.context)) { $0.deletes.append(delete) } }
     for layer in seed?.layers ?? [] {
-      make(Self.size(of: layer)) { part in
+      make(Self.size(of: layer), fields: layer.fields.count) { part in
         part.seed = SeedState(layers: (part.seed?.layers ?? []) + [layer], basis: part.seed?.basis)
       }
     }
-    for cell in fields { make(Self.size(of: cell)) { $0.fields.append(cell) } }
+    for cell in fields { make(Self.size(of: cell), fields: 1) { $0.fields.append(cell) } }
     return part.isEmpty ? parts : parts + [part]
   }
 }

@@ -42,7 +42,7 @@ public struct RecordFacts: Sendable {
   public init(state: RecordState, deleteWins: Bool = false, owners: [Owner] = []) {
     touches = state.touches
     deletedContext = state.deletedContext
-    personalContext = state.personalContext
+    personalContext = state.deletes.allSatisfy { $0.stamp.rank >= .user } ? deletedContext : state.personalContext
     existence = state.existence
     isOfferedBySeed = state.isOfferedBySeed
     isSeeded = state.seed != nil
@@ -87,13 +87,17 @@ public protocol VisibilitySource {
 ///   name of the field: local numbers differ from file to file.
 ///
 /// The answers are memoized for one state; make a new evaluation after a merge. Cost: the records that own or are owned
-/// by those asked for; descendants are looked at only below a record that has a delete or a retired seed.
+/// by those asked for; descendants are looked at only below a record that has a delete or a retired seed. What
+/// is memoized is forgotten when it has become large.
 public final class Visibility<Source: VisibilitySource> {
   private let source: Source
   private var facts: [AnyRecordName: RecordFacts?] = [:]
   private var alive: [AnyRecordName: StateVector] = [:]
   private var visible: [AnyRecordName: Bool] = [:]
   private var owners: [AnyRecordName: [RecordFacts.Owner]] = [:]
+  /// About how many vector entries are memoized, and how many may be before they are forgotten.
+  private var weight = 0
+  private static var weightLimit: Int { 1 << 18 }
 
   /// An evaluation over the state that `source` shows.
   public init(_ source: Source) { self.source = source }
@@ -102,6 +106,7 @@ public final class Visibility<Source: VisibilitySource> {
   /// - Throws: what the source throws.
   public func isVisible(_ name: AnyRecordName) throws(Source.Failure) -> Bool {
     if let known = visible[name] { return known }
+    if weight > Self.weightLimit { (facts, alive, visible, owners, weight) = ([:], [:], [:], [:], 0) }
     var stack = [name]
     while let top = stack.last {
       guard visible[top] == nil else {
@@ -159,6 +164,7 @@ public final class Visibility<Source: VisibilitySource> {
     if let known = facts[name] { return known }
     let found = try source.facts(of: name)
     facts[name] = .some(found)
+    weight += 4 + (found.map { $0.touches.count + $0.deletedContext.count } ?? 0)
     return found
   }
 }

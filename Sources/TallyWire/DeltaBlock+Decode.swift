@@ -280,6 +280,8 @@ private struct RecordDecoder {
       if let last = deletes.last, !(last.stamp.dot < stamp.dot) {
         throw WireError(.malformed, "the deletes are not ascending")
       }
+      // Deletes share it, and what is made of a record's deletes they do not.
+      try budget.take(cells: context.count)
       deletes.append(Delete(stamp: stamp, context: context))
     }
     try checkNoneSawAnother(deletes)

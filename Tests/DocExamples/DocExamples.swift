@@ -258,6 +258,13 @@ _ = store
 _ = games
 }
 
+// Sources/TallyStore/Values/Conflict.swift
+private func Sources_TallyStore_Values_Conflict_swift_1() throws {
+for conflict in try store.conflicts() {
+  print("\(conflict.name): \(conflict.loserValue) lost to \(conflict.winnerValue)")
+}
+}
+
 // Sources/TallySync/Engine/Container.swift
 private func Sources_TallySync_Engine_Container_swift_1() throws {
 let container = try Container(directory: folder, schema: schema)

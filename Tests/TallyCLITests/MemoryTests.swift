@@ -118,14 +118,14 @@ enum LargeBlock: String, CaseIterable, CustomTestStringConvertible {
     case .deletes:
       return try Self.records("SBPerson", [], WireLimits.blockItems / 2) { number in
         var state = RecordState()
-        state.deletes = (0..<7).map { other in
+        state.deletes = (0..<5).map { other in
           let stamp = Self.stamp(1 + number, Self.replicas[other])
           return Delete(stamp: stamp, context: StateVector([(stamp.dot.replica, stamp.dot.sequence)]))
         }
         return state
       }
     case .contexts:
-      return try Self.records("SBPerson", [], cells / Self.replicas.count - 1) { number in
+      return try Self.records("SBPerson", [], cells / Self.replicas.count / 2 - 1) { number in
         var state = RecordState()
         let context = StateVector(Self.replicas.map { ($0, UInt64(1 << 19 + number)) })
         state.deletes = [Delete(stamp: Self.stamp(1 + number, Self.replicas[0]), context: context)]

@@ -39,7 +39,7 @@ import Testing
     forAll { a, b, _, seed in
       let whole = a.record.merging(b.record)
       for limit in [1, 40, 1_000] {
-        let parts = whole.parts(ofBytes: limit)
+        let parts = whole.parts(ofBytes: limit, fields: limit)
         #expect(parts.reversed().reduce(RecordState()) { $0.merging($1) } == whole, "seed \(seed)")
         #expect(parts.count == 1 || parts.allSatisfy { !$0.isEmpty })
       }

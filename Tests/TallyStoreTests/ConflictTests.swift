@@ -165,12 +165,56 @@ import Testing
     try here.sync(with: there)
     for store in [here, there] {
       #expect(try store.read { try Game.fetchOne($0)?.name.map(Value.text) } == conflict.loserValue)
-      #expect(try store.conflicts().count == 1)
     }
+    // Whoever decided has done so; the other device has an entry of its own.
+    #expect(try here.conflicts().isEmpty)
+    #expect(try there.conflicts().map(\.id) == [conflict.id])
     #expect(try here.restore(conflict) == nil)
     _ = try here.write { try Game.deleteAll($0) }
     #expect(throws: StoreError.self) { try here.restore(conflict) }
     #expect(try here.read { try Game.fetchCount($0) } == 0)
+  }
+
+  @Test func aConflictIsResolvedWithAnotherValueOrDismissed() throws {
+    for name in ["Go", "Hearts"] {
+      try rename(here, name)
+      try rename(there, name + "!")
+      try here.sync(with: there)
+    }
+    let conflicts = try here.conflicts()
+    #expect(conflicts.count == 2 && Set(conflicts.map(\.id)).count == 2)
+    #expect(conflicts.allSatisfy { $0.column == "name" })
+    try here.dismiss(conflicts[1])
+    try here.dismiss(conflicts[1])
+    #expect(try here.conflicts() == [conflicts[0]])
+    #expect(throws: StoreError.self) { try here.resolve(conflicts[0], with: .integer(7)) }
+    #expect(try here.conflicts() == [conflicts[0]])
+    #expect(try here.resolve(conflicts[0], with: .text("Hearts or Hearts!")) != nil)
+    #expect(try here.conflicts().isEmpty)
+    try here.sync(with: there)
+    for store in [here, there] { #expect(try store.read { try Game.fetchOne($0)?.name } == "Hearts or Hearts!") }
+    try there.dismiss(there.conflicts())
+    #expect(try there.conflicts().isEmpty)
+    try expectConverged(here, there)
+  }
+
+  @Test func aLongTextIsMergedLineByLine() throws {
+    func merged(_ winner: String, _ loser: String) throws -> String? {
+      var conflict = try #require(try here.conflicts().first)
+      (conflict.winnerValue, conflict.loserValue) = (.text(winner), .text(loser))
+      return conflict.merged()
+    }
+    try rename(here, "Go")
+    try rename(there, "Bridge")
+    try here.sync(with: there)
+    #expect(try merged("a\nb\nc", "a\nb\nc") == "a\nb\nc")
+    #expect(try merged("a\nmine\nc", "a\ntheirs\nc") == "a\nmine\ntheirs\nc")
+    #expect(try merged("a\nb\nc\n", "a\nc\nd\n") == "a\nb\nc\nd\n")
+    #expect(try merged("", "x") == "\nx")
+    #expect(try merged("x\na", "a\ny") == "x\na\ny")
+    var conflict = try #require(try here.conflicts().first)
+    conflict.winnerValue = .null
+    #expect(conflict.merged() == nil)
   }
 
   @Test func theJournalForgetsWhatIsTooOld() throws {

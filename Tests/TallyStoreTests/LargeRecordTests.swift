@@ -1,5 +1,7 @@
 import GRDB
 import Tally
+import TallyCRDT
+import TallyWire
 import Testing
 
 private struct Page: Entity, Codable, FetchableRecord, PersistableRecord {
@@ -31,5 +33,32 @@ private struct Page: Entity, Codable, FetchableRecord, PersistableRecord {
     #expect(try a.sync(with: b).isConverged)
     for store in [a, b] { #expect(try store.verify().problems == []) }
     #expect(try b.summary().fingerprint == a.summary().fingerprint)
+  }
+
+  /// What many versions of an app have written can have more fields than one version may: they travel in several
+  /// blocks.
+  @Test func moreFieldsThanOneVersionMayHaveGoOver() throws {
+    let replica = ReplicaID(high: 1, low: 1)
+    let a = try Store(inMemory: Schema(Page.self))
+    for version in 0..<3 {
+      let stamp = Stamp(
+        time: HybridTime(milliseconds: 1_800_000_000_000 + UInt64(version)),
+        dot: Dot(replica: replica, sequence: UInt64(1 + version)))
+      let cells = (0..<700).map { FieldCell(field: FieldID(rawValue: $0), stamp: stamp, value: .integer(Int64($0))) }
+      let names = cells.indices.map { "f\(10_000 + 700 * version + $0)" }
+      for type in ["Page", "Unknown"] {
+        let items = try (0..<3).map {
+          DeltaBlock.Record(
+            name: try AnyRecordName(type: type, key: "\($0)"), state: RecordState(inserted: stamp, fields: cells))
+        }
+        let base = StateVector(version == 0 ? [] : [(replica, UInt64(version))])
+        let header = DeltaHeader(base: base, target: StateVector([(replica, UInt64(1 + version))]))
+        try a.apply(header, [DeltaBlock(records: [.init(type: type, fields: names, items: items)])], isRepair: true)
+      }
+    }
+    let b = try Store(inMemory: Schema(Page.self))
+    try b.apply(try a.delta())
+    #expect(try b.summary() == a.summary())
+    for store in [a, b] { #expect(try store.verify().problems == []) }
   }
 }

@@ -184,9 +184,9 @@ import Testing
         })
     }
     let cells = WireLimits.blockCells
-    // Contexts: one for each stamp, and a delete beside it.
-    #expect(try refusal(records(cells / 512 - 5, deletes(512))) == nil)
-    #expect(try refusal(records(cells / 512, deletes(512))) == .limitExceeded)
+    // Contexts: one for each stamp, and once more with each delete.
+    #expect(try refusal(records(cells / 1024 - 5, deletes(512))) == nil)
+    #expect(try refusal(records(cells / 1024, deletes(512))) == .limitExceeded)
     #expect(try refusal(links(cells / 2)) == nil)
     #expect(try refusal(links(cells / 2 + 1)) == .limitExceeded)
     #expect(try refusal(names(WireLimits.blockFieldNames / 1024)) == nil)

@@ -34,8 +34,11 @@ struct BlockBuilder {
       try check(delta.dots.union(vectors.flatMap(\.entries)))
     }
     let size = delta.approximateByteCount
-    guard size > WireLimits.targetBlockBytes else { return try add(name, kind, part: delta, size, body) }
-    for (index, part) in delta.parts(ofBytes: WireLimits.targetBlockBytes).enumerated() {
+    guard size > WireLimits.targetBlockBytes || delta.fieldCount > WireLimits.fields else {
+      return try add(name, kind, part: delta, size, body)
+    }
+    let parts = delta.parts(ofBytes: WireLimits.targetBlockBytes, fields: WireLimits.fields)
+    for (index, part) in parts.enumerated() {
       // A block has one item a record.
       if index > 0 { try handOut(body) }
       try add(name, kind, part: part, part.approximateByteCount, body)
@@ -48,7 +51,7 @@ struct BlockBuilder {
     // A block has one context for each stamp. Two copies of one store can have deleted under one stamp and not have
     // seen the same.
     for delete in part.deletes where contexts[delete.stamp].map({ $0 != delete.context }) ?? false { try handOut(body) }
-    try makeRoom(cells: part.cellCount, names: min(part.cellCount, WireLimits.fields), body)
+    try makeRoom(cells: part.cellCount, names: newNames(of: part, kind), of: kind, body)
     for delete in part.deletes { contexts[delete.stamp] = delete.context }
     if records[kind.number] == nil { records[kind.number] = .init(type: kind.type, fields: [], items: []) }
     var part = part
@@ -65,7 +68,8 @@ struct BlockBuilder {
     _ body: (BlockDraft) throws -> Void, _ fill: (inout ValuePacker) -> UInt64?
   ) throws -> Bool {
     guard !base.covers(stamp.dot) else { return true }
-    try makeRoom(cells: 1 + kind.columns.count, names: kind.columns.count, body)
+    let isNew = packed.last?.kind != kind.number
+    try makeRoom(cells: 1 + kind.columns.count, names: isNew ? kind.columns.count : 0, of: kind, body)
     if !strangers.isEmpty { try check([stamp.dot]) }
     // Rows come kind by kind.
     if packed.last?.kind != kind.number {
@@ -84,7 +88,7 @@ struct BlockBuilder {
   ) throws {
     guard let element = element.delta(since: base) else { return }
     if !strangers.isEmpty { try check(element.dots) }
-    try makeRoom(cells: 2 * element.tags.count, names: 0, body)
+    try makeRoom(cells: 2 * element.tags.count, body)
     let empty = DeltaBlock.Links(source: kind.source, relationship: kind.relationship, target: kind.target, items: [])
     links[kind.number, default: empty].items.append(.init(source: key.source, target: key.target, element: element))
     try count(32 + 8 * element.tags.count, body)
@@ -95,10 +99,31 @@ struct BlockBuilder {
     throw StoreError(.corrupt, "there is a cell of \(dot), which the vector does not cover")
   }
 
-  /// Hands out the block if it would have more cells or names of fields than readers take.
+  /// How many names of fields an item adds to the block, or more.
+  private func newNames(of part: RecordState, _ kind: RecordKind) -> Int {
+    let most = part.fieldCount
+    guard nameCount + most > WireLimits.blockFieldNames || nameCount(of: kind) + most > WireLimits.fields else {
+      return most
+    }
+    let known = fields[kind.number] ?? [:]
+    let layers = part.seed?.layers.flatMap(\.fields) ?? []
+    return Set((part.fields + layers).map(\.field)).count { known[$0] == nil }
+  }
+
+  private func nameCount(of kind: RecordKind) -> Int {
+    (fields[kind.number]?.count ?? 0) + (packed.last?.kind == kind.number ? kind.columns.count : 0)
+  }
+
+  /// Hands out the block if it would have more than readers take: cells, or names of fields, of the item's type and of
+  /// all types.
   /// - Parameter names: the most names that the next item can add.
-  private mutating func makeRoom(cells: Int, names: Int, _ body: (BlockDraft) throws -> Void) rethrows {
-    if cellCount + cells > WireLimits.blockCells || nameCount + names > WireLimits.blockFieldNames {
+  private mutating func makeRoom(
+    cells: Int, names: Int = 0, of kind: RecordKind? = nil, _ body: (BlockDraft) throws -> Void
+  ) rethrows {
+    let own = kind.map { nameCount(of: $0) + names } ?? 0
+    if cellCount + cells > WireLimits.blockCells || nameCount + names > WireLimits.blockFieldNames
+      || own > WireLimits.fields
+    {
       try handOut(body)
     }
     cellCount += cells

@@ -68,6 +68,9 @@ final class StateReader {
     var planted: PlantedFault = []
   #endif
   private var contexts: [Stamp: StateVector] = [:]
+  /// How many entries the contexts have together, and the most that they may have.
+  private var contextEntries = 0
+  private static let contextLimit = 1 << 17
   /// Whether what is read stays as it is for as long as the reader lives.
   private let isSnapshot: Bool
   /// The state vector and sums of the snapshot, once read: they cannot change while it is open.
@@ -78,7 +81,7 @@ final class StateReader {
   }
 
   /// Forgets what another transaction may have changed.
-  func forget() { contexts = [:] }
+  func forget() { (contexts, contextEntries) = ([:], 0) }
 
   // MARK: Vectors
 
@@ -110,7 +113,11 @@ final class StateReader {
   }
 
   /// Remembers the context of a delete that has just been stored.
-  func note(context: StateVector, of stamp: Stamp) { contexts[stamp] = context }
+  func note(context: StateVector, of stamp: Stamp) {
+    if contextEntries > Self.contextLimit { forget() }
+    contextEntries += 1 + context.count
+    contexts[stamp] = context
+  }
 
   /// Whether `tally_context` is known to hold something for the stamp.
   func hasContext(of stamp: Stamp) -> Bool { contexts[stamp] != nil }
@@ -132,7 +139,7 @@ final class StateReader {
     query.bind(3, Int64(stamp.time.milliseconds))
     guard try query.step() else { throw StoreError(.corrupt, "the context of a delete is missing") }
     let vector = try StateCoding.decodeContext(query.blob(0), catalog.replicas)
-    contexts[stamp] = vector
+    note(context: vector, of: stamp)
     return vector
   }
 

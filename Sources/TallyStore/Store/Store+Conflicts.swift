@@ -1,18 +1,42 @@
+import Foundation
 import GRDB
 import TallyCRDT
 
 extension Store {
+  /// The conflict journal, newest first: concurrent writes that lost. Bounded by `StoreOptions.conflictLimit`.
+  ///
+  /// A replica lists a lost write if both writes met there: one was here, the other came from a replica that had not
+  /// seen the first. Cells do not say what their author had seen, so who gets the winner from a replica that had both
+  /// lists nothing, even the author of the lost write; the replica between them does. Two writes of one time are
+  /// concurrent wherever they are met. A repair lists everything that lost in it.
+  public func conflicts(limit: Int = 100) throws -> [Conflict] {
+    try snapshot { try $0.conflicts(limit: limit) }
+  }
+
   /// Writes the value that lost back, as a new edit made now: it wins everywhere over what it had lost to. If that was
   /// a delete, the record comes back first, in a transaction of its own (`restore(_:)` of its name).
   ///
-  /// The entry stays in the journal, and the value that it replaces is not journalled: this replica has seen both.
+  /// The entry leaves the journal in the same transaction, and the value that it replaces is not journalled: this
+  /// replica has seen both.
   /// - Returns: the dot of the edit, or of the record's restore if that has shown the value; nil if the field has the
   ///   value already.
   /// - Throws: `StoreError.noSuchRecord` if the record is not there, `.unknownField` if this schema does not have the
   ///   field, `.typeMismatch`, `.danglingReference` if it is a reference to what is not there. Nothing has changed
   ///   then.
   @discardableResult
-  public func restore(_ conflict: Conflict) throws -> Dot? {
+  public func restore(_ conflict: Conflict) throws -> Dot? { try resolve(conflict, with: conflict.loserValue) }
+
+  /// Writes a value in the place of both that were in conflict, as a new edit made now: a person has decided. The entry
+  /// leaves the journal in the same transaction.
+  ///
+  /// If the winner was a delete, the record comes back first, in a transaction of its own (`restore(_:)` of its name).
+  /// - Returns: the dot of the edit, or of the record's restore if that has shown the value; nil if the field has the
+  ///   value already.
+  /// - Throws: `StoreError.noSuchRecord` if the record is not there, `.unknownField` if this schema does not have the
+  ///   field, `.typeMismatch`, `.danglingReference` if it is a reference to what is not there. Nothing has changed
+  ///   then.
+  @discardableResult
+  public func resolve(_ conflict: Conflict, with value: Value) throws -> Dot? {
     let schema = try schema
     guard let entity = schema[conflict.name.type] else {
       throw StoreError(.unknownType, "the type \(printable(conflict.name.type)) is not in the schema")
@@ -24,9 +48,64 @@ extension Store {
       guard try schema.record(db, conflict.name) != nil else {
         throw StoreError(.noSuchRecord, "\(conflict.name) is not there")
       }
-      try schema.put(db, conflict.name, [column: conflict.loserValue])
+      try schema.put(db, conflict.name, [column: value])
+      try Self.forget(db, conflict)
     }.dot
     return edited ?? restored
+  }
+
+  /// Takes an entry out of this device's journal and leaves the value that won: a person has seen it. Nothing happens if
+  /// the entry is not there. A later repair, which lists everything that lost in it, can bring it back.
+  public func dismiss(_ conflict: Conflict) throws { try dismiss(CollectionOfOne(conflict)) }
+
+  /// Takes entries out of this device's journal, in one transaction.
+  public func dismiss(_ conflicts: some Sequence<Conflict>) throws {
+    try write { db in for conflict in conflicts { try Self.forget(db, conflict) } }
+  }
+
+  private static func forget(_ db: Database, _ conflict: Conflict) throws {
+    try db.execute(
+      sql: """
+        DELETE FROM tally_conflict WHERE name = ? AND field = ? AND loser_replica = ? AND loser_sequence = ?
+        """,
+      arguments: [
+        conflict.name.text, conflict.field, Data(conflict.loser.dot.replica.bytes),
+        Int64(bitPattern: conflict.loser.dot.sequence),
+      ])
+  }
+}
+
+extension StateReader {
+  func conflicts(of name: AnyRecordName? = nil, limit: Int = -1) throws -> [Conflict] {
+    let query = try SQLStatement(
+      connection.handle,
+      """
+      SELECT noticed, name, field, loser_replica, loser_sequence, loser_time, loser_value,
+        winner_replica, winner_sequence, winner_time, winner_value, winner_deletes
+      FROM tally_conflict WHERE ?1 IS NULL OR name = ?1 ORDER BY n DESC LIMIT ?2
+      """)
+    if let name { query.bind(1, name.text) }
+    query.bind(2, limit)
+    func column(_ type: String, _ field: String) -> String? {
+      guard let entity = catalog.schema[type] else { return nil }
+      return entity.fields.first { $0.wireName == field }?.name ?? entity.references.first { $0.name == field }?.name
+    }
+    var result: [Conflict] = []
+    while try query.step() {
+      func stamp(_ index: Int) -> Stamp {
+        Stamp(
+          time: HybridTime(milliseconds: UInt64(max(0, query.int(index + 2)))),
+          dot: Dot(replica: ReplicaID(query.blob(index)), sequence: UInt64(max(0, query.int(index + 1)))))
+      }
+      guard let name = try? AnyRecordName(query.text(1) ?? ""), let field = query.text(2) else { continue }
+      result.append(
+        Conflict(
+          name: name, field: field, column: column(name.type, field), loser: stamp(3), loserValue: query.value(6),
+          winner: stamp(7),
+          winnerValue: query.value(10), winnerIsDelete: query.int(11) != 0,
+          noticed: Date(timeIntervalSince1970: Double(query.int(0)) / 1000)))
+    }
+    return result
   }
 }
 

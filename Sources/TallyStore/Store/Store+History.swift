@@ -26,26 +26,6 @@ public struct SeedProvenance: Sendable, Equatable {
   public var belongsToUser: Bool
 }
 
-/// A write that lost to a write that had not seen it.
-public struct Conflict: Sendable, Equatable {
-  /// The record.
-  public var name: AnyRecordName
-  /// The field's wire name.
-  public var field: String
-  /// The stamp and value that lost.
-  public var loser: Stamp
-  /// The value that lost.
-  public var loserValue: Value
-  /// The stamp that won.
-  public var winner: Stamp
-  /// The value that won; null for a delete.
-  public var winnerValue: Value
-  /// Whether the winner is a delete of the whole record, whose entity lets deletes win.
-  public var winnerIsDelete: Bool
-  /// When this replica noticed, by its own clock.
-  public var noticed: Date
-}
-
 /// Everything known of one record: what `tally why` prints.
 public struct RecordHistory: Sendable, Equatable {
   /// The record.
@@ -117,44 +97,5 @@ extension Store {
     guard column.accepts(cell.value) else { return "the value is of another type than the field" }
     return column.reference == nil
       ? "another program wrote a value that cannot be replicated" : "its target is not visible"
-  }
-
-  /// The conflict journal, newest first: concurrent writes that lost. Bounded by `StoreOptions.conflictLimit`.
-  ///
-  /// A replica lists a lost write if both writes met there: one was here, the other came from a replica that had not
-  /// seen the first. Cells do not say what their author had seen, so who gets the winner from a replica that had both
-  /// lists nothing, even the author of the lost write; the replica between them does. Two writes of one time are
-  /// concurrent wherever they are met. A repair lists everything that lost in it.
-  public func conflicts(limit: Int = 100) throws -> [Conflict] {
-    try snapshot { try $0.conflicts(limit: limit) }
-  }
-}
-
-extension StateReader {
-  func conflicts(of name: AnyRecordName? = nil, limit: Int = -1) throws -> [Conflict] {
-    let query = try SQLStatement(
-      connection.handle,
-      """
-      SELECT noticed, name, field, loser_replica, loser_sequence, loser_time, loser_value,
-        winner_replica, winner_sequence, winner_time, winner_value, winner_deletes
-      FROM tally_conflict WHERE ?1 IS NULL OR name = ?1 ORDER BY n DESC LIMIT ?2
-      """)
-    if let name { query.bind(1, name.text) }
-    query.bind(2, limit)
-    var result: [Conflict] = []
-    while try query.step() {
-      func stamp(_ index: Int) -> Stamp {
-        Stamp(
-          time: HybridTime(milliseconds: UInt64(max(0, query.int(index + 2)))),
-          dot: Dot(replica: ReplicaID(query.blob(index)), sequence: UInt64(max(0, query.int(index + 1)))))
-      }
-      guard let name = try? AnyRecordName(query.text(1) ?? "") else { continue }
-      result.append(
-        Conflict(
-          name: name, field: query.text(2) ?? "", loser: stamp(3), loserValue: query.value(6), winner: stamp(7),
-          winnerValue: query.value(10), winnerIsDelete: query.int(11) != 0,
-          noticed: Date(timeIntervalSince1970: Double(query.int(0)) / 1000)))
-    }
-    return result
   }
 }

@@ -1,0 +1,90 @@
+import Foundation
+import TallyCRDT
+
+/// A concurrent write that lost: one entry of the conflict journal, for a person to look at.
+///
+/// ```swift
+/// for conflict in try store.conflicts() {
+///   print("\(conflict.name): \(conflict.loserValue) lost to \(conflict.winnerValue)")
+/// }
+/// ```
+/// Both values are kept until somebody decides: `store.restore(conflict)` writes the lost one back,
+/// `store.resolve(conflict, with: value)` writes another, and `store.dismiss(conflict)` leaves what is there. Each takes
+/// the entry out of this device's journal; other devices have entries of their own.
+public struct Conflict: Sendable, Equatable, Identifiable {
+  /// What tells an entry from all others, on every device: the cell that lost.
+  public struct ID: Hashable, Sendable {
+    fileprivate let name: AnyRecordName
+    fileprivate let field: String
+    fileprivate let loser: Dot
+  }
+
+  /// The record.
+  public var name: AnyRecordName
+  /// The field's wire name, which a rename does not change.
+  public var field: String
+  /// The column that this schema has for the field; nil if it has none.
+  public var column: String?
+  /// The stamp of the write that lost.
+  public var loser: Stamp
+  /// The value that lost.
+  public var loserValue: Value
+  /// The stamp that won.
+  public var winner: Stamp
+  /// The value that won; null for a delete.
+  public var winnerValue: Value
+  /// Whether the winner is a delete of the whole record, whose entity lets deletes win.
+  public var winnerIsDelete: Bool
+  /// When this replica noticed, by its own clock.
+  public var noticed: Date
+
+  /// The entry's identity.
+  public var id: ID { ID(name: name, field: field, loser: loser.dot) }
+
+  /// Both texts in one, for a long text that two people have edited: the lines that both have, and between them what
+  /// the winner has and then what the loser has. Nil unless both values are texts.
+  ///
+  /// The journal does not keep what the two had in front of them, so a line that one of them deleted is still there:
+  /// nothing that anybody wrote is missing, and a person decides what goes. Offer it as a draft, and write it with
+  /// `Store.resolve(_:with:)`. Cost: the product of the lines that differ.
+  public func merged() -> String? {
+    guard case .text(let won) = winnerValue, case .text(let lost) = loserValue else { return nil }
+    let (mine, theirs) = (Self.lines(won), Self.lines(lost))
+    let difference = theirs.difference(from: mine)
+    func places(_ changes: [CollectionDifference<Substring>.Change]) -> Set<Int> {
+      Set(
+        changes.map { change in
+          switch change {
+          case .remove(let offset, _, _), .insert(let offset, _, _): offset
+          }
+        })
+    }
+    let (removed, inserted) = (places(difference.removals), places(difference.insertions))
+    var (one, other) = (0, 0)
+    var merged: [Substring] = []
+    while one < mine.count || other < theirs.count {
+      // What only the winner has, what only the loser has, then a line of both.
+      while removed.contains(one) {
+        merged.append(mine[one])
+        one += 1
+      }
+      while inserted.contains(other) {
+        merged.append(theirs[other])
+        other += 1
+      }
+      guard one < mine.count, other < theirs.count else { break }
+      merged.append(mine[one])
+      (one, other) = (one + 1, other + 1)
+    }
+    return merged.joined(separator: "\n")
+  }
+
+  private static func lines(_ text: String) -> [Substring] {
+    text.split(separator: "\n", omittingEmptySubsequences: false)
+  }
+}
+
+extension Conflict.ID: CustomStringConvertible {
+  /// The record, the field and the dot of the write.
+  public var description: String { "\(name) \(field) \(loser)" }
+}
