@@ -214,7 +214,8 @@ let package = Package(
       name: "MacroTests",
       dependencies: [
         "Tally", tallyMacros, .target(name: "TallyMacroExpansion", condition: .when(traits: ["Macros"])), grdb, logging,
-        macros("SwiftDiagnostics"), macros("SwiftSyntaxMacroExpansion"), macros("SwiftSyntaxMacrosGenericTestSupport"),
+        macros("SwiftDiagnostics"), macros("SwiftParser"), macros("SwiftSyntax"), macros("SwiftSyntaxMacros"),
+        macros("SwiftSyntaxMacroExpansion"), macros("SwiftSyntaxMacrosGenericTestSupport"),
       ]),
     // What apps of other settings declare: Swift 5, and the main actor by default.
     .testTarget(

@@ -86,8 +86,11 @@ import Testing
   @Test func whatFitsNoColumnIsNamed() {
     expectRefused(
       Closed.self, saying: "Closed.id is written as BLOB, and the column is TEXT; declare it as a RecordName")
-    expectRefused(Wider.self, saying: "Wider.stars is no column")
-    expectRefused(Mistyped.self, saying: "Mistyped.stars is written as TEXT, and the column is INTEGER")
+    expectRefused(
+      Wider.self,
+      saying: "Wider.stars is no column: the schema of Wider has no such field or reference; declare it there")
+    expectRefused(
+      Mistyped.self, saying: "Mistyped.stars is written as TEXT, and the column is INTEGER; change the property's type")
     expectRefused(Referring.self, saying: "Referring.friend is written as BLOB")
   }
 
