@@ -40,8 +40,9 @@ test-network: setup
 	$(TEST) $(WITH_TRAITS) --skip-build --disable-xctest --filter PeerTests
 	$(SWIFT) run $(WITH_TRAITS) --skip-build TwoMachines
 
-# @Entity: what it expands to and refuses, and what it declares, in stores.
+# @Entity: what it expands to and refuses, and what it declares, in stores; and that nobody else resolves what it is made of.
 test-macros: setup
+	bash Scripts/plain-user.sh
 	$(SWIFT) build $(WITH_TRAITS) --build-tests
 	$(TEST) $(WITH_TRAITS) --skip-build --disable-xctest --filter MacroTests
 

@@ -163,7 +163,7 @@
       var names = ColumnNames()
       for member in structure.memberBlock.members {
         if let block = member.decl.as(IfConfigDeclSyntax.self) {
-          refuseConditional(block)
+          refuseConditional(block, in: structure)
           continue
         }
         guard let variable = member.decl.as(VariableDeclSyntax.self) else { continue }
@@ -211,41 +211,54 @@
         ])
     }
 
-    private mutating func refuseConditional(_ block: IfConfigDeclSyntax) {
-      let members = block.clauses.compactMap { $0.elements?.as(MemberBlockItemListSyntax.self) }
-      let hasColumn = members.joined().contains { member in
-        guard let variable = member.decl.as(VariableDeclSyntax.self), !variable.isStatic else { return false }
-        return variable.bindings.contains { !$0.isComputed }
+    private mutating func refuseConditional(_ block: IfConfigDeclSyntax, in structure: StructDeclSyntax) {
+      let clauses = block.clauses.compactMap { $0.elements?.as(MemberBlockItemListSyntax.self) }
+      let columns = clauses.first { members in
+        members.contains { member in
+          guard let variable = member.decl.as(VariableDeclSyntax.self), !variable.isStatic else { return false }
+          return variable.bindings.contains { !$0.isComputed }
+        }
       }
-      guard hasColumn, let first = members.first?.first else { return }
-      var declaration = first.decl
-      declaration.leadingTrivia = block.leadingTrivia
-      declaration.trailingTrivia = block.trailingTrivia
+      guard let columns else { return }
+      let members = structure.memberBlock.members.flatMap { $0.decl.id == block.id ? Array(columns) : [$0] }
       complain(
         block, "conditional", "a column cannot depend on '#if': every build of the app must have it",
-        members.joined().count == 1
-          ? [Fix("Remove the condition", [.replace(oldNode: Syntax(block), newNode: Syntax(declaration))])] : [])
+        [
+          Fix(
+            "Remove the condition",
+            [
+              .replace(
+                oldNode: Syntax(structure.memberBlock.members), newNode: Syntax(MemberBlockItemListSyntax(members)))
+            ])
+        ])
     }
 
     private mutating func refusePattern(_ variable: VariableDeclSyntax, _ binding: PatternBindingSyntax) {
       let names = binding.pattern.as(TuplePatternSyntax.self)?.elements.map(\.pattern.trimmedDescription) ?? []
-      let types = binding.typeAnnotation?.type.as(TupleTypeSyntax.self)?.elements.map(\.type.trimmedDescription)
-      let values = binding.initializer?.value.as(TupleExprSyntax.self)?.elements.map(\.expression.trimmedDescription)
+      let types = binding.typeAnnotation?.type.as(TupleTypeSyntax.self)?.elements.map(\.type.trimmedDescription) ?? []
+      let values =
+        binding.initializer?.value.as(TupleExprSyntax.self)?.elements.map(\.expression.trimmedDescription) ?? []
       let parts = names.enumerated().map { index, name in
-        let type = types.flatMap { $0.count == names.count ? ": \($0[index])" : nil } ?? ""
-        let value = values.flatMap { $0.count == names.count ? " = \($0[index])" : nil } ?? ""
-        return PatternBindingSyntax(
-          pattern: PatternSyntax(stringLiteral: "\(name)\(type)\(value)"),
-          trailingComma: index + 1 < names.count ? .commaToken(trailingTrivia: .space) : nil)
+        let type = types.count == names.count ? ": \(types[index])" : values.isEmpty ? ": <#Type#>" : ""
+        let value = values.count == names.count ? " = \(values[index])" : " = <#default#>"
+        return "\(name)\(type)\(value)"
       }
-      var list = PatternBindingListSyntax(parts)
-      list.leadingTrivia = variable.bindings.leadingTrivia
-      list.trailingTrivia = variable.bindings.trailingTrivia
-      let isKnown = variable.bindings.count == 1 && (types?.count == names.count || values?.count == names.count)
+      let text = variable.bindings.map {
+        $0.id == binding.id ? parts.joined(separator: ", ") : $0.with(\.trailingComma, nil).trimmedDescription
+      }
+      let joined = "var " + text.joined(separator: ", ")
+      guard let list = DeclSyntax(stringLiteral: joined).as(VariableDeclSyntax.self)?.bindings else { return }
       complain(
         binding.pattern, "tuple", "each column is a property of its own",
-        isKnown
-          ? [Fix("Declare each by itself", [.replace(oldNode: Syntax(variable.bindings), newNode: Syntax(list))])] : [])
+        [
+          Fix(
+            "Declare each by itself",
+            [
+              .replace(
+                oldNode: Syntax(variable.bindings),
+                newNode: Syntax(list.with(\.trailingTrivia, variable.bindings.trailingTrivia)))
+            ])
+        ])
     }
   }
 

@@ -57,12 +57,14 @@
     /// Reads the column of a row. What cannot be read shows as the default, is kept in `unread`, and is logged once.
     /// - Throws: `StoreError.unknownField` if the row has no such column.
     public func read(_ row: Row, _ unread: inout UnreadValues) throws -> Value {
-      guard row.hasColumn(name) else {
+      // Nil for null, and for a column that is not there.
+      let found: DatabaseValue? = row[name]
+      guard found != nil || row.hasColumn(name) else {
         throw StoreError(
           .unknownField,
           "the row has no column \(Record.databaseTableName).\(name): fetch all columns, or a type made for fewer")
       }
-      let stored: DatabaseValue = row[name]
+      let stored = found ?? .null
       if let value = decode(stored) { return value }
       let value = fallback()
       if !stored.isNull || !takesNull {

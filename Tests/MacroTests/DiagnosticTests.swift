@@ -161,6 +161,25 @@
         fix: "Declare each by itself", game("var width = 1, height = 2"))
     }
 
+    @Test func aTupleThatACallMakesIsRefused() {
+      expectRefused(
+        game("var (width, height) = size()"), at: 3, 7, "each column is a property of its own",
+        fix: "Declare each by itself",
+        game("var width: <#Type#> = <#default#>, height: <#Type#> = <#default#>"))
+    }
+
+    @Test func severalConditionalPropertiesAreRefused() {
+      expectRefused(
+        game("#if os(iOS)\n  var title = \"\"\n  var size = 1\n  #else\n  var other = 1\n  #endif\n  var last = 2"),
+        at: 3, 3, "a column cannot depend on '#if': every build of the app must have it", fix: "Remove the condition",
+        game("var title = \"\"\n  var size = 1\n  var last = 2"))
+    }
+
+    @Test func whatIsNoColumnMayBeConditional() {
+      let source = game("#if os(iOS)\n  var title: String { \"\" }\n  static var size = 1\n  #endif")
+      #expect(Refusals.expand(source).diagnostics.isEmpty)
+    }
+
     @Test func aConditionalPropertyIsRefused() {
       expectRefused(
         game("#if os(iOS)\n  var title = \"\"\n  #endif"), at: 3, 3,

@@ -4,6 +4,12 @@
   import TallyMacros
   import Testing
 
+  /// Seen in this file only.
+  @Entity private struct Hidden {
+    var id = RecordName<Hidden>()
+    var word = "secret"
+  }
+
   /// Forms of declarations that the macro takes.
   @Suite struct FormTests {
     enum Level: String { case easy, hard }
@@ -131,6 +137,10 @@
     @Test func namesThatTheMacroUsesToo() throws {
       let named = Named(row: 10, container: 20, unread: 30, column: 40, property: 50, schema: 60, db: 70)
       #expect(try Named(row: Row(try named.databaseDictionary)) == named)
+    }
+
+    @Test func anEntityOfOneFile() throws {
+      #expect(try Hidden(row: Row(try Hidden(word: "open").databaseDictionary)).word == "open")
     }
 
     @Test func anEntityIsIdentifiableByItsName() {
