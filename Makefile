@@ -8,7 +8,7 @@ comma := ,
 export TESTING = --traits PlantedFaults$(addprefix $(comma),$(filter-out --traits,$(TRAITS)))
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: demo test crash api api-check lint format strict examples release-symbols test-triggers test-triggers-library test-network test-relay relay-demo bench-relay bench bench-short instructions instructions-gate soak planted
+.PHONY: demo test crash api api-check lint format strict examples release-symbols test-triggers test-triggers-library test-macros test-network test-relay relay-demo bench-relay bench bench-short instructions instructions-gate soak planted
 .PHONY: install install-built uninstall embedded second-opinion fuzz sanitize coverage setup clean
 
 demo: setup
@@ -27,10 +27,10 @@ test: setup
 	$(CHECKED) $(TEST) $(TESTING) --skip-build --disable-xctest --filter TallySyncTests
 	$(CHECKED) $(TEST) $(TESTING) --skip-build --disable-xctest --filter TallyCLITests
 
-# What only traits build: TCP and TLS, and the relay. One build folder for both; a first build takes some minutes more. It is also the
+# What only traits build: TCP and TLS, the relay, and macros. One build folder for all; a first build takes some minutes more. It is also the
 # build of all tests without the faults that tests plant. Where libpq is, the relay has its storage on PostgreSQL.
 RELAY = $(shell pkg-config --exists libpq 2>/dev/null && echo Postgres || echo Relay)
-WITH_TRAITS = --traits Network,$(RELAY) --scratch-path .build-network
+WITH_TRAITS = --traits Network,Macros,$(RELAY) --scratch-path .build-network
 WITH_RELAY = --traits $(RELAY) --scratch-path .build-relay
 
 test-network: setup
@@ -39,6 +39,12 @@ test-network: setup
 	$(TEST) $(WITH_TRAITS) --skip-build --disable-xctest --filter TransportTests --skip NetworkTests
 	$(TEST) $(WITH_TRAITS) --skip-build --disable-xctest --filter PeerTests
 	$(SWIFT) run $(WITH_TRAITS) --skip-build TwoMachines
+
+# @Entity: what it expands to and refuses, and what it declares, in stores; and that nobody else resolves what it is made of.
+test-macros: setup
+	bash Scripts/plain-user.sh
+	$(SWIFT) build $(WITH_TRAITS) --build-tests
+	$(TEST) $(WITH_TRAITS) --skip-build --disable-xctest --filter MacroTests
 
 # The relay: its server, and the tool as server and client; where PostgreSQL is, on that too, in a private server that the tests make and
 # remove.

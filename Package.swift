@@ -1,4 +1,5 @@
 // swift-tools-version: 6.1
+import CompilerPluginSupport
 import PackageDescription
 
 // On Apple platforms zstd comes as a Swift package, elsewhere as the system's library.
@@ -42,6 +43,18 @@ func httpClient(_ product: String, _ package: String) -> Target.Dependency {
 }
 // What the trait Postgres adds: the relay's second storage, on the system's libpq. Docs/Decisions/0018.
 let libpq: Target.Dependency = .target(name: "CLibPQ", condition: .when(traits: ["Postgres"]))
+// What the trait Macros adds: @Entity. Who does not ask for it neither builds nor resolves swift-syntax:
+// Docs/Decisions/0023.
+func macros(_ product: String) -> Target.Dependency {
+  .product(name: product, package: "swift-syntax", condition: .when(traits: ["Macros"]))
+}
+let tallyMacros: Target.Dependency = .target(name: "TallyMacros", condition: .when(traits: ["Macros"]))
+// Swift 6.1 does not know the flag; the tests are ordinary ones there.
+#if compiler(>=6.2)
+  let mainActorByDefault: [SwiftSetting] = [.unsafeFlags(["-default-isolation", "MainActor"])]
+#else
+  let mainActorByDefault: [SwiftSetting] = []
+#endif
 let nio: [Target.Dependency] = [
   network("NIOCore", "swift-nio"), network("NIOPosix", "swift-nio"), network("NIOTLS", "swift-nio"),
   network("NIOSSL", "swift-nio-ssl"),
@@ -56,6 +69,7 @@ let package = Package(
     .library(name: "TallyWire", targets: ["TallyWire"]),
     .library(name: "TallyStore", targets: ["TallyStore"]),
     .library(name: "TallySync", targets: ["TallySync"]),
+    .library(name: "TallyMacros", targets: ["TallyMacros"]),
     .library(name: "TallyNetwork", targets: ["TallyNetwork"]),
     .library(name: "TallyRelay", targets: ["TallyRelay"]),
     .library(name: "TallyRelayServer", targets: ["TallyRelayServer"]),
@@ -64,6 +78,7 @@ let package = Package(
   ],
   traits: [
     .trait(name: "Network", description: "TallyNetwork: sync over TCP and TLS, on SwiftNIO; off unless asked for"),
+    .trait(name: "Macros", description: "TallyMacros: @Entity, on swift-syntax; off unless asked for"),
     .trait(
       name: "HTTPClient",
       description: "TallyRelay makes its requests with AsyncHTTPClient on Linux; off unless asked for"),
@@ -83,6 +98,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+    .package(url: "https://github.com/swiftlang/swift-syntax", "603.0.0"..<"604.0.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.90.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
     .package(url: "https://github.com/apple/swift-crypto", "3.12.0"..<"5.0.0"),
@@ -101,6 +117,25 @@ let package = Package(
     .target(name: "TallySync", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", logging, metrics]),
     // What an app imports: the names that it needs, and GRDB.
     .target(name: "Tally", dependencies: ["TallyCRDT", "TallyStore", "TallySync", grdb]),
+    // What the macros make, the compiler's way to it, and what apps import. Tests use the first and the last: one that
+    // depended on the plugin would have everything built a second time, for the compiler's side.
+    .target(
+      name: "TallyMacroExpansion",
+      dependencies: [
+        macros("SwiftDiagnostics"), macros("SwiftSyntax"), macros("SwiftSyntaxBuilder"), macros("SwiftSyntaxMacros"),
+      ]),
+    .macro(
+      name: "TallyMacroPlugin",
+      dependencies: [
+        .target(name: "TallyMacroExpansion", condition: .when(traits: ["Macros"])), macros("SwiftCompilerPlugin"),
+        macros("SwiftSyntax"), macros("SwiftSyntaxMacros"),
+      ]),
+    .target(
+      name: "TallyMacros",
+      dependencies: [
+        "TallyCRDT", "TallyStore", .target(name: "TallyMacroPlugin", condition: .when(traits: ["Macros"])), grdb,
+        logging,
+      ]),
     .target(name: "TallyNetwork", dependencies: ["TallySync", network("Crypto", "swift-crypto")] + nio),
     // What a relay and its clients agree on: Docs/RelayProtocol.md.
     .target(name: "TallyRelayProtocol"),
@@ -181,7 +216,22 @@ let package = Package(
     .testTarget(name: "ReadmeTests", dependencies: ["Tally"]),
     .testTarget(
       name: "DocExamples",
-      dependencies: ["Tally", "TallyStore", "TallySync", "TallyRelay", "TallyTesting", tallyNetwork, grdb]),
+      dependencies: ["Tally", "TallyStore", "TallySync", "TallyRelay", "TallyTesting", tallyMacros, tallyNetwork, grdb]),
+    .testTarget(
+      name: "MacroTests",
+      dependencies: [
+        "Tally", "TallyCRDT", "TallyStore", tallyMacros,
+        .target(name: "TallyMacroExpansion", condition: .when(traits: ["Macros"])), grdb, logging,
+        macros("SwiftDiagnostics"), macros("SwiftParser"), macros("SwiftSyntax"), macros("SwiftSyntaxMacros"),
+        macros("SwiftSyntaxMacroExpansion"), macros("SwiftSyntaxMacrosGenericTestSupport"),
+      ]),
+    // What apps of other settings declare: Swift 5, and the main actor by default.
+    .testTarget(
+      name: "MacroTestsSwift5", dependencies: ["Tally", tallyMacros, grdb],
+      swiftSettings: [.swiftLanguageMode(.v5)]),
+    .testTarget(
+      name: "MacroTestsMainActor", dependencies: ["Tally", tallyMacros, grdb],
+      swiftSettings: mainActorByDefault),
     .testTarget(
       name: "RelayTests",
       dependencies: [
@@ -221,7 +271,7 @@ let package = Package(
 // make fuzz builds our own modules with coverage for libFuzzer, and of the executables only the fuzzer:
 // Docs/Fuzzing.md.
 if Context.environment["TALLY_FUZZ"] != nil {
-  package.targets.removeAll { [.test, .executable].contains($0.type) }
+  package.targets.removeAll { [.test, .executable, .macro].contains($0.type) || $0.name == "TallyMacros" }
   package.products = []
   package.targets += [
     .target(

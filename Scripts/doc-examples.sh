@@ -24,6 +24,9 @@ trap 'rm -f "$made"' EXIT
   echo "import TallyTesting"
   echo "import Testing"
   echo
+  echo "#if Macros"
+  echo "  import TallyMacros"
+  echo "#endif"
   echo "#if Network"
   echo "  import TallyNetwork"
   echo "#endif"
@@ -35,12 +38,14 @@ trap 'rm -f "$made"' EXIT
       name = name "_" ++count[FILENAME]
       kind = "func"
       effects = "throws"
+      trait = network ? "Network" : FILENAME ~ /TallyMacros/ ? "Macros" : ""
+      for (i = 1; i <= n; i++) if (lines[i] ~ /@(Entity|Field|Members)/) trait = "Macros"
       for (i = 1; i <= n; i++) if (lines[i] ~ /(^|[^A-Za-z])await /) effects = "async throws"
       for (i = 1; i <= n; i++) {
-        if (lines[i] ~ /^(@Test|@Suite|@MainActor |static |struct |final class |class |enum |func |extension )/) kind = lines[i] ~ /^extension / ? "file" : "enum"
-        if (lines[i] !~ /^ *$/) break
+        if (lines[i] ~ /^(@Test|@Suite|@MainActor |@Entity|static |struct |final class |class |enum |func |extension )/) kind = lines[i] ~ /^extension / ? "file" : "enum"
+        if (lines[i] !~ /^ *$/ && lines[i] !~ /^import /) break
       }
-      if (network) print "\n#if Network"; else print ""
+      print trait ? "\n#if " trait : ""
       print "// " FILENAME
       if (kind == "enum") print "private enum " name " {"
       if (kind == "func") print "private func " name "() " effects " {"
@@ -59,7 +64,7 @@ trap 'rm -f "$made"' EXIT
       size = split(used, words, " ")
       for (i = 1; i <= size; i++) print "_ = " words[i]
       if (kind != "file") print "}"
-      if (network) print "#endif"
+      if (trait) print "#endif"
     }
     FNR == 1 { on = 0; skip = 0 }
     /<!-- not compiled here: / { skip = FNR; next }

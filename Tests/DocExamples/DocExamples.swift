@@ -9,12 +9,27 @@ import TallyRelay
 import TallyTesting
 import Testing
 
+#if Macros
+  import TallyMacros
+#endif
 #if Network
   import TallyNetwork
 #endif
 
+#if Macros
 // README.md
-private func README_md_1() async throws {
+private enum README_md_1 {
+@Entity struct BoardGame {
+  var id = RecordName<BoardGame>()
+  var title = ""
+  var minutes: Int?
+  @Members static var players: Relationship<BoardGame, Person>
+}
+}
+#endif
+
+// README.md
+private enum README_md_2 {
 
 final class Scores: Sendable {
   let store: Store
@@ -36,7 +51,7 @@ final class Scores: Sendable {
 }
 
 // README.md
-private enum README_md_2 {
+private enum README_md_3 {
 @MainActor final class GameList {
   // In SwiftUI, `list.games.value` is all that a view needs.
   let games: Observed<[Game]>
@@ -60,8 +75,59 @@ _ = disk
 _ = store
 }
 
+#if Macros
+// Docs/Entities.md
+private enum Docs_Entities_md_1 {
+
+@Entity struct Person {
+  var id = RecordName<Person>()
+  var name = ""
+}
+
+@Entity("BoardGame", deleteWins: true) struct Game {
+  enum Level: String { case easy, hard }
+
+  var id = RecordName<Game>()
+  var title = ""
+  var minutes: Int?
+  var level: Level = .easy
+  var boughtAt = Date()
+  @Field(onDelete: .cascade) var owner: RecordName<Person>?
+  @Members static var players: Relationship<Game, Person>
+}
+}
+#endif
+
+#if Macros
+// Docs/Entities.md
+private enum Docs_Entities_md_2 {
+@Entity struct Score {
+  var id = RecordName<Score>()
+  @Field(renamedFrom: "value") var points = 0
+}
+}
+#endif
+
+// Docs/Entities.md
+private enum Docs_Entities_md_3 {
+struct Player: Entity, Codable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema(
+    "Player",
+    .text("name", default: ""), .integer("seat"), .text("rank", wireName: "level"),
+    .reference("game", to: "Game", onDelete: .cascade),
+    .toMany("partners", to: "Player"))
+  static let partners = Relationship<Player, Player>("partners")
+
+  var id = RecordName<Player>()
+  var name = ""
+  var seat: Int?
+  var rank: String?
+  var game: RecordName<Game>?
+}
+}
+
 // Docs/Mailboxes.md
-private func Docs_Mailboxes_md_1() throws {
+private enum Docs_Mailboxes_md_1 {
 
 struct WebDAVMailbox: FileMailbox {
   let server: WebDAVServer
@@ -156,6 +222,63 @@ let report = try await store.sync(through: folder)
 _ = folder
 _ = report
 }
+
+#if Macros
+// Sources/TallyMacros/FieldValue.swift
+private enum Sources_TallyMacros_FieldValue_swift_1 {
+struct Colour: DatabaseValueConvertible, FieldValue {
+  static var fieldKind: FieldKind { .integer }
+  var rgb: Int
+  var databaseValue: DatabaseValue { rgb.databaseValue }
+  static func fromDatabaseValue(_ value: DatabaseValue) -> Colour? {
+    Int.fromDatabaseValue(value).map(Colour.init)
+  }
+}
+}
+#endif
+
+#if Macros
+// Sources/TallyMacros/Macros.swift
+private enum Sources_TallyMacros_Macros_swift_1 {
+@Entity struct Person {
+  var id = RecordName<Person>()
+  var name = ""
+}
+
+@Entity("BoardGame") struct Game {
+  enum Level: String { case easy, hard }
+
+  var id = RecordName<Game>()
+  var title = ""
+  var minutes: Int?
+  var level: Level = .easy
+  var boughtAt = Date()
+  @Field(onDelete: .cascade) var owner: RecordName<Person>?
+  @Members static var players: Relationship<Game, Person>
+}
+}
+#endif
+
+#if Macros
+// Sources/TallyMacros/Macros.swift
+private enum Sources_TallyMacros_Macros_swift_2 {
+@Entity struct Score {
+  var id = RecordName<Score>()
+  @Field(renamedFrom: "value") var points = 0
+  @Field(onDelete: .cascade) var game: RecordName<Game>?
+}
+}
+#endif
+
+#if Macros
+// Sources/TallyMacros/Macros.swift
+private enum Sources_TallyMacros_Macros_swift_3 {
+@Entity struct Club {
+  var id = RecordName<Club>()
+  @Members static var members: Relationship<Club, Person>
+}
+}
+#endif
 
 #if Network
 // Sources/TallyNetwork/TCPListener.swift

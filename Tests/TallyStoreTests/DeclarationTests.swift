@@ -5,10 +5,16 @@ import Testing
 
 /// What a record type declares in Swift, beside its schema.
 @Suite struct DeclarationTests {
+  /// Writes its identifier as a blob.
   struct Closed: Entity, Codable, FetchableRecord, PersistableRecord {
     static let schema = EntitySchema("Closed", .text("name"))
-    var id: UUID
+    var id = RecordName<Closed>()
     var name: String?
+
+    func encode(to container: inout PersistenceContainer) {
+      container["id"] = id.uuid
+      container["name"] = name
+    }
   }
 
   struct Wider: Entity, Codable, FetchableRecord, PersistableRecord {
@@ -52,14 +58,15 @@ import Testing
     var friend: RecordName<Rich>
   }
 
-  /// Writes its identifier as a text itself.
+  /// Keeps its identifier as a UUID, and writes it as a text itself.
   struct Own: Entity, Codable, FetchableRecord, PersistableRecord {
     static let schema = EntitySchema("Own", .text("name"))
-    var id: UUID
+    var uuid: UUID
     var name = ""
+    var id: RecordName<Own> { RecordName(uuid: uuid) }
 
     func encode(to container: inout PersistenceContainer) {
-      container["id"] = "Own|~|\(id.uuidString.lowercased())"
+      container["id"] = id
       container["name"] = name
     }
   }
@@ -67,7 +74,7 @@ import Testing
   /// Cannot be made up from nothing.
   struct Unclear: Entity, Codable, FetchableRecord, PersistableRecord {
     static let schema = EntitySchema("Unclear", .text("mood"))
-    var id: UUID
+    var id = RecordName<Unclear>()
     var mood: Mood
   }
 
@@ -79,8 +86,11 @@ import Testing
   @Test func whatFitsNoColumnIsNamed() {
     expectRefused(
       Closed.self, saying: "Closed.id is written as BLOB, and the column is TEXT; declare it as a RecordName")
-    expectRefused(Wider.self, saying: "Wider.stars is no column")
-    expectRefused(Mistyped.self, saying: "Mistyped.stars is written as TEXT, and the column is INTEGER")
+    expectRefused(
+      Wider.self,
+      saying: "Wider.stars is no column: the schema of Wider has no such field or reference; declare it there")
+    expectRefused(
+      Mistyped.self, saying: "Mistyped.stars is written as TEXT, and the column is INTEGER; change the property's type")
     expectRefused(Referring.self, saying: "Referring.friend is written as BLOB")
   }
 

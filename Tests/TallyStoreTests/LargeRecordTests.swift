@@ -1,6 +1,7 @@
 import GRDB
 import Tally
 import TallyCRDT
+import TallyStore
 import TallyWire
 import Testing
 
@@ -60,5 +61,35 @@ private struct Page: Entity, Codable, FetchableRecord, PersistableRecord {
     try b.apply(try a.delta())
     #expect(try b.summary() == a.summary())
     for store in [a, b] { #expect(try store.verify().problems == []) }
+  }
+
+  /// A value as large as values may be, beside a block that is full of names.
+  @Test func aLargeValueHasABlockOfItsOwn() throws {
+    let types = (0..<15).map { number in
+      EntitySchema(
+        type: "T\(number)",
+        fields: (0..<1000).map { FieldSchema("f\($0)" + String(repeating: "x", count: 58), .integer) })
+    }
+    let schema = Schema([Page.schema] + types)
+    let (a, b) = (try Store(inMemory: schema), try Store(inMemory: schema))
+    let page = RecordName<Page>()
+    try a.write { db in
+      try Page(id: page, title: "large").insert(db)
+    }
+    try a.sync(with: b)
+    try a.write { db in
+      for type in types {
+        let columns = type.fields.map { "\"\($0.name)\"" }.joined(separator: ", ")
+        let ones = type.fields.map { _ in "1" }.joined(separator: ", ")
+        try db.execute(sql: "INSERT INTO \(type.type)(id, \(columns)) VALUES('\(type.type)|~|1', \(ones))")
+      }
+      for number in 0..<3000 {
+        let key = "\(10_000 + number)" + String(repeating: "k", count: 200)
+        try db.execute(sql: "INSERT INTO T0(id) VALUES('T0|~|\(key)')")
+      }
+      let body = String(repeating: "0123456789abcdef", count: WireLimits.valueBytes / 16)
+      try db.execute(sql: "UPDATE Page SET body = ?", arguments: [body])
+    }
+    #expect(try a.sync(with: b).isConverged)
   }
 }

@@ -1,7 +1,7 @@
 import Tally
 
 /// A game that is played in many matches.
-struct SBGame: Entity, Codable, Identifiable, Equatable, FetchableRecord, PersistableRecord {
+struct SBGame: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
   static let schema = EntitySchema(
     "SBGame",
     .text("title"), .integer("minutes"), .bool("lowestWins", default: false),

@@ -2,7 +2,7 @@ import Foundation
 import Tally
 
 /// One evening of one game. It owns its players, images and location, and through the players their scores.
-struct SBMatch: Entity, Codable, Identifiable, Equatable, FetchableRecord, PersistableRecord {
+struct SBMatch: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
   static let schema = EntitySchema(
     "SBMatch",
     .date("playedAt"), .text("note"), .bool("isFinished", default: false),

@@ -2,7 +2,7 @@ import Tally
 
 /// A photograph of a match: where the file is and what is in it. The picture itself is a file, not a blob in the
 /// database.
-struct SBMatchImage: Entity, Codable, Identifiable, Equatable, FetchableRecord, PersistableRecord {
+struct SBMatchImage: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
   static let schema = EntitySchema(
     "SBMatchImage",
     .text("fileName"), .text("sha256"), .text("caption"),

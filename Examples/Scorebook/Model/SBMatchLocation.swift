@@ -1,7 +1,7 @@
 import Tally
 
 /// Where a match took place.
-struct SBMatchLocation: Entity, Codable, Identifiable, Equatable, FetchableRecord, PersistableRecord {
+struct SBMatchLocation: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
   static let schema = EntitySchema(
     "SBMatchLocation",
     .text("name"), .real("latitude"), .real("longitude"),

@@ -6,7 +6,7 @@ import Tally
 /// This is a whole entity: the schema says which columns there are and how each merges, the struct is what GRDB reads
 /// and writes. Every property except `id` is optional or has a default, because any field can arrive before it was ever
 /// written.
-struct SBPerson: Entity, Codable, Identifiable, Equatable, FetchableRecord, PersistableRecord {
+struct SBPerson: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
   static let schema = EntitySchema("SBPerson", .text("name"), .text("nickname"), .date("birthday"))
 
   /// The person's player entries in all matches.

@@ -1,7 +1,7 @@
 import Tally
 
 /// A person's seat in one match.
-struct SBPlayer: Entity, Codable, Identifiable, Equatable, FetchableRecord, PersistableRecord {
+struct SBPlayer: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
   static let schema = EntitySchema(
     "SBPlayer",
     // The name as it stands on the score sheet; it stays readable when the person is deleted.

@@ -4,7 +4,7 @@ import Tally
 ///
 /// One record a round rather than one running total: two devices that both score add up, and nobody's points are
 /// overwritten.
-struct SBScore: Entity, Codable, Identifiable, Equatable, FetchableRecord, PersistableRecord {
+struct SBScore: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
   static let schema = EntitySchema(
     "SBScore",
     .integer("round"), .integer("points"),

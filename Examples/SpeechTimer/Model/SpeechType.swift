@@ -1,7 +1,7 @@
 import Tally
 
 /// A kind of speech: how long it may take, and the colour of its clock.
-struct SpeechType: Entity, Codable, Identifiable, Equatable, FetchableRecord, PersistableRecord {
+struct SpeechType: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
   static let schema = EntitySchema(
     "SpeechType", .text("name"), .integer("seconds", default: 60), .text("colour", default: "white"))
 

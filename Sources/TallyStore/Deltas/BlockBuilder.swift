@@ -51,13 +51,15 @@ struct BlockBuilder {
     // A block has one context for each stamp. Two copies of one store can have deleted under one stamp and not have
     // seen the same.
     for delete in part.deletes where contexts[delete.stamp].map({ $0 != delete.context }) ?? false { try handOut(body) }
+    // What is large by itself shares a block with nothing: beside a block that is nearly full it could be too much.
+    if size > WireLimits.targetBlockBytes { try handOut(body) }
     try makeRoom(cells: part.cellCount, names: newNames(of: part, kind), of: kind, body)
     for delete in part.deletes { contexts[delete.stamp] = delete.context }
     if records[kind.number] == nil { records[kind.number] = .init(type: kind.type, fields: [], items: []) }
     var part = part
     part.renumberFields { FieldID(rawValue: number(of: $0, kind.number)) }
     records[kind.number]?.items.append(.init(name: name, state: part))
-    try count(size, body)
+    try count(size + name.text.utf8.count, body)
   }
 
   /// Adds a record with one stamp whose values `fill` writes, at most `limit` bytes, and hands out the block if this
@@ -91,7 +93,7 @@ struct BlockBuilder {
     try makeRoom(cells: 2 * element.tags.count, body)
     let empty = DeltaBlock.Links(source: kind.source, relationship: kind.relationship, target: kind.target, items: [])
     links[kind.number, default: empty].items.append(.init(source: key.source, target: key.target, element: element))
-    try count(32 + 8 * element.tags.count, body)
+    try count(key.source.text.utf8.count + key.target.text.utf8.count + 8 * element.tags.count, body)
   }
 
   private func check(_ dots: Set<Dot>) throws(StoreError) {

@@ -37,6 +37,27 @@ struct SchemaMigration {
     try connection.execute(Format.laterTables)
   }
 
+  /// Creates tables of entities and relationships that are gone, empty, before anything looks into them. A store whose
+  /// tables were dropped is damaged: what stood in them is not deleted, and the next sync brings it back.
+  /// - Returns: what was gone, in words; nil if nothing was.
+  static func restoreTables(_ connection: Connection, _ catalog: Catalog) throws -> String? {
+    func isGone(_ table: String) throws -> Bool {
+      try connection.integer(
+        text: "SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = '\(table)' COLLATE NOCASE") == nil
+    }
+    var gone: [String] = []
+    for kind in catalog.orderedKinds where try isGone(kind.type) {
+      guard let entity = kind.entity else { continue }
+      try connection.execute(table(entity))
+      gone.append("the table \(kind.type)")
+    }
+    for link in catalog.knownLinks where try isGone(link.table) {
+      try connection.execute(table(link))
+      gone.append("the table \(link.table)")
+    }
+    return gone.isEmpty ? nil : "lost: " + gone.joined(separator: ", ")
+  }
+
   /// Makes the file's schema cover `schema`. Entities and properties that the file has and `schema` lacks stay as they
   /// are.
   /// - Parameter wanted: nil for what the file has.

@@ -11,20 +11,24 @@ struct TableShape {
   private let columns: [String]
   /// Columns that refer to others, with the table of those.
   private let targets: [(column: String, table: String)]
+  /// The tables of all entities and relationships, in small letters.
+  private let all: Set<String>
 
   /// Looks at the tables of all entities and relationships.
   /// - Throws: `StoreError.incompatibleTable`.
   static func check(_ connection: Connection, _ catalog: Catalog) throws {
+    let all = Set((catalog.orderedKinds.map(\.type) + catalog.knownLinks.map(\.table)).map { $0.lowercased() })
     for kind in catalog.orderedKinds {
       let targets = kind.columns.compactMap { column in column.reference.map { (column.name, $0.to) } }
       try TableShape(
-        connection: connection, table: kind.type, keys: ["id"], columns: kind.columns.map(\.name), targets: targets
+        connection: connection, table: kind.type, keys: ["id"], columns: kind.columns.map(\.name), targets: targets,
+        all: all
       ).check()
     }
     for link in catalog.knownLinks {
       try TableShape(
         connection: connection, table: link.table, keys: ["source", "target"], columns: [],
-        targets: [("source", link.source), ("target", link.target)]
+        targets: [("source", link.source), ("target", link.target)], all: all
       ).check()
     }
   }
@@ -118,7 +122,7 @@ struct TableShape {
       let (column, other, to) = (query.text(0) ?? "", query.text(1) ?? "", query.text(2) ?? "")
       // A row that leaves the table because its record is hidden or set aside must not take others with it.
       for (event, action) in [("DELETE", query.text(3) ?? ""), ("UPDATE", query.text(4) ?? "")]
-      where action != "NO ACTION" {
+      where action != "NO ACTION" && all.contains(other.lowercased()) {
         throw error(
           "\(column) has ON \(event) \(action)", "without it; onDelete in the schema says what becomes of referrers")
       }

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import TallyCRDT
 
-/// A type of records: what the app declares once, as schema and merge rules.
+/// A record type: its table, its columns and how each of them merges, declared once.
 ///
 /// ```swift
 /// struct Game: Entity, Codable, FetchableRecord, PersistableRecord {
@@ -12,12 +12,21 @@ import TallyCRDT
 ///   var owner: RecordName<Person>?
 /// }
 /// ```
-public protocol Entity: Sendable {
+///
+/// An entity is `Identifiable` by its record name, so lists and GRDB's `find(_:id:)` take it as it is; a struct whose
+/// `id` is of another type does not compile. It is also GRDB's `TableRecord`: its table has the name of the schema's
+/// type.
+///
+/// Every property except `id` must be optional or have a default, because a field can arrive before it was ever
+/// written. What a struct writes must be columns of its schema: a debug build compares the two when a store is opened
+/// (`Schema.checkDeclarations()`). With the package trait `Macros`, `@Entity` makes the schema from the struct, and
+/// the two cannot differ.
+public protocol Entity: TableRecord, Identifiable, Sendable where ID == RecordName<Self> {
   /// The table, its columns and how they merge.
   static var schema: EntitySchema { get }
 }
 
-extension TableRecord where Self: Entity {
+extension Entity {
   /// The entity's type is its table's name.
   public static var databaseTableName: String { schema.type }
 }

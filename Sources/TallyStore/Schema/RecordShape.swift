@@ -29,7 +29,8 @@ enum RecordShape {
     } else if let field = schema.fields.first(where: { `is`($0.name) }) {
       wanted = field.kind.columnType
     } else {
-      return "is no column: the schema of \(schema.type) has no such field or reference"
+      return "is no column: the schema of \(schema.type) has no such field or reference; "
+        + "declare it there, or leave it out of what the record writes"
     }
     let stored: String
     switch value.storage {
@@ -43,7 +44,9 @@ enum RecordShape {
     guard stored != wanted, !(stored == "INTEGER" && wanted == "REAL") else { return nil }
     let hint = wanted == "TEXT" && stored == "BLOB" && (`is`("id") || !schema.fields.contains { `is`($0.name) })
     return "is written as \(stored), and the column is \(wanted)"
-      + (hint ? "; declare it as a RecordName, for example RecordName<\(schema.type)>" : "")
+      + (hint
+        ? "; declare it as a RecordName, for example RecordName<\(schema.type)>"
+        : "; change the property's type, or the kind of the field")
   }
 }
 

@@ -23,8 +23,8 @@ public struct Schema: Sendable, Hashable, Codable {
 
   /// Compares the types that this schema was made of with their schemas, as far as they can be compared: see
   /// `init(_:)`. A release build does so only here. Each type is decoded once, from nothing.
-  /// - Throws: `StoreError.invalidSchema` that names the property: one that is no column, or an `id` that is a `UUID`
-  ///   and so would be written as a blob.
+  /// - Throws: `StoreError.invalidSchema` that names the property: one that is no column, or one that is written as
+  ///   another storage class than its column's, such as a reference that is a `UUID` and so would be a blob.
   public func checkDeclarations() throws(StoreError) {
     for type in declarations.types { try RecordShape.check(type) }
   }

@@ -54,8 +54,8 @@ extension Store {
     return edited ?? restored
   }
 
-  /// Takes an entry out of this device's journal and leaves the value that won: a person has seen it. Nothing happens if
-  /// the entry is not there. A later repair, which lists everything that lost in it, can bring it back.
+  /// Takes an entry out of this device's journal and leaves the value that won: a person has seen it. Nothing happens
+  /// if the entry is not there. A later repair, which lists everything that lost in it, can bring it back.
   public func dismiss(_ conflict: Conflict) throws { try dismiss(CollectionOfOne(conflict)) }
 
   /// Takes entries out of this device's journal, in one transaction.

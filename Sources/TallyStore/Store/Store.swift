@@ -120,6 +120,7 @@ public final class Store: Sendable {
       if isNew, isEmpty { try SchemaMigration.create(connection) }
       let lost = isNew ? nil : try MissingParts.restore(connection)
       try SchemaMigration.complete(connection)
+      if !isNew { try restoreTables(connection) }
       let commit = try explaining(connection) {
         try withSession(db) { session in
           try session.transaction { transaction in
@@ -137,6 +138,17 @@ public final class Store: Sendable {
       db.clearSchemaCache()
       return commit
     }
+  }
+
+  /// Makes tables that somebody has dropped again, and notes the damage before anything can take the records that were
+  /// in them for deleted.
+  private func restoreTables(_ connection: Connection) throws {
+    let catalog = try Catalog.load(connection, cached: nil)
+    guard let gone = try SchemaMigration.restoreTables(connection, catalog) else { return }
+    let note = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES('doubt', ?)")
+    note.bind(1, "\(options.environment.now().milliseconds) \(StoreDoubt.Level.damaged.rawValue) \(gone)")
+    try note.run()
+    connection.forgetStatements()
   }
 
   /// What SQLite says of a table that a store cannot use does not help anybody.

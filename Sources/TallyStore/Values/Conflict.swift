@@ -9,8 +9,8 @@ import TallyCRDT
 /// }
 /// ```
 /// Both values are kept until somebody decides: `store.restore(conflict)` writes the lost one back,
-/// `store.resolve(conflict, with: value)` writes another, and `store.dismiss(conflict)` leaves what is there. Each takes
-/// the entry out of this device's journal; other devices have entries of their own.
+/// `store.resolve(conflict, with: value)` writes another, and `store.dismiss(conflict)` leaves what is there. Each
+/// takes the entry out of this device's journal; other devices have entries of their own.
 public struct Conflict: Sendable, Equatable, Identifiable {
   /// What tells an entry from all others, on every device: the cell that lost.
   public struct ID: Hashable, Sendable {

@@ -51,6 +51,7 @@ struct PlainItem: Codable, Sendable, FetchableRecord, PersistableRecord {
 /// A team with a to-many relationship to owners.
 struct Team: Entity {
   static let schema = EntitySchema("Team", .text("name"), .toMany("members", to: "Owner"))
+  var id = RecordName<Team>()
 }
 
 /// What a store of the benchmarks has.

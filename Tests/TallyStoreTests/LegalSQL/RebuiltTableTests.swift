@@ -217,4 +217,51 @@ import Testing
       #expect(try Lab.text(lab.a, "SELECT group_concat(pos) FROM (SELECT pos FROM P ORDER BY pos)") == "2,7,98")
     }
   }
+
+  /// Whoever drops a table has deleted nothing: the store says that it is damaged, and the next sync heals it.
+  @Test(arguments: ["P", "G", "F", "G_players"], CapturePath.allCases)
+  func aTableThatWasDroppedIsDamageAndNoDelete(_ table: String, _ path: CapturePath) throws {
+    let lab = try Lab(path)
+    try lab.a.run(
+      "INSERT INTO P(id, name) VALUES('P|~|1', 'one'), ('P|~|2', 'two')",
+      "INSERT INTO F(id, name) VALUES('F|~|1', 'f')")
+    try lab.a.run(
+      "INSERT INTO G(id, owner) VALUES('G|~|1', 'P|~|1')",
+      "INSERT INTO G_players(source, target) VALUES('G|~|1', 'P|~|2')")
+    try lab.a.sync(with: lab.b)
+    let before = try lab.b.summary()
+    try lab.a.close()
+    try lab.shell("a", "DROP TABLE \"\(table)\"")
+    let store = try lab.reopened("a")
+    #expect(try store.doubt()?.level == .damaged)
+    #expect(try store.doubt()?.reason.contains(table) == true)
+    #expect(throws: StoreError.self) { try store.delta() }
+    try store.run("INSERT INTO F(id, name) VALUES('F|~|2', 'written meanwhile')")
+    try store.sync(with: lab.b)
+    try expectConverged(store, lab.b)
+    #expect(try store.doubt() == nil)
+    #expect(try lab.b.summary().vector.covers(before.vector))
+    for other in [store, lab.b] {
+      #expect(try Lab.text(other, "SELECT group_concat(id) FROM (SELECT id FROM P ORDER BY id)") == "P|~|1,P|~|2")
+      #expect(try Lab.text(other, "SELECT group_concat(id) FROM (SELECT id FROM F ORDER BY id)") == "F|~|1,F|~|2")
+      #expect(try Lab.text(other, "SELECT owner FROM G") == "P|~|1")
+      #expect(try Lab.text(other, "SELECT target FROM G_players") == "P|~|2")
+    }
+  }
+
+  /// What refers to a table of the app's own goes with its rows, as SQLite says: that is the app's delete.
+  @Test(arguments: CapturePath.allCases) func aColumnOfTheAppsOwnMayReferToItsOwnTable(_ path: CapturePath) throws {
+    let lab = try Lab(path)
+    try lab.a.write { db in
+      try db.execute(sql: "CREATE TABLE album(n INTEGER PRIMARY KEY); INSERT INTO album VALUES(1)")
+      try db.execute(sql: "ALTER TABLE P ADD COLUMN album INTEGER REFERENCES album(n) ON DELETE CASCADE")
+    }
+    let store = try lab.reopened("a")
+    try store.run("INSERT INTO P(id, name, album) VALUES('P|~|1', 'one', 1), ('P|~|2', 'two', NULL)")
+    try store.sync(with: lab.b)
+    try store.run("DELETE FROM album")
+    try store.sync(with: lab.b)
+    try expectConverged(store, lab.b)
+    #expect(try Lab.text(lab.b, "SELECT group_concat(id) FROM P") == "P|~|2")
+  }
 }

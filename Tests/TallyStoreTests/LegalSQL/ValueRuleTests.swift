@@ -10,6 +10,7 @@ import Testing
 @Suite struct ValueRuleTests {
   private struct Thing: Entity {
     static let schema = EntitySchema("Thing", .text("name"))
+    var id = RecordName<Thing>()
   }
 
   @Test(arguments: CapturePath.allCases) func datesAndJSONAreChecked(_ path: CapturePath) throws {

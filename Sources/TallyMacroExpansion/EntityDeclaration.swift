@@ -1,0 +1,54 @@
+#if Macros
+  /// What a struct with `@Entity` declares.
+  struct EntityDeclaration {
+    /// One stored property other than `id`.
+    struct Property {
+      /// As it is written in Swift, perhaps in backticks.
+      var name: String
+      /// The column's name.
+      var column: String
+      /// The type, with the struct's name for `Self`.
+      var type: String
+      /// The default of the declaration.
+      var defaultValue: String?
+      /// Whether the default is the same for every record, as far as its text tells.
+      var isConstant: Bool
+      /// Whether the type is written as an optional.
+      var isOptional: Bool
+      var wireName: String?
+      /// `onDelete` and `isIndexed`, as they are written.
+      var referenceArguments: [String]
+
+      /// What an initializer's parameter has by default.
+      var initialValue: String? { defaultValue ?? (isOptional ? "nil" : nil) }
+
+      /// What the column is made with, after its name.
+      var columnArguments: [String] {
+        let values = defaultValue.map { ["default: \($0)", "isConstant: \(isConstant)"] } ?? []
+        return values + (wireName.map { ["wireName: \"\($0)\""] } ?? []) + referenceArguments
+      }
+    }
+
+    /// A to-many relationship.
+    struct Relationship {
+      var column: String
+      var target: String
+    }
+
+    /// The struct's name.
+    var name: String
+    /// The type of its records.
+    var type: String
+    /// `public `, `package ` or nothing.
+    var access: String
+    /// `deleteWins` and `follows`, as they are written.
+    var options: [String]
+    var idDefault: String?
+    var properties: [Property] = []
+    var relationships: [Relationship] = []
+    /// Whether the struct has an initializer of its own, and so needs no other.
+    var hasInitializer: Bool
+    /// Whether something was refused. What uses the entity elsewhere need not be refused as well.
+    var hasErrors = false
+  }
+#endif

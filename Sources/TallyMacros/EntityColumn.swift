@@ -1,0 +1,231 @@
+#if Macros
+  import Foundation
+  import GRDB
+  import TallyCRDT
+  import TallyStore
+
+  /// One column of an `@Entity`, of a record and of the schema: what the macro's code is made of.
+  ///
+  /// Nobody needs to name it. The macro writes one for each stored property, and which of the `column` functions the
+  /// compiler takes says what the column holds: the macro itself knows no types.
+  public struct EntityColumn<Record: Entity & FetchableRecord & EncodableRecord, Value: Sendable>: Sendable {
+    /// The column in the schema.
+    public let property: EntitySchema.Property
+    private let name: String
+    /// What shows instead of a value that cannot be read.
+    private let fallback: @Sendable () -> Value
+    /// Whether null is what shows for a field that was never written: then it is nothing to speak of.
+    private let takesNull: Bool
+    /// Nil for what cannot be read, null included unless it is a value.
+    private let decode: @Sendable (DatabaseValue) -> Value?
+    private let encode: @Sendable (Value) throws -> DatabaseValue
+
+    private init(
+      _ name: String, _ property: EntitySchema.Property, takesNull: Bool, fallback: @escaping @Sendable () -> Value,
+      decode: @escaping @Sendable (DatabaseValue) -> Value?,
+      encode: @escaping @Sendable (Value) throws -> DatabaseValue
+    ) {
+      self.name = name
+      self.property = property
+      self.takesNull = takesNull
+      self.fallback = fallback
+      self.decode = decode
+      self.encode = encode
+    }
+
+    /// A column of a coding; with a default that is the column's own if it is one literal for every record.
+    private static func required(
+      _ name: String, _ coding: FieldCoding<Value>, _ value: @escaping @Sendable () -> Value, isConstant: Bool,
+      wireName: String?
+    ) -> Self {
+      let columnDefault = isConstant && coding.takesDefault ? coding.stored(value()) : .null
+      let field = FieldSchema(name, coding.kind, default: columnDefault, wireName: wireName)
+      return Self(
+        name, .field(field), takesNull: columnDefault.isNull, fallback: value,
+        decode: { $0.isNull ? nil : coding.decode($0) }, encode: coding.encode)
+    }
+
+    /// A column that may be null.
+    private static func nullable<Wrapped>(_ name: String, _ coding: FieldCoding<Wrapped>, wireName: String?) -> Self
+    where Value == Wrapped? {
+      Self(
+        name, .field(FieldSchema(name, coding.kind, wireName: wireName)), takesNull: true, fallback: { nil },
+        decode: { $0.isNull ? .some(nil) : coding.decode($0).map(Optional.some) },
+        encode: { try $0.map(coding.encode) ?? .null })
+    }
+
+    /// Reads the column of a row. What cannot be read shows as the default, is kept in `unread`, and is logged once.
+    /// - Throws: `StoreError.unknownField` if the row has no such column.
+    public func read(_ row: Row, _ unread: inout UnreadValues) throws -> Value {
+      // Nil for null, and for a column that is not there.
+      let found: DatabaseValue? = row[name]
+      guard found != nil || row.hasColumn(name) else {
+        throw StoreError(
+          .unknownField,
+          "the row has no column \(Record.databaseTableName).\(name): fetch all columns, or a type made for fewer")
+      }
+      let stored = found ?? .null
+      if let value = decode(stored) { return value }
+      let value = fallback()
+      if !stored.isNull || !takesNull {
+        FallbackLog.current.note(Record.databaseTableName, name, isNull: stored.isNull)
+      }
+      // A column that takes no null has one only in a row that is none of the table's, as of an outer join.
+      if !stored.isNull || takesNull { unread.keep(stored, shown: try encode(value), for: name) }
+      return value
+    }
+
+    /// Writes the column; what could not be read is written back as it was, unless the property was set since.
+    /// - Throws: what a `Codable` value throws when it is encoded.
+    public func write(_ value: Value, _ unread: UnreadValues, to container: inout PersistenceContainer) throws {
+      container[name] = unread.stored(for: name, shown: try encode(value))
+    }
+
+    /// Reads the record's name.
+    /// - Throws: `StoreError.invalidName`: no default stands in for a name.
+    public static func id(_ row: Row) throws -> RecordName<Record> {
+      guard row.hasColumn("id"), let id = RecordName<Record>.fromDatabaseValue(row["id"]) else {
+        throw StoreError(.invalidName, "the row's id is not the name of a record of type \(Record.databaseTableName)")
+      }
+      return id
+    }
+  }
+
+  // MARK: - Which columns there are
+
+  extension EntityColumn where Value: FieldValue {
+    /// A column of a type with a kind of its own.
+    public static func column(
+      _ name: String, default value: @autoclosure @escaping @Sendable () -> Value, isConstant: Bool,
+      wireName: String? = nil
+    ) -> Self {
+      required(name, .plain(), value, isConstant: isConstant, wireName: wireName)
+    }
+  }
+
+  extension EntityColumn where Value: RawRepresentable, Value.RawValue: FieldValue {
+    /// A column of raw values. A raw value that the type does not know reads as the default.
+    public static func column(
+      _ name: String, default value: @autoclosure @escaping @Sendable () -> Value, isConstant: Bool,
+      wireName: String? = nil
+    ) -> Self {
+      required(name, .raw(), value, isConstant: isConstant, wireName: wireName)
+    }
+  }
+
+  extension EntityColumn where Value: Codable {
+    /// A column of JSON.
+    @_disfavoredOverload
+    public static func column(
+      _ name: String, default value: @autoclosure @escaping @Sendable () -> Value, isConstant: Bool,
+      wireName: String? = nil
+    ) -> Self {
+      required(name, .json(in: Record.self, name), value, isConstant: isConstant, wireName: wireName)
+    }
+  }
+
+  extension EntityColumn {
+    /// A column of a type with a kind of its own, or null.
+    public static func column<Wrapped: FieldValue>(
+      _ name: String, default _: @autoclosure () -> Value = nil, isConstant _: Bool = false, wireName: String? = nil
+    ) -> Self where Value == Wrapped? {
+      nullable(name, .plain(), wireName: wireName)
+    }
+
+    /// A column of raw values, or null. A raw value that the type does not know reads as nil.
+    public static func column<Wrapped: RawRepresentable & Sendable>(
+      _ name: String, default _: @autoclosure () -> Value = nil, isConstant _: Bool = false, wireName: String? = nil
+    ) -> Self where Value == Wrapped?, Wrapped.RawValue: FieldValue {
+      nullable(name, .raw(), wireName: wireName)
+    }
+
+    /// A column of JSON, or null.
+    @_disfavoredOverload
+    public static func column<Wrapped: Codable & Sendable>(
+      _ name: String, default _: @autoclosure () -> Value = nil, isConstant _: Bool = false, wireName: String? = nil
+    ) -> Self where Value == Wrapped? {
+      nullable(name, .json(in: Record.self, name), wireName: wireName)
+    }
+
+    /// A to-one reference.
+    public static func column<Target: Entity>(
+      _ name: String, default _: @autoclosure () -> Value = nil, isConstant _: Bool = false,
+      onDelete: DeleteRule = .nullify, isIndexed: Bool = true
+    ) -> Self where Value == RecordName<Target>? {
+      // The name of the target's table, not its schema: the schemas of two entities may need each other.
+      let reference = ReferenceSchema(
+        name, to: Target.databaseTableName, onDelete: onDelete, isIndexed: isIndexed)
+      return Self(
+        name, .reference(reference), takesNull: true, fallback: { nil },
+        decode: { $0.isNull ? .some(nil) : RecordName<Target>.fromDatabaseValue($0).map(Optional.some) },
+        encode: { $0?.databaseValue ?? .null })
+    }
+  }
+
+  // MARK: - Which columns there are not
+
+  // An overload that is unavailable loses against one that is available and worse, such as that for JSON. So what has
+  // no column gets a `RefusedColumn`, whose property says why.
+
+  extension EntityColumn {
+    /// A reference that is not optional.
+    public static func column<Target: Entity>(
+      _ name: String, default _: @autoclosure () -> Value, isConstant _: Bool, wireName _: String? = nil,
+      onDelete _: DeleteRule = .nullify, isIndexed _: Bool = true
+    ) -> RefusedColumn<Refusal.RequiredReference> where Value == RecordName<Target> { RefusedColumn() }
+
+    /// A reference that was renamed.
+    public static func column<Target: Entity>(
+      _ name: String, default _: @autoclosure () -> Value = nil, isConstant _: Bool = false, wireName _: String,
+      onDelete _: DeleteRule = .nullify, isIndexed _: Bool = true
+    ) -> RefusedColumn<Refusal.RenamedReference> where Value == RecordName<Target>? { RefusedColumn() }
+
+    /// Many references in one value.
+    public static func column<Target: Entity>(
+      _ name: String, default _: @autoclosure () -> Value, isConstant _: Bool, wireName _: String? = nil
+    ) -> RefusedColumn<Refusal.References> where Value: Sequence, Value.Element == RecordName<Target> {
+      RefusedColumn()
+    }
+
+    /// Many references in one value, or none.
+    public static func column<Target: Entity, Records: Sequence>(
+      _ name: String, default _: @autoclosure () -> Value = nil, isConstant _: Bool = false, wireName _: String? = nil
+    ) -> RefusedColumn<Refusal.References> where Value == Records?, Records.Element == RecordName<Target> {
+      RefusedColumn()
+    }
+
+    /// A number that is too large for SQLite.
+    public static func column(
+      _ name: String, default _: @autoclosure () -> Value, isConstant _: Bool, wireName _: String? = nil
+    ) -> RefusedColumn<Refusal.Unsigned> where Value: UnsignedWord { RefusedColumn() }
+
+    /// A number that is too large for SQLite, or null.
+    public static func column<Number: UnsignedWord>(
+      _ name: String, default _: @autoclosure () -> Value = nil, isConstant _: Bool = false, wireName _: String? = nil
+    ) -> RefusedColumn<Refusal.Unsigned> where Value == Number? { RefusedColumn() }
+
+    /// No reference, with the delete rule of one.
+    @_disfavoredOverload
+    public static func column(
+      _ name: String, default _: @autoclosure () -> Value? = nil, isConstant _: Bool = false, wireName _: String? = nil,
+      onDelete _: DeleteRule, isIndexed _: Bool = true
+    ) -> RefusedColumn<Refusal.NoReference> { RefusedColumn() }
+
+    /// No reference, with the index of one.
+    @_disfavoredOverload
+    public static func column(
+      _ name: String, default _: @autoclosure () -> Value? = nil, isConstant _: Bool = false, wireName _: String? = nil,
+      isIndexed _: Bool
+    ) -> RefusedColumn<Refusal.NoReference> { RefusedColumn() }
+
+    /// A type that nothing can be made of.
+    @_disfavoredOverload
+    @available(
+      *, unavailable,
+      message: "No column holds this type: make it Codable to keep it as JSON, RawRepresentable, or a FieldValue"
+    )
+    public static func column(
+      _ name: String, default _: @autoclosure () -> Value? = nil, isConstant _: Bool = false, wireName _: String? = nil
+    ) -> Self { fatalError("unavailable") }
+  }
+#endif

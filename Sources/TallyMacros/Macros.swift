@@ -1,0 +1,105 @@
+#if Macros
+  @_exported import GRDB
+  import TallyStore
+
+  /// Makes a struct a record type: its schema, its columns and its conformances follow from its stored properties.
+  ///
+  /// ```swift
+  /// @Entity struct Person {
+  ///   var id = RecordName<Person>()
+  ///   var name = ""
+  /// }
+  ///
+  /// @Entity("BoardGame") struct Game {
+  ///   enum Level: String { case easy, hard }
+  ///
+  ///   var id = RecordName<Game>()
+  ///   var title = ""
+  ///   var minutes: Int?
+  ///   var level: Level = .easy
+  ///   var boughtAt = Date()
+  ///   @Field(onDelete: .cascade) var owner: RecordName<Person>?
+  ///   @Members static var players: Relationship<Game, Person>
+  /// }
+  /// ```
+  ///
+  /// The struct becomes an `Entity`, which is `Identifiable` and `Sendable`, a `FetchableRecord` and a
+  /// `PersistableRecord`. The macro adds `schema`, `databaseTableName`, GRDB's `Columns`, and, unless the struct has
+  /// initializers of its own, a memberwise initializer with the struct's access level. Add `Equatable`, `Codable` and
+  /// whatever else you need yourself.
+  ///
+  /// Each stored property is a column:
+  ///
+  /// | property | column |
+  /// | --- | --- |
+  /// | `String`, `URL`, `Decimal` | text |
+  /// | `Int` and the other integers up to 64 bits | integer |
+  /// | `Double`, `Float` | real |
+  /// | `Bool` | bool |
+  /// | `Date` · `Data` · `UUID` | date · blob · uuid |
+  /// | `RecordName<X>?` | a to-one reference |
+  /// | a type with a raw value | as its raw value |
+  /// | any other `Codable` type | json |
+  ///
+  /// The column of a `T?` is nullable. Any other property needs a default: another device may not know the field, or
+  /// may never have written it. A literal, an enum's case or a static member is the column's default as well, for text,
+  /// numbers and yes-or-no, and must stay as it is. A default that is computed, such as `Date()`, is made for each new
+  /// record; the column is null until it is written.
+  ///
+  /// What cannot be read never fails a whole fetch: an enum's case from a newer version of the app, JSON of another
+  /// shape, or a null reads as the default, or as nil, and is logged once at the level warning under the label
+  /// `tally.entity`. Saving the record writes it back as it was, unless the property was set. Only a row without a
+  /// readable `id` throws.
+  ///
+  /// What cannot be a table does not compile, and the error says why: a class, a generic struct, a property without a
+  /// default, an `id` that is no `RecordName` of this struct, and others that `Docs/Entities.md` lists.
+  ///
+  /// - Parameters:
+  ///   - type: the type of the records, which is the table's name too, and never changes; the struct's name by default.
+  ///   - deleteWins: whether a delete beats concurrent edits. By default a concurrent edit keeps the record.
+  ///   - follows: what a person's edit means for later versions of a seed.
+  @attached(
+    member, names: named(schema), named(databaseTableName), named(Columns), named(EntityColumns), named(unreadValues),
+    named(init), named(encode))
+  @attached(extension, conformances: Entity, FetchableRecord, PersistableRecord)
+  public macro Entity(_ type: String? = nil, deleteWins: Bool = false, follows: SeedFollowing = .untilEdited) =
+    #externalMacro(module: "TallyMacroPlugin", type: "EntityMacro")
+
+  /// What a property of an `@Entity` is beside its type.
+  ///
+  /// ```swift
+  /// @Entity struct Score {
+  ///   var id = RecordName<Score>()
+  ///   @Field(renamedFrom: "value") var points = 0
+  ///   @Field(onDelete: .cascade) var game: RecordName<Game>?
+  /// }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - renamedFrom: the name under which the field was first declared, which is its name for other devices and in the
+  ///     file. It stays, however often the property is renamed. References cannot be renamed.
+  ///   - onDelete: for a reference: what becomes of this record when the one that it refers to is deleted; `.nullify`
+  ///     unless given.
+  ///   - isIndexed: for a reference: whether its column has an index, as it has unless this is false. Deleting what it
+  ///     refers to reads the whole table without one.
+  @attached(peer)
+  public macro Field(renamedFrom: String? = nil, onDelete: DeleteRule = .nullify, isIndexed: Bool = true) =
+    #externalMacro(module: "TallyMacroPlugin", type: "FieldMacro")
+
+  /// Declares a to-many relationship of an `@Entity`: an observed-remove set of records.
+  ///
+  /// ```swift
+  /// @Entity struct Club {
+  ///   var id = RecordName<Club>()
+  ///   @Members static var members: Relationship<Club, Person>
+  /// }
+  /// ```
+  ///
+  /// `try Club.members.insert(db, ann.id, to: chessClub.id)` adds a member, and joins with what other devices add
+  /// and remove as `Relationship` says.
+  ///
+  /// The property's name is the relationship's, and with the entity's that of the join table: `Club_members`. Neither
+  /// can change.
+  @attached(accessor)
+  public macro Members() = #externalMacro(module: "TallyMacroPlugin", type: "MembersMacro")
+#endif

@@ -1,0 +1,69 @@
+#if Macros
+  import GRDB
+  import TallyStore
+
+  /// What stands for the column of a property that can have none: using it is an error that says why.
+  public struct RefusedColumn<Reason>: Sendable {
+    /// Never called.
+    public func read<Value>(_ row: Row, _ unread: inout UnreadValues) throws -> Value { fatalError("refused") }
+
+    /// Never called.
+    public func write<Value>(_ value: Value, _ unread: UnreadValues, to container: inout PersistenceContainer) throws {
+      fatalError("refused")
+    }
+  }
+
+  /// Why a property has no column.
+  public enum Refusal {
+    /// A reference that is not optional.
+    public enum RequiredReference {}
+    /// A reference with a former name.
+    public enum RenamedReference {}
+    /// A value of many references.
+    public enum References {}
+    /// What has a reference's attributes and is none.
+    public enum NoReference {}
+    /// A number of more than 63 bits.
+    public enum Unsigned {}
+  }
+
+  /// A number that may be too large for SQLite's integers. Conforming a type refuses it as a column.
+  public protocol UnsignedWord: Sendable {}
+  extension UInt: UnsignedWord {}
+  extension UInt64: UnsignedWord {}
+
+  extension RefusedColumn where Reason == Refusal.RequiredReference {
+    /// Unavailable.
+    @available(
+      *, unavailable,
+      message: "A reference must be optional: its record may be deleted, or may not have arrived yet"
+    )
+    public var property: EntitySchema.Property { fatalError("refused") }
+  }
+
+  extension RefusedColumn where Reason == Refusal.RenamedReference {
+    /// Unavailable.
+    @available(*, unavailable, message: "A reference cannot be renamed: remove 'renamedFrom'")
+    public var property: EntitySchema.Property { fatalError("refused") }
+  }
+
+  extension RefusedColumn where Reason == Refusal.NoReference {
+    /// Unavailable.
+    @available(*, unavailable, message: "Only a reference has 'onDelete' and 'isIndexed': remove them")
+    public var property: EntitySchema.Property { fatalError("refused") }
+  }
+
+  extension RefusedColumn where Reason == Refusal.References {
+    /// Unavailable.
+    @available(
+      *, unavailable, message: "Make it a relationship: @Members static var name: Relationship<Record, Target>"
+    )
+    public var property: EntitySchema.Property { fatalError("refused") }
+  }
+
+  extension RefusedColumn where Reason == Refusal.Unsigned {
+    /// Unavailable.
+    @available(*, unavailable, message: "SQLite's integers are signed: use Int64, or Data for more bits")
+    public var property: EntitySchema.Property { fatalError("refused") }
+  }
+#endif

@@ -1,0 +1,56 @@
+#if Macros
+  import GRDB
+
+  /// What a record's row holds and the record cannot show, such as an enum's case that a newer version of the app has.
+  ///
+  /// Saving the record writes it back as it was, unless its property was set since: an older version of an app must not
+  /// overwrite what it cannot read. It is no part of what makes two records equal, nor of what `Codable` writes.
+  public struct UnreadValues: Sendable {
+    private struct Unread {
+      /// What the row holds.
+      var stored: DatabaseValue
+      /// What the record shows for it.
+      var shown: DatabaseValue
+    }
+
+    /// Nil in nearly all records.
+    private var values: [String: Unread]?
+
+    /// Nothing is unread.
+    public init() {}
+
+    mutating func keep(_ stored: DatabaseValue, shown: DatabaseValue, for column: String) {
+      values = values ?? [:]
+      values?[column] = Unread(stored: stored, shown: shown)
+    }
+
+    func stored(for column: String, shown: DatabaseValue) -> DatabaseValue {
+      guard let unread = values?[column], unread.shown == shown else { return shown }
+      return unread.stored
+    }
+  }
+
+  extension UnreadValues: Hashable {
+    /// Always true: records that show the same are equal.
+    public static func == (lhs: UnreadValues, rhs: UnreadValues) -> Bool { true }
+    /// Adds nothing.
+    public func hash(into hasher: inout Hasher) {}
+  }
+
+  extension UnreadValues: Codable {
+    /// Nothing is unread.
+    public init(from decoder: any Decoder) throws { self.init() }
+    /// Writes nothing.
+    public func encode(to encoder: any Encoder) throws {}
+  }
+
+  extension KeyedDecodingContainer {
+    /// Nothing: a record that is `Codable` too needs no key for what it could not read.
+    public func decode(_ type: UnreadValues.Type, forKey key: Key) throws -> UnreadValues { UnreadValues() }
+  }
+
+  extension KeyedEncodingContainer {
+    /// Writes nothing, not even a key.
+    public mutating func encode(_ value: UnreadValues, forKey key: Key) throws {}
+  }
+#endif

@@ -1,0 +1,48 @@
+#if Macros
+  import Foundation
+  import Tally
+  import TallyCRDT
+  import TallyMacros
+
+  enum Mood: String, Codable { case good, bad }
+
+  enum Rank: Int {
+    case low = 1
+    case high = 2
+  }
+
+  struct Address: Codable, Hashable { var street = "", numbers: [Int] = [] }
+
+  @Entity("TestPerson") struct Person: Equatable {
+    var id = RecordName<Person>()
+    var name = ""
+    var friend: Person.ID?
+    var home: RecordName<House>?
+  }
+
+  @Entity(deleteWins: true, follows: .perField) struct House: Equatable {
+    var id = RecordName<House>()
+    var title: String = "House"
+    var rooms: Int?
+    var floors: Int = -1
+    var size = 1.5
+    var isSold = false
+    var mood: Mood = .good
+    var rank: Rank = Rank.low
+    var lastMood: Mood?
+    var built = Date(timeIntervalSince1970: 0)
+    var sold: Date?
+    var token = UUID()
+    var plan: Data = Data()
+    var address: Address = Address()
+    var tags: [String] = []
+    var notes: [String: Int]?
+    var site: URL?
+    @Field(renamedFrom: "cost") var price: Decimal = 0
+    @Field(onDelete: .cascade, isIndexed: false) var owner: RecordName<Person>?
+    @Members static var tenants: Relationship<House, Person>
+
+    var isLarge: Bool { size > 100 }
+    static let limit = 3
+  }
+#endif

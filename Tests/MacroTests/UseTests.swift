@@ -1,0 +1,141 @@
+#if Macros
+  import Foundation
+  import Tally
+  import TallyMacros
+  import Testing
+
+  /// Entities that the macro made, in stores.
+  @Suite struct UseTests {
+    /// What `House` would be by hand.
+    struct HouseByHand: Entity, Codable, FetchableRecord, PersistableRecord {
+      static let schema = EntitySchema(
+        "House", deleteWins: true, follows: .perField,
+        .text("title", default: "House"), .integer("rooms"), .integer("floors", default: -1),
+        .real("size", default: 1.5), .bool("isSold", default: false), .text("mood", default: "good"),
+        .integer("rank", default: 1), .text("lastMood"), .date("built"), .date("sold"), .uuid("token"), .blob("plan"),
+        .json("address"), .json("tags"), .json("notes"), .text("site"),
+        .text("price", default: "0", wireName: "cost"),
+        .reference("owner", to: "TestPerson", onDelete: .cascade, isIndexed: false),
+        .toMany("tenants", to: "TestPerson"))
+      var id = RecordName<HouseByHand>()
+      var title = "House"
+      var rooms: Int?
+      var floors = -1
+      var size = 1.5
+      var isSold = false
+      var mood = Mood.good
+      var rank = 1
+      var lastMood: Mood?
+      var built = Date(timeIntervalSince1970: 0)
+      var sold: Date?
+      var token = UUID()
+      var plan = Data()
+      var address = Address()
+      var tags: [String] = []
+      var notes: [String: Int]?
+      var site: URL?
+      var price: Decimal = 0
+      var owner: RecordName<Person>?
+    }
+
+    private static let schema = Schema(Person.self, House.self)
+
+    private static let full = House(
+      title: "Villa", rooms: 7, floors: 2, size: 250.25, isSold: true, mood: .bad, rank: .high, lastMood: .good,
+      built: Date(timeIntervalSince1970: 1_700_000_000.125), sold: Date(timeIntervalSince1970: 1_800_000_000),
+      token: UUID(), plan: Data([1, 2, 0, 255]), address: Address(street: "Main \"Street\"", numbers: [1, 2]),
+      tags: ["a", "ü"], notes: ["b": 2, "a": 1], site: URL(string: "https://example.org/a?b"), price: Decimal(12.5),
+      owner: RecordName(uuid: UUID()))
+
+    // MARK: - The same as by hand
+
+    @Test func theSchemaIsThatOfAHandWrittenEntity() {
+      #expect(House.schema == HouseByHand.schema)
+      let person = EntitySchema(
+        "TestPerson", .text("name", default: ""), .reference("friend", to: "TestPerson"),
+        .reference("home", to: "House"))
+      #expect(Person.schema == person)
+      #expect(House.databaseTableName == "House" && Person.databaseTableName == "TestPerson")
+    }
+
+    @Test func theRowIsThatOfAHandWrittenRecord() throws {
+      for house in [House(), Self.full] {
+        let row = try house.databaseDictionary
+        let byHand = try HouseByHand(row: Row(row))
+        #expect(try byHand.databaseDictionary == row)
+        #expect(try House(row: Row(try byHand.databaseDictionary)) == house)
+      }
+    }
+
+    @Test func twoEntitiesMayReferToEachOther() {
+      #expect(Person.schema.references.map(\.to) == ["TestPerson", "House"])
+      #expect(House.schema.references.map(\.to) == ["TestPerson"])
+    }
+
+    @Test func aStoreTakesThem() throws {
+      try Self.schema.validate()
+      try Self.schema.checkDeclarations()
+      let store = try Store(inMemory: Self.schema)
+      try store.write { db in
+        try Person(id: try RecordName(key: "ann"), name: "Ann").insert(db)
+        var house = Self.full
+        house.owner = try RecordName(key: "ann")
+        try house.insert(db)
+        #expect(try House.find(db, id: house.id) == house)
+        #expect(try House.filter { $0.title == "Villa" && $0.rooms > 6 }.fetchAll(db) == [house])
+        #expect(try House.order(House.Columns.size.desc).fetchCount(db) == 1)
+        #expect(try House.updateAll(db, House.Columns.price.set(to: Decimal(3))) == 1)
+      }
+    }
+
+    @Test func rowsOfRawSQLHaveTheColumnsDefaults() throws {
+      let store = try Store(inMemory: Self.schema)
+      try store.write { try $0.execute(sql: "INSERT INTO House(id) VALUES('House|~|1')") }
+      let house = try #require(try store.read { try House.fetchOne($0) })
+      #expect(house.title == "House" && house.floors == -1 && house.mood == .good && house.rank == .low)
+      #expect(house.built == Date(timeIntervalSince1970: 0) && house.tags.isEmpty && house.lastMood == nil)
+    }
+
+    // MARK: - Two replicas
+
+    @Test func twoReplicasConverge() throws {
+      let (phone, tablet) = (try Store(inMemory: Self.schema), try Store(inMemory: Self.schema))
+      let (ann, ben) = (Person(name: "Ann"), Person(name: "Ben"))
+      let house = House(title: "Hut", owner: ann.id)
+      try phone.write { db in
+        for person in [ann, ben] { try person.insert(db) }
+        try house.insert(db)
+        try House.tenants.insert(db, ann.id, to: house.id)
+      }
+      try phone.sync(with: tablet)
+      try phone.write { db in
+        var house = try House.find(db, id: house.id)
+        try house.updateChanges(db) { $0.mood = .bad }
+        try House.tenants.remove(db, ann.id, from: house.id)
+      }
+      try tablet.write { db in
+        var house = try House.find(db, id: house.id)
+        try house.updateChanges(db) { $0.address.street = "Lane" }
+        try House.tenants.insert(db, ben.id, to: house.id)
+      }
+      #expect(try phone.sync(with: tablet).isConverged)
+      for store in [phone, tablet] {
+        let (merged, tenants) = try store.read { db in
+          (try House.find(db, id: house.id), try House.tenants.members(db, of: house.id))
+        }
+        #expect(merged.mood == .bad && merged.address.street == "Lane" && merged.owner == ann.id)
+        #expect(tenants == [ben.id])
+        #expect(try store.verify().problems == [])
+      }
+    }
+
+    @Test func aRenamedFieldIsTheSameForAnOlderVersion() throws {
+      let old = try Store(
+        inMemory: Schema([EntitySchema("House", deleteWins: true, .text("cost", default: "0")), Person.schema]))
+      let new = try Store(inMemory: Self.schema)
+      try old.write { try $0.execute(sql: "INSERT INTO House(id, cost) VALUES('House|~|1', '99')") }
+      try old.sync(with: new)
+      #expect(try new.read { try House.fetchAll($0).map(\.price) } == [99])
+    }
+  }
+#endif
