@@ -31,10 +31,12 @@ test: setup
 # build of all tests without the faults that tests plant. Where libpq is, the relay has its storage on PostgreSQL.
 RELAY = $(shell pkg-config --exists libpq 2>/dev/null && echo Postgres || echo Relay)
 WITH_TRAITS = --traits Network,Macros,$(RELAY) --scratch-path .build-network
+# SwiftPM hands several traits to the compiler in the order of a set, which changes from run to run, and then builds everything anew.
+STEADY = SWIFT_DETERMINISTIC_HASHING=1
 WITH_RELAY = --traits $(RELAY) --scratch-path .build-relay
 
 test-network: setup
-	$(SWIFT) build $(WITH_TRAITS) --build-tests
+	$(STEADY) $(SWIFT) build $(WITH_TRAITS) --build-tests
 	$(TEST) $(WITH_TRAITS) --skip-build --disable-xctest --filter NetworkTests
 	$(TEST) $(WITH_TRAITS) --skip-build --disable-xctest --filter TransportTests --skip NetworkTests
 	$(TEST) $(WITH_TRAITS) --skip-build --disable-xctest --filter PeerTests
@@ -43,20 +45,20 @@ test-network: setup
 # @Entity: what it expands to and refuses, and what it declares, in stores; and that nobody else resolves what it is made of.
 test-macros: setup
 	bash Scripts/plain-user.sh
-	$(SWIFT) build $(WITH_TRAITS) --build-tests
+	$(STEADY) $(SWIFT) build $(WITH_TRAITS) --build-tests
 	$(TEST) $(WITH_TRAITS) --skip-build --disable-xctest --filter MacroTests
 
 # The relay: its server, and the tool as server and client; where PostgreSQL is, on that too, in a private server that the tests make and
 # remove.
 test-relay: setup
 	@bash Scripts/setup.sh relay
-	$(SWIFT) build $(WITH_TRAITS) --build-tests
+	$(STEADY) $(SWIFT) build $(WITH_TRAITS) --build-tests
 	$(TEST) $(WITH_TRAITS) --skip-build --disable-xctest --no-parallel --filter RelayTests
 
 # A relay and three devices, each a process; the relay is killed in between.
 relay-demo: setup
-	$(SWIFT) build $(WITH_TRAITS) --product tally
-	$(SWIFT) run $(WITH_TRAITS) ThreeDevices
+	$(STEADY) $(SWIFT) build $(WITH_TRAITS) --product tally
+	$(STEADY) $(SWIFT) run $(WITH_TRAITS) ThreeDevices
 
 # What a relay costs, beside what it cannot do without: FLAGS as --only push,streams, --records N, --markdown FILE.
 bench-relay: setup
