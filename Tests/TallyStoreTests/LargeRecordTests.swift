@@ -92,4 +92,36 @@ private struct Page: Entity, Codable, FetchableRecord, PersistableRecord {
     }
     #expect(try a.sync(with: b).isConverged)
   }
+
+  /// A member that was added and removed for years: its tags travel in several blocks, also to a store that heals.
+  @Test func aLinkWithVeryManyTagsGoesOver() throws {
+    let schema = Schema([EntitySchema("P", .text("name")), EntitySchema("G", .toMany("players", to: "P"))])
+    let (a, b) = (try Store(inMemory: schema), try Store(inMemory: schema))
+    try a.write { db in
+      try db.execute(sql: "INSERT INTO P(id) VALUES('P|~|1')")
+      try db.execute(sql: "INSERT INTO G(id) VALUES('G|~|1')")
+      try db.execute(sql: "INSERT INTO G_players(source, target) VALUES('G|~|1', 'P|~|1')")
+    }
+    let count: UInt64 = 70_000
+    let replica = ReplicaID(high: 1, low: 1)
+    for start in stride(from: 1, to: count, by: 35_000) {
+      var element = ORSetElement()
+      element.tags = (start..<start + 35_000).map { number in
+        let stamp = Stamp(
+          time: HybridTime(milliseconds: 1_800_000_000_000), dot: Dot(replica: replica, sequence: number))
+        return ORSetElement.Tag(added: stamp)
+      }
+      let link = DeltaBlock.Link(
+        source: try AnyRecordName("G|~|1"), target: try AnyRecordName("P|~|1"), element: element)
+      let base = StateVector(start == 1 ? [] : [(replica, start - 1)])
+      try a.apply(
+        DeltaHeader(base: base, target: StateVector([(replica, start + 34_999)])),
+        [DeltaBlock(links: [.init(source: "G", relationship: "players", target: "P", items: [link])])])
+    }
+    #expect(try a.sync(with: b).isConverged)
+    try b.write { try $0.execute(sql: "UPDATE tally_zone SET fingerprint = zeroblob(24)") }
+    #expect(try !b.fitsItsSum())
+    #expect(try a.sync(with: b).isConverged)
+    for store in [a, b] { #expect(try store.verify().problems == []) }
+  }
 }

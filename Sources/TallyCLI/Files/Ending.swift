@@ -17,8 +17,6 @@ enum Ending {
     var seconds = Ending.patience
     var signal: Int32?
   }
-  /// Kept as long as the tool runs; written once, before anything else does.
-  nonisolated(unsafe) private static var sources: [any DispatchSourceSignal] = []
   private static let state = Mutex(State())
   /// How long something that was asked to end in order may take.
   static let patience = 0.8
@@ -27,22 +25,29 @@ enum Ending {
   static var signal: Int32? { state.withLock { $0.signal } }
 
   /// Takes over both signals. One that the parent has the tool ignore stays ignored.
+  ///
+  /// They are blocked in this thread, and so in all that come from it; a signal that arrives at any moment from now on
+  /// waits for the one thread that takes it. To be called before there is another thread.
   static func install() {
-    for number in [SIGINT, SIGTERM] {
-      var before = sigaction()
-      guard sigaction(number, nil, &before) == 0 else { continue }
-      #if canImport(Darwin)
-        let isIgnored = unsafeBitCast(before.__sigaction_u.__sa_handler, to: Int.self) == 1
-      #else
-        let isIgnored = unsafeBitCast(before.__sigaction_handler.sa_handler, to: Int.self) == 1
-      #endif
-      guard !isIgnored else { continue }
-      Foundation.signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: .global(qos: .userInteractive))
-      source.setEventHandler { noticed(number) }
-      source.resume()
-      sources.append(source)
+    var taken = sigset_t()
+    sigemptyset(&taken)
+    for number in [SIGINT, SIGTERM] where !isIgnored(number) { sigaddset(&taken, number) }
+    pthread_sigmask(SIG_BLOCK, &taken, nil)
+    let set = taken
+    Thread.detachNewThread {
+      var (set, number) = (set, Int32(0))
+      while sigwait(&set, &number) == 0 { noticed(number) }
     }
+  }
+
+  private static func isIgnored(_ number: Int32) -> Bool {
+    var before = sigaction()
+    guard sigaction(number, nil, &before) == 0 else { return false }
+    #if canImport(Darwin)
+      return unsafeBitCast(before.__sigaction_u.__sa_handler, to: Int.self) == 1
+    #else
+      return unsafeBitCast(before.__sigaction_handler.sa_handler, to: Int.self) == 1
+    #endif
   }
 
   private static func noticed(_ number: Int32) {

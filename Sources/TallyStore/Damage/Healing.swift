@@ -70,9 +70,11 @@ final class Healing {
 
   func take(_ key: LinkKey, _ kind: LinkKind, _ received: ORSetElement) throws {
     let stored = try reader.link(key, kind)
-    seen.insert(Rebuild.address(kind.number, key.text))
     var new = received
-    if let rest = stored.flatMap(rest) {
+    if !seen.insert(Rebuild.address(kind.number, key.text)).inserted {
+      // A further part of a link with very many tags.
+      if let stored { new.merge(stored.element) }
+    } else if let rest = stored.flatMap(rest) {
       new.merge(rest)
       note(rest.dots, key.text)
     }

@@ -11,6 +11,8 @@ struct BlockBuilder {
   private var fields: [KindNumber: [FieldID: UInt32]] = [:]
   private var links: [KindNumber: DeltaBlock.Links] = [:]
   private var packed: [(kind: KindNumber, records: PackedRecords)] = []
+  /// The most tags of a link that travel in one block.
+  private static let tagLimit = WireLimits.blockCells / 4
   /// What the deletes in the block had seen.
   private var contexts: [Stamp: StateVector] = [:]
   private var count = 0
@@ -90,10 +92,18 @@ struct BlockBuilder {
   ) throws {
     guard let element = element.delta(since: base) else { return }
     if !strangers.isEmpty { try check(element.dots) }
-    try makeRoom(cells: 2 * element.tags.count, body)
     let empty = DeltaBlock.Links(source: kind.source, relationship: kind.relationship, target: kind.target, items: [])
-    links[kind.number, default: empty].items.append(.init(source: key.source, target: key.target, element: element))
-    try count(key.source.text.utf8.count + key.target.text.utf8.count + 8 * element.tags.count, body)
+    var rest = element.tags[...]
+    while !rest.isEmpty {
+      var part = ORSetElement()
+      part.tags = Array(rest.prefix(Self.tagLimit))
+      // A block has one item a link.
+      if rest.count < element.tags.count { try handOut(body) }
+      rest = rest.dropFirst(part.tags.count)
+      try makeRoom(cells: 2 * part.tags.count, body)
+      links[kind.number, default: empty].items.append(.init(source: key.source, target: key.target, element: part))
+      try count(key.source.text.utf8.count + key.target.text.utf8.count + 8 * part.tags.count, body)
+    }
   }
 
   private func check(_ dots: Set<Dot>) throws(StoreError) {
