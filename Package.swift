@@ -182,17 +182,20 @@ let package = Package(
     .testTarget(
       name: "DocExamples",
       dependencies: ["Tally", "TallyStore", "TallySync", "TallyRelay", "TallyTesting", tallyNetwork, grdb]),
+    // What the relay's tests and benchmarks run beside themselves: programs, private PostgreSQL servers.
+    .target(name: "RelayRig", path: "Tests/RelaySupport"),
     .testTarget(
       name: "RelayTests",
       dependencies: [
-        "Tally", "TallyCLI", "TallyRelay", "TallyRelayProtocol", "TallyStore", "TallySync", "TallyTesting", "TallyWire",
-        tallyRelayServer, grdb,
-        relay("Hummingbird", "hummingbird"), relay("ServiceLifecycle", "swift-service-lifecycle"),
+        "RelayRig", "Tally", "TallyCLI", "TallyRelay", "TallyRelayProtocol", "TallyRig", "TallyStore", "TallySync",
+        "TallyTesting", "TallyWire", tallyRelayServer, grdb, logging, relay("HTTPTypes", "swift-http-types"),
+        relay("Hummingbird", "hummingbird"), relay("NIOCore", "swift-nio"), relay("NIOEmbedded", "swift-nio"),
+        relay("ServiceLifecycle", "swift-service-lifecycle"),
       ]),
     .executableTarget(
       name: "RelayBench",
       dependencies: [
-        "Tally", "TallyRelay", "TallyRelayProtocol", "TallyWire", tallyRelayServer, grdb, sqlite,
+        "RelayRig", "Tally", "TallyRelay", "TallyRelayProtocol", "TallyWire", tallyRelayServer, grdb, sqlite,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Tests/RelayBench"),
     .testTarget(

@@ -9,7 +9,7 @@
   @testable import TallyRelay
 
   /// Events over real connections.
-  @Suite(.timeLimit(.minutes(5))) struct EventTests {
+  @Suite(.cleansUp, .timeLimit(.minutes(5))) struct EventTests {
     private func upload(_ name: String, _ byteCount: Int = 1) -> MailboxUpload {
       MailboxUpload(name: name, bytes: Array(repeating: 1, count: byteCount))
     }
@@ -133,7 +133,7 @@
       let waiting = Task { try await mailbox.wait(after: cursor) }
       try await untilOpen(1, relay)
       let start = ContinuousClock.now
-      try await relay.remove()
+      try await relay.stop()
       #expect(ContinuousClock.now - start < .seconds(20))
       // Its end is a reason to look.
       try await waiting.value

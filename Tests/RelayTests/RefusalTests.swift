@@ -7,7 +7,7 @@
   import Testing
 
   /// Who may do what, and what everybody else is told.
-  @Suite(.timeLimit(.minutes(5))) struct RefusalTests {
+  @Suite(.cleansUp, .timeLimit(.minutes(5))) struct RefusalTests {
     /// Who asks.
     private enum Asker: String, CaseIterable {
       case nobody, garbled, basic, unknown, expired, revoked, stranger, reader, writer, admin
