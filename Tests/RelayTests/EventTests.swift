@@ -198,6 +198,26 @@
       }
     }
 
+    /// A connection on which a stream has ended in order is as it was before: whoever closes their side with the next
+    /// request gets an answer to it.
+    @Test func aConnectionOutlivesItsStream() async throws {
+      try await RelayFixture.run {
+        $0.limits.streamLife = .zero
+      } _: { relay in
+        let token = try await relay.token()
+        func request(_ path: String) -> [UInt8] {
+          let space = "/v1/spaces/\(token.space)"
+          return Array("GET \(space)\(path) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(token.token)\r\n\r\n".utf8)
+        }
+        let last = "\r\n0\r\n\r\n"
+        for _ in 0..<5 {
+          let answer = try await RawHTTP.exchange(
+            request("/events"), until: last, then: request("/changes"), port: relay.port)
+          #expect(answer.status == 200 && answer.field("content-type") == "application/vnd.tally.changes")
+        }
+      }
+    }
+
     @Test func streamsCountAsWaiting() async throws {
       try await RelayFixture.run {
         $0.limits.waitingRequests = 1
