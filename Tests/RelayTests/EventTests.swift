@@ -139,6 +139,39 @@
       try await waiting.value
     }
 
+    /// When the time for running requests is over, a request for events is ended as any other, also while its token is
+    /// still being looked up.
+    @Test func aLookUpForAStreamEndsWithTheRelay() async throws {
+      let stuck = Mutex<StuckStorage?>(nil)
+      let relay = try await RelayFixture.start {
+        $0.limits.draining = .milliseconds(200)
+      } open: { place, state in
+        let storage = StuckStorage(try await place.open(.serving, time: { state.now }))
+        stuck.withLock { $0 = storage }
+        return storage
+      }
+      let storage = try #require(stuck.withLock { $0 })
+      let token = try await relay.token()
+      storage.isStuck = true
+      let asking = Task {
+        try await RawHTTP.send(
+          "GET", "/v1/spaces/\(token.space)/events", ["Authorization": "Bearer \(token.token)"], port: relay.port)
+      }
+      var events = storage.events.makeAsyncIterator()
+      #expect(await events.next() == "waits")
+      let stopping = Task { try await relay.stop() }
+      // A look-up that goes on would hold the relay for ever.
+      let deadline = Task {
+        try await Task.sleep(for: .seconds(30))
+        storage.isStuck = false
+        storage.give("goes on")
+      }
+      #expect(await events.next() == "cancelled")
+      deadline.cancel()
+      try await stopping.value
+      _ = await asking.result
+    }
+
     /// A revoked token hears nothing more after the next heartbeat.
     @Test func aStreamEndsWithItsToken() async throws {
       try await RelayFixture.run {
