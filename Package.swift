@@ -122,7 +122,7 @@ let package = Package(
         relay("Hummingbird", "hummingbird"), relay("HummingbirdCore", "hummingbird"),
         relay("HummingbirdTLS", "hummingbird"), relay("NIOSSL", "swift-nio-ssl"),
         relay("HTTPTypes", "swift-http-types"), relay("ServiceLifecycle", "swift-service-lifecycle"),
-        relay("Crypto", "swift-crypto"), relay("NIOCore", "swift-nio"),
+        relay("Crypto", "swift-crypto"), relay("NIOCore", "swift-nio"), relay("NIOHTTP1", "swift-nio"),
       ]),
     .target(name: "TallyTesting", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", "TallySync", grdb, sqlite]),
     // The faults that tests plant, and what they make of a join.
