@@ -130,7 +130,10 @@ let package = Package(
     // What tests Tally itself, for our own tests and the soak tool; apps get TallyTesting.
     .target(
       name: "TallyRig",
-      dependencies: ["TallyCRDT", "TallyFaults", "TallyWire", "TallyStore", "TallySync", "TallyTesting", grdb],
+      dependencies: [
+        "TallyCRDT", "TallyFaults", "TallyRelay", "TallyRelayProtocol", "TallyWire", "TallyStore", "TallySync",
+        "TallyTesting", grdb,
+      ],
       path: "Tests/Support"),
     .executableTarget(
       name: "TallyCLI",
