@@ -43,7 +43,10 @@ package struct RelayPushes: Sendable {
     let start = latest
     latest = event.cursor
     switch event.kind {
-    case .page: if let start, let page = event.page { pages.add(page, after: start) }
+    case .page:
+      guard let start, let page = event.page else { break }
+      // One that does not go on has come twice. Whoever reads on asks.
+      if event.cursor.position > start.position { pages.add(page, after: start) } else { pages.removeAll() }
     case .news: pages.removeAll()
     case .listing:
       pages.removeAll()
