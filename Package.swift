@@ -157,7 +157,7 @@ let package = Package(
         relay("Hummingbird", "hummingbird"), relay("HummingbirdCore", "hummingbird"),
         relay("HummingbirdTLS", "hummingbird"), relay("NIOSSL", "swift-nio-ssl"),
         relay("HTTPTypes", "swift-http-types"), relay("ServiceLifecycle", "swift-service-lifecycle"),
-        relay("Crypto", "swift-crypto"), relay("NIOCore", "swift-nio"),
+        relay("Crypto", "swift-crypto"), relay("NIOCore", "swift-nio"), relay("NIOHTTP1", "swift-nio"),
       ]),
     .target(name: "TallyTesting", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", "TallySync", grdb, sqlite]),
     // The faults that tests plant, and what they make of a join.
@@ -165,7 +165,10 @@ let package = Package(
     // What tests Tally itself, for our own tests and the soak tool; apps get TallyTesting.
     .target(
       name: "TallyRig",
-      dependencies: ["TallyCRDT", "TallyFaults", "TallyWire", "TallyStore", "TallySync", "TallyTesting", grdb],
+      dependencies: [
+        "TallyCRDT", "TallyFaults", "TallyRelay", "TallyRelayProtocol", "TallyWire", "TallyStore", "TallySync",
+        "TallyTesting", grdb,
+      ],
       path: "Tests/Support"),
     .executableTarget(
       name: "TallyCLI",
@@ -232,17 +235,20 @@ let package = Package(
     .testTarget(
       name: "MacroTestsMainActor", dependencies: ["Tally", tallyMacros, grdb],
       swiftSettings: mainActorByDefault),
+    // What the relay's tests and benchmarks run beside themselves: programs, private PostgreSQL servers.
+    .target(name: "RelayRig", path: "Tests/RelaySupport"),
     .testTarget(
       name: "RelayTests",
       dependencies: [
-        "Tally", "TallyCLI", "TallyRelay", "TallyRelayProtocol", "TallyStore", "TallySync", "TallyTesting", "TallyWire",
-        tallyRelayServer, grdb,
-        relay("Hummingbird", "hummingbird"), relay("ServiceLifecycle", "swift-service-lifecycle"),
+        "RelayRig", "Tally", "TallyCLI", "TallyRelay", "TallyRelayProtocol", "TallyRig", "TallyStore", "TallySync",
+        "TallyTesting", "TallyWire", tallyRelayServer, grdb, logging, relay("HTTPTypes", "swift-http-types"),
+        relay("Hummingbird", "hummingbird"), relay("NIOCore", "swift-nio"), relay("NIOEmbedded", "swift-nio"),
+        relay("ServiceLifecycle", "swift-service-lifecycle"),
       ]),
     .executableTarget(
       name: "RelayBench",
       dependencies: [
-        "Tally", "TallyRelay", "TallyRelayProtocol", "TallyWire", tallyRelayServer, grdb, sqlite,
+        "RelayRig", "Tally", "TallyRelay", "TallyRelayProtocol", "TallyWire", tallyRelayServer, grdb, sqlite,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Tests/RelayBench"),
     .testTarget(

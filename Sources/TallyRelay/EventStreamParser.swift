@@ -2,12 +2,12 @@ import TallyRelayProtocol
 
 /// Reads `text/event-stream` piece by piece, as the HTML standard says: lines end with LF, CR or both, an empty one
 /// ends an event, one that begins with a colon says nothing.
-struct EventStreamParser: Sendable {
+package struct EventStreamParser: Sendable {
   /// An event.
-  struct Event: Sendable, Hashable {
-    var kind = ""
-    var id = ""
-    var data = ""
+  package struct Event: Sendable, Hashable {
+    package var kind = ""
+    package var id = ""
+    package var data = ""
   }
 
   private var line: [UInt8] = []
@@ -16,9 +16,12 @@ struct EventStreamParser: Sendable {
   private var isAfterReturn = false
   private var isAtStart = true
 
+  /// At the beginning of a stream.
+  package init() {}
+
   /// The events that end within these bytes.
   /// - Throws: `RelayError` if a line or an event's data is longer than `RelayLimits.eventLineBytes`.
-  mutating func parse(_ bytes: [UInt8]) throws -> [Event] {
+  package mutating func parse(_ bytes: [UInt8]) throws -> [Event] {
     var events: [Event] = []
     for byte in bytes {
       defer { isAfterReturn = byte == 0x0D }

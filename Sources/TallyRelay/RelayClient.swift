@@ -57,11 +57,16 @@ public final class RelayClient: Sendable {
   /// - Parameters:
   ///   - relay: `https://HOST`, perhaps with a path. Over plain HTTP whoever is on the way can read token and content.
   ///   - token: as `tally relay token` has printed it.
-  public init(_ relay: String, token: String, _ settings: Settings = Settings()) {
+  public convenience init(_ relay: String, token: String, _ settings: Settings = Settings()) {
+    self.init(relay, token: token, settings, RelayTransports.make(settings))
+  }
+
+  /// A client whose requests are made by something else, for tests.
+  init(_ relay: String, token: String, _ settings: Settings, _ transport: any RelayTransport) {
     self.relay = relay.hasSuffix("/") ? String(relay.dropLast()) : relay
     self.token = BearerToken(token)
     self.settings = settings
-    transport = RelayTransports.make(settings)
+    self.transport = transport
   }
 
   /// What the relay says of a space.

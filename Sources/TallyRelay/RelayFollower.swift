@@ -8,28 +8,6 @@ actor RelayFollower {
     let continuation: CheckedContinuation<Void, any Error>
   }
 
-  /// What has come over the stream and nobody has asked for yet.
-  private struct Pages {
-    private var pages: [(start: RelayCursor, page: RelayPage)] = []
-    private static let largestCount = 64
-
-    mutating func add(_ page: RelayPage, after start: RelayCursor) {
-      if pages.count >= Self.largestCount || pages.last.map({ $0.page.cursor != start }) ?? false { pages = [] }
-      pages.append((start, page))
-    }
-
-    mutating func removeAll() { pages = [] }
-
-    /// The page after a cursor; those before it are of no use any more.
-    mutating func take(after cursor: RelayCursor) -> RelayPage? {
-      guard let index = pages.firstIndex(where: { $0.start == cursor }) else { return nil }
-      var page = pages[index].page
-      pages.removeFirst(index + 1)
-      page.hasMore = !pages.isEmpty
-      return page
-    }
-  }
-
   /// A stream has said nothing for too long.
   private struct Silence: Error {}
 
@@ -41,14 +19,7 @@ actor RelayFollower {
   private var stream: Task<Void, Never>?
   /// Counts streams, so that one that ends late changes nothing.
   private var number = 0
-  /// How far the stream has told; nil before it has told anything of a log from its beginning.
-  private var latest: RelayCursor?
-  private var pages = Pages()
-  /// Whether there is something that no cursor tells: a listing.
-  private var hasListing = false
-  /// With what cursor somebody waited last and was told of news, and how far the stream had told then: who comes back
-  /// with the same has found nothing, and hears of the next event.
-  private var told: (cursor: RelayCursor?, latest: RelayCursor?)?
+  private var pushes = RelayPushes(from: nil)
   private var waiters: [Int: Waiter] = [:]
   private var nextWaiter = 0
   private var lingering: Task<Void, Never>?
@@ -68,7 +39,7 @@ actor RelayFollower {
   var isFollowing: Bool { stream != nil }
 
   /// What has come over the stream after a cursor, if it is all that has come.
-  func page(after cursor: RelayCursor) -> RelayPage? { pages.take(after: cursor) }
+  func page(after cursor: RelayCursor) -> RelayPage? { pushes.page(after: cursor) }
 
   /// Returns when there may be something after a cursor.
   /// - Returns: false if the stream is of no use and the caller should ask by itself.
@@ -76,11 +47,7 @@ actor RelayFollower {
     guard !polls else { return false }
     lingering?.cancel()
     if stream == nil { follow(from: cursor) }
-    if hasNews(after: cursor), told.map({ $0.cursor != cursor || $0.latest != latest }) ?? true {
-      hasListing = false
-      told = (cursor, latest)
-      return true
-    }
+    if pushes.tells(cursor) { return true }
     let id = nextWaiter
     nextWaiter += 1
     defer { linger() }
@@ -103,22 +70,13 @@ actor RelayFollower {
     return false
   }
 
-  /// What is older than the cursor is an echo of what the waiter knows. Equal positions of different chains are not.
-  private func hasNews(after cursor: RelayCursor?) -> Bool {
-    if hasListing { return true }
-    guard let latest else { return false }
-    guard let cursor else { return latest.position > 0 }
-    return latest.position > cursor.position || latest.position == cursor.position && latest != cursor
-  }
-
   private func cancel(_ id: Int) { waiters.removeValue(forKey: id)?.continuation.resume(throwing: CancellationError()) }
 
   // MARK: The stream
 
   private func follow(from cursor: RelayCursor?) {
     number += 1
-    (latest, hasListing, words, told) = (cursor, false, 0, nil)
-    pages.removeAll()
+    (pushes, words) = (RelayPushes(from: cursor), 0)
     let number = number
     let onWord: @Sendable () async -> Void = { [weak self] in await self?.hear(number) }
     let onEvent: @Sendable (RelayEvent) async -> Void = { [weak self] in await self?.take($0, number) }
@@ -173,23 +131,14 @@ actor RelayFollower {
 
   private func take(_ event: RelayEvent, _ number: Int) {
     guard number == self.number else { return }
-    let start = latest
-    latest = event.cursor
-    switch event.kind {
-    case .page: if let start, let page = event.page { pages.add(page, after: start) }
-    case .news: pages.removeAll()
-    case .listing:
-      pages.removeAll()
-      hasListing = true
-    }
+    pushes.take(event)
     wakeWhoHasNews()
   }
 
   private func wakeWhoHasNews() {
-    let awake = waiters.filter { hasNews(after: $0.value.cursor) }
-    guard !awake.isEmpty else { return }
-    hasListing = false
-    told = awake.values.first.map { ($0.cursor, latest) }
+    let awake = waiters.filter { pushes.hasNews(after: $0.value.cursor) }
+    guard let first = awake.values.first else { return }
+    pushes.note(first.cursor)
     for (id, waiter) in awake {
       waiters[id] = nil
       waiter.continuation.resume()
@@ -241,6 +190,6 @@ actor RelayFollower {
     number += 1
     stream?.cancel()
     stream = nil
-    pages.removeAll()
+    pushes = RelayPushes(from: nil)
   }
 }

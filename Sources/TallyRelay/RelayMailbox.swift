@@ -50,25 +50,11 @@ public struct RelayMailbox: Mailbox {
 
   /// What has come after a cursor: one request, or none if it has come over the stream of events.
   public func changes(after cursor: MailboxCursor?) async throws -> MailboxPage {
-    if let cursor = Self.relayCursor(cursor), let page = await follower.page(after: cursor) { return Self.page(page) }
+    if let cursor = RelayCursor(cursor), let page = await follower.page(after: cursor) { return MailboxPage(page) }
     let answer = try await send(
       "GET", "/changes?limit=\(RelayLimits.pageEntries)\(Self.query(cursor))", limit: RelayLimits.pageBytes)
     guard answer.status == 200 else { throw RelayError(answer) }
-    return Self.page(try Self.page(answer))
-  }
-
-  private static func page(_ page: RelayPage) -> MailboxPage {
-    let items = page.frames.map { frame in
-      switch frame.change {
-      case .entry(let byteCount, let content):
-        MailboxItem(name: frame.name, byteCount: byteCount, content: content)
-      case .removal: MailboxItem(name: frame.name, state: .removed)
-      }
-    }
-    return MailboxPage(
-      items: page.isListing ? items.filter { $0.state == .here } : items,
-      cursor: MailboxCursor(position: page.cursor.position, entry: page.cursor.chainText),
-      isListing: page.isListing, hasMore: page.hasMore)
+    return MailboxPage(try Self.page(answer))
   }
 
   /// The bytes from an offset on, a mebibyte a request. Where one breaks off, the next goes on.
@@ -89,7 +75,7 @@ public struct RelayMailbox: Mailbox {
   ///
   /// The stream of events stays open for a while after the wait, so that the next one goes on with it.
   public func wait(after cursor: MailboxCursor?) async throws {
-    guard !(try await follower.wait(after: Self.relayCursor(cursor))) else { return }
+    guard !(try await follower.wait(after: RelayCursor(cursor))) else { return }
     let seconds = min(max(1, client.settings.longPoll.components.seconds), Int64(RelayLimits.longestWait))
     while true {
       let answer = try await send(
@@ -117,14 +103,7 @@ public struct RelayMailbox: Mailbox {
   }
 
   private static func query(_ cursor: MailboxCursor?) -> String {
-    relayCursor(cursor).map { "&after=\($0)" } ?? ""
-  }
-
-  /// A cursor of something else is one that the relay does not know.
-  private static func relayCursor(_ cursor: MailboxCursor?) -> RelayCursor? {
-    guard let cursor else { return nil }
-    return RelayCursor("\(cursor)")
-      ?? RelayCursor(position: .max, chain: Array(repeating: 0, count: RelayCursor.chainBytes))
+    RelayCursor(cursor).map { "&after=\($0)" } ?? ""
   }
 
   private static func page(_ answer: RelayAnswer) throws -> RelayPage {

@@ -52,14 +52,14 @@
       let streams = EventStreams(
         news, heartbeat: settings.limits.heartbeat, longestWrite: settings.limits.longestWrite, time: time)
       var services: [any Service] = []
-      let http = http1
+      let log = RelayRequestLog(settings, key: store.random(32), now: store.now)
+      let http = http1(log)
       let tls = try settings.certificate?.configuration()
       let server = try tls.map { try HTTPServerBuilder.tls(http, tlsConfiguration: $0) }
       if let admin = settings.admin {
         let responder = AdminResponder(store: store, news: news, streams: streams, metrics: metrics)
         services.append(application(responder, admin, http, onAdmin))
       }
-      let log = RelayRequestLog(settings, key: store.random(32), now: store.now)
       services.append(application(responder(streams, log), settings.address, server ?? http, onListening))
       services.append(HeartbeatService(streams: streams, pause: settings.limits.heartbeat / 20))
       services.append(
@@ -103,13 +103,18 @@
         metrics: metrics, log: log)
     }
 
-    private var http1: HTTPServerBuilder {
+    private func http1(_ log: RelayRequestLog) -> HTTPServerBuilder {
       let decoder = HTTP1Channel.Configuration.DecoderConfiguration(
         maxHeaderFieldSize: RelayLimits.headerBytes, maxHeaderListSize: 2 * RelayLimits.headerBytes,
         maxHeaderFieldCount: 2 * RelayLimits.headerFields)
       let idle = TimeAmount(settings.limits.idle)
       let configuration = HTTP1Channel.Configuration(idleTimeout: idle, httpDecoderConfiguration: decoder)
-      return HTTPServerBuilder { LoopChannel(HTTP1Channel(responder: $0, configuration: configuration)) }
+      return HTTPServerBuilder { [metrics] responder in
+        LoopChannel(HTTP1Channel(responder: responder, configuration: configuration)) { problem in
+          metrics.count(.other, problem.status, problem.code, .zero)
+          log.note(refusal: problem)
+        }
+      }
     }
 
     private func application<Responder: HTTPResponder>(

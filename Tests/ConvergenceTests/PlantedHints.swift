@@ -81,5 +81,7 @@ enum PlantedHints {
     "denyNotChecked rawsql": 119,
     "returnedRowIsNew rawsql": 325,
     "packedRowUnlisted rawsql": 2,
+    "pushTakenAnywhere relay": 1,
+    "cursorIsPosition relay": 2,
   ]
 }

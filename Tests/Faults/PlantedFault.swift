@@ -136,6 +136,13 @@ package struct PlantedFault: OptionSet, Sendable {
   /// A record that goes from a delta's bytes to its row is missing from the change log.
   package static let packedRowUnlisted = PlantedFault(rawValue: 1 << 53)
 
+  // MARK: Of relays
+
+  /// A page that a relay pushes is taken wherever the device stands.
+  package static let pushTakenAnywhere = PlantedFault(rawValue: 1 << 54)
+  /// A relay knows a cursor by its position alone.
+  package static let cursorIsPosition = PlantedFault(rawValue: 1 << 55)
+
   /// Faults inside the fast paths of stores. Any other planted fault switches the fast paths off.
   package static let ofShorterWays: PlantedFault = [.packedRowUnlisted]
 }

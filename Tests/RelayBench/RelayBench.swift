@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import RelayRig
 
 /// What a relay costs, beside what it cannot do without: `make bench-relay`.
 ///
@@ -37,7 +38,7 @@ struct RelayBench: AsyncParsableCommand {
       try await measure("streams") { try await StreamBench(folder: folder).run(count: streams) }
       try await measure("sync") { try await SyncBench(folder: folder).run(records: records) }
       #if Postgres
-        if PostgresUnderLoad.programs == nil {
+        if PostgresServer.programs == nil {
           print("postgres: not measured, since no PostgreSQL server is installed (Debian: postgresql)")
         } else {
           try await measure("postgres") {

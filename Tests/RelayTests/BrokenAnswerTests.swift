@@ -8,7 +8,7 @@
 
   /// Answers that break off, do not come, come too slowly or never end: each is an error with a type or is asked for
   /// again, and none ends the process or holds it up.
-  @Suite(.serialized, .timeLimit(.minutes(5))) struct BrokenAnswerTests {
+  @Suite(.cleansUp, .serialized, .timeLimit(.minutes(5))) struct BrokenAnswerTests {
     private let token = "tally1_" + String(repeating: "A", count: 43)
 
     private func mailbox(

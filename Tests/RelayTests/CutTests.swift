@@ -6,7 +6,7 @@
   import Testing
 
   /// Connections that break.
-  @Suite(.timeLimit(.minutes(5))) struct CutTests {
+  @Suite(.cleansUp, .timeLimit(.minutes(5))) struct CutTests {
     private func noise(_ count: Int) -> [UInt8] {
       var state: UInt64 = 0x9E37_79B9_7F4A_7C15
       return (0..<count).map { _ in

@@ -8,7 +8,7 @@
   import Testing
 
   /// Deleted spaces: hidden at once, brought back, or removed.
-  @Suite(.timeLimit(.minutes(5))) struct DeletionTests {
+  @Suite(.cleansUp, .timeLimit(.minutes(5))) struct DeletionTests {
     private func ask(
       _ method: String, _ space: String, _ token: RelayStore.NewToken, _ relay: RelayFixture, _ path: String = "",
       _ body: [UInt8] = []
@@ -142,7 +142,7 @@
         let answer = try await ask("DELETE", admin.space, admin, relay)
         #expect(answer.status == 204)
       }
-      try await relay.remove()
+      try await relay.stop()
     }
 
     /// Nobody notifies: the relay looks, long before the stream's heartbeat or the end of the poll.
@@ -152,7 +152,7 @@
       let beside = try await relay.place.open(.administration, time: { relay.now })
       try await expectEnds(token, relay) { try await beside.deleteSpace(token.space) }
       try beside.close()
-      try await relay.remove()
+      try await relay.stop()
     }
 
     #if Postgres
@@ -180,7 +180,6 @@
         #expect(try await stream.text.hasSuffix("\r\n0\r\n\r\n"))
         #expect(ContinuousClock.now - start < .seconds(15))
         for relay in [one, other] { try await relay.stop() }
-        try place.remove()
       }
     #endif
   }

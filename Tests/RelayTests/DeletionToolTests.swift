@@ -4,7 +4,7 @@
   import Testing
 
   /// `tally relay delete`, `--keep` and `list`, beside a relay that serves.
-  @Suite(.timeLimit(.minutes(5))) struct DeletionToolTests {
+  @Suite(.cleansUp, .timeLimit(.minutes(5))) struct DeletionToolTests {
     private func status(_ base: String, _ space: String, _ token: String) async throws -> RawHTTP.Answer {
       let port = try #require(Int(base.split(separator: ":").last ?? ""))
       return try await RawHTTP.send("GET", "/v1/spaces/\(space)", ["Authorization": "Bearer \(token)"], port: port)
@@ -67,7 +67,6 @@
       let rest = try await tool("list")
       #expect(rest.lines.count == 1 && !rest.output.contains(space))
       #expect(await sweeping.end(SIGTERM) == 0)
-      try place.remove()
     }
 
     @Test func durationsAndMissingFilesAreRefused() async throws {
@@ -84,7 +83,6 @@
       #expect(try await Tool.run("relay", "delete", "--data", "none", "0000", in: folder).status == 66)
       #expect(try await Tool.run("relay", "delete", "--data", "none", in: folder).status == 64)
       #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
-      try FileManager.default.removeItem(at: folder)
     }
   }
 #endif

@@ -9,6 +9,7 @@
 
   /// A disk that is full, and has room again.
   @Suite(
+    .cleansUp,
     .enabled(if: SmallDisk.isAvailable, "only root may mount the small disk"), .serialized, .timeLimit(.minutes(5)))
   struct DiskFullTests {
     private static let body = (0..<60_000).map { UInt8(truncatingIfNeeded: $0 &* 37) }
@@ -60,9 +61,7 @@
       #expect(Set(names).count == names.count)
       // What was refused may be there if nobody knows whether its commit has come to the disk.
       #expect(Set(there).subtracting(names).isEmpty && names.count <= there.count + 3)
-      try await relay.remove()
-      try cluster?.end()
-      try disk.remove()
+      try await relay.stop()
     }
 
     private func names(_ relay: RelayFixture, _ token: RelayStore.NewToken) async throws -> [String] {

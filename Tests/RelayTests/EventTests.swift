@@ -9,7 +9,7 @@
   @testable import TallyRelay
 
   /// Events over real connections.
-  @Suite(.timeLimit(.minutes(5))) struct EventTests {
+  @Suite(.cleansUp, .timeLimit(.minutes(5))) struct EventTests {
     private func upload(_ name: String, _ byteCount: Int = 1) -> MailboxUpload {
       MailboxUpload(name: name, bytes: Array(repeating: 1, count: byteCount))
     }
@@ -133,10 +133,43 @@
       let waiting = Task { try await mailbox.wait(after: cursor) }
       try await untilOpen(1, relay)
       let start = ContinuousClock.now
-      try await relay.remove()
+      try await relay.stop()
       #expect(ContinuousClock.now - start < .seconds(20))
       // Its end is a reason to look.
       try await waiting.value
+    }
+
+    /// When the time for running requests is over, a request for events is ended as any other, also while its token is
+    /// still being looked up.
+    @Test func aLookUpForAStreamEndsWithTheRelay() async throws {
+      let stuck = Mutex<StuckStorage?>(nil)
+      let relay = try await RelayFixture.start {
+        $0.limits.draining = .milliseconds(200)
+      } open: { place, state in
+        let storage = StuckStorage(try await place.open(.serving, time: { state.now }))
+        stuck.withLock { $0 = storage }
+        return storage
+      }
+      let storage = try #require(stuck.withLock { $0 })
+      let token = try await relay.token()
+      storage.isStuck = true
+      let asking = Task {
+        try await RawHTTP.send(
+          "GET", "/v1/spaces/\(token.space)/events", ["Authorization": "Bearer \(token.token)"], port: relay.port)
+      }
+      var events = storage.events.makeAsyncIterator()
+      #expect(await events.next() == "waits")
+      let stopping = Task { try await relay.stop() }
+      // A look-up that goes on would hold the relay for ever.
+      let deadline = Task {
+        try await Task.sleep(for: .seconds(30))
+        storage.isStuck = false
+        storage.give("goes on")
+      }
+      #expect(await events.next() == "cancelled")
+      deadline.cancel()
+      try await stopping.value
+      _ = await asking.result
     }
 
     /// A revoked token hears nothing more after the next heartbeat.
@@ -195,6 +228,26 @@
         _ = try await RawHTTP.exchange(Array(head.utf8), port: relay.port, isLast: true)
         #expect(ContinuousClock.now - start < .seconds(30))
         try await untilOpen(0, relay)
+      }
+    }
+
+    /// A connection on which a stream has ended in order is as it was before: whoever closes their side with the next
+    /// request gets an answer to it.
+    @Test func aConnectionOutlivesItsStream() async throws {
+      try await RelayFixture.run {
+        $0.limits.streamLife = .zero
+      } _: { relay in
+        let token = try await relay.token()
+        func request(_ path: String) -> [UInt8] {
+          let space = "/v1/spaces/\(token.space)"
+          return Array("GET \(space)\(path) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(token.token)\r\n\r\n".utf8)
+        }
+        let last = "\r\n0\r\n\r\n"
+        for _ in 0..<5 {
+          let answer = try await RawHTTP.exchange(
+            request("/events"), until: last, then: request("/changes"), port: relay.port)
+          #expect(answer.status == 200 && answer.field("content-type") == "application/vnd.tally.changes")
+        }
       }
     }
 

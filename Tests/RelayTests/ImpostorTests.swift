@@ -7,7 +7,7 @@
   import Testing
 
   /// What answers in a relay's place is told apart from one, and costs nothing.
-  @Suite(.timeLimit(.minutes(5))) struct ImpostorTests {
+  @Suite(.cleansUp, .timeLimit(.minutes(5))) struct ImpostorTests {
     private let token = "tally1_" + String(repeating: "A", count: 43)
 
     private func mailbox(_ server: CannedServer) throws -> RelayMailbox {

@@ -7,7 +7,7 @@
   import Testing
 
   /// How long a deleted space is kept, and how its rows are removed.
-  @Suite(.timeLimit(.minutes(5))) struct KeepTests {
+  @Suite(.cleansUp, .timeLimit(.minutes(5))) struct KeepTests {
     private func opened(_ kind: StorageKind) async throws -> (StoragePlace, any RelayStorage, RelayFixture.State) {
       let (place, state) = (try await StoragePlace(kind), RelayFixture.State())
       return (place, try await place.open(.serving, time: { state.now }), state)
@@ -77,7 +77,6 @@
       let unknown = await #expect(throws: RelayStoreError.self) { try await store.restoreSpace("unknown") }
       #expect(unknown?.code == .noSuchSpace)
       try store.close()
-      try place.remove()
     }
 
     @Test(arguments: StorageKind.available) func afterItsTimeNothingIsLeft(_ kind: StorageKind) async throws {
@@ -111,7 +110,6 @@
       #expect(try await store.bearer(other.token) != nil)
       await #expect(throws: RelayStoreError.self) { try await store.restoreSpace(token.space) }
       try store.close()
-      try place.remove()
     }
 
     /// Several processes remove at once, where there are several, while others write elsewhere and into the space that
@@ -156,7 +154,6 @@
       let frames = try await store.page(of: kept, after: nil, limit: 1_000).frames
       #expect(frames.suffix(60).map(\.position) == (UInt64(head) + 1...UInt64(head) + 60).map { $0 })
       for store in stores { try store.close() }
-      try place.remove()
     }
 
     /// A relay that serves removes by itself, and leaves what is to be kept.

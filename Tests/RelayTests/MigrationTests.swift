@@ -7,7 +7,7 @@
   import Testing
 
   /// Files and databases of older versions.
-  @Suite(.timeLimit(.minutes(5))) struct MigrationTests {
+  @Suite(.cleansUp, .timeLimit(.minutes(5))) struct MigrationTests {
     private let token = "tally1_" + String(repeating: "A", count: 43)
 
     /// The rows as SQL.
@@ -89,7 +89,6 @@
       #expect(
         try await RelayTables.counts(again, place) == ["space": 1, "entry": 0, "chunk": 0, "upload": 0, "token": 1])
       try again.close()
-      try place.remove()
     }
   }
 #endif

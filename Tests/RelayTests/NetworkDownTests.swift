@@ -4,12 +4,10 @@
 
   /// A network between the relay and its clients that goes away, without a word to either, and comes back.
   @Suite(
+    .cleansUp,
     .enabled(if: NetworkPair.isAvailable, "only root on Linux may make a network"), .serialized,
-    .timeLimit(.minutes(60)))
+    .timeLimit(100, perHundred: Rounds.cuts))
   struct NetworkDownTests {
-    /// How often: TALLY_NETWORK_CUTS, or twice. Cuts last 2 to 20 seconds; the first two, 2 and 9.
-    private static let cuts = ProcessInfo.processInfo.environment["TALLY_NETWORK_CUTS"].flatMap { Int($0) } ?? 2
-
     /// Two stores watch; both write while the network is away. Ten seconds after its return at most they are equal.
     @Test func storesAreEqualSoonAfterTheNetworkIsBack() async throws {
       let folder = try RelayFixture.newFolder()
@@ -33,18 +31,29 @@
         try RelayProcess.launch("sync", name, "--via", space, "--token-file", "token", "--watch", in: folder)
       }
       try await untilEqual(["start-a", "start-b"], folder, within: .seconds(30))
-      for cut in 0..<Self.cuts {
+      for cut in 0..<Rounds.cuts {
+        let before = try vainTries(network, watching)
         try network.down()
         for name in ["a", "b"] { try await put("cut\(cut)-\(name)", into: name, folder) }
-        // How long the network is away is what is tested; nothing can be waited for meanwhile.
-        try await Task.sleep(for: .seconds(2 + cut * 7 % 19))
+        // Each further try comes after about twice the time: cuts last from a second to some twenty.
+        for (index, tries) in before.enumerated() {
+          try await Looking.until("store \(index) has tried in vain", within: .seconds(60)) {
+            try vainTries(network, watching)[index] >= tries + 2 + cut % 4
+          }
+        }
         try network.up()
         try await untilEqual(["cut\(cut)-a", "cut\(cut)-b"], folder, within: .seconds(10))
       }
       for process in watching { #expect(await process.end(SIGTERM) == 0, "\(process.errorText)") }
       #expect(await relay.end(SIGTERM) == 0, "\(relay.errorText)")
-      try network.remove()
-      try FileManager.default.removeItem(at: folder)
+    }
+
+    /// How often each store has tried to reach the relay in vain so far: packets that the system has sent again for its
+    /// connections, and failures of which it has told.
+    private func vainTries(_ network: NetworkPair, _ watching: [RelayProcess]) throws -> [Int] {
+      try watching.map { process in
+        try process.errorText.components(separatedBy: "trying again").count - 1 + network.resentPackets(of: process.pid)
+      }
     }
 
     private func put(_ score: String, into name: String, _ folder: URL) async throws {

@@ -6,6 +6,7 @@
 
   /// A group of writes in a database does what the same writes do in a file, one after the other.
   @Suite(
+    .cleansUp,
     .enabled(if: PostgresCluster.isAvailable, "no PostgreSQL server is installed (Debian: postgresql)"),
     .timeLimit(.minutes(5)))
   struct PostgresGroupTests {
@@ -105,8 +106,6 @@
       }
       try file.close()
       database.close()
-      try here.remove()
-      try there.remove()
     }
 
     private func expectSame(_ file: RelayStore, _ database: PostgresRelayStore, _ place: String) async throws {

@@ -9,6 +9,7 @@
 
   /// What only a database has: several instances, a server that goes away, tables that others may have made.
   @Suite(
+    .cleansUp,
     .enabled(if: PostgresCluster.isAvailable, "no PostgreSQL server is installed (Debian: postgresql)"), .serialized,
     .timeLimit(.minutes(10)))
   struct PostgresTests {
@@ -38,7 +39,6 @@
 
     private func remove(_ relays: RelayFixture...) async throws {
       for relay in relays { try await relay.stop() }
-      try relays[0].place.remove()
     }
 
     // MARK: Instances
@@ -163,7 +163,6 @@
         #expect(after.bytes == Int64(entries.count + 256 * rows.count))
       }
       for store in stores { try store.close() }
-      try place.remove()
     }
 
     // MARK: Failures
@@ -250,7 +249,6 @@
       // What was not acknowledged may be there: at most what each writer had under way.
       #expect(there.count <= expected.count + 8 * Self.crashes)
       try await remove(one, other)
-      try cluster.end()
     }
 
     /// Whoever owns the database may have chosen speed for others. The relay still waits for the commit to be durable.
@@ -265,7 +263,6 @@
       }
       #expect(setting == "on")
       store.close()
-      try place.remove()
     }
 
     // MARK: Tables
@@ -287,7 +284,6 @@
       #expect(list.lines.count == 4)
       let migrations = "SELECT array_agg(number ORDER BY number) FROM tally_relay.migration"
       #expect(try await PostgresCluster.sql(migrations, in: try #require(place.database)) == "{1,2}")
-      try place.remove()
     }
 
     @Test func tablesOfNewerVersionsAndOfOthersAreRefusedAndLeftAlone() async throws {
@@ -309,7 +305,6 @@
       #expect(await refusal() == .newerFormat)
       let tool = try await Tool.run("relay", "list", "--postgres", database, in: place.folder)
       #expect(tool.status == 78 && tool.errors.contains("a newer version"), "\(tool)")
-      try place.remove()
     }
 
     /// A user who may use the tables, and make none, is enough once they are there.
@@ -332,7 +327,6 @@
       let space = try #require(try await store.bearer(token.token)).space
       #expect(try await store.put("a", [1], in: space, after: nil).position == 1)
       store.close()
-      try place.remove()
     }
 
     // MARK: Addresses
@@ -356,7 +350,6 @@
       let tool = try await Tool.run("relay", "list", "--postgres", address, in: folder)
       #expect(tool.status == (code == .badAddress ? 64 : 69), "\(tool)")
       #expect(tool.errors.hasPrefix("tally: ") && !tool.errors.contains("canary"), "\(tool)")
-      try FileManager.default.removeItem(at: folder)
     }
 
     @Test func notificationsAreShortAndReadStrictly() {

@@ -6,7 +6,7 @@
   @testable import TallyRelay
 
   /// Proxies that the environment names.
-  @Suite(.timeLimit(.minutes(5))) struct ProxyTests {
+  @Suite(.cleansUp, .timeLimit(.minutes(5))) struct ProxyTests {
     private static let cases: [(variables: [String: String], address: String, proxy: String?)] = [
       ([:], "http://relay.example/s/a", nil),
       (["http_proxy": "http://proxy:3128"], "http://relay.example", "http proxy 3128"),

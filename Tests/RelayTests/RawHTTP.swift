@@ -29,6 +29,8 @@
     struct Failure: Error {
       let call: String
       let number: Int32
+      /// Whether the other side has closed the connection.
+      var isEnd: Bool { number == EPIPE || number == ECONNRESET }
     }
 
     /// Makes a request and reads until the server closes.
@@ -41,12 +43,41 @@
       return Answer(try await exchange(Array("\(head)\r\n".utf8) + body, port: port))
     }
 
-    /// Sends bytes and reads until the server closes, for a minute at most between two pieces. On a thread of its
-    /// own, since the server's tasks need theirs.
+    /// Sends bytes and reads until the server closes, for a minute at most between two pieces.
     /// - Parameter isLast: whether the client closes its side with them.
     static func exchange(_ bytes: [UInt8], port: Int, isLast: Bool = false) async throws -> [UInt8] {
+      try await onThread {
+        let descriptor = try connect(port)
+        defer { close(descriptor) }
+        // It may refuse the rest and answer.
+        do { try sendAll(bytes, descriptor, isLast: isLast) } catch let failure as Failure where failure.isEnd {}
+        return try readAll(descriptor)
+      }
+    }
+
+    /// Makes a request, reads until its answer ends as said, and makes a second one on the same connection, with which
+    /// the client closes its side.
+    /// - Returns: the answer to the second.
+    static func exchange(_ first: [UInt8], until end: String, then last: [UInt8], port: Int) async throws -> Answer {
+      try await onThread {
+        let descriptor = try connect(port)
+        defer { close(descriptor) }
+        try sendAll(first, descriptor)
+        var (answer, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 1 << 14))
+        while !String(decoding: answer, as: UTF8.self).hasSuffix(end) {
+          let count = recv(descriptor, &buffer, buffer.count, 0)
+          guard count > 0 else { throw Failure(call: "recv", number: errno) }
+          answer += buffer[..<count]
+        }
+        try sendAll(last, descriptor, isLast: true)
+        return Answer(try readAll(descriptor))
+      }
+    }
+
+    /// Runs what blocks on a thread of its own, since the server's tasks need theirs.
+    static func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
       try await withCheckedThrowingContinuation { continuation in
-        Thread.detachNewThread { continuation.resume(with: Result { try blockingExchange(bytes, port, isLast) }) }
+        Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
       }
     }
 
@@ -90,23 +121,20 @@
       return descriptor
     }
 
-    private static func blockingExchange(_ bytes: [UInt8], _ port: Int, _ isLast: Bool) throws -> [UInt8] {
-      let descriptor = try connect(port)
-      defer { close(descriptor) }
+    private static func sendAll(_ bytes: [UInt8], _ descriptor: Int32, isLast: Bool = false) throws {
       // With MSG_MORE the end goes with the bytes.
       let flags = Int32(MSG_NOSIGNAL) | (isLast ? Int32(MSG_MORE) : 0)
       var sent = 0
       while sent < bytes.count {
-        let count = bytes[sent...].withUnsafeBytes {
-          Foundation.send(descriptor, $0.baseAddress, $0.count, flags)
-        }
-        // It may refuse the rest and answer.
-        guard count > 0 else { break }
+        let count = bytes[sent...].withUnsafeBytes { Foundation.send(descriptor, $0.baseAddress, $0.count, flags) }
+        guard count > 0 else { throw Failure(call: "send", number: errno) }
         sent += count
       }
       if isLast { shutdown(descriptor, Int32(SHUT_WR)) }
-      var answer: [UInt8] = []
-      var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    }
+
+    private static func readAll(_ descriptor: Int32) throws -> [UInt8] {
+      var (answer, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 1 << 16))
       while true {
         let count = recv(descriptor, &buffer, buffer.count, 0)
         guard count > 0 else {

@@ -7,7 +7,7 @@
   import Testing
 
   /// Who may do what, and what everybody else is told.
-  @Suite(.timeLimit(.minutes(5))) struct RefusalTests {
+  @Suite(.cleansUp, .timeLimit(.minutes(5))) struct RefusalTests {
     /// Who asks.
     private enum Asker: String, CaseIterable {
       case nobody, garbled, basic, unknown, expired, revoked, stranger, reader, writer, admin
@@ -188,15 +188,49 @@
       }
     }
 
-    @Test func whatIsNoHTTPIsClosed() async throws {
+    private static let long = String(repeating: "x", count: 40_000)
+
+    /// What never becomes a request is refused before the relay has a word in it, and looks like every other refusal.
+    @Test(
+      arguments: [
+        ("nonsense\r\n\r\n", 400, "badRequest"),
+        ("GET / HTTP/9.9\r\n\r\n", 400, "badRequest"),
+        ("GET /\u{0} HTTP/1.1\r\n\r\n", 400, "badRequest"),
+        ("\u{16}\u{3}\u{1}\r\n\r\n", 400, "badRequest"),
+        ("G@T / HTTP/1.1\r\nHost: a\r\n\r\n", 400, "badRequest"),
+        ("GET / HTTP/1.1\r\nHo st: a\r\n\r\n", 400, "badRequest"),
+        ("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n", 400, "badRequest"),
+        ("GET / HTTP/1.1\r\nHost: a\r\nX-Long: \(long)\r\n\r\n", 431, "headersTooLarge"),
+        ("GET /\(long) HTTP/1.1\r\nHost: a\r\n\r\n", 431, "headersTooLarge"),
+        ("GET / HTTP/1.1\r\n\(String(repeating: "X: y\r\n", count: 200))\r\n", 431, "headersTooLarge"),
+      ])
+    func whatIsNoRequestIsRefusedAsRequestsAre(_ text: String, _ status: Int, _ problem: String) async throws {
       try await RelayFixture.run { relay in
-        for bytes in ["nonsense\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET /\u{0} HTTP/1.1\r\n\r\n", "\u{16}\u{3}\u{1}"] {
-          let answer = try? await RawHTTP.exchange(Array((bytes + "\r\n\r\n").utf8), port: relay.port)
-          #expect(RawHTTP.Answer(answer ?? []).status != 200, "\(bytes)")
-        }
-        // It still serves.
-        let mailbox = try relay.mailbox(try await relay.token())
-        #expect(try await mailbox.status().entries == 0)
+        let answer = RawHTTP.Answer(try await RawHTTP.exchange(Array(text.utf8), port: relay.port))
+        #expect(answer.status == status && answer.problem == problem, "\(answer)")
+        #expect(answer.field("content-type") == RelayMedia.problem && answer.field("connection") == "close")
+        let body = try JSONDecoder().decode(RelayProblem.self, from: Data(answer.body))
+        #expect(body.code.rawValue == problem && body.status == status)
+        // It is counted, and the relay still serves.
+        let metrics = try await RawHTTP.send("GET", "/metrics", port: relay.adminPort).text
+        #expect(metrics.contains("tally_relay_problems_total{code=\"\(problem)\"} 1\n"), "\(metrics)")
+        #expect(try await relay.mailbox(try await relay.token()).status().entries == 0)
+      }
+    }
+
+    /// A request that ends within its header, and a body whose chunks are none.
+    @Test func whatBreaksOffIsRefusedAsRequestsAre() async throws {
+      try await RelayFixture.run { relay in
+        let half = RawHTTP.Answer(
+          try await RawHTTP.exchange(Array("GET / HTTP/1.1\r\nHo".utf8), port: relay.port, isLast: true))
+        #expect(half.status == 400 && half.problem == "badRequest", "\(half)")
+        let token = try await relay.token()
+        let head =
+          "PUT /v1/spaces/\(token.space)/entries/a HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(token.token)\r\n"
+          + "Content-Digest: \(RelayDigest.field(SHA256.hash([1])))\r\nTransfer-Encoding: chunked\r\n\r\n"
+        let chunks = RawHTTP.Answer(try await RawHTTP.exchange(Array("\(head)no chunk\r\n".utf8), port: relay.port))
+        #expect(chunks.status == 400 && chunks.problem == "badRequest", "\(chunks)")
+        #expect(try await relay.mailbox(token).status().entries == 0)
       }
     }
   }

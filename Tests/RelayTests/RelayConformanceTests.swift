@@ -5,7 +5,7 @@
   import Testing
 
   /// A relay keeps the contract of `Mailbox`, over real connections.
-  @Suite(.timeLimit(.minutes(5))) struct RelayConformanceTests {
+  @Suite(.cleansUp, .timeLimit(.minutes(5))) struct RelayConformanceTests {
     @Test(arguments: MailboxConformance.rules, StorageKind.available)
     func aRelayKeepsTheContract(_ rule: MailboxConformance.Rule, _ kind: StorageKind) async throws {
       try await RelayFixture.run(kind) { relay in

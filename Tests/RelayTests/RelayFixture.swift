@@ -4,8 +4,8 @@
   import TallyRelay
   import TallyRelayServer
 
-  /// A relay in this process, on a free port of this machine, with a file in a folder that disappears with it, or with
-  /// a database.
+  /// A relay in this process, on a free port of this machine, with a file or with a database. It ends with the test,
+  /// and its folder disappears.
   final class RelayFixture: Sendable {
     let place: StoragePlace
     let port: Int
@@ -13,6 +13,7 @@
     let store: any RelayStorage
     private let state: State
     private let running: Task<Void, any Error>
+    private let isClosed = Mutex(false)
 
     /// What a relay of a test takes from outside.
     final class State: Sendable {
@@ -77,13 +78,21 @@
         if listening.isAdmin { admin = listening.port } else { main = listening.port }
         if main != nil, admin != nil { break }
       }
-      return RelayFixture(place, main ?? 0, admin ?? 0, store, state, running)
+      let relay = RelayFixture(place, main ?? 0, admin ?? 0, store, state, running)
+      Leftovers.note { try await relay.stop() }
+      return relay
     }
 
+    /// A folder that disappears with the test.
     static func newFolder() throws -> URL {
       let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tally-relay-\(UUID().uuidString)")
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      Leftovers.note { try removeIfThere(folder) }
       return folder
+    }
+
+    static func removeIfThere(_ file: URL) throws {
+      if FileManager.default.fileExists(atPath: file.path) { try FileManager.default.removeItem(at: file) }
     }
 
     deinit { running.cancel() }
@@ -96,17 +105,15 @@
       set { state.now = newValue }
     }
 
-    /// Asks the relay to end, and waits until it has.
+    /// Asks the relay to end, and waits until it has. It may have ended already.
     func stop() async throws {
       running.cancel()
       _ = await running.result
-      try store.close()
-    }
-
-    /// Stops the relay and removes its folder.
-    func remove() async throws {
-      try await stop()
-      try place.remove()
+      let isFirst = isClosed.withLock { isClosed in
+        defer { isClosed = true }
+        return !isClosed
+      }
+      if isFirst { try store.close() }
     }
 
     /// Makes a token, and a space unless one is given.
@@ -132,13 +139,8 @@
       _ body: (RelayFixture) async throws -> Void
     ) async throws {
       let relay = try await start(kind, change)
-      do {
-        try await body(relay)
-      } catch {
-        try await relay.remove()
-        throw error
-      }
-      try await relay.remove()
+      try await body(relay)
+      try await relay.stop()
     }
   }
 #endif

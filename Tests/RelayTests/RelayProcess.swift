@@ -93,6 +93,7 @@
       try process.run()
       pid = process.processIdentifier
       self.process = Mutex(process)
+      Leftovers.note { [self] in if self.process.withLock({ $0.isRunning }) { _ = await end(SIGKILL) } }
       let reading = pipe.fileHandleForReading
       Thread.detachNewThread {
         var text: [UInt8] = []

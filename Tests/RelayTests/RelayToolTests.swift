@@ -5,7 +5,7 @@
   import Testing
 
   /// `tally relay` and `tally sync --via http://…`, as people use them.
-  @Suite(.timeLimit(.minutes(5))) struct RelayToolTests {
+  @Suite(.cleansUp, .timeLimit(.minutes(5))) struct RelayToolTests {
     private let folder: URL
 
     init() throws {
@@ -52,7 +52,6 @@
       #expect(await relay.end(SIGTERM) == 0)
       let secret = try #require(token.lines.last)
       #expect(!relay.errorText.contains(secret) && relay.errorText.contains(#""route":"putEntry","status":201"#))
-      try FileManager.default.removeItem(at: folder)
     }
 
     /// With a certificate a relay speaks TLS and nothing else.
@@ -96,7 +95,6 @@
         "relay", "--data", "relay.sqlite", "--listen", "127.0.0.1:0", "--certificate", file("server.pem"), "--key",
         file("stranger.key"), in: folder)
       #expect(wrong.status == 77 && wrong.errors.contains("cannot be used"), "\(wrong)")
-      try FileManager.default.removeItem(at: folder)
     }
 
     /// Every way of failing has its exit code, and none says the token.
@@ -129,7 +127,6 @@
         let sync = try await Tool.run("sync", "a", "--via", space, "--token-file", "writer", in: folder)
         #expect(sync.status == 0, "\(sync)")
       }
-      try FileManager.default.removeItem(at: folder)
     }
 
     @Test func tokensAreListedAndRevoked() async throws {
@@ -155,7 +152,6 @@
         let refused = try await Tool.run("relay", "--data", "r", arguments[0], arguments[1], in: folder)
         #expect(refused.status == 64, "\(arguments): \(refused)")
       }
-      try FileManager.default.removeItem(at: folder)
     }
 
     /// Two that watch: what one writes, the other has without being asked.
@@ -177,7 +173,6 @@
         #expect(isEqual)
         for process in watching { #expect(await process.end(SIGTERM) == 0, "\(process.errorText)") }
       }
-      try FileManager.default.removeItem(at: folder)
     }
   }
 #endif

@@ -9,7 +9,7 @@
   import Testing
 
   /// A relay whose file or database is set back.
-  @Suite(.timeLimit(.minutes(5))) struct RestoreTests {
+  @Suite(.cleansUp, .timeLimit(.minutes(5))) struct RestoreTests {
     /// Writes would go into a file that has no name any more, and end with the process.
     @Test func nothingIsAcknowledgedIntoAFileThatIsGone() async throws {
       try await RelayFixture.run { relay in
@@ -70,7 +70,7 @@
         #expect(try Scores.names(store) == expected)
         #expect(try Scores.dump(store) == Scores.dump(one))
       }
-      try await relay.remove()
+      try await relay.stop()
     }
 
     /// A relay that begins anew has the space's id and token, and nothing else.
@@ -89,7 +89,7 @@
       let late = try Scores.store("late")
       try await Scores.settle([late, one, two], try relay.mailbox(token))
       for store in [one, two, late] { #expect(try Scores.names(store) == ["late", "one", "two"]) }
-      try await relay.remove()
+      try await relay.stop()
     }
   }
 #endif

@@ -3,7 +3,7 @@
   import Testing
 
   /// Two thousand connections that send half a header, a body byte by byte, or never read what they have asked for.
-  @Suite(.serialized, .timeLimit(.minutes(10))) struct SlowPeerTests {
+  @Suite(.cleansUp, .serialized, .timeLimit(.minutes(10))) struct SlowPeerTests {
     private static let peers = 2_000
     private static let followersOfAToken = 16
     /// The relay's memory may grow by so much: 48 KiB for each of them.
@@ -24,14 +24,8 @@
       return try JSONDecoder().decode(Token.self, from: Data(made.output.utf8))
     }
 
-    private func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
-      try await withCheckedThrowingContinuation { continuation in
-        Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
-      }
-    }
-
-    /// A good client's p99 is at most twice what it is without them, the relay's memory is bounded, and it ends in
-    /// order.
+    /// A good client's p99 is at most twice what it is without them, the relay's memory is bounded, bodies that come
+    /// too slowly are refused, and the relay ends in order.
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/status"), "needs /proc"))
     func slowPeersSlowNobodyElse() async throws {
       let folder = try RelayFixture.newFolder()
@@ -44,7 +38,7 @@
         let token = try await token(noisy.space, in: folder).token
         followers += Array(repeating: token, count: Self.followersOfAToken)
       }
-      let (idle, loaded, grown) = try await onThread { [followers] in
+      let (idle, loaded, grown, endings) = try await RawHTTP.onThread { [followers] in
         let client = try GoodClient(port)
         // Another machine's work slows one sample or the other; the best of five is the relay's own.
         func best(_ name: String, meanwhile: () -> Void) throws -> Double {
@@ -58,12 +52,14 @@
         // Each of those who follow is owed 1.2 MB, which nobody reads.
         _ = try client.p99(100, "noise", 12_000, noisy.space, noisy.token) {}
         let loaded = try best("loaded") { slow.dribble() }
-        return (idle, loaded, (relay.memory ?? .max) - before)
+        let grown = (relay.memory ?? .max) - before
+        return (idle, loaded, grown, slow.endings(within: .seconds(60)))
       }
       #expect(loaded <= 2 * idle, "p99 of \(idle) ms alone, \(loaded) ms with \(Self.peers) slow peers")
       #expect(grown <= Self.mostKibibytes, "\(grown) KiB more")
+      // Whoever says something between the tenth and the twelfth second is answered; the others are closed.
+      #expect(endings.open == 0 && endings.refused > 0, "\(endings)")
       #expect(await relay.end(SIGTERM) == 0, "\(relay.errorText)")
-      try FileManager.default.removeItem(at: folder)
     }
   }
 #endif

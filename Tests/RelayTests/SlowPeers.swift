@@ -44,6 +44,37 @@
       }
     }
 
+    /// How connections with a body that comes byte by byte have ended.
+    struct Endings {
+      /// With 400 `badRequest`.
+      var refused = 0
+      /// Otherwise: without a word, or with something else.
+      var closed = 0
+      /// Not at all.
+      var open: Int
+    }
+
+    /// Sends a byte more on each of those connections, a few times a second, until all have ended.
+    func endings(within limit: Duration) -> Endings {
+      let end = ContinuousClock.now + limit
+      var waiting = dribbling.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+      var endings = Endings(open: waiting.count)
+      while !waiting.isEmpty, ContinuousClock.now < end {
+        for peer in waiting { Self.send("x", peer.fd) }
+        // Long enough that they stay too slow, unless one is answered.
+        guard poll(&waiting, nfds_t(waiting.count), 200) > 0 else { continue }
+        for peer in waiting where peer.revents != 0 {
+          var buffer = [UInt8](repeating: 0, count: 4_096)
+          let count = recv(peer.fd, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+          let answer = RawHTTP.Answer(Array(buffer[..<max(0, count)]))
+          if answer.status == 400, answer.problem == "badRequest" { endings.refused += 1 } else { endings.closed += 1 }
+        }
+        waiting = waiting.filter { $0.revents == 0 }
+        endings.open = waiting.count
+      }
+      return endings
+    }
+
     private static func send(_ text: String, _ peer: Int32) {
       let bytes = Array(text.utf8)
       _ = bytes.withUnsafeBytes { Foundation.send(peer, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }

@@ -1,7 +1,8 @@
 #if Relay
   import Foundation
+  import RelayRig
 
-  /// A file system in memory that is soon full: what a test needs to be root for.
+  /// A file system in memory that is soon full: what a test needs to be root for. It goes with the test.
   struct SmallDisk: Sendable {
     struct Failure: Error {
       let call: String
@@ -11,21 +12,40 @@
     /// Whether this process may mount file systems.
     static let isAvailable: Bool = {
       guard geteuid() == 0 else { return false }
-      guard let disk = try? SmallDisk(mebibytes: 1) else { return false }
-      return (try? disk.remove()) != nil
+      do {
+        let folder = newFolder()
+        try mount(1, folder)
+        try unmount(folder)
+        return true
+      } catch {
+        return false
+      }
     }()
 
     let folder: URL
 
     init(mebibytes: Int) throws {
-      folder = URL(fileURLWithPath: "/tmp/tally-disk-\(UUID().uuidString.prefix(8))")
+      let folder = Self.newFolder()
+      self.folder = folder
+      try Self.mount(mebibytes, folder)
+      Leftovers.note { try Self.unmount(folder) }
+    }
+
+    private static func newFolder() -> URL { URL(fileURLWithPath: "/tmp/tally-disk-\(UUID().uuidString.prefix(8))") }
+
+    private static func mount(_ mebibytes: Int, _ folder: URL) throws {
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       do {
-        try Self.run("mount", "-t", "tmpfs", "-o", "size=\(mebibytes)m,mode=0755", "tally", folder.path)
+        try Program.run("mount", ["-t", "tmpfs", "-o", "size=\(mebibytes)m,mode=0755", "tally", folder.path])
       } catch {
         try FileManager.default.removeItem(at: folder)
         throw error
       }
+    }
+
+    private static func unmount(_ folder: URL) throws {
+      try Program.run("umount", ["-l", folder.path])
+      try FileManager.default.removeItem(at: folder)
     }
 
     private var filler: URL { folder.appendingPathComponent("filler") }
@@ -40,23 +60,5 @@
 
     /// Makes room again.
     func empty() throws { try FileManager.default.removeItem(at: filler) }
-
-    func remove() throws {
-      try Self.run("umount", "-l", folder.path)
-      try FileManager.default.removeItem(at: folder)
-    }
-
-    private static func run(_ arguments: String...) throws {
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-      process.arguments = arguments
-      process.standardInput = FileHandle.nullDevice
-      process.standardError = FileHandle.nullDevice
-      try process.run()
-      process.waitUntilExit()
-      guard process.terminationStatus == 0 else {
-        throw Failure(call: arguments.joined(separator: " "), number: process.terminationStatus)
-      }
-    }
   }
 #endif

@@ -8,6 +8,7 @@
 
   /// A standby takes the place of a server that is gone for good.
   @Suite(
+    .cleansUp,
     .enabled(if: PostgresCluster.isAvailable, "no PostgreSQL server is installed (Debian: postgresql)"), .serialized,
     .timeLimit(.minutes(5)))
   struct StandbyTests {
@@ -50,9 +51,7 @@
         #expect(try Scores.names(store) == expected)
         #expect(try Scores.dump(store) == Scores.dump(one))
       }
-      try await relay.remove()
-      try standby.end()
-      try primary.end()
+      try await relay.stop()
     }
 
     /// Waits until a standby has replayed what its server has written.

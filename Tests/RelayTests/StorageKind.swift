@@ -24,6 +24,8 @@
     /// - Parameter cluster: the server; nil for the one that tests share.
     init(_ kind: StorageKind, in cluster: PostgresCluster? = nil) async throws {
       folder = try RelayFixture.newFolder()
+      let backup = Self.backup(of: folder)
+      Leftovers.note { try RelayFixture.removeIfThere(backup) }
       guard kind == .postgres else {
         database = nil
         return
@@ -70,13 +72,10 @@
       try FileManager.default.copyItem(at: backup, to: folder)
     }
 
-    private var backup: URL {
-      folder.deletingLastPathComponent().appendingPathComponent(folder.lastPathComponent + "-backup")
-    }
+    private var backup: URL { Self.backup(of: folder) }
 
-    func remove() throws {
-      try FileManager.default.removeItem(at: folder)
-      if FileManager.default.fileExists(atPath: backup.path) { try FileManager.default.removeItem(at: backup) }
+    private static func backup(of folder: URL) -> URL {
+      folder.deletingLastPathComponent().appendingPathComponent(folder.lastPathComponent + "-backup")
     }
   }
 #endif

@@ -9,13 +9,11 @@
   import Testing
 
   /// What stands in the file, and who may have it.
-  @Suite(.timeLimit(.minutes(5))) struct StorageTests {
+  @Suite(.cleansUp, .timeLimit(.minutes(5))) struct StorageTests {
     private let folder: URL
     private var path: String { folder.appendingPathComponent("relay.sqlite").path }
 
     init() throws { folder = try RelayFixture.newFolder() }
-
-    private func clean() throws { try FileManager.default.removeItem(at: folder) }
 
     @Test func aFileHasItsMarksAndIsWrittenThroughToTheDisk() throws {
       let store = try RelayStore(path: path, for: .serving)
@@ -28,7 +26,6 @@
       let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
       #expect(mode == 0o600)
       try store.close()
-      try clean()
     }
 
     @Test func oneProcessServesAndOthersMakeTokens() async throws {
@@ -44,7 +41,6 @@
       }
       // The lock ends with whoever held it.
       try RelayStore(path: path, for: .serving).close()
-      try clean()
     }
 
     @Test func filesOfOthersAreRefusedAndLeftAlone() throws {
@@ -63,7 +59,6 @@
       let refusal = #expect(throws: RelayStoreError.self) { try RelayStore(path: other, for: .administration) }
       #expect(refusal?.code == .notARelay)
       #expect(try Data(contentsOf: URL(fileURLWithPath: other)) == database)
-      try clean()
     }
 
     @Test func aNewerFormatIsRefused() throws {
@@ -72,7 +67,6 @@
       try store.close()
       let refusal = #expect(throws: RelayStoreError.self) { try RelayStore(path: path, for: .administration) }
       #expect(refusal?.code == .newerFormat)
-      try clean()
     }
 
     /// What waits is committed together: many writers wait for few commits.
@@ -94,8 +88,6 @@
       #expect(commits <= 256, "\(commits) commits for 512 writes of 64 writers")
       try await expectWhole(store, space, 512)
       try store.close()
-      try place.remove()
-      try clean()
     }
 
     /// Positions without gaps, each name once, and the chain as it is defined.
@@ -145,8 +137,6 @@
         #expect(try await PostgresCluster.sql("\(chunks) tally_relay.chunk", in: try #require(place.database)) == "2")
       }
       try store.close()
-      try place.remove()
-      try clean()
     }
 
     /// Somebody reads a large entry piece by piece; meanwhile it is removed, and put again with another content.
@@ -171,7 +161,6 @@
       let again = try await store.entry("large", in: space)
       #expect(try await store.bytes(of: "large", in: space, at: again.position, from: first.count).first == 2)
       try store.close()
-      try place.remove()
     }
 
     /// An upload that is left alone goes after three days, with what it took up.
@@ -206,8 +195,6 @@
       #expect(try await store.entry("c", in: space).body == [1, 2, 3, 4])
       #expect(try await store.space(space).bytes == 5_000 + 4 + 2 * 256)
       try store.close()
-      try place.remove()
-      try clean()
     }
   }
 #endif

@@ -10,7 +10,7 @@
   import Testing
 
   /// What changes while a relay runs: time, tokens, room.
-  @Suite(.timeLimit(.minutes(5))) struct TokenTests {
+  @Suite(.cleansUp, .timeLimit(.minutes(5))) struct TokenTests {
     private func error(_ body: () async throws -> Void) async throws -> RelayError {
       do {
         try await body()

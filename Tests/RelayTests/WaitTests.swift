@@ -7,7 +7,7 @@
   import Testing
 
   /// Waiting for news over real connections.
-  @Suite(.timeLimit(.minutes(5))) struct WaitTests {
+  @Suite(.cleansUp, .timeLimit(.minutes(5))) struct WaitTests {
     private func upload(_ name: String) -> MailboxUpload { MailboxUpload(name: name, bytes: [1]) }
 
     /// Returns when so many requests wait.
@@ -68,7 +68,7 @@
       let waiting = Task { try await mailbox.wait(after: nil) }
       try await untilWaiting(1, relay)
       let start = ContinuousClock.now
-      try await relay.remove()
+      try await relay.stop()
       // Before the poll's thirty seconds, and not by force, which comes after twenty-five.
       #expect(ContinuousClock.now - start < .seconds(20))
       let error = await #expect(throws: RelayError.self) { try await waiting.value }

@@ -7,7 +7,7 @@
   import Testing
 
   /// Many writers at once, and a relay that is killed under them.
-  @Suite(.timeLimit(.minutes(60)), .serialized) struct WriterTests {
+  @Suite(.cleansUp, .timeLimit(5, perHundred: Rounds.kills), .serialized) struct WriterTests {
     /// Everything in a log, as frames of positions and names, which must have no gap.
     private func names(_ mailbox: RelayMailbox) async throws -> [String] {
       var (names, cursor): ([String], MailboxCursor?) = ([], nil)
@@ -84,8 +84,6 @@
       }
     }
 
-    /// How often a relay is killed: TALLY_RELAY_KILLS, or twenty times.
-    private static let kills = ProcessInfo.processInfo.environment["TALLY_RELAY_KILLS"].flatMap { Int($0) } ?? 20
     private static let writers = 8
 
     /// Again and again `kill -9` while eight write: what was acknowledged is there, once.
@@ -97,7 +95,7 @@
       let token = try JSONDecoder().decode([String: String].self, from: Data(made.output.utf8))
       let (space, secret) = (try #require(token["space"]), try #require(token["token"]))
       let acknowledged = Names()
-      for round in 0..<Self.kills {
+      for round in 0..<Rounds.kills {
         let (process, line) = try await RelayProcess.start(
           "relay", options[0], options[1], "--listen", "127.0.0.1:0", "--rate", "100000", in: folder)
         let port = try #require(line.split(separator: ":").last)
@@ -121,12 +119,12 @@
       let relay = try await RelayFixture.start(in: place)
       let there = try await names(try RelayMailbox("\(relay.base)/s/\(space)", token: secret))
       let expected = acknowledged.all
-      #expect(expected.count >= (0..<Self.kills).reduce(0) { $0 + 10 + 3 * ($1 % 20) })
+      #expect(expected.count >= (0..<Rounds.kills).reduce(0) { $0 + 10 + 3 * ($1 % 20) })
       #expect(Set(there).count == there.count)
       #expect(expected.subtracting(there).isEmpty, "lost: \(expected.subtracting(there).sorted())")
       // What was not acknowledged may be there: at most what each writer had under way.
-      #expect(there.count <= expected.count + Self.kills * Self.writers)
-      try await relay.remove()
+      #expect(there.count <= expected.count + Rounds.kills * Self.writers)
+      try await relay.stop()
     }
   }
 #endif

@@ -6,7 +6,7 @@ extension SimulationTier: ExpressibleByArgument {}
 
 /// Plays seeds for as long as it is given, and prints how many.
 @main struct Soak: ParsableCommand {
-  @Option(help: "What to simulate: core, forged, store, seeds, world, rawsql or damage. All in turn without it.")
+  @Option(help: "What to simulate: core, forged, store, seeds, world, relay, rawsql or damage. All in turn without it.")
   var tier: [SimulationTier] = SimulationTier.allCases
   @Option(help: "How many seconds in all; the tiers share them.")
   var seconds: Double = 60

@@ -3,6 +3,7 @@
   import Logging
   import NIOCore
   import Synchronization
+  import TallyRelayProtocol
 
   /// Runs what a connection's task does on the event loop of the connection.
   ///
@@ -10,9 +11,13 @@
   /// Nothing here may block: storage has threads of its own.
   struct LoopChannel<Base: ServerChildChannel>: ServerChildChannel {
     private let base: Base
+    private let onRefusal: @Sendable (RelayProblem) -> Void
     private let executors = LoopExecutors()
 
-    init(_ base: Base) { self.base = base }
+    /// - Parameter onRefusal: is told of what never became a request.
+    init(_ base: Base, onRefusal: @escaping @Sendable (RelayProblem) -> Void) {
+      (self.base, self.onRefusal) = (base, onRefusal)
+    }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
       do {
@@ -23,7 +28,10 @@
       } catch {
         return channel.eventLoop.makeFailedFuture(error)
       }
-      return base.setup(channel: channel, logger: logger)
+      return base.setup(channel: channel, logger: logger).flatMapThrowing { [onRefusal] value in
+        try RefusalForm.add(to: value.channel, onRefusal)
+        return value
+      }
     }
 
     func handle(value: Base.Value, logger: Logger) async {

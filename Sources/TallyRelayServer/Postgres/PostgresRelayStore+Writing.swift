@@ -31,7 +31,7 @@
     }
 
     private func write(_ write: PostgresWrite) async throws -> PostgresWrite.Outcome {
-      try await commits.write(write) { [self] in tell($0) }
+      try await commits.write(write)
     }
 
     private static var mismatch: RelayProblem { RelayProblem(.internal, "a write was answered as another") }

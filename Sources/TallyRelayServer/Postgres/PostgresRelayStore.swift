@@ -29,13 +29,18 @@
       package init() {}
     }
 
+    /// Who hears of what others append, once somebody does.
+    private final class Follower: Sendable {
+      let state = Mutex<PostgresFollower?>(nil)
+    }
+
     let address: PostgresAddress
     let settings: Settings
     let reading: PostgresThreads
     let commits: PostgresCommits
     private let purpose: RelayStore.Purpose
     private let notifier: PostgresNotifier
-    private let follower = Mutex<PostgresFollower?>(nil)
+    private let follower: Follower
     package let now: @Sendable () -> Int64 = RelayStore.systemTime
     package let random: RelayStore.Random
 
@@ -60,8 +65,13 @@
       address = try PostgresAddress(url)
       (self.settings, self.purpose, self.random) = (settings, purpose, random)
       reading = PostgresThreads(address, count: settings.readers)
-      notifier = PostgresNotifier(address)
-      commits = PostgresCommits(address, settings.time)
+      let notifier = PostgresNotifier(address)
+      self.notifier = notifier
+      let follower = Follower()
+      self.follower = follower
+      commits = PostgresCommits(address, settings.time) { heads in
+        Self.tell(heads, purpose, follower, notifier)
+      }
       do {
         try await reading.run { try PostgresSchema.migrate($0, mayCreate: mayCreate) }
       } catch let error as PostgresError {
@@ -77,7 +87,7 @@
     package func follow(
       watched: @escaping @Sendable () -> [Int64], announce: @escaping @Sendable (Int64) -> Void
     ) {
-      follower.withLock { follower in
+      follower.state.withLock { follower in
         guard follower == nil else { return }
         follower = PostgresFollower(
           address, reading, settings, watched: watched, announce: announce, isOwn: { [notifier] in notifier.isOwn($0) })
@@ -85,15 +95,19 @@
     }
 
     /// Tells other processes how far logs have come. An administrator's puts, which are tests', are found by comparing.
-    func tell(_ heads: [Int64: Int64]) {
+    func tell(_ heads: [Int64: Int64]) { Self.tell(heads, purpose, follower, notifier) }
+
+    private static func tell(
+      _ heads: [Int64: Int64], _ purpose: RelayStore.Purpose, _ follower: Follower, _ notifier: PostgresNotifier
+    ) {
       guard purpose == .serving else { return }
-      follower.withLock { $0 }?.note(heads)
+      follower.state.withLock { $0 }?.note(heads)
       notifier.tell(heads)
     }
 
     /// Waits until nobody reads or writes, and closes the connections.
     public func close() {
-      follower.withLock { $0 }?.close()
+      follower.state.withLock { $0 }?.close()
       commits.threads.close()
       notifier.close()
       reading.close()
@@ -102,7 +116,7 @@
 
   extension PostgresRelayStore: RelayStorage {
     package var commitCounts: (commits: Int, writes: Int) {
-      get async { await (commits.commits, commits.writes) }
+      get async { commits.counts }
     }
   }
 

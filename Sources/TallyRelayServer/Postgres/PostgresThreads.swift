@@ -71,14 +71,22 @@
     /// once more on a new one.
     func run<T: Sendable>(_ body: @escaping @Sendable (PostgresSession) throws -> T) async throws -> T {
       try await withCheckedThrowingContinuation { continuation in
-        add(
-          Job { [self] session in
-            let result = Result { try use(&session, body) }
-            continuation.resume(with: result)
-          } fail: {
-            continuation.resume(throwing: $0)
-          })
+        run(body) { continuation.resume(with: $0) }
       }
+    }
+
+    /// The same, for whoever does not wait.
+    /// - Parameter onEnd: is told how it ended, on that thread, or at once if there is no room.
+    func run<T: Sendable>(
+      _ body: @escaping @Sendable (PostgresSession) throws -> T,
+      onEnd: @escaping @Sendable (Result<T, any Error>) -> Void
+    ) {
+      add(
+        Job { [self] session in
+          onEnd(Result { try use(&session, body) })
+        } fail: {
+          onEnd(.failure($0))
+        })
     }
 
     /// Runs the body on one of the threads some time, and tells of its failure.

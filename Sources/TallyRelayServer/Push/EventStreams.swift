@@ -46,10 +46,18 @@
       return seat
     }
 
+    /// A stream has ended. Its connection may go on with other requests.
     func close(_ seat: Int) {
-      streams.withLock { streams in
-        streams[seat] = nil
+      let channel = streams.withLock { streams in
         news.leave(seat)
+        return streams.removeValue(forKey: seat)?.channel
+      }
+      guard let channel, channel.isActive else { return }
+      // Before the stream's end goes out, since this is called on the connection's loop before that is written.
+      channel.eventLoop.execute {
+        do { try channel.pipeline.syncOperations.handler(type: InputWatch.self).stayOpen() } catch {
+          channel.close(promise: nil)
+        }
       }
     }
 

@@ -16,6 +16,9 @@
       if isClosed { channel.close(promise: nil) }
     }
 
+    /// From now on the other side may close its own and be answered nevertheless, as at the connection's beginning.
+    func stayOpen() { closes = false }
+
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
       if case .inputClosed? = event as? ChannelEvent {
         isClosed = true

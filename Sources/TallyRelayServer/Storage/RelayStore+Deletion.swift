@@ -56,7 +56,7 @@
       let arguments: StatementArguments = [time - seconds]
       guard try await pool.read({ try Int64.fetchOne($0, sql: due, arguments: arguments) }) != nil else { return false }
       // As large as a group may be, so that it is a transaction of its own and others take turns with it.
-      return try await commits.write(GroupCommit.groupBytes) { db in
+      return try await commits.write(GroupLimits.groupBytes) { db in
         // It may have been restored in between.
         guard let space = try Int64.fetchOne(db, sql: due, arguments: arguments) else { return false }
         try db.execute(

@@ -57,7 +57,7 @@
         let rest = Int64(length - received) + Self.overhead
         let staged = upload == nil ? try Self.staged(db, name, space) : nil
         try Self.check(row, growsBy: rest - (staged ?? 0))
-        // Nothing was written before this line: see GroupCommit.
+        // Nothing was written before this line: see FileCommits.
         if let staged { try Self.dropUpload(db, name, space, staged) }
         try Self.dropExpired(db, time)
         try Self.insertChunks(db, name, space, piece, from: offset)

@@ -20,7 +20,7 @@
     public typealias Random = @Sendable (_ count: Int) -> [UInt8]
 
     let pool: DatabasePool
-    let commits: GroupCommit
+    let commits: FileCommits
     let lookups: BearerLookups
     package let now: @Sendable () -> Int64
     package let random: Random
@@ -54,7 +54,7 @@
         try db.execute(sql: "PRAGMA synchronous = FULL")
       }
       place = try RelayFilePlace(path)
-      commits = GroupCommit(pool, place)
+      commits = FileCommits(pool, place)
       lookups = BearerLookups(pool, now)
       (self.now, self.random) = (now, random)
     }

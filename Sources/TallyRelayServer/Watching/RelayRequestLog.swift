@@ -37,6 +37,18 @@
       write?(line.ended)
     }
 
+    /// What was refused before it was a request.
+    func note(refusal problem: RelayProblem) {
+      guard write != nil else { return }
+      var line = Line(format)
+      line.add("time", text: memory.stamp(now()))
+      line.add("request", number: lines.next())
+      line.add("route", text: RelayRoute.Kind.other.rawValue)
+      line.add("status", number: problem.status)
+      line.add("code", text: problem.code.rawValue)
+      write?(line.ended)
+    }
+
     /// Something that the owner should look at.
     func fault(_ message: String) {
       guard write != nil else { return }

@@ -27,12 +27,13 @@ struct LogPruning {
     query.bind(2, count)
     var dead: [Int] = []
     var seen = 0
+    var links = LinkDots()
     defer { query.reset() }
     while try query.step() {
       (seen, next) = (seen + 1, query.int(0))
       guard let replica = reader.catalog.replicas[query.number(1)] else { continue }
       let dot = Dot(replica: replica, sequence: try query.sequence(2))
-      if try !Self.findsAnything(dot, query.blob(3), reader) { dead.append(query.int(0)) }
+      if try !Self.findsAnything(dot, query.blob(3), reader, &links) { dead.append(query.int(0)) }
     }
     if seen < count { next = 0 }
     #if PlantedFaults
@@ -45,13 +46,27 @@ struct LogPruning {
     }
   }
 
-  private static func findsAnything(_ dot: Dot, _ bytes: [UInt8], _ reader: StateReader) throws -> Bool {
+  /// The dots of the link that was read last: rows one after the other are often of one link, which may have many.
+  private struct LinkDots {
+    private var last: (kind: KindNumber, key: LinkKey, dots: Set<Dot>)?
+
+    mutating func contains(_ dot: Dot, of key: LinkKey, _ kind: LinkKind, _ reader: StateReader) throws -> Bool {
+      if let last, last.kind == kind.number, last.key == key { return last.dots.contains(dot) }
+      let dots = try reader.link(key, kind)?.element.dots ?? []
+      last = (kind.number, key, dots)
+      return dots.contains(dot)
+    }
+  }
+
+  private static func findsAnything(
+    _ dot: Dot, _ bytes: [UInt8], _ reader: StateReader, _ links: inout LinkDots
+  ) throws -> Bool {
     // Nobody can say what a damaged row lists, so it stays; `rebuild` rewrites the log.
     guard let items = try? ChangeLog.items(bytes, reader.catalog) else { return true }
     for (kind, name, target) in items {
       if let target, let link = reader.catalog.links[kind] {
         let key = LinkKey(source: name, target: target)
-        if try reader.link(key, link)?.element.dots.contains(dot) == true { return true }
+        if try links.contains(dot, of: key, link, reader) { return true }
       } else if let record = reader.catalog.records[kind] {
         if try reader.hasCell(of: dot, name, record) { return true }
       }

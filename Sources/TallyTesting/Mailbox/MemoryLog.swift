@@ -17,13 +17,15 @@ package final class MemoryLog: Mailbox {
     package var callsLeft: Int?
     /// Whether entries are refused, for lack of room.
     package var isFull = false
+    /// Whether a cursor is known by its position alone.
+    package var knowsPositionsOnly = false
 
     /// No faults.
     package init() {}
   }
 
   /// A place in the log: an entry, or the news that one has gone.
-  private struct Row {
+  fileprivate struct Row {
     var name: String
     /// Nil if the entry was removed, or this is the news of that.
     var bytes: [UInt8]?
@@ -40,14 +42,16 @@ package final class MemoryLog: Mailbox {
     var waiting: [Int: CheckedContinuation<Void, any Error>] = [:]
 
     func cursor(_ position: Int) -> MailboxCursor {
-      MailboxCursor(position: UInt64(position), entry: position == 0 ? "" : Hexadecimal.text(rows[position - 1].link))
+      // As long as a relay's.
+      let link = Hexadecimal.text(position == 0 ? 0 : rows[position - 1].link)
+      return MailboxCursor(position: UInt64(position), entry: link + link)
     }
 
     /// The position of a cursor; nil if it is of another log, or of this one before it went back.
     func position(of cursor: MailboxCursor) -> Int? {
-      guard let position = Int(exactly: cursor.position), position <= rows.count, self.cursor(position) == cursor else {
-        return nil
-      }
+      guard let position = Int(exactly: cursor.position), position <= rows.count,
+        faults.knowsPositionsOnly || self.cursor(position) == cursor
+      else { return nil }
       return position
     }
 
@@ -81,20 +85,21 @@ package final class MemoryLog: Mailbox {
   // MARK: As a mailbox
 
   package func changes(after cursor: MailboxCursor?) async throws -> MailboxPage {
-    try call { state in
-      let known = cursor.flatMap(state.position)
-      let start = known ?? 0
-      let end = min(state.rows.count, start + pageSize)
-      let isListing = known == nil
-      let items = state.rows[start..<end].compactMap { row -> MailboxItem? in
-        if row.isRemoval { return isListing ? nil : MailboxItem(name: row.name, state: .removed) }
-        guard let bytes = row.bytes else { return nil }
-        let isInline = bytes.count <= inlineBytes && !state.faults.damaged.contains(row.name)
-        return MailboxItem(name: row.name, byteCount: bytes.count, content: isInline ? bytes : nil)
-      }
-      return MailboxPage(
-        items: items, cursor: state.cursor(end), isListing: isListing, hasMore: end < state.rows.count)
+    try call { page(after: cursor, $0) }
+  }
+
+  private func page(after cursor: MailboxCursor?, _ state: State) -> MailboxPage {
+    let known = cursor.flatMap(state.position)
+    let start = known ?? 0
+    let end = min(state.rows.count, start + pageSize)
+    let isListing = known == nil
+    let items = state.rows[start..<end].compactMap { row -> MailboxItem? in
+      if row.isRemoval { return isListing ? nil : MailboxItem(name: row.name, state: .removed) }
+      guard let bytes = row.bytes else { return nil }
+      let isInline = bytes.count <= inlineBytes && !state.faults.damaged.contains(row.name)
+      return MailboxItem(name: row.name, byteCount: bytes.count, content: isInline ? bytes : nil)
     }
+    return MailboxPage(items: items, cursor: state.cursor(end), isListing: isListing, hasMore: end < state.rows.count)
   }
 
   package func get(_ name: String, from offset: Int) async throws -> any AsyncSequence<[UInt8], any Error> {
@@ -194,6 +199,21 @@ package final class MemoryLog: Mailbox {
 
   /// Loses what came after a position, as a log that is restored from a backup.
   package func goBack(to count: Int) { state.withLock { $0.rows.removeLast(max(0, $0.rows.count - count)) } }
+
+  /// What is after a cursor, as `changes(after:)` has it, whatever goes wrong with calls.
+  package func page(after cursor: MailboxCursor?) -> MailboxPage { state.withLock { page(after: cursor, $0) } }
+  /// How far it has come.
+  package var head: MailboxCursor { state.withLock { $0.cursor($0.rows.count) } }
+
+  /// The entries at some time.
+  package struct Backup: Sendable {
+    fileprivate let rows: [Row]
+  }
+
+  package func backUp() -> Backup { state.withLock { Backup(rows: $0.rows) } }
+
+  /// Puts back what was there at some time, whatever has come since.
+  package func restore(_ backup: Backup) { state.withLock { $0.rows = backup.rows } }
 
   /// Lets whoever waits look, though there is nothing new.
   package func stir() { for waiting in state.withLock({ $0.takeWaiting() }) { waiting.resume() } }

@@ -120,17 +120,21 @@ extension World {
   /// - Returns: what went wrong, or nil.
   package static func failure(
     _ schema: Schema, replicas: Int, seed: UInt64, steps: Int, faults: Faults = .all,
-    options: StoreOptions = StoreOptions(), tampering: (any Tampering)? = nil
+    options: StoreOptions = StoreOptions(), tampering: (any Tampering)? = nil, relay: (any WorldRelay)? = nil
   ) -> SimulationFailure? {
     var world: World?
     do {
       let made = try World(
         schema, replicas: replicas, seed: seed, onDisk: !faults.isDisjoint(with: [.power, .copies]), options: options,
-        tampering: tampering)
+        tampering: tampering, relay: relay)
       world = made
       try made.run(steps: steps, faults: faults)
       try made.heal()
-      if faults.contains(.mailbox), seed % 3 == 0 { try made.settleThroughMailbox() } else { try made.sync() }
+      if relay != nil || faults.contains(.mailbox) && seed % 3 == 0 {
+        try made.settleThroughMailbox()
+      } else {
+        try made.sync()
+      }
       try made.checkConvergence()
       return nil
     } catch {

@@ -36,7 +36,7 @@ public final class SimulatedReplica {
     self.storage = storage
     self.schema = schema
     clock = SimulatedClock(SimulatedClock.start + UInt64(index))
-    mailbox = world.shelf.mailbox(index)
+    mailbox = world.relay?.mailbox(index) ?? world.shelf.mailbox(index)
     store = try storage.open(schema, world.options(clock))
     try noteCommit()
   }

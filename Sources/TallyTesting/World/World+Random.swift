@@ -38,6 +38,7 @@ extension World {
     let other = random.pick(present)
     switch random.below(100) {
     case 0..<40: try RandomEdits(schema: replica.schema).edit(replica, &random)
+    case 40..<75 where relay != nil: try useRelay(replica)
     case 40..<52: if replica !== other { try sync(replica.index, other.index) }
     case 52..<60: try openConnection(replica.index, other.index)
     case 60..<82: try moveConnections()
@@ -160,7 +161,20 @@ extension World {
     try to.learn(parcel.seen)
   }
 
+  /// A device looks by itself, or something happens to the relay or on the way from it. Who is told of news mostly
+  /// looks at once.
+  private func useRelay(_ replica: SimulatedReplica) throws {
+    guard let relay, random.chance(70) else {
+      try visitMailbox(replica.index)
+      return
+    }
+    let event = try relay.happen(&random)
+    note(event.text)
+    if let device = event.device, !replicas[device].isLost, random.chance(80) { try visitMailbox(device) }
+  }
+
   private func useMailbox(_ replica: SimulatedReplica) throws {
+    if relay != nil { return try useRelay(replica) }
     let names = shelf.names
     if let log = shelf.log {
       switch random.below(8) {

@@ -46,6 +46,7 @@ extension World {
 
   /// Cuts every connection of a device.
   func disconnect(_ index: Int) {
+    relay?.forget(index)
     for connection in connections where connection.involves(index) {
       connection.stop(index)
       noteEnds(of: connection)
@@ -81,6 +82,14 @@ extension World {
   /// Everybody visits the mailbox until nobody finds anything, and then has all that anybody has: it needs no other
   /// way.
   func settleThroughMailbox() throws {
+    if let relay { try settle(through: relay) } else { try visitUntilQuiet() }
+    let all = present.reduce(EventSet()) { $0.union($1.seen) }
+    for replica in present where !replica.seen.isSuperset(of: all) {
+      throw Finding("replica \(replica.index) has not got everything through the mailbox")
+    }
+  }
+
+  private func visitUntilQuiet() throws {
     for _ in 0..<6 {
       var isQuiet = true
       for replica in present {
@@ -89,10 +98,17 @@ extension World {
       }
       if isQuiet { break }
     }
-    let all = present.reduce(EventSet()) { $0.union($1.seen) }
-    for replica in present where !replica.seen.isSuperset(of: all) {
-      throw Finding("replica \(replica.index) has not got everything through the mailbox")
+  }
+
+  /// Everybody looks once, and from then on only who is told that there is something.
+  private func settle(through relay: any WorldRelay) throws {
+    for replica in present { try visitMailbox(replica.index) }
+    for _ in 0..<20 {
+      let told = try relay.tellAll().filter { !replicas[$0].isLost }
+      guard !told.isEmpty else { return }
+      for device in told { try visitMailbox(device) }
     }
+    throw Finding("the relay tells of news without an end")
   }
 
   // MARK: Checking

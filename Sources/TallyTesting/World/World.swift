@@ -23,6 +23,8 @@ public final class World {
   public private(set) var trace: [String] = []
   let schema: Schema
   let tampering: (any Tampering)?
+  /// A relay that tells devices what is new; nil in a world without one.
+  let relay: (any WorldRelay)?
   let shelf: SimulatedShelf
   var oracle = WorldOracle()
   var random: SplitMix64
@@ -49,11 +51,12 @@ public final class World {
 
   package init(
     _ schema: Schema, replicas count: Int, seed: UInt64, onDisk: Bool = false, options: StoreOptions = StoreOptions(),
-    tampering: (any Tampering)? = nil
+    tampering: (any Tampering)? = nil, relay: (any WorldRelay)? = nil
   ) throws {
     self.schema = schema
     self.seed = seed
     self.tampering = tampering
+    self.relay = relay
     storeOptions = options
     self.onDisk = onDisk
     random = SplitMix64(seed: seed)
@@ -167,6 +170,7 @@ public final class World {
     for name in report.taken { replica.seen.formUnion(shelved[name] ?? EventSet()) }
     for name in report.written { shelved[name, default: EventSet()].formUnion(replica.seen) }
     if !report.taken.isEmpty { try replica.noteCommit() }
+    try relay?.wait(index, after: report.cursor)
     return report
   }
 

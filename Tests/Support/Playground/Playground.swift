@@ -21,12 +21,15 @@ package enum Playground {
 
   /// Plays one random run.
   /// - Returns: what went wrong, or nil.
-  package static func failure(seed: UInt64, planted: PlantedFault = []) -> SimulationFailure? {
+  /// - Parameter log: what the relay keeps, if the devices have one that tells them what is new.
+  package static func failure(seed: UInt64, planted: PlantedFault = [], in log: (any RelayLog)? = nil)
+    -> SimulationFailure?
+  {
     var random = SplitMix64(seed: seed &* 7)
     var options = StoreOptions()
     options.plant(planted)
     return World.failure(
       schema, replicas: 2 + random.below(3), seed: seed, steps: 30 + random.below(60), options: options,
-      tampering: PlantedTampering(planted))
+      tampering: PlantedTampering(planted), relay: log.map { PushedRelay($0, planted) })
   }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import TallyCRDT
 import TallyFaults
 import TallyTesting
@@ -14,10 +15,17 @@ package enum SimulationTier: String, CaseIterable, Sendable {
   case seeds
   /// Whole devices: stores, sessions, mailboxes, disks.
   case world
+  /// Whole devices, and a relay of two instances that tells them what is new.
+  case relay
   /// Stores on files that apps, shells and triggers write to with any SQL.
   case rawsql
   /// Stores on files, one of which the disk damages, that sync in sessions and through a folder.
   case damage
+
+  /// The seeds that a test plays: `TALLY_SEED` alone, if it is set.
+  package static func seeds(_ seeds: ClosedRange<UInt64>) -> ClosedRange<UInt64> {
+    ProcessInfo.processInfo.environment["TALLY_SEED"].flatMap(UInt64.init).map { $0...$0 } ?? seeds
+  }
 
   /// What one seed finds, with the smallest history that shows it; nil if all is well.
   package func report(_ seed: UInt64) -> String? {
@@ -41,6 +49,7 @@ package enum SimulationTier: String, CaseIterable, Sendable {
     case .store: StoreSimulation.failure(of: .generate(seed: seed), planted: planted)?.description
     case .seeds: SeedSimulation.failure(of: .generate(seed: seed), planted: planted)?.description
     case .world: Playground.failure(seed: seed, planted: planted)?.description
+    case .relay: Playground.failure(seed: seed, planted: planted, in: MemoryRelayLog(planted))?.description
     case .rawsql: RawPlay.failure(of: .generate(seed: seed), planted: planted)
     case .damage: DamageStory.Route.allCases.lazy.compactMap { DamageStory.failure(seed: seed, $0) }.first
     }
@@ -52,7 +61,7 @@ package struct PlantedBug: Sendable {
   package var name: String
   package var fault: PlantedFault
   /// The tiers that notice it, of those that this build can put it into: stores have faults only with the trait
-  /// `PlantedFaults`.
+  /// `PlantedFaults`. The core is a model, and so is the relay.
   package var tiers: [SimulationTier]
 
   /// How many seeds a fault may hide from.
@@ -63,7 +72,7 @@ package struct PlantedBug: Sendable {
     #if PlantedFaults
       self.tiers = tiers
     #else
-      self.tiers = tiers.filter { $0 == .core || $0 == .forged }
+      self.tiers = tiers.filter { [.core, .forged, .relay].contains($0) }
     #endif
   }
 
@@ -123,6 +132,8 @@ package struct PlantedBug: Sendable {
     .init("denyNotChecked", .denyNotChecked, .rawsql),
     .init("returnedRowIsNew", .returnedRowIsNew, .rawsql),
     .init("packedRowUnlisted", .packedRowUnlisted, .rawsql),
+    .init("pushTakenAnywhere", .pushTakenAnywhere, .relay),
+    .init("cursorIsPosition", .cursorIsPosition, .relay),
   ]
 
   /// How many seeds a tier needs to notice the fault; nil if it does not within its patience.

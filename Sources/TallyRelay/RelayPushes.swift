@@ -1,0 +1,81 @@
+import TallyRelayProtocol
+
+/// What has come over one stream of events: pages for whoever reads on, and whether a waiter should look.
+///
+/// An event is a hint. A page counts only for whoever stands exactly where it begins, and whoever misses events asks.
+package struct RelayPushes: Sendable {
+  /// What has come and nobody has asked for yet.
+  private struct Pages {
+    private var pages: [(start: RelayCursor, page: RelayPage)] = []
+    private static let largestCount = 64
+
+    mutating func add(_ page: RelayPage, after start: RelayCursor) {
+      if pages.count >= Self.largestCount || pages.last.map({ $0.page.cursor != start }) ?? false { pages = [] }
+      pages.append((start, page))
+    }
+
+    mutating func removeAll() { pages = [] }
+
+    /// The page after a cursor; those before it are of no use any more.
+    mutating func take(after cursor: RelayCursor) -> RelayPage? {
+      guard let index = pages.firstIndex(where: { $0.start == cursor }) else { return nil }
+      var page = pages[index].page
+      pages.removeFirst(index + 1)
+      page.hasMore = !pages.isEmpty
+      return page
+    }
+  }
+
+  /// How far the stream has told; nil before it has told anything of a log from its beginning.
+  private var latest: RelayCursor?
+  private var pages = Pages()
+  /// Whether there is something that no cursor tells: a listing.
+  private var hasListing = false
+  /// With what cursor somebody waited last and was told of news, and how far the stream had told then: who comes back
+  /// with the same has found nothing, and hears of the next event.
+  private var told: (cursor: RelayCursor?, latest: RelayCursor?)?
+
+  /// What has come over a stream from a cursor on: nothing yet.
+  package init(from cursor: RelayCursor?) { latest = cursor }
+
+  /// Takes in an event.
+  package mutating func take(_ event: RelayEvent) {
+    let start = latest
+    latest = event.cursor
+    switch event.kind {
+    case .page:
+      guard let start, let page = event.page else { break }
+      // One that does not go on has come twice. Whoever reads on asks.
+      if event.cursor.position > start.position { pages.add(page, after: start) } else { pages.removeAll() }
+    case .news: pages.removeAll()
+    case .listing:
+      pages.removeAll()
+      hasListing = true
+    }
+  }
+
+  /// What has come after a cursor, if it is all that has come.
+  package mutating func page(after cursor: RelayCursor) -> RelayPage? { pages.take(after: cursor) }
+
+  /// Whether there may be something after a cursor. What is older than the cursor is an echo of what the waiter knows;
+  /// equal positions of different chains are not.
+  package func hasNews(after cursor: RelayCursor?) -> Bool {
+    if hasListing { return true }
+    guard let latest else { return false }
+    guard let cursor else { return latest.position > 0 }
+    return latest.position > cursor.position || latest.position == cursor.position && latest != cursor
+  }
+
+  /// Whether whoever begins to wait with a cursor should look at once: there is something that they were not told of.
+  package mutating func tells(_ cursor: RelayCursor?) -> Bool {
+    guard hasNews(after: cursor), told.map({ $0.cursor != cursor || $0.latest != latest }) ?? true else { return false }
+    note(cursor)
+    return true
+  }
+
+  /// Somebody who waited with a cursor was told of news.
+  package mutating func note(_ cursor: RelayCursor?) {
+    hasListing = false
+    told = (cursor, latest)
+  }
+}

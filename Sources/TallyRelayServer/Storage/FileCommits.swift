@@ -1,0 +1,60 @@
+#if Relay
+  import Dispatch
+  import GRDB
+  import TallyRelayProtocol
+
+  /// Commits groups of writes to a file, on a queue of its own.
+  ///
+  /// A write that throws a `RelayProblem` has changed nothing before; any other error undoes the whole transaction, and
+  /// everybody in it gets that error.
+  struct FileCommits: Sendable {
+    private typealias Ending = @Sendable () -> Void
+
+    private struct Write: GroupedWrite {
+      let byteCount: Int
+      /// Runs in the transaction, and gives what tells the caller when that is committed.
+      let run: @Sendable (Database) throws -> Ending
+      let failing: @Sendable (any Error) -> Void
+
+      func fail(_ error: any Error) { failing(error) }
+    }
+
+    private let group: GroupCommit<Write>
+
+    init(_ pool: DatabasePool, _ place: RelayFilePlace) {
+      let queue = DispatchQueue(label: "relay.commits")
+      group = GroupCommit { writes, end in
+        queue.async {
+          end(
+            Result {
+              let endings = try pool.write { db in try writes.map { try $0.run(db) } }
+              // A commit to a file that has been removed or replaced would be lost when the process ends.
+              try place.check()
+              return { for ending in endings { ending() } }
+            })
+        }
+      }
+    }
+
+    /// How many transactions were committed, and how many writes they held.
+    var counts: (commits: Int, writes: Int) { group.counts }
+
+    /// Writes, and returns when that is on the disk.
+    /// - Parameter bytes: about how much is written.
+    func write<T: Sendable>(_ bytes: Int, _ body: @escaping @Sendable (Database) throws -> T) async throws -> T {
+      try await withCheckedThrowingContinuation { continuation in
+        group.add(
+          Write(byteCount: bytes) { db in
+            do {
+              let value = try body(db)
+              return { continuation.resume(returning: value) }
+            } catch let problem as RelayProblem {
+              return { continuation.resume(throwing: problem) }
+            }
+          } failing: {
+            continuation.resume(throwing: $0)
+          })
+      }
+    }
+  }
+#endif
