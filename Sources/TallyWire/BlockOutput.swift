@@ -1,3 +1,5 @@
+import TallyCRDT
+
 /// Where the bytes of a block go as they are made: into one array, or beside the bytes that they should be, so that a
 /// large block is not in memory a second time.
 struct BlockOutput {
