@@ -12,7 +12,7 @@ package struct PackedRecords: Sendable {
     /// The place in `stamps`.
     package var stamp: Int
     /// Bit *i* for a cell of field *i*.
-    var mask: UInt64
+    package var mask: UInt64
     /// Where the values stand in `bytes`, and the end of the first in `ends`.
     var start: Int
     var firstEnd: Int

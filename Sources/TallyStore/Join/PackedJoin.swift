@@ -28,6 +28,8 @@ final class PackedJoin {
   private let packed: PackedRecords
   /// For each field of the packed records the place of its column.
   private let places: [Int]
+  /// For each column its field in the packed records, or nil.
+  private let fields: [Int?]
   /// The columns whose default is not null.
   private let defaults: [Int]
   /// For each stamp of the packed records its clock; nil if it has none.
@@ -36,8 +38,6 @@ final class PackedJoin {
   private let insert: SQLStatement?
   private let names: NameBuffer
   private var cells: [Cell] = []
-  /// For each column the index of its cell, or nil.
-  private var cellOfColumn: [Int?]
   /// Whether the next record is likely to be here.
   private var readsFirst: Bool
 
@@ -53,7 +53,7 @@ final class PackedJoin {
     defaults = kind.columns.indices.filter { !kind.columns[$0].defaultValue.isNull }
     clocks = try packed.stamps.map { $0.rank == .user ? try transaction.writer.clock(of: $0) : nil }
     names = NameBuffer(count: 1 + kind.columns.count)
-    cellOfColumn = Array(repeating: nil, count: kind.columns.count)
+    fields = kind.columns.indices.map { places.firstIndex(of: $0) }
     // A trigger of the app's may run before SQLite finds the row that is there already.
     let mayInsert =
       try !isRepair && !transaction.writer.announcesRows
@@ -73,7 +73,7 @@ final class PackedJoin {
     var sum = hasher.existence()
     return try packed.withValues { values in
       readCells(item, values, hasher, &sum)
-      if readsFirst || !isNew, let outcome = try look(name, clock, sum) { return outcome }
+      if readsFirst || !isNew, let outcome = try look(item, name, clock, sum) { return outcome }
       guard isNew, let insert, transaction.hasPlainInserts(kind), isAcceptable() else { return .notHandled }
       bind(insert, name, clock)
       defer { insert.clearBindings() }
@@ -83,7 +83,7 @@ final class PackedJoin {
         return .inserted(.uuid(high: item.high, low: item.low), stamp.dot, sum)
       }
       readsFirst = true
-      return try look(name, clock, sum) ?? .notHandled
+      return try look(item, name, clock, sum) ?? .notHandled
     }
   }
 
@@ -91,7 +91,6 @@ final class PackedJoin {
   private func readCells(
     _ item: PackedRecords.Item, _ values: PackedRecords.Values, _ hasher: CellHasher, _ sum: inout Fingerprint
   ) {
-    for cell in cells { cellOfColumn[cell.place] = nil }
     cells.removeAll(keepingCapacity: true)
     values.forEach(of: item) { field, bytes in
       let place = places[field]
@@ -106,7 +105,6 @@ final class PackedJoin {
       case .blob(let bytes): sum += hasher.field(hash, bytes: bytes, isText: false)
       case .name: break
       }
-      cellOfColumn[place] = cells.count
       cells.append(Cell(place: place, value: value))
     }
   }
@@ -114,7 +112,7 @@ final class PackedJoin {
   /// Looks whether the record is here.
   /// - Returns: nil if it has no row.
   private func look(
-    _ name: UnsafeBufferPointer<UInt8>, _ clock: InlineClock, _ sum: Fingerprint
+    _ item: PackedRecords.Item, _ name: UnsafeBufferPointer<UInt8>, _ clock: InlineClock, _ sum: Fingerprint
   ) throws -> Outcome? {
     let query = try transaction.connection.statement(kind.rowByName)
     query.bindInPlace(1, text: name)
@@ -129,10 +127,16 @@ final class PackedJoin {
     }
     guard try query.clock(2) == clock else { return .notHandled }
     for place in kind.columns.indices {
-      let value = cellOfColumn[place].map { cells[$0].value }
-      guard isShown(value, in: query, place) else { return .notHandled }
+      guard isShown(value(at: place, of: item), in: query, place) else { return .notHandled }
     }
     return .unchanged(sum)
+  }
+
+  /// The value that the record has for a column. Cells ascend by field, not by column.
+  private func value(at place: Int, of item: PackedRecords.Item) -> PackedValue? {
+    guard let field = fields[place], item.mask >> UInt64(field) & 1 != 0 else { return nil }
+    let before = item.mask & (1 << UInt64(field) - 1)
+    return cells[before.nonzeroBitCount].value
   }
 
   /// Whether a row shows a value, or the default where there is none.
