@@ -1,5 +1,5 @@
 #if Macros
-  /// What a struct with `@Entity` declares.
+  /// The parsed declaration of a struct with `@Entity`.
   struct EntityDeclaration {
     /// One stored property other than `id`.
     struct Property {
@@ -19,10 +19,10 @@
       /// `onDelete` and `isIndexed`, as they are written.
       var referenceArguments: [String]
 
-      /// What an initializer's parameter has by default.
+      /// The default value of the initializer's parameter.
       var initialValue: String? { defaultValue ?? (isOptional ? "nil" : nil) }
 
-      /// What the column is made with, after its name.
+      /// The arguments that follow the column's name when it is created.
       var columnArguments: [String] {
         let values = defaultValue.map { ["default: \($0)", "isConstant: \(isConstant)"] } ?? []
         return values + (wireName.map { ["wireName: \"\($0)\""] } ?? []) + referenceArguments

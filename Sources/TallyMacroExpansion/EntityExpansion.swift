@@ -4,7 +4,7 @@
   import SwiftSyntaxBuilder
   import SwiftSyntaxMacros
 
-  /// What `@Entity` adds to a struct.
+  /// Generates the members and conformances that `@Entity` adds to a struct.
   ///
   /// Everything but the conformances is a member of the struct, where names mean what they mean in the struct; an
   /// extension of a nested type does not see its neighbours. Nothing here knows a type: overloads of

@@ -17,7 +17,7 @@
     var fixItID: MessageID { MessageID(domain: "Tally", id: id + "-fix") }
   }
 
-  /// What a fix-it replaces by what.
+  /// A fix-it: its message and its changes.
   struct Fix {
     let message: String
     let changes: [FixIt.Change]
@@ -37,7 +37,7 @@
   }
 
   extension Trivia {
-    /// What the last line begins with.
+    /// The indentation of the last line.
     var indentation: Trivia {
       Trivia(pieces: pieces.reversed().prefix { !$0.isNewline }.reversed())
     }

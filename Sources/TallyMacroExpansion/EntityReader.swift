@@ -6,7 +6,7 @@
   struct EntityReader {
     private(set) var diagnostics: [Diagnostic] = []
     private let attribute: AttributeSyntax
-    /// What the struct stands in, the innermost first.
+    /// The declarations that enclose the struct, innermost first.
     private let context: [Syntax]
 
     init(attribute: AttributeSyntax, context: [Syntax]) {

@@ -37,7 +37,7 @@
         ?? `as`(FunctionCallExprSyntax.self)?.calledExpression.as(MemberAccessExprSyntax.self)?.base?.typeName
     }
 
-    /// The text of a type's name; nil if it is none. Types begin with a capital.
+    /// The source text if it looks like a type's name (it starts with a capital letter); otherwise nil.
     var typeName: String? {
       if let generic = `as`(GenericSpecializationExprSyntax.self) {
         return generic.expression.typeName.map { _ in trimmedDescription }

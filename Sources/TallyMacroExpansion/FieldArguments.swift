@@ -2,7 +2,7 @@
   import SwiftDiagnostics
   import SwiftSyntax
 
-  /// What `@Field` says about a property.
+  /// The arguments of a `@Field` attribute.
   struct FieldArguments {
     let attribute: AttributeSyntax?
     private var arguments: [LabeledExprSyntax]

@@ -1,7 +1,7 @@
 #if Macros
   import SwiftSyntax
 
-  /// What a property with `@Members` declares.
+  /// The parsed declaration of a property with `@Members`.
   struct MembersDeclaration {
     /// Why it declares no relationship.
     struct Refusal: Error {

@@ -5,7 +5,7 @@
     /// Whether it is written as an optional; another name for one is not seen.
     var isOptional: Bool { `is`(OptionalTypeSyntax.self) || arguments(of: "Optional") != nil }
 
-    /// What an optional may hold; the type itself if it is none.
+    /// The wrapped type of an optional; the type itself if it is not optional.
     var wrapped: TypeSyntax {
       if let type = `as`(OptionalTypeSyntax.self) { return type.wrappedType }
       if let argument = arguments(of: "Optional")?.first { return TypeSyntax(stringLiteral: argument) }
@@ -33,10 +33,10 @@
       return clause?.arguments.map { $0.argument.trimmedDescription }
     }
 
-    /// What a reference refers to.
+    /// The target type of a reference.
     var recordTarget: String? { arguments(of: "RecordName")?.first }
 
-    /// What a set or list of references refers to.
+    /// The target type of a set or array of references.
     var recordCollectionTarget: String? {
       let element =
         wrapped.as(ArrayTypeSyntax.self)?.element.trimmedDescription

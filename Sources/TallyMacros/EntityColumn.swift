@@ -12,7 +12,7 @@
     /// The column in the schema.
     public let property: EntitySchema.Property
     private let name: String
-    /// What shows instead of a value that cannot be read.
+    /// The default that replaces a value that cannot be read.
     private let fallback: @Sendable () -> Value
     /// Whether null is what shows for a field that was never written: then it is nothing to speak of.
     private let takesNull: Bool

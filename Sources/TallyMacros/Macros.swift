@@ -65,7 +65,7 @@
   public macro Entity(_ type: String? = nil, deleteWins: Bool = false, follows: SeedFollowing = .untilEdited) =
     #externalMacro(module: "TallyMacroPlugin", type: "EntityMacro")
 
-  /// What a property of an `@Entity` is beside its type.
+  /// Sets options of a stored property of an `@Entity` struct.
   ///
   /// ```swift
   /// @Entity struct Score {

@@ -7,9 +7,9 @@
   /// overwrite what it cannot read. It is no part of what makes two records equal, nor of what `Codable` writes.
   public struct UnreadValues: Sendable {
     private struct Unread {
-      /// What the row holds.
+      /// The value in the row.
       var stored: DatabaseValue
-      /// What the record shows for it.
+      /// The value that the record shows instead.
       var shown: DatabaseValue
     }
 

@@ -6,7 +6,7 @@ package enum Program {
   package struct Failure: Error, CustomStringConvertible {
     package let command: String
     package let status: Int32
-    /// What it has said on both outputs.
+    /// Its output so far, standard error included.
     package let output: String
 
     package var description: String { "\(command) ended with \(status): \(output)" }

@@ -108,17 +108,3 @@ extension Catalog {
 extension EntitySchema {
   fileprivate var hasColumns: Bool { !fields.isEmpty || !references.isEmpty }
 }
-
-extension WriteTransaction {
-  /// Looks whether the tables and numbers of the schema's entities are there.
-  /// - Returns: what is missing, in words; nil if nothing is.
-  func missingEntities() throws -> String? {
-    var missing: [String] = catalog.isComplete ? [] : [StoreDoubt.lostNumbers]
-    for table in catalog.orderedKinds.map(\.type) + catalog.knownLinks.map(\.table) {
-      let isThere = try connection.integer(
-        text: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '\(table)'")
-      if isThere == nil { missing.append("the table \(table)") }
-    }
-    return missing.isEmpty ? nil : "lost: " + missing.joined(separator: ", ")
-  }
-}

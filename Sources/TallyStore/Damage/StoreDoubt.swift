@@ -41,15 +41,22 @@ extension StateReader {
   }
 }
 
+extension StoreDoubt {
+  /// Writes the note of a doubt into the file.
+  static func note(_ level: Level, because reason: String, at time: HybridTime, _ connection: Connection) throws {
+    let note = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES('doubt', ?)")
+    note.bind(1, "\(time.milliseconds) \(level.rawValue) \(reason)")
+    try note.run()
+  }
+}
+
 extension WriteTransaction {
   /// Notes that what is stored is in doubt, or no longer.
   func note(doubt level: StoreDoubt.Level?, because reason: String) throws {
     guard let level else { return try connection.execute("DELETE FROM tally_meta WHERE key = 'doubt'") }
     environment.logger.warning(
       "what is stored is in doubt", metadata: ["level": "\(level.rawValue)", "reason": "\(reason)"])
-    let note = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES('doubt', ?)")
-    note.bind(1, "\(environment.now().milliseconds) \(level.rawValue) \(reason)")
-    try note.run()
+    try StoreDoubt.note(level, because: reason, at: environment.now(), connection)
   }
 }
 

@@ -76,7 +76,7 @@ struct BlockBuilder {
     try makeRoom(cells: 1 + kind.columns.count, names: isNew ? kind.columns.count : 0, of: kind, body)
     if !strangers.isEmpty { try check([stamp.dot]) }
     // Rows come kind by kind.
-    if packed.last?.kind != kind.number {
+    if isNew {
       let fields = kind.wireOrder.map { kind.columns[$0].wireName }
       packed.append((kind.number, PackedRecords(type: kind.type, fields: fields)))
       nameCount += fields.count

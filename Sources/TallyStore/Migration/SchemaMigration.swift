@@ -15,9 +15,11 @@ struct SchemaMigration {
 
   /// Called before the tables change.
   private let willChange: ((Schema, Schema) throws -> Void)?
+  /// The tables that were gone and have been created empty, in words; nil if none were.
+  private let gone: String?
 
-  init(_ transaction: WriteTransaction, willChange: ((Schema, Schema) throws -> Void)? = nil) {
-    (self.transaction, self.willChange) = (transaction, willChange)
+  init(_ transaction: WriteTransaction, gone: String? = nil, willChange: ((Schema, Schema) throws -> Void)? = nil) {
+    (self.transaction, self.gone, self.willChange) = (transaction, gone, willChange)
   }
 
   /// Creates the tables of a new store.
@@ -70,8 +72,9 @@ struct SchemaMigration {
     try schema.validate()
     let old = isLost ? try remains(of: schema) : catalog.schema
     let merged = try old.following(schema)
-    let missing = try transaction.missingEntities()
-    guard merged != old || catalog.version == 0 || missing != nil || isLost else { return }
+    let lostNumbers = catalog.isComplete ? nil : "lost: " + StoreDoubt.lostNumbers
+    let missing = [lostNumbers, gone].compactMap { $0 }.joined(separator: "; ")
+    guard merged != old || catalog.version == 0 || !missing.isEmpty || isLost else { return }
     warnOfRenames(from: old, to: schema)
     try willChange?(old, merged)
     try renameColumns(from: old, to: merged)
@@ -81,7 +84,7 @@ struct SchemaMigration {
     try number(merged)
     numbers.adopt(merged)
     try createTables(old)
-    if let missing, catalog.version > 0, merged == old { try transaction.note(doubt: .damaged, because: missing) }
+    if !missing.isEmpty, catalog.version > 0, merged == old { try transaction.note(doubt: .damaged, because: missing) }
     connection.forgetStatements()
     try transaction.session.followSchema()
     try showEverything(old)

@@ -120,13 +120,13 @@ public final class Store: Sendable {
       if isNew, isEmpty { try SchemaMigration.create(connection) }
       let lost = isNew ? nil : try MissingParts.restore(connection)
       try SchemaMigration.complete(connection)
-      if !isNew { try restoreTables(connection) }
+      let gone = isNew ? nil : try restoreTables(connection)
       let commit = try explaining(connection) {
         try withSession(db) { session in
           try session.transaction { transaction in
             if let lost { try transaction.note(doubt: .damaged, because: lost) }
             let willChange = options.willChangeSchema.map { body in { try body(db, $0, $1) } }
-            try SchemaMigration(transaction, willChange: willChange).migrate(to: schema)
+            try SchemaMigration(transaction, gone: gone, willChange: willChange).migrate(to: schema)
             if !isNew { try TableShape.check(connection, transaction.catalog) }
             if let path, options.hasIncarnation {
               try transaction.checkIncarnation(Incarnation(besides: path, options.files))
@@ -142,13 +142,13 @@ public final class Store: Sendable {
 
   /// Makes tables that somebody has dropped again, and notes the damage before anything can take the records that were
   /// in them for deleted.
-  private func restoreTables(_ connection: Connection) throws {
+  /// - Returns: what was gone, in words; nil if nothing was.
+  private func restoreTables(_ connection: Connection) throws -> String? {
     let catalog = try Catalog.load(connection, cached: nil)
-    guard let gone = try SchemaMigration.restoreTables(connection, catalog) else { return }
-    let note = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES('doubt', ?)")
-    note.bind(1, "\(options.environment.now().milliseconds) \(StoreDoubt.Level.damaged.rawValue) \(gone)")
-    try note.run()
+    guard let gone = try SchemaMigration.restoreTables(connection, catalog) else { return nil }
+    try StoreDoubt.note(.damaged, because: gone, at: options.environment.now(), connection)
     connection.forgetStatements()
+    return gone
   }
 
   /// What SQLite says of a table that a store cannot use does not help anybody.
