@@ -8,7 +8,7 @@ comma := ,
 export TESTING = --traits PlantedFaults$(addprefix $(comma),$(filter-out --traits,$(TRAITS)))
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: demo test crash api api-check lint format strict examples release-symbols test-triggers test-triggers-library test-macros test-network test-relay relay-demo bench-relay bench bench-short instructions instructions-gate soak planted
+.PHONY: demo test models models-gate crash api api-check docs docs-check lint format strict examples release-symbols test-triggers test-triggers-library test-macros test-network test-relay relay-demo bench-relay bench bench-short instructions instructions-gate soak planted
 .PHONY: install install-built uninstall embedded second-opinion fuzz sanitize coverage setup clean
 
 demo: setup
@@ -26,6 +26,21 @@ test: setup
 	$(CHECKED) $(TEST) $(TESTING) --skip-build --disable-xctest --filter TransportTests
 	$(CHECKED) $(TEST) $(TESTING) --skip-build --disable-xctest --filter TallySyncTests
 	$(CHECKED) $(TEST) $(TESTING) --skip-build --disable-xctest --filter TallyCLITests
+
+# The model of deleting by lives (Docs/Decisions/0024): directed scenarios, random histories, and rules left out. It needs python3 and no
+# Swift. MODELS=5000 for more histories of each world. `models-gate` takes less than a minute, and notices check values that are old.
+MODELS ?= 500
+PYTHON ?= python3
+
+models:
+	cd Tests/Models && $(PYTHON) -B scenarios.py
+	cd Tests/Models && for world in harsh ordinary window copies; do $(PYTHON) -B histories.py run $$world 1 $(MODELS) || exit 1; done
+	cd Tests/Models && $(PYTHON) -B faults.py $(MODELS)
+
+models-gate:
+	cd Tests/Models && $(PYTHON) -B scenarios.py --brief
+	cd Tests/Models && $(PYTHON) -B checkvalues.py | cmp - check-values.json
+	cd Tests/Models && $(PYTHON) -B histories.py gate --seconds 40
 
 # What only traits build: TCP and TLS, the relay, and macros. One build folder for all; a first build takes some minutes more. It is also the
 # build of all tests without the faults that tests plant. Where libpq is, the relay has its storage on PostgreSQL.
@@ -94,6 +109,14 @@ api:
 
 api-check:
 	bash Scripts/api.sh --check
+
+# The pages and the documentation of `import Tally` as a site in .build/docs; any warning is an error.
+docs: setup
+	$(SWIFT) build $(TESTING) --product Tally
+	bash Scripts/docs.sh
+
+docs-check:
+	bash Scripts/docs.sh
 
 # What `make test` leaves out and the gate adds.
 lint:

@@ -192,17 +192,24 @@ let package = Package(
     .executableTarget(
       name: "ThreeDevices", dependencies: ["Tally", "TallyRelay"], path: "Examples/Relay",
       exclude: ["Hosting", "README.md"]),
+    // An app in the small, with its tests; the views are for Apple platforms and empty elsewhere.
+    .executableTarget(
+      name: "Pantry", dependencies: ["Tally", "TallyStore", "TallySync"], path: "Examples/Pantry",
+      exclude: ["README.md", "Tests", "demo.sh"], sources: ["App", "Views"]),
+    .testTarget(name: "PantryTests", dependencies: ["Pantry", "Tally"], path: "Examples/Pantry/Tests"),
     .testTarget(name: "TallyCRDTTests", dependencies: ["TallyCRDT", "TallyTesting"]),
     .testTarget(
       name: "TallyWireTests", dependencies: ["TallyCRDT", "TallyTesting", "TallyWire"], resources: [.copy("Golden")]),
     .testTarget(
       name: "TallyStoreTests",
       dependencies: [
-        "Tally", "TallyCRDT", "TallyStore", "TallyWire", grdb,
+        "Tally", "TallyCRDT", "TallyStore", "TallyTesting", "TallyWire", grdb,
       ], resources: [.copy("Golden")]),
     .testTarget(
       name: "TallySyncTests",
-      dependencies: ["Tally", "TallyCRDT", "TallyStore", "TallySync", "TallyTesting", "TallyWire", metrics, grdb]),
+      dependencies: [
+        "Tally", "TallyCRDT", "TallyRig", "TallyStore", "TallySync", "TallyTesting", "TallyWire", metrics, grdb,
+      ]),
     .testTarget(
       name: "TransportTests",
       dependencies: ["Tally", "TallyCRDT", "TallySync", "TallyTesting", "TallyWire", tallyNetwork, grdb] + nio,
@@ -219,7 +226,9 @@ let package = Package(
     .testTarget(name: "ReadmeTests", dependencies: ["Tally"]),
     .testTarget(
       name: "DocExamples",
-      dependencies: ["Tally", "TallyStore", "TallySync", "TallyRelay", "TallyTesting", tallyMacros, tallyNetwork, grdb]),
+      dependencies: [
+        "Pantry", "Tally", "TallyStore", "TallySync", "TallyRelay", "TallyTesting", tallyMacros, tallyNetwork, grdb,
+      ]),
     .testTarget(
       name: "MacroTests",
       dependencies: [

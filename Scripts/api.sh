@@ -4,18 +4,13 @@
 # Reads the modules of a debug build. Needs Python; without it, it says so and passes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-build=${BUILD:-.build}
 if ! command -v python3 >/dev/null; then
   echo "The listing of the public API was left out: there is no python3."
   exit 0
 fi
 graphs=$(mktemp -d)
 trap 'rm -rf "$graphs"' EXIT
-includes=(-I "$build/debug/Modules" -I "$build/debug/CTallySQLite.build" -I Sources/CZstd
-  -I "$build/checkouts/GRDB.swift/Sources/GRDBSQLite")
-target=$(swift -print-target-info | python3 -c 'import json, sys; print(json.load(sys.stdin)["target"]["unversionedTriple"])')
-for module in TallyCRDT TallyWire TallyStore TallySync TallyRelay TallyTesting; do
-  swift symbolgraph-extract -module-name "$module" "${includes[@]}" -target "$target" -minimum-access-level public \
-    -skip-inherited-docs -skip-synthesized-members -output-dir "$graphs" >/dev/null
-done
+# shellcheck source=Scripts/symbol-graphs.sh
+source Scripts/symbol-graphs.sh
+symbol_graphs "$graphs" TallyCRDT TallyWire TallyStore TallySync TallyRelay TallyTesting
 python3 Scripts/api.py "$graphs" Docs/API "$@"

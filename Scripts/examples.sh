@@ -11,6 +11,13 @@ for example in Examples/*/; do
   fi
   # The relay's example is make relay-demo: it needs the server.
   [ "$name" != Relay ] || continue
+  # An app of single commands, which a script puts together.
+  if [ "$name" = Pantry ]; then
+    # shellcheck disable=SC2086  # several words
+    swift build --quiet ${TESTING:-} --product Pantry
+    bash Examples/Pantry/demo.sh .build/debug/Pantry | tail -n 3
+    continue
+  fi
   # shellcheck disable=SC2086  # several words
   swift run --quiet ${TESTING:-} "$name" >"/tmp/tally-example-$$.txt" || { cat "/tmp/tally-example-$$.txt"; exit 1; }
   tail -n 3 "/tmp/tally-example-$$.txt"

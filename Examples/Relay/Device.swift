@@ -89,7 +89,7 @@ final class Device: Sendable {
     return "\(relay.phase.rawValue)\(pending)\(relay.lastError.map { ", \($0)" } ?? "")"
   }
 
-  /// What must be the same on all devices, and whether this one is sound.
+  /// Returns the data that must be the same on all devices, preceded by whether this one is sound.
   private func check() throws -> [String] {
     var text = ""
     try store.dump(.canonical) { text += $0 }

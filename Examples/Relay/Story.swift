@@ -7,7 +7,7 @@ struct Story {
     .appendingPathComponent("tally")
 
   private let folder: String
-  /// Where the relay listens: the same place again after it was killed.
+  /// The address at which the relay listens: the same one again after it was killed.
   private let place: String
   private var relay: ChildProcess
   private var devices: [String: ChildProcess] = [:]

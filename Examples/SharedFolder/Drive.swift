@@ -1,14 +1,13 @@
 import Foundation
 
-/// What a cloud drive does: it copies files from each device's folder to those of the others, when it likes and in any
-/// order.
+/// A model of a cloud drive: it copies files from each device's folder to those of the others, when it likes and in
+/// any order.
 struct Drive {
   private(set) var folders: [URL] = []
 
   mutating func connect(_ device: Device) { folders.append(device.folder.url) }
 
-  /// Copies what is missing anywhere.
-  /// - Parameter late: a name that stays where it is for now.
+  /// Copies what is missing anywhere, except a file that stays where it is for now.
   func carry(except late: String? = nil) throws {
     let files = FileManager.default
     for source in folders {

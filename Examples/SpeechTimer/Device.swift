@@ -31,7 +31,7 @@ final class Device {
     return try launch()
   }
 
-  /// What an app does at every launch.
+  /// Performs the steps that an app takes at every launch.
   @discardableResult
   private func launch() throws -> Bool {
     try store.seed(release == 1 ? DefaultSpeechTypes.version1 : DefaultSpeechTypes.version2).isNew
@@ -52,7 +52,7 @@ final class Device {
     try store.write { db in _ = try SpeechType.deleteOne(db, key: DefaultSpeechTypes.id(key)) }
   }
 
-  /// What the owner sees.
+  /// Returns the rows that the owner sees.
   func rows() throws -> [SpeechTypeRow] { try store.read(SpeechTypeRow.all) }
 }
 

@@ -1,6 +1,6 @@
 import Tally
 
-/// How a group of devices ended.
+/// The outcome for a group of devices.
 enum Ending: Equatable, Sendable {
   /// All have the same, and it is what was expected.
   case asExpected
@@ -9,7 +9,7 @@ enum Ending: Equatable, Sendable {
   /// Two devices differ, although everybody has met everybody.
   case devicesDiffer
 
-  /// What everybody must see in the end.
+  /// The rows that everybody must see in the end.
   static let expected = [
     SpeechTypeRow(id: DefaultSpeechTypes.id("toast"), name: "Cheers", seconds: 120, colour: "yellow", isOwn: true),
     SpeechTypeRow(id: DefaultSpeechTypes.id("eulogy"), name: "Eulogy", seconds: 600, colour: "purple", isOwn: false),

@@ -5,7 +5,7 @@ struct Story {
   private let group = Group()
   private let terminal = Terminal()
   private let table = Table()
-  /// What was expected and did not happen.
+  /// The number of expectations that were not met.
   private(set) var failures = 0
 
   mutating func tell() async throws {

@@ -5,7 +5,7 @@ import TallyCRDT
 import TallyRelay
 import TallyWire
 
-/// What the tool tells the shell, after the BSD `sysexits(3)`.
+/// The exit status of the tool, after the BSD `sysexits(3)`.
 enum ExitStatus: Int32 {
   case usage = 64
   case badData = 65
@@ -104,7 +104,7 @@ struct Failure: Error {
     self.message = message
   }
 
-  /// What `errno` says about a file.
+  /// Creates the status for an `errno` of an action on a file.
   init(errno number: Int32, _ doing: FileAction, _ path: String) {
     let status: ExitStatus =
       switch (doing, number) {
@@ -147,7 +147,7 @@ struct Failure: Error {
   }
 }
 
-/// What was tried with a file.
+/// An action on a file.
 enum FileAction: String {
   case read, write, create
 }

@@ -13,7 +13,7 @@ final class Importer {
   private let batchSize: Int
   private let progress: Progress
   private let waiting = LineSpool()
-  /// How many lines are committed.
+  /// The number of lines that are committed.
   private(set) var committed = 0
 
   init(store: Store, schema: Schema, batchSize: Int, progress: Progress) throws {
@@ -97,8 +97,8 @@ final class Importer {
     for link in line.links { try writer.link(line.name, line.entity, link.relationship, to: link.target) }
   }
 
-  /// Divides a record into what can be put now and what names records that are not there.
-  /// - Parameter comes: whether a record comes in the same transaction.
+  /// Divides a record into what can be put now and what names records that are not there. `comes` says whether a record
+  /// comes in the same transaction.
   private func split(
     _ line: RecordLine, _ writer: RecordWriter, comes: (AnyRecordName) -> Bool
   ) throws -> (now: RecordLine, later: RecordLine) {

@@ -4,16 +4,15 @@ import Tally
 
 /// Opening and closing stores.
 enum OpenStore {
-  /// - Parameter isDurable: each commit is on disk when it returns, not only at the end.
+  /// Opens a store for writing while the body runs. If `isDurable`, each commit is on disk when it returns, not only at
+  /// the end.
   static func writing<T>(
     _ path: String, _ timeout: Double, isDurable: Bool = false, _ body: (Store) throws -> T
   ) throws -> T {
     try Output.requireOpen(besides: path)
     do {
       let store = try open(path, timeout, isReadOnly: false)
-      if isDurable, let pool = store.reader as? DatabasePool {
-        try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
-      }
+      if isDurable { try store.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") } }
       return try using(store, body)
     } catch let error as DatabaseError where isUnwritable(error) {
       throw lackOfPermission(path) ?? named(error, path)
@@ -91,11 +90,12 @@ enum OpenStore {
     do {
       return try body(store)
     } catch let error as DatabaseError where !isUnwritable(error) {
-      throw named(error, store.path ?? "the store")
+      throw named(error, store.path)
     }
   }
 
-  /// What the body did is committed; if another program keeps the file in use, its log stays, and nothing is lost.
+  /// Closes the store. The work of the body is committed; if another program keeps the file in use, its log stays, and
+  /// nothing is lost.
   private static func close(_ store: Store) { try? store.close() }
 
   private static func open(_ path: String, _ timeout: Double, isReadOnly: Bool) throws -> Store {

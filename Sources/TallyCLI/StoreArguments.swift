@@ -17,7 +17,7 @@ struct StoreArguments: ParsableArguments {
   }
 }
 
-/// How long to wait for others.
+/// The options for waiting for others.
 struct WaitingOptions: ParsableArguments {
   @Option(help: "How many seconds to wait while another program writes.") var timeout = 5.0
 

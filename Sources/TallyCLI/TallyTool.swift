@@ -83,7 +83,7 @@ private enum Main {
     return nearest.flatMap { $0.1 <= 2 ? $0.0 : nil }
   }
 
-  /// How many letters must be changed, added, removed or swapped with the next (Damerau and Levenshtein).
+  /// Returns the number of letters to change, add, remove or swap with the next (Damerau and Levenshtein).
   private static func distance(_ one: String, _ other: String) -> Int {
     let (a, b) = (Array(one), Array(other))
     guard !a.isEmpty, !b.isEmpty else { return max(a.count, b.count) }

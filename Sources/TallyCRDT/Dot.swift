@@ -4,7 +4,7 @@
 /// The name follows Almeida, Shoker and Baquero, "Delta State Replicated Data Types" (2016); there a dot names one
 /// update, here one transaction, so that a transaction's cells appear together or not at all.
 public struct Dot: Hashable, Sendable, Comparable {
-  /// The replica that wrote.
+  /// The replica that committed the transaction.
   public let replica: ReplicaID
   /// The number of the transaction at that replica, from 1; at most 2^63 - 1 in files and on the wire.
   public let sequence: UInt64
@@ -24,6 +24,6 @@ public struct Dot: Hashable, Sendable, Comparable {
 }
 
 extension Dot: CustomStringConvertible {
-  /// `replica:sequence`.
+  /// The dot as text: the replica's id, a colon, and the sequence.
   public var description: String { "\(replica):\(sequence)" }
 }

@@ -1,7 +1,7 @@
-/// What states add to the fingerprint. `name` is the hash of the record's name, `fieldHash` gives the hash of a field's
-/// wire name.
+/// The contributions of states to the fingerprint. `name` is the hash of the record's name, `fieldHash` returns the
+/// hash of a field's wire name.
 extension RecordState {
-  /// What this record adds to the fingerprint: everything that is in its state, whatever its deletes cover.
+  /// Returns the contribution of this record to the fingerprint: everything in its state, whatever its deletes cover.
   public func fingerprint(name: UInt64, fieldHash: (FieldID) -> UInt64) -> Fingerprint {
     var sum = Fingerprint()
     var hashers = CellHashers(name: name)
@@ -10,11 +10,24 @@ extension RecordState {
     if !supersededTouches.isEmpty { sum += supersededTouches.fingerprint(name: name, without: StateVector()) }
     for delete in deletes { sum += delete.fingerprint(name: name) }
     if let seed { sum += seed.fingerprint(name: name, fieldHash: fieldHash) }
+    if let life { sum += fingerprint(of: life, name: name, fieldHash: fieldHash) }
     return sum
   }
 
-  /// What is added to the fingerprint when this state takes the place of `old`. Cost: what differs is hashed, the rest
-  /// compared.
+  /// The part of the fingerprint that covers the life and the dots that registers travel by.
+  private func fingerprint(of life: Life, name: UInt64, fieldHash: (FieldID) -> UInt64) -> Fingerprint {
+    let hasher = CellHasher(name: name, stamp: life.stamp)
+    var sum = hasher.hash(.life, life.context.hash)
+    if let said = life.said { sum += hasher.hash(.said, 0, .text("\(said)")) }
+    var hashers = CellHashers(name: name)
+    for (cell, via) in zip(fields, fieldVias) where via != cell.stamp.dot {
+      sum += hashers[cell.stamp].hash(.via, fieldHash(cell.field), .text("\(via)"))
+    }
+    return sum
+  }
+
+  /// Returns the amount to add to the fingerprint when this state replaces `old`. Cost: what differs is hashed, the
+  /// rest compared.
   public func fingerprint(replacing old: RecordState, name: UInt64, fieldHash: (FieldID) -> UInt64) -> Fingerprint {
     var sum = Fingerprint()
     var (gone, new) = (CellHashers(name: name), CellHashers(name: name))
@@ -38,6 +51,11 @@ extension RecordState {
     if old.seed != seed {
       if let seed = old.seed { sum -= seed.fingerprint(name: name, fieldHash: fieldHash) }
       if let seed { sum += seed.fingerprint(name: name, fieldHash: fieldHash) }
+    }
+    // What a register travels by is hashed with the register's stamp, which may have changed by itself.
+    if old.life != nil || life != nil {
+      if let life = old.life { sum -= old.fingerprint(of: life, name: name, fieldHash: fieldHash) }
+      if let life { sum += fingerprint(of: life, name: name, fieldHash: fieldHash) }
     }
     return sum
   }
@@ -82,7 +100,7 @@ package struct CellHashers {
 }
 
 extension Fingerprint {
-  /// What is added when a record's superseded touches take the place of `old`.
+  /// Returns the amount to add when a record's superseded touches replace `old`.
   package static func touches(_ touches: StateVector, replacing old: StateVector, name: UInt64) -> Fingerprint {
     var sum = touches.fingerprint(name: name, without: old)
     sum -= old.fingerprint(name: name, without: touches)
@@ -91,7 +109,8 @@ extension Fingerprint {
 }
 
 extension StateVector {
-  /// What a record's superseded touches add to the fingerprint, without the entries that `other` has as well.
+  /// Returns the contribution of a record's superseded touches to the fingerprint, without the entries that `other`
+  /// has as well.
   fileprivate func fingerprint(name: UInt64, without other: StateVector) -> Fingerprint {
     var sum = Fingerprint()
     for dot in dots where other[dot.replica] != dot.sequence {
@@ -114,15 +133,15 @@ extension StateVector {
 }
 
 extension Delete {
-  /// What a delete of the record adds to the fingerprint. The context counts because the deletes of two copies of one
-  /// replica can have one stamp, and not have seen the same.
+  /// Returns the contribution of a delete of the record to the fingerprint. The context counts because the deletes of
+  /// two copies of one replica can have one stamp, and not have seen the same.
   fileprivate func fingerprint(name: UInt64) -> Fingerprint {
     CellHasher(name: name, stamp: stamp).hash(.delete, context.hash)
   }
 }
 
 extension SeedState {
-  /// What the layers and the basis add to the fingerprint.
+  /// Returns the contribution of the layers and the basis to the fingerprint.
   public func fingerprint(name: UInt64, fieldHash: (FieldID) -> UInt64) -> Fingerprint {
     var sum = Fingerprint()
     var hashers = CellHashers(name: name)
@@ -137,12 +156,12 @@ extension SeedState {
 
 /// `link` is the hash of relationship and source, `target` that of the target's name.
 extension ORSetElement {
-  /// What this element adds to the fingerprint: its tags and their removals.
+  /// Returns the contribution of this element to the fingerprint: its tags and their removals.
   public func fingerprint(link: UInt64, target: UInt64) -> Fingerprint {
     tags.reduce(into: Fingerprint()) { $0 += $1.fingerprint(link: link, target: target) }
   }
 
-  /// What is added to the fingerprint when this element takes the place of `old`. Cost: what differs is hashed, the
+  /// Returns the amount to add to the fingerprint when this element replaces `old`. Cost: what differs is hashed, the
   /// rest compared.
   public func fingerprint(replacing old: ORSetElement, link: UInt64, target: UInt64) -> Fingerprint {
     var sum = Fingerprint()

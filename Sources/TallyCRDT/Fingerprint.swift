@@ -11,7 +11,7 @@ public struct Fingerprint: Hashable, Sendable {
   /// The two halves of the sum, each modulo 2^64.
   public var first, second: UInt64
 
-  /// The fingerprint of nothing.
+  /// The fingerprint of an empty state.
   @inlinable
   public init() {
     first = 0
@@ -25,7 +25,7 @@ public struct Fingerprint: Hashable, Sendable {
     self.second = second
   }
 
-  /// Adds what `other` sums.
+  /// Adds everything that another fingerprint sums up. The order does not matter.
   @inlinable
   public static func += (lhs: inout Fingerprint, rhs: Fingerprint) {
     lhs.first &+= rhs.first
@@ -41,7 +41,7 @@ public struct Fingerprint: Hashable, Sendable {
 }
 
 extension Fingerprint: CustomStringConvertible {
-  /// Thirty-two hexadecimal digits.
+  /// The fingerprint as thirty-two hexadecimal digits.
   public var description: String { Hexadecimal.text(first) + Hexadecimal.text(second) }
 }
 
@@ -59,12 +59,17 @@ public struct CellHasher: Sendable {
     case touch = 7
     case delete = 8
     case removal = 9
+    case life = 10
+    case via = 11
+    case said = 12
   }
 
   @usableFromInline let prefix: SipHash13
 
   /// A hasher for the cells of one stamp.
-  /// - Parameter name: the hash of the record's name; of a link, that of relationship and source.
+  /// - Parameters:
+  ///   - name: the hash of the record's name; of a link, that of relationship and source.
+  ///   - stamp: the stamp that all of the cells have.
   @inlinable
   public init(name: UInt64, stamp: Stamp) {
     var hash = SipHash13(wide: true)
@@ -81,7 +86,10 @@ public struct CellHasher: Sendable {
   public func existence() -> Fingerprint { hash(.existence) }
 
   /// The hash of a field cell.
-  /// - Parameter field: the hash of the field's wire name.
+  /// - Parameters:
+  ///   - field: the hash of the field's wire name.
+  ///   - value: the value that the cell holds.
+  /// - Returns: the hash, which the fingerprint of a state sums up.
   @inlinable
   public func field(_ field: UInt64, _ value: Value) -> Fingerprint { hash(.field, field, value) }
 

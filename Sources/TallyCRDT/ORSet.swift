@@ -12,7 +12,7 @@ public struct ORSetElement: Hashable, Sendable {
     /// The removal; of several concurrent ones the greatest stamp.
     public var removed: Stamp?
 
-    /// A tag.
+    /// Creates a tag from the stamps of its add and, if there is one, its removal.
     @inlinable
     public init(added: Stamp, removed: Stamp? = nil) {
       self.added = added
@@ -94,7 +94,7 @@ public struct ORSetElement: Hashable, Sendable {
     return low < tags.count && tags[low] == tag
   }
 
-  /// The join of both.
+  /// The least upper bound of both states; neither changes. See `merge(_:)`.
   public func merging(_ other: ORSetElement) -> ORSetElement {
     var result = self
     result.merge(other)

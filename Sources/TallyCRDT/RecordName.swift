@@ -19,20 +19,25 @@ public enum RecordNameError: Error, Hashable, Sendable {
 /// Printable ASCII, at most 255 bytes, exactly one delimiter. Names are compared byte by byte: a UUID in capitals is
 /// another name than the same UUID in small letters.
 public struct AnyRecordName: Hashable, Sendable {
-  /// The whole name.
+  /// The whole name: the type, `|~|`, and the key.
   public let text: String
-  /// How many bytes of `text` are the type.
+  /// The number of bytes of `text` that are the type.
   @usableFromInline let typeLength: UInt8
 
-  /// What separates the type from the key.
+  /// The separator of the type and the key.
   public static let delimiter = "|~|"
   /// The most bytes a name may have.
   public static let maximumLength = 255
   /// The most bytes the type may have.
   public static let maximumTypeLength = 64
 
-  /// Reads a name.
-  /// - Throws: `RecordNameError` if it is malformed.
+  /// Reads a name from its text.
+  ///
+  /// ```swift
+  /// let name = try AnyRecordName("Game|~|chess")
+  /// ```
+  /// - Throws: `RecordNameError` if it is longer than 255 bytes, holds anything but printable ASCII, or has not exactly
+  ///   one delimiter between a type and a key.
   public init(_ text: String) throws(RecordNameError) {
     var text = text
     // Copies text that is not in one piece, so that later reads need not.
@@ -61,8 +66,8 @@ public struct AnyRecordName: Hashable, Sendable {
     return .success(UInt8(first))
   }
 
-  /// A name of a type and of key bytes that are known to be sound; nil if the type is no identifier.
-  /// - Parameter writeKey: writes `keyCount` bytes of printable ASCII without a delimiter.
+  /// A name of a type and of key bytes that are known to be sound; nil if the type is no identifier. `writeKey` writes
+  /// `keyCount` bytes of printable ASCII without a delimiter.
   package init?(
     typeBytes type: UnsafeBufferPointer<UInt8>, keyCount: Int, _ writeKey: (UnsafeMutableBufferPointer<UInt8>) -> Void
   ) {
@@ -77,7 +82,11 @@ public struct AnyRecordName: Hashable, Sendable {
     typeLength = UInt8(type.count)
   }
 
-  /// Joins a type and a key.
+  /// Joins a type and a key, both of which are kept as they are.
+  ///
+  /// ```swift
+  /// let name = try AnyRecordName(type: "Game", key: "chess")
+  /// ```
   /// - Throws: `RecordNameError` if the result is malformed.
   public init(type: String, key: String) throws(RecordNameError) {
     try self.init(type + Self.delimiter + key)
@@ -121,10 +130,10 @@ public struct AnyRecordName: Hashable, Sendable {
 }
 
 extension AnyRecordName: Comparable, CustomStringConvertible {
-  /// The whole name.
+  /// The whole name, `Type|~|key`, as it is stored.
   public var description: String { text }
 
-  /// Orders by bytes.
+  /// Orders names by the bytes of their text.
   public static func < (lhs: AnyRecordName, rhs: AnyRecordName) -> Bool {
     lhs.text.utf8.lexicographicallyPrecedes(rhs.text.utf8)
   }

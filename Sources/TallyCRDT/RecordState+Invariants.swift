@@ -14,9 +14,23 @@ extension RecordState {
       let others = deletes.filter { $0.stamp.dot != delete.stamp.dot }
       if others.contains(where: { $0.context.covers(delete.stamp.dot) }) { broken.append("no delete has seen another") }
     }
+    if let life { broken += brokenInvariants(of: life) }
     var normal = self
     normal.normalizeTouches(supersededTouches)
     if normal.supersededTouches != supersededTouches { broken.append("no superseded touch is one that a cell shows") }
+    return broken
+  }
+
+  private func brokenInvariants(of life: Life) -> [String] {
+    var broken: [String] = []
+    if !life.context.covers(life.dot) { broken.append("a life has seen itself") }
+    if !zip(life.vias, life.vias.dropFirst()).allSatisfy({ $0.field < $1.field }) {
+      broken.append("dots to travel by ascend by field")
+    }
+    let isNeeded = life.vias.allSatisfy { via in
+      self[via.field].map { !$0.field.isReference && $0.stamp.dot != via.dot } ?? false
+    }
+    if !isNeeded { broken.append("only a register of a life has a dot to travel by, and another one than its stamp's") }
     return broken
   }
 

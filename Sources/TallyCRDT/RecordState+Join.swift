@@ -1,8 +1,8 @@
 /// A register write that another one beat in a join.
 public struct LostWrite: Hashable, Sendable {
-  /// What was beaten.
+  /// The stamp of the write that lost.
   public var loser: FieldCell
-  /// What beat it.
+  /// The stamp of the write that won.
   public var winner: FieldCell
   /// Whether the loser stood in the receiving state; otherwise it came with the other one.
   public var wasLocal: Bool
@@ -15,15 +15,15 @@ public struct LostWrite: Hashable, Sendable {
 extension RecordState {
   /// Joins another state of the same record into this one: commutative, associative, idempotent.
   ///
-  /// Of existence and of each register the greater stamp wins; the dot of a user cell that loses stays as a touch.
-  /// Deletes are united, without those that another one has seen. Cost: linear in the registers of both and in what
-  /// their deletes had seen.
+  /// Of existence and of each register the greater stamp wins; the dot of a user cell that loses stays as a touch. The
+  /// registers of a later life win whole, but for references, which are in no life. Deletes are united, without those
+  /// that another one has seen. Cost: linear in the registers of both and in what their deletes had seen.
   public mutating func merge(_ other: RecordState) {
     var lost: [LostWrite] = []
     merge(other, lost: &lost)
   }
 
-  /// The join of both.
+  /// The least upper bound of both states; neither changes. See `merge(_:)`.
   public func merging(_ other: RecordState) -> RecordState {
     var result = self
     result.merge(other)
@@ -32,12 +32,17 @@ extension RecordState {
 
   /// Joins `other` in and appends to `lost` each register write that lost with a different value, on either side.
   ///
-  /// Whether such a pair was concurrent, or one had seen the other, only the caller can tell.
+  /// Whether such a pair was concurrent, or one had seen the other, only the caller can tell. A register of an earlier
+  /// life has not lost: it is void.
   package mutating func merge(_ other: RecordState, lost: inout [LostWrite]) {
     var touches = supersededTouches
     touches.merge(other.supersededTouches)
     mergeExistence(other.existence, touches: &touches)
-    mergeFields(other.fields, touches: &touches, lost: &lost)
+    if life == nil, other.life == nil {
+      mergeFields(other.fields, touches: &touches, lost: &lost)
+    } else {
+      mergeContent(other, touches: &touches, lost: &lost)
+    }
     normalizeTouches(touches)
     if !other.deletes.isEmpty { mergeDeletes(other.deletes) }
     if let theirs = other.seed { seed = seed?.merging(theirs) ?? theirs }
@@ -56,7 +61,7 @@ extension RecordState {
     if !winner.impliesTouch(loser.dot) { touches.include(loser.dot) }
   }
 
-  private mutating func mergeFields(
+  mutating func mergeFields(
     _ other: [FieldCell], touches: inout StateVector, lost: inout [LostWrite]
   ) {
     guard !other.isEmpty else { return }

@@ -1,19 +1,33 @@
-/// The number by which one replica knows a field. Numbers are local: the wire carries names.
-public struct FieldID: Hashable, Sendable, Comparable, RawRepresentable {
-  /// The number.
-  public let rawValue: UInt32
+/// The number by which one replica knows a field, and whether it is a reference. Numbers are local: the wire carries
+/// names.
+///
+/// A reference is part of the record's presence and outlasts its lives (`Life`), since it may mean ownership: whether
+/// it does is the schema's business, and a join knows no schema. Nothing marks references yet, since neither the file
+/// nor the wire has a place for the mark.
+public struct FieldID: Hashable, Sendable, Comparable {
+  /// The number, and in the lowest bit whether the field is a reference.
+  @usableFromInline let bits: UInt64
+  /// The number that stands for the field.
+  @inlinable
+  public var rawValue: UInt32 { UInt32(truncatingIfNeeded: bits >> 1) }
+  /// Whether the field is a reference, whose register is in no life.
+  @inlinable
+  public var isReference: Bool { bits & 1 != 0 }
   /// A field by its local number.
   @inlinable
-  public init(rawValue: UInt32) { self.rawValue = rawValue }
-  /// Orders by number.
+  public init(rawValue: UInt32) { bits = UInt64(rawValue) << 1 }
+  /// A field by its local number, and whether it is a reference.
   @inlinable
-  public static func < (lhs: FieldID, rhs: FieldID) -> Bool { lhs.rawValue < rhs.rawValue }
+  public init(rawValue: UInt32, isReference: Bool) { bits = UInt64(rawValue) << 1 | (isReference ? 1 : 0) }
+  /// Orders fields by their numbers; of two with one number the reference is the greater.
+  @inlinable
+  public static func < (lhs: FieldID, rhs: FieldID) -> Bool { lhs.bits < rhs.bits }
 }
 
 /// A last-writer-wins register of one field: the write with the greatest stamp wins, ties end in value bytes
 /// (Johnson and Thomas, RFC 677, 1975; Shapiro et al., "A comprehensive study of CRDTs", 2011, specification 8).
 public struct FieldCell: Hashable, Sendable {
-  /// The field.
+  /// The field that the cell belongs to.
   public var field: FieldID
   /// The stamp of the write that the register holds.
   public var stamp: Stamp
@@ -58,6 +72,8 @@ public struct Delete: Hashable, Sendable {
 /// al., "An optimized conflict-free replicated set" (2012); keeping the removed cells, and the touches whose cells have
 /// lost, is ours.
 ///
+/// The registers of a record belong to a life, but for references (`Life`): those of a later life win whole.
+///
 /// The properties are in a canonical form, and equal states are equal in all of them; who changes a property by hand
 /// must keep it so. `Visibility` says what a state means to the app.
 public struct RecordState: Hashable, Sendable {
@@ -70,8 +86,10 @@ public struct RecordState: Hashable, Sendable {
   public var supersededTouches: StateVector
   /// The deletes, ascending by dot; none covers another.
   public var deletes: [Delete]
-  /// What seeds say of the record; nil if it is no seed's.
+  /// The state that seeds contribute to the record; nil if it is no seed's.
   public var seed: SeedState?
+  /// The life that the registers belong to, but for references; nil for the first one.
+  public var life: Life?
 
   /// The state of a record that nobody has written.
   public init() {
@@ -80,6 +98,7 @@ public struct RecordState: Hashable, Sendable {
     supersededTouches = StateVector()
     deletes = []
     seed = nil
+    life = nil
   }
 
   /// The state after one transaction inserted the record: every cell has the same stamp.
@@ -91,17 +110,19 @@ public struct RecordState: Hashable, Sendable {
     supersededTouches = StateVector()
     deletes = []
     seed = nil
+    life = nil
   }
 
   /// Whether nothing is known of the record.
   public var isEmpty: Bool {
-    existence == nil && fields.isEmpty && supersededTouches.isEmpty && deletes.isEmpty && seed == nil
+    existence == nil && fields.isEmpty && supersededTouches.isEmpty && deletes.isEmpty && seed == nil && life == nil
   }
 
-  /// The one stamp of an insert that nothing has been added to, or nil.
+  /// The one stamp of an insert that nothing has been added to, or nil. A record in a later life than the first has
+  /// none.
   @inlinable
   public var uniformStamp: Stamp? {
-    guard let existence, deletes.isEmpty, supersededTouches.isEmpty, seed == nil else { return nil }
+    guard let existence, deletes.isEmpty, supersededTouches.isEmpty, seed == nil, life == nil else { return nil }
     for cell in fields where cell.stamp != existence { return nil }
     return existence
   }
@@ -114,6 +135,10 @@ public struct RecordState: Hashable, Sendable {
   /// Gives every field another number; two fields never get the same.
   public mutating func renumberFields(_ number: (FieldID) -> FieldID) {
     Self.renumber(&fields, number)
+    if let vias = life?.vias, !vias.isEmpty {
+      let renumbered = vias.map { Life.Via(field: number($0.field), dot: $0.dot) }
+      life?.vias = renumbered.sorted { $0.field < $1.field }
+    }
     guard let seed else { return }
     let layers = seed.layers.map { layer in
       var layer = layer
@@ -160,10 +185,10 @@ extension RecordState {
     return deletes.dropFirst().reduce(first.context) { $0.merging($1.context) }
   }
 
-  /// What people's deletes had seen: `deletedContext` without the deletes of adoption.
+  /// The context of the users' deletes: `deletedContext` without the deletes of adoption.
   public var personalContext: StateVector { context { $0 >= .user } }
 
-  /// What adoption had seen when the record gave way to its seed; empty if it never did.
+  /// The context of adoption when the record gave way to its seed; empty if it never did.
   public var adoptedContext: StateVector { context { $0 < .user } }
 
   private func context(of isCounted: (Rank) -> Bool) -> StateVector {
@@ -172,13 +197,14 @@ extension RecordState {
     }
   }
 
-  /// Every dot in the state: of live cells, superseded touches and deletes.
+  /// Every dot in the state: of live cells and what they travel by, superseded touches, deletes, seeds and the life.
   public var dots: Set<Dot> {
     var result = Set(fields.map { $0.stamp.dot })
     if let existence { result.insert(existence.dot) }
     result.formUnion(supersededTouches.entries)
     result.formUnion(deletes.map { $0.stamp.dot })
     if let seed { result.formUnion(seed.dots) }
+    if let life { result.formUnion(life.dots) }
     return result
   }
 

@@ -45,7 +45,7 @@ public struct SeedBasis: Hashable, Sendable {
   /// The stamp of the layer that they saw.
   public var layer: Stamp
 
-  /// A basis.
+  /// Creates a basis from the stamp of the first edit and the layer beneath it.
   public init(stamp: Stamp, layer: Stamp) {
     self.stamp = stamp
     self.layer = layer
@@ -57,9 +57,9 @@ public struct SeedBasis: Hashable, Sendable {
   }
 }
 
-/// What seeds have to say of one record: a join semilattice beside the person's own cells.
+/// The contribution of seeds to one record: a join semilattice beside the user's own cells.
 ///
-/// The layers of all versions are kept side by side. Until a person edits the record the newest shows; from then on the
+/// The layers of all versions are kept side by side. Until a user edits the record the newest shows; from then on the
 /// one that they had in front of them. A layer is never a touch: seeds neither revive a record nor survive its delete.
 public struct SeedState: Hashable, Sendable {
   // One word in every `RecordState`, most of which have no seeds. Never mutated.
@@ -83,13 +83,15 @@ public struct SeedState: Hashable, Sendable {
     storage = Storage(layers.sorted { $0.stamp < $1.stamp }, basis)
   }
 
-  /// The newest version.
+  /// The layer of the newest version that is here.
   public var newest: SeedLayer? { layers.last }
 
   /// The layer that goes with the person's edits, or the newest if there are none.
   ///
   /// A retired record that is there all the same, for what a person put into it, looks as it did before.
   /// - Parameter followsNewest: whether edits leave the record following new versions, field by field.
+  /// - Returns: the layer; nil if all versions are retirements, or if a partial state has neither the layer that
+  ///   belongs to the edits nor an older one.
   public func shown(followsNewest: Bool) -> SeedLayer? {
     guard let basis, !followsNewest else { return newestContent }
     // A partial state may lack the layer that its basis names; a store never does.
@@ -125,7 +127,7 @@ public struct SeedState: Hashable, Sendable {
     lhs.storage === rhs.storage || (lhs.basis == rhs.basis && lhs.layers == rhs.layers)
   }
 
-  /// Feeds layers and basis.
+  /// Feeds the layers and the basis into a hasher.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(layers)
     hasher.combine(basis)
@@ -137,7 +139,10 @@ public struct SeedState: Hashable, Sendable {
 extension RecordState {
   /// The register that the app sees of a field: what a person wrote, else what the shown seed version says, else what
   /// adoption carried over.
-  /// - Parameter followsNewest: see `SeedState.shown(followsNewest:)`.
+  /// - Parameters:
+  ///   - field: the number by which this replica knows the field.
+  ///   - followsNewest: whether edits leave the record following new versions; see `SeedState.shown(followsNewest:)`.
+  /// - Returns: the register; nil if none of them says anything of the field.
   @inlinable
   public func cell(_ field: FieldID, followsNewest: Bool) -> FieldCell? {
     guard seed != nil else { return self[field] }
@@ -179,6 +184,8 @@ extension ORSetElement {
   /// A person's add counts until it is removed. A seed's add counts while the source shows that version and nobody has
   /// ever removed the element as a seed's: what a person took out stays out in every later version.
   /// - Parameter shownSeed: the dot of the seed layer that the source shows, asked for only if it matters.
+  /// - Returns: whether an add by a person counts, or one by the seed version that the source shows.
+  /// - Throws: what `shownSeed` throws.
   public func isMember<Failure: Error>(shownSeed: () throws(Failure) -> Dot?) throws(Failure) -> Bool {
     if isMemberWithoutSeed { return true }
     guard mayBeMember, let dot = try shownSeed() else { return false }

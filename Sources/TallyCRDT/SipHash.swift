@@ -4,11 +4,11 @@ public typealias SipHash = SipHasher<SipRounds24>
 /// SipHash-1-3, with half of the rounds: the hashes that a fingerprint sums, of which a store computes the most.
 public typealias SipHash13 = SipHasher<SipRounds13>
 
-/// How many rounds a SipHash makes for each word and at the end.
+/// The number of rounds that a SipHash makes for each word and at the end.
 public protocol SipRounds {
-  /// How many rounds for each word.
+  /// The number of rounds for each word.
   static var compression: Int { get }
-  /// How many rounds at the end.
+  /// The number of rounds at the end.
   static var finalization: Int { get }
 }
 
@@ -73,7 +73,7 @@ public struct SipHasher<Rounds: SipRounds>: Sendable {
     v0 ^= word
   }
 
-  /// Feeds one byte.
+  /// Feeds one byte into the hash.
   @inlinable @inline(__always)
   public mutating func combine(byte: UInt8) { combine(low: UInt64(byte), count: 1) }
 
@@ -87,7 +87,7 @@ public struct SipHasher<Rounds: SipRounds>: Sendable {
     tail = word >> (64 - shift)
   }
 
-  /// Feeds bytes.
+  /// Feeds bytes into the hash, in their order.
   @inlinable @inline(__always)
   public mutating func combine(bytes: UnsafeRawBufferPointer) {
     // In a copy, the state stays in registers.

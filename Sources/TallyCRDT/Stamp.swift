@@ -19,7 +19,8 @@ public struct HybridTime: Hashable, Sendable, Comparable {
   @inlinable
   public init(milliseconds: UInt64) { self.milliseconds = min(milliseconds, Self.maximum) }
 
-  /// What a clock shows: milliseconds since 1970, limited to what a clock may claim. Not a number counts as 0.
+  /// Creates the time that a clock shows: milliseconds since 1970, limited to what a clock may claim. Not a number
+  /// counts as 0.
   public init(clock milliseconds: Double) {
     let limited = min(max(0, milliseconds.isNaN ? 0 : milliseconds.rounded()), Double(Self.latestClock))
     self.init(milliseconds: UInt64(limited))
@@ -32,43 +33,43 @@ public struct HybridTime: Hashable, Sendable, Comparable {
     return HybridTime(milliseconds: overwritten.milliseconds + 1)
   }
 
-  /// Orders by milliseconds.
+  /// Orders times by their milliseconds.
   @inlinable
   public static func < (lhs: HybridTime, rhs: HybridTime) -> Bool { lhs.milliseconds < rhs.milliseconds }
 }
 
-/// Who ranks above whom before time is looked at.
+/// The rank of a write, which is compared before its time.
 public struct Rank: Hashable, Sendable, Comparable, RawRepresentable {
   /// The rank as it is encoded.
   public let rawValue: UInt8
   /// Default data: below everything a person wrote.
   public static let seed = Rank(rawValue: 0)
-  /// What adoption carried over from duplicates of default data: below what a person wrote, and no touch.
+  /// The rank of what adoption carried over from duplicates of default data: below what a user wrote, and no touch.
   public static let adopted = Rank(rawValue: 1)
-  /// What a person or their app wrote.
+  /// The rank of what a user or their app wrote.
   public static let user = Rank(rawValue: 2)
 
   /// A rank from its encoded form; ranks unknown to this version order by their number.
   @inlinable
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// Orders by number.
+  /// Orders ranks by their numbers.
   @inlinable
   public static func < (lhs: Rank, rhs: Rank) -> Bool { lhs.rawValue < rhs.rawValue }
 }
 
-/// What orders the writes of one register: rank, then time, then replica, then sequence. The greater stamp wins.
+/// The order of the writes of one register: rank, then time, then replica, then sequence. The greater stamp wins.
 ///
 /// A dot is issued once, so two cells with equal stamps come from the same transaction. Should two copies of one
 /// register hold different values under one stamp all the same (a forged or corrupted peer), the greater value wins
 /// everywhere. One transaction's cells may differ in time. The order is total and says nothing about causality by
 /// itself: it agrees with it because of how `HybridTime.next(now:over:)` chooses times.
 public struct Stamp: Hashable, Sendable, Comparable {
-  /// The rank, compared first.
+  /// The rank, which is compared first.
   public let rank: Rank
   /// The hybrid time, compared second.
   public let time: HybridTime
-  /// The transaction, compared last.
+  /// The transaction's dot, which is compared last.
   public let dot: Dot
 
   /// A stamp for a cell of the transaction `dot`.

@@ -1,10 +1,10 @@
-/// How two events or two state vectors stand to each other. The order is partial: two vectors can be concurrent.
+/// The causal relation of two events or two state vectors. The order is partial: two vectors can be concurrent.
 public enum CausalOrder: Sendable {
   /// Both cover the same transactions.
   case equal
   /// The first covers less: everything in it is in the second as well.
   case before
-  /// The first covers more.
+  /// The first covers everything that the second does, and more.
   case after
   /// Each covers something that the other lacks.
   case concurrent
@@ -75,7 +75,7 @@ public struct StateVector: Hashable, Sendable {
     }
   }
 
-  /// Whether nothing is covered.
+  /// Whether the vector covers no transaction at all.
   @inlinable
   public var isEmpty: Bool { dots.isEmpty }
 
@@ -150,7 +150,7 @@ public struct StateVector: Hashable, Sendable {
     return result
   }
 
-  /// How this vector stands to another.
+  /// Returns the causal relation of this vector to another.
   public func compare(to other: StateVector) -> CausalOrder {
     switch (covers(other), other.covers(self)) {
     case (true, true): .equal

@@ -9,9 +9,9 @@ public enum Value: Sendable {
   case integer(Int64)
   /// An IEEE 754 double; neither NaN nor negative zero.
   case real(Double)
-  /// Text in UTF-8.
+  /// A text, stored and sent as UTF-8.
   case text(String)
-  /// Bytes.
+  /// Bytes of any content, such as a thumbnail.
   case blob([UInt8])
 
   /// A real as SQLite would store it: NaN becomes null, negative zero becomes zero.
@@ -99,14 +99,14 @@ func textsAreEqual(_ a: String, _ b: String) -> Bool {
 extension Value: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
   ExpressibleByBooleanLiteral, ExpressibleByNilLiteral
 {
-  /// A text.
+  /// Creates a text from a literal.
   public init(stringLiteral value: String) { self = .text(value) }
-  /// An integer.
+  /// Creates an integer from a literal.
   public init(integerLiteral value: Int64) { self = .integer(value) }
-  /// A real.
+  /// Creates a real from a literal.
   public init(floatLiteral value: Double) { self = Value(real: value) }
   /// 1 for true, 0 for false.
   public init(booleanLiteral value: Bool) { self = .integer(value ? 1 : 0) }
-  /// Null.
+  /// Creates null from the literal `nil`.
   public init(nilLiteral: ()) { self = .null }
 }

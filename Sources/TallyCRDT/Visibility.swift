@@ -1,10 +1,10 @@
-/// What presence and visibility depend on, for one record.
+/// The facts about one record that its presence and visibility depend on.
 public struct RecordFacts: Sendable {
   /// A reference that means ownership (`onDelete: cascade`).
   public struct Owner: Sendable {
     /// The wire name of the field that holds the reference.
     public var field: String
-    /// The owner's name.
+    /// The name of the owning record.
     public var target: AnyRecordName
     /// The stamp of the register; of the edges of a cycle the one with the least stamp gives way.
     public var stamp: Stamp
@@ -18,9 +18,9 @@ public struct RecordFacts: Sendable {
 
   /// The user cells ever written to the record, as `RecordState.touches`.
   public var touches: StateVector
-  /// What its deletes had seen.
+  /// The context of its deletes: everything that they had seen.
   public var deletedContext: StateVector
-  /// What people's deletes had seen: `deletedContext` without the deletes of adoption.
+  /// The context of the users' deletes: `deletedContext` without the deletes of adoption.
   public var personalContext: StateVector
   /// The latest insert or restore.
   public var existence: Stamp?
@@ -60,9 +60,9 @@ public struct RecordFacts: Sendable {
   }
 }
 
-/// Where visibility looks things up. A lookup may read a database; each is asked for once per evaluation.
+/// The source of the facts that visibility looks up. A lookup may read a database; each is made once per evaluation.
 public protocol VisibilitySource {
-  /// What a lookup throws; `Never` for a source in memory.
+  /// The error that a lookup throws; `Never` for a source in memory.
   associatedtype Failure: Error
 
   /// The facts of a record, or nil if nothing is known of it. Owners that gave way to a seed are resolved.
@@ -264,7 +264,7 @@ extension Visibility {
   }
 }
 
-/// Where a depth-first search for components stands.
+/// The progress of a depth-first search for components.
 private struct ComponentSearch {
   enum Step {
     case target(AnyRecordName)

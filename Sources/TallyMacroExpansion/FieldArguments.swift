@@ -21,7 +21,8 @@
       ["onDelete", "isIndexed"].compactMap { self[$0]?.with(\.trailingComma, nil).trimmedDescription }
     }
 
-    /// What does not fit a property of this type. A type whose name says nothing is left to the compiler.
+    /// Returns a diagnostic for each argument that does not fit a property of this type. A type whose name says
+    /// nothing is left to the compiler.
     func check(_ name: String, _ type: TypeSyntax, _ variable: VariableDeclSyntax) -> [Diagnostic] {
       guard let attribute else { return [] }
       var diagnostics: [Diagnostic] = []

@@ -4,7 +4,7 @@
   import TallyCRDT
   import TallyStore
 
-  /// How values of one type are kept in a column.
+  /// The encoding of values of one type in a column.
   struct FieldCoding<Value: Sendable>: Sendable {
     let kind: FieldKind
     /// Nil for what is no value of the type.

@@ -22,10 +22,10 @@
   ///
   /// An enum with a raw value needs no conformance, nor does a `Codable` type that is to be kept as JSON.
   ///
-  /// What `fromDatabaseValue(_:)` refuses reads as the property's default, so it must not trap. What `databaseValue`
-  /// gives must be of the kind's storage class: a store refuses to commit anything else.
+  /// A value that `fromDatabaseValue(_:)` refuses reads as the property's default, so it must not trap. The result of
+  /// `databaseValue` must be of the kind's storage class: a store refuses to commit anything else.
   public protocol FieldValue: DatabaseValueConvertible, Sendable {
-    /// What a column of this type holds. It never changes: a field of another kind is another field.
+    /// The kind of a column of this type. It never changes: a field of another kind is another field.
     static var fieldKind: FieldKind { get }
   }
 

@@ -46,13 +46,14 @@
   /// numbers and yes-or-no, and must stay as it is. A default that is computed, such as `Date()`, is made for each new
   /// record; the column is null until it is written.
   ///
-  /// What cannot be read never fails a whole fetch: an enum's case from a newer version of the app, JSON of another
-  /// shape, or a null reads as the default, or as nil, and is logged once at the level warning under the label
+  /// A value that cannot be read never fails a whole fetch: an enum's case from a newer version of the app, JSON of
+  /// another shape, or a null reads as the default, or as nil, and is logged once at the level warning under the label
   /// `tally.entity`. Saving the record writes it back as it was, unless the property was set. Only a row without a
   /// readable `id` throws.
   ///
-  /// What cannot be a table does not compile, and the error says why: a class, a generic struct, a property without a
-  /// default, an `id` that is no `RecordName` of this struct, and others that `Docs/Entities.md` lists.
+  /// A declaration that cannot be a table does not compile, and the error gives the reason: a class, a generic struct,
+  /// a property without a default, an `id` that is no `RecordName` of this struct, and others that the page "Defining
+  /// entities" lists.
   ///
   /// - Parameters:
   ///   - type: the type of the records, which is the table's name too, and never changes; the struct's name by default.

@@ -2,7 +2,7 @@
   import GRDB
   import TallyStore
 
-  /// What stands for the column of a property that can have none: using it is an error that says why.
+  /// The placeholder for the column of a property that can have none: using it is an error that gives the reason.
   public struct RefusedColumn<Reason>: Sendable {
     /// Never called.
     public func read<Value>(_ row: Row, _ unread: inout UnreadValues) throws -> Value { fatalError("refused") }
@@ -21,7 +21,7 @@
     public enum RenamedReference {}
     /// A value of many references.
     public enum References {}
-    /// What has a reference's attributes and is none.
+    /// The reason for a property that has a reference's attributes and is no reference.
     public enum NoReference {}
     /// A number of more than 63 bits.
     public enum Unsigned {}

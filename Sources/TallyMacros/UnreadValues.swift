@@ -1,10 +1,12 @@
 #if Macros
   import GRDB
 
-  /// What a record's row holds and the record cannot show, such as an enum's case that a newer version of the app has.
+  /// The values in a record's row that the record cannot represent, such as an enum's case that a newer version of the
+  /// app has.
   ///
-  /// Saving the record writes it back as it was, unless its property was set since: an older version of an app must not
-  /// overwrite what it cannot read. It is no part of what makes two records equal, nor of what `Codable` writes.
+  /// Saving the record writes them back as they were, unless the property was set since: an older version of an app
+  /// must not overwrite what it cannot read. They play no part in whether two records are equal, nor in what `Codable`
+  /// writes.
   public struct UnreadValues: Sendable {
     private struct Unread {
       /// The value in the row.

@@ -21,17 +21,17 @@
       var lateBytes = 0
     }
 
-    /// How much a peer may send that has not noticed yet that this side has closed.
+    /// The number of bytes that a peer may send before it has noticed that this side has closed.
     private static let lateBytes = 1 << 18
 
-    /// How long to wait for a peer to take the farewell, and to close in turn.
+    /// The time to wait for a peer to take the farewell, and to close in turn.
     private static let patience: (farewell: Duration, turn: TimeAmount) = (.seconds(2), .seconds(5))
     let channel: any Channel
     private let idle: Duration
     private let state: Mutex<State>
     private let gone = Latch()
 
-    /// - Parameter isShakingHands: whether TLS is in the channel, and not ready yet.
+    /// A stream over a channel. `isShakingHands` says whether TLS is in the channel, and not ready yet.
     init(_ channel: any Channel, idle: Duration, isShakingHands: Bool) {
       self.channel = channel
       self.idle = idle

@@ -1,7 +1,7 @@
 #if Network
   import TallySync
 
-  /// How both sides prove that they know the secret, before a byte of the sync protocol goes over.
+  /// The exchange by which both sides prove that they know the secret, before a byte of the sync protocol is sent.
   ///
   /// ```
   /// client → server   0x41, version 1, 32 random bytes

@@ -1,5 +1,5 @@
 #if Network
-  /// How two sides that meet over a network know each other, and whether others can read along.
+  /// The way in which two sides that meet over a network authenticate each other, and whether others can read along.
   ///
   /// | | strangers are kept out | nobody reads or alters on the way |
   /// | --- | --- | --- |
@@ -9,7 +9,7 @@
   /// | `.tls` with certificates on both sides | yes | yes |
   /// | `.tls` and a secret | yes | yes, even if nobody checks the certificate: the secret is bound to it |
   public struct NetworkSecurity: Sendable {
-    /// What both sides must know; nil to ask for nothing.
+    /// The secret that both sides must know; nil to ask for none.
     public var secret: SharedSecret?
     /// Encryption; nil for plain TCP.
     public var tls: TLSSettings?

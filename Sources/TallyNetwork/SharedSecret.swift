@@ -2,10 +2,11 @@
   import Crypto
   import Foundation
 
-  /// What two sides share and nobody else knows. Each proves to the other that it knows it, and neither says it.
+  /// A secret that two sides share and nobody else knows. Each proves to the other that it knows it, and neither sends
+  /// it.
   ///
-  /// Somebody who gets either side to talk to them can try guesses on what they hear. So take 32 random bytes, from
-  /// `SharedSecret.random()` or `head -c 32 /dev/urandom | base64`, and not a word.
+  /// An attacker who gets either side to talk to them can test guesses against what they receive. So use 32 random
+  /// bytes, from `SharedSecret.random()` or `head -c 32 /dev/urandom | base64`, and not a word.
   public struct SharedSecret: Sendable {
     /// The fewest and the most bytes.
     public static let byteCounts = 16...4096

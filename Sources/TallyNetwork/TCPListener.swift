@@ -58,7 +58,7 @@
       self.port = channel.localAddress?.port ?? port
     }
 
-    /// How many peers are connected, those included that have not introduced themselves yet.
+    /// The number of connected peers, including those that have not introduced themselves yet.
     public var connectionCount: Int { guests.count }
 
     /// Stops listening, ends all connections and waits for what serves them.

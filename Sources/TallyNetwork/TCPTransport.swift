@@ -11,7 +11,7 @@
   /// await engine.add(transport)
   /// ```
   public struct TCPTransport: Transport {
-    /// What to call the peer: host and port.
+    /// The name of the peer; `host:port` unless named otherwise.
     public let name: String
     private let host: String
     private let port: Int
@@ -19,7 +19,12 @@
     private let limits: NetworkLimits
 
     /// A transport to a host's port.
-    /// - Parameter name: what to call the peer; `host:port` unless given.
+    /// - Parameters:
+    ///   - host: the name or the address of the host.
+    ///   - port: the TCP port on which the peer listens.
+    ///   - security: the secret and the encryption; they must suit the listener's.
+    ///   - name: the name of the peer; `host:port` unless given.
+    ///   - limits: the times to wait for the peer; the numbers of peers are for listeners.
     public init(
       host: String, port: Int, security: NetworkSecurity, name: String? = nil, limits: NetworkLimits = NetworkLimits()
     ) {

@@ -5,7 +5,7 @@
   import NIOSSL
   import TallySync
 
-  /// Who one is over TLS, and whom one trusts. Files are PEM.
+  /// The local TLS identity and the trust policy for peers. Files are PEM.
   public struct TLSSettings: Sendable {
     /// A certificate and the key that belongs to it.
     public struct Identity: Sendable {
@@ -34,7 +34,7 @@
       case anybody
     }
 
-    /// Who this side is; a server needs one.
+    /// The identity of this side; a server needs one.
     public var identity: Identity?
     /// Whom this side trusts.
     public var trust: Trust
@@ -114,7 +114,7 @@
   }
 
   extension NIOSSLCertificate {
-    /// What binds a secret to the certificate.
+    /// Returns the fingerprint that binds a secret to the certificate.
     func fingerprint() throws -> [UInt8] { Array(SHA256.hash(data: try toDERBytes())) }
   }
 #endif

@@ -16,11 +16,10 @@
     /// - Parameter capacity: how many may wait; at least one may.
     package init(capacity: Int) { self.capacity = max(1, capacity) }
 
-    /// How many wait.
+    /// The number of guests that wait.
     package var count: Int { guests.count }
 
-    /// Lets a guest in.
-    /// - Parameter origin: where it comes from, as `origin(of:)` says.
+    /// Lets a guest in, who comes from `origin`, as `origin(of:)` says.
     /// - Returns: the guest that has to go, never the one that has just come.
     package mutating func enter(_ id: Int, from origin: [UInt8]) -> Int? {
       guests.append((id, origin))
@@ -40,8 +39,8 @@
       return true
     }
 
-    /// What counts as one place: an IPv4 address, or the 64 bits of an IPv6 address that name the network, since
-    /// whoever has one address of such a network has all of them (RFC 4291, 2.5.4).
+    /// Returns what counts as one place: an IPv4 address, or the 64 bits of an IPv6 address that name the network,
+    /// since whoever has one address of such a network has all of them (RFC 4291, 2.5.4).
     package static func origin(of address: SocketAddress?) -> [UInt8] {
       switch address {
       case .v4(let address): return withUnsafeBytes(of: address.address.sin_addr) { Array($0) }

@@ -38,7 +38,8 @@
       configuration.http1_1ConnectionDebugInitializer = HeaderGuard.guardConnection
       // Nobody's traces learn of spaces.
       configuration.tracing.tracer = nil
-      configuration.timeout.connect = .seconds(30)
+      // An attempt that begins while there is no network keeps the wrong source address, and cannot succeed later.
+      configuration.timeout.connect = .seconds(10)
       // Whoever asks decides whether to ask again.
       configuration.connectionPool.retryConnectionEstablishment = false
       // Relays close connections that say nothing after a minute, and proxies perhaps sooner.

@@ -11,29 +11,31 @@ import TallyWire
 /// It is made of Foundation alone, so an app that uses a relay builds nothing more. On Linux, where Foundation's HTTP
 /// client has faults that can end the process, the package trait `HTTPClient` puts AsyncHTTPClient in its place.
 public final class RelayClient: Sendable {
-  /// How a client behaves.
+  /// The limits and timeouts of a client's requests.
   public struct Settings: Sendable {
-    /// How long to wait for an answer, beside what a request itself waits for news: for so long and `longPoll` nothing
-    /// may come or go. With AsyncHTTPClient, an answer must also have come as a whole after that time and a second for
-    /// each KiB.
+    /// The time to wait for an answer, in addition to the time for which a request itself waits for news: no
+    /// more than this time plus `longPoll` may pass without data in either direction. With AsyncHTTPClient, an answer
+    /// must also be complete after this time plus a second for each KiB.
     public var timeout: Duration = .seconds(60)
     /// Whether to ask for news request by request from the start. Otherwise the relay's stream of events is followed,
     /// as long as that works.
     public var usesLongPolling = false
-    /// How long a stream of events stays open when nobody waits for news: an engine that syncs waits again soon.
+    /// The time for which a stream of events stays open when nobody waits for news: an engine that syncs soon waits
+    /// again.
     public var linger: Duration = .seconds(30)
-    /// How long a stream of events may say nothing, not even at its beginning. Whoever keeps words back on the way is
-    /// noticed so, and after two such streams there is long polling for an hour.
+    /// The longest time for which a stream of events may be silent, even at its beginning. This detects an
+    /// intermediary that holds data back; after two such streams, the client uses long polling for an hour.
     public var longestSilence: Duration = .seconds(45)
-    /// How long one request waits for news. Then the next one does.
+    /// The time for which one request waits for news. Then the next one does.
     public var longPoll: Duration = .seconds(30)
-    /// How often a request is made again that the relay was too busy for. One that broke off is made again once.
+    /// The number of times to repeat a request that the relay was too busy for. A request that broke off is repeated
+    /// once.
     public var retries = 5
-    /// How long to wait before trying again, if the relay does not say.
+    /// The time to wait before trying again, if the relay does not specify one.
     public var pause: Duration = .milliseconds(250)
     /// The longest time that a relay may ask to wait; beyond that it is an error.
     public var longestPause: Duration = .seconds(30)
-    /// How long nothing may come of a request that may wait for news.
+    /// The time for which nothing may come of a request that may wait for news.
     var idleTimeout: Duration { timeout + longPoll }
     /// Waits, for tests that do not.
     package var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -43,7 +45,7 @@ public final class RelayClient: Sendable {
       return { ContinuousClock.now - start }
     }()
 
-    /// The usual settings.
+    /// The default settings, which suit most apps.
     public init() {}
   }
 
@@ -57,6 +59,7 @@ public final class RelayClient: Sendable {
   /// - Parameters:
   ///   - relay: `https://HOST`, perhaps with a path. Over plain HTTP whoever is on the way can read token and content.
   ///   - token: as `tally relay token` has printed it.
+  ///   - settings: the times to wait and the number of attempts; the default settings suit most apps.
   public convenience init(_ relay: String, token: String, _ settings: Settings = Settings()) {
     self.init(relay, token: token, settings, RelayTransports.make(settings))
   }
@@ -69,7 +72,7 @@ public final class RelayClient: Sendable {
     self.transport = transport
   }
 
-  /// What the relay says of a space.
+  /// Returns the status of a space, as the relay reports it.
   /// - Throws: `RelayError`, `CancellationError`.
   public func status(of space: String) async throws -> RelaySpaceStatus {
     let answer = try await send("GET", space, "", limit: RelayLimits.problemBytes)
@@ -111,8 +114,8 @@ public final class RelayClient: Sendable {
     }
   }
 
-  /// A space's events, until the stream ends or breaks.
-  /// - Parameter onWord: is told whenever anything comes, also what keeps the stream alive.
+  /// Hands out a space's events, until the stream ends or breaks. `onWord` is called whenever anything comes, including
+  /// what keeps the stream alive.
   func events(
     of space: String, _ query: String, onWord: @escaping @Sendable () async -> Void,
     onEvent: (RelayEvent) async -> Void
@@ -162,7 +165,7 @@ public final class RelayClient: Sendable {
     return request
   }
 
-  /// What an error of the transport means; nil if it is the end of a task.
+  /// Returns the meaning of an error of the transport; nil if it is the end of a task.
   private static func failure(_ error: any Error) throws -> RelayError? {
     if error is CancellationError { return nil }
     if let error = error as? RelayError { return error }

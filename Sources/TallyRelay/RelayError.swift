@@ -1,12 +1,13 @@
 import TallyRelayProtocol
+import TallyStore
 
 /// Why a relay did not do what it was asked. Never with a token in it.
-public struct RelayError: Error, Sendable, CustomStringConvertible {
-  /// The kind of failure.
+public struct RelayError: TallyError {
+  /// The kinds of failures that a relay's client reports.
   public enum Code: String, Sendable, Hashable, CaseIterable {
     /// The relay cannot be reached, or went away, or a certificate does not hold.
     case unreachable
-    /// What answers does not keep to the relay's protocol: it is another server, or something in between.
+    /// The answer does not follow the relay's protocol: it comes from another server, or from something in between.
     case notARelay
     /// The relay does not know the token, or its time is over, or it was revoked.
     case unauthenticated
@@ -28,28 +29,32 @@ public struct RelayError: Error, Sendable, CustomStringConvertible {
     case failed
   }
 
-  /// The kind of failure.
+  /// The kind of failure, to decide what to do about it.
   public let code: Code
-  /// What was wrong, for people.
+  /// A description of the error, for people.
   public let message: String
-  /// How long the relay asks to wait before the next try.
+  /// The time that the relay asks to wait before the next try.
   public let retryAfter: Duration?
-  /// What the relay said; nil if it said nothing, or nothing that is understood.
+  /// The problem that the relay reported; nil if it reported none, or none that is understood.
   public let problem: RelayProblem.Code?
 
-  /// An error.
+  /// Creates an error from a code and a message.
   public init(
     _ code: Code, _ message: String, retryAfter: Duration? = nil, problem: RelayProblem.Code? = nil
   ) {
     (self.code, self.message, self.retryAfter, self.problem) = (code, message, retryAfter, problem)
   }
 
+  /// True for a token that the relay does not know, or not for this space: make another, and a mailbox with it. A token
+  /// that only reads is another matter; with that a device goes on receiving.
+  public var isPermanent: Bool { [.unauthenticated, .noSuchSpace].contains(code) }
+
   /// The message and the code.
   public var description: String { "\(message) (\(problem?.rawValue ?? code.rawValue))" }
 }
 
 extension RelayError {
-  /// What it means that there is no answer.
+  /// Creates the error for a request without an answer.
   init(_ error: RelayTransportError) {
     func unreachable(_ why: String) -> RelayError { RelayError(.unreachable, "the relay cannot be reached: \(why)") }
     self =
@@ -70,7 +75,7 @@ extension RelayError {
       }
   }
 
-  /// What an answer that is no success means.
+  /// Creates the error for an answer that is not a success.
   init(_ answer: RelayAnswer) {
     let problem = RelayProblem.Code(rawValue: answer.field(RelayHeader.problem) ?? "")
     let retryAfter = answer.field("retry-after").flatMap(Int.init).map { Duration.seconds(min(max($0, 0), 3_600)) }

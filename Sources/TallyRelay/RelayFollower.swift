@@ -23,7 +23,7 @@ actor RelayFollower {
   private var waiters: [Int: Waiter] = [:]
   private var nextWaiter = 0
   private var lingering: Task<Void, Never>?
-  /// How often something has come over the stream that is open.
+  /// The number of times that something has come over the stream that is open.
   private var words = 0
   private var silentStreams = 0
   private var pollingUntil: Duration?
@@ -38,7 +38,7 @@ actor RelayFollower {
   /// Whether a stream is open.
   var isFollowing: Bool { stream != nil }
 
-  /// What has come over the stream after a cursor, if it is all that has come.
+  /// Returns the page that has come over the stream after a cursor, if it is all that has come.
   func page(after cursor: RelayCursor) -> RelayPage? { pushes.page(after: cursor) }
 
   /// Returns when there may be something after a cursor.

@@ -39,7 +39,7 @@ extension RelayMailbox {
     throw RelayError(.notARelay, "an upload does not come to its end")
   }
 
-  /// Where to begin, from the answer to `HEAD`. An upload of another length is begun anew.
+  /// Returns the offset at which to begin, from the answer to `HEAD`. An upload of another length starts over.
   private static func offset(_ answer: RelayAnswer, in upload: MailboxUpload) throws -> Int {
     if answer.status == 404, answer.field(RelayHeader.problem) == RelayProblem.Code.noSuchUpload.rawValue { return 0 }
     guard answer.status == 200, let offset = answer.field(RelayHeader.uploadOffset).flatMap(Int.init),
@@ -53,7 +53,7 @@ extension RelayMailbox {
     return [RelayHeader.after: "\(cursor)"]
   }
 
-  /// What an answer says of an entry that is there now; nil if it says something else.
+  /// Returns the receipt for an entry that is there now, from an answer; nil if the answer says something else.
   private static func receipt(_ answer: RelayAnswer) throws -> MailboxReceipt? {
     guard answer.status == 200 || answer.status == 201 else { return nil }
     guard answer.field(RelayHeader.position).flatMap(UInt64.init) != nil else {

@@ -13,7 +13,7 @@ import TallySync
 /// Until spaces are encrypted, the relay's owner can read all that is put there. Errors are `RelayError`, but where
 /// `Mailbox` asks for a `MailboxError`.
 public struct RelayMailbox: Mailbox {
-  /// Where the space is.
+  /// The address of the space at the relay.
   public let address: RelaySpaceAddress
   private let client: RelayClient
   private let follower: RelayFollower
@@ -41,14 +41,14 @@ public struct RelayMailbox: Mailbox {
     follower = RelayFollower(client, address.space)
   }
 
-  /// The space's address.
+  /// The space's address, for logs and status.
   public var name: String { address.description }
-  /// The space's address.
+  /// The space's address, which tells it from all other places.
   public var identity: String { "relay \(address)" }
-  /// A log.
+  /// Always `.log`: a relay keeps what it has accepted, in one order.
   public var kind: MailboxKind { .log }
 
-  /// What has come after a cursor: one request, or none if it has come over the stream of events.
+  /// Returns what has arrived after a cursor: one request, or none if it has arrived over the stream of events.
   public func changes(after cursor: MailboxCursor?) async throws -> MailboxPage {
     if let cursor = RelayCursor(cursor), let page = await follower.page(after: cursor) { return MailboxPage(page) }
     let answer = try await send(
@@ -91,7 +91,7 @@ public struct RelayMailbox: Mailbox {
     }
   }
 
-  /// What the relay says of the space.
+  /// Returns the status of the space, as the relay reports it.
   public func status() async throws -> RelaySpaceStatus { try await client.status(of: address.space) }
 
   // MARK: Requests
@@ -121,7 +121,7 @@ private struct RelayPieces: AsyncSequence, AsyncIteratorProtocol {
   let name: String
   var offset: Int
   var isAtEnd = false
-  /// How large the entry is, as the first answer has said.
+  /// The size of the entry, from the first answer.
   var total: Int?
 
   init(mailbox: RelayMailbox, name: String, offset: Int) {
@@ -155,7 +155,7 @@ private struct RelayPieces: AsyncSequence, AsyncIteratorProtocol {
     }
   }
 
-  /// How large the entry is, if the answer is the part that was asked for.
+  /// Returns the size of the entry, if the answer is the part that was asked for.
   private static func total(_ answer: RelayAnswer, from offset: Int) throws -> Int {
     let range = answer.field("content-range") ?? ""
     let parts = range.split(whereSeparator: { " -/".contains($0) })

@@ -1,10 +1,12 @@
 import TallyRelayProtocol
 
-/// What has come over one stream of events: pages for whoever reads on, and whether a waiter should look.
+/// The news that has come over one stream of events: pages for readers to continue with, and whether a waiter should
+/// look.
 ///
-/// An event is a hint. A page counts only for whoever stands exactly where it begins, and whoever misses events asks.
+/// An event is a hint. A page counts only for a reader at exactly the position where it begins; a reader that misses
+/// events asks.
 package struct RelayPushes: Sendable {
-  /// What has come and nobody has asked for yet.
+  /// The pages that have come and that nobody has asked for yet.
   private struct Pages {
     private var pages: [(start: RelayCursor, page: RelayPage)] = []
     private static let largestCount = 64
@@ -26,7 +28,7 @@ package struct RelayPushes: Sendable {
     }
   }
 
-  /// How far the stream has told; nil before it has told anything of a log from its beginning.
+  /// The cursor up to which the stream has reported; nil before it has reported on a log from its beginning.
   private var latest: RelayCursor?
   private var pages = Pages()
   /// Whether there is something that no cursor tells: a listing.
@@ -35,7 +37,7 @@ package struct RelayPushes: Sendable {
   /// with the same has found nothing, and hears of the next event.
   private var told: (cursor: RelayCursor?, latest: RelayCursor?)?
 
-  /// What has come over a stream from a cursor on: nothing yet.
+  /// Creates the news of a stream from a cursor on: nothing yet.
   package init(from cursor: RelayCursor?) { latest = cursor }
 
   /// Takes in an event.
@@ -54,7 +56,7 @@ package struct RelayPushes: Sendable {
     }
   }
 
-  /// What has come after a cursor, if it is all that has come.
+  /// Returns the page that has come after a cursor, if it is all that has come.
   package mutating func page(after cursor: RelayCursor) -> RelayPage? { pages.take(after: cursor) }
 
   /// Whether there may be something after a cursor. What is older than the cursor is an echo of what the waiter knows;

@@ -1,11 +1,11 @@
 import Foundation
 import TallyRelayProtocol
 
-/// Where a space is: `https://HOST/s/ID`, as `tally relay token` prints it. Nothing secret is in it.
+/// The address of a space: `https://HOST/s/ID`, as `tally relay token` prints it. It contains no secret.
 public struct RelaySpaceAddress: Sendable, Hashable, CustomStringConvertible {
   /// The relay's address, without a slash at the end.
   public let relay: String
-  /// The space's id.
+  /// The id of the space at its relay.
   public let space: String
 
   /// An address; nil if it is not `http://` or `https://`, a host, perhaps a path, `/s/` and a space's id.

@@ -1,19 +1,19 @@
 import Foundation
 
-/// What makes a relay client's requests. There is one for each library that speaks HTTP, and nothing above knows which.
+/// The HTTP layer of a relay client: it makes the requests. There is one for each library that speaks HTTP, and
+/// nothing above knows which.
 ///
 /// A transport follows no redirection, since the token would go with it, keeps no cookies, caches nothing, and takes in
 /// no more of an answer than was asked for: a server that sends without an end costs nothing. It throws
 /// `RelayTransportError`, or `CancellationError` if the task is cancelled, which ends a request at once.
 protocol RelayTransport: Sendable {
-  /// Makes a request and takes in its answer.
-  /// - Parameter limit: how many bytes the answer's body may have.
+  /// Makes a request and takes in its answer, whose body may have at most `limit` bytes.
   /// - Returns: the answer, whatever its status. Of a part that was asked for (206), what came before the connection
   ///   broke is as good as the rest, and is returned as cut.
   func answer(to request: RelayRequest, limit: Int) async throws -> RelayAnswer
 
-  /// Makes a request whose answer goes on: its head, then its bytes as they come. Whoever stops reading ends it.
-  /// - Parameter limit: how many parts may wait to be read; with more the request ends with an error.
+  /// Makes a request whose answer goes on: its head, then its bytes as they come. Whoever stops reading ends it. At
+  /// most `limit` parts may wait to be read; with more the request ends with an error.
   func parts(of request: RelayRequest, limit: Int) -> AsyncThrowingStream<RelayPart, any Error>
 }
 
@@ -33,7 +33,7 @@ struct RelayRequest: Sendable {
   /// Goes into the header, and is never printed.
   var token: BearerToken
   var body: [UInt8]?
-  /// How long nothing may come and nothing go.
+  /// The time for which nothing may come and nothing go.
   var idleTimeout: Duration
 
   var authorization: String { "Bearer \(token.text)" }
@@ -50,11 +50,11 @@ enum RelayTransportError: Error, Sendable, Hashable {
   /// It goes on, and takes too long for what has come.
   case tooSlow
   case connectionLost
-  /// What is between here and the relay, and was asked to pass requests on, does not.
+  /// The proxy between here and the relay, which was asked to pass requests on, does not.
   case proxy
-  /// What answers does not speak HTTP.
+  /// The server that answers does not speak HTTP.
   case notHTTP
-  /// What answers asks for a password, where that is all that is known of its answer.
+  /// The server that answers asks for a password, where that is all that is known of its answer.
   case asksForPassword
   /// The body is longer than the limit.
   case tooLong
@@ -66,8 +66,7 @@ enum RelayTransportError: Error, Sendable, Hashable {
 
 /// Which transport a client takes.
 enum RelayTransports {
-  /// - Parameters:
-  ///   - settings: what the client was given.
+  /// Makes the transport for a client with these settings.
   static func make(_ settings: RelayClient.Settings) -> any RelayTransport {
     #if HTTPClient && os(Linux)
       AsyncHTTPTransport(time: settings.time, environment: ProcessInfo.processInfo.environment)

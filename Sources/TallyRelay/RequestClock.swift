@@ -6,7 +6,7 @@ import Synchronization
 /// timeout and a second for each KiB that has come or gone. The first ends a server that falls silent, the second one
 /// that sends a byte now and then. A relay holds its clients to the same pace.
 final class RequestClock: Sendable {
-  /// How much must come and go in a second, in the long run.
+  /// The number of bytes that must come and go in a second, in the long run.
   static let bytesPerSecond = 1 << 10
 
   private struct Progress {
@@ -20,8 +20,8 @@ final class RequestClock: Sendable {
   private let start: Duration
   private let progress: Mutex<Progress>
 
-  /// - Parameter hasPace: whether silence alone is not enough to go on. A stream of events may say as little as it
-  ///   likes.
+  /// A clock that starts now. With `hasPace`, bytes must also come at a pace; a stream of events has none, and may say
+  /// as little as it likes.
   init(_ time: @escaping @Sendable () -> Duration, idleTimeout: Duration, hasPace: Bool) {
     (self.time, self.idleTimeout, self.hasPace) = (time, idleTimeout, hasPace)
     start = time()

@@ -1,12 +1,13 @@
-/// How far a space's log was read: a position, and what depends on all entries up to it.
+/// The point up to which a space's log was read: a position, and a hash that depends on all entries up to it.
 ///
-/// As text, in queries, headers and JSON: the position in decimal, a dot, and 32 small hexadecimal digits. A relay that
-/// has no such chain at that position, because it was restored from a backup for instance, answers with a listing.
+/// As text, in queries, headers and JSON: the position in decimal, a dot, and 32 lowercase hexadecimal digits. A relay
+/// that has no such chain at that position, because it was restored from a backup for instance, answers with a
+/// listing.
 public struct RelayCursor: Sendable, Hashable, LosslessStringConvertible {
-  /// How many bytes of the chain's hash are kept.
+  /// The number of bytes of the chain's hash that are kept.
   public static let chainBytes = 16
 
-  /// How many entries and removals come before and at it; 0 at the beginning.
+  /// The number of entries and removals up to and including this position; 0 at the beginning.
   public let position: UInt64
   /// The chain's hash at that position, of sixteen bytes.
   public let chain: [UInt8]

@@ -1,11 +1,11 @@
 import Foundation
 
-/// What a relay tells whoever follows a space: an event of `text/event-stream`. It is a hint: the log is what
-/// `GET changes` answers.
+/// An event of `text/event-stream` that a relay sends to those who follow a space. It is a hint: the log is what `GET
+/// changes` answers.
 public struct RelayEvent: Sendable, Hashable {
   /// The kinds of events.
   public enum Kind: String, Sendable, CaseIterable {
-    /// What has come after the cursor of the event before, as a page.
+    /// The changes that have come after the cursor of the previous event, as a page.
     case page
     /// There is more than an event holds: ask.
     case news
@@ -15,12 +15,12 @@ public struct RelayEvent: Sendable, Hashable {
 
   /// The kind.
   public let kind: Kind
-  /// Where the log stands after it.
+  /// The position of the log after the event.
   public let cursor: RelayCursor
   /// The page; nil for other kinds.
   public let page: RelayPage?
 
-  /// What has come, if a page of it is small enough, or that something has.
+  /// Creates the event for a page: the page itself if it is small enough, or else only that something has come.
   public init(_ page: RelayPage) {
     cursor = page.cursor
     let isWhole = !page.isListing && !page.hasMore && page.bytes().count <= RelayLimits.eventBytes

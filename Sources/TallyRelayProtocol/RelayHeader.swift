@@ -8,9 +8,9 @@ public enum RelayHeader {
   public static let position = "tally-position"
   /// With every problem: its code, also where there is no body.
   public static let problem = "tally-problem"
-  /// Where a piece of an upload begins; in an answer, how much the relay has.
+  /// The offset at which a piece of an upload begins; in an answer, the number of bytes that the relay has.
   public static let uploadOffset = "upload-offset"
-  /// How many bytes an upload has in the end.
+  /// The total number of bytes of an upload.
   public static let uploadLength = "upload-length"
   /// The SHA-256 of a request's body, as RFC 9530 writes it.
   public static let contentDigest = "content-digest"

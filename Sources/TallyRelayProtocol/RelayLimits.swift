@@ -1,4 +1,4 @@
-/// What both sides keep to. A relay may be stricter with sizes and rates, and says so by a problem.
+/// The limits that both sides keep to. A relay may be stricter with sizes and rates, and reports that with a problem.
 public enum RelayLimits {
   /// The most bytes of an entry's name.
   public static let nameBytes = 255

@@ -1,8 +1,8 @@
 /// Which names there are, and where things stand on a relay.
 public enum RelayNames {
-  /// What a token begins with, so that scanners for secrets find one that was put where it does not belong.
+  /// The prefix of a token, by which secret scanners find one that was put where it does not belong.
   public static let tokenPrefix = "tally1_"
-  /// How many characters of base64url come after a token's prefix: 32 random bytes.
+  /// The number of base64url characters after a token's prefix: 32 random bytes.
   public static let tokenCharacters = 43
 
   /// Whether a name can be an entry's: 1 to 255 of `A`–`Z`, `a`–`z`, `0`–`9`, `.`, `_` and `-`, not a dot at the

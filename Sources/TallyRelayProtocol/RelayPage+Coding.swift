@@ -103,7 +103,7 @@ extension RelayPage {
 }
 
 extension RelayPage.Frame {
-  /// How many bytes the frame has at most besides its content: kind, position, name and size.
+  /// The maximum number of bytes of the frame besides its content: kind, position, name and size.
   public static let overhead = 1 + 10 + 1 + RelayLimits.nameBytes + 10
 
   fileprivate func append(to bytes: inout [UInt8]) {

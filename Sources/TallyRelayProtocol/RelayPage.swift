@@ -2,7 +2,7 @@
 public struct RelayPage: Sendable, Hashable {
   /// An entry or a removal.
   public struct Frame: Sendable, Hashable {
-    /// What has come to the log.
+    /// A change to the log.
     public enum Change: Sendable, Hashable {
       /// An entry of so many bytes, and its bytes if they are sent along.
       case entry(byteCount: Int, content: [UInt8]?)
@@ -10,11 +10,11 @@ public struct RelayPage: Sendable, Hashable {
       case removal
     }
 
-    /// Where it stands in the log.
+    /// The position in the log.
     public let position: UInt64
     /// The entry's name.
     public let name: String
-    /// What has come.
+    /// The change at that position.
     public let change: Change
 
     /// A frame.
@@ -23,7 +23,7 @@ public struct RelayPage: Sendable, Hashable {
     }
   }
 
-  /// What was wrong with a page's bytes.
+  /// The reason why a page's bytes are malformed.
   public enum Malformed: String, Error, Sendable {
     /// It does not begin with the magic bytes and a version that is known.
     case magic
@@ -43,7 +43,7 @@ public struct RelayPage: Sendable, Hashable {
   public var isListing: Bool
   /// Whether there is more after the cursor already.
   public var hasMore: Bool
-  /// Where to go on.
+  /// The cursor at which to continue.
   public var cursor: RelayCursor
   /// Entries and removals, oldest first; a name once.
   public var frames: [Frame]

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a relay says when it does not do what it was asked: a code that stays, and words for people.
+/// The answer of a relay that refuses a request: a stable code, and a description for people.
 ///
 /// As `application/problem+json` (RFC 9457): `{"code":"quotaExceeded","status":507,"title":"…"}`. Readers go by the
 /// code and ignore members that they do not know.
@@ -23,7 +23,7 @@ public struct RelayProblem: Error, Sendable, Hashable, Codable {
     case noSuchUpload
     /// There is nothing at that path.
     case noSuchPath
-    /// What is at that path does not know the method.
+    /// The resource at that path does not support the method.
     case methodNotAllowed
     /// A part of the request is malformed.
     case badRequest
@@ -59,7 +59,7 @@ public struct RelayProblem: Error, Sendable, Hashable, Codable {
   public let code: Code
   /// The status of the answer.
   public let status: Int
-  /// What was wrong, for people; never with anything secret.
+  /// A description of the problem, for people; it never contains a secret.
   public let title: String
   /// After how many seconds to try again.
   public var retryAfter: Int?

@@ -1,16 +1,17 @@
-/// What a relay says of a space, as JSON.
+/// The status of a space, which a relay reports as JSON.
 public struct RelaySpaceStatus: Sendable, Hashable, Codable {
   /// The space's id.
   public var space: String
   /// The cursor of the newest entry or removal.
   public var head: String
-  /// How many entries there are.
+  /// The number of entries.
   public var entries: Int
-  /// How many bytes count against the quota: contents, and 256 for each entry, removal and place of a removed entry.
+  /// The number of bytes that count against the quota: contents, and 256 for each entry, removal and place of a
+  /// removed entry.
   public var bytes: Int
-  /// How many bytes may count; nil without a limit.
+  /// The maximum number of bytes that may count; nil for no limit.
   public var quota: Int?
-  /// What the token that has asked may do: `reader`, `writer` or `admin`.
+  /// The role of the token that made the request: `reader`, `writer` or `admin`.
   public var role: String
 
   /// A status.

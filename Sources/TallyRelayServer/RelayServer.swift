@@ -37,8 +37,8 @@
     /// Serves until the task is cancelled. Then nobody waits for news any longer, no connection is taken any more, and
     /// requests that are under way get some time to end.
     /// - Parameters:
-    ///   - onAdmin: is told where health and metrics are.
-    ///   - onListening: is told where clients come.
+    ///   - onAdmin: called with the address of health and metrics.
+    ///   - onListening: called with the address to which clients connect.
     /// - Throws: what keeps it from listening; `RelayStoreError` with `.badCertificate`.
     public func run(
       onAdmin: @escaping @Sendable (RelaySettings.Address) async -> Void = { _ in },

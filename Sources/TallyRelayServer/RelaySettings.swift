@@ -1,45 +1,45 @@
 #if Relay
   import Foundation
 
-  /// How a relay behaves.
+  /// The settings of a relay.
   public struct RelaySettings: Sendable {
-    /// What each token, and each request, may take up. Rates are of one process.
+    /// The limits of each token and each request. Rates are of one process.
     public struct Limits: Sendable {
-      /// How many requests a token may make in each second, in the long run.
+      /// The number of requests per second that a token may make, in the long run.
       public var requestsPerSecond = 50.0
-      /// How many requests a token may make at once, after a pause.
+      /// The number of requests that a token may make at once, after a pause.
       public var requestBurst = 200
       /// In how many requests a token may wait for news.
       public var waitingRequests = 16
-      /// How long a stream of events says nothing when there is nothing to say.
+      /// The time for which a stream of events is silent when there is nothing to report.
       public var heartbeat: Duration = .seconds(20)
-      /// How long whoever has asked for events may not read them.
+      /// The time for which a client that has asked for events may leave them unread.
       public var longestWrite: Duration = .seconds(60)
-      /// How long a stream of events lives at most; it ends after seven tenths of that or later, at random.
+      /// The maximum lifetime of a stream of events; it ends after seven tenths of that or later, at random.
       public var streamLife: Duration = .seconds(90 * 60)
-      /// How many connections are open at once. Others wait for one to end.
+      /// The maximum number of open connections. Others wait for one to end.
       public var connections = 20_000
-      /// How many bytes of bodies are taken in at once, of all requests together.
+      /// The maximum number of bytes of bodies that are taken in at once, of all requests together.
       public var bodyBytes = 256 << 20
       /// The largest entry.
       public var entryBytes = 1 << 30
-      /// How long a body may take before its rate counts.
+      /// The time that a body may take before its rate counts.
       public var slowBody: Duration = .seconds(10)
-      /// How many bytes of a body must come in a second after that.
+      /// The minimum number of bytes of a body per second after that.
       public var slowestBytesPerSecond = 1_024
-      /// How long a connection may say nothing, between requests or within one.
+      /// The time for which a connection may be silent, between requests or within one.
       public var idle: Duration = .seconds(60)
-      /// How long between two looks for deleted spaces: for those whose rows are to be removed, and for those in which
-      /// somebody waits.
+      /// The time between two searches for deleted spaces: for those whose rows are to be removed, and for those in
+      /// which somebody waits.
       public var sweepPause: Duration = .seconds(10)
-      /// How long requests that are under way get when the relay is asked to end.
+      /// The time that requests in progress are given when the relay is asked to stop.
       public var draining: Duration = .seconds(20)
 
       /// The usual limits.
       public init() {}
     }
 
-    /// How a line of the log looks.
+    /// The format of a line of the log.
     public enum LogFormat: String, Sendable, CaseIterable {
       /// An object of JSON.
       case json
@@ -47,7 +47,7 @@
       case text
     }
 
-    /// Where to listen.
+    /// The address to listen at.
     public struct Address: Sendable, Hashable {
       /// A name or an address of this machine.
       public var host: String
@@ -69,17 +69,17 @@
       public init(chainPath: String, keyPath: String) { (self.chainPath, self.keyPath) = (chainPath, keyPath) }
     }
 
-    /// Where clients come.
+    /// The address to which clients connect.
     public var address: Address
     /// Serves TLS, 1.2 or newer, instead of plain HTTP; nil for plain HTTP. Restart the relay after a renewal.
     public var certificate: Certificate?
-    /// Where health and metrics are, for the owner alone, in plain HTTP; nil for nowhere.
+    /// The address of health and metrics, for the owner alone, in plain HTTP; nil for none.
     public var admin: Address?
-    /// How long the content of a deleted space is kept, so that it can be restored.
+    /// The time for which the content of a deleted space is kept, so that it can be restored.
     public var keep: Duration = .seconds(7 * 86_400)
-    /// What tokens and requests may take up.
+    /// The limits of tokens and requests.
     public var limits = Limits()
-    /// How a line of the log looks.
+    /// The format of a line of the log.
     public var logFormat = LogFormat.text
     /// Receives the lines of the log without line ends; nil for none. Called on event loops, so it must not block.
     public var log: (@Sendable (String) -> Void)?

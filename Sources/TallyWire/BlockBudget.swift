@@ -1,4 +1,5 @@
-/// What a block may still have. A few bytes on the wire become many in memory, so their number is limited as well.
+/// The budget that a block has left. A few bytes on the wire become many in memory, so their number is limited as
+/// well.
 struct BlockBudget {
   private var items = WireLimits.blockItems
   private var cells = WireLimits.blockCells

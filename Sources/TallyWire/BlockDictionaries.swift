@@ -6,7 +6,7 @@ struct BlockDictionaries {
   var stamps: [Stamp] = []
   /// The context of each stamp that is a delete's.
   var contexts: [Stamp: StateVector] = [:]
-  /// Where each stamp stands in `stamps`.
+  /// The position of each stamp in `stamps`.
   private var numbers: [Stamp: Int] = [:]
   private var last: (stamp: Stamp, number: Int)?
 

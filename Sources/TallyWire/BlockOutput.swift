@@ -1,9 +1,9 @@
 import TallyCRDT
 
-/// Where the bytes of a block go as they are made: into one array, or beside the bytes that they should be, so that a
-/// large block is not in memory a second time.
+/// The destination of a block's bytes as they are made: one array, or a comparison with the bytes that they should be,
+/// so that a large block is not in memory a second time.
 struct BlockOutput {
-  /// What was made last; all of it if nothing is compared.
+  /// The bytes that were made last; all of them if nothing is compared.
   var writer = ByteWriter()
   private var expected: UnsafeRawBufferPointer.SubSequence?
   private var hasDiffered = false

@@ -9,10 +9,8 @@ extension DeltaBlock {
 }
 
 extension BlockDraft {
-  /// Reads the canonical bytes of a block.
-  /// - Parameters:
-  ///   - limits: the replicas by number, each with the highest sequence that a cell may have.
-  ///   - packs: leaves records packed that need no states.
+  /// Reads the canonical bytes of a block. `limits` are the replicas by number, each with the highest sequence that a
+  /// cell may have. With `packs`, records that need no states are left packed.
   package init(canonical bytes: [UInt8], limits: [Dot], packs: Bool) throws(WireError) {
     self = try bytes.withUnsafeBufferPointer { buffer throws(WireError) in
       try BlockDraft(decoding: UnsafeRawBufferPointer(buffer), limits: limits, packs: packs)

@@ -74,7 +74,7 @@ extension DeltaBlock {
   }
 }
 
-/// What the flags of a record say.
+/// The flags of a record.
 enum RecordFlags {
   static let existence: UInt8 = 1
   /// All cells, existence included, have one stamp.
@@ -86,7 +86,7 @@ enum RecordFlags {
   static let all: UInt8 = 63
 }
 
-/// What the flags of a link say.
+/// The flags of a link.
 enum LinkFlags {
   static let sourceIsText: UInt8 = 1
   static let targetIsText: UInt8 = 2
@@ -98,7 +98,7 @@ enum LinkFlags {
 
 /// Writes the records of one type: states, and packed ones among them.
 private struct RecordEncoder {
-  /// What is written of a group's records: a head for each, and the values of each field.
+  /// The written parts of a group's records: a head for each, and the values of each field.
   private struct Parts {
     var heads = ByteWriter()
     var columns: [ByteWriter]
@@ -233,6 +233,7 @@ private struct RecordEncoder {
     _ state: RecordState, to parts: inout Parts, _ dictionaries: inout BlockDictionaries,
     _ replicas: [ReplicaID: Int]
   ) {
+    precondition(state.life == nil, "version 1 of the wire format has no place for the life of a record")
     let shared = state.sharedStamp
     var flags: UInt8 = state.existence == nil ? 0 : RecordFlags.existence
     if shared != nil { flags |= RecordFlags.oneStamp }

@@ -8,9 +8,9 @@ import TallyCRDT
 public struct DeltaBlock: Hashable, Sendable {
   /// A record, and the part of its state that the delta carries. Its `FieldID`s count into the group's `fields`.
   public struct Record: Hashable, Sendable {
-    /// The record's name.
+    /// The whole name of the record.
     public var name: AnyRecordName
-    /// The cells.
+    /// The cells of the record that the delta carries.
     public var state: RecordState
     /// A record of a group.
     public init(name: AnyRecordName, state: RecordState) {
@@ -21,14 +21,14 @@ public struct DeltaBlock: Hashable, Sendable {
 
   /// The records of one type.
   public struct Records: Hashable, Sendable {
-    /// The type.
+    /// The type that all records of the group have.
     public var type: String
     /// The wire names of the fields that the records' cells refer to by place, without repetition; at most
     /// `WireLimits.fields`. Those that no cell uses are not written.
     public var fields: [String]
-    /// The records.
+    /// The records of the group, with their cells.
     public var items: [Record]
-    /// A group.
+    /// Creates a group of records of one type.
     public init(type: String, fields: [String], items: [Record]) {
       self.type = type
       self.fields = fields
@@ -40,9 +40,9 @@ public struct DeltaBlock: Hashable, Sendable {
   public struct Link: Hashable, Sendable {
     /// The record that has the relationship.
     public var source: AnyRecordName
-    /// The element.
+    /// The name of the record that the link leads to.
     public var target: AnyRecordName
-    /// The tags.
+    /// The tags of the link that the delta carries.
     public var element: ORSetElement
     /// A link of a group.
     public init(source: AnyRecordName, target: AnyRecordName, element: ORSetElement) {
@@ -56,13 +56,13 @@ public struct DeltaBlock: Hashable, Sendable {
   public struct Links: Hashable, Sendable {
     /// The type that has the relationship.
     public var source: String
-    /// The relationship's name.
+    /// The name of the relationship that the links belong to.
     public var relationship: String
     /// The type of its elements.
     public var target: String
-    /// The links.
+    /// The links of the group, with their tags.
     public var items: [Link]
-    /// A group.
+    /// Creates a group of links of one relationship.
     public init(source: String, relationship: String, target: String, items: [Link]) {
       self.source = source
       self.relationship = relationship
@@ -71,12 +71,12 @@ public struct DeltaBlock: Hashable, Sendable {
     }
   }
 
-  /// The groups of records.
+  /// The records of the block, grouped by type.
   public var records: [Records]
-  /// The groups of links.
+  /// The links of the block, grouped by relationship.
   public var links: [Links]
 
-  /// A block.
+  /// Creates a block from groups of records and links.
   public init(records: [Records] = [], links: [Links] = []) {
     self.records = records
     self.links = links

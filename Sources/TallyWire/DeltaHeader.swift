@@ -13,13 +13,13 @@ public struct ZoneID: Hashable, Sendable {
   }
 }
 
-/// What stands before the blocks of a delta.
+/// The header of a delta, which precedes its blocks.
 public struct DeltaHeader: Hashable, Sendable {
-  /// The zone.
+  /// The zone that the delta belongs to.
   public var zone: ZoneID
-  /// What a receiver must have already: the delta holds nothing that this covers.
+  /// The vector that a receiver must already cover: the delta holds nothing that this covers.
   public var base: StateVector
-  /// What a receiver has afterwards: the sender's vector in the snapshot that the delta was read in.
+  /// The vector of a receiver afterwards: the sender's vector in the snapshot that the delta was read in.
   public var target: StateVector
   /// The sender's fingerprint in that snapshot, to compare with when the receiver's vector equals the target
   /// afterwards.

@@ -14,7 +14,7 @@ public struct DeltaReader {
   private let byteLimit: UInt64
   /// The bytes of all blocks so far, before compression.
   public private(set) var blockByteCount: UInt64 = 0
-  /// The header.
+  /// The delta's header, which is read first.
   public private(set) var header: DeltaHeader
 
   /// Reads the header.
@@ -43,7 +43,9 @@ public struct DeltaReader {
   }
 
   /// A reader of a delta that is all there.
-  /// - Parameter byteLimit: the most bytes that all blocks together may have before compression.
+  /// - Parameters:
+  ///   - bytes: the whole delta, from its header to its checksum.
+  ///   - byteLimit: the most bytes that all blocks together may have before compression.
   /// - Throws: `WireError`.
   public init(_ bytes: [UInt8], byteLimit: UInt64 = WireLimits.deltaBytes) throws {
     var rest: [UInt8]? = bytes
@@ -58,8 +60,7 @@ public struct DeltaReader {
   ///   found before it is read; or what the source throws. Discard everything read so far.
   public mutating func nextBlock() throws -> DeltaBlock? { try nextDraft(packs: false)?.block }
 
-  /// The next block, as `nextBlock()` reads it.
-  /// - Parameter packs: leaves records packed that need no states.
+  /// The next block, as `nextBlock()` reads it. With `packs`, records that need no states are left packed.
   package mutating func nextDraft(packs: Bool) throws -> BlockDraft? {
     guard !isFinished else { return nil }
     let head = try varint()

@@ -11,8 +11,10 @@ public struct DeltaWriter {
   public private(set) var byteCount = 0
 
   /// Starts a delta; the header goes out at once.
-  /// - Parameter sink: takes the bytes, in order. What it throws passes through, here and in the other methods; the
-  ///   delta is then of no use.
+  /// - Parameters:
+  ///   - header: what the receiver must have, and what it has afterwards.
+  ///   - sink: takes the bytes, in order.
+  /// - Throws: what the sink throws, here and in the other methods; the delta is then of no use.
   public init(header: DeltaHeader, to sink: @escaping ([UInt8]) throws -> Void) throws {
     self.sink = sink
     replicas = header.replicas
@@ -23,11 +25,15 @@ public struct DeltaWriter {
 
   /// Writes one block; an empty one writes nothing.
   /// - Precondition: all replicas in the block are in the header's target vector. Readers refuse what is beyond it.
-  /// - Throws: `WireError.limitExceeded` for a block over `WireLimits.blockBytes`; nothing of it is written.
+  /// - Throws: `WireError.limitExceeded` for a block over `WireLimits.blockBytes`, `WireError.unsupportedVersion` for
+  ///   one with a record that has a life, of which version 1 of the format knows nothing; nothing of it is written.
   public mutating func append(_ block: DeltaBlock) throws { try append(BlockDraft(block)) }
 
   package mutating func append(_ draft: BlockDraft) throws {
     guard !draft.isEmpty else { return }
+    guard !draft.block.records.contains(where: { $0.items.contains { $0.state.life != nil } }) else {
+      throw WireError(.unsupportedVersion, "a record has a life")
+    }
     let raw = draft.encoded(replicas: replicas)
     guard raw.count <= WireLimits.blockBytes else {
       throw WireError(.limitExceeded, "a block has \(raw.count) bytes")

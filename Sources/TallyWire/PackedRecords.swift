@@ -13,7 +13,7 @@ package struct PackedRecords: Sendable {
     package var stamp: Int
     /// Bit *i* for a cell of field *i*.
     package var mask: UInt64
-    /// Where the values stand in `bytes`, and the end of the first in `ends`.
+    /// The position of the values in `bytes`, and of the end of the first in `ends`.
     var start: Int
     var firstEnd: Int
   }
@@ -28,15 +28,16 @@ package struct PackedRecords: Sendable {
   package private(set) var stamps: [Stamp] = []
   /// The fields that some record has.
   private(set) var used: UInt64 = 0
-  /// How many bytes the values of each field have.
+  /// The number of bytes of the values of each field.
   private(set) var byteCounts: [Int]
   private var numbers: [Stamp: Int] = [:]
   private var bytes: [UInt8]
   private var end = 0
-  /// Where each value ends in `bytes`, record by record.
+  /// The end of each value in `bytes`, record by record.
   private var ends: [Int] = []
 
-  /// - Parameter byteCount: how many bytes the values will have, if that is known.
+  /// No records as yet. There is room for values of `byteCount` bytes, which is how many they will have if that is
+  /// known.
   package init(type: String, fields: [String], byteCount: Int = 1 << 16) {
     (self.type, self.fields) = (type, fields)
     bytes = [UInt8](repeating: 0, count: max(1, byteCount))

@@ -31,7 +31,7 @@ package enum RecordKey: Hashable, Comparable {
     return uuid(UnsafeBufferPointer(rebasing: name[prefix.count...]))
   }
 
-  /// What a text consists of that is a record name with a UUID as its key: the length of the type, and the UUID.
+  /// Returns the parts of a text that is a record name with a UUID as its key: the length of the type, and the UUID.
   @inline(__always)
   static func name(_ text: UnsafeBufferPointer<UInt8>) -> (typeCount: Int, high: UInt64, low: UInt64)? {
     let typeCount = text.count - 39
@@ -44,7 +44,7 @@ package enum RecordKey: Hashable, Comparable {
   }
 
   /// The name of the record of a type that has this key.
-  func name(type: String) throws(WireError) -> AnyRecordName {
+  package func name(type: String) throws(WireError) -> AnyRecordName {
     switch self {
     case .uuid(let high, let low): return try Self.name(type: type, high: high, low: low)
     case .text(let key):

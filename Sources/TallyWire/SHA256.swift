@@ -25,7 +25,7 @@ package struct SHA256 {
     return MerkleDamgard.bytes(state)
   }
 
-  /// - Parameter w: room for the block's 64 words.
+  /// Takes in a block. `w` is room for its 64 words.
   private static func compress(
     _ state: UnsafeMutableBufferPointer<UInt32>, _ bytes: UnsafeRawBufferPointer, from start: Int,
     _ w: UnsafeMutableBufferPointer<UInt32>, _ constants: UnsafeBufferPointer<UInt32>
@@ -107,7 +107,7 @@ package struct SHA1 {
   private static func rotateLeft(_ word: UInt32, _ count: UInt32) -> UInt32 { word << count | word >> (32 - count) }
 }
 
-/// What both hashes share: padding to blocks of 64 bytes, big-endian words.
+/// The part that both hashes share: padding to blocks of 64 bytes, big-endian words.
 private enum MerkleDamgard {
   static func padded(_ bytes: [UInt8]) -> [UInt8] {
     var padded = bytes + [0x80]

@@ -1,6 +1,6 @@
 /// Why bytes from a peer or a file were refused. Nothing has been changed when it is thrown.
 public struct WireError: Error, Hashable, Sendable {
-  /// The kind of refusal.
+  /// The kinds of refusals that a decoder makes.
   public enum Code: String, Hashable, Sendable {
     /// The bytes end too early.
     case truncated
@@ -16,12 +16,12 @@ public struct WireError: Error, Hashable, Sendable {
     case compression
   }
 
-  /// The kind of refusal.
+  /// The kind of refusal, to decide what to do about it.
   public let code: Code
-  /// What was wrong, without any of the user's data.
+  /// A message for a log, without any of the user's data.
   public let message: String
 
-  /// An error.
+  /// Creates an error from a code and a message.
   public init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message

@@ -31,7 +31,7 @@ final class Compressor {
 
 /// zstd (RFC 8878), one frame a block.
 enum Zstandard {
-  /// What zstd says of a result that has no room (`ZSTD_error_dstSize_tooSmall`; its numbers do not change).
+  /// The error of zstd for a result that has no room (`ZSTD_error_dstSize_tooSmall`; its numbers do not change).
   private static let tooSmall = 70
 
   /// Decompresses exactly `size` bytes, into memory of that size, which costs nothing before it is written to. A frame

@@ -1,8 +1,8 @@
 /// The headers of a zstd frame (RFC 8878, 3.1.1), which tell without decompressing anything how much it becomes at
 /// least.
 struct ZstandardFrame {
-  /// What the blocks that are stored, or that repeat one byte, become, and what the frame says of itself. Of compressed
-  /// blocks nothing is known.
+  /// The minimum number of bytes of the decompressed frame, from the blocks that are stored or that repeat one byte,
+  /// and from what the frame says of itself. Of compressed blocks nothing is known.
   private(set) var leastByteCount = 0
   private let bytes: UnsafeRawBufferPointer
   private var position = 0

@@ -6,7 +6,7 @@ import Testing
 final class Pair {
   let first: Store
   let second: Store
-  private let folder: URL
+  let folder: URL
   private let clocks = (first: TestClock(), second: TestClock())
   private var meetings = 0
 

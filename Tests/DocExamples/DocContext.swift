@@ -76,6 +76,7 @@ var store: Store { fatalError("examples are not run") }
 var phone: Store { store }
 var tablet: Store { store }
 var engine: SyncEngine { fatalError("examples are not run") }
+var container: Container { fatalError("examples are not run") }
 var db: Database { fatalError("examples are not run") }
 var url: URL { URL(fileURLWithPath: path) }
 var driveURL: URL { url }
@@ -91,3 +92,9 @@ var generator: SystemRandomNumberGenerator {
   get { SystemRandomNumberGenerator() }
   set {}
 }
+
+struct EmptyNeighbourhood: PeerDiscovery {
+  func peers() -> AsyncStream<[any Transport]> { AsyncStream { $0.finish() } }
+}
+
+let neighbours = EmptyNeighbourhood()

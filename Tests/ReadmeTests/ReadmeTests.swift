@@ -1,41 +1,79 @@
 import Foundation
+import Observation
+import Tally
 import Testing
 
-/// What the README shows compiles, runs and prints what it says.
-@Suite struct ReadmeTests {
-  @Test func theExampleIsTheFileThatIsCompiledHere() throws {
-    let example = try blocks("swift").filter { $0.contains("func twoReplicas()") }
-    #expect(example == [try text("Tests/ReadmeTests/Replicas.swift")])
-  }
-
-  @Test func theExamplePrintsWhatTheReadmeSays() throws {
-    let printed = try twoReplicas() + "\n"
-    #expect(try blocks("").contains(printed), "\(printed)")
-  }
-
-  @Test func everyDocumentThatTheReadmeLinksIsThere() throws {
-    let links = try text("README.md").matches(of: /\]\((?<path>[^)#:]+)\)/).map { String($0.path) }
-    #expect(!links.isEmpty)
-    for link in links {
-      #expect(FileManager.default.fileExists(atPath: Self.repository.appendingPathComponent(link).path), "\(link)")
-    }
-  }
-
-  /// The README's code blocks of one language.
-  private func blocks(_ language: String) throws -> [String] {
-    var blocks: [String] = []
-    var current: (language: String, text: String)?
-    for line in try text("README.md").split(separator: "\n", omittingEmptySubsequences: false) {
-      if !line.hasPrefix("```") {
-        current?.text += line + "\n"
-      } else if let block = current {
-        if block.language == language { blocks.append(block.text) }
-        current = nil
-      } else {
-        current = (String(line.dropFirst(3)), "")
+/// What the README and the pages show is what is compiled and run.
+@Suite(.timeLimit(.minutes(5))) struct ReadmeTests {
+  @MainActor @Test func theReadmesListSyncs() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    let shared = folder.appendingPathComponent("shared")
+    try FileManager.default.createDirectory(at: shared, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let phone = try await Groceries(file: folder.path + "/phone.tally", shared: shared)
+    let tablet = try await Groceries(file: folder.path + "/tablet.tally", shared: shared)
+    try await phone.add("Milk")
+    try await tablet.add("Bread")
+    for list in [phone, tablet] {
+      while list.items.value.map(\.title) != ["Bread", "Milk"] {
+        await withCheckedContinuation { wait in
+          withObservationTracking({ _ = list.items.value }, onChange: { wait.resume() })
+        }
       }
     }
-    return blocks
+    for list in [phone, tablet] { await list.engine.pause() }
+  }
+
+  @Test func everyQuotedSampleIsInTheFileThatItNames() throws {
+    var quotes = 0
+    for page in try pages() {
+      for quote in try text(page).matches(of: /<!-- quoted from (?<file>\S+) -->\n```swift\n(?<code>(?s:.*?))```\n/) {
+        quotes += 1
+        #expect(try isPart(String(quote.code), of: text(String(quote.file))), "\(page) misquotes \(quote.file)")
+      }
+    }
+    #expect(quotes > 0)
+  }
+
+  @Test func everyFileThatAPageLinksIsThere() throws {
+    var links = 0
+    for page in try pages() {
+      let folder = Self.repository.appendingPathComponent(page).deletingLastPathComponent()
+      for link in try text(page).matches(of: /\]\((?<path>[^)#:\s]+)(?:#[^)]*)?\)/) {
+        links += 1
+        let path = folder.appendingPathComponent(String(link.path)).standardizedFileURL.path
+        #expect(FileManager.default.fileExists(atPath: path), "\(page) links \(link.path)")
+      }
+    }
+    #expect(links > 0)
+  }
+
+  @Test func theReadmeIsShort() throws {
+    #expect(try text("README.md").split(separator: "\n", omittingEmptySubsequences: false).count <= 151)
+  }
+
+  /// Whether the lines of a sample are in a file one after another, whatever their common indentation.
+  private func isPart(_ sample: String, of file: String) -> Bool {
+    func lines(_ text: String) -> [String] {
+      let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+      let indents = lines.filter { !$0.isEmpty }.map { $0.prefix { $0 == " " }.count }
+      return lines.map { String($0.dropFirst(indents.min() ?? 0)) }
+    }
+    let (sample, file) = (
+      Array(lines(sample).dropLast()), file.split(separator: "\n", omittingEmptySubsequences: false)
+    )
+    guard !sample.isEmpty, sample.count <= file.count else { return false }
+    return (0...file.count - sample.count).contains { start in
+      lines(file[start..<start + sample.count].joined(separator: "\n")) == sample
+    }
+  }
+
+  /// The README, and the pages of all kinds.
+  private func pages() throws -> [String] {
+    try ["", "Docs", "Docs/Decisions", "Sources/Tally/Tally.docc"].flatMap { folder in
+      try FileManager.default.contentsOfDirectory(atPath: Self.repository.appendingPathComponent(folder).path)
+        .filter { $0.hasSuffix(".md") }.sorted().map { folder.isEmpty ? $0 : "\(folder)/\($0)" }
+    }
   }
 
   private func text(_ path: String) throws -> String {

@@ -12,8 +12,8 @@
       polled = connections.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
     }
 
-    /// Reads until so many streams have got something that has a text in it.
-    /// - Parameter onEvent: is told the number of each such stream.
+    /// Reads until so many streams have got something that has a text in it. `onEvent` is told the number of each such
+    /// stream.
     /// - Returns: whether that came within the time.
     func read(until count: Int, containing text: String, within limit: Duration, onEvent: (Int) -> Void) -> Bool {
       let (end, wanted) = (ContinuousClock.now + limit, Array(text.utf8))

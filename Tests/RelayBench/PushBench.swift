@@ -29,9 +29,7 @@
       return figures
     }
 
-    /// - Parameters:
-    ///   - relay: where entries are put.
-    ///   - other: where they are followed: the same relay, or another on the same database.
+    /// Puts entries in one relay and follows them in the other, which is the same, or another on the same database.
     func run(
       spaces: Int, rate: Int, seconds: Int, from relay: RelayUnderLoad, to other: RelayUnderLoad, _ name: String,
       _ target: String

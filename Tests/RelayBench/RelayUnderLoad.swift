@@ -15,8 +15,7 @@
     private let process = Process()
     private let store: any RelayStorage
 
-    /// Starts a relay.
-    /// - Parameter database: the address of a database; nil for a file of its own.
+    /// Starts a relay on the database of this address, or on a file of its own.
     init(_ folder: URL, _ name: String, database: String? = nil) async throws {
       let path = folder.appendingPathComponent("\(name).sqlite").path
       let tool = (Bundle.main.executableURL ?? Bundle.main.bundleURL).deletingLastPathComponent()

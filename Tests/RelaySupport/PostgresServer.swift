@@ -19,10 +19,8 @@ package final class PostgresServer: Sendable {
   /// The server ends when this is closed.
   private let life: FileHandle
 
-  /// Makes and starts a server.
-  /// - Parameters:
-  ///   - primary: what it is to be a standby of; nil for a server of its own.
-  ///   - syncs: whether it waits for the disk, as one that keeps real data does.
+  /// Makes and starts a server: a standby of `primary`, or a server of its own. If `syncs`, it waits for the disk, as
+  /// one that keeps real data does.
   package init(following primary: PostgresServer? = nil, syncs: Bool = false) throws {
     // A socket's path has 107 bytes at most, and the user postgres must get there.
     let folder = "/tmp/tally-pg-\(UUID().uuidString.prefix(8))"

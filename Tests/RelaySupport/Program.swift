@@ -12,8 +12,7 @@ package enum Program {
     package var description: String { "\(command) ended with \(status): \(output)" }
   }
 
-  /// Runs a program.
-  /// - Parameter program: its path, or its name if it is in one of the usual places.
+  /// Runs a program, which is given by its path, or by its name if it is in one of the usual places.
   /// - Returns: what it has said on both outputs, without empty space around it.
   /// - Throws: `Failure`, or what keeps it from being run.
   @discardableResult

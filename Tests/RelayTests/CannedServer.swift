@@ -8,13 +8,13 @@
     private let listener: Int32
     private let heads = Mutex<[String]>([])
 
-    convenience init(_ answer: [UInt8]) throws { try self.init { _ in answer } }
+    convenience init(port: Int = 0, _ answer: [UInt8]) throws { try self.init(port: port) { _ in answer } }
 
-    /// - Parameters:
-    ///   - holds: whether connections stay open until whoever asks goes away.
+    /// Listens on a port, or on any that is free if it is 0. `answer` gives the answer to a request with such a head.
+    /// If `holds`, connections stay open until whoever asks goes away.
     ///   - answer: what to answer to a request with such a head.
-    init(holds: Bool = false, _ answer: @escaping @Sendable (_ head: String) -> [UInt8]) throws {
-      (listener, port) = try RawHTTP.listen()
+    init(port: Int = 0, holds: Bool = false, _ answer: @escaping @Sendable (_ head: String) -> [UInt8]) throws {
+      (listener, self.port) = try RawHTTP.listen(port: port)
       Thread.detachNewThread { [listener] in
         while case let client = accept(listener, nil, nil), client >= 0 {
           guard holds else {

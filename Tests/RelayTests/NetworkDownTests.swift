@@ -43,6 +43,7 @@
         }
         try network.up()
         try await untilEqual(["cut\(cut)-a", "cut\(cut)-b"], folder, within: .seconds(10))
+        for process in watching { #expect(process.isRunning, "\(process.errorText)") }
       }
       for process in watching { #expect(await process.end(SIGTERM) == 0, "\(process.errorText)") }
       #expect(await relay.end(SIGTERM) == 0, "\(relay.errorText)")

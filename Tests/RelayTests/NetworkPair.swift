@@ -40,7 +40,7 @@
       try Self.ip("address", "add", "\(host(1))/30", "dev", "\(name)a")
       try Self.ip("-n", name, "address", "add", "\(address)/30", "dev", "\(name)b")
       try Self.ip("-n", name, "link", "set", "lo", "up")
-      try Self.ip("-n", name, "link", "set", "\(name)b", "up")
+      try Self.ip("link", "set", "\(name)a", "up")
       try up()
     }
 
@@ -50,8 +50,9 @@
     /// What runs a program on the machine in the namespace.
     var prefix: [String] { ["ip", "netns", "exec", name] }
 
-    func down() throws { try Self.ip("link", "set", "\(name)a", "down") }
-    func up() throws { try Self.ip("link", "set", "\(name)a", "up") }
+    /// At the far end, so that this machine keeps its route: without one, something else might answer.
+    func down() throws { try Self.ip("-n", name, "link", "set", "\(name)b", "down") }
+    func up() throws { try Self.ip("-n", name, "link", "set", "\(name)b", "up") }
 
     /// How many packets to the machine in the namespace, of those on their way, the system has sent again for a
     /// process.

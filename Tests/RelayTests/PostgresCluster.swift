@@ -31,8 +31,7 @@
       return try await task.value
     }
 
-    /// Makes and starts one for a test, which ends with the test.
-    /// - Parameter primary: what it is to be a standby of; nil for a server of its own.
+    /// Makes and starts one for a test, which ends with the test: a standby of `primary`, or a server of its own.
     static func start(following primary: PostgresCluster? = nil) async throws -> PostgresCluster {
       let cluster = PostgresCluster(
         try await RawHTTP.onThread { [server = primary?.server] in try PostgresServer(following: server) })

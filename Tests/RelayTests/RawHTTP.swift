@@ -43,8 +43,8 @@
       return Answer(try await exchange(Array("\(head)\r\n".utf8) + body, port: port))
     }
 
-    /// Sends bytes and reads until the server closes, for a minute at most between two pieces.
-    /// - Parameter isLast: whether the client closes its side with them.
+    /// Sends bytes and reads until the server closes, for a minute at most between two pieces. If `isLast`, the client
+    /// closes its side with them.
     static func exchange(_ bytes: [UInt8], port: Int, isLast: Bool = false) async throws -> [UInt8] {
       try await onThread {
         let descriptor = try connect(port)
@@ -82,10 +82,13 @@
     }
 
     /// Listens on a free port of this machine.
-    static func listen() throws -> (listener: Int32, port: Int) {
+    static func listen(port: Int = 0) throws -> (listener: Int32, port: Int) {
       let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      var isReused: Int32 = 1
+      setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &isReused, socklen_t(MemoryLayout<Int32>.size))
       var address = sockaddr_in()
       address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = in_port_t(UInt16(port).bigEndian)
       address.sin_addr.s_addr = inet_addr("127.0.0.1")
       var size = socklen_t(MemoryLayout<sockaddr_in>.size)
       let isListening = withUnsafeMutablePointer(to: &address) { pointer in

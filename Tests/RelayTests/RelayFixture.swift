@@ -37,11 +37,8 @@
       (self.store, self.state, self.running) = (store, state, running)
     }
 
-    /// Starts a relay.
-    /// - Parameters:
-    ///   - kind: what it keeps its spaces in.
-    ///   - place: its file or database; nil makes one.
-    ///   - open: opens the place, for what is not usual.
+    /// Starts a relay that keeps its spaces in such storage, in a file or database that is made if none is given.
+    /// `open` opens the place, for what is not usual.
     static func start(
       _ kind: StorageKind = .sqlite, in place: StoragePlace? = nil, port: Int = 0,
       _ change: (inout RelaySettings) -> Void = { _ in },

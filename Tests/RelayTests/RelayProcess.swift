@@ -55,8 +55,8 @@
     private let errors: URL
     let pid: pid_t
 
-    /// Starts the tool, and returns when it has said the first line.
-    /// - Parameter prefix: a program that runs it, with its arguments; empty for none.
+    /// Starts the tool, and returns when it has said the first line. `prefix` is a program that runs it, with its
+    /// arguments; empty for none.
     static func start(_ arguments: String..., in folder: URL, after prefix: [String] = []) async throws -> (
       RelayProcess, String
     ) {
@@ -108,6 +108,8 @@
         onEnd()
       }
     }
+
+    var isRunning: Bool { process.withLock { $0.isRunning } }
 
     /// What it has said on standard error.
     var errorText: String {

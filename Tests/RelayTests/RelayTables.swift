@@ -7,8 +7,7 @@
   enum RelayTables {
     static let names = ["space", "entry", "chunk", "upload", "token"]
 
-    /// All rows of a table as text, bytes included.
-    /// - Parameter space: only those of the space with this number.
+    /// All rows of a table as text, bytes included; or only those of the space with this number.
     static func rows(_ table: String, of space: Int64? = nil, _ store: any RelayStorage, _ place: StoragePlace)
       async throws -> [String]
     {

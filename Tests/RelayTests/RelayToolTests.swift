@@ -174,5 +174,48 @@
         for process in watching { #expect(await process.end(SIGTERM) == 0, "\(process.errorText)") }
       }
     }
+
+    /// A network that asks people to sign in answers in the relay's place. Who has reached the relay before waits for
+    /// it to come back.
+    @Test func aWatchOutlivesWhatAnswersInTheRelaysPlace() async throws {
+      var (relay, line) = try await RelayProcess.start(
+        "relay", "--data", "relay.sqlite", "--listen", "127.0.0.1:0", in: folder)
+      let place = String(line.dropFirst("listening on ".count))
+      let port = try #require(place.split(separator: ":").last.flatMap { Int($0) })
+      let token = try await Tool.run("relay", "token", "--data", "relay.sqlite", "--url", "http://\(place)", in: folder)
+      let space = try #require(token.lines.first)
+      try write(token.output, to: "token")
+      for name in ["a", "b"] { try await store(name) }
+      let watch = try RelayProcess.launch("sync", "a", "--via", space, "--token-file", "token", "--watch", in: folder)
+      func pass(_ name: String) async throws -> String {
+        _ = try await Tool.run("sync", "b", "--via", space, "--token-file", "token", in: folder)
+        return try await Tool.run("dump", name, in: folder).output
+      }
+      try await Looking.until("the watch has synced", within: .seconds(60)) {
+        try await pass("b").contains("Score|~|a")
+      }
+      #expect(await relay.end(SIGKILL) == -SIGKILL)
+      let portal = try CannedServer(
+        port: port, Array("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".utf8))
+      #expect(try await Tool.run("put", "a", "Score|~|late", "name=late", in: folder).status == 0)
+      try await Looking.until("the watch has met the portal twice", within: .seconds(60)) {
+        watch.errorText.components(separatedBy: "trying again").count > 2 && portal.requests.count >= 2
+      }
+      portal.stop()
+      // The portal's last connection may still be there.
+      try await Looking.until("the relay is back", within: .seconds(60)) {
+        guard
+          let (next, _) = try? await RelayProcess.start(
+            "relay", "--data", "relay.sqlite", "--listen", place, in: folder)
+        else { return false }
+        relay = next
+        return true
+      }
+      try await Looking.until("what was written meanwhile has left", within: .seconds(60)) {
+        try await pass("b").contains("Score|~|late")
+      }
+      #expect(await watch.end(SIGTERM) == 0, "\(watch.errorText)")
+      #expect(await relay.end(SIGTERM) == 0, "\(relay.errorText)")
+    }
   }
 #endif

@@ -32,9 +32,7 @@
     let mailbox: any Mailbox
     var blocks: Bool { true }
 
-    /// - Parameters:
-    ///   - folder: an empty folder.
-    ///   - seed: what tokens follow from.
+    /// Makes a relay in an empty folder, and serves it.
     init(in folder: URL) async throws {
       self.folder = folder
       let store = try Self.open(folder)

@@ -8,6 +8,8 @@
     private static let followersOfAToken = 16
     /// The relay's memory may grow by so much: 48 KiB for each of them.
     private static let mostKibibytes = peers * 48
+    /// Below this a p99 on two busy cores says more about who else was scheduled than about the relay, in milliseconds.
+    private static let noise = 15.0
 
     private struct Token: Decodable, Sendable {
       let space: String
@@ -24,8 +26,8 @@
       return try JSONDecoder().decode(Token.self, from: Data(made.output.utf8))
     }
 
-    /// A good client's p99 is at most twice what it is without them, the relay's memory is bounded, bodies that come
-    /// too slowly are refused, and the relay ends in order.
+    /// A good client's p99 is at most twice what it is without them, or some milliseconds; the relay's memory is
+    /// bounded, bodies that come too slowly are refused, and the relay ends in order.
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/status"), "needs /proc"))
     func slowPeersSlowNobodyElse() async throws {
       let folder = try RelayFixture.newFolder()
@@ -55,7 +57,8 @@
         let grown = (relay.memory ?? .max) - before
         return (idle, loaded, grown, slow.endings(within: .seconds(60)))
       }
-      #expect(loaded <= 2 * idle, "p99 of \(idle) ms alone, \(loaded) ms with \(Self.peers) slow peers")
+      #expect(
+        loaded <= max(2 * idle, Self.noise), "p99 of \(idle) ms alone, \(loaded) ms with \(Self.peers) slow peers")
       #expect(grown <= Self.mostKibibytes, "\(grown) KiB more")
       // Whoever says something between the tenth and the twelfth second is answered; the others are closed.
       #expect(endings.open == 0 && endings.refused > 0, "\(endings)")

@@ -10,9 +10,8 @@
     private var dribbling: [Int32] = []
     private var next = 0
 
-    /// - Parameters:
-    ///   - writer: a token that may write to the space.
-    ///   - followers: a token for each that asks for events.
+    /// Connects to a relay so many times. `writer` is a token that may write to the space; `followers` has one for each
+    /// that asks for events.
     init(_ count: Int, _ port: Int, _ space: String, writer: String, followers: [String]) throws {
       let digest = RelayDigest.field(SHA256.hash([]))
       for number in 0..<count {
@@ -36,10 +35,10 @@
 
     deinit { for peer in all { close(peer) } }
 
-    /// A byte more on some of the connections; whoever is refused by now is so.
+    /// A byte more on some of the connections.
     func dribble() {
       for _ in 0..<4 {
-        Self.send("x", dribbling[next % dribbling.count])
+        Self.sendMore(dribbling[next % dribbling.count])
         next += 1
       }
     }
@@ -60,7 +59,7 @@
       var waiting = dribbling.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
       var endings = Endings(open: waiting.count)
       while !waiting.isEmpty, ContinuousClock.now < end {
-        for peer in waiting { Self.send("x", peer.fd) }
+        for peer in waiting { Self.sendMore(peer.fd) }
         // Long enough that they stay too slow, unless one is answered.
         guard poll(&waiting, nfds_t(waiting.count), 200) > 0 else { continue }
         for peer in waiting where peer.revents != 0 {
@@ -73,6 +72,13 @@
         endings.open = waiting.count
       }
       return endings
+    }
+
+    /// Sends a byte more, unless there is an answer: more after that would be answered by a reset, which takes with it
+    /// what was not read yet.
+    private static func sendMore(_ peer: Int32) {
+      var byte: UInt8 = 0
+      if recv(peer, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) < 0 { send("x", peer) }
     }
 
     private static func send(_ text: String, _ peer: Int32) {

@@ -20,8 +20,7 @@
     /// A database's address; nil for a file.
     let database: String?
 
-    /// A new one.
-    /// - Parameter cluster: the server; nil for the one that tests share.
+    /// A new one, on a server of the test's own, or on the one that tests share.
     init(_ kind: StorageKind, in cluster: PostgresCluster? = nil) async throws {
       folder = try RelayFixture.newFolder()
       let backup = Self.backup(of: folder)
@@ -36,8 +35,7 @@
 
     var path: String { folder.appendingPathComponent("relay.sqlite").path }
 
-    /// Opens it.
-    /// - Parameter time: seconds since 1970; nil for the real ones.
+    /// Opens it. `time` is in seconds since 1970; nil for the real ones.
     func open(_ purpose: RelayStore.Purpose, time: (@Sendable () -> Int64)? = nil) async throws -> any RelayStorage {
       #if Postgres
         if let database {

@@ -1,5 +1,4 @@
 import TallyRig
-import TallyTesting
 import Testing
 
 /// Devices and a relay that tells them what is new: late, twice, never, from two instances, and set back.
@@ -10,11 +9,5 @@ import Testing
       Issue.record("\(failure)")
       return
     }
-  }
-
-  /// The model keeps the contract that the relay itself keeps, pushes included.
-  @Test(.timeLimit(.minutes(5)), arguments: MailboxConformance.rules)
-  func theModelKeepsTheContract(_ rule: MailboxConformance.Rule) async throws {
-    try await rule.check { PushedRelay(MemoryRelayLog()).mailbox(0) }
   }
 }

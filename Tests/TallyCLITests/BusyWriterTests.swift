@@ -3,7 +3,7 @@ import GRDB
 import Testing
 
 /// Several programs that write the same store.
-@Suite(.timeLimit(.minutes(5))) struct BusyWriterTests {
+@Suite(.timeLimit(.minutes(30))) struct BusyWriterTests {
   private let bench: Bench
   /// More lines than anybody gets through.
   private static let lines = (0..<100_000).map { "SBPerson|~|k\($0 % 50) name=\($0)\n" }.joined()

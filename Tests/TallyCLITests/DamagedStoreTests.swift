@@ -3,7 +3,7 @@ import GRDB
 import Testing
 
 /// What the tool says of a store that the disk has damaged.
-@Suite(.timeLimit(.minutes(5))) struct DamagedStoreTests {
+@Suite(.timeLimit(.minutes(30))) struct DamagedStoreTests {
   /// Two stores that hold the same, and then one shows another value under the same stamp.
   private func bench() throws -> Bench {
     let bench = try Bench("a", "b")

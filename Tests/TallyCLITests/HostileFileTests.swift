@@ -64,7 +64,7 @@ import Testing
     #expect(try bench.bytes("a") == before)
   }
 
-  @Test(.timeLimit(.minutes(5))) func aNamedPipeIsNotWaitedFor() throws {
+  @Test(.timeLimit(.minutes(30))) func aNamedPipeIsNotWaitedFor() throws {
     #expect(mkfifo(bench.path("pipe"), 0o600) == 0)
     try expectRefused(65, "pipe")
     try bench.refused(73, ["new", "pipe", "--schema", "schema.json"])
@@ -89,6 +89,9 @@ import Testing
     try bench.write("old", to: "delta")
     try bench.refused(66, ["delta", "missing", "-o", "delta"])
     try bench.refused(65, ["delta", "a", "--since", "ab:1", "-o", "delta"])
+    for command in [["delta", "a"], ["export", "a", "--as", "json"], ["recover", "a"]] {
+      try bench.refused(73, command + ["-o", ""], saying: "empty")
+    }
     try bench.refused(73, ["delta", "a", "-o", "none/delta"])
     #expect(try bench.bytes("delta") == Array("old".utf8))
     try bench.done("delta", "a", "-o", "delta")

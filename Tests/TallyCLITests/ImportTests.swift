@@ -1,3 +1,4 @@
+import GRDB
 import Testing
 
 /// Many records at once.
@@ -96,5 +97,66 @@ import Testing
   @Test func progressIsForTerminalsOnly() throws {
     let input = (1...3000).map { "{\"name\":\"SBPerson|~|p\($0)\"}\n" }.joined()
     #expect(try bench.done("import", "a", "-", "--batch", "100", input: input) == "imported 3000 lines\n")
+  }
+
+  // MARK: Other databases
+
+  private static let old = """
+    CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT);
+    CREATE TABLE game (id INTEGER PRIMARY KEY, name TEXT, owner_id INTEGER REFERENCES person(id));
+    CREATE TABLE game_players (game INTEGER REFERENCES game(id), person INTEGER REFERENCES person(id));
+    INSERT INTO person VALUES (1, 'Ann'), (2, 'Bob');
+    INSERT INTO game VALUES (1, 'Go', 1), (2, 'Chess', 7);
+    INSERT INTO game_players VALUES (1, 1), (1, 2);
+    """
+
+  /// From a file to a store by a draft, a stop, a mended map, and a second call that has nothing to do.
+  @Test func anotherDatabaseComesInByAMap() throws {
+    try DatabaseQueue(path: bench.path("old.sqlite"), configuration: Self.withoutForeignKeys)
+      .write { try $0.execute(sql: Self.old) }
+    let draft = try bench.tally("import", "a", "--from", "old.sqlite", "--draft")
+    #expect(draft.status == 0)
+    #expect(draft.errors.contains("tally: nothing found for SBGame.rating\n"))
+    #expect(draft.output.contains("\"owner\" : \"owner_id\""))
+    try bench.write(draft.output, to: "map.json")
+    let stopped = try bench.tally("import", "a", "--from", "old.sqlite", "--map", "map.json", "--batch", "1")
+    #expect(stopped.status == 65)
+    #expect(
+      stopped.errors
+        == "tally: game, row '2', SBGame.owner: refers to '7', which is not imported; \"skipsMissing\" makes such "
+        + "references null (rowNotMapped)\n")
+    let mended = draft.output.replacing(
+      "\"owner_id\"", with: "{\"column\": \"owner_id\", \"skipsMissing\": true}")
+    try bench.write(mended, to: "map.json")
+    #expect(
+      try bench.done("import", "a", "--from", "old.sqlite", "--map", "map.json")
+        == "SBGame: 1\nimported 1 record, 2 links\n1 reference without a target left out\n")
+    #expect(
+      try bench.done("import", "a", "--from", "old.sqlite", "--map", "map.json")
+        == "nothing to do: this import was done before\n")
+    #expect(try bench.done("list", "a", "SBPerson").split(separator: "\n").count == 2)
+    #expect(try bench.done("verify", "a").hasPrefix("ok "))
+  }
+
+  @Test func whatCannotBeADatabaseIsRefused() throws {
+    try bench.write("{\"tables\":[]}", to: "map.json")
+    try bench.write("hello", to: "text")
+    for (file, status, message) in [
+      ("none", 66, "cannot read none: No such file or directory"), ("text", 65, "text is no SQLite database"),
+      ("a", 65, "a is a store already; sync with it"),
+    ] as [(String, Int32, String)] {
+      let answer = try bench.tally("import", "a", "--from", file, "--map", "map.json")
+      #expect(answer.status == status && answer.errors.contains(message), "\(answer.errors)")
+    }
+    #expect(try bench.tally("import", "a", "--from", "text").status == 64)
+    #expect(try bench.tally("import", "a", "text", "--from", "text", "--draft").status == 64)
+    #expect(try bench.tally("import", "a", "text", "--map", "map.json").status == 64)
+    #expect(try bench.tally("import", "a").status == 64)
+  }
+
+  private static var withoutForeignKeys: Configuration {
+    var configuration = Configuration()
+    configuration.foreignKeysEnabled = false
+    return configuration
   }
 }

@@ -3,7 +3,7 @@ import GRDB
 import Testing
 
 /// Values that survive every way in and out, and words where there were none.
-@Suite(.timeLimit(.minutes(5))) struct MannersTests {
+@Suite(.timeLimit(.minutes(30))) struct MannersTests {
   @Test func aNULInATextIsTheSameEverywhere() throws {
     let bench = try Bench("a", "b", "c")
     let queue = try DatabaseQueue(path: bench.path("a"))

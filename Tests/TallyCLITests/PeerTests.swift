@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `tally serve`, `tally sync --via` and `tally verify --against`: what they say, and how they end.
-@Suite(.timeLimit(.minutes(5))) struct PeerTests {
+@Suite(.timeLimit(.minutes(30))) struct PeerTests {
   let bench: Bench
   private var stdio: String { "'\(Bench.tool)' serve b --stdio" }
 

@@ -4,7 +4,7 @@ import Testing
 @testable import TallyCLI
 
 /// How far a command is: one line on a terminal, as wide as that is, and nothing elsewhere unless it is asked for.
-@Suite(.timeLimit(.minutes(5))) struct ProgressTests {
+@Suite(.timeLimit(.minutes(30))) struct ProgressTests {
   private static let clear = "\r\u{1B}[K"
   private let bench: Bench
 

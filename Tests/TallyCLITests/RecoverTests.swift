@@ -96,13 +96,7 @@ import Testing
     var losses = 0
     let all = try bench.done("dump", "a", "--view").split(separator: "\n").map(String.init)
     let bytes = try bench.bytes("a")
-    let others = Set(pages.values)
-    let list = (1...bytes.count / 4096).filter { page in
-      page == 1
-        || !others.contains(page) && bytes[(page - 1) * 4096] == 0x0D
-          && String(decoding: bytes[(page - 1) * 4096..<page * 4096], as: UTF8.self).contains("CREATE ")
-    }
-    #expect(list.count > 1)
+    let list = listPages(bytes)
     for page in list {
       let start = (page - 1) * 4096 + (page == 1 ? 100 : 0)
       // What the page says of itself, where its cells are, and some of what is in them.
@@ -120,5 +114,35 @@ import Testing
       }
     }
     #expect(losses <= 3)
+  }
+
+  /// The pages of the list of tables.
+  private func listPages(_ bytes: [UInt8]) -> [Int] {
+    let others = Set(pages.values)
+    let list = (1...bytes.count / 4096).filter { page in
+      page == 1
+        || !others.contains(page) && bytes[(page - 1) * 4096] == 0x0D
+          && String(decoding: bytes[(page - 1) * 4096..<page * 4096], as: UTF8.self).contains("CREATE ")
+    }
+    #expect(list.count > 1)
+    return list
+  }
+
+  /// Its entries are gone, and the tables are found by what is in them. Only of links nothing says which relationship
+  /// they are of.
+  @Test func aPageOfTheListOfTablesCostsNoRecord() throws {
+    let all = try bench.done("dump", "a", "--view").split(separator: "\n").map(String.init)
+    let bytes = try bench.bytes("a")
+    for page in listPages(bytes).dropFirst() {
+      for noise in [false, true] {
+        var damaged = bytes
+        for place in (page - 1) * 4096..<page * 4096 { damaged[place] = noise ? UInt8(place * 7 % 251) : 0 }
+        let result = try recover(damaged)
+        let lines = try #require(result.lines, "page \(page): \(result.outcome.errors)")
+        let lost = all.filter { !lines.contains($0) }
+        #expect(lost.allSatisfy { $0.contains("players") }, "page \(page): \(lost)\n\(result.outcome.output)")
+        #expect(result.outcome.status == 65 && result.outcome.output.contains("lost: "), "page \(page)")
+      }
+    }
   }
 }

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Peers that are none, or not what they seem, and one that knows only the documents.
-@Suite(.timeLimit(.minutes(5))) struct StrangerTests {
+@Suite(.timeLimit(.minutes(30))) struct StrangerTests {
   private static let client = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .appendingPathComponent("Stranger/peer.py").path
 

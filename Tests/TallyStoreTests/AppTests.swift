@@ -85,9 +85,9 @@ import Testing
       try Match(place: "Home", game: game.id).insert(db)
     }
     var counts = ValueObservation.tracking { try Match.fetchCount($0) }.removeDuplicates()
-      .values(in: there.reader).makeAsyncIterator()
+      .values(in: there).makeAsyncIterator()
     #expect(try await counts.next() == 0)
-    try here.sync(with: there)
+    try await here.sync(with: there)
     #expect(try await counts.next() == 1)
     try await there.write { try $0.execute(sql: "DELETE FROM SBGame") }
     #expect(try await counts.next() == 0)

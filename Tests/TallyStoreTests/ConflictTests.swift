@@ -65,7 +65,7 @@ import Testing
       return try scratch.store(name, options: options)
     }
     for store in stores { try store.sync(with: here) }
-    for store in stores[0..<2] { try rename(store, "by \(store.path?.last ?? "?")") }
+    for store in stores[0..<2] { try rename(store, "by \(store.path.last ?? "?")") }
     for store in stores[0..<2] + stores[0..<2] { try store.sync(with: stores[2]) }
     for store in stores {
       #expect(try store.conflicts().count == 1)

@@ -56,7 +56,8 @@ import Testing
     "UPDATE tally_vector SET sequence = -1", "UPDATE tally_vector SET sequence = 9223372036854775807",
     "UPDATE tally_vector SET zone = 7", "UPDATE tally_log SET sequence = -sequence",
     "UPDATE tally_log SET items = x'FF'",
-    "UPDATE tally_field SET n = -n", "UPDATE tally_field SET n = n + 4294967296", "UPDATE tally_replica SET id = x'00'",
+    "UPDATE tally_field SET n = -n", "UPDATE tally_field SET n = n + 12884901888",
+    "UPDATE tally_replica SET id = x'00'",
     "UPDATE tally_kind SET relationship = '' WHERE relationship <> ''",
     "UPDATE tally_hidden SET body = x'01'", "UPDATE tally_context SET vector = x'0101FFFFFFFFFFFFFFFFFF01'",
   ]) func damagedTablesAreReported(sql: String) throws {

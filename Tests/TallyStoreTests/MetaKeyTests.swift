@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallyStore
 import Testing
 
 /// A bit that the disk has flipped in a key of `tally_meta`: what is stored under it is hidden, and what stands beside
@@ -15,6 +16,9 @@ import Testing
     try store.write { try Person(name: "Ann").insert($0) }
     try store.renewReplica(because: "a test says so")
     try store.write { try Person(name: "Bob").insert($0) }
+    let old = scratch.url.appendingPathComponent("old.sqlite")
+    try DatabaseQueue(path: old.path).write { try $0.execute(sql: "CREATE TABLE person(id INTEGER PRIMARY KEY)") }
+    try store.importDatabase(at: old, map: ImportMap(tables: [.init(from: "person", to: "SBPerson", fields: [:])]))
     try store.close()
   }
 
@@ -50,7 +54,7 @@ import Testing
     try handle.close()
   }
 
-  @Test(arguments: ["catalog", "incarnation", "renewal", "schema", "self"])
+  @Test(arguments: ["catalog", "imports", "incarnation", "renewal", "schema", "self"])
   func aFlippedBitOfAKeyIsReportedAndPutRight(key: String) throws {
     let before = try rows()
     let replica = try Store(existing: path).summary().replica

@@ -261,12 +261,11 @@ import Testing
   @Test func aWriteBetweenCaptureAndSnapshotIsCapturedFirst() throws {
     let other = try scratch.store("other")
     try store.sync(with: other)
-    let pool = try #require(store.reader as? DatabasePool)
     let meddler = Meddler(times: 3) { try shell("UPDATE SBGame SET rating = coalesce(rating, 0) + 1") }
     try shell("UPDATE SBGame SET rating = 1")
-    pool.add(transactionObserver: meddler)
+    store.add(transactionObserver: meddler)
     let delta = try store.delta(since: try other.vector)
-    pool.remove(transactionObserver: meddler)
+    store.remove(transactionObserver: meddler)
     try other.apply(delta)
     #expect(try other.read { try Game.fetchOne($0)?.rating } == 4)
     try expectConverged(store, other)

@@ -9,7 +9,7 @@ import Testing
 
 /// Records that come as bytes are joined without becoming states where that is simple. Whatever is done that way must
 /// leave the file as the other way does.
-@Suite(.timeLimit(.minutes(5))) struct PackedJoinTests {
+@Suite(.timeLimit(.minutes(30))) struct PackedJoinTests {
   private static func name(_ table: String, _ number: Int) -> String {
     "\(table)|~|386c1919-5f25-4be2-975f-5b34506c51\(String(format: "%02d", number))"
   }

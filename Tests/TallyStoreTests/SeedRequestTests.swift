@@ -125,15 +125,15 @@ import Testing
       try SeededRecord.order(Column("version"), Column("belongsToUser")).fetchAll(db).map {
         "\($0.version)\($0.belongsToUser ? " mine" : "")"
       }
-    }.removeDuplicates().values(in: here.reader).makeAsyncIterator()
+    }.removeDuplicates().values(in: here).makeAsyncIterator()
     #expect(try await rows.next() == [])
-    try here.seed(Self.one)
+    try await here.seed(Self.one)
     #expect(try await rows.next() == ["1", "1"])
     try paint(Self.dark, "black", there)
-    try there.sync(with: here)
+    try await there.sync(with: here)
     #expect(try await rows.next() == ["1", "1 mine"])
-    try there.seed(Self.two)
-    try there.sync(with: here)
+    try await there.seed(Self.two)
+    try await there.sync(with: here)
     // Fields of the one that is a person's follow too, but the newest version has withdrawn it.
     #expect(try await rows.next() == ["1 mine", "2"])
     try await here.write { try $0.execute(sql: "DELETE FROM Theme WHERE id = ?", arguments: [Self.dark]) }

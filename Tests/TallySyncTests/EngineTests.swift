@@ -92,6 +92,43 @@ import Testing
     await engine.pause()
   }
 
+  /// A way to a peer that always fails in the same way.
+  private struct Failing: Transport {
+    struct Refusal: TallyError {
+      enum Code: String { case gone, busy }
+      var code: Code
+      var message: String { "refused" }
+      var isPermanent: Bool { code == .gone }
+      var retryAfter: Duration? { code == .busy ? .seconds(100) : nil }
+      var description: String { "refused (\(code.rawValue))" }
+    }
+    let name: String
+    let error: any Error
+    func open() async throws -> any SyncConnection { throw error }
+  }
+
+  /// An error itself says whether, and when, there is another attempt.
+  @Test func anErrorSaysWhetherToTryAgain() async throws {
+    let (pauses, feed) = AsyncStream.makeStream(of: Duration.self)
+    var settings = SyncEngine.Settings()
+    settings.sleep = { duration in
+      feed.yield(duration)
+      try await Task.sleep(for: .seconds(3600))
+    }
+    let engine = SyncEngine(try World.store(), settings)
+    await engine.add(Failing(name: "gone", error: Failing.Refusal(code: .gone)))
+    await engine.add(Failing(name: "busy", error: Failing.Refusal(code: .busy)))
+    await engine.add(Failing(name: "row", error: StoreError(.typeMismatch, "a row cannot be captured")))
+    await engine.add(Failing(name: "closed", error: StoreError(.closed, "the store is closed")))
+    await engine.resume()
+    try await until(engine) { $0.peers.allSatisfy { $0.failures == 1 } }
+    let status = await engine.status
+    #expect(status.peers.map(\.phase) == [.blocked, .retrying, .retrying, .blocked])
+    #expect(status.peers.map(\.errorCode) == ["gone", "busy", "typeMismatch", "closed"])
+    for await pause in pauses where pause == .seconds(100) { break }
+    await engine.pause()
+  }
+
   @Test func connectionsThatPeersOpenAreServed() async throws {
     let (phone, mac) = (try World.store(notes: 3), try World.store(notes: 4))
     let engine = SyncEngine(phone)

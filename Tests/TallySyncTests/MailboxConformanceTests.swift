@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 import Tally
+import TallyRig
 import TallySync
 import TallyTesting
 import Testing
@@ -27,6 +28,11 @@ import Testing
     try await rule.check(within: .seconds(120)) { MemoryLog() }
     try await rule.check(within: .seconds(120)) { MemoryLog(pageSize: 1) }
     try await rule.check(within: .seconds(120)) { MemoryLog(pageSize: 7, inlineBytes: 1 << 14) }
+  }
+
+  /// The model of the simulated worlds keeps the contract that the relay itself keeps, pushes included.
+  @Test(arguments: MailboxConformance.rules) func simulatedRelay(_ rule: MailboxConformance.Rule) async throws {
+    try await rule.check(within: .seconds(120)) { PushedRelay(MemoryRelayLog()).mailbox(0) }
   }
 
   /// A suite that finds nothing wrong with anything is worth nothing.

@@ -85,7 +85,7 @@ import Testing
     let folder = try SharedFolder()
     let (a, b) = (try folder.store("a"), try World.store(notes: 2, "b"))
     try World.insert(2, "a", a)
-    try a.sync(with: b)
+    try await a.sync(with: b)
     try folder.breakSum("a")
     let ids = [try a.summary().replica, try b.summary().replica]
     for _ in 0..<3 {
@@ -119,7 +119,7 @@ import Testing
     try folder.copyStore("a", to: "copy")
     let (a, copy) = (try folder.store("a"), try folder.store("copy"))
     let (c, d) = (try World.store(notes: 1, "c"), try World.store(notes: 1, "d"))
-    try c.sync(with: d)
+    try await c.sync(with: d)
     try World.insert(1, "only a", a)
     try World.insert(1, "only copy", copy)
     _ = try await World.sync(a, c)
@@ -147,7 +147,7 @@ import Testing
   @Test func twoWhoAreEqualPartInOrder() async throws {
     let (a, b) = (try World.store(notes: 0, "a"), try World.store(notes: 0, "b"))
     let origin = try World.store(notes: 1, "origin")
-    for store in [a, b] { try store.sync(with: origin) }
+    for store in [a, b] { try await store.sync(with: origin) }
     for _ in 0..<40 {
       let (one, two) = try await World.sync(a, b)
       #expect(!one.repaired && !two.repaired)

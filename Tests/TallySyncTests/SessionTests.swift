@@ -151,7 +151,7 @@ import Testing
       async let two = b.sync(over: right, SyncSettings())
       _ = try? await one
       _ = try? await two
-      for store in [a, b] { #expect(try store.verify().problems == []) }
+      for store in [a, b] { #expect(try await store.verify().problems == []) }
       _ = try await World.sync(a, b)
       try World.expectEqual(a, b)
     }
@@ -210,7 +210,7 @@ actor FragileConnection: SyncConnection {
     async let second = other.sync(over: right)
     let outcomes = (try await first, try await second)
     #expect(outcomes.0.newerChanges == 1 && outcomes.1.newerChanges == 0)
-    let rest = try one.sync(with: other)
+    let rest = try await one.sync(with: other)
     #expect(rest.isConverged && rest.newerChanges == 0 && rest.second.changes == 1)
   }
 }

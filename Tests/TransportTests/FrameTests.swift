@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Tally
 import TallySync
 import Testing
@@ -76,6 +77,20 @@ import Testing
     try await Link.memory.sync(a, b)
     try Site.expectEqual(a, b)
   }
+
+  /// A write that was cancelled before its first byte was out is no reason to leave without a word: the peer would take
+  /// it for a crash.
+  @Test func aCancelledSendDoesNotCostTheFarewell() async throws {
+    let stream = StuckStream()
+    let connection = FramedConnection(stream)
+    let sending = Task { try await connection.send([1, 2, 3]) }
+    #expect(await stream.isWriting.wait(atMost: .seconds(60)))
+    sending.cancel()
+    await #expect(throws: CancellationError.self) { try await sending.value }
+    await #expect(throws: SyncError.self) { try await connection.send([4]) }
+    await connection.close()
+    #expect(stream.last.withLock { $0 } == FrameDecoder.farewell)
+  }
 }
 
 /// A byte stream in memory that can break in the middle of a message.
@@ -109,4 +124,19 @@ actor ByteQueue: ByteStream {
     if !last.isEmpty { try? await write(last) }
     await base.close()
   }
+}
+
+/// A stream that takes nothing, and gives up when it is cancelled.
+private final class StuckStream: ByteStream {
+  let isWriting = Latch()
+  let last = Mutex<[UInt8]?>(nil)
+
+  func read() async throws -> [UInt8]? { nil }
+
+  func write(_ bytes: [UInt8]) async throws {
+    isWriting.open()
+    while true { try await Task.sleep(for: .seconds(3600)) }
+  }
+
+  func close(saying last: [UInt8]) async { self.last.withLock { $0 = last } }
 }

@@ -56,12 +56,14 @@ import Testing
     SyncMessage.held(counts.map { SyncPart(byteCount: $0, check: 1) }).encoded()
   }
 
+  private static let newest = SyncHello.versions.upperBound
+
   static func hello(_ version: UInt8) -> [UInt8] { hello(versions: 1...version) }
 
   static let digest = SyncDigest(vector: StateVector(), fingerprint: Fingerprint())
 
   static let cases = [
-    Case("a newer peer", .upgradeRequired, hello(versions: 4...9)),
+    Case("a newer peer", .upgradeRequired, hello(versions: newest + 1...9)),
     Case("a newer peer with a hello of another form", .upgradeRequired, [1, 0x54, 0x53, 7, 9, 0xFF, 0xFF, 0xFF]),
     Case("another zone", .wrongZone, hello(zone: ZoneID(high: 1, low: 2))),
     Case("a peer that takes only tiny messages", .limitExceeded, hello(limit: 100)),
@@ -147,11 +149,11 @@ import Testing
     let site = try Site(notes: 1)
     try await site.using { store in
       let syncing = Task { try await store.sync(over: here) }
-      try await there.send(Self.hello(versions: 4...5))
+      try await there.send(Self.hello(versions: Self.newest + 1...Self.newest + 2))
       var answers: [SyncMessage] = []
       while let bytes = try await there.receive() { answers.append(try SyncMessage(bytes)) }
       guard case .failure(let code, let text)? = answers.last else { throw SyncError(.protocolViolation, "\(answers)") }
-      #expect(code == "upgradeRequired" && text.contains("4 to 5"))
+      #expect(code == "upgradeRequired" && text.contains("\(Self.newest + 1) to \(Self.newest + 2)"))
       await #expect(throws: SyncError.self) { try await syncing.value }
     }
   }

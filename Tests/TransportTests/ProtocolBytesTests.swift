@@ -44,6 +44,10 @@ import Testing
     (.ping, "0b"),
     (.held([SyncPart(byteCount: 65_536, check: 0x0102_0304_0506_0708)]), "0d" + "01" + "808004" + "0102030405060708"),
     (.transfer(1, offset: 65_536, byteCount: 131_072), "0e" + "01" + "808004" + "808008"),
+    (.identity(0x0102_0304_0506_0708), "0f" + "0102030405060708"),
+    (
+      .about(SyncDevice(name: "Mac", app: "Scores 2")), "10" + "03" + hex("Mac".utf8) + "08" + hex("Scores 2".utf8)
+    ),
     (.failure(code: "wrongZone", message: "no"), "0c" + "09" + hex("wrongZone".utf8) + "02" + hex("no".utf8)),
   ]
 

@@ -168,10 +168,9 @@ actor ScriptedConnection: SyncConnection {
   private var waiting: [CheckedContinuation<Void, Never>] = []
   private var hasFailed = false
 
-  /// - Parameters:
-  ///   - endsInOrder: whether the peer closes after its last word; otherwise it says nothing more.
-  ///   - taking: what happens to the first message that is sent, the second and so on. If one fails, it does so before
-  ///     the peer's last word is received.
+  /// A peer that says these messages. `endsInOrder` says whether it closes after its last word; otherwise it says
+  /// nothing more. `taking` says what happens to the first message that is sent, the second and so on. If one fails, it
+  /// does so before the peer's last word is received.
   init(_ said: [SyncMessage], endsInOrder: Bool = true, taking: @escaping @Sendable (Int) -> Taking = { _ in .passes })
   {
     self.said = said.map { $0.encoded() }

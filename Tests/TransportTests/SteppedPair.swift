@@ -16,9 +16,8 @@ final class SteppedPair {
   private let settings: SyncSettings
   private let capacity: Int
 
-  /// - Parameters:
-  ///   - notes: how many each of them has.
-  ///   - capacity: how many messages may be on their way before a sender waits.
+  /// A store for each number of notes. `capacity` is the number of messages that may be on their way before a sender
+  /// waits.
   init(
     seed: UInt64, notes: [Int] = [3, 2], capacity: Int = .max, live: Bool = false,
     _ change: (inout SyncSettings) -> Void = { _ in }

@@ -7,10 +7,10 @@ struct SBGame: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
     .text("title"), .integer("minutes"), .bool("lowestWins", default: false),
     .toMany("players", to: "SBPerson"), .toMany("favourites", to: "SBPerson"))
 
-  /// Who plays this game. A to-many relationship is a set: what one device adds stays, whatever another removes
-  /// meanwhile.
+  /// The people who play this game. A to-many relationship is a set: what one device adds stays, whatever another
+  /// removes meanwhile.
   static let players = Relationship<SBGame, SBPerson>("players")
-  /// Whose favourite it is.
+  /// The people whose favourite it is.
   static let favourites = Relationship<SBGame, SBPerson>("favourites")
   /// The matches, newest or oldest first as you order them.
   static let matches = hasMany(SBMatch.self)

@@ -1,6 +1,6 @@
 import Tally
 
-/// Where a match took place.
+/// The place of a match.
 struct SBMatchLocation: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
   static let schema = EntitySchema(
     "SBMatchLocation",

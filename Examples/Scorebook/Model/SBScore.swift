@@ -1,6 +1,6 @@
 import Tally
 
-/// What a player scored in one round.
+/// The score of a player in one round.
 ///
 /// One record a round rather than one running total: two devices that both score add up, and nobody's points are
 /// overwritten.

@@ -1,4 +1,4 @@
-/// What was asked for on the command line.
+/// The arguments of the command line.
 struct Arguments {
   /// An argument that means nothing.
   struct Misuse: Error {

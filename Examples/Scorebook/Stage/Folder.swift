@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where the two stores live while the story is told.
+/// The folder of the two stores while the story is told.
 struct Folder {
   let url: URL
   private let isTemporary: Bool

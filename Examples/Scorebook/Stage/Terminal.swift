@@ -56,7 +56,8 @@ final class Terminal {
 
   // MARK: Lanes
 
-  /// What happens on one device while the two are apart: the phone's column is on the left, the tablet's on the right.
+  /// Performs a step on one device while the two are apart: the phone's column is on the left, the tablet's on the
+  /// right.
   func step(_ device: String, isLeft: Bool, _ time: String, _ what: String) {
     let lane = 46
     if !isInLanes {

@@ -28,7 +28,7 @@ struct Cast {
   var persons: [SBPerson] { [ann, ben, cleo, dora, emil, finn] }
 }
 
-/// Where an evening takes place.
+/// The place of an evening.
 struct Place {
   let name: String
   let latitude: Double

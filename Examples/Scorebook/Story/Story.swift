@@ -8,7 +8,7 @@ final class Story {
   let first: Evening
   let second: Evening
   let third: Evening
-  /// What was expected and did not happen.
+  /// The number of expectations that were not met.
   private(set) var failures = 0
 
   var phone: Device { devices.phone }

@@ -11,7 +11,7 @@ struct SpeechType: Entity, Codable, Equatable, FetchableRecord, PersistableRecor
   var colour = "white"
 }
 
-/// What the app shows of a speech type: an ordinary query, joined with what is known of its seed.
+/// A speech type as the app shows it: an ordinary query, joined with the facts about its seed.
 struct SpeechTypeRow: Decodable, Equatable, FetchableRecord {
   var id: RecordName<SpeechType>
   var name: String

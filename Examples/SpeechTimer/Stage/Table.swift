@@ -1,10 +1,10 @@
 import Tally
 
-/// What each person sees, side by side: a column a device, a line a speech type.
+/// The view of each person, side by side: a column for each device, a line for each speech type.
 struct Table {
   private static let width = 24
 
-  /// - Parameter before: what each device showed last, so that changes stand out.
+  /// The table, line by line. `before` is what each device showed last, so that changes stand out.
   func lines(of group: Group, _ before: [[SpeechTypeRow]], _ terminal: Terminal) throws -> [String] {
     let views = try group.devices.map { try $0.rows() }
     let header = group.devices.map { Self.padded(" \($0.owner.rawValue) (\($0.release))") }.joined()

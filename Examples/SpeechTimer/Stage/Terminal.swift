@@ -43,7 +43,7 @@ struct Terminal {
   /// Text in lines that end between words.
   func say(_ text: String) { for line in wrapped(text) { print("  " + line) } }
 
-  /// What somebody does.
+  /// Prints a step that somebody takes.
   func step(_ text: String) {
     print()
     for line in wrapped(text) { print("  " + styled(line, .bold)) }

@@ -114,7 +114,7 @@ private struct PlainDatabase {
     do {
       return try body()
     } catch let error as DatabaseError {
-      throw Failure(ExitStatus(of: error), "\(store.path ?? "the store"): \(Failure.message(of: error))")
+      throw Failure(ExitStatus(of: error), "\(store.path): \(Failure.message(of: error))")
     }
   }
 

@@ -1,10 +1,12 @@
 import ArgumentParser
+import Foundation
 import Tally
+import TallyStore
 
 struct ImportCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "import",
-    abstract: "Puts records from a file of JSON lines.",
+    abstract: "Puts records from a file of JSON lines, or from another SQLite database.",
     discussion: """
       Each line is {"name":…,"fields":{…},"links":{relationship:[…]}}; fields and links may be missing. Dates are ISO 8601, \
       UUIDs text, blobs {"blob":"<hex>"}, references names; a json field takes any JSON, or a string that holds JSON text.
@@ -14,25 +16,76 @@ struct ImportCommand: ParsableCommand {
       there yet is put at the end. At a bad line the import stops with exit code 65; the message says how many lines before \
       it are committed. A record whose reference or link no line fills is there without it. Importing the file again changes nothing in what is there already.
 
-      Example: tally import scores.tally games.jsonl
+      With --from the rows of another SQLite database become records, as the map says; the other file is only read. The \
+      import stops at the first row that cannot be mapped, with exit code 65, and goes on from there when it is called \
+      again. --draft prints a map that was made by comparing names, to complete by hand.
+
+      Examples:
+        tally import scores.tally games.jsonl
+        tally import scores.tally --from old.sqlite --draft > map.json
+        tally import scores.tally --from old.sqlite --map map.json
       """)
 
+  private static let mapBytes = 16 << 20
+
   @OptionGroup var store: StoreArguments
-  @Argument(help: "The file, or - for standard input.") var file: String
-  @Option(help: "How many lines are one transaction.") var batch = 1000
+  @Argument(help: "The file of JSON lines, or - for standard input.") var file: String?
+  @Option(help: "Another SQLite database to import.") var from: String?
+  @Option(help: "The map of the other database's tables: JSON.") var map: String?
+  @Flag(help: "Print a map of the other database's tables to begin with.") var draft = false
+  @Option(help: "How many lines or rows are one transaction.") var batch = 1000
   @OptionGroup var progress: ProgressOptions
 
   func validate() throws {
     guard batch > 0 else { throw ValidationError("--batch is not positive") }
+    guard (file == nil) != (from == nil) else { throw ValidationError("give either a file of JSON lines or --from") }
+    guard from != nil || (map == nil && !draft) else { throw ValidationError("--map and --draft belong to --from") }
+    guard from == nil || (map != nil) != draft else { throw ValidationError("--from needs --map, or --draft") }
   }
 
   func run() throws {
-    let file = try InputFile(file)
+    if let from { return try draft ? printDraft(from) : importDatabase(from) }
+    let file = try InputFile(file ?? "-")
     try store.writing(isDurable: false) { store in
       let importer = try Importer(
         store: store, schema: try store.schema, batchSize: batch, progress: Progress("importing", progress))
       try importer.run(file)
       try Output.run { try $0.line("imported \(count(importer.committed, "line"))") }
     }
+  }
+
+  private func importDatabase(_ from: String) throws {
+    let map = try ImportMap(json: Data(try InputFile(map ?? "-").readAll(limit: Self.mapBytes)))
+    try requireReadable(from)
+    try store.writing(isDurable: false) { store in
+      let progress = Progress("importing", progress)
+      let report = try store.importDatabase(at: URL(fileURLWithPath: from), map: map, batchSize: batch) { step in
+        progress.show(
+          Double(step.rows) / Double(max(step.rowCount, 1)), of: "importing \(step.table)",
+          "\(count(step.rows, "row")), \(progress.rate(step.rows)) a second")
+      }
+      progress.end()
+      try Output.run { output in
+        if report.wasDone { return try output.line("nothing to do: this import was done before") }
+        for (type, number) in report.records.sorted(by: { $0.key < $1.key }) { try output.line("\(type): \(number)") }
+        try output.line(
+          "imported \(count(report.records.values.reduce(0, +), "record")), \(count(report.links, "link"))")
+        if report.known > 0 { try output.line("\(count(report.known, "row")) known already, left as they are") }
+        if report.missing > 0 { try output.line("\(count(report.missing, "reference")) without a target left out") }
+      }
+    }
+  }
+
+  private func printDraft(_ from: String) throws {
+    try requireReadable(from)
+    let schema = try store.reading { try $0.schema }
+    let draft = try ImportMap.draft(of: URL(fileURLWithPath: from), for: schema)
+    try Output.run { try $0.line(String(decoding: try draft.map.json(), as: UTF8.self)) }
+    for name in draft.unmatched { complain("nothing found for \(name)") }
+  }
+
+  /// Nothing opens the file but SQLite: a pipe would be waited for.
+  private func requireReadable(_ path: String) throws {
+    if access(path, R_OK) != 0 { throw Failure(errno: errno, .read, path) }
   }
 }

@@ -1,7 +1,7 @@
 import Tally
 import TallySync
 
-/// What the tool says of a pass through a mailbox.
+/// The output of the tool for a pass through a mailbox.
 enum MailboxLines {
   /// Prints what a pass did.
   /// - Throws: `Failure` if something cannot be taken in, after everything else was said.

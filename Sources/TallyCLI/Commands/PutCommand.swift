@@ -81,7 +81,7 @@ private struct PutLines {
       do {
         try put(line)
       } catch {
-        let place = error is DatabaseError ? "\(store.path ?? "the store"): " : ""
+        let place = error is DatabaseError ? "\(store.path): " : ""
         let failure = Failure(
           ExitStatus(of: error), "\(place)line \(line.number): \(Failure.message(of: error))")
         guard [.badData, .notFound].contains(failure.status), !Self.isOfTheStore(error) else { throw failure }

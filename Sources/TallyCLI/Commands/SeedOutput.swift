@@ -1,7 +1,7 @@
 import Tally
 import TallyStore
 
-/// What `tally why` says of seeds.
+/// The output of `tally why` about seeds.
 extension RecordHistory {
   /// Whether the app sees the record, in words.
   var presence: String {
@@ -11,7 +11,7 @@ extension RecordHistory {
     return deletes.isEmpty && seed?.isRetired == true ? "retired by its seed" : "deleted"
   }
 
-  /// What its seed says, and for which seed it gave way.
+  /// The lines about its seed, and about the seed for which it gave way.
   var seedLines: [String] {
     var lines: [String] = []
     if let seed {
@@ -24,7 +24,7 @@ extension RecordHistory {
     return lines
   }
 
-  /// What its seed says; null if it is no seed's.
+  /// The seed's part in the record; null if it is no seed's.
   var seedJSON: JSON {
     guard let seed else { return .null }
     return .object([

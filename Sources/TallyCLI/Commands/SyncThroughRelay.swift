@@ -12,7 +12,7 @@ struct SyncThroughRelay {
 
   /// Pauses after a failure that passes: the first, and the longest.
   private static let pauses: (Duration, Duration) = (.seconds(1), .seconds(60))
-  /// How often to look whether another program has written into the store.
+  /// The interval at which to look whether another program has written into the store.
   private static let interval: Duration = .seconds(1)
 
   /// Whether `--via` names a relay.
@@ -79,8 +79,8 @@ struct SyncThroughRelay {
     return total
   }
 
-  /// Waits for a change of the store, or for news.
-  /// - Parameter vector: what the store covered before the last pass. Other programs' writes show there alone.
+  /// Waits for a change of the store, or for news. `vector` is what the store covered before the last pass: other
+  /// programs' writes show there alone.
   private static func waitForReason(
     _ store: Store, _ vector: StateVector, _ changes: AsyncStream<Void>, _ mailbox: RelayMailbox,
     _ cursor: MailboxCursor?
@@ -102,8 +102,8 @@ struct SyncThroughRelay {
 }
 
 extension RelayError {
-  /// Whether trying again may help.
-  fileprivate var isPassing: Bool { [.unreachable, .busy].contains(code) || problem == .storageFailed }
+  /// Whether trying again may help. Something else answers in a relay's place where a network asks people to sign in.
+  fileprivate var isPassing: Bool { [.unreachable, .busy, .notARelay].contains(code) || problem == .storageFailed }
 }
 
 extension MailboxReport {

@@ -13,12 +13,12 @@ enum Ending {
     var folders: [Int: String] = [:]
     /// Asks what waits for a peer to end in order.
     var cancel: (@Sendable () -> Void)?
-    /// How long that may take.
+    /// The time that the ending may take.
     var seconds = Ending.patience
     var signal: Int32?
   }
   private static let state = Mutex(State())
-  /// How long something that was asked to end in order may take.
+  /// The time that something may take to end in order when it was asked to.
   static let patience = 0.8
 
   /// The signal that has asked the tool to end.
@@ -101,13 +101,12 @@ enum Ending {
     }
   }
 
-  /// Where nothing can be listed there is nothing that could be removed.
+  /// Returns the names in a folder; none if it cannot be listed, since then there is nothing that could be removed.
   private static func names(in folder: String) -> [String] {
     (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
   }
 
-  /// Runs something that can be cancelled.
-  /// - Parameter seconds: how long it may take to end when it was asked to.
+  /// Runs something that can be cancelled, and that may take so many seconds to end when it was asked to.
   static func whileCancellable<T>(
     within seconds: Double = patience, _ cancel: @escaping @Sendable () -> Void, _ body: () throws -> T
   ) rethrows -> T {

@@ -8,7 +8,7 @@ final class InputFile {
   let byteCount: Int?
   private(set) var bytesRead = 0
 
-  /// How much of an ordinary file is read.
+  /// The fraction of an ordinary file that has been read.
   var fractionRead: Double? {
     byteCount.map { $0 > 0 ? min(1, Double(bytesRead) / Double($0)) : 1 }
   }

@@ -14,9 +14,10 @@ final class NewFile {
   private var note: Int?
   private(set) var byteCount = 0
 
-  /// What may be written over.
+  /// The rules for what may be overwritten.
   struct Rules {
-    /// What the file is made from, and whatever else this process has open. Nothing may be written over these.
+    /// The files that the new one is made from, and whatever else this process has open. None of these may be
+    /// overwritten.
     var inputs: [String] = []
     /// The database that the person has named as the one to be replaced.
     var replacing: String?
@@ -26,6 +27,7 @@ final class NewFile {
 
   init(_ path: String, _ rules: Rules = Rules()) throws {
     self.rules = rules
+    guard !path.isEmpty else { throw Failure(.cannotCreate, Self.hasNoName) }
     // What a symbolic link points to is replaced, not the link.
     let url = URL(fileURLWithPath: path).resolvingSymlinksInPath()
     self.path = path
@@ -54,6 +56,9 @@ final class NewFile {
     guard descriptor >= 0 else { throw Failure(errno: errno, .create, path) }
     note = temporary.map(Ending.note(file:))
   }
+
+  /// The complaint about an empty name, which the system would take for the folder that one is in.
+  static let hasNoName = "the name of the file to write is empty"
 
   private static func isStandardOutput(_ status: stat) -> Bool {
     var output = stat()

@@ -21,6 +21,7 @@ struct NewStore {
   /// Refuses a name that is taken, before any work is done.
   /// - Throws: `Failure` with `.cannotCreate`.
   func check() throws {
+    guard !path.isEmpty else { throw Failure(.cannotCreate, NewFile.hasNoName) }
     var status = stat()
     guard lstat(path, &status) != 0 else { throw Failure(errno: EEXIST, .create, path) }
     try Store.checkPlace(path)
@@ -30,9 +31,8 @@ struct NewStore {
     }
   }
 
-  /// Creates the store.
-  /// - Parameter make: makes it at the path that it is given, and leaves it closed. A `DatabaseError` that it throws is
-  ///   about the new store, and is given its name.
+  /// Creates the store. `make` makes it at the path that it is given, and leaves it closed. A `DatabaseError` that it
+  /// throws is about the new store, and is given its name.
   func create(_ make: (String) throws -> Void) throws {
     try check()
     let note = Ending.note(folder: temporary)

@@ -8,26 +8,26 @@ struct ProgressOptions: ParsableArguments {
   @Flag(help: "Tell how far it is also where standard error is no terminal: a line a second.") var progress = false
 }
 
-/// How far a command is: a line on the terminal that changes, `verifying [####....] 41%, 12000 checked`. Elsewhere
-/// nothing, or plain lines now and then if they were asked for.
+/// The progress of a command: a line on the terminal that changes, `verifying [####....] 41%, 12000 checked`.
+/// Elsewhere nothing, or plain lines now and then if they were asked for.
 final class Progress: Sendable {
   private static let barWidth = 30
   private static let narrowest = 5
-  /// How often, in nanoseconds: what a person can follow, and what a log can bear.
+  /// The interval between reports, in nanoseconds: one that a person can follow, and one that a log can bear.
   private static let (onTerminal, elsewhere): (UInt64, UInt64) = (100_000_000, 1_000_000_000)
   private let what: String
   let isShown: Bool
   private let start = DispatchTime.now().uptimeNanoseconds
   private let last = Atomic<UInt64>(0)
 
-  /// - Parameter isQuiet: whether what the command has to say flows over the same terminal.
+  /// A progress under the name `what`. If `isQuiet`, what the command has to say flows over the same terminal.
   init(_ what: String, _ options: ProgressOptions, isQuiet: Bool = false) {
     self.what = what
     isShown = Terminal.isThere && !isQuiet || options.progress
   }
 
-  /// Shows how far it is, unless that was shown a moment ago.
-  /// - Parameter isNews: whether a person would miss something if it were left out.
+  /// Shows how far it is, unless that was shown a moment ago. If `isNews`, a person would miss something if it were
+  /// left out.
   func show(
     _ fraction: Double?, of what: String? = nil, isNews: Bool = false, _ details: @autoclosure () -> String
   ) {
@@ -41,7 +41,7 @@ final class Progress: Sendable {
     if Terminal.isThere { Terminal.show(bar: line) } else { Terminal.say(line + "\n") }
   }
 
-  /// How many of something are done in a second.
+  /// Returns the number of items per second.
   func rate(_ count: Int) -> Int {
     let elapsed = Double(DispatchTime.now().uptimeNanoseconds - start) / 1e9
     return Int(Double(count) / max(elapsed, 0.001))
@@ -64,7 +64,7 @@ final class Progress: Sendable {
   }
 }
 
-/// How many records are written out, a line or row each.
+/// The progress of writing out records, a line or row each.
 final class LineProgress {
   private let progress: Progress
   private let total: Int
@@ -86,6 +86,6 @@ final class LineProgress {
 }
 
 extension Store {
-  /// How many records and links there are, seen and hidden.
+  /// Returns the number of records and links, visible and hidden.
   func itemCount() throws -> Int { try status().counts.reduce(0) { $0 + $1.visible + $1.hidden } }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the shell hands over, looked at before anything is opened.
+/// The standard files that the shell hands over, checked before anything is opened.
 enum StandardFiles {
   /// Puts something in the place of standard files that are closed, so that no file opened later takes their numbers
   /// and gets the output or the errors written into it. Using them fails as if they were closed.

@@ -9,7 +9,7 @@ enum Terminal {
   private static let bar = Mutex<String?>(nil)
   static let isThere = isatty(STDERR_FILENO) == 1
 
-  /// How many columns there are; 72 where nobody knows.
+  /// The number of columns; 72 where it is not known.
   static var width: Int {
     var size = winsize()
     guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 72 }

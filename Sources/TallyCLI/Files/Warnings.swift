@@ -1,6 +1,6 @@
 import Logging
 
-/// What the library warns of, as complaints of the tool: one line with its prefix.
+/// The library's warnings, as messages of the tool: one line with its prefix.
 struct Warnings: LogHandler {
   var metadata: Logger.Metadata = [:]
   var logLevel: Logger.Level = .warning

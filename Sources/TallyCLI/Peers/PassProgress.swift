@@ -1,13 +1,13 @@
 import Tally
 import TallySync
 
-/// How a pass through a folder or a relay stands.
+/// The progress of a pass through a folder or a relay.
 final class PassProgress: Sendable {
   private let bar: Progress
 
   init(_ options: ProgressOptions) { bar = Progress("syncing", options) }
 
-  /// What has a pass tell.
+  /// The settings of a pass that reports its progress here.
   var settings: MailboxSettings {
     var settings = MailboxSettings()
     if bar.isShown { settings.onProgress = { [bar] in Self.show($0, bar) } }

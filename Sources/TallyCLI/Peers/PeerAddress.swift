@@ -1,7 +1,7 @@
 import Tally
 import TallySync
 
-/// What `--via` and `--against` name.
+/// The peer that `--via` and `--against` name.
 enum PeerAddress: Equatable {
   /// `tcp://HOST:PORT`.
   case tcp(host: String, port: Int)
@@ -32,8 +32,7 @@ enum PeerAddress: Equatable {
     return .tcp(host: String(host), port: port)
   }
 
-  /// A way to reach the peer.
-  /// - Parameter words: takes what a command says on its standard error.
+  /// A way to reach the peer. `words` takes what a command says on its standard error.
   func transport(_ security: SecurityOptions, _ words: PeerWords? = nil) throws -> any Transport {
     switch self {
     case .command(let command): ProcessTransport(command: command, errors: words?.writing)

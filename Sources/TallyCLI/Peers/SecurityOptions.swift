@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Tally
 
-/// How two sides that meet over the network know each other.
+/// The options by which two sides that meet over the network authenticate each other.
 struct SecurityOptions: ParsableArguments {
   @Option(help: "A file with the secret that both sides share: 16 bytes or more, kept from others.")
   var secretFile: String?
@@ -37,7 +37,7 @@ struct SecurityOptions: ParsableArguments {
   #if !Network
     func transport(host: String, port: Int) throws -> any Transport { throw Self.noNetwork }
 
-    /// What a tool says that was built without the package trait.
+    /// The error of a tool that was built without the package trait.
     static let noNetwork = Failure(.usage, "this tally was built without the network: swift build --traits Network")
   #endif
 }

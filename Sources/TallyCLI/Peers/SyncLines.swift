@@ -2,7 +2,7 @@ import Tally
 import TallySync
 import TallyWire
 
-/// What a sync with a peer did, in lines.
+/// The outcome of a sync with a peer, in lines.
 enum SyncLines {
   static func of(_ outcome: SyncOutcome, _ store: String) -> [String] {
     var lines = ["\(store) took \(count(outcome.changes, "change")), \(count(outcome.conflicts, "conflict"))"]
@@ -10,7 +10,7 @@ enum SyncLines {
     return lines + healing(outcome.isHealed, outcome.inDoubt, store)
   }
 
-  /// What became of a store that was damaged.
+  /// Returns the outcome for a store that was damaged.
   static func healing(_ isHealed: Bool, _ inDoubt: [String], _ store: String) -> [String] {
     guard isHealed else { return [] }
     return ["\(store) was damaged or in doubt; what the other holds was taken"]

@@ -2,7 +2,7 @@ import Synchronization
 import Tally
 import TallySync
 
-/// How syncs with one peer or several stand.
+/// The progress of syncs with one peer or several.
 final class SyncProgress: Sendable {
   private struct State {
     var next = 0

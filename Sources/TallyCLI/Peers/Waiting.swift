@@ -4,9 +4,8 @@ import Synchronization
 
 /// Lets a command that is not asynchronous wait for something that is.
 enum Waiting {
-  /// Runs the body until it ends. SIGINT and SIGTERM cancel it, so that stores and connections close in order; a second
-  /// one ends the tool at once.
-  /// - Parameter seconds: how long it may take to end in order.
+  /// Runs the body until it ends. SIGINT and SIGTERM cancel it, so that stores and connections close in order, which
+  /// may take so many seconds; a second one ends the tool at once.
   static func run<T: Sendable>(
     within seconds: Double = Ending.patience, _ body: @escaping @Sendable () async throws -> T
   ) throws -> T {

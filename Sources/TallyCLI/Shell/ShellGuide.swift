@@ -1,4 +1,4 @@
-/// What can stand in a line of `tally shell`.
+/// The words that a line of `tally shell` may contain.
 enum ShellGuide {
   /// The forms of the commands, with what each answers.
   static let commands: [(form: String, answer: String)] = [

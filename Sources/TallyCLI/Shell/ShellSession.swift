@@ -4,12 +4,12 @@ import Tally
 import TallyCRDT
 import TallyWire
 
-/// What is settled for all stores of a shell.
+/// The settings that all stores of a shell share.
 struct ShellSettings {
   var schema: Schema?
-  /// Where replica ids come from; nil for the system's randomness.
+  /// The seed of replica ids; nil for the system's randomness.
   var seed: UInt64?
-  /// What stores in memory are opened with, but for clocks and ids.
+  /// The options of stores in memory, except for clocks and ids.
   var options = StoreOptions()
 }
 
@@ -122,7 +122,7 @@ final class ShellSession {
     if let path {
       try NewStore(path).create {
         let target = try DatabaseQueue(path: $0)
-        try source.store.reader.backup(to: target)
+        try source.store.backup(to: target)
         try target.close()
       }
       stores[name] = try fileStore { try Store(existing: path, options: $0) }
@@ -159,7 +159,7 @@ final class ShellSession {
     return ShellStore(store: store, schema: try store.schema, clock: clock)
   }
 
-  /// What is kept in a file has ids that nothing else has.
+  /// Opens a store in a file; such a store has ids that nothing else has.
   private func fileStore(_ open: (StoreOptions) throws -> Store) throws -> ShellStore {
     let clock = ShellClock()
     var options = StoreOptions()

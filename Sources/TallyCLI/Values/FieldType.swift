@@ -3,7 +3,7 @@ import Tally
 import TallyCRDT
 import TallyStore
 
-/// What a column takes, and how its values are written outside: as text on the command line and as JSON.
+/// The values that a column takes, and their form outside: as text on the command line and as JSON.
 enum FieldType {
   case field(FieldKind)
   case reference(to: String)

@@ -2,7 +2,7 @@ import Tally
 import TallyCRDT
 import TallyStore
 
-/// How a record is printed.
+/// The printed form of a record.
 extension DynamicRecord {
   /// One JSON object, which an import reads back.
   func json(_ entity: EntitySchema) throws -> JSON {

@@ -14,7 +14,7 @@
     private let onRefusal: @Sendable (RelayProblem) -> Void
     private let executors = LoopExecutors()
 
-    /// - Parameter onRefusal: is told of what never became a request.
+    /// A channel on top of another; `onRefusal` is called with what never became a request.
     init(_ base: Base, onRefusal: @escaping @Sendable (RelayProblem) -> Void) {
       (self.base, self.onRefusal) = (base, onRefusal)
     }

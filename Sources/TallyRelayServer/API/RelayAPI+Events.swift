@@ -23,7 +23,7 @@
   }
 
   extension HTTPField.Name {
-    /// What keeps nginx from gathering an answer before it passes it on.
+    /// The header that keeps nginx from buffering an answer before it passes it on.
     fileprivate static let acceptBuffering = relay("X-Accel-Buffering")
   }
 #endif

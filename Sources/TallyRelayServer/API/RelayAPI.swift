@@ -5,7 +5,7 @@
   import NIOCore
   import TallyRelayProtocol
 
-  /// What the relay does for each kind of request.
+  /// The relay's handlers for each kind of request.
   final class RelayAPI: Sendable {
     let store: any RelayStorage
     let news: RelayNews
@@ -15,7 +15,7 @@
     let bodies: BodyBudget
     let limits: RelaySettings.Limits
     let time: @Sendable () -> Duration
-    /// How long a stream of events lives.
+    /// Returns the lifetime of a stream of events.
     let streamLife: @Sendable () -> Duration
 
     init(

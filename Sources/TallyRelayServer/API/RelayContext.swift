@@ -2,7 +2,7 @@
   import Hummingbird
   import NIOCore
 
-  /// What a request comes with: its connection.
+  /// The context of a request: its connection.
   struct RelayContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel

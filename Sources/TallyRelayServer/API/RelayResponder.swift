@@ -51,7 +51,7 @@
       return response
     }
 
-    /// What an error is to whoever has asked. Details go to the log, not to them.
+    /// Returns an error as the client sees it. Details go to the log, not to the client.
     static func problem(_ error: any Error, _ metrics: RelayMetrics, _ log: RelayRequestLog) -> RelayProblem {
       switch error {
       case let problem as RelayProblem: return problem

@@ -3,7 +3,7 @@
   import Hummingbird
   import TallyRelayProtocol
 
-  /// What a request is about.
+  /// The subject of a request.
   struct RelayRoute: Sendable {
     /// The kinds of requests. Their names stand in logs and metrics.
     enum Kind: String, Sendable, CaseIterable {

@@ -36,7 +36,7 @@
       self.init(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
-    /// What a problem looks like.
+    /// Creates the response for a problem.
     init(_ problem: RelayProblem, isHead: Bool) throws {
       var fields: Fields = []
       if let seconds = problem.retryAfter { fields.append((.retryAfter, "\(seconds)")) }

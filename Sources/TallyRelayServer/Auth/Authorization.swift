@@ -3,7 +3,7 @@
   import Hummingbird
   import TallyRelayProtocol
 
-  /// Who asks, and whether they may.
+  /// The identity of the requester, and whether the request is allowed.
   struct Authorization: Sendable {
     let store: any RelayStorage
 

@@ -2,8 +2,8 @@
   import Synchronization
   import TallyRelayProtocol
 
-  /// How many bytes of bodies are in memory at once, of all requests together and of each token. Whoever finds no room
-  /// comes back.
+  /// A budget for the bytes of bodies in memory at once, of all requests together and of each token. A request that
+  /// finds no room must be made again.
   final class BodyBudget: Sendable {
     private struct State {
       var used = 0
@@ -38,12 +38,12 @@
     }
   }
 
-  /// How fast a body comes.
+  /// The rate at which a body arrives.
   final class BodyPace: Sendable {
     private let limits: RelaySettings.Limits
     private let time: @Sendable () -> Duration
     private let start: Duration
-    /// How many bytes have come; nil when all have.
+    /// The number of bytes that have come; nil when all have.
     private let count = Mutex<Int?>(0)
 
     init(_ limits: RelaySettings.Limits, _ time: @escaping @Sendable () -> Duration) {

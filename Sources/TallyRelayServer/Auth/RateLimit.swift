@@ -2,8 +2,8 @@
   import Synchronization
   import TallyRelayProtocol
 
-  /// How many requests a token may make: a bucket that holds `burst` and gains `perSecond` in each second. In memory
-  /// and for this process alone.
+  /// The limit on the number of requests that a token may make: a bucket that holds `burst` and gains `perSecond` in
+  /// each second. In memory and for this process alone.
   final class RateLimit: Sendable {
     private struct Bucket {
       var level: Double
@@ -19,7 +19,7 @@
     /// Beyond that full buckets are dropped: they say nothing.
     private static let largestCount = 10_000
 
-    /// - Parameter time: since any moment, always forward.
+    /// A limit for each token. `time` is since any moment, and always goes forward.
     init(perSecond: Double, burst: Int, waiting: Int, time: @escaping @Sendable () -> Duration) {
       (self.perSecond, self.burst, self.waitingLimit) = (perSecond, Double(burst), waiting)
       self.time = time

@@ -1,13 +1,14 @@
 #if Postgres
   import CLibPQ
 
-  /// Where a database is and how to get in: what libpq takes, `postgres://USER@HOST/DATABASE?sslmode=verify-full`.
-  /// It shows nothing of itself, since it may hold a password.
+  /// The address of a database and the credentials for it, in libpq's form:
+  /// `postgres://USER@HOST/DATABASE?sslmode=verify-full`. It shows nothing of itself, since it may hold a password.
   struct PostgresAddress: Sendable, CustomStringConvertible, CustomReflectable {
     /// Keywords and values, as `PQconnectdbParams` takes them.
     let parameters: [(keyword: String, value: String)]
 
-    /// What a connection has unless the address says otherwise: one that hangs is noticed within half a minute.
+    /// The parameters of a connection unless the address specifies others: one that hangs is noticed within half a
+    /// minute.
     private static let usual = [
       ("connect_timeout", "5"), ("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"),
       ("tcp_user_timeout", "20000"), ("fallback_application_name", "tally relay"),
@@ -34,7 +35,7 @@
       parameters = usual + given.filter { $0.0 != "client_encoding" } + [("client_encoding", "UTF8")]
     }
 
-    /// What libpq says of a connection, without the password, should that ever be in it.
+    /// Returns libpq's message about a connection without the password, should that ever be in it.
     func masked(_ message: String) -> String {
       let secrets = parameters.filter { $0.keyword.hasSuffix("password") && !$0.value.isEmpty }
       return secrets.reduce(message) { text, secret in

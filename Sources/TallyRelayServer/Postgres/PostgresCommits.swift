@@ -12,9 +12,8 @@
     let threads: PostgresThreads
     private let group: GroupCommit<Write>
 
-    /// - Parameters:
-    ///   - time: a test's clock; nil for the database's.
-    ///   - onCommit: is told how far which logs have come, once for each transaction.
+    /// Begins to commit, by a test's clock, or by the database's if there is none. `onCommit` is called with the logs
+    /// that have advanced and their positions, once for each transaction.
     init(
       _ address: PostgresAddress, _ time: (@Sendable () -> Int64)?,
       onCommit: @escaping @Sendable ([Int64: Int64]) -> Void
@@ -40,7 +39,7 @@
       }
     }
 
-    /// How many transactions were committed, and how many writes they held.
+    /// The number of transactions that were committed, and the number of writes that they held.
     var counts: (commits: Int, writes: Int) { group.counts }
 
     /// Writes, and returns when that is committed.

@@ -1,7 +1,7 @@
 #if Postgres
   import TallyRelayProtocol
 
-  /// What PostgreSQL or libpq says when something does not work.
+  /// An error that PostgreSQL or libpq reports.
   struct PostgresError: RelayStorageFailure, CustomStringConvertible {
     /// The five characters of `SQLSTATE`; nil if there was no answer.
     let state: String?

@@ -9,7 +9,7 @@
     private let reading: PostgresThreads
     private let watched: @Sendable () -> [Int64]
     private let announce: @Sendable (Int64) -> Void
-    /// How far the logs have come that somebody waits for, as far as was said or seen.
+    /// The positions, as far as reported or seen, of the logs that somebody waits for.
     private let known = Mutex<[Int64: Int64]>([:])
     private let comparing = Mutex<Task<Void, Never>?>(nil)
     /// A pipe; what is written into it ends the thread.
@@ -18,7 +18,8 @@
     private let ended = DispatchSemaphore(value: 0)
     private let isClosed = Mutex(false)
 
-    /// - Parameter isOwn: whether a server's process is the one that this process notifies through.
+    /// Begins to listen and to compare. `isOwn` says whether a server's process is the one that this process notifies
+    /// through.
     init(
       _ address: PostgresAddress, _ reading: PostgresThreads, _ settings: PostgresRelayStore.Settings,
       watched: @escaping @Sendable () -> [Int64], announce: @escaping @Sendable (Int64) -> Void,

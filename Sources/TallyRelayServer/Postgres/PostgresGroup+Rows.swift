@@ -2,13 +2,13 @@
   import TallyRelayProtocol
 
   extension PostgresGroup {
-    /// What a transaction has done.
+    /// The result of a transaction.
     struct Result: Sendable {
       let outcomes: [Swift.Result<PostgresWrite.Outcome, RelayProblem>]
       let heads: [Int64: Int64]
     }
 
-    /// How often two transactions may stand in each other's way before that is an error.
+    /// The number of times that two transactions may conflict before that is an error.
     private static let attempts = 8
 
     /// Does several writes in one transaction. One with a `RelayProblem` does nothing; any other error undoes all.

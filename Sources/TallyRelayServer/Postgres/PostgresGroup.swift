@@ -1,8 +1,8 @@
 #if Postgres
   import TallyRelayProtocol
 
-  /// What several writes make of what is there: decided in memory, while the spaces' rows are locked, and then saved in
-  /// few statements. The rules are those of `RelayStore`.
+  /// The combined effect of several writes on what is there: decided in memory, while the spaces' rows are locked, and
+  /// then saved in few statements. The rules are those of `RelayStore`.
   struct PostgresGroup {
     /// An entry that is there.
     struct Entry {
@@ -25,7 +25,7 @@
       var row: LogRow
     }
 
-    /// What is done with `chunk`, in this order.
+    /// The changes to `chunk`, in this order.
     enum ChunkChange {
       case drop(EntryKey)
       case insert(EntryKey, start: Int, bytes: [UInt8])
@@ -50,7 +50,7 @@
       (self.time, self.spaces, self.entries, self.uploads) = (time, spaces, entries, uploads)
     }
 
-    /// How far the logs have come that have something new.
+    /// The positions of the logs that have something new.
     var heads: [Int64: Int64] {
       newRows.reduce(into: [:]) { heads, new in heads[new.space] = max(heads[new.space] ?? 0, new.row.position) }
     }
@@ -91,7 +91,7 @@
         return .put(RelayStore.Put(isKnown: true, position: known.position, cursor: nil))
       }
       let there = uploads[key].flatMap { $0.expires > time ? $0 : nil }
-      // One of another length is begun anew by a piece at offset 0.
+      // A piece at offset 0 replaces one of another length.
       let continued = there?.length == Int64(length) ? there : nil
       let received = Int(continued?.received ?? 0)
       guard offset == received, !piece.isEmpty || length == 0 else { return .elsewhere(received) }
@@ -138,7 +138,7 @@
       try SpaceRow.live(spaces[number])
     }
 
-    /// - Parameter growth: how many bytes the space has more, beside the place in the log.
+    /// Appends an entry. The space has `growth` bytes more then, beside the place in the log.
     private mutating func append(
       _ key: EntryKey, _ size: Int, _ body: [UInt8]?, growth: Int64, _ cursor: RelayCursor?
     ) -> RelayStore.Put {

@@ -5,13 +5,13 @@
   /// Tells other processes of what was appended: `NOTIFY` after the commit, on a connection of its own. In the
   /// appending transaction it would hold a lock of the whole server until the commit is on the disk.
   final class PostgresNotifier: Sendable {
-    /// How many bytes the text of a notification has at most; PostgreSQL takes 7999.
+    /// The maximum number of bytes of a notification's text; PostgreSQL takes 7999.
     private static let textBytes = 7_900
-    /// How long to gather what comes next, in seconds.
+    /// The time for which to gather what comes next, in seconds.
     private static let pause = 0.005
 
     private struct State {
-      /// How far logs have come that nobody was told of.
+      /// The positions of logs of which nobody was notified.
       var heads: [Int64: Int64] = [:]
       var isTelling = false
       /// The server's process for this connection.
@@ -89,7 +89,8 @@
       return text.isEmpty ? texts : texts + [text]
     }
 
-    /// What a text says; words that are none are left out, since anybody in the database can say something.
+    /// Returns the positions in a text; words that are none are left out, since anybody in the database can send a
+    /// notification.
     static func heads(_ text: String) -> [Int64: Int64] {
       text.split(separator: ",").reduce(into: [:]) { heads, word in
         let numbers = word.split(separator: ".").map { Int64($0) }

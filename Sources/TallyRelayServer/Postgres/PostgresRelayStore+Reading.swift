@@ -18,8 +18,7 @@
       return try SpaceRow.live(try rows.first.map { try SpaceRow($0) })
     }
 
-    /// A page of a space's log.
-    /// - Parameter cursor: where it goes on; nil for the beginning.
+    /// A page of a space's log, which goes on after a cursor; nil for the beginning.
     package func page(of space: Int64, after cursor: RelayCursor?, limit: Int) async throws -> RelayPage {
       try await reading.run { session in
         // What goes while the page is gathered would be missing in a listing, and its removal too.
@@ -119,7 +118,7 @@
       }
     }
 
-    /// How far an upload of a name has come; all of it if the entry is there.
+    /// Returns the progress of an upload of a name; all of it if the entry is there.
     package func upload(_ name: String, in space: Int64) async throws -> RelayStore.Upload {
       let time = givenTime
       return try await reading.run { session in
@@ -141,7 +140,7 @@
   }
 
   extension SpaceRow {
-    /// What the initialiser takes, in this order.
+    /// The columns that the initialiser takes, in this order.
     static let columns = "number, id, head, chain, entries, bytes, quota, deleted"
 
     init(_ row: PostgresRow) throws {

@@ -16,8 +16,10 @@
     /// Makes a token, and a space if there is to be a new one.
     /// - Parameters:
     ///   - space: the id of a space; nil makes one.
+    ///   - role: the role that the token grants.
     ///   - quota: the most bytes of the space from now on; nil leaves it as it is, or without a limit.
-    ///   - expires: in seconds since 1970.
+    ///   - expires: the end of the token, in seconds since 1970; nil for none.
+    /// - Returns: the token, which nobody can ask for again.
     /// - Throws: `RelayStoreError` if there is no such space.
     public func makeToken(space: String?, role: RelayRole, quota: Int64? = nil, expires: Int64? = nil) async throws
       -> RelayStore.NewToken

@@ -5,8 +5,8 @@
   /// The database of a relay: spaces, their logs, and who may do what, in PostgreSQL. Any number of processes serve
   /// from it at once.
   ///
-  /// What was acknowledged is committed there; how safe that is, is the server's to say (`fsync`, standbys). While the
-  /// server cannot be reached, requests are answered with 503, and then it goes on by itself.
+  /// Every acknowledged write is committed there; how safe that is depends on the server (`fsync`, standbys). While
+  /// the server cannot be reached, requests are answered with 503, and then it continues by itself.
   ///
   /// <!-- not compiled here: examples are compiled without the trait Postgres -->
   /// ```swift
@@ -15,13 +15,13 @@
   /// try await server.run { print("listening on \($0.host):\($0.port)") }
   /// ```
   public final class PostgresRelayStore: Sendable {
-    /// What tests change.
+    /// The settings that tests change.
     package struct Settings: Sendable {
-      /// How many connections read.
+      /// The number of connections that read.
       package var readers = 4
-      /// How often the logs that somebody waits for are compared with what is known of them.
+      /// The interval at which the logs that somebody waits for are compared with what is known of them.
       package var comparison: Duration = .seconds(10)
-      /// How long after a failure to connect again to hear of news.
+      /// The time after a failure until the next attempt to connect, to hear of news.
       package var reconnection: Duration = .seconds(1)
       /// The seconds since 1970; nil for the database's clock.
       package var time: (@Sendable () -> Int64)?
@@ -29,7 +29,7 @@
       package init() {}
     }
 
-    /// Who hears of what others append, once somebody does.
+    /// The follower of what others append, once somebody waits for that.
     private final class Follower: Sendable {
       let state = Mutex<PostgresFollower?>(nil)
     }
@@ -46,8 +46,9 @@
 
     /// Opens a relay's database; makes its tables if they are not there.
     /// - Parameters:
-    ///   - url: as libpq takes it. It is kept in memory and shown nowhere.
+    ///   - url: the database, as libpq takes it. It is kept in memory and shown nowhere.
     ///   - purpose: whether it serves, and tells others of what it appends, or only looks after tokens and spaces.
+    ///   - mayCreate: whether to make the tables if they are not there, which is an error otherwise.
     ///   - random: makes ids and tokens; must not be guessable.
     /// - Throws: `RelayStoreError` if the URL is malformed, the server cannot be reached, or the tables are something
     ///   else's or a newer version's. Nothing was changed then.

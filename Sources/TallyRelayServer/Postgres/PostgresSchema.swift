@@ -5,7 +5,7 @@
     static let lock = 0x544C_5952
     /// The channel of `NOTIFY`.
     static let channel = "tally_relay"
-    /// How many migrations there are: the version of the tables.
+    /// The number of migrations: the version of the tables.
     static let version = Int64(migrations.count)
 
     /// Never changed once released, only added to.
@@ -68,8 +68,7 @@
 
     /// Makes the tables, or brings those of an older version up to date, in one transaction; of several processes that
     /// begin at once one does it, and the others find it done. If there is nothing to do, no right to make tables is
-    /// needed.
-    /// - Parameter mayCreate: whether there may be no tables as yet.
+    /// needed. `mayCreate` says whether there may be no tables as yet.
     /// - Throws: `RelayStoreError` if the schema is something else's, or a newer version's; and `PostgresError`.
     static func migrate(_ session: PostgresSession, mayCreate: Bool) throws {
       if try version(session) == version { return }
@@ -101,7 +100,7 @@
       }
     }
 
-    /// How many migrations were made; nil if there are no tables.
+    /// Returns the number of migrations that were made; nil if there are no tables.
     private static func version(_ session: PostgresSession) throws -> Int64? {
       let tables = try session.execute(
         """

@@ -111,7 +111,7 @@
 
     // MARK: Notifications
 
-    /// What somebody has said by `NOTIFY`.
+    /// A notification that somebody has sent by `NOTIFY`.
     struct Notification: Sendable {
       let text: String
       /// The server's process for whoever has said it.

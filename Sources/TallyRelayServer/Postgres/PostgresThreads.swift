@@ -7,9 +7,9 @@
   /// Threads of their own for what blocks, each with a session that is made when it is first needed and again when it
   /// broke. Swift's pool never waits for PostgreSQL.
   final class PostgresThreads: Sendable {
-    /// How much waits for a thread. Beyond that whoever asks is told to come back.
+    /// The maximum number of jobs that wait for a thread. Beyond that the client is asked to come back.
     private static let waitingLimit = 10_000
-    /// How long closing waits for what runs.
+    /// The time for which closing waits for what is running.
     private static let closing = DispatchTimeInterval.seconds(10)
 
     private struct Job: Sendable {
@@ -20,11 +20,11 @@
     private struct State {
       var waiting: [Job] = []
       var isClosed = false
-      /// How many threads have a session.
+      /// The number of threads that have a session.
       var sessions = 0
     }
 
-    /// What the threads share; they outlive `PostgresThreads` by what they still do.
+    /// The state that the threads share; they outlive `PostgresThreads` by what they still do.
     private final class Queue: Sendable {
       let state = Mutex(State())
       /// Counts jobs, and the ends that were asked for.
@@ -37,7 +37,7 @@
     private let count: Int
     private let prepare: @Sendable (PostgresSession) throws -> Void
 
-    /// - Parameter prepare: is run on each new session.
+    /// Starts the threads. `prepare` is run on each new session.
     init(
       _ address: PostgresAddress, count: Int,
       prepare: @escaping @Sendable (PostgresSession) throws -> Void = { _ in }
@@ -75,8 +75,8 @@
       }
     }
 
-    /// The same, for whoever does not wait.
-    /// - Parameter onEnd: is told how it ended, on that thread, or at once if there is no room.
+    /// The same, for whoever does not wait. `onEnd` is called with the outcome, on that thread, or at once if there is
+    /// no room.
     func run<T: Sendable>(
       _ body: @escaping @Sendable (PostgresSession) throws -> T,
       onEnd: @escaping @Sendable (Result<T, any Error>) -> Void

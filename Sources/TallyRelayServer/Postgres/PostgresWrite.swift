@@ -13,7 +13,7 @@
     case piece(EntryKey, [UInt8], offset: Int, length: Int, after: RelayCursor?)
     case remove(EntryKey)
 
-    /// What became of it.
+    /// The outcome of the write.
     enum Outcome: Sendable {
       case put(RelayStore.Put)
       case piece(RelayStore.Piece)

@@ -23,11 +23,8 @@
 
     init(_ store: any RelayStorage) { self.store = store }
 
-    /// What came after a cursor.
-    /// - Parameters:
-    ///   - ticket: taken before; later news have another.
-    ///   - cursor: nil for the beginning.
-    /// - Returns: nil if nothing came.
+    /// Returns the event for what came after a cursor, or from the beginning without one; nil if nothing came. The
+    /// ticket was taken before; later news have another.
     func event(_ ticket: RelayNews.Ticket, after cursor: RelayCursor?) async throws -> Lines? {
       let key = Key(ticket: ticket, cursor: cursor)
       if let task = reading[key] { return try await task.value }

@@ -19,16 +19,15 @@
     private let time: @Sendable () -> Duration
     private let streams = Mutex<[Int: Stream]>([:])
 
-    /// - Parameters:
-    ///   - heartbeat: how long a stream says nothing.
-    ///   - longestWrite: how long a client may not read before its stream ends.
+    /// No streams as yet. None says nothing for longer than `heartbeat`; one whose client has not read for
+    /// `longestWrite` ends.
     init(
       _ news: RelayNews, heartbeat: Duration, longestWrite: Duration, time: @escaping @Sendable () -> Duration
     ) {
       (self.news, self.heartbeat, self.longestWrite, self.time) = (news, heartbeat, longestWrite, time)
     }
 
-    /// How many are open.
+    /// The number of open streams.
     var count: Int { streams.withLock { $0.count } }
 
     /// Adds a stream. It ends when its connection does.

@@ -16,7 +16,7 @@
       case closing
     }
 
-    /// What was announced of a space when it was taken.
+    /// The number of announcements of a space when the ticket was taken.
     struct Ticket: Sendable, Hashable {
       let space: Int64
       fileprivate let count: UInt64
@@ -25,7 +25,7 @@
     private struct State {
       var isClosing = false
       var next = 0
-      /// How often each space was announced.
+      /// The number of times that each space was announced.
       var announced: [Int64: UInt64] = [:]
       var waiting: [Int64: [Int: CheckedContinuation<End, Never>]] = [:]
       var count = 0
@@ -42,7 +42,7 @@
 
     /// The spaces that somebody waits for.
     var watched: [Int64] { state.withLock { Array($0.waiting.keys) } }
-    /// How many wait.
+    /// The number of those who wait.
     var count: Int { state.withLock { $0.count } }
     /// Whether the relay is about to end.
     var isClosing: Bool { state.withLock { $0.isClosing } }

@@ -36,11 +36,10 @@
       }
     }
 
-    /// How many transactions were committed, and how many writes they held.
+    /// The number of transactions that were committed, and the number of writes that they held.
     var counts: (commits: Int, writes: Int) { group.counts }
 
-    /// Writes, and returns when that is on the disk.
-    /// - Parameter bytes: about how much is written.
+    /// Writes about so many bytes, and returns when that is on the disk.
     func write<T: Sendable>(_ bytes: Int, _ body: @escaping @Sendable (Database) throws -> T) async throws -> T {
       try await withCheckedThrowingContinuation { continuation in
         group.add(

@@ -15,7 +15,7 @@
   ///
   /// Nobody hears of a success before the commit is on the disk.
   final class GroupCommit<Write: GroupedWrite>: Sendable {
-    /// What tells everybody in a group that the transaction has ended well.
+    /// A function that notifies everybody in a group that the transaction has ended well.
     typealias Telling = @Sendable () -> Void
     /// Commits a group, without blocking the thread that asks for it, and says how that ended.
     typealias Commit =
@@ -35,7 +35,7 @@
 
     init(_ commit: @escaping Commit) { self.commit = commit }
 
-    /// How many transactions were committed, and how many writes they held: for tests and metrics.
+    /// The number of transactions that were committed, and the number of writes that they held: for tests and metrics.
     var counts: (commits: Int, writes: Int) { state.withLock { ($0.commits, $0.writes) } }
 
     /// Adds a write to the next group.
@@ -86,7 +86,7 @@
     }
   }
 
-  /// How much is committed together.
+  /// The limits of what is committed together.
   enum GroupLimits {
     /// The most writes of one transaction.
     static let largestGroup = 256

@@ -57,7 +57,7 @@
       byteCount += bytes
     }
 
-    /// - Parameter start: the cursor if nothing was added.
+    /// Returns the page. Its cursor is `start` if nothing was added.
     func page(_ start: RelayCursor?) throws -> RelayPage {
       let cursor = chain.flatMap { RelayCursor(position: UInt64(last), chain: $0) } ?? start
       guard let cursor else { throw RelayProblem(.storageFailed, "the chain of a space is damaged") }

@@ -1,5 +1,5 @@
 #if Relay
-  /// What a token allows.
+  /// The rights that a token grants.
   public enum RelayRole: String, Sendable, CaseIterable {
     /// Reads.
     case reader

@@ -87,7 +87,7 @@
     }
   }
 
-  /// What stands at a position of a log: `entry.kind`.
+  /// The kind of an entry of a log: `entry.kind`.
   enum EntryKind {
     /// An entry that is there.
     static let entry = 1

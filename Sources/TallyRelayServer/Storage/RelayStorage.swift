@@ -1,18 +1,18 @@
 #if Relay
   import TallyRelayProtocol
 
-  /// Where a relay keeps spaces, their logs, and who may do what: `RelayStore` in a file, and with the package trait
-  /// `Postgres` `PostgresRelayStore` in a database.
+  /// The storage of a relay for spaces, their logs, and tokens' rights: `RelayStore` in a file, and with the package
+  /// trait `Postgres` `PostgresRelayStore` in a database.
   ///
-  /// Every one gives positions without gaps in the order of commits, keeps the chain, and returns from a write when
-  /// that is durable. Requests throw `RelayProblem`, or an error that says what it is to whoever has asked
+  /// Each of them assigns positions without gaps in the order of commits, keeps the chain, and returns from a write
+  /// when it is durable. Requests throw `RelayProblem`, or an error with the answer for the client
   /// (`RelayStorageFailure`); then nothing was changed, or it is not known whether it was.
   package protocol RelayStorage: Sendable {
     /// The machine's clock, for the log: seconds since 1970.
     var now: @Sendable () -> Int64 { get }
     /// Makes keys and tokens.
     var random: RelayStore.Random { get }
-    /// How many transactions were committed, and how many writes they held.
+    /// The number of transactions that were committed, and the number of writes that they held.
     var commitCounts: (commits: Int, writes: Int) { get async }
 
     // MARK: Tokens
@@ -44,7 +44,7 @@
     func entry(_ name: String, in space: Int64) async throws -> RelayStore.EntryRow
     /// The bytes of the large entry at a position from an offset on, as many as are at hand.
     func bytes(of name: String, in space: Int64, at position: Int64, from offset: Int) async throws -> [UInt8]
-    /// How far an upload has come; all of it if the entry is there.
+    /// Returns the progress of an upload; all of it if the entry is there.
     func upload(_ name: String, in space: Int64) async throws -> RelayStore.Upload
 
     // MARK: Writing
@@ -79,7 +79,7 @@
     /// Tells from now on of what others append. What this process appends is announced by whoever appends it.
     /// - Parameters:
     ///   - watched: the spaces that somebody waits for.
-    ///   - announce: is told of a space that may have something new.
+    ///   - announce: called with a space that may have something new.
     func follow(watched: @escaping @Sendable () -> [Int64], announce: @escaping @Sendable (Int64) -> Void)
     /// Waits until nobody reads or writes, and lets go of the file or the database.
     func close() throws
@@ -87,9 +87,9 @@
 
   /// An error of a storage that knows what it is to whoever has asked.
   package protocol RelayStorageFailure: Error {
-    /// What is answered.
+    /// The problem to answer with.
     var problem: RelayProblem { get }
-    /// What the owner reads in the log; nothing secret.
+    /// The message for the owner's log; nothing secret.
     var fault: String { get }
   }
 

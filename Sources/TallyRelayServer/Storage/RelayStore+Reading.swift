@@ -15,8 +15,7 @@
       try await pool.read { try SpaceRow.fetch($0, number) }
     }
 
-    /// A page of a space's log.
-    /// - Parameter cursor: where it goes on; nil for the beginning.
+    /// A page of a space's log, which goes on after a cursor; nil for the beginning.
     package func page(of space: Int64, after cursor: RelayCursor?, limit: Int) async throws -> RelayPage {
       try await pool.read { db in
         let space = try SpaceRow.fetch(db, space)

@@ -9,19 +9,19 @@
     public struct NewToken: Sendable {
       /// The token.
       public let token: String
-      /// What `tally relay list` and `revoke` call it: the beginning of its hash.
+      /// The name of the token in `tally relay list` and `revoke`: the beginning of its hash.
       public let id: String
       /// The space that it is for.
       public let space: String
     }
 
-    /// What is known of a token.
+    /// The facts that are known about a token.
     public struct TokenInfo: Sendable, Hashable {
       /// The beginning of its hash.
       public let id: String
       /// The space that it is for.
       public let space: String
-      /// What it allows.
+      /// The role that the token grants.
       public let role: RelayRole
       /// When it was made, when it ends and when it was revoked, in seconds since 1970.
       public let created: Int64, expires: Int64?, revoked: Int64?
@@ -46,8 +46,11 @@
     /// Makes a token, and a space if there is to be a new one.
     /// - Parameters:
     ///   - space: the id of a space; nil makes one.
+    ///   - role: the role that the token grants.
     ///   - quota: the most bytes of the space from now on; nil leaves it as it is, or without a limit.
-    ///   - expires: in seconds since 1970.
+    ///   - expires: the end of the token, in seconds since 1970; nil for none.
+    /// - Returns: the token, which nobody can ask for again.
+    /// - Throws: `RelayStoreError` if there is no such space; `DatabaseError`.
     public func makeToken(space: String?, role: RelayRole, quota: Int64? = nil, expires: Int64? = nil) async throws
       -> NewToken
     {
@@ -126,7 +129,7 @@
       }
     }
 
-    /// What a new token needs at random, and the id of a new space.
+    /// The random part of a new token, and the id of a new space.
     struct TokenDraft: Sendable {
       let token: String
       let hash: [UInt8]

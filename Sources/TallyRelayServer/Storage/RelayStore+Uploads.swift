@@ -4,10 +4,10 @@
   import TallyRelayProtocol
 
   extension RelayStore {
-    /// How long an upload is kept after its last piece.
+    /// The time for which an upload is kept after its last piece.
     static let uploadSeconds: Int64 = 3 * 86_400
 
-    /// How far an upload has come.
+    /// The progress of an upload.
     package struct Upload: Sendable, Hashable {
       package let received: Int
       package let length: Int
@@ -16,7 +16,7 @@
       package init(received: Int, length: Int) { (self.received, self.length) = (received, length) }
     }
 
-    /// What became of a piece.
+    /// The outcome of a piece.
     package enum Piece: Sendable, Hashable {
       /// It was taken; so many bytes are there now.
       case taken(Int)
@@ -26,7 +26,7 @@
       case put(Put)
     }
 
-    /// How far an upload of a name has come; all of it if the entry is there.
+    /// Returns the progress of an upload of a name; all of it if the entry is there.
     package func upload(_ name: String, in space: Int64) async throws -> Upload {
       let time = now()
       return try await pool.read { db in
@@ -49,7 +49,7 @@
           return .put(Put(isKnown: true, position: known.position, cursor: nil))
         }
         var upload = try Self.upload(db, name, space, time)
-        // One of another length is begun anew.
+        // One of another length starts over.
         if upload?.length != length, offset == 0 { upload = nil }
         let received = upload?.length == length ? upload?.received ?? 0 : 0
         guard offset == received else { return .elsewhere(received) }
@@ -102,7 +102,7 @@
           """, arguments: [space, name, upload.length, upload.received, time + uploadSeconds])
     }
 
-    /// How many bytes of an upload are there, expired or not; nil if there is none.
+    /// Returns the number of bytes of an upload that are stored, expired or not; nil if there is no such upload.
     static func staged(_ db: Database, _ name: String, _ space: Int64) throws -> Int64? {
       let statement = try db.cachedStatement(sql: "SELECT received FROM upload WHERE space = ? AND name = ?")
       return try Int64.fetchOne(statement, arguments: [space, name])

@@ -6,17 +6,18 @@
   extension RelayStore {
     /// The largest body that stands in its entry's row.
     static let inlineBytes = RelayLimits.inlineBytes
-    /// How many bytes a row of a larger body has at most.
+    /// The maximum number of bytes in a row of a larger body.
     static let chunkBytes = 256 << 10
-    /// What each position of a log counts against the quota, beside its content.
+    /// The amount that each position of a log counts against the quota, beside its content.
     static let overhead: Int64 = 256
 
-    /// What became of a put.
+    /// The outcome of a put.
     package struct Put: Sendable, Hashable {
       /// Whether it was there already.
       package let isKnown: Bool
       package let position: Int64
-      /// Where the sender can go on, if nothing but this entry has come after the cursor that it had.
+      /// The cursor from which the sender can continue, if nothing but this entry has come after the cursor that it
+      /// had.
       package let cursor: RelayCursor?
     }
 
@@ -77,7 +78,7 @@
       throw RelayProblem(.quotaExceeded, "the space has \(space.bytes) of \(quota) bytes")
     }
 
-    /// - Parameter growth: how many bytes the space has more, beside the place in the log.
+    /// Appends an entry. The space has `growth` bytes more then, beside the place in the log.
     static func append(
       _ db: Database, _ space: SpaceRow, _ name: String, _ size: Int, _ body: [UInt8]?, _ growth: Int64,
       _ cursor: RelayCursor?, _ time: Int64

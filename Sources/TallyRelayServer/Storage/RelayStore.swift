@@ -5,8 +5,8 @@
 
   /// The file of a relay: spaces, their logs, and who may do what.
   ///
-  /// What was acknowledged is on the disk: WAL with `synchronous = FULL`. One process serves from a file; others may
-  /// make and revoke tokens meanwhile.
+  /// Every acknowledged write is on the disk: WAL with `synchronous = FULL`. One process serves from a file; others
+  /// may make and revoke tokens meanwhile.
   public final class RelayStore: Sendable {
     /// Whether a process serves from the file or only looks after tokens.
     public enum Purpose: Sendable {
@@ -30,6 +30,9 @@
     /// Opens a relay's file; makes it if it is not there. A process opens a file once at a time: looking at its header
     /// ends the locks that POSIX gives a process.
     /// - Parameters:
+    ///   - path: the path of the file; its log and its lock are beside it.
+    ///   - purpose: whether the process serves, which one can do at a time, or only looks after tokens and spaces.
+    ///   - mayCreate: whether to make the file if it is not there, which is an error otherwise.
     ///   - now: the seconds since 1970.
     ///   - random: makes ids and tokens; must not be guessable.
     /// - Throws: `RelayStoreError`, and `DatabaseError`.

@@ -29,7 +29,7 @@
 
     /// The kind of failure.
     public let code: Code
-    /// What was wrong, for people.
+    /// A description of the error, for people.
     public let message: String
 
     init(_ code: Code, _ message: String) { (self.code, self.message) = (code, message) }

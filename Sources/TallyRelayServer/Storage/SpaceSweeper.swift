@@ -6,9 +6,9 @@
   struct SpaceSweeper: Service {
     let store: any RelayStorage
     let news: RelayNews
-    /// How long a deleted space can be restored.
+    /// The time for which a deleted space can be restored.
     let keep: Duration
-    /// How long between two looks.
+    /// The time between two searches.
     let pause: Duration
     let time: @Sendable () -> Duration
     /// Is told of failures. What was not done is done at a later look.

@@ -2,7 +2,8 @@
   import Synchronization
   import TallyRelayProtocol
 
-  /// What a relay counts, as Prometheus reads it. Labels are kinds of requests and statuses, never a space or a token.
+  /// The metrics of a relay, as Prometheus reads them. Labels are kinds of requests and statuses, never a space or a
+  /// token.
   final class RelayMetrics: Sendable {
     private struct Requests: Hashable, Comparable {
       let route: String
@@ -14,7 +15,7 @@
     private struct State {
       var requests: [Requests: Int] = [:]
       var problems: [String: Int] = [:]
-      /// How many requests took at most so long, by kind, and all together.
+      /// The number of requests that took at most a given time, by kind, and all together.
       var buckets: [String: [Int]] = [:]
       var seconds: [String: Double] = [:]
       var storageErrors = 0

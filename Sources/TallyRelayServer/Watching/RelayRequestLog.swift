@@ -37,7 +37,7 @@
       write?(line.ended)
     }
 
-    /// What was refused before it was a request.
+    /// Notes a request that was refused before it was a request.
     func note(refusal problem: RelayProblem) {
       guard write != nil else { return }
       var line = Line(format)

@@ -188,7 +188,8 @@ struct Capture {
     return name
   }
 
-  /// - Parameter isLost: whether an earlier row of this name was deleted unnoticed, with a state that is not known.
+  /// Captures a new row. If `isLost`, an earlier row of this name was deleted unnoticed, with a state that is not
+  /// known.
   private func captureInsert(
     _ name: AnyRecordName, _ kind: RecordKind, _ after: WrittenRow, _ refused: Set<Int>, isLost: Bool
   ) throws {
@@ -238,8 +239,7 @@ struct Capture {
   }
 
   /// The cells of an insert: every value that differs from its default, and the default over every register of an
-  /// earlier life and over what a seed says.
-  /// - Parameter areLost: whether the earlier life had registers that are not known here.
+  /// earlier life and over what a seed says. If `areLost`, the earlier life had registers that are not known here.
   private func newLife(
     _ kind: RecordKind, _ values: [Value], _ earlier: RecordState, _ stamp: Stamp, areLost: Bool
   ) throws -> [FieldCell] {

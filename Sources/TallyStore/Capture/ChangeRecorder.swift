@@ -15,7 +15,7 @@ import TallyCRDT
 /// key actions, incremental blob I/O. It does not hear of a savepoint that is rolled back, so what it notes is compared
 /// with the rows in the end.
 final class ChangeRecorder {
-  /// Where the columns of a replicated table stand.
+  /// The positions of the columns of a replicated table.
   struct Layout {
     var kind: KindNumber
     /// `id`, or `source` and `target`.

@@ -11,9 +11,8 @@ struct LostRows {
 
   var isEmpty: Bool { gone.isEmpty && returned.isEmpty && !hasLinks }
 
-  /// Searches for such rows. Must run before pending writes are captured. Cost: reads the change log and looks up each
-  /// row that it lists; memory for the keys of the pending writes.
-  /// - Parameter kinds: the kinds to search; nil for all.
+  /// Searches for such rows, of these kinds, or of all if `kinds` is nil. Must run before pending writes are captured.
+  /// Cost: reads the change log and looks up each row that it lists; memory for the keys of the pending writes.
   init(_ kinds: Set<KindNumber>?, _ reader: StateReader) throws {
     let notes = try FirstNotes(kinds, reader)
     let query = try SQLStatement(reader.connection.handle, "SELECT items FROM tally_log")

@@ -86,7 +86,7 @@ final class NoteBytes {
 
   // MARK: Reading
 
-  /// What one note holds.
+  /// The content of one note.
   struct Note {
     var clock: InlineClock
     var key: [UInt8]

@@ -13,9 +13,9 @@ struct PendingTable: WrittenRows {
   /// The last note that this reading is about.
   private let last: Int
   private let parts: Int
-  /// How many notes are grouped at a time.
+  /// The number of notes that are grouped at a time.
   private static let partSize = 50_000
-  /// How many columns of `tally_pending` stand before those of the values.
+  /// The number of columns of `tally_pending` that precede those of the values.
   static let fixedColumns = 7
 
   /// - Returns: nil if there are no notes.

@@ -1,6 +1,6 @@
 import TallyCRDT
 
-/// What stood in a row before the transaction's first write to it. What stands there now is in the row.
+/// The values of a row before the transaction's first write to it. The present ones are in the row.
 ///
 /// Comparing the two, rather than following each statement, gives the net effect of the transaction: rolled-back
 /// savepoints, values set back, upserts, `INSERT OR REPLACE` and rows deleted and inserted again need no cases of their
@@ -12,8 +12,8 @@ struct PendingWrite {
     /// The values of the columns that were written, by the column's place; of the others the row still has what it had.
     var written: [(place: Int, value: Value)]
 
-    /// The row's values as they were.
-    /// - Parameter current: what it shows now; empty if it is gone, and then all columns were noted.
+    /// The row's values as they were. `current` is what it shows now; empty if it is gone, and then all columns were
+    /// noted.
     func values(_ count: Int, over current: [Value]) -> [Value] {
       var values = current.isEmpty ? Array(repeating: Value.null, count: count) : current
       for (place, value) in written where place < count { values[place] = value }

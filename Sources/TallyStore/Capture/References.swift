@@ -71,7 +71,7 @@ extension WriteTransaction {
     }
   }
 
-  /// How often rows are brought back: a row that is back can refer to another.
+  /// The maximum number of rounds of bringing rows back: a row that is back can refer to another.
   private static let rounds = 100
 
   private struct Violation {

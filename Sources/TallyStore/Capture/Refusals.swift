@@ -1,11 +1,12 @@
 import TallyCRDT
 import TallyWire
 
-/// Rows that another connection wrote and that cannot be replicated as they stand: there is nobody to tell.
+/// Rows that another connection wrote and that cannot be replicated as they are: there is nobody to report an error
+/// to.
 ///
-/// What can be captured of such a row is captured. A value that cannot stays in the row, where only this device sees
-/// it; the state keeps the register as it was, and that is what peers get. Once the row is put right, by whomever, its
-/// value is captured.
+/// Whatever can be captured of such a row is captured. A value that cannot stays in the row, where only this device
+/// sees it; the state keeps the register as it was, and that is what peers get. Once anybody repairs the row,
+/// its value is captured.
 final class Refusals {
   private let reader: StateReader
   private let environment: StoreEnvironment
@@ -24,10 +25,8 @@ final class Refusals {
 
   // MARK: Checking
 
-  /// The columns of a row that cannot be replicated, each with the reason.
-  /// - Parameters:
-  ///   - before: the row before it was written; nil for a new one.
-  ///   - earlier: the fields that were refused before.
+  /// The columns of a row that cannot be replicated, each with the reason. `before` is the row before it was written,
+  /// nil for a new one; `earlier` are the fields that were refused before.
   func faults(
     of values: [Value], over before: [Value]?, _ name: AnyRecordName, _ kind: RecordKind, earlier: Set<FieldID>
   ) -> [Int: StoreError] {
@@ -157,7 +156,7 @@ final class Refusals {
 
   // MARK: Putting right
 
-  /// Forgets the refusals whose rows have been put right or are gone.
+  /// Forgets the refusals whose rows have been repaired or are gone.
   func review() throws {
     guard hasAny else { return }
     for (address, fields) in refused {

@@ -26,11 +26,9 @@ final class RowCounts {
     while try query.step() { kept[query.number(0)] = query.int(1) }
   }
 
-  /// The kinds that lost rows without a note.
-  /// - Parameters:
-  ///   - changes: by how many rows each table has grown through the store's own writes and captures since the counts
-  ///     were last kept.
-  ///   - opaque: the kinds that are to be counted. One without a count has a new index, and may have lost rows.
+  /// The kinds that lost rows without a note. `changes` says by how many rows each table has grown through the store's
+  /// own writes and captures since the counts were last kept. `opaque` are the kinds that are to be counted. One
+  /// without a count has a new index, and may have lost rows.
   func kindsThatLostRows(
     _ changes: [KindNumber: Int], opaque: Set<KindNumber>, _ catalog: Catalog
   ) throws -> Set<KindNumber> {
@@ -52,8 +50,7 @@ final class RowCounts {
     return lost
   }
 
-  /// Keeps counts of these kinds and of no others.
-  /// - Parameter again: whether to count tables again that have a count already.
+  /// Keeps counts of these kinds and of no others; with `again`, tables that have a count already are counted again.
   func follow(_ kinds: Set<KindNumber>, _ catalog: Catalog, again: Bool) throws {
     guard !kinds.isEmpty || !kept.isEmpty else { return }
     var next: [KindNumber: Int] = [:]
@@ -142,7 +139,7 @@ private struct CountedTable {
 
   private var notes: String { "FROM tally_pending WHERE kind = \(kind) AND op < 4" }
 
-  /// How many of the noted rows existed before they were first noted.
+  /// Returns the number of noted rows that existed before they were first noted.
   func notedBefore(_ connection: Connection) throws -> Int {
     try connection.integer(
       text: """
@@ -150,7 +147,7 @@ private struct CountedTable {
         """) ?? 0
   }
 
-  /// How many of the noted rows exist now.
+  /// Returns the number of noted rows that exist now.
   func notedNow(_ connection: Connection) throws -> Int {
     try connection.integer(
       text: """

@@ -1,13 +1,13 @@
 import TallyCRDT
 
-/// What one transaction's writes found in the rows, noted as they happened, by the number of the row.
+/// The values that one transaction's writes found in the rows, noted as they happened, by the number of the row.
 ///
-/// Costs some thirty bytes for a row of which one small column changed: the other columns still have what they had.
+/// Costs some thirty bytes for a row of which one small column changed: the other columns still have their old values.
 struct RowNotes {
   /// The notes of one table, in the order of the writes.
   private struct Table {
     var rows: [Int64] = []
-    /// Where the note is; `insertion` for a row that was not there.
+    /// The position of each note; `insertion` for a row that was not there.
     var places: [UInt32] = []
     /// Whether each row was noted once, with numbers that ascend.
     var isAscending = true
@@ -49,7 +49,7 @@ struct RowNotes {
   private var tables: [(kind: KindNumber, table: Table)] = []
   private var lastInsertion: (kind: Int, row: Int64)?
   private let bytes = NoteBytes()
-  /// What went wrong in a hook, which cannot throw.
+  /// The error of a hook, which cannot throw.
   var failure: (any Error)?
 
   var isEmpty: Bool { tables.isEmpty && failure == nil }

@@ -18,8 +18,8 @@ extension WriteTransaction {
         """)
     }
     try capture(.outside, lost: findLostRows(nil))
-    // If states are lost, `commit()` rebuilds and recomputes.
-    guard !isSumLost else { return }
+    // If states are lost, `commit()` rebuilds and recomputes; if they may not be readable, healing does.
+    guard try !isSumLost && reader.doubt()?.level != .damaged else { return }
     try renewWhatFollows()
     if try reader.recomputedFingerprint() != standing.fingerprint {
       environment.logger.warning(
@@ -27,8 +27,8 @@ extension WriteTransaction {
     }
   }
 
-  /// Finds rows that were deleted without a note; nil if there are none.
-  /// - Parameter kinds: the kinds whose tables may have lost rows; nil for all.
+  /// Finds rows that were deleted without a note; nil if there are none. `kinds` are those whose tables may have lost
+  /// rows; nil for all.
   func findLostRows(_ kinds: Set<KindNumber>?) throws -> LostRows? {
     // What a disk has lost is not what somebody has deleted.
     guard try kinds?.isEmpty != true && reader.doubt()?.level != .damaged else { return nil }

@@ -9,18 +9,26 @@ extension Catalog {
   mutating func salvage(_ reading: TolerantReading) -> Set<FieldID> {
     var found = self
     var names = Set<String>()
-    reading.read("tally_kind", "SELECT n, source, relationship, target FROM tally_kind", hasRowID: true) { query in
-      let (source, relationship, target) = (query.text(1) ?? "", query.text(2) ?? "", query.text(3) ?? "")
-      guard names.insert("\(source)\n\(relationship)\n\(target)").inserted else { return }
-      found.add(kind: query.number(0), source: source, relationship: relationship, target: target)
+    func read(_ table: NumberedTable, _ body: @escaping (NumberedRow) -> Void) {
+      reading.read(table.rawValue, table.query, hasRowID: true) { query in
+        guard let row = table.sound(query) else { return try table.check(query) }
+        body(row)
+      }
     }
-    reading.read("tally_field", "SELECT n, kind, name FROM tally_field", hasRowID: true) { query in
-      guard let number = UInt32(exactly: query.int(0)) else { return }
-      found.add(field: FieldID(rawValue: number), kind: query.number(1), name: query.text(2) ?? "")
+    read(.kind) { row in
+      guard names.insert("\(row.text(0))\n\(row.text(1))\n\(row.text(2))").inserted else { return }
+      found.add(
+        kind: KindNumber(rawValue: row.number), source: row.text(0), relationship: row.text(1), target: row.text(2))
     }
-    reading.read("tally_replica", "SELECT n, id FROM tally_replica", hasRowID: true) { query in
-      let id = query.blob(1)
-      if id.count == 16 { found.add(replica: ReplicaID(id), number: query.number(0)) }
+    read(.field) { row in
+      guard let number = UInt32(exactly: row.number), let kind = Int(row.text(0)) else { return }
+      found.add(field: FieldID(rawValue: number), kind: KindNumber(rawValue: kind), name: row.text(1))
+    }
+    read(.replica) { row in
+      let id = row.values[0]
+      if id.count == 16, found.replicaNumbers[ReplicaID(id)] == nil {
+        found.add(replica: ReplicaID(id), number: ReplicaNumber(rawValue: row.number))
+      }
     }
     found.index()
     found.completeKinds()
@@ -76,6 +84,17 @@ extension Catalog {
       }
     }
     return guesses
+  }
+}
+
+extension Catalog {
+  /// - Throws: `StoreError.corrupt` if a state has fields whose names are lost.
+  func checkNames(in state: RecordState, except distrusted: Set<FieldID> = []) throws {
+    func isNamed(_ field: FieldID) -> Bool { fields[field] != nil && !distrusted.contains(field) }
+    let layers = state.seed.map { $0.layers.flatMap { $0.fields.map(\.field) } } ?? []
+    guard state.fields.allSatisfy({ isNamed($0.field) }), layers.allSatisfy(isNamed) else {
+      throw StoreError(.corrupt, "the names of its fields are lost")
+    }
   }
 }
 

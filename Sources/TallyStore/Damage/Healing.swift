@@ -7,14 +7,14 @@ import TallyCRDT
 /// joins like the whole state. Whether what stays is sound shows the sum that was kept of what was here before, where
 /// the peer brings nothing that was not.
 final class Healing {
-  /// What came of it.
+  /// The outcome of healing.
   struct Outcome {
     /// Records and links that hold something else now.
     var changes = 0
     /// Those of which this store alone has writes that nothing vouches for, or of which a write could not be read. At
     /// most a hundred.
     var inDoubt: [String] = []
-    /// How much of the doubt is left.
+    /// The level of the doubt that is left.
     var level: StoreDoubt.Level?
   }
 
@@ -23,7 +23,7 @@ final class Healing {
   private let transaction: WriteTransaction
   private let target: StateVector
   private let voucher: Fingerprint?
-  /// What was here, and the sum of it while it was sound.
+  /// The vector of what was here, and the checksum of that while it was sound.
   private let own: StateVector
   private let kept: Fingerprint
   private let rebuild: Rebuild
@@ -179,7 +179,7 @@ final class Healing {
 
   // MARK: States
 
-  /// What only this store has of a record. A cell beyond the own vector is nobody's.
+  /// Returns the part of a record that only this store has. A cell beyond the own vector is nobody's.
   private func rest(_ stored: StoredRecord) -> RecordState? {
     stored.state.delta(since: target)?.within(own).nonEmpty
   }
@@ -227,7 +227,7 @@ final class Healing {
 }
 
 extension RecordState {
-  /// What is left without the cells that `vector` does not cover.
+  /// Returns the state without the cells that `vector` does not cover.
   func within(_ vector: StateVector) -> RecordState {
     var result = self
     if let existence, !vector.covers(existence.dot) { result.existence = nil }
@@ -253,7 +253,7 @@ extension Place {
 }
 
 extension ORSetElement {
-  /// What is left without the tags and removals that `vector` does not cover.
+  /// Returns the element without the tags and removals that `vector` does not cover.
   func within(_ vector: StateVector) -> ORSetElement {
     var result = self
     result.tags.removeAll { !vector.covers($0.added.dot) && !($0.removed.map { vector.covers($0.dot) } ?? false) }

@@ -5,12 +5,15 @@ import TallyCRDT
 enum MetaKeys {
   private static let names: Set<String> = [
     "catalog", "schema", "self", "incarnation", "doubt", "lost", "renewal", "echo", "retired", "marks",
+    "imports",
   ]
-  private static let prefixes = ["mark ", "rows ", "seeds "]
+  private static let prefixes = ["mark ", "rows ", "seeds ", "numbers "]
 
-  private static func isKnown(_ key: [UInt8]) -> Bool {
-    let text = String(decoding: key, as: UTF8.self)
-    return names.contains(text) || prefixes.contains { text.hasPrefix($0) && text.utf8.count > $0.utf8.count }
+  private static func isKnown(_ key: [UInt8]) -> Bool { isKnown(String(decoding: key, as: UTF8.self)) }
+
+  /// Whether a store uses the key.
+  static func isKnown(_ text: String) -> Bool {
+    names.contains(text) || prefixes.contains { text.hasPrefix($0) && text.utf8.count > $0.utf8.count }
   }
 
   /// The key that one bit has made another; nil if there is none.
@@ -37,8 +40,8 @@ enum MetaKeys {
     return rows
   }
 
-  /// Puts keys right of which one bit was changed, and their order. What no bit explains stays, for `verify` to report.
-  /// - Parameter removesUnknown: removes rows that nothing reads.
+  /// Puts keys right of which one bit was changed, and their order. A key that no bit explains stays, for `verify` to
+  /// report, unless `removesUnknown` asks for rows that nothing reads to be removed.
   static func putRight(_ connection: Connection, removesUnknown: Bool = false) throws {
     let before = try rows(connection)
     var taken = Set(before.map(\.key).filter(isKnown))

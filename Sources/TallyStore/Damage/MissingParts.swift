@@ -6,7 +6,7 @@ import TallyWire
 /// Tables, indexes and rows of the store's own that a sound file has: where one is gone, it is made again, empty. What
 /// was in it is then missing from the content, which the sum tells.
 enum MissingParts {
-  private static let statements: [String] = {
+  fileprivate static let statements: [String] = {
     let all = Format.tables + "\n" + Format.laterTables
     return all.split(separator: ";").map { statement in
       statement.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -39,19 +39,21 @@ enum MissingParts {
     lost += essential.subtracting(present).sorted()
     if present.contains("tally_meta") { try MetaKeys.putRight(connection) }
     if present.contains("tally_zone"), try !connection.exists("SELECT 1 FROM tally_zone WHERE n = 0") {
-      lost.append("the zone")
+      // There is one zone, so a row with another number is its row.
+      try connection.execute("UPDATE tally_zone SET n = 0 WHERE n = (SELECT min(n) FROM tally_zone)")
+      if connection.changes == 0 { lost.append("the zone") }
     }
     if present.contains("tally_meta"), try !connection.exists("SELECT 1 FROM tally_meta WHERE key = 'catalog'") {
       lost.append("the catalogue's version")
     }
     for statement in statements { try connection.execute(statement) }
+    try SchemaMigration.complete(connection)
+    lost += try NumberedTable.allCases.compactMap { try $0.putRight(connection) }
     // A catalogue that has no version yet is taken for that of a new file.
     if !lost.isEmpty {
       try connection.execute("UPDATE tally_meta SET value = abs(random() % 1000000000) + 1 WHERE key = 'catalog'")
     }
-    // A number that no clock can have is not that of a replica any more.
-    try connection.execute("DELETE FROM tally_replica WHERE n NOT BETWEEN 1 AND \(ReplicaNumber.largest)")
-    // The same with a state that no clock can point to. The next one would get a number beyond it.
+    // The next state would get a number beyond one that no clock can point to.
     try connection.execute("DELETE FROM tally_extra WHERE n NOT BETWEEN 1 AND \(InlineClock.largestNumber)")
     let unknown = try connection.integer(
       "SELECT count(*) FROM tally_vector WHERE replica NOT IN (SELECT n FROM tally_replica)")
@@ -81,14 +83,16 @@ enum MissingParts {
           """) ?? 0
     guard used > known || known == 0 else { return }
     // Where log and vector are lost as well, by a wide margin: few stores have met a thousand devices.
-    let number = max(used, 1000) + 1
-    try connection.execute("INSERT INTO tally_replica(n, id) VALUES(\(number), randomblob(16))")
+    try NumberedTable.replica.leaveOut(max(used, 1000) + 1, connection)
+    try NumberedTable.noteRows(connection)
   }
 }
 
 extension Format {
   /// Makes the store's own indexes and derived tables again where they are gone.
-  static func createIndexes(_ connection: Connection) throws { _ = try MissingParts.restore(connection) }
+  static func createIndexes(_ connection: Connection) throws {
+    for statement in MissingParts.statements { try connection.execute(statement) }
+  }
 }
 
 extension Catalog {

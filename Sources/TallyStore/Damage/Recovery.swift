@@ -3,35 +3,37 @@ import GRDB
 import TallyCRDT
 import TallyWire
 
-/// What was got out of a damaged file.
+/// The outcome of recovering a damaged file.
 public struct RecoveryReport: Sendable, Equatable {
   /// Records and links that were read, with all that was known of them.
   public var recovered = 0
   /// One line for each record or link that could not be read, as far as its name is known, and for each part of the
   /// file. At most a thousand.
   public var losses: [String] = []
-  /// How many there are.
+  /// The total number of losses, listed or not.
   public var lossCount = 0
 
-  /// A report of nothing.
+  /// A report of a recovery that has done nothing yet.
   public init() {}
 }
 
 extension Store {
-  /// Makes a new store of whatever can be read in a damaged one, and leaves that as it is.
+  /// Makes a new store of whatever can be read in a damaged one, and leaves the damaged one as it is.
   ///
-  /// What was read keeps who wrote it and when, so it joins with other devices like the store that it came from. What
-  /// was not read comes again with the next sync, if another device has it: the new store is in doubt until then
-  /// (`Store.doubt()`), and where a device without a doubt holds something else, that counts. It takes a replica id of
-  /// its own with its first write.
+  /// Content that was read keeps its author and time, so it joins with other devices like the store that it came from.
+  /// Content that was not read comes again with the next sync, if another device has it: the new store is in doubt
+  /// until then (`Store.doubt()`), and where a device without a doubt holds something else, that counts. It takes a
+  /// replica id of its own with its first write.
   ///
   /// Cost: a copy of the file, beside the new one while it lasts; reads everything once; memory for the addresses of
   /// what was read.
   /// - Parameters:
   ///   - damaged: the file. Nobody may be using it.
-  ///   - path: where the new store is made; there must be nothing.
-  ///   - schema: what to go by if the schema in the file cannot be read.
-  ///   - onProgress: called with how many records and links have been found so far, after each thousand.
+  ///   - path: the place where the new store is made; there must be nothing.
+  ///   - schema: the schema to go by if the one in the file cannot be read.
+  ///   - options: the options with which the new store is opened.
+  ///   - onProgress: called with the number of records and links that have been found so far, after each thousand.
+  /// - Returns: the number of records and links that were read, and a line for each that could not be.
   /// - Throws: `StoreError.notAStore` if nothing at all can be read; `.pathTaken`; GRDB's `DatabaseError` if the new
   ///   store cannot be written. Then there is no new store.
   public static func recover(
@@ -85,6 +87,10 @@ private final class Salvage {
   /// only if all that was read adds up to the sum that was kept.
   private let guesses: Set<FieldID>
   private var keptSum: Fingerprint?
+  /// The tables whose definitions had to be made anew.
+  private let madeAnew: [String]
+  /// The progress of imports, as it was kept.
+  private let imports: String?
   private var distrustsGuesses = false
   private var catalog: Catalog { reader.catalog }
 
@@ -119,10 +125,15 @@ private final class Salvage {
     reading.read("tally_meta", "SELECT value FROM tally_meta WHERE key = 'schema'", hasRowID: false) { query in
       catalog.schema = try Schema(json: Data(query.blob(0)))
     }
+    var imports: String?
+    reading.read("tally_meta", "SELECT value FROM tally_meta WHERE key = 'imports'", hasRowID: false) { query in
+      imports = query.text(0)
+    }
+    self.imports = imports
     if catalog.schema.entities.isEmpty { catalog.schema = schema ?? Schema() }
     guard !catalog.schema.entities.isEmpty else { throw StoreError(.notAStore, "the schema cannot be read; give one") }
     guesses = catalog.salvage(reading)
-    for kind in catalog.orderedKinds { SchemaSalvage.putRight(kind, reading, connection) }
+    madeAnew = catalog.orderedKinds.filter { SchemaSalvage.putRight($0, reading, connection) }.map(\.type)
     reader = StateReader(connection, catalog: catalog)
     var vector = StateVector()
     reading.read("tally_vector", "SELECT replica, sequence FROM tally_vector WHERE zone = 0", hasRowID: false) {
@@ -146,6 +157,13 @@ private final class Salvage {
       distrustsGuesses = true
       try look()
     }
+    if sum != keptSum {
+      for type in madeAnew {
+        lose(
+          "\(type): its table's definition was lost and made anew; if an app had rebuilt it, values are in other columns"
+        )
+      }
+    }
     try findLost()
     var writer = try DeltaWriter(header: DeltaHeader(base: StateVector(), target: target), to: spool.append)
     var builder = BlockBuilder(catalog: catalog, base: StateVector(), strangers: [])
@@ -159,7 +177,14 @@ private final class Salvage {
     let store = try Store(path: path, schema: catalog.schema, options: options)
     defer { try? store.close() }
     try store.apply(from: try spool.reader())
-    try store.replicate { try $0.note(doubt: .unvouched, because: "the store was recovered from a damaged file") }
+    try store.replicate { transaction in
+      try transaction.note(doubt: .unvouched, because: "the store was recovered from a damaged file")
+      do {
+        if let imports { try ImportStanding.write(imports, transaction.connection) }
+      } catch let error as StoreError where error.code == .corrupt {
+        lose("tally_meta: the progress of imports cannot be read; an import would begin again")
+      }
+    }
     return report
   }
 
@@ -228,13 +253,7 @@ private final class Salvage {
 
   /// - Throws: `StoreError.corrupt` if a state has fields whose names are lost.
   private func named(_ state: RecordState, isBody: Bool) throws -> RecordState {
-    func isNamed(_ field: FieldID) -> Bool {
-      catalog.fields[field] != nil && !(isBody && distrustsGuesses && guesses.contains(field))
-    }
-    let layers = state.seed.map { $0.layers.flatMap { $0.fields.map(\.field) } } ?? []
-    guard state.fields.allSatisfy({ isNamed($0.field) }), layers.allSatisfy(isNamed) else {
-      throw StoreError(.corrupt, "the names of its fields are lost")
-    }
+    try catalog.checkNames(in: state, except: isBody && distrustsGuesses ? guesses : [])
     return state
   }
 

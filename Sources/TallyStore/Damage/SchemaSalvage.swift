@@ -7,7 +7,7 @@ import GRDBSQLite
 /// https://sqlite.org/fileformat.html.
 enum SchemaSalvage {
   /// An entry of the list.
-  private struct Entry: Hashable {
+  struct Entry: Hashable {
     var type: String
     var name: String
     var table: String
@@ -24,7 +24,7 @@ enum SchemaSalvage {
     let opens: Void? = try? open(path) { _ = execute("PRAGMA journal_mode = DELETE", $0) }
     if opens != nil, isPlain(path), (try? open(path, isWhole)) == true { return false }
     var bytes = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
-    let pages = Pages(bytes)
+    let pages = DatabasePages(bytes)
     guard pages.count > 1 else { return false }
     let entries = entries(in: pages)
     guard entries.contains(where: { $0.name.hasPrefix("tally_") }) else { return false }
@@ -55,24 +55,91 @@ enum SchemaSalvage {
     }
   }
 
-  /// Puts the definition of an entity's table right if a few bits of it were changed.
-  static func putRight(_ kind: RecordKind, _ reading: TolerantReading, _ connection: Connection) {
-    guard let entity = kind.entity, !reading.takes(kind.rowSQL) else { return }
-    let wanted = SchemaMigration.table(entity)
+  /// Puts the definition of an entity's table right if a few bits of it were changed, or makes it anew.
+  /// - Returns: whether it was made anew, from what the catalogue and the rows say of the columns' order.
+  static func putRight(_ kind: RecordKind, _ reading: TolerantReading, _ connection: Connection) -> Bool {
+    guard let entity = kind.entity, !reading.takes(kind.rowSQL) else { return false }
+    let lost = placeholder(kind.type)
+    var (present, mended): (String?, String?)
     reading.read("sqlite_master", "SELECT name, sql FROM sqlite_master WHERE type = 'table'", hasRowID: false) {
       query in
       let (name, sql) = (query.text(0) ?? "", query.text(1) ?? "")
-      guard
-        sql == placeholder(kind.type) || sql.bitDistance(to: wanted).map({ $0 <= 8 }) ?? false
-          || name == kind.type && sql.utf8.count == wanted.utf8.count
-      else { return }
-      let update = try SQLStatement(
-        connection.handle, "UPDATE sqlite_master SET name = ?, tbl_name = ?, sql = ? WHERE name = ?")
-      for (place, text) in [kind.type, kind.type, wanted, name].enumerated() { update.bind(place + 1, text) }
-      try update.run()
+      if sql == lost { present = name }
+      guard let parts = mend(sql, SchemaMigration.table(entity)) else { return }
+      (present, mended) = (name, parts)
     }
-    reading.read("sqlite_master", "PRAGMA writable_schema = RESET", hasRowID: false) { _ in }
-    reading.read("sqlite_master", "PRAGMA writable_schema = ON", hasRowID: false) { _ in }
+    guard let present else { return false }
+    func define(_ sql: String, was name: String) {
+      reading.attempt("sqlite_master") {
+        let update = try SQLStatement(
+          connection.handle, "UPDATE sqlite_master SET name = ?, tbl_name = ?, sql = ? WHERE name = ?")
+        for (place, text) in [kind.type, kind.type, sql, name].enumerated() { update.bind(place + 1, text) }
+        try update.run()
+      }
+      reading.attempt("sqlite_master") {
+        try connection.execute("PRAGMA writable_schema = RESET")
+        try connection.execute("PRAGMA writable_schema = ON")
+      }
+    }
+    if let mended {
+      define(mended, was: present)
+      return false
+    }
+    define(
+      SchemaMigration.table(entity, order: kind.columns, clockPlace: clockPlace(kind.type, reading)), was: present)
+    // Values of another class than their column's: the order is another, which nobody knows.
+    for (name, type) in entity.fields.map({ ($0.name, $0.kind.columnType) }) {
+      var isOther = false
+      reading.read(
+        kind.type,
+        """
+        SELECT 1 FROM main."\(kind.type)" NOT INDEXED WHERE typeof("\(name)") NOT IN ('null', '\(type.lowercased())') \
+        LIMIT 1
+        """, hasRowID: false
+      ) { _ in isOther = true }
+      guard isOther else { continue }
+      define(lost, was: kind.type)
+      return false
+    }
+    return true
+  }
+
+  /// A definition of which a few bits were changed, as it was: it has the wanted one's parts, in an order of its own.
+  private static func mend(_ sql: String, _ wanted: String) -> String? {
+    guard sql.utf8.count == wanted.utf8.count, let head = wanted.firstIndex(of: "(") else { return nil }
+    let end = ") STRICT"
+    func parts(_ text: String) -> [String] {
+      let inner = text.utf8.dropFirst(wanted.utf8.distance(from: wanted.startIndex, to: head) + 1).dropLast(end.count)
+      return String(decoding: inner, as: UTF8.self).components(separatedBy: ", ")
+    }
+    var rest = parts(wanted)
+    // Parts that are intact first: a damaged one may look more like one of them than like itself.
+    var found = parts(sql).map { part in rest.firstIndex(of: part).map { rest.remove(at: $0) } ?? part }
+    let intact = Set(parts(wanted)).subtracting(rest)
+    for (place, part) in found.enumerated() where !intact.contains(part) {
+      let distances = rest.enumerated().compactMap { place, other in
+        part.bitDistance(to: other).map { (place: place, bits: $0) }
+      }
+      guard let best = distances.min(by: { $0.bits < $1.bits }), best.bits <= 8 else { return nil }
+      found[place] = rest.remove(at: best.place)
+    }
+    return rest.isEmpty ? wanted[...head] + found.joined(separator: ", ") + end : nil
+  }
+
+  /// Returns the number of columns between the name and the clock: the first where all rows have twelve bytes.
+  private static func clockPlace(_ type: String, _ reading: TolerantReading) -> Int {
+    for place in 1..<placeholderWidth {
+      var isClock = false
+      reading.read(
+        type,
+        """
+        SELECT count(*) > 0 AND min(typeof(c) = 'blob' AND length(c) = 12) = 1 \
+        FROM (SELECT tally_lost\(place) AS c FROM main."\(type)" NOT INDEXED LIMIT 1000)
+        """, hasRowID: false
+      ) { isClock = $0.int(0) == 1 }
+      if isClock { return place - 1 }
+    }
+    return placeholderWidth
   }
 
   // MARK: SQLite
@@ -131,19 +198,23 @@ enum SchemaSalvage {
     return execute(sql, handle)
   }
 
-  /// What stands for a definition that SQLite does not take until it is known what it must be.
+  /// Returns the placeholder for a definition that SQLite does not take until it is known what it must be.
   private static func placeholder(_ table: String) -> String {
-    "CREATE TABLE \"\(table.replacing("\"", with: "\"\""))\"(tally_lost)"
+    let columns = (0..<placeholderWidth).map { "tally_lost\($0)" }.joined(separator: ", ")
+    return "CREATE TABLE \"\(table.replacing("\"", with: "\"\""))\"(\(columns))"
   }
 
-  private static let types = ["table", "index", "view", "trigger"]
+  /// More columns than tables have.
+  private static let placeholderWidth = 500
+
+  static let types = ["table", "index", "view", "trigger"]
 
   /// Tables that hold nothing which could be recovered.
   private static let unread: Set<String> = [
     "tally_conflict", "tally_pending", "tally_aside", "tally_note", "tally_seeded", "sqlite_sequence",
   ]
 
-  /// How the store's own tables are made, by name.
+  /// The statements that create the store's own tables, by name.
   private static let definitions: [String: String] = {
     var result: [String: String] = [:]
     for statement in (Format.tables + "\n" + Format.laterTables).split(separator: ";") {
@@ -158,8 +229,8 @@ enum SchemaSalvage {
 
   // MARK: Pages
 
-  /// What the pages hold of the list, whatever points to them.
-  private static func entries(in pages: Pages) -> [Entry] {
+  /// Returns the entries of the list that the pages hold, whatever points to them.
+  private static func entries(in pages: DatabasePages) -> [Entry] {
     var found: [String: Entry] = [:]
     var ranks: [String: Int] = [:]
     var roots = Set<Int>()
@@ -176,9 +247,14 @@ enum SchemaSalvage {
         (found[entry.name], ranks[entry.name]) = (entry, rank)
       }
     }
+    let free = (2...pages.count).filter { pages.isRoot($0) && !roots.contains($0) }
+    // Pages of tables that were dropped may look like any; only what is certain counts.
+    let guesses = Dictionary(grouping: free) { TableShapes.table(under: $0, in: pages) }
+    for case (let name?, let places) in guesses where found[name] == nil && places.count == 1 {
+      found[name] = Entry(type: "table", name: name, table: name, root: places[0], sql: placeholder(name))
+    }
     // A table that is not in the list any more begins at the one page that nothing leads to.
     let missing = definitions.keys.filter { found[$0] == nil }
-    let free = (2...pages.count).filter { pages.isRoot($0) && !roots.contains($0) }
     if missing.count == 1, free.count == 1 {
       found[missing[0]] = Entry(type: "table", name: missing[0], table: missing[0], root: free[0], sql: "")
     }
@@ -192,142 +268,10 @@ enum SchemaSalvage {
     }
     return entries.sorted { ($0.type == "index" ? 1 : 0, $0.root) < ($1.type == "index" ? 1 : 0, $1.root) }
   }
-
-  /// A file by its pages.
-  private struct Pages {
-    let bytes: [UInt8]
-    let size: Int
-    var count: Int { bytes.count / size }
-    /// Pages that others point to.
-    private let children: Set<Int>
-
-    init(_ bytes: [UInt8]) {
-      self.bytes = bytes
-      let claimed = bytes.count > 17 ? Int(bytes[16]) << 8 | Int(bytes[17]) : 0
-      let isPower = claimed >= 512 && claimed & (claimed - 1) == 0
-      let size = claimed == 1 ? 65_536 : isPower ? claimed : 4096
-      self.size = size
-      var children = Set<Int>()
-      func number(_ place: Int, _ width: Int) -> Int {
-        bytes[place..<min(place + width, bytes.count)].reduce(0) { $0 << 8 | Int($1) }
-      }
-      for page in 0..<bytes.count / size {
-        let head = page * size + (page == 0 ? 100 : 0)
-        guard bytes[head] == 0x05 || bytes[head] == 0x02 else { continue }
-        children.insert(number(head + 8, 4))
-        let limit = (page + 1) * size
-        for cell in 0..<min(number(head + 3, 2), size / 6) {
-          let place = page * size + number(min(head + 12 + 2 * cell, limit - 2), 2)
-          if place + 4 <= limit { children.insert(number(place, 4)) }
-        }
-      }
-      self.children = children
-    }
-
-    private func kind(_ page: Int) -> UInt8? {
-      let head = page * size + (page == 0 ? 100 : 0)
-      return page >= 0 && page < count ? bytes[head] : nil
-    }
-
-    func isLeaf(_ page: Int) -> Bool { kind(page) == 0x0D }
-
-    /// Whether a page, by its number from 1, may be where a table or index begins.
-    func isRoot(_ number: Int) -> Bool {
-      guard number > 1, let kind = kind(number - 1) else { return false }
-      return [0x02, 0x05, 0x0A, 0x0D].contains(kind) && !children.contains(number)
-    }
-
-    /// The first page of a file without tables.
-    var emptyFirstPage: [UInt8] {
-      var page = [UInt8](repeating: 0, count: size)
-      func put(_ value: Int, _ place: Int, _ width: Int) {
-        for index in 0..<width { page[place + index] = UInt8(truncatingIfNeeded: value >> (8 * (width - 1 - index))) }
-      }
-      page.replaceSubrange(0..<16, with: Array("SQLite format 3\0".utf8))
-      put(size == 65_536 ? 1 : size, 16, 2)
-      for (place, value) in [18: 1, 19: 1, 21: 64, 22: 32, 23: 32] { put(value, place, 1) }
-      for (place, value) in [24: 1, 28: count, 40: 1, 44: 4, 56: 1, 60: Format.version, 92: 1, 96: 3_040_001] {
-        put(value, place, 4)
-      }
-      put(Format.applicationID, 68, 4)
-      put(0x0D, 100, 1)
-      put(size == 65_536 ? 0 : size, 105, 2)
-      return page
-    }
-
-    /// Entries of the list that stand anywhere on a page: a record of three texts, a number, and a text or nothing.
-    func entries(on page: Int) -> [Entry] {
-      var entries: [Entry] = []
-      let (start, end) = (page * size, (page + 1) * size)
-      let cells = cells(on: page)
-      for place in start..<end - 16 where (6...12).contains(bytes[place]) {
-        guard var entry = entry(at: place, end) else { continue }
-        entry.isCell = cells.contains(place)
-        entries.append(entry)
-      }
-      return entries
-    }
-
-    /// Where the records of a page's cells begin.
-    private func cells(on page: Int) -> Set<Int> {
-      guard isLeaf(page) else { return [] }
-      let (head, end) = (page * size + (page == 0 ? 100 : 0), (page + 1) * size)
-      let count = min(Int(bytes[head + 3]) << 8 | Int(bytes[head + 4]), (end - head - 8) / 2)
-      var cells = Set<Int>()
-      for cell in 0..<count {
-        let pointer = head + 8 + 2 * cell
-        var place = page * size + (Int(bytes[pointer]) << 8 | Int(bytes[pointer + 1]))
-        if place < end, varint(&place, end) != nil, varint(&place, end) != nil { cells.insert(place) }
-      }
-      return cells
-    }
-
-    private func entry(at place: Int, _ end: Int) -> Entry? {
-      var next = place
-      guard let length = varint(&next, end), place + length <= end else { return nil }
-      let body = place + length
-      var types: [Int] = []
-      while next < body, types.count < 6 { types.append(varint(&next, body) ?? 0) }
-      // The first text is table, index, view or trigger.
-      guard types.count == 5, next == body, [21, 23, 27].contains(types[0]), types[1] >= 15, types[1] % 2 == 1,
-        types[2] >= 15, types[2] % 2 == 1, (1...6).contains(types[3]) || (8...9).contains(types[3]),
-        types[4] == 0 || types[4] >= 13 && types[4] % 2 == 1
-      else { return nil }
-      next = body
-      func text(_ type: Int) -> String? {
-        let count = (type - 13) / 2
-        guard next + count <= end else { return nil }
-        defer { next += count }
-        return String(validating: bytes[next..<next + count], as: UTF8.self)
-      }
-      guard let written = text(types[0]),
-        let type = SchemaSalvage.types.first(where: { $0 == written || $0.isOneBit(from: written) }),
-        let name = text(types[1]), let table = text(types[2])
-      else { return nil }
-      let width = [1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8][types[3]] ?? 0
-      guard next + width <= end else { return nil }
-      let root = types[3] == 9 ? 1 : bytes[next..<next + width].reduce(0) { ($0 & 0xFFFF_FFFF) << 8 | Int($1) }
-      next += width
-      guard types[4] != 0 else { return Entry(type: type, name: name, table: table, root: root) }
-      guard let sql = text(types[4]) else { return nil }
-      return Entry(type: type, name: name, table: table, root: root, sql: sql)
-    }
-
-    private func varint(_ place: inout Int, _ end: Int) -> Int? {
-      var value = 0
-      for _ in 0..<4 {
-        guard place < end else { return nil }
-        defer { place += 1 }
-        value = value << 7 | Int(bytes[place] & 0x7F)
-        if bytes[place] & 0x80 == 0 { return value }
-      }
-      return nil
-    }
-  }
 }
 
 extension String {
-  /// How many bits make the one the other; nil if they are not of one length.
+  /// Returns the number of bits in which the two differ; nil if they are not of one length.
   fileprivate func bitDistance(to other: String) -> Int? {
     guard utf8.count == other.utf8.count else { return nil }
     return zip(utf8, other.utf8).reduce(0) { $0 + ($1.0 ^ $1.1).nonzeroBitCount }

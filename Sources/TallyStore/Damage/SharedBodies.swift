@@ -30,7 +30,7 @@ struct SharedBodies {
     for kind in reader.catalog.orderedKinds {
       try reader.forEachRow(kind) { query in
         let number = (try? query.clock(2))?.extra?.number
-        try add(kind.number, query.text(1), number) { try reader.record(in: query, kind).state.dots }
+        try add(kind.number, query.text(1), number) { try reader.record(in: query, kind).state.listedDots }
       }
     }
     for kind in reader.catalog.knownLinks {
@@ -63,7 +63,7 @@ struct SharedBodies {
     return shared
   }
 
-  /// Whether the log has the row with each dot of the body.
+  /// Whether the log has the row with each dot of the body that it must have.
   private static func isListed(_ row: Row, _ reader: StateReader, _ dots: () throws -> Set<Dot>) throws -> Bool {
     do {
       let dots = try dots()

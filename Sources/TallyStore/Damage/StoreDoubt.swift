@@ -4,22 +4,22 @@ import TallyCRDT
 
 /// Why what a store holds is not to be trusted as it stands.
 public struct StoreDoubt: Sendable, Equatable {
-  /// How far the doubt goes.
+  /// The extent of the doubt.
   public enum Level: String, Sendable {
-    /// What is stored does not fit the sum that is kept of it, or cannot be read. The store gives nothing away. It is
-    /// healed by the next sync with an intact device, or taken as it is by `Store.rebuild()`.
+    /// The stored data does not match the sum that is kept of it, or cannot be read. The store gives nothing away. It
+    /// is healed by the next sync with an intact device, or taken as it is by `Store.rebuild()`.
     case damaged
-    /// What is stored fits its sum, but was taken as it was found: the store was rebuilt after damage, or took content
-    /// that nobody vouched for. It syncs as any other; where a device without a doubt holds something else, that
-    /// counts.
+    /// The stored content matches its checksum, but was taken as it was found: the store was rebuilt after damage, or
+    /// took content that nobody vouched for. It syncs as any other; where a device without a doubt holds something
+    /// else, that content counts.
     case unvouched
   }
 
-  /// How far the doubt goes.
+  /// The extent of the doubt.
   public var level: Level
   /// When it arose, by this device's clock.
   public var date: Date
-  /// What was found.
+  /// A description of what was found, in a sentence for a log.
   public var reason: String
 
   static let lostNumbers = "numbers of types or fields"
@@ -96,11 +96,11 @@ extension Store {
     }
   }
 
-  /// What a store says that gives nothing away.
+  /// Returns the error of a store that sends nothing because it is damaged.
   func damaged(_ reason: String) -> StoreError {
     StoreError(
       .damaged,
-      "\(path.map { "\($0): " } ?? "")\(reason); sync it with an intact device, or rebuild it to take it as it is")
+      "\(file.map { "\($0): " } ?? "")\(reason); sync it with an intact device, or rebuild it to take it as it is")
   }
 
   /// Runs something that reads what is stored; damage that it meets is noted.
@@ -115,7 +115,7 @@ extension Store {
 }
 
 extension StoreError {
-  /// What is said of content that does not fit its sum.
+  /// The description of content that does not match its checksum.
   static let unfit = "what is stored does not fit the sum that is kept of it"
 
   /// Whether an error says that something stored cannot be read, by what SQLite says or by what we make of its bytes.

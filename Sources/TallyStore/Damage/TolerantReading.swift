@@ -4,20 +4,27 @@ import TallyCRDT
 /// Reads the rows of a table around what is damaged in it.
 final class TolerantReading {
   private let connection: Connection
-  /// What could not be read.
+  /// The faults: descriptions of what could not be read.
   private(set) var faults: [String] = []
-  /// How many faults are looked around in one table, before the rest of it is given up.
+  /// The number of faults in one table around which reading continues, before the rest of the table is given up.
   private static let budget = 2000
   private var rest = 0
 
   init(_ connection: Connection) { self.connection = connection }
 
-  /// Reads the rows of a query. A row that cannot be read costs itself.
-  /// - Parameter hasRowID: whether the first column is what finds a row; else rows after the first fault are gone.
+  /// Reads the rows of a query. A row that cannot be read costs itself; if the first column does not find a row
+  /// (`hasRowID`), it costs all rows after it as well.
   func read(_ table: String, _ sql: String, hasRowID: Bool, _ body: (SQLStatement) throws -> Void) {
-    do {
+    attempt(table) {
       guard hasRowID else { return try readAll(sql, body) }
       try readRows(table, sql, body)
+    }
+  }
+
+  /// Does something to a table; an error is a fault of the table's.
+  func attempt(_ table: String, _ body: () throws -> Void) {
+    do {
+      try body()
     } catch {
       note("\(table): \(Self.reason(error))")
     }

@@ -30,7 +30,7 @@ struct VectorCheck: Equatable {
   }
 }
 
-/// What `tally_zone` keeps of the content and of the vector: sixteen bytes and eight.
+/// The checksums of the content and of the vector that `tally_zone` keeps: sixteen bytes and eight.
 struct KeptSums {
   var fingerprint: Fingerprint
   /// nil in a file from before there was one.
@@ -59,7 +59,6 @@ extension StateReader {
 /// One bit that a disk has flipped, in the vector or in the sum of it.
 struct FlippedBit {
   private enum Place {
-    case replica(ReplicaNumber, is: ReplicaID)
     case sequence(ReplicaNumber, is: UInt64)
     /// In the sum: nothing else has changed.
     case sum
@@ -85,14 +84,6 @@ struct FlippedBit {
           place = .sequence(number, is: sequence)
           return
         }
-        for replica in [
-          ReplicaID(high: entry.replica.high ^ mask, low: entry.replica.low),
-          ReplicaID(high: entry.replica.high, low: entry.replica.low ^ mask),
-        ] where check.replacing(entry, by: Dot(replica: replica, sequence: entry.sequence)) == kept {
-          guard reader.catalog.replicaNumbers[replica] == nil else { return nil }
-          place = .replica(number, is: replica)
-          return
-        }
       }
     }
     return nil
@@ -101,12 +92,6 @@ struct FlippedBit {
   /// Puts the bit right in the file.
   func repair(_ connection: Connection) throws {
     switch place {
-    case .replica(let number, let id):
-      let update = try connection.statement("UPDATE tally_replica SET id = ? WHERE n = ?")
-      update.bind(1, id.bytes)
-      update.bind(2, number)
-      try update.run()
-      try connection.execute("UPDATE tally_meta SET value = value + 1 WHERE key = 'catalog'")
     case .sequence(let number, let sequence):
       let update = try connection.statement("UPDATE tally_vector SET sequence = ? WHERE zone = 0 AND replica = ?")
       update.bind(1, Int64(bitPattern: sequence))

@@ -12,7 +12,7 @@ final class BlobHandle {
   private let connection: OpaquePointer
   private let table: String
   private let column: String
-  /// Where it stands; nil if nowhere.
+  /// The number of the row that is open; nil if none is.
   private(set) var row: Int?
 
   init(_ connection: OpaquePointer, table: String, column: String) {

@@ -100,7 +100,7 @@ final class Connection {
     guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw DatabaseError(handle, sql: sql) }
   }
 
-  /// How many rows the last insert, update or delete changed.
+  /// The number of rows that the last insert, update or delete changed.
   var changes: Int { Int(sqlite3_changes(handle)) }
 
   /// The number of the row that the last insert made, whatever triggers inserted.

@@ -11,15 +11,16 @@ enum Format {
     CREATE TABLE tally_zone(
       n INTEGER NOT NULL PRIMARY KEY, id BLOB NOT NULL UNIQUE, fingerprint BLOB NOT NULL,
       hooked INTEGER NOT NULL DEFAULT 0, own BLOB) STRICT;
-    CREATE TABLE tally_replica(n INTEGER NOT NULL PRIMARY KEY, id BLOB NOT NULL UNIQUE) STRICT;
+    CREATE TABLE tally_replica(n INTEGER NOT NULL PRIMARY KEY, id BLOB NOT NULL UNIQUE, sum INTEGER) STRICT;
     CREATE TABLE tally_vector(
       zone INTEGER NOT NULL, replica INTEGER NOT NULL, sequence INTEGER NOT NULL,
       PRIMARY KEY(zone, replica)) STRICT, WITHOUT ROWID;
     CREATE TABLE tally_kind(
       n INTEGER NOT NULL PRIMARY KEY, source TEXT NOT NULL, relationship TEXT NOT NULL, target TEXT NOT NULL,
-      UNIQUE(source, relationship, target)) STRICT;
+      sum INTEGER, UNIQUE(source, relationship, target)) STRICT;
     CREATE TABLE tally_field(
-      n INTEGER NOT NULL PRIMARY KEY, kind INTEGER NOT NULL, name TEXT NOT NULL, UNIQUE(kind, name)) STRICT;
+      n INTEGER NOT NULL PRIMARY KEY, kind INTEGER NOT NULL, name TEXT NOT NULL, sum INTEGER,
+      UNIQUE(kind, name)) STRICT;
     CREATE TABLE tally_extra(n INTEGER NOT NULL PRIMARY KEY, body BLOB NOT NULL) STRICT;
     CREATE TABLE tally_hidden(
       n INTEGER NOT NULL PRIMARY KEY, kind INTEGER NOT NULL, key TEXT NOT NULL, body BLOB NOT NULL,
@@ -55,6 +56,9 @@ enum Format {
     (table: "tally_zone", column: "hooked", definition: "INTEGER NOT NULL DEFAULT 0"),
     (table: "tally_zone", column: "own", definition: "BLOB"),
     (table: "tally_pending", column: "changed", definition: "INTEGER"),
+    (table: "tally_replica", column: "sum", definition: "INTEGER"),
+    (table: "tally_kind", column: "sum", definition: "INTEGER"),
+    (table: "tally_field", column: "sum", definition: "INTEGER"),
     (table: "tally_conflict", column: "winner_deletes", definition: "INTEGER NOT NULL DEFAULT 0"),
   ]
   static let laterTables = """

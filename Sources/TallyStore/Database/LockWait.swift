@@ -1,19 +1,18 @@
 import Foundation
 import GRDB
 
-/// How a connection waits for the lock of another.
+/// The way in which a connection waits for the lock of another.
 ///
 /// SQLite's own busy handler asks again after a tenth of a second once it has waited for a quarter of one
-/// (`sqliteDefaultBusyCallback` in its main.c). Beside somebody who writes one transaction after the other, the lock is
-/// free for moments only, and fifty looks in five seconds may miss them all. This one looks again after at most twenty
-/// milliseconds, at random: several that wait do not meet at the same moment each time.
+/// (`sqliteDefaultBusyCallback` in its main.c). Next to a process that writes one transaction after the other, the
+/// lock is free for moments only, and fifty looks in five seconds may miss them all. This one looks again after at
+/// most twenty milliseconds, at random: several that wait do not meet at the same moment each time.
 enum LockWait {
   private static let longest: UInt32 = 20
   private static let (startKey, refusalKey) = ("tally.lock-wait.start", "tally.lock-wait.refusal")
 
-  /// - Parameters:
-  ///   - timeout: seconds; 0 does not wait.
-  ///   - turns: are told of every wait.
+  /// Returns SQLite's callback for a lock that another connection has. It waits for `timeout` seconds in all, with 0
+  /// not at all, and tells `turns` of every wait.
   static func callback(atMost timeout: TimeInterval, _ turns: Turns?) -> Database.BusyCallback {
     { count in
       // A wait is one thread's: nothing else runs on it before the wait is over.

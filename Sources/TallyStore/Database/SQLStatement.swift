@@ -134,6 +134,8 @@ final class SQLStatement {
   /// SQLite's number for the type of a column's value.
   func type(_ column: Int) -> Int32 { sqlite3_column_type(handle, Int32(column)) }
 
+  func isText(_ column: Int) -> Bool { type(column) == SQLITE_TEXT }
+
   /// The bytes of a text or blob; 8 for anything else, which SQLite would turn into a text to count them.
   func byteCount(_ column: Int) -> Int {
     switch type(column) {

@@ -1,6 +1,22 @@
 import GRDB
 import Synchronization
 
+/// The content of a file at one moment, whatever has become of it since.
+struct HeldSnapshot {
+  fileprivate let queue: DatabaseQueue
+  fileprivate let giveBack: () throws -> Void
+
+  fileprivate init(queue: DatabaseQueue, giveBack: @escaping () throws -> Void) {
+    (self.queue, self.giveBack) = (queue, giveBack)
+  }
+
+  /// Makes it the content of a database again.
+  func putBack(_ database: Database) throws { try queue.unsafeRead { try $0.backup(to: database) } }
+
+  /// Ends it, so that the write-ahead log can shrink.
+  func end() throws { try giveBack() }
+}
+
 /// Connections that read states, each with statements that stay prepared.
 ///
 /// GRDB's readers are for the app's reads. Its way to one, and into and out of a transaction there, costs more than a
@@ -8,7 +24,7 @@ import Synchronization
 final class SnapshotReaders: Sendable {
   private struct Idle {
     var readers: [Reader] = []
-    /// How many are in use.
+    /// The number in use.
     var count = 0
     var isClosed = false
   }
@@ -54,6 +70,26 @@ final class SnapshotReaders: Sendable {
     }
     try give(reader)
     return value
+  }
+
+  /// Returns the present content of the file, kept readable until it is given back.
+  /// - Throws: `StoreError.closed` after `close()`; GRDB's `DatabaseError`.
+  func hold() throws -> HeldSnapshot {
+    let reader = try take()
+    do {
+      try reader.queue.unsafeRead { _ in
+        // A statement that has not come to its end keeps SQLite's read transaction. There is more than one row.
+        _ = try reader.connection.statement("SELECT 1 FROM sqlite_master").step()
+      }
+    } catch {
+      try? reader.close()
+      idle.withLock { $0.count -= 1 }
+      throw error
+    }
+    return HeldSnapshot(queue: reader.queue) { [self] in
+      reader.connection.resetStatements()
+      try give(reader)
+    }
   }
 
   private func take() throws -> Reader {

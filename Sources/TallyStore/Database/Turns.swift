@@ -18,7 +18,7 @@ final class Turns: Sendable {
   private static let (shortest, longest): (UInt64, UInt64) = (500_000, 50_000_000)
   private let state = Mutex(State())
 
-  /// How many nanoseconds to wait before the next transaction.
+  /// The number of nanoseconds to wait before the next transaction.
   var rest: UInt64 {
     let now = DispatchTime.now().uptimeNanoseconds
     return state.withLock { $0.next > now ? $0.next - now : 0 }

@@ -13,7 +13,7 @@ struct BlockBuilder {
   private var packed: [(kind: KindNumber, records: PackedRecords)] = []
   /// The most tags of a link that travel in one block.
   private static let tagLimit = WireLimits.blockCells / 4
-  /// What the deletes in the block had seen.
+  /// The contexts of the deletes in the block.
   private var contexts: [Stamp: StateVector] = [:]
   private var count = 0
   private var byteCount = 0
@@ -111,7 +111,7 @@ struct BlockBuilder {
     throw StoreError(.corrupt, "there is a cell of \(dot), which the vector does not cover")
   }
 
-  /// How many names of fields an item adds to the block, or more.
+  /// Returns the number of field names that an item adds to the block, or more.
   private func newNames(of part: RecordState, _ kind: RecordKind) -> Int {
     let most = part.fieldCount
     guard nameCount + most > WireLimits.blockFieldNames || nameCount(of: kind) + most > WireLimits.fields else {
@@ -127,8 +127,7 @@ struct BlockBuilder {
   }
 
   /// Hands out the block if it would have more than readers take: cells, or names of fields, of the item's type and of
-  /// all types.
-  /// - Parameter names: the most names that the next item can add.
+  /// all types. The next item can add at most `names` names.
   private mutating func makeRoom(
     cells: Int, names: Int = 0, of kind: RecordKind? = nil, _ body: (BlockDraft) throws -> Void
   ) rethrows {

@@ -90,8 +90,8 @@ struct DeltaSource {
     var count = 0
   }
 
-  /// What the change log has beyond `base`; nil if that is too much to look up one by one, or if the log is damaged: it
-  /// only says where to look, and the tables hold everything.
+  /// Returns the items that the change log has beyond `base`; nil if they are too many to look up one by one, or if
+  /// the log is damaged: it only says where to look, and the tables hold everything.
   private func changedItems(_ own: StateVector) throws -> Items? {
     do {
       return try loggedItems(own)

@@ -7,7 +7,7 @@ import TallyWire
 struct RowPacker {
   /// The parts of a column that packing reads. Holds no references, so that copies cost no reference counting.
   fileprivate struct PackedColumn {
-    /// Where it stands in the query.
+    /// The position in the query.
     let place: Int
     /// The hash of the field's wire name.
     let hash: UInt64
@@ -22,8 +22,7 @@ struct RowPacker {
   /// The clock of the row before, and the stamp that it stands for.
   private var last: (clock: InlineClock, stamp: Stamp)?
 
-  /// A packer for the rows of a kind; nil if it has too many columns.
-  /// - Parameter sum: what sums the records that are packed.
+  /// A packer for the rows of a kind, whose records it adds to `sum`; nil if the kind has too many columns.
   init?(_ kind: RecordKind, _ reader: StateReader, _ sum: ContentSum? = nil) {
     guard kind.columns.count <= PackedRecords.maximumFields else { return nil }
     (self.kind, self.reader, self.sum) = (kind, reader, sum)

@@ -10,10 +10,10 @@ import TallyWire
 struct ConflictJournal {
   let transaction: WriteTransaction
   let header: DeltaHeader
-  /// What was here before anything was joined.
+  /// The vector before anything was joined.
   let before: StateVector
   let isRepair: Bool
-  /// How many lost writes were noted.
+  /// The number of lost writes that were noted.
   private(set) var count = 0
   private var connection: Connection { transaction.connection }
   private var environment: StoreEnvironment { transaction.environment }

@@ -6,7 +6,7 @@ import TallyWire
 struct CopyDetection {
   /// This store's replica; nil if it has none yet.
   let own: ReplicaID?
-  /// What is here before anything is joined.
+  /// The vector before anything is joined.
   let before: StateVector
   let header: DeltaHeader
   let isRepair: Bool

@@ -9,18 +9,18 @@ struct Join {
   let transaction: WriteTransaction
   let header: DeltaHeader
   let isRepair: Bool
-  /// What the change log has entries for already.
+  /// The dots for which the change log already has entries.
   private let logged: StateVector
   private var copies: CopyDetection
   private var journal: ConflictJournal
   private var changes = 0
-  /// What takes a peer's content in the place of the own, where that is damaged or in doubt.
+  /// The process that replaces the own content by a peer's, where the own is damaged or in doubt.
   private var healing: Healing?
   /// Of a delta that must add up to what its header says: what has come so far.
   private let sum: ContentSum?
   /// Whether SQLite knows of references to what is not there.
   private let enforcesKeys: Bool
-  /// What is here already, where nobody vouches for what comes: then only what is beyond it is taken.
+  /// The vector of what is here already, where nobody vouches for what comes: then only what is beyond it is taken.
   private var vouched: StateVector?
 
   var reader: StateReader { transaction.reader }
@@ -28,8 +28,7 @@ struct Join {
   private var catalog: Catalog { transaction.catalog }
   private var environment: StoreEnvironment { transaction.environment }
 
-  /// Begins to join a delta.
-  /// - Parameter isRepair: joins cells even if the vector says they are here.
+  /// Begins to join a delta. A repair joins cells even if the vector says they are here.
   /// - Throws: `StoreError.wrongZone`, `.baseNotCovered`.
   init(_ transaction: WriteTransaction, _ header: DeltaHeader, isRepair: Bool) throws {
     (self.transaction, self.header, self.isRepair) = (transaction, header, isRepair)
@@ -157,7 +156,7 @@ struct Join {
     for item in group.items { try join(item, kind, fields) }
   }
 
-  /// - Parameter fields: for each field of the item's group its number here.
+  /// Joins a record. `fields` has, for each field of the item's group, its number here.
   private mutating func join(_ item: DeltaBlock.Record, _ kind: RecordKind, _ fields: [FieldID]) throws {
     try Self.check(item)
     var state = item.state
@@ -263,7 +262,7 @@ struct Join {
 
   mutating func note(_ write: LostWrite, _ name: AnyRecordName) throws { try journal.note(write, name) }
 
-  /// - Parameter fingerprint: of what was received, if that is known.
+  /// Joins a state that was received, and that has this fingerprint, if it is known.
   private mutating func join(
     _ name: AnyRecordName, _ kind: RecordKind, _ received: RecordState, _ fingerprint: Fingerprint?
   ) throws {
@@ -389,10 +388,8 @@ struct Join {
 // MARK: - Entrances
 
 extension WriteTransaction {
-  /// Joins a delta; the caller's SQLite transaction makes it all or nothing.
-  /// - Parameters:
-  ///   - nextBlock: gives the blocks in order; nil at the end, when all bytes have proved sound.
-  ///   - isRepair: joins cells even if the vector says they are here.
+  /// Joins a delta; the caller's SQLite transaction makes it all or nothing. `nextBlock` gives the blocks in order, and
+  /// nil at the end, when all bytes have proved sound. A repair joins cells even if the vector says they are here.
   func apply(_ header: DeltaHeader, isRepair: Bool, _ nextBlock: () throws -> BlockDraft?) throws -> ApplyResult {
     #if PlantedFaults
       let header = spoiled(header)

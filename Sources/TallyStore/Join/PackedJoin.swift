@@ -62,8 +62,7 @@ final class PackedJoin {
     readsFirst = insert == nil
   }
 
-  /// Joins a record, if that is simple.
-  /// - Parameter isNew: whether the change log has nothing of its transaction.
+  /// Joins a record, if that is simple. `isNew` says whether the change log has nothing of its transaction.
   func join(_ item: PackedRecords.Item, isNew: Bool) throws -> Outcome {
     guard let clock = clocks[item.stamp], transaction.hasPlainRows(kind) else { return .notHandled }
     let stamp = packed.stamps[item.stamp]

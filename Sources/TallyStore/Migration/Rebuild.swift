@@ -2,7 +2,7 @@ import GRDB
 import TallyCRDT
 import TallyWire
 
-/// What `rebuild` found and did.
+/// The findings and actions of `rebuild`.
 public struct RebuildReport: Sendable, Equatable {
   /// One line for each record or link of which something was lost.
   public var losses: [String] = []
@@ -14,21 +14,22 @@ public struct RebuildReport: Sendable, Equatable {
 }
 
 extension Store {
-  /// Makes everything that follows from the states anew: indexes, change log, waits, fingerprint, view. For a store in
-  /// which `verify` finds problems; a sound one stays as it is, but for the time it takes.
+  /// Rebuilds everything that is derived from the states: indexes, change log, waits, fingerprint, view. For a store
+  /// in which `verify` finds problems; a sound one stays as it is, but for the time it takes.
   ///
-  /// What is here is taken as it is. A row whose state cannot be read keeps what it shows, as a new write of this
-  /// replica. A state without a row that cannot be read is gone from here and comes again from a peer by a repair. Both
-  /// are in the report. The vector, and so what peers believe to be here, is not changed.
+  /// The content is taken as it is. A row whose state cannot be read keeps the values that it shows, as a new write of
+  /// this replica. A state that cannot be read and has no row is gone from here and comes again from a peer by a
+  /// repair. Both are in the report. The vector, and so what peers believe to be here, is not changed.
   ///
-  /// If what was here did not fit its sum, the store stays in doubt: the next device that it syncs with, and that has
-  /// no doubt itself, says what both have.
+  /// If the content did not match its checksum, the store stays in doubt: the next device that it syncs with, and that
+  /// has no doubt itself, decides what both have.
   ///
   /// Cost: reads everything and writes the log anew; one transaction.
   /// - Throws: GRDB's `DatabaseError`; the store is then as it was.
   public func rebuild() throws -> RebuildReport {
     try replicate { transaction in
       let rebuild = Rebuild(transaction, unreadable: .writtenAnew)
+      try ImportStanding.forgetIfDamaged(transaction.connection)
       let report = try rebuild.run()
       let before = try transaction.reader.doubt()
       if report.hadOtherFingerprint || !report.losses.isEmpty || before?.level == .damaged {
@@ -41,7 +42,7 @@ extension Store {
 
 /// One rebuilding of everything that follows from the states.
 final class Rebuild {
-  /// What becomes of a row whose state cannot be read.
+  /// The treatment of a row whose state cannot be read.
   enum Unreadable {
     /// Its values are written anew.
     case writtenAnew
@@ -99,13 +100,15 @@ final class Rebuild {
       if kind.isKnown {
         try putRight(kind.rowSQL, kind.number, kind.type) { query in
           guard let name = try self.reader.name(in: query) else { return nil }
-          _ = try self.reader.record(in: query, kind)
+          try self.catalog.checkNames(in: self.reader.record(in: query, kind).state)
           return name.text
         }
       }
       try dropUnreadableBodies(kind.number) { key, body in
         guard (try? AnyRecordName(key))?.type == kind.type else { return false }
-        return try !StateCoding.decodeRecord(body, self.reader, row: nil).isEmpty
+        let state = try StateCoding.decodeRecord(body, self.reader, row: nil)
+        try self.catalog.checkNames(in: state)
+        return !state.isEmpty
       }
     }
     for kind in catalog.links.values {
@@ -164,8 +167,8 @@ final class Rebuild {
     }
   }
 
-  /// Puts the rows right whose state cannot be read.
-  /// - Parameter read: reads a row and gives its key; nil for what was never captured.
+  /// Puts the rows right whose state cannot be read. `read` reads a row and gives its key; nil for what was never
+  /// captured.
   private func putRight(
     _ sql: String, _ kind: KindNumber, _ table: String, _ read: (SQLStatement) throws -> String?
   ) throws {
@@ -269,7 +272,7 @@ final class Rebuild {
       let shown = stored.place.isVisible ? stored.values : nil
       try transaction.writer.putWaits(for: name, kind, stored.state, shown, nil)
       try transaction.writer.putSeeded(name, kind, stored.state, isShown: shown != nil, nil)
-      try transaction.list(name, kind, stored.state.dots)
+      try transaction.list(name, kind, stored.state.listedDots)
       transaction.view.mark(name)
     }
   }
@@ -280,7 +283,7 @@ final class Rebuild {
     let shown = sound.isEmpty || !stored.place.isVisible ? nil : stored.values
     try transaction.writer.put(name, kind, sound, previous: stored, shown: shown)
     try transaction.writer.putWaits(for: name, kind, sound, shown, nil)
-    try transaction.list(name, kind, sound.dots)
+    try transaction.list(name, kind, sound.listedDots)
     transaction.view.mark(name)
     guard sound.isEmpty else { return }
     let delete = try connection.statement("DELETE FROM tally_hidden WHERE kind = ? AND key = ?")

@@ -87,6 +87,8 @@ struct SchemaMigration {
     if !missing.isEmpty, catalog.version > 0, merged == old { try transaction.note(doubt: .damaged, because: missing) }
     connection.forgetStatements()
     try transaction.session.followSchema()
+    // States that cannot be read show nothing; healing and rebuilding go through everything.
+    guard try reader.doubt()?.level != .damaged else { return }
     try showEverything(old)
   }
 
@@ -189,11 +191,25 @@ struct SchemaMigration {
 
   /// Identifiers were checked by `Schema.validate()`: letters, digits and underscores only, so quotes need no escaping.
   static func table(_ entity: EntitySchema, ifNotExists: Bool = false) -> String {
-    let columns = entity.fields.map(column) + entity.references.map(column)
+    table(entity, columns: entity.fields.map(column) + entity.references.map(column) + [clockColumn], ifNotExists)
+  }
+
+  /// The SQL of a table with its columns in another order than the schema's. The first `clockPlace` of them stand
+  /// before the clock; the others came with later schemas.
+  static func table(_ entity: EntitySchema, order: [Column], clockPlace: Int) -> String {
+    var columns = order.compactMap { column in
+      entity.fields.first { $0.wireName == column.wireName }.map(Self.column)
+        ?? entity.references.first { $0.name == column.name }.map(Self.column)
+    }
+    columns.insert(clockColumn, at: min(clockPlace, columns.count))
+    return table(entity, columns: columns, false)
+  }
+
+  private static func table(_ entity: EntitySchema, columns: [String], _ ifNotExists: Bool) -> String {
     let prefix = entity.type + AnyRecordName.delimiter
     let parts =
       ["id TEXT NOT NULL PRIMARY KEY CHECK(substr(id, 1, \(prefix.utf8.count)) = '\(prefix)' AND length(id) <= 255)"]
-      + columns + [clockColumn]
+      + columns
     return
       "CREATE TABLE \(ifNotExists ? "IF NOT EXISTS " : "")\"\(entity.type)\"(\(parts.joined(separator: ", "))) STRICT"
   }

@@ -6,7 +6,7 @@ import TallyCRDT
 struct TableShape {
   private let connection: Connection
   private let table: String
-  /// What tells rows apart.
+  /// The columns that tell rows apart.
   private let keys: [String]
   private let columns: [String]
   /// Columns that refer to others, with the table of those.

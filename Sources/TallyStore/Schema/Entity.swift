@@ -36,13 +36,14 @@ extension Entity {
 /// Equal names mean the same record on every device. A new name holds a time-ordered UUID (version 7, RFC 9562), which
 /// keeps inserts cheap.
 public struct RecordName<Record: Entity>: Hashable, Sendable {
-  /// The whole name.
+  /// The name without the entity's Swift type, as APIs for any record take it.
   public let name: AnyRecordName
 
-  /// A new name with a time-ordered UUID.
+  /// Creates a name that no other device creates, with a time-ordered UUID of now.
   public init() { self.init(uuid: .timeOrdered()) }
 
-  /// The name with this UUID; two devices that use the same UUID mean the same record.
+  /// The name with this UUID; two devices that use the same UUID mean the same record. For data that has UUIDs already,
+  /// as from an import.
   public init(uuid: UUID) {
     do {
       name = try AnyRecordName(type: Record.schema.type, key: uuid.uuidString.lowercased())
@@ -67,9 +68,9 @@ public struct RecordName<Record: Entity>: Hashable, Sendable {
 }
 
 extension RecordName: CustomStringConvertible, Comparable {
-  /// The whole name.
+  /// The whole name, `Type|~|key`, as the `id` column holds it.
   public var description: String { name.text }
-  /// Orders by bytes.
+  /// Orders names by bytes. Those that `init()` makes are therefore ordered by the time of their creation.
   public static func < (lhs: RecordName, rhs: RecordName) -> Bool { lhs.name < rhs.name }
 }
 
@@ -85,7 +86,7 @@ extension RecordName: Codable {
     self = typed
   }
 
-  /// Writes the whole name.
+  /// Encodes the whole name as one string.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(name.text)

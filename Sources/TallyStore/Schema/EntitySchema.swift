@@ -1,6 +1,6 @@
 import TallyCRDT
 
-/// What a field holds: the column's type and how the value merges (always last writer wins).
+/// The type of a field's values: the column's type and how the value merges (always last writer wins).
 public enum FieldKind: String, Sendable, CaseIterable {
   /// Text in UTF-8. Column type TEXT.
   case text
@@ -8,7 +8,7 @@ public enum FieldKind: String, Sendable, CaseIterable {
   case integer
   /// A double. Column type REAL.
   case real
-  /// Bytes. Column type BLOB.
+  /// Bytes of any content. Column type BLOB.
   case blob
   /// 0 or 1. Column type INTEGER.
   case bool
@@ -42,7 +42,7 @@ public enum FieldKind: String, Sendable, CaseIterable {
   }
 }
 
-/// What becomes of a record when the record that it refers to is deleted.
+/// The effect on a record when the record that it refers to is deleted.
 public enum DeleteRule: String, Sendable, Codable {
   /// Ownership: the record disappears with its owner, and comes back with it. A concurrent edit of the record revives
   /// the owner.
@@ -57,16 +57,16 @@ public enum DeleteRule: String, Sendable, Codable {
 
 /// A typed column: a last-writer-wins register.
 public struct FieldSchema: Sendable, Hashable {
-  /// The column's name.
+  /// The column's name, which may change between releases; see `wireName`.
   public var name: String
-  /// What it holds.
+  /// The kind of value that the column holds.
   public var kind: FieldKind
-  /// What it reads as when it was never written. A column with a default is NOT NULL.
+  /// The value of the field when it was never written. A column with a default is NOT NULL.
   public var defaultValue: Value
   /// The name on the wire and in the file. Stays when the column is renamed.
   public var wireName: String
 
-  /// A field.
+  /// Creates a column. Its wire name is its name unless it is given.
   public init(_ name: String, _ kind: FieldKind, default defaultValue: Value = .null, wireName: String? = nil) {
     self.name = name
     self.kind = kind
@@ -77,16 +77,16 @@ public struct FieldSchema: Sendable, Hashable {
 
 /// A to-one reference: a last-writer-wins register that holds a record name. Store one side; the inverse is a query.
 public struct ReferenceSchema: Sendable, Hashable {
-  /// The column's name.
+  /// The column's name, which cannot change between releases.
   public var name: String
   /// The type it refers to.
   public var to: String
-  /// What becomes of this record when the target is deleted.
+  /// The effect on this record when the target is deleted.
   public var onDelete: DeleteRule
   /// Whether the column has an index. Deleting a target without one reads the whole table.
   public var isIndexed: Bool
 
-  /// A reference.
+  /// Creates a reference to records of the given type.
   public init(_ name: String, to: String, onDelete: DeleteRule = .nullify, isIndexed: Bool = true) {
     self.name = name
     self.to = to
@@ -98,19 +98,19 @@ public struct ReferenceSchema: Sendable, Hashable {
 /// A to-many relationship: an observed-remove set of record names, in a join table `Type_name` with the columns
 /// `source` and `target`. A concurrent add wins over a remove.
 public struct RelationshipSchema: Sendable, Hashable {
-  /// The name.
+  /// The name, which is also the second part of the join table's.
   public var name: String
   /// The type of the members.
   public var to: String
 
-  /// A relationship.
+  /// Creates a relationship of a name, with members of the given type.
   public init(_ name: String, to: String) {
     self.name = name
     self.to = to
   }
 }
 
-/// What a person's edit of a seeded record means for later versions of the seed.
+/// The effect of a user's edit of a seeded record on later versions of the seed.
 public enum SeedFollowing: String, Sendable, Codable {
   /// The record is theirs from then on: later versions change nothing in it.
   case untilEdited
@@ -130,28 +130,34 @@ public enum SeedFollowing: String, Sendable, Codable {
 public struct EntitySchema: Sendable, Hashable {
   /// One column or relationship of an entity.
   public enum Property: Sendable {
-    /// A field.
+    /// A column that holds a value.
     case field(FieldSchema)
-    /// A to-one reference.
+    /// A column with the name of one other record.
     case reference(ReferenceSchema)
-    /// A to-many relationship.
+    /// A set of other records, in a join table.
     case relationship(RelationshipSchema)
   }
 
   /// The type, which is also the table's name and the first part of the records' names.
   public var type: String
-  /// The fields.
+  /// The columns with values, in the order of their declaration.
   public var fields: [FieldSchema]
-  /// The to-one references.
+  /// The columns that name one other record each.
   public var references: [ReferenceSchema]
-  /// The to-many relationships.
+  /// The sets of other records, each with a join table.
   public var relationships: [RelationshipSchema]
   /// Whether a delete beats concurrent edits. By default a concurrent edit keeps the record.
   public var deleteWins: Bool
-  /// What a person's edit means for later versions of a seed.
+  /// The meaning of a person's edit for later versions of a seed.
   public var follows: SeedFollowing
 
-  /// An entity of the given properties.
+  /// Declares an entity of the given columns and relationships.
+  ///
+  /// ```swift
+  /// let schema = EntitySchema("Note", deleteWins: true, .text("text", default: ""), .date("due"))
+  /// ```
+  ///
+  /// Mistakes, such as an invalid name, are found when a store is opened (`StoreError.invalidSchema`).
   public init(
     _ type: String, deleteWins: Bool = false, follows: SeedFollowing = .untilEdited, _ properties: Property...
   ) {
@@ -165,7 +171,7 @@ public struct EntitySchema: Sendable, Hashable {
     }
   }
 
-  /// An entity of the given parts.
+  /// Declares an entity of parts, for a schema that is made at run time. See the form with properties.
   public init(
     type: String, fields: [FieldSchema] = [], references: [ReferenceSchema] = [],
     relationships: [RelationshipSchema] = [], deleteWins: Bool = false, follows: SeedFollowing = .untilEdited
@@ -180,45 +186,54 @@ public struct EntitySchema: Sendable, Hashable {
 }
 
 extension EntitySchema.Property {
-  /// A text column, NOT NULL if it has a default.
+  /// A column of texts in UTF-8, NOT NULL if it has a default.
+  ///
+  /// A text merges as a whole. The default is part of the schema and cannot change. `wireName` is the name under which
+  /// the column was first declared, if it was renamed.
   public static func text(_ name: String, default value: String? = nil, wireName: String? = nil) -> Self {
     .field(FieldSchema(name, .text, default: Value(text: value), wireName: wireName))
   }
-  /// An integer column, NOT NULL if it has a default.
+  /// A column of signed 64-bit integers, NOT NULL if it has a default.
+  ///
+  /// It is a register, not a counter: of two concurrent increments one is lost, and shows in the conflict journal.
   public static func integer(_ name: String, default value: Int64? = nil, wireName: String? = nil) -> Self {
     .field(FieldSchema(name, .integer, default: value.map(Value.integer) ?? .null, wireName: wireName))
   }
-  /// A column of doubles, NOT NULL if it has a default.
+  /// A column of doubles, NOT NULL if it has a default. NaN is null, as everywhere in SQLite.
   public static func real(_ name: String, default value: Double? = nil, wireName: String? = nil) -> Self {
     .field(FieldSchema(name, .real, default: value.map(Value.init(real:)) ?? .null, wireName: wireName))
   }
-  /// A column of true and false, NOT NULL if it has a default.
+  /// A column of true and false, stored as 1 and 0; NOT NULL if it has a default. Any other number is refused; one that
+  /// another program writes stays on its device.
   public static func bool(_ name: String, default value: Bool? = nil, wireName: String? = nil) -> Self {
     .field(FieldSchema(name, .bool, default: value.map { .integer($0 ? 1 : 0) } ?? .null, wireName: wireName))
   }
-  /// A column of bytes. Larger things than a thumbnail belong in files.
+  /// A column of bytes. Larger things than a thumbnail belong in files: a blob is sent as a whole whenever it changes.
   public static func blob(_ name: String, wireName: String? = nil) -> Self {
     .field(FieldSchema(name, .blob, wireName: wireName))
   }
-  /// A column of dates.
+  /// A column of dates as GRDB writes them: text in UTC, to the millisecond. It can be null, and has no default.
   public static func date(_ name: String, wireName: String? = nil) -> Self {
     .field(FieldSchema(name, .date, wireName: wireName))
   }
-  /// A column of UUIDs.
+  /// A column of UUIDs as GRDB writes them: sixteen bytes. It can be null, and has no default.
   public static func uuid(_ name: String, wireName: String? = nil) -> Self {
     .field(FieldSchema(name, .uuid, wireName: wireName))
   }
-  /// A column that holds a `Codable` value as JSON.
+  /// A column that holds a `Codable` value as JSON, which merges as a whole: of two concurrent edits of parts of it one
+  /// is lost. Use an entity, or more columns, for parts that people edit apart from each other.
   public static func json(_ name: String, wireName: String? = nil) -> Self {
     .field(FieldSchema(name, .json, wireName: wireName))
   }
-  /// A to-one reference. See `DeleteRule` for what the target's delete does.
+  /// A column with the name of one other record. Store one side of a relation; the other is a query. See `DeleteRule`
+  /// for what the target's delete does.
   public static func reference(
     _ name: String, to type: String, onDelete: DeleteRule = .nullify, isIndexed: Bool = true
   ) -> Self {
     .reference(ReferenceSchema(name, to: type, onDelete: onDelete, isIndexed: isIndexed))
   }
-  /// A to-many relationship.
+  /// A set of other records, in a join table `Type_name`. Concurrent adds all stay. See `Relationship` for reading and
+  /// writing it.
   public static func toMany(_ name: String, to type: String) -> Self {
     .relationship(RelationshipSchema(name, to: type))
   }

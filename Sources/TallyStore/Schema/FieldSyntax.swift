@@ -1,5 +1,5 @@
-/// What a text must look like to be a date or JSON. Values that are neither would replicate to everybody and fail
-/// wherever an app reads them.
+/// The syntax of a text that is a date or JSON. Values that are neither would replicate to everybody and fail wherever
+/// an app reads them.
 enum FieldSyntax {
   /// Whether SQLite and GRDB read the text as a date: `YYYY-MM-DD`, perhaps with `HH:MM`, seconds and a fraction after
   /// a space or a `T`, perhaps with a zone (https://www.sqlite.org/lang_datefunc.html#time_values).

@@ -29,7 +29,7 @@ extension RecordName: CodingKeyRepresentable {
 }
 
 extension AnyRecordName: Codable {
-  /// Reads a name.
+  /// Decodes a name from one string. Throws `DecodingError` if it is not a record name.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     do {
@@ -39,7 +39,7 @@ extension AnyRecordName: Codable {
     }
   }
 
-  /// Writes the whole name.
+  /// Encodes the whole name as one string.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(text)

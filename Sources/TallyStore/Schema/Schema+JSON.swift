@@ -9,8 +9,12 @@ import TallyCRDT
 /// ```
 /// A field can also be `{"kind":"text","default":"…","wireName":"…"}`.
 extension Schema {
-  /// Reads a schema from JSON and checks it.
-  /// - Throws: `StoreError.invalidSchema`.
+  /// Reads a schema from JSON and checks its rules.
+  ///
+  /// ```swift
+  /// let schema = try Schema(json: Data(#"{"entities": [{"type": "Note", "fields": {"text": "text"}}]}"#.utf8))
+  /// ```
+  /// - Throws: `StoreError.invalidSchema`, which says where.
   public init(json: Data) throws(StoreError) {
     do {
       self = try JSONDecoder().decode(Schema.self, from: json)
@@ -21,14 +25,17 @@ extension Schema {
     try validate()
   }
 
-  /// The schema as JSON, with sorted keys.
+  /// The schema as JSON, with sorted keys: what `tally new --schema` reads.
+  ///
+  /// Equal schemas give equal bytes.
+  /// - Throws: what encoding throws, which it does not for a valid schema.
   public func json() throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return try encoder.encode(self)
   }
 
-  private static func reason(_ error: any Error) -> String {
+  static func reason(_ error: any Error) -> String {
     guard let error = error as? DecodingError else { return "\(error)" }
     switch error {
     case .dataCorrupted(let context), .keyNotFound(_, let context), .typeMismatch(_, let context),
@@ -66,7 +73,7 @@ extension EntitySchema: Codable {
     self.relationships = relationships.sorted { $0.key < $1.key }.map { RelationshipSchema($0.key, to: $0.value.to) }
   }
 
-  /// Writes an entity.
+  /// Encodes the entity in the form that `tally new --schema` reads.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(type, forKey: .type)

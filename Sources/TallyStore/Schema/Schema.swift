@@ -1,15 +1,29 @@
 import TallyCRDT
 import TallyWire
 
-/// All entities of a store.
+/// The entities of a store, which together make its tables.
+///
+/// ```swift
+/// let schema = Schema(Person.self, Game.self)
+/// let store = try Store(path: path, schema: schema)
+/// ```
+///
+/// The order of the entities does not matter. A later release may declare more, or rename columns by their wire names;
+/// opening the store alters its tables. What a schema no longer declares stays in the file.
 public struct Schema: Sendable, Hashable, Codable {
-  /// The entities.
+  /// The declared entities, in the order in which they were given.
   public var entities: [EntitySchema]
   private var declarations = Declarations()
 
   private enum CodingKeys: CodingKey { case entities }
 
-  /// A schema of these entities.
+  /// A schema of entities that are known only at run time, for tools.
+  ///
+  /// ```swift
+  /// let schema = Schema([EntitySchema("Note", .text("text"))])
+  /// ```
+  ///
+  /// Nothing is checked before `validate()`, or a store is opened.
   public init(_ entities: [EntitySchema] = []) { self.entities = entities }
 
   /// The schema of these entity types.
@@ -39,7 +53,7 @@ public struct Schema: Sendable, Hashable, Codable {
   /// The entity of a type.
   public subscript(type: String) -> EntitySchema? { entities.first { $0.type == type } }
 
-  /// The join table of a relationship.
+  /// The name of the join table of a relationship, `Type_relationship`, for raw SQL. See `Relationship.table`.
   public static func joinTable(_ type: String, _ relationship: String) -> String { "\(type)_\(relationship)" }
 
   /// Checks the rules that every schema must keep.

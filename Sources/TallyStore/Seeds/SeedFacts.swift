@@ -1,11 +1,11 @@
 import TallyCRDT
 import TallyWire
 
-/// What seeds mean for the engine: which version an edit had in front of it, which links a version shows, and the table
-/// that tells the app.
+/// The effects of seeds on the engine: which version an edit had in front of it, which links a version shows, and the
+/// table that the app reads.
 extension RecordState {
-  /// What an edit with this stamp notes about the seed; nil if the person sees nothing of a seed, or an earlier edit
-  /// has noted it.
+  /// Returns the basis that an edit with this stamp notes about the seed; nil if the user sees nothing of a seed, or
+  /// an earlier edit has noted it.
   func basis(for stamp: Stamp, _ kind: RecordKind) -> SeedState? {
     guard let seed, seed.basis == nil, let seen = shownSeed(followsNewest: kind.followsNewest) else { return nil }
     return SeedState(layers: [], basis: SeedBasis(stamp: stamp, layer: seen.stamp))

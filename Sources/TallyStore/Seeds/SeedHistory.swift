@@ -16,7 +16,7 @@ struct SeedHistory {
 
   /// The virtual replica.
   let replica: ReplicaID
-  /// What it wrote.
+  /// The block that it wrote.
   let block: DeltaBlock
 
   var dot: Dot { Dot(replica: replica, sequence: 1) }

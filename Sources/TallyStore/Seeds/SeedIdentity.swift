@@ -30,6 +30,11 @@ public enum SeedIdentity {
 }
 
 extension RecordName {
-  /// The name of the seed with this key. It is the same on every device.
+  /// The name of a seed, by its key and the name of its set: known without asking the database, and the same on every
+  /// device.
+  ///
+  /// ```swift
+  /// let toast = RecordName<SpeechType>(seed: "toast", of: "speech-types")
+  /// ```
   public init(seed key: String, of set: String) { self.init(uuid: SeedIdentity.uuid(ofKey: key, set: set)) }
 }

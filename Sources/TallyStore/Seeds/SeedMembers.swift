@@ -17,7 +17,8 @@ extension LinkKey {
 
 /// Members of duplicates become members of their seeds, and what had the duplicate as a member has the seed.
 extension WriteTransaction {
-  /// - Parameter moved: the seed of any record that gives way now, since both ends may.
+  /// Copies the memberships of a duplicate to its seed. `moved` gives the seed of any record that gives way now, since
+  /// both ends may.
   func copyMemberships(
     of duplicate: StateReader.Duplicate, _ stamp: Stamp, moved: (AnyRecordName) -> AnyRecordName
   ) throws {
@@ -31,7 +32,8 @@ extension WriteTransaction {
     }
   }
 
-  /// What a person took out of the seed stays out, and two duplicates of one seed do not make it a member of itself.
+  /// Copies a member to its seed. What a user took out of the seed stays out, and two duplicates of one seed do not
+  /// make it a member of itself.
   func copyMember(_ key: LinkKey, to copy: LinkKey, _ kind: LinkKind, _ stamp: Stamp) throws {
     let stored = try reader.link(copy, kind)
     guard stored?.place.isVisible != true, copy.source != copy.target || key.source == key.target else { return }

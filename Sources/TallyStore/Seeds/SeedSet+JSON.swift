@@ -30,14 +30,16 @@ extension SeedSet: Codable {
     }
   }
 
-  /// The set as JSON, with sorted keys and the records in the order of their declaration.
+  /// The set as JSON with sorted keys: what `init(json:)` and `tally seed --set` read. Its identity is the same in
+  /// either form.
+  /// - Throws: what encoding throws, which it does not for a valid set.
   public func json() throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return try encoder.encode(self)
   }
 
-  /// Reads a set.
+  /// Decodes a set from its JSON form. See `init(json:)`.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.strictContainer(of: Key.self)
     self.init(
@@ -47,7 +49,7 @@ extension SeedSet: Codable {
       adoptions: try container.decodeIfPresent([SeedAdoption].self, forKey: .adoptions) ?? [])
   }
 
-  /// Writes the set.
+  /// Encodes the set in its JSON form. See `json()`.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(name, forKey: .name)
@@ -61,7 +63,7 @@ extension SeedSet: Codable {
 extension SeedRecord: Codable {
   private enum Key: String, CodingKey, CaseIterable { case key, type, fields, references, relationships }
 
-  /// Reads a record.
+  /// Decodes a record from the JSON form of seed sets.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.strictContainer(of: Key.self)
     let fields = try container.decodeIfPresent([String: SeedValue].self, forKey: .fields) ?? [:]
@@ -72,7 +74,7 @@ extension SeedRecord: Codable {
       relationships: try container.decodeIfPresent([String: [String]].self, forKey: .relationships) ?? [:])
   }
 
-  /// Writes the record.
+  /// Encodes the record in the JSON form of seed sets.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(key, forKey: .key)
@@ -86,14 +88,14 @@ extension SeedRecord: Codable {
 extension SeedKey: Codable {
   private enum Key: String, CodingKey, CaseIterable { case key, type }
 
-  /// Reads a key.
+  /// Decodes a key from the JSON form of seed sets.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.strictContainer(of: Key.self)
     self.init(
       try container.decode(String.self, forKey: .key), type: try container.decode(String.self, forKey: .type))
   }
 
-  /// Writes the key.
+  /// Encodes the key in the JSON form of seed sets.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(key, forKey: .key)
@@ -104,7 +106,7 @@ extension SeedKey: Codable {
 extension SeedAdoption: Codable {
   private enum Key: String, CodingKey, CaseIterable { case type, matching, present, absent }
 
-  /// Reads a rule.
+  /// Decodes a rule from the JSON form of seed sets.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.strictContainer(of: Key.self)
     self.init(
@@ -114,7 +116,7 @@ extension SeedAdoption: Codable {
       absent: try container.decodeIfPresent([String].self, forKey: .absent) ?? [])
   }
 
-  /// Writes the rule.
+  /// Encodes the rule in the JSON form of seed sets.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(type, forKey: .type)
@@ -212,7 +214,7 @@ private struct AnyKey: CodingKey {
   init?(intValue: Int) { nil }
 }
 
-/// What is wrong, and where: `records[2].fields.seconds: …`.
+/// Returns a description of what is wrong, and where: `records[2].fields.seconds: …`.
 private func reason(_ error: any Error) -> String {
   guard let error = error as? DecodingError else { return "\(error)" }
   switch error {

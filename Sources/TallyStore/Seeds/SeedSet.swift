@@ -18,16 +18,19 @@ import TallyCRDT
 public struct SeedSet: Sendable, Hashable {
   /// The name, which every version keeps: 1 to 64 printable ASCII characters. It is part of the records' identity.
   public var name: String
-  /// The version, from 1.
+  /// The version of the content, counted from 1. Raise it with every change.
   public var version: Int
-  /// The records.
+  /// Every record of this version; a version is complete, not a difference.
   public var records: [SeedRecord]
-  /// What this version withdraws: it disappears where nobody edited it.
+  /// The records that this version withdraws: each disappears where nobody edited it.
   public var retired: [SeedKey]
-  /// How to recognize what older versions of the app, without seed sets, wrote for themselves.
+  /// Rules that recognize what older versions of the app, without seed sets, wrote for themselves.
   public var adoptions: [SeedAdoption]
 
-  /// A seed set. The order of the records does not matter.
+  /// Declares a version of a seed set. The order of the records does not matter.
+  ///
+  /// Its rules are checked when it is applied (`StoreError.invalidSeeds`). The content is identity: two builds that
+  /// ship different records under one version are two sets, of which one shows.
   public init(
     _ name: String, version: Int, records: [SeedRecord], retired: [SeedKey] = [], adoptions: [SeedAdoption] = []
   ) {
@@ -39,9 +42,17 @@ public struct SeedSet: Sendable, Hashable {
   }
 }
 
-/// One record of a seed set.
+/// One record of a seed set: its key, and its content in this version.
+///
+/// ```swift
+/// let toast = SeedRecord("toast", of: SpeechType.self, ["name": "Toast", "seconds": 120])
+/// ```
+///
+/// A record's name follows from the set's name and the key, so every device makes the same record:
+/// `RecordName(seed:of:)` knows it without a database. References and relationships are given by the keys of other
+/// seeds of the set.
 public struct SeedRecord: Sendable, Hashable {
-  /// What identifies the record within its set, for ever: 1 to 128 printable ASCII characters. Never a text that is
+  /// The identity of the record within its set, for ever: 1 to 128 printable ASCII characters. Never a text that is
   /// translated.
   public var key: String
   /// The type of the record.
@@ -53,7 +64,7 @@ public struct SeedRecord: Sendable, Hashable {
   /// For each relationship the keys of its members.
   public var relationships: [String: [String]]
 
-  /// A record of a type known by name.
+  /// Declares a record of a type that is known by name only, for tools. See the form with an entity.
   public init(
     _ key: String, type: String, _ fields: [String: Value] = [:], references: [String: String] = [:],
     relationships: [String: [String]] = [:]
@@ -65,7 +76,11 @@ public struct SeedRecord: Sendable, Hashable {
     self.relationships = relationships
   }
 
-  /// A record of an entity.
+  /// Declares a record of an entity by its fields; those that are left out have their defaults.
+  ///
+  /// ```swift
+  /// let roast = SeedRecord("roast", of: SpeechType.self, ["name": "Roast"])
+  /// ```
   public init<Record: Entity>(
     _ key: String, of record: Record.Type, _ fields: [String: Value] = [:], references: [String: String] = [:],
     relationships: [String: [String]] = [:]
@@ -88,7 +103,7 @@ public struct SeedRecord: Sendable, Hashable {
 
 /// Names one record of a seed set.
 public struct SeedKey: Sendable, Hashable {
-  /// The key.
+  /// The key of the record within its set.
   public var key: String
   /// The type of the record.
   public var type: String
@@ -103,7 +118,8 @@ public struct SeedKey: Sendable, Hashable {
   public init<Record: Entity>(_ key: String, of record: Record.Type) { self.init(key, type: Record.schema.type) }
 }
 
-/// How to recognize the default data of app versions before seed sets: plain inserts, each device with ids of its own.
+/// A rule for recognizing the default data of app versions before seed sets: plain inserts, with ids that differ on
+/// each device.
 ///
 /// A record is taken for such a duplicate of a seed if its natural key equals that of some version of the seed, if it
 /// is untouched as `present` and `absent` say, and if nobody has changed it since it was inserted here. Then everything
@@ -112,7 +128,7 @@ public struct SeedKey: Sendable, Hashable {
 /// deletes win. A member that another device added to the duplicate meanwhile moves to the seed at the next call of
 /// `seed`; what a person took out of the seed stays out.
 public struct SeedAdoption: Sendable, Hashable {
-  /// The type.
+  /// The type of the records that the rule is about.
   public var type: String
   /// The fields that tell which seed a record is: its natural key.
   public var matching: [String]

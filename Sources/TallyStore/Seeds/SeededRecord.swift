@@ -1,8 +1,7 @@
 import GRDB
 import TallyCRDT
 
-/// What the app may ask of a record that came from a seed: a row of the table `tally_seeded`, for each one that it
-/// sees.
+/// The provenance of a record that came from a seed: a row of the table `tally_seeded`, for each one that it sees.
 ///
 /// ```sql
 /// SELECT t.*, s.version, s.belongsToUser FROM SpeechType t LEFT JOIN tally_seeded s ON s.name = t.id
@@ -11,9 +10,9 @@ import TallyCRDT
 /// A record without a row is no seed's. The table follows merges and edits, also for `ValueObservation`; do not write
 /// to it.
 public struct SeededRecord: Codable, Sendable, Hashable, FetchableRecord, TableRecord {
-  /// The table.
+  /// The view in the file that lists seeded records.
   public static let databaseTableName = "tally_seeded"
-  /// The record's name.
+  /// The whole name of the record, as its `id` column holds it.
   public var name: String
   /// The version of the seed set that the record shows.
   public var version: Int
@@ -27,7 +26,12 @@ public struct SeededRecord: Codable, Sendable, Hashable, FetchableRecord, TableR
     belongsToUser = state.belongsToUser
   }
 
-  /// The row of one record; nil if it is no seed's, or not there.
+  /// Returns what seeds say of one record, and whether a person has edited it.
+  ///
+  /// ```swift
+  /// let isOwn = try SeededRecord.fetchOne(db, of: toast.name)?.belongsToUser ?? true
+  /// ```
+  /// - Returns: nil for a record that is in no seed set, or is not there.
   public static func fetchOne(_ db: Database, of name: AnyRecordName) throws -> SeededRecord? {
     try fetchOne(db, sql: "SELECT * FROM tally_seeded WHERE name = ?", arguments: [name.text])
   }

@@ -80,7 +80,8 @@ extension StateReader {
     return names
   }
 
-  /// Where the seed itself is not seen, because somebody deleted it, only a duplicate that nothing refers to gives way.
+  /// Returns whether a duplicate may give way to its seed. Where the seed itself is not visible, because somebody
+  /// deleted it, only a duplicate that nothing refers to gives way.
   private func mayGiveWay(_ name: AnyRecordName, to seed: AnyRecordName, _ kind: RecordKind) throws -> Bool {
     if try record(seed, kind)?.place.isVisible == true { return true }
     for (number, column) in catalog.referrers[name.type] ?? [] {
@@ -144,7 +145,8 @@ extension WriteTransaction {
     try view.markReferrers(of: duplicate.name)
   }
 
-  /// What the seed leaves open keeps the newest value that any duplicate has.
+  /// Carries over the attributes of a duplicate: what the seed leaves open keeps the newest value that any duplicate
+  /// has.
   private func carryAttributes(of duplicate: StateReader.Duplicate, _ kind: RecordKind, _ stamp: Stamp) throws {
     guard let seed = try reader.record(duplicate.seed, kind), seed.place.isVisible, !seed.state.belongsToUser else {
       return

@@ -2,7 +2,7 @@ import GRDB
 import TallyCRDT
 import TallyWire
 
-/// What `seed` did.
+/// The outcome of seeding: whether it was new, and what it replaced.
 public struct SeedReport: Sendable, Equatable {
   /// Whether this call brought the version into the store; false if it was here, from an earlier call or from a peer.
   public var isNew = false
@@ -14,17 +14,17 @@ public struct SeedReport: Sendable, Equatable {
 
 /// A seed set that a store knows of.
 public struct SeedSetStatus: Sendable, Equatable {
-  /// One version.
+  /// One version of the set that is known here.
   public struct Version: Sendable, Equatable {
-    /// The version.
+    /// The number of the version, counted from 1.
     public var version: Int
     /// Its virtual replica. Two builds that ship different content under one version have two.
     public var replica: ReplicaID
-    /// How many records it has.
+    /// The number of records in the set.
     public var records: Int
   }
 
-  /// The set's name.
+  /// The name of the seed set.
   public var name: String
   /// The versions that are here, ascending.
   public var versions: [Version]
@@ -77,7 +77,8 @@ extension Store {
     }
   }
 
-  /// The seed sets that are here, by name.
+  /// The seed sets that this store knows of, with their versions: those that its app has seeded, and those that came
+  /// from peers.
   public func seedSets() throws -> [SeedSetStatus] { try snapshot { try $0.seedSets() } }
 }
 

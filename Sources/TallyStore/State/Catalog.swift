@@ -2,7 +2,7 @@ import Foundation
 import TallyCRDT
 import TallyWire
 
-/// What the file says about types, fields and replicas. Entries are only ever added.
+/// The types, fields and replicas that the file knows. Entries are only ever added.
 struct Catalog: Sendable {
   struct Field: Sendable {
     var kind: KindNumber
@@ -90,8 +90,9 @@ extension Catalog {
 
   private mutating func loadRows(_ connection: Connection) throws {
     var names = Set<String>()
-    let kinds = try connection.statement("SELECT n, source, relationship, target FROM tally_kind")
+    let kinds = try connection.statement(text: NumberedTable.kind.query)
     while try kinds.step() {
+      try NumberedTable.kind.check(kinds)
       let (number, source) = (kinds.number(0, as: KindNumber.self), kinds.text(1) ?? "")
       if let relationship = kinds.text(2), !relationship.isEmpty {
         let target = kinds.text(3) ?? ""
@@ -105,19 +106,23 @@ extension Catalog {
         records[number] = RecordKind(number: number, type: source, entity: schema[source])
       }
     }
-    let rows = try connection.statement("SELECT n, kind, name FROM tally_field")
+    let rows = try connection.statement(text: NumberedTable.field.query)
     while try rows.step() {
+      try NumberedTable.field.check(rows)
       let name = rows.text(2) ?? ""
       guard let number = UInt32(exactly: rows.int(0)) else {
         throw StoreError(.corrupt, "a field's number is out of range")
       }
       fields[FieldID(rawValue: number)] = Field(kind: rows.number(1), name: name, hash: SipHash13.hash(name))
     }
-    let replicas = try connection.statement("SELECT n, id FROM tally_replica")
+    let replicas = try connection.statement(text: NumberedTable.replica.query)
+    var ids = Set<[UInt8]>()
     while try replicas.step() {
+      try NumberedTable.replica.check(replicas)
       let bytes = replicas.blob(1)
       // The column is unique, and what has sixteen bytes stays so as an id.
       guard bytes.count == 16 else { throw StoreError(.corrupt, "a replica has \(bytes.count) bytes") }
+      guard ids.insert(bytes).inserted else { throw StoreError(.corrupt, "a replica is there twice") }
       self.replicas[replicas.number(0)] = ReplicaID(bytes)
     }
   }
@@ -187,13 +192,16 @@ extension Catalog {
 
   mutating func add(kind number: KindNumber, source: String, relationship: String, target: String) {
     if relationship.isEmpty {
-      records[number] = RecordKind(number: number, type: source, entity: schema[source])
+      let kind = RecordKind(number: number, type: source, entity: schema[source])
+      (records[number], kindOfType[source]) = (kind, number)
+      if kind.isKnown { index() }
     } else {
-      links[number] = LinkKind(
+      let link = LinkKind(
         number: number, source: source, relationship: relationship, target: target,
         isKnown: isKnown(source, relationship, target))
+      (links[number], linkOfName[link.wireName]) = (link, number)
+      if link.isKnown { index() }
     }
-    index()
   }
 
   mutating func add(field: FieldID, kind: KindNumber, name: String) {

@@ -15,10 +15,7 @@ final class CatalogWriter {
   /// The number of a replica, given to it now if it has none.
   func number(of replica: ReplicaID) throws -> ReplicaNumber {
     if let known = reader.catalog.replicaNumbers[replica] { return known }
-    let insert = try connection.statement("INSERT INTO tally_replica(id) VALUES(?)")
-    insert.bind(1, replica.bytes)
-    try insert.run()
-    let number = ReplicaNumber(rawValue: connection.lastInsertedRowID)
+    let number = ReplicaNumber(rawValue: try NumberedTable.replica.add(connection, [replica.bytes]))
     // A state that names it could not be read again.
     guard number <= ReplicaNumber.largest else {
       throw StoreError(.corrupt, "the file has no number left for another replica")
@@ -35,12 +32,8 @@ final class CatalogWriter {
     } else if let known = reader.catalog.linkOfName["\(source).\(relationship).\(target)"] {
       return known
     }
-    let insert = try connection.statement("INSERT INTO tally_kind(source, relationship, target) VALUES(?, ?, ?)")
-    insert.bind(1, source)
-    insert.bind(2, relationship)
-    insert.bind(3, target)
-    try insert.run()
-    let number = KindNumber(rawValue: connection.lastInsertedRowID)
+    let names = [source, relationship, target].map { Array($0.utf8) }
+    let number = KindNumber(rawValue: try NumberedTable.kind.add(connection, names))
     reader.catalog.add(kind: number, source: source, relationship: relationship, target: target)
     isChanged = true
     return number
@@ -49,11 +42,11 @@ final class CatalogWriter {
   /// The id of a field, given to it now if it has none.
   func field(_ name: String, kind: KindNumber) throws -> FieldID {
     if let known = reader.catalog.fieldOfName[kind]?[name] { return known }
-    let insert = try connection.statement("INSERT INTO tally_field(kind, name) VALUES(?, ?)")
-    insert.bind(1, kind)
-    insert.bind(2, name)
-    try insert.run()
-    let field = FieldID(rawValue: UInt32(connection.lastInsertedRowID))
+    let number = try NumberedTable.field.add(connection, [Array("\(kind)".utf8), Array(name.utf8)])
+    guard let known = UInt32(exactly: number) else {
+      throw StoreError(.corrupt, "the file has no number left for another field")
+    }
+    let field = FieldID(rawValue: known)
     reader.catalog.add(field: field, kind: kind, name: name)
     isChanged = true
     return field
@@ -68,6 +61,7 @@ final class CatalogWriter {
   /// Makes readers on other connections notice what was added. At the end of a transaction.
   func publish() throws {
     guard isChanged else { return }
+    try NumberedTable.noteRows(connection)
     try connection.execute("UPDATE tally_meta SET value = value + 1 WHERE key = 'catalog'")
     reader.catalog.version += 1
     isChanged = false

@@ -25,9 +25,8 @@ struct EditedRow {
 }
 
 extension [FieldEdit] {
-  /// Gives the registers their later stamps.
+  /// Gives the registers their later stamps. The hash is that of the record's name.
   /// - Returns: what is added to the fingerprint.
-  /// - Parameter hash: that of the record's name.
   func apply(to state: inout StampedState, _ hash: UInt64) -> Fingerprint {
     let touches = state.supersededTouches
     var sum = Fingerprint()
@@ -41,8 +40,8 @@ extension [FieldEdit] {
     return sum
   }
 
-  /// The transactions of which the record has nothing any more.
-  /// - Parameter touches: the superseded touches that the record had before.
+  /// The transactions of which the record has nothing any more. `touches` are the superseded touches that it had
+  /// before.
   func replaced(in state: StampedState, touches: StateVector) -> [Dot] {
     var dots: [Dot] = []
     for dot in compactMap({ $0.old?.dot }) + touches.entries where !state.has(dot) && !dots.contains(dot) {

@@ -1,6 +1,7 @@
 import TallyCRDT
 
-/// What is true of the file as a whole. It spares most look-ups: where nothing was ever deleted, nothing can be hidden.
+/// The facts that hold for the file as a whole. They spare most look-ups: where nothing was ever deleted, nothing can
+/// be hidden.
 final class FileFacts {
   /// Whether any record has a delete or a retired seed, so that what is below it matters.
   var hasDeletes = false

@@ -152,7 +152,7 @@ final class LinkKind: Sendable {
   let rowsFrom: RowSQL
   let insert: RowSQL
 
-  /// What names a relationship everywhere.
+  /// Returns the name that identifies a relationship everywhere.
   static func wireName(_ source: String, _ relationship: String, _ target: String) -> String {
     "\(source).\(relationship).\(target)"
   }

@@ -6,9 +6,9 @@ import TallyCRDT
 /// Nothing in the store follows from them, and nothing of them replicates. They are in the file so that they are
 /// committed together with content, and so that a file which is copied or set back has those that fit it.
 package struct NoteBatch: Sendable {
-  /// Whose notes they are.
+  /// The scope of the notes.
   package var scope: String
-  /// What is noted under each key from now on; nil for nothing. No key is empty.
+  /// The value to note under each key from now on; nil for nothing. No key is empty.
   package var values: [String: [UInt8]?]
   /// Whether all that was noted in the scope goes first.
   package var isReplacing: Bool
@@ -31,7 +31,7 @@ struct NoteTable {
 
   // MARK: Reading
 
-  /// What is noted in a scope; nil if the sum does not fit, so that nothing of it is to be relied on.
+  /// Returns the notes of a scope; nil if the checksum does not match, so that nothing of it is to be relied on.
   func read(_ scope: String) throws -> [String: [UInt8]]? {
     let query = try connection.statement("SELECT key, value FROM tally_note WHERE scope = ?")
     defer { query.reset() }
@@ -109,7 +109,7 @@ struct NoteTable {
 
   // MARK: The sum
 
-  /// What stands under the empty key: the sum of the other rows, and a number that grows from scope to scope.
+  /// The row under the empty key: the checksum of the other rows, and a number that grows from scope to scope.
   private struct Head {
     var sum: UInt64
     var number: UInt64
@@ -125,7 +125,7 @@ struct NoteTable {
     var bytes: [UInt8] { [sum, number].flatMap { word in withUnsafeBytes(of: word.bigEndian) { Array($0) } } }
   }
 
-  /// What a row adds to the sum.
+  /// Returns the contribution of a row to the checksum.
   private static func check(_ scope: String, _ key: String, _ value: [UInt8]) -> UInt64 {
     var hash = SipHash()
     for bytes in [Array(scope.utf8), Array(key.utf8), value] {

@@ -29,8 +29,8 @@ struct SetAside: Sendable {
     var reason: String
     /// Whether a unique index is in the way, so that another row may have to go first. Not kept in the file.
     var isUnique = false
-    /// What the row shows for the time being, while its unique values wait for others to move; nil at the end of any
-    /// transaction.
+    /// The values that the row shows for the time being, while its unique values wait for others to move; nil at the
+    /// end of any transaction.
     var parked: [Value]?
 
     static func == (lhs: Entry, rhs: Entry) -> Bool { lhs.mode == rhs.mode && lhs.reason == rhs.reason }
@@ -41,7 +41,7 @@ struct SetAside: Sendable {
   private var lifted: [RowAddress: Entry] = [:]
   /// Those that this transaction has set aside.
   private(set) var news = Set<RowAddress>()
-  /// Where the next retries begin.
+  /// The position at which the next retries begin.
   private var turn = 0
   var count: Int { entries.count + lifted.count }
   var isEmpty: Bool { entries.isEmpty && lifted.isEmpty }

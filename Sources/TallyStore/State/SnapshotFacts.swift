@@ -1,6 +1,6 @@
 import TallyCRDT
 
-/// What `Visibility` looks up, read from the states that a connection sees.
+/// The facts that `Visibility` looks up, read from the states that a connection sees.
 struct SnapshotFacts: VisibilitySource {
   private let reader: StateReader
 
@@ -55,7 +55,8 @@ struct SnapshotFacts: VisibilitySource {
 }
 
 extension Visibility {
-  /// What the row of a visible record shows: the registers' values, defaults, and references only to what is visible.
+  /// Returns the values in the row of a visible record: the registers' values, defaults, and references only to what
+  /// is visible.
   func values(
     of name: AnyRecordName, _ kind: RecordKind, _ state: RecordState
   ) throws -> [Value] {

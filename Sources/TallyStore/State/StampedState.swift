@@ -1,7 +1,7 @@
 import TallyCRDT
 import TallyWire
 
-/// What a record's clock or stored body says without the values, which its row shows: enough to give some fields
+/// The part of a record's clock or stored body that is not the values, which its row shows: enough to give some fields
 /// another stamp.
 ///
 /// Most edits are of one field of a record that nobody has deleted and no seed knows. Their state differs from the one
@@ -47,8 +47,7 @@ struct StampedState {
     guard try reader.varint() == 0 else { return nil }
   }
 
-  /// The stamp of a register; nil if the field has none.
-  /// - Parameter isDefault: whether the row shows the column's default.
+  /// The stamp of a register; nil if the field has none. `isDefault` says whether the row shows the column's default.
   func stamp(of field: FieldID, isDefault: Bool) -> Stamp? {
     for entry in listed where entry.field == field { return entry.stamp }
     return impliesOthers && !isDefault ? existence : nil
@@ -97,7 +96,7 @@ struct StampedState {
 }
 
 extension StateReader {
-  /// What a row's clock stands for, if that is stamps alone.
+  /// Returns the state that a row's clock encodes, if that is stamps alone.
   func stampedState(_ clock: InlineClock) throws -> StampedState? {
     switch clock {
     case .unstamped, .leaving: nil
@@ -106,14 +105,16 @@ extension StateReader {
     }
   }
 
-  /// Whether a record's state has anything of a transaction. Where stamps alone say so, nothing else is read.
-  func hasCell(of dot: Dot, _ name: AnyRecordName, _ kind: RecordKind) throws -> Bool {
+  /// Whether the change log must list a record under the dot of a transaction. Where stamps alone say so, nothing else
+  /// is read.
+  func isListed(_ name: AnyRecordName, _ kind: RecordKind, under dot: Dot) throws -> Bool {
     if kind.isKnown {
       let query = try connection.statement(kind.clockByName)
       query.bind(1, name.text)
       defer { query.reset() }
       if try query.step(), let stamped = try stampedState(try query.clock(0)) { return stamped.has(dot) }
     }
-    return try record(name, kind)?.state.dots.contains(dot) == true
+    guard let state = try record(name, kind)?.state else { return false }
+    return state.isListed(under: dot) && state.dots.contains(dot)
   }
 }

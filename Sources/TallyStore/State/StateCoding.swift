@@ -12,13 +12,13 @@ enum StateCoding {
   private static let link: UInt8 = 2
   private static let seededRecord: UInt8 = 3
 
-  /// - Parameters:
-  ///   - row: what the row shows, which is left out; nil if there is no row.
-  ///   - isShared: whether `tally_context` holds what the delete had seen.
+  /// Encodes a record's state without what the row shows; without a row, all of it. `isShared` says whether
+  /// `tally_context` holds what a delete had seen.
   static func encode(
     _ state: RecordState, row: RowValues?, isShared: (Delete) -> Bool,
     replicaNumber: (ReplicaID) throws -> ReplicaNumber
   ) rethrows -> [UInt8] {
+    precondition(state.life == nil, "version 1 of the storage format has no place for the life of a record")
     var writer = ByteWriter()
     writer.bytes.reserveCapacity(64)
     writer.byte(state.seed == nil ? record : seededRecord)
@@ -237,14 +237,14 @@ enum StateCoding {
 }
 
 extension StoreError {
-  /// What is said of stored bytes that cannot be read. Whoever joins a delta must not take that for a fault of the
-  /// delta's.
+  /// Creates the error for stored bytes that cannot be read. Whoever joins a delta must not take that for a fault of
+  /// the delta's.
   init(stored error: WireError) {
     self.init(.corrupt, "what is stored cannot be read: \(error.message)", cause: error)
   }
 }
 
-/// What a record's row shows, by field.
+/// The values of a record's row, by field.
 struct RowValues {
   let kind: RecordKind
   let values: [Value]
@@ -302,7 +302,7 @@ extension ByteReader {
 /// The distinct stamps of one state, in the order of first use.
 struct StampTable {
   private var stamps: [Stamp] = []
-  /// Where each stamp stands, as soon as there are so many that searching would cost more.
+  /// The position of each stamp, as soon as there are so many that searching would cost more.
   private var numbers: [Stamp: Int] = [:]
   private static let searchLimit = 16
   var count: Int { stamps.count }

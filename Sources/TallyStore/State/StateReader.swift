@@ -5,7 +5,7 @@ import TallyWire
   import TallyFaults
 #endif
 
-/// Where a record or link stands in the file.
+/// The place of a record or link in the file.
 enum Place: Equatable {
   /// Not stored yet.
   case nowhere
@@ -68,7 +68,7 @@ final class StateReader {
     var planted: PlantedFault = []
   #endif
   private var contexts: [Stamp: StateVector] = [:]
-  /// How many entries the contexts have together, and the most that they may have.
+  /// The total number of entries of the contexts, and its maximum.
   private var contextEntries = 0
   private static let contextLimit = 1 << 17
   /// Whether what is read stays as it is for as long as the reader lives.
@@ -101,7 +101,7 @@ final class StateReader {
 
   func fingerprint() throws -> Fingerprint { try keptSums().fingerprint }
 
-  /// What is kept of content and vector.
+  /// Returns the checksums that are kept of content and vector.
   func keptSums() throws -> KeptSums {
     if let sums = standing.sums { return sums }
     let query = try connection.statement("SELECT fingerprint FROM tally_zone WHERE n = 0")
@@ -125,7 +125,7 @@ final class StateReader {
   /// Whether `tally_context` is known to hold just this for the stamp.
   func knows(context: StateVector, of stamp: Stamp) -> Bool { contexts[stamp] == context }
 
-  /// What `tally_context` holds for the stamp of a delete.
+  /// Returns the context that `tally_context` holds for the stamp of a delete.
   func context(of stamp: Stamp) throws -> StateVector {
     if let known = contexts[stamp] { return known }
     guard let number = catalog.replicaNumbers[stamp.dot.replica] else {

@@ -16,7 +16,9 @@ final class StateWriter {
   /// The kind whose table was noted last.
   private var lastTouched: RecordKind?
   private(set) var isChanged = false
-  /// How many rows were inserted and deleted, for `RowCounts`.
+  /// The records that are touched; nil where nobody wants to know.
+  var touches: Touches?
+  /// The numbers of rows that were inserted and deleted, for `RowCounts`.
   var rowChanges = RowChanges()
   private var clocks: [KindNumber: BlobHandle] = [:]
   /// The bodies in `tally_extra`, and how many edits have wanted one.
@@ -60,11 +62,9 @@ final class StateWriter {
 
   // MARK: Records
 
-  /// Writes a record's state and, if it is to be seen, its row. A row that SQLite refuses is set aside.
-  /// - Parameters:
-  ///   - previous: what is stored now, or nil.
-  ///   - shown: the values that the row shall have, in the order of the kind's columns; nil to hide the record.
-  ///   - rowIsCurrent: the app itself has already written these values to the row.
+  /// Writes a record's state and, if it is to be seen, its row. A row that SQLite refuses is set aside. `previous` is
+  /// what is stored now. `shown` are the values that the row shall have, in the order of the kind's columns; nil hides
+  /// the record. If `rowIsCurrent`, the app itself has already written these values to the row.
   /// - Returns: whether the view is as asked.
   @discardableResult
   func put(
@@ -123,7 +123,8 @@ final class StateWriter {
     if announcesRows || clock.extra == nil { try writeClock(kind.number, kind.type, row: row, next) }
   }
 
-  /// What a row's clock stands for, if that is stamps alone: for an edit, which `putEdited` or `showEdited` writes.
+  /// Returns the state that a row's clock encodes, if that is stamps alone: for an edit, which `putEdited` or
+  /// `showEdited` writes.
   func stampedState(_ clock: InlineClock) throws -> StampedState? {
     guard case .extra(let place) = clock, opensBodies() else { return try reader.stampedState(clock) }
     let handle = bodies ?? BlobHandle(connection.handle, table: "tally_extra", column: "body")
@@ -219,7 +220,7 @@ final class StateWriter {
     return SetAside.Entry(mode: .withheld, reason: refusal.reason, isUnique: refusal.isUnique)
   }
 
-  /// - Parameter isGone: there is no row, and no hidden body either.
+  /// Hides a record. If `isGone`, there is no row, and no hidden body either.
   /// - Returns: nil if the row is gone.
   private func hide(
     _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ previous: StoredRecord?, isGone: Bool = false
@@ -243,7 +244,7 @@ final class StateWriter {
     try writeClock(kind.number, kind.type, row: row, try putExtra(body, nil))
   }
 
-  /// - Parameter place: where the state is now; its extra body is used again.
+  /// Makes the clock of a row. `place` is where the state is now; its extra body is used again.
   private func clock(
     _ state: RecordState, _ kind: RecordKind, _ shown: [Value], _ place: Place?
   ) throws -> InlineClock {

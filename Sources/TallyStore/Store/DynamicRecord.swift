@@ -4,7 +4,7 @@ import TallyCRDT
 
 /// A record of a type known only at run time, as the app sees it.
 public struct DynamicRecord: Sendable, Equatable {
-  /// The record's name.
+  /// The whole name of the record, with its type.
   public var name: AnyRecordName
   /// The fields and references by column name; all columns of the table.
   public var fields: [String: Value]
@@ -21,8 +21,13 @@ public struct DynamicRecord: Sendable, Equatable {
 
 /// Records without Swift types: for tools, importers and tests. Apps with types of their own use GRDB's records.
 extension Schema {
-  /// Reads a record; nil if it is not there.
-  /// - Throws: `StoreError.unknownType`.
+  /// Reads a record with all of its columns and members, without a Swift type.
+  ///
+  /// ```swift
+  /// let record = try schema.record(db, AnyRecordName("Game|~|chess"))
+  /// ```
+  /// - Returns: the record as the app sees it; nil if it is not there.
+  /// - Throws: `StoreError.unknownType`; GRDB's `DatabaseError`.
   public func record(_ db: Database, _ name: AnyRecordName) throws -> DynamicRecord? {
     let entity = try entity(of: name)
     let columns = entity.columnNames
@@ -54,8 +59,9 @@ extension Schema {
     return record
   }
 
-  /// The names of all records of a type, ascending.
-  /// - Throws: `StoreError.unknownType`.
+  /// The names of all records of a type that the app sees, ascending by their bytes. They are all in memory at once.
+  /// - Returns: the names; a row that another program wrote under a name that is none is left out.
+  /// - Throws: `StoreError.unknownType`; GRDB's `DatabaseError`.
   public func names(_ db: Database, of type: String) throws -> [AnyRecordName] {
     guard let entity = self[type] else { throw unknown(type) }
     return try String.fetchAll(db, sql: "SELECT id FROM \"\(entity.type)\" ORDER BY id").compactMap {
@@ -64,8 +70,14 @@ extension Schema {
     }
   }
 
-  /// Inserts a record, or changes the given fields of one that is there.
-  /// - Throws: `StoreError.unknownType`, `.unknownField`, `.typeMismatch`.
+  /// Inserts a record, or changes the given fields of one that is there; its other fields stay.
+  ///
+  /// ```swift
+  /// try schema.put(db, AnyRecordName("Game|~|chess"), ["name": "Chess"])
+  /// ```
+  ///
+  /// Fields are given by column names, references as texts.
+  /// - Throws: `StoreError.unknownType`, `.unknownField`, `.typeMismatch`. Nothing was written then.
   public func put(_ db: Database, _ name: AnyRecordName, _ fields: [String: Value]) throws {
     let entity = try entity(of: name)
     let assignments = fields.sorted { $0.key < $1.key }
@@ -74,8 +86,8 @@ extension Schema {
     try put.run(name, assignments.lazy.map(\.value))
   }
 
-  /// Deletes a record.
-  /// - Throws: `StoreError.unknownType`, `.noSuchRecord`.
+  /// Deletes a record; what it owns goes with it when the transaction ends.
+  /// - Throws: `StoreError.unknownType`, `.noSuchRecord`; at the end of the transaction `.deleteDenied`.
   public func delete(_ db: Database, _ name: AnyRecordName) throws {
     let entity = try entity(of: name)
     try db.execute(sql: "DELETE FROM \"\(entity.type)\" WHERE id = ?", arguments: [name.text])
@@ -90,7 +102,7 @@ extension Schema {
     try insert.run(name, CollectionOfOne(.text(target.text)))
   }
 
-  /// Removes a member from a relationship; nothing happens if it is none.
+  /// Removes a member from a relationship; nothing happens if it is none. Adds that this device has not seen stay.
   /// - Throws: `StoreError.unknownType`, `.unknownRelationship`, `.typeMismatch`.
   public func unlink(_ db: Database, _ name: AnyRecordName, _ relationship: String, from target: AnyRecordName) throws {
     try db.execute(
@@ -132,8 +144,7 @@ extension EntitySchema {
     }
   }
 
-  /// Checks what is to stand in a column.
-  /// - Parameter column: its place in `columnNames`.
+  /// Checks what is to stand in a column, which is given by its place in `columnNames`.
   /// - Throws: `StoreError.typeMismatch`, `.ownsItself`.
   func check(_ value: Value, at column: Int, _ name: AnyRecordName) throws(StoreError) {
     if value.isNull { return }
@@ -173,7 +184,7 @@ extension Value {
     }
   }
 
-  /// The value for GRDB.
+  /// The value as GRDB reads and writes it.
   public var databaseValue: DatabaseValue {
     switch self {
     case .null: .null

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What a file is to a store, for whoever is about to write a file of another kind under its name.
+/// The role of a file for a store, to check before a file of another kind is written under its name.
 public enum FileRole: Sendable, Equatable {
-  /// A store.
+  /// A database that is a Tally store.
   case store
   /// An SQLite database that is not a store, or not yet.
   case database

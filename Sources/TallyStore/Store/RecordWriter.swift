@@ -7,7 +7,7 @@ struct PutStatement {
   private let statement: Statement
   private let handle: SQLStatement
 
-  /// - Parameter columns: columns of the entity, none twice.
+  /// The statement for these columns of the entity, none of which is there twice.
   init(_ entity: EntitySchema, _ columns: some Sequence<String>, in db: Database) throws {
     var (list, marks, updates) = ("", "", "")
     for column in columns {
@@ -77,8 +77,8 @@ package final class RecordWriter {
     tables = schema.entities.map { Table(entity: $0, columns: $0.columnNames) }
   }
 
-  /// Inserts a record, or changes the given columns of one that is there.
-  /// - Parameter entity: the place of the record's type in the schema.
+  /// Inserts a record, or changes the given columns of one that is there. `entity` is the place of its type in the
+  /// schema.
   /// - Throws: `StoreError.typeMismatch`, `.ownsItself`.
   package func put(_ name: AnyRecordName, _ entity: Int, _ values: [Assignment]) throws {
     for assignment in values { try tables[entity].entity.check(assignment.value, at: assignment.column, name) }
@@ -96,8 +96,7 @@ package final class RecordWriter {
     return put
   }
 
-  /// Adds a member to a relationship.
-  /// - Parameter relationship: its place in the entity.
+  /// Adds a member to a relationship, which is given by its place in the entity.
   /// - Throws: `StoreError.typeMismatch`.
   package func link(_ name: AnyRecordName, _ entity: Int, _ relationship: Int, to target: AnyRecordName) throws {
     let type = tables[entity].entity
@@ -109,8 +108,7 @@ package final class RecordWriter {
     try insert.run(name, CollectionOfOne(.text(target.text)))
   }
 
-  /// Whether there is a record of this name.
-  /// - Parameter entity: the place of the record's type in the schema.
+  /// Returns whether there is a record of this name. `entity` is the place of its type in the schema.
   package func isThere(_ name: AnyRecordName, _ entity: Int) throws -> Bool {
     let handle = try StoreFile.handle(db)
     let query =

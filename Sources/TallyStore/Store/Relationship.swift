@@ -26,33 +26,48 @@ public struct Relationship<Source: Entity, Target: Entity>: Sendable {
     self.name = name
   }
 
-  /// The join table.
+  /// The name of the join table, for SQL and for GRDB's associations.
   public var table: String { Schema.joinTable(Source.schema.type, name) }
 
-  /// The members of one record.
+  /// The members of one record. Costs one look into the join table's index.
+  ///
+  /// ```swift
+  /// let players = try Person.filter(keys: Game.players.members(db, of: chess)).fetchAll(db)
+  /// ```
+  /// - Returns: the names of the members that are visible; none if the record has none, or is not there.
   public func members(_ db: Database, of source: RecordName<Source>) throws -> Set<RecordName<Target>> {
     try RecordName<Target>.fetchSet(
       db, sql: "SELECT target FROM \"\(table)\" WHERE source = ?", arguments: [source])
   }
 
-  /// The records that have `target` as a member.
+  /// The records that have `target` as a member: the inverse of `members(_:of:)`, which needs no declaration.
+  /// - Returns: the names of the records that are visible.
   public func sources(_ db: Database, of target: RecordName<Target>) throws -> Set<RecordName<Source>> {
     try RecordName<Source>.fetchSet(
       db, sql: "SELECT source FROM \"\(table)\" WHERE target = ?", arguments: [target])
   }
 
   /// Adds a member; nothing happens if it is one.
+  ///
+  /// Both records must be there at the end of the transaction. An add that somebody has not seen stays, whatever they
+  /// remove.
+  /// - Throws: `StoreError.danglingReference` or GRDB's `DatabaseError` at the latest when the transaction commits, if
+  ///   either record is missing.
   public func insert(_ db: Database, _ target: RecordName<Target>, to source: RecordName<Source>) throws {
     try db.execute(
       sql: "INSERT OR IGNORE INTO \"\(table)\"(source, target) VALUES(?, ?)", arguments: [source, target])
   }
 
-  /// Removes a member; nothing happens if it is none. Adds that this device has not seen stay.
+  /// Removes a member; nothing happens if it is none. Adds that this device has not seen stay, so the member may be
+  /// there again after the next sync.
   public func remove(_ db: Database, _ target: RecordName<Target>, from source: RecordName<Source>) throws {
     try db.execute(sql: "DELETE FROM \"\(table)\" WHERE source = ? AND target = ?", arguments: [source, target])
   }
 
   /// Adds and removes so that exactly these are members.
+  ///
+  /// Only the difference is written: members that stay are not touched, so what another device does with them at the
+  /// same time is not overwritten.
   public func set(_ db: Database, _ targets: Set<RecordName<Target>>, of source: RecordName<Source>) throws {
     let current = try members(db, of: source)
     for target in current.subtracting(targets) { try remove(db, target, from: source) }

@@ -2,7 +2,7 @@ import Synchronization
 import TallyCRDT
 import TallyWire
 
-/// Who wants to know that a store has changed.
+/// The listeners that are notified when a store has changed.
 final class ChangeListeners: Sendable {
   private struct State {
     var next = 0
@@ -35,15 +35,37 @@ package struct ChangeFollower: Sendable {
 }
 
 extension Store {
-  /// Yields after each commit of this store that changed replicated state: a local write or an applied delta. Several
-  /// commits in a row may be told once. What other processes write is told by the next `captureChanges()` or write.
+  /// A signal after each commit that changed replicated state: a local write or an applied delta.
+  ///
+  /// ```swift
+  /// for await _ in store.changes() { print(try store.vector) }
+  /// ```
+  ///
+  /// Several commits in a row may be told once. What other processes wrote, with plain SQL or a store of their own, is
+  /// told by `captureChanges()` or the next write. To follow what a query gives, use `values(_:)`.
   public func changes() -> AsyncStream<Void> { follow().changes }
 
   /// The same, for one who also applies and need not hear of that.
   package func follow() -> ChangeFollower { listeners.follow() }
 
-  /// Captures what other connections and processes have written to the file. Costs one look if there is nothing.
-  public func captureChanges() throws { if !options.isReadOnly { try capturedSnapshot { _ in } } }
+  /// Takes notice of what other connections and processes have written to the file. Plain SQL of theirs gets stamps of
+  /// this replica, and replicates; what a store of another process has committed is announced to whoever follows
+  /// `changes()`, `events()` or an observed query here.
+  ///
+  /// ```swift
+  /// // In an app whose widget writes too: after it has come to the front.
+  /// try store.captureChanges()
+  /// ```
+  ///
+  /// Every write does the same, and an engine does it once a second. Costs one small read if there is nothing. A store
+  /// that only reads ignores it.
+  /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
+  public func captureChanges() throws {
+    guard !options.isReadOnly else { return }
+    let (vector, fingerprint) = try capturedSnapshot { (try $0.vector(), try $0.fingerprint()) }
+    let last = lastSummary.withLock { $0 }
+    if vector != last?.vector || fingerprint != last?.fingerprint { try replicate { _ in } }
+  }
 }
 
 // MARK: - Small deltas
@@ -70,8 +92,7 @@ extension Store {
     }
   }
 
-  /// Joins blocks that are here already; all of them, or nothing.
-  /// - Parameter follower: who need not be told.
+  /// Joins blocks that are here already; all of them, or nothing. `follower` need not be told.
   @discardableResult
   package func apply(
     _ header: DeltaHeader, _ blocks: [DeltaBlock], isRepair: Bool = false, by follower: ChangeFollower? = nil

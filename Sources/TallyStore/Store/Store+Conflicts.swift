@@ -38,32 +38,49 @@ extension Store {
   @discardableResult
   public func resolve(_ conflict: Conflict, with value: Value) throws -> Dot? {
     let schema = try schema
-    guard let entity = schema[conflict.name.type] else {
-      throw StoreError(.unknownType, "the type \(printable(conflict.name.type)) is not in the schema")
-    }
-    let column = entity.fields.first { $0.wireName == conflict.field }?.name ?? conflict.field
+    let column = try Self.column(of: conflict, schema)
     let isGone = try conflict.winnerIsDelete && read { try schema.record($0, conflict.name) == nil }
     let restored = isGone ? try restore(conflict.name) : nil
-    let edited = try commit { db in
-      guard try schema.record(db, conflict.name) != nil else {
-        throw StoreError(.noSuchRecord, "\(conflict.name) is not there")
-      }
-      try schema.put(db, conflict.name, [column: value])
-      try Self.forget(db, conflict)
-    }.dot
+    let edited = try commit { try Self.decide($0, conflict, value, column, schema) }.dot
     return edited ?? restored
   }
 
-  /// Takes an entry out of this device's journal and leaves the value that won: a person has seen it. Nothing happens
-  /// if the entry is not there. A later repair, which lists everything that lost in it, can bring it back.
+  /// The column of a conflict's field.
+  /// - Throws: `StoreError.unknownType`.
+  static func column(of conflict: Conflict, _ schema: Schema) throws -> String {
+    guard let entity = schema[conflict.name.type] else {
+      throw StoreError(.unknownType, "the type \(printable(conflict.name.type)) is not in the schema")
+    }
+    return entity.fields.first { $0.wireName == conflict.field }?.name ?? conflict.field
+  }
+
+  /// Writes the value that a person has decided for, and takes the entry out of the journal.
+  static func decide(
+    _ db: Database, _ conflict: Conflict, _ value: Value, _ column: String, _ schema: Schema
+  ) throws {
+    guard try schema.record(db, conflict.name) != nil else {
+      throw StoreError(.noSuchRecord, "\(conflict.name) is not there")
+    }
+    try schema.put(db, conflict.name, [column: value])
+    try forget(db, conflict)
+  }
+
+  /// Takes an entry out of this device's journal and leaves the value that won: a person has seen it.
+  ///
+  /// ```swift
+  /// for conflict in try store.conflicts() { try store.dismiss(conflict) }
+  /// ```
+  ///
+  /// Nothing happens if the entry is not there. Other devices keep entries of their own. A later repair, which lists
+  /// everything that lost in it, can bring it back.
   public func dismiss(_ conflict: Conflict) throws { try dismiss(CollectionOfOne(conflict)) }
 
-  /// Takes entries out of this device's journal, in one transaction.
+  /// Takes entries out of this device's journal, in one transaction. Those that are not there are ignored.
   public func dismiss(_ conflicts: some Sequence<Conflict>) throws {
     try write { db in for conflict in conflicts { try Self.forget(db, conflict) } }
   }
 
-  private static func forget(_ db: Database, _ conflict: Conflict) throws {
+  static func forget(_ db: Database, _ conflict: Conflict) throws {
     try db.execute(
       sql: """
         DELETE FROM tally_conflict WHERE name = ? AND field = ? AND loser_replica = ? AND loser_sequence = ?
@@ -115,14 +132,14 @@ extension StateReader {
 /// let count = ValueObservation.tracking { db in try ConflictRow.fetchCount(db) }
 /// ```
 public struct ConflictRow: Decodable, Sendable, FetchableRecord, TableRecord {
-  /// The table.
+  /// The name of the journal's table in the file.
   public static let databaseTableName = "tally_conflict"
-  /// The entry's number.
+  /// The entry's number: a later entry has a higher one.
   public var n: Int64
   /// When this replica noticed, in milliseconds since 1970 by its own clock.
   public var noticed: Int64
-  /// The record's name.
+  /// The whole name of the record, as its `id` column holds it.
   public var name: String
-  /// The field's wire name.
+  /// The field's wire name, which a rename does not change.
   public var field: String
 }

@@ -4,7 +4,10 @@ import TallyCRDT
 import TallyWire
 
 extension Store {
-  /// Vector and fingerprint, in one snapshot, with everything captured.
+  /// The state vector, the fingerprint and the replica's id, in one snapshot, with everything captured.
+  ///
+  /// Two stores with equal vectors and fingerprints hold the same. Costs a few small reads, whatever the size.
+  /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
   public func summary() throws -> StoreSummary { try capturedSnapshot(Self.summary) }
 
   static func summary(_ reader: StateReader) throws -> StoreSummary {
@@ -13,7 +16,7 @@ extension Store {
       replica: try reader.ownNumber().flatMap { reader.catalog.replicas[$0] })
   }
 
-  /// What is in the store.
+  /// The state vector: which transactions of which replicas the store has.
   public var vector: StateVector { get throws { try summary().vector } }
 
   // MARK: Giving
@@ -24,7 +27,9 @@ extension Store {
   /// and writes go on meanwhile. A delta that takes all of the store to read is checked against the sum that is kept of
   /// it. The header says what that sum is, so that receivers can check it as well, unless what is stored here is in
   /// doubt.
-  /// - Parameter sink: takes the bytes in order; what it throws ends the delta and passes through.
+  /// - Parameters:
+  ///   - base: the vector of the receiver, who gets what it does not cover; everything unless one is given.
+  ///   - sink: takes the bytes in order; what it throws ends the delta and passes through.
   /// - Returns: the header: what the receiver must have, and what it has afterwards.
   /// - Throws: `StoreError.damaged`, also after bytes were handed out: a delta that does not come to its end is refused
   ///   by receivers.
@@ -52,7 +57,15 @@ extension Store {
     }
   }
 
-  /// Everything that `base` does not cover, as bytes. For large deltas prefer `writeDelta`.
+  /// Everything that `base` does not cover, as bytes; everything there is, unless a base is given.
+  ///
+  /// ```swift
+  /// let news = try phone.delta(since: try tablet.vector)
+  /// try tablet.apply(news)
+  /// ```
+  ///
+  /// All of it is in memory. For large deltas prefer `writeDelta(since:to:)`, which has the rules.
+  /// - Throws: `StoreError.damaged`; GRDB's `DatabaseError`.
   public func delta(since base: StateVector = StateVector()) throws -> [UInt8] {
     let bytes = ByteSink()
     try writeDelta(since: base) { bytes.bytes += $0 }
@@ -62,15 +75,16 @@ extension Store {
   // MARK: Taking
 
   /// Joins a delta into the store: all of it, or nothing. A second time it changes nothing.
+  ///
+  /// A delta that holds everything is checked against the sum that its sender keeps. If what is stored here is damaged,
+  /// such a delta takes its place: see `ApplyResult.isHealed`.
   /// - Parameters:
   ///   - source: gives the next bytes, in pieces of any size; nil at the end.
   ///   - isRepair: joins cells even where the vector says they are here already. For a full delta from a peer whose
   ///     vector is equal and whose fingerprint is not.
   ///   - byteLimit: the most bytes that the delta's blocks together may have before compression; see `DeltaReader`.
   ///     Raise it for a store that has grown beyond, and a sender that you trust.
-  ///
-  /// A delta that holds everything is checked against the sum that its sender keeps. If what is stored here is damaged,
-  /// such a delta takes its place: see `ApplyResult.isHealed`.
+  /// - Returns: the number of changes and conflicts, and whether damage shows or was healed.
   /// - Throws: `WireError` for damaged bytes, and of code `limitExceeded` above `byteLimit`, before the block that
   ///   would lead there is decompressed; `StoreError.damagedSender`; `StoreError.damaged` if what is stored here
   ///   is damaged and the delta does not hold everything; `StoreError.baseNotCovered` with the vector to ask for a
@@ -82,9 +96,9 @@ extension Store {
     try apply(from: source, isRepair: isRepair, refusesMismatch: false, byteLimit: byteLimit)
   }
 
-  /// - Parameter refusesMismatch: throws `StoreError.contentsDiffer`, and joins nothing, if both would hold something
-  ///   else at equal vectors.
-  /// - Parameter notes: what is noted in the same transaction: both are there afterwards, or neither.
+  /// Joins a delta as the public form does. With `refusesMismatch` it throws `StoreError.contentsDiffer`, and joins
+  /// nothing, if both would hold something else at equal vectors. `notes` are noted in the same transaction: both are
+  /// there afterwards, or neither.
   package func apply(
     from source: @escaping () throws -> [UInt8]?, isRepair: Bool, refusesMismatch: Bool,
     byteLimit: UInt64 = WireLimits.deltaBytes, noting notes: NoteBatch? = nil
@@ -96,7 +110,13 @@ extension Store {
     return commit.value
   }
 
-  /// Joins a delta that is all there. See `apply(from:isRepair:byteLimit:)`.
+  /// Joins a delta that is all in memory: all of it, or nothing. A second time it changes nothing.
+  ///
+  /// ```swift
+  /// let result = try tablet.apply(try phone.delta())
+  /// ```
+  ///
+  /// See `apply(from:isRepair:byteLimit:)` for the parameters, the errors and what is left behind.
   @discardableResult
   public func apply(_ bytes: [UInt8], isRepair: Bool = false, byteLimit: UInt64 = WireLimits.deltaBytes) throws
     -> ApplyResult
@@ -111,7 +131,7 @@ extension Store {
 
   // MARK: Snapshots
 
-  /// How often a snapshot is taken anew because another program has written once more.
+  /// The number of times that a snapshot is taken anew because another program has written once more.
   private static let attempts = 100
 
   /// Reads states in one snapshot that holds nothing uncaptured: a row that another connection has written shows new

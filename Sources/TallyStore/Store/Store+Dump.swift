@@ -1,11 +1,11 @@
 import GRDB
 import TallyCRDT
 
-/// What a dump shows.
+/// The forms of a dump: the whole state, or the app's view of it.
 public enum DumpForm: Sendable {
   /// The whole replicated state: vector, existence, fields with stamps, deletes with contexts, links with tags.
   case canonical
-  /// What the app sees: the rows of its tables and its relationships.
+  /// The app's view: the rows of its tables and its relationships.
   case view
 }
 
@@ -24,7 +24,9 @@ extension Store {
   /// Writes the store line by line, in one snapshot, with everything captured.
   ///
   /// Memory is bounded by one record. Other reads and writes go on meanwhile.
-  /// - Parameter sink: takes each line with its line break; what it throws ends the dump and passes through.
+  /// - Parameters:
+  ///   - form: the whole replicated state, or the app's view alone.
+  ///   - sink: takes each line with its line break; what it throws ends the dump and passes through.
   /// - Throws: `StoreError.corrupt`; GRDB's `DatabaseError`; what the sink throws.
   public func dump(_ form: DumpForm, to sink: (String) throws -> Void) throws {
     try capturedSnapshot { reader in

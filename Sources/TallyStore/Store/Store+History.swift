@@ -2,19 +2,19 @@ import Foundation
 import GRDB
 import TallyCRDT
 
-/// Who wrote one field of a record, and when.
+/// The author and the time of the last write of one field of a record.
 public struct FieldHistory: Sendable, Equatable {
-  /// The field's wire name.
+  /// The field's wire name, which a rename does not change.
   public var field: String
   /// The value that the register holds.
   public var value: Value
-  /// Whose write it is.
+  /// The stamp of the write that the field shows.
   public var stamp: Stamp
   /// Why the app does not see this value although the register holds it; nil if it does.
   public var hiddenBecause: String?
 }
 
-/// What a seed says of a record.
+/// The seed's part in a record.
 public struct SeedProvenance: Sendable, Equatable {
   /// The version that the record shows beneath the person's own fields; nil if none, because the newest retires it.
   public var shown: Int?
@@ -28,13 +28,13 @@ public struct SeedProvenance: Sendable, Equatable {
 
 /// Everything known of one record: what `tally why` prints.
 public struct RecordHistory: Sendable, Equatable {
-  /// The record.
+  /// The name of the record that this is the history of.
   public var name: AnyRecordName
   /// The latest insert or restore.
   public var existence: Stamp?
-  /// The fields, by name.
+  /// The history of each field, ordered by name.
   public var fields: [FieldHistory]
-  /// What a seed says of the record; nil if it is no seed's.
+  /// The seed's part in the record; nil if it is no seed's.
   public var seed: SeedProvenance?
   /// The seed for which the record gave way as a duplicate; nil if it speaks for itself.
   public var gaveWayTo: AnyRecordName?
@@ -49,7 +49,15 @@ public struct RecordHistory: Sendable, Equatable {
 }
 
 extension Store {
-  /// Who wrote a record, when, and what lost; nil if nothing is known of it.
+  /// Returns everything that is known of a record: who wrote its fields when, what lost, who deleted it, and which seed
+  /// it comes from.
+  ///
+  /// ```swift
+  /// if let history = try store.history(of: chess.name) {
+  ///   for field in history.fields { print(field.field, field.value, field.stamp) }
+  /// }
+  /// ```
+  /// - Returns: the history, also of a deleted record; nil if nothing is known of the name.
   public func history(of name: AnyRecordName) throws -> RecordHistory? {
     try capturedSnapshot { reader in
       guard let kind = reader.catalog.kind(of: name.type), let stored = try reader.record(name, kind) else {

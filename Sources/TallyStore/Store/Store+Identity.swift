@@ -8,7 +8,7 @@ import TallyCRDT
 public struct ReplicaRenewal: Sendable, Equatable {
   /// When, by this device's clock.
   public var date: Date
-  /// What was found.
+  /// A description of what was found, in a sentence for a log.
   public var reason: String
 }
 
@@ -24,7 +24,7 @@ extension Store {
     try replicate { try $0.renewReplica(because: reason) }
   }
 
-  /// How many marks a file keeps.
+  /// The number of marks that a file keeps.
   private static let marks = 8
 
   /// Leaves a mark in the file, which whoever has the same file open can see: a copy, and a clone of the machine,
@@ -51,7 +51,7 @@ extension Store {
     }
   }
 
-  /// The last time that the store gave up its replica id; nil if never.
+  /// When and why the store last took a new replica id, as a copied or restored file does; nil if it never has.
   public func lastRenewal() throws -> ReplicaRenewal? {
     try snapshot(Self.renewal)
   }
@@ -71,7 +71,7 @@ extension Store {
   /// Cost: one sync of the write-ahead log if the replica has written since the last one; with the log's folder the
   /// first time.
   func makeDurable(_ own: Dot?, _ connection: Connection) throws {
-    guard options.isDurableBeforeSync, path != nil, let own, !durable.withLock({ $0.covers(own) }) else { return }
+    guard options.isDurableBeforeSync, file != nil, let own, !durable.withLock({ $0.covers(own) }) else { return }
     try connection.syncLog()
     durable.withLock { $0.include(own) }
   }
@@ -103,8 +103,8 @@ extension StateReader {
 
 // MARK: - The token
 
-/// What stands beside the file and not in it: a token that changes with every opening, and the number of the file that
-/// holds it.
+/// The identity of an opening, kept beside the file and not in it: a token that changes with every opening, and the
+/// number of the file that holds it.
 struct Incarnation {
   private let path: String
   private let files: any StoreFiles

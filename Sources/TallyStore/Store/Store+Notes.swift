@@ -1,7 +1,11 @@
+import Foundation
 import GRDB
 
 extension Store {
-  /// What is noted in a scope: empty if that is nothing, or if it was damaged and will be replaced.
+  /// The time of the store's clock, for notes that people read.
+  package var now: Date { options.now() }
+
+  /// The notes of a scope: empty if there are none, or if they were damaged and will be replaced.
   ///
   /// A store that was opened for reading notes nothing and has nothing noted.
   package struct Notes: Sendable {
@@ -27,11 +31,21 @@ extension Store {
     }
   }
 
-  /// Notes something, in a transaction of its own that nobody is told of.
+  /// Notes something, in a transaction of its own of which nobody is notified.
   /// - Throws: GRDB's `DatabaseError`; nothing is noted then. `StoreError.closed`.
   package func note(_ batch: NoteBatch) throws {
     guard !options.isReadOnly else { return }
     try replicate { try NoteTable($0.connection).write(batch) }
+  }
+
+  /// Notes something that nothing depends on. What keeps it from being noted, such as a full disk, is logged.
+  package func noteIfPossible(_ batch: NoteBatch) {
+    do {
+      try note(batch)
+    } catch {
+      options.environment.logger.warning(
+        "something could not be noted", metadata: ["scope": "\(batch.scope)", "error": "\(error)"])
+    }
   }
 
   /// Makes the table anew if its pages cannot be read; where even that fails, nothing is noted.

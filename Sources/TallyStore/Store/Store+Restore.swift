@@ -14,7 +14,13 @@ extension Store {
     try replicate { try $0.restore(name) }.value
   }
 
-  /// Brings a deleted record back. See `restore(_:)` of any name.
+  /// Brings a deleted record back, complete, on all devices. See `restore(_:)` of any name.
+  ///
+  /// ```swift
+  /// try store.restore(chess)
+  /// ```
+  /// - Returns: the dot of the restore.
+  /// - Throws: `StoreError.noSuchRecord` if nothing is known of the record, `.notDeleted` if it is there.
   @discardableResult
   public func restore<Record>(_ name: RecordName<Record>) throws -> Dot? { try restore(name.name) }
 }

@@ -8,13 +8,16 @@ public struct SetAsideRow: Sendable, Equatable {
   public var row: String
   /// Whether the app sees it, although the state says otherwise or something else.
   public var isShown: Bool
-  /// What SQLite or the trigger said.
+  /// The message of SQLite or the trigger.
   public var reason: String
 }
 
-/// How a store stands: what `tally status` prints.
+/// The state of one store, as `Store.status()` gives it and `tally status` prints it.
+///
+/// Look here if a record does not show: `setAside` lists rows that this device's database does not take,
+/// `rejectedWrites` counts what cannot be replicated, and `clockAhead` tells of a clock that is wrong.
 public struct StoreStatus: Sendable, Equatable {
-  /// How many records or links of one type there are.
+  /// The number of records or links of one type.
   public struct Count: Sendable, Equatable {
     /// The type, or `Type.relationship`.
     public var type: String
@@ -26,9 +29,9 @@ public struct StoreStatus: Sendable, Equatable {
     public var isKnown: Bool
   }
 
-  /// Vector, fingerprint and replica.
+  /// The state vector, the fingerprint and the replica's id.
   public var summary: StoreSummary
-  /// The counts, by type.
+  /// The numbers of records and links, ordered by type.
   public var counts: [Count]
   /// Entries in the conflict journal.
   public var conflicts: Int
@@ -53,14 +56,23 @@ public struct StoreStatus: Sendable, Equatable {
 
 /// A replica whose writes are from a time that has not come yet.
 public struct ClockLead: Sendable, Equatable {
-  /// Whose writes.
+  /// The replica whose writes are ahead.
   public var replica: ReplicaID
   /// By how many seconds the newest is ahead.
   public var seconds: Double
 }
 
 extension Store {
-  /// How the store stands. Counts all rows, so it costs one pass over the indexes.
+  /// The state of the store: counts, conflicts, rows that were set aside, doubts.
+  ///
+  /// ```swift
+  /// let status = try store.status()
+  /// for row in status.setAside { print(row.row, row.reason) }
+  /// ```
+  ///
+  /// For the state of sync with others, see `SyncEngine.status`. Counts all rows, so it costs one pass over the
+  /// indexes.
+  /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
   public func status() throws -> StoreStatus {
     try capturedSnapshot { reader in
       let connection = reader.connection

@@ -2,33 +2,35 @@ import GRDB
 import Observation
 
 extension Store {
-  /// What a query gives, now and again after each commit that changed what it reads: a write of the app, a merge, or a
-  /// captured write of another program.
+  /// Observes a query: its result now, and again after each commit of this process that changed what it reads: a write
+  /// of the app or a merge.
   ///
   /// ```swift
   /// for try await games in store.values({ try Game.order(Column("name")).fetchAll($0) }) { print(games.count) }
   /// ```
   ///
   /// A merge is one transaction, so a list never shows half of one. Changes that come faster than they are read are
-  /// told once, with the newest value. Iterating ends with the task that does it.
+  /// told once, with the newest value. Iterating ends with the task that does it. What another process has written into
+  /// the file shows after the next write or `captureChanges()` of this one; an engine calls that once a second.
   /// - Parameter fetch: reads the value. What it reads is found out as it runs: it may be called again in any thread,
   ///   and must not depend on anything but the database.
   /// - Returns: a sequence that throws what the query throws, and then has ended.
   public func values<Value: Sendable>(_ fetch: @escaping @Sendable (Database) throws -> Value)
     -> AsyncValueObservation<Value>
   {
-    ValueObservation.tracking(fetch).values(in: reader, bufferingPolicy: .bufferingNewest(1))
+    ValueObservation.tracking(fetch).values(in: self, bufferingPolicy: .bufferingNewest(1))
   }
 
-  /// The same for values that can be compared: one that equals the value before is not told again.
+  /// Observes a query: its result now, and again after each commit that changes it, for values that can be compared:
+  /// one that equals the value before is not told again. Otherwise as the other form.
   public func values<Value: Sendable & Equatable>(_ fetch: @escaping @Sendable (Database) throws -> Value)
     -> AsyncValueObservation<Value>
   {
-    ValueObservation.tracking(fetch).removeDuplicates().values(in: reader, bufferingPolicy: .bufferingNewest(1))
+    ValueObservation.tracking(fetch).removeDuplicates().values(in: self, bufferingPolicy: .bufferingNewest(1))
   }
 }
 
-/// What a query gives, for a view: follows the store on the main actor until it is released.
+/// An observed query, for a view: follows the store on the main actor until it is released.
 ///
 /// ```swift
 /// @MainActor final class GameList {
@@ -53,10 +55,15 @@ extension Store {
   public private(set) var isLoading = true
   @ObservationIgnored private var task: Task<Void, Never>?
 
-  /// Follows a query.
-  /// - Parameters:
-  ///   - value: what to show until the query has run.
-  ///   - fetch: as for `Store.values(_:)`.
+  /// Follows a query whose values can be compared: equal ones in a row do not tell the view anything.
+  ///
+  /// ```swift
+  /// @MainActor func badge(_ store: Store) -> Observed<Int> {
+  ///   Observed(0, in: store) { db in try Game.fetchCount(db) }
+  /// }
+  /// ```
+  ///
+  /// The parameters are those of the other form.
   public init(_ value: Value, in store: Store, _ fetch: @escaping @Sendable (Database) throws -> Value) {
     self.value = value
     follow(store.values(fetch))

@@ -2,7 +2,7 @@ import GRDB
 import TallyCRDT
 import TallyWire
 
-/// What `verify` found: every way in which the file contradicts itself.
+/// The findings of `verify`: every way in which the file contradicts itself.
 public struct VerifyReport: Sendable, Equatable {
   /// One line a problem; empty if all is well. At most a hundred.
   public var problems: [String] = []
@@ -11,7 +11,7 @@ public struct VerifyReport: Sendable, Equatable {
   public var setAside: [String] = []
   /// Records and links looked at.
   public var checked = 0
-  /// Whether all is well.
+  /// Whether nothing was found that contradicts itself.
   public var isSound: Bool { problems.isEmpty }
 }
 
@@ -23,8 +23,11 @@ extension Store {
   /// Reads everything. Changes nothing, unless the content cannot be read or does not match its fingerprint: then the
   /// store notes that it is damaged (`doubt()`) where it can be written, and gives nothing away until it is healed.
   /// Cost: several passes over the store, and one more if problems were found.
-  /// - Parameter onProgress: called with how many records and links have been looked at: first with 0, while SQLite
-  ///   checks the file, then after each thousand.
+  /// - Parameter onProgress: called with the number of records and links that have been looked at: first with 0, while
+  ///   SQLite checks the file, then after each thousand.
+  /// - Returns: the contradictions that were found, if any.
+  /// - Throws: `StoreError.notCaptured` if another program's writes wait to be captured and the store only reads;
+  ///   GRDB's `DatabaseError`.
   public func verify(onProgress: ((Int) -> Void)? = nil) throws -> VerifyReport {
     let report = try capturedSnapshot { reader in
       let verifier = Verifier(reader, onProgress)
@@ -39,7 +42,7 @@ extension Store {
 
 private final class Verifier {
   private let reader: StateReader
-  /// What was found out of the states. It remembers, so it is rebuilt now and then.
+  /// The visibility computed from the states. It remembers, so it is rebuilt now and then.
   private var visibility: Visibility<SnapshotFacts>
   private let vector: StateVector
   private var sum = Fingerprint()
@@ -80,6 +83,7 @@ private final class Verifier {
     }
     try reporting("tally_meta") {
       for line in try MetaKeys.problems(reader.connection) { problem(line) }
+      try ImportStanding.check(reader.connection)
       if let doubt = try reader.doubt(), doubt.level == .damaged { problem("the store is damaged: \(doubt.reason)") }
     }
     try reporting("what waits for a record") {
@@ -102,7 +106,7 @@ private final class Verifier {
     }
   }
 
-  /// What cannot be read is a problem like any other, and the rest is still looked at.
+  /// Runs the body and reports what it cannot read as a problem like any other, so that the rest is still looked at.
   private func reporting(_ place: String, _ body: () throws -> Void) throws {
     do {
       try body()
@@ -244,10 +248,10 @@ private final class Verifier {
     for line in listed.subtracting(needed).sorted() { problem("\(line) without need") }
   }
 
-  private func check(_ dots: Set<Dot>, _ address: String, _ label: String) {
+  private func check(_ dots: Set<Dot>, listed: Set<Dot>, _ address: String, _ label: String) {
     for dot in dots {
       if !vector.covers(dot) { problem("\(label) has a cell of \(dot), which the vector does not cover") }
-      if !isLogged(dot, address) {
+      if listed.contains(dot), !isLogged(dot, address) {
         problem("\(label) has a cell of \(dot), which the log does not list")
       }
     }
@@ -262,7 +266,10 @@ private final class Verifier {
   private func check(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws {
     count()
     if stored.state.isEmpty { return problem("\(name) has no state") }
-    check(stored.state.dots, "\(kind.number) \(name.text)", name.text)
+    let dots = stored.state.dots
+    check(
+      dots, listed: stored.state.deletes.isEmpty ? dots : stored.state.listedDots, "\(kind.number) \(name.text)",
+      name.text)
     sum += stored.state.fingerprint(name: SipHash13.hash(name.text)) { catalog.hash(of: $0) }
     guard kind.isKnown else { return }
     if !reader.aside.isEmpty, reader.aside[RowAddress(kind: kind.number, key: name.text)] != nil {
@@ -297,7 +304,8 @@ private final class Verifier {
     count()
     let label = "\(key.source).\(kind.relationship) of \(key.target)"
     if stored.element.tags.isEmpty { return problem("\(label) has no state") }
-    check(stored.element.dots, "\(kind.number) \(key.text)", label)
+    let dots = stored.element.dots
+    check(dots, listed: dots, "\(kind.number) \(key.text)", label)
     let hashes = linkHashes(key, kind)
     sum += stored.element.fingerprint(link: hashes.link, target: hashes.target)
     let isWaiting = !stored.place.isVisible && stored.element.mayBeMember

@@ -23,22 +23,22 @@ import TallyWire
 /// A store may be used from any thread. Opening costs the same for any number of records.
 public final class Store: Sendable {
   /// The file; nil in memory.
-  public let path: String?
+  package let file: String?
   let writer: any DatabaseWriter
   /// For reading states; nil where there is but one connection.
   let snapshots: SnapshotReaders?
   let options: StoreOptions
-  private let box = SessionBox()
+  let box = SessionBox()
   private let isClosed = Atomic<Bool>(false)
   private let applying = Applying()
-  private let turns = Turns()
+  let turns = Turns()
   let catalogCache = Mutex<Catalog?>(nil)
   let listeners = ChangeListeners()
+  let eventFollowers = EventFollowers()
+  /// The state after the last transaction of this store, to tell what others have committed since.
+  let lastSummary = Mutex<StoreSummary?>(nil)
   /// This replica's dots that are known to be on the disk.
   let durable = Mutex(StateVector())
-
-  /// For GRDB's own APIs that read: `ValueObservation`, snapshots, `DatabaseSnapshot`.
-  public var reader: any DatabaseReader { writer }
 
   // MARK: Opening
 
@@ -66,7 +66,7 @@ public final class Store: Sendable {
 
   private init(path: String, isNew: Bool, schema: Schema?, options: StoreOptions) throws {
     let path = options.files.canonical(path)
-    self.path = path
+    file = path
     self.options = options
     writer = try StoreFile.open(path, options, applying, turns)
     snapshots = options.isReadOnly ? nil : StoreFile.snapshots(path, options, applying)
@@ -74,13 +74,21 @@ public final class Store: Sendable {
     try prepare(isNew: isNew, schema: schema)
   }
 
-  /// A store in memory, for tests and previews.
+  /// Creates a store in memory, for tests and previews.
+  ///
+  /// ```swift
+  /// let store = try Store(inMemory: Schema(Person.self, Game.self))
+  /// ```
+  ///
+  /// It does all that a store in a file does, and is gone with the object. It has one connection, so reads wait for
+  /// writes.
+  /// - Throws: `StoreError.invalidSchema`.
   public init(inMemory schema: Schema, options: StoreOptions = StoreOptions()) throws {
     try schema.validate()
     #if DEBUG
       try schema.checkDeclarations()
     #endif
-    path = nil
+    file = nil
     self.options = options
     writer = try DatabaseQueue(configuration: StoreFile.configuration(options, applying))
     snapshots = nil
@@ -90,7 +98,7 @@ public final class Store: Sendable {
   /// A copy of a store, in memory. It goes on under the same replica id, as a file does that is copied and that nobody
   /// recognizes.
   package init(inMemoryCopyOf original: Store, options: StoreOptions = StoreOptions()) throws {
-    path = nil
+    file = nil
     self.options = options
     let copy = try DatabaseQueue(configuration: StoreFile.configuration(options, applying))
     try original.writer.backup(to: copy)
@@ -102,7 +110,7 @@ public final class Store: Sendable {
   /// An empty store of another's schema, in a file that has no name and goes with it, wherever that grows too large for
   /// memory.
   package init(scratchFor original: Store) throws {
-    path = nil
+    file = nil
     var options = StoreOptions()
     (options.logger, options.now) = (original.options.logger, original.options.now)
     self.options = options
@@ -118,8 +126,9 @@ public final class Store: Sendable {
       // Another process may have created the tables since the file was looked at.
       let isEmpty = try connection.integer("SELECT count(*) FROM sqlite_master WHERE name = 'tally_meta'") == 0
       if isNew, isEmpty { try SchemaMigration.create(connection) }
+      // Restoring completes the format, too.
       let lost = isNew ? nil : try MissingParts.restore(connection)
-      try SchemaMigration.complete(connection)
+      if isNew { try SchemaMigration.complete(connection) }
       let gone = isNew ? nil : try restoreTables(connection)
       let commit = try explaining(connection) {
         try withSession(db) { session in
@@ -128,8 +137,8 @@ public final class Store: Sendable {
             let willChange = options.willChangeSchema.map { body in { try body(db, $0, $1) } }
             try SchemaMigration(transaction, gone: gone, willChange: willChange).migrate(to: schema)
             if !isNew { try TableShape.check(connection, transaction.catalog) }
-            if let path, options.hasIncarnation {
-              try transaction.checkIncarnation(Incarnation(besides: path, options.files))
+            if let file, options.hasIncarnation {
+              try transaction.checkIncarnation(Incarnation(besides: file, options.files))
             }
           }
           return ((), nil)
@@ -151,7 +160,8 @@ public final class Store: Sendable {
     return gone
   }
 
-  /// What SQLite says of a table that a store cannot use does not help anybody.
+  /// Runs the body and explains SQLite's error about a table that a store cannot use, which by itself does not help
+  /// anybody.
   private func explaining<T>(_ connection: Connection, _ body: () throws -> T) throws -> T {
     do {
       return try body()
@@ -175,6 +185,7 @@ public final class Store: Sendable {
       throw error
     }
     isClosed.store(true, ordering: .relaxed)
+    eventFollowers.finish()
   }
 
   private func closeWriter() throws {
@@ -205,30 +216,60 @@ public final class Store: Sendable {
 
   // MARK: Reading and writing
 
-  /// Reads, in one snapshot.
+  /// Reads, in one snapshot of the database.
+  ///
+  /// ```swift
+  /// let games = try store.read { db in try Game.order(Column("name")).fetchAll(db) }
+  /// ```
+  ///
+  /// A store in a file reads while others write, and sees none of what commits meanwhile. One in memory has a single
+  /// connection, and waits its turn. In an asynchronous function the form that is awaited is chosen.
   /// - Throws: `StoreError.closed` after `close()`; what the body throws; GRDB's `DatabaseError`.
+  @_disfavoredOverload  // In an asynchronous context the asynchronous version, as in GRDB.
   public func read<T>(_ body: (Database) throws -> T) throws -> T {
     do { return try writer.read(body) } catch { throw explain(error) }
   }
 
-  /// Reads, in one snapshot, without blocking the caller's thread.
-  public func read<T: Sendable>(_ body: @Sendable @escaping (Database) throws -> T) async throws -> T {
+  /// Reads, in one snapshot of the database, without blocking the caller's thread.
+  ///
+  /// ```swift
+  /// let count = try await store.read { db in try Game.fetchCount(db) }
+  /// ```
+  /// - Throws: `StoreError.closed` after `close()`; what the body throws; GRDB's `DatabaseError`; `CancellationError`.
+  public func read<T: Sendable>(_ body: @Sendable (Database) throws -> T) async throws -> T {
     do { return try await writer.read(body) } catch { throw explain(error) }
   }
 
   /// Writes, in one transaction: all of it becomes visible and is replicated together, or none.
   ///
-  /// What a delete means for other records (owned records, references, relationships) happens at the end of the
-  /// transaction. If the body or the commit throws, nothing has changed.
+  /// ```swift
+  /// try store.write { db in
+  ///   try Game(name: "Chess").insert(db)
+  ///   try db.execute(sql: "DELETE FROM Game WHERE name IS NULL")
+  /// }
+  /// ```
   ///
-  /// - Throws: what the body throws; `StoreError` for a value or name that cannot be replicated; GRDB's
-  ///   `DatabaseError`.
+  /// The effects of a delete on other records (owned records, references, relationships) take place at the end of the
+  /// transaction. Each change gets a stamp of this replica, observations fire, and engines send it. A write that
+  /// changes nothing replicates nothing.
+  ///
+  /// One writer at a time: this waits for other writes of the process, and for other processes up to
+  /// `StoreOptions.busyTimeout`. Writes cannot be nested.
+  ///
+  /// - Throws: what the body throws; `StoreError` for a value or name that cannot be replicated, a reference to a
+  ///   record that is not there, or a delete that is denied; `StoreError.closed` after `close()`; GRDB's
+  ///   `DatabaseError`. Nothing has changed then.
   @discardableResult
   public func write<T>(_ body: (Database) throws -> T) throws -> T { try commit(body).value }
 
-  /// Writes, in one transaction, without blocking the caller's thread. See the synchronous `write`.
+  /// Writes, in one transaction, without blocking the caller's thread. Otherwise as the synchronous `write`.
+  ///
+  /// ```swift
+  /// try await store.write { db in try Game(name: "Chess").insert(db) }
+  /// ```
+  /// - Throws: as the synchronous `write`. Nothing has changed then.
   @discardableResult
-  public func write<T: Sendable>(_ body: @Sendable @escaping (Database) throws -> T) async throws -> T {
+  public func write<T: Sendable>(_ body: @Sendable (Database) throws -> T) async throws -> T {
     do {
       let rest = turns.rest
       if rest > 0 { try await Task.sleep(nanoseconds: rest) }
@@ -242,25 +283,35 @@ public final class Store: Sendable {
     }
   }
 
-  /// What a transaction did.
+  /// The outcome of a transaction: the value of its body, and its dot.
   public struct Commit<Value> {
-    /// What the body returned.
+    /// The value that the body of the transaction returned.
     public let value: Value
     /// The transaction's dot, or nil if it changed nothing that replicates.
     public let dot: Dot?
-    /// Where the store stands with this transaction, and without any later one.
+    /// The state of the store with this transaction, and without any later one.
     package let summary: StoreSummary
     /// Whether others should hear of it.
     let isChanged: Bool
+    /// Whether another store has committed to the same file since the last transaction.
+    let hasForeignCommits: Bool
+    /// The events to report.
+    let events: [StoreEvent]
   }
 
-  /// Writes like `write` and tells the transaction's dot once it is committed.
+  /// Writes like `write`, and returns the transaction's dot once it is committed, by which it is known on all devices.
+  ///
+  /// ```swift
+  /// let commit = try store.commit { db in try Game(name: "Chess").insert(db) }
+  /// let isReplicated = commit.dot != nil
+  /// ```
+  /// - Throws: as `write`. Nothing has changed then.
   public func commit<T>(_ body: (Database) throws -> T) throws -> Commit<T> {
     try perform { db in try transact(db, body) }
   }
 
-  /// Runs a writing transaction of GRDB's; if it fails the engine reads everything again next time.
-  /// - Parameter follower: who need not be told of the commit.
+  /// Runs a writing transaction of GRDB's, of which `follower` need not be told; if it fails the engine reads
+  /// everything again next time.
   @discardableResult
   func perform<T>(by follower: ChangeFollower? = nil, _ body: (Database) throws -> Commit<T>) throws -> Commit<T> {
     do {
@@ -275,19 +326,23 @@ public final class Store: Sendable {
     }
   }
 
-  private func announce<T>(_ commit: Commit<T>, by follower: ChangeFollower? = nil) {
-    if commit.isChanged { listeners.notify(but: follower) }
+  func announce<T>(_ commit: Commit<T>, by follower: ChangeFollower? = nil) {
+    lastSummary.withLock { $0 = commit.summary }
+    eventFollowers.publish(commit.events)
+    if commit.isChanged || commit.hasForeignCommits {
+      listeners.notify(but: commit.hasForeignCommits ? nil : follower)
+    }
   }
 
   /// Runs the app's writes in a transaction that captures them.
-  private func transact<T>(_ db: Database, _ body: (Database) throws -> T) throws -> Commit<T> {
+  func transact<T>(_ db: Database, _ body: (Database) throws -> T) throws -> Commit<T> {
     try withSession(db) { session in
       let value = try session.listen { try body(db) }
       let dot = try session.transaction { transaction in
         try transaction.capture(.app)
         return transaction
       }.dot
-      return (value, dot)
+      return (value, dot ?? session.interludeDot)
     }
   }
 
@@ -299,11 +354,9 @@ public final class Store: Sendable {
     }
   }
 
-  /// Joins a delta: all of it, or nothing.
-  /// - Parameter nextBlock: gives the blocks in order; nil at the end.
-  /// - Parameter refusesMismatch: nothing is joined that leaves other content here than the sender has at the same
-  ///   vector.
-  /// - Parameter notes: what is noted in the same transaction.
+  /// Joins a delta: all of it, or nothing. `nextBlock` gives the blocks in order, and nil at the end. With
+  /// `refusesMismatch` nothing is joined that leaves other content here than the sender has at the same vector, unless
+  /// it is a repair. `notes` are noted in the same transaction.
   func join(
     _ header: DeltaHeader, isRepair: Bool, refusesMismatch: Bool = false, by follower: ChangeFollower? = nil,
     noting notes: NoteBatch? = nil, _ nextBlock: () throws -> BlockDraft?
@@ -311,7 +364,7 @@ public final class Store: Sendable {
     try noticingDamage {
       try perform(by: follower) { db in
         try withSession(db) { session in
-          var result = try session.transaction { try $0.apply(header, isRepair: isRepair, nextBlock) }
+          var result = try session.transaction(by: .peer) { try $0.apply(header, isRepair: isRepair, nextBlock) }
           if let theirs = header.fingerprint, header.target == session.standing.vector {
             result.fingerprintMismatch = theirs != session.standing.fingerprint
           }
@@ -325,15 +378,21 @@ public final class Store: Sendable {
     }
   }
 
-  private func withSession<T>(_ db: Database, _ body: (WritingSession) throws -> (T, Dot?)) throws -> Commit<T> {
+  func withSession<T>(_ db: Database, _ body: (WritingSession) throws -> (T, Dot?)) throws -> Commit<T> {
     let session = try session(db)
     turns.begin()
     do {
       try session.begin()
       let (value, dot) = try body(session)
       try session.finish()
-      for table in session.writer.touchedTables { try db.notifyChanges(in: Table(table)) }
-      return Commit(value: value, dot: dot, summary: session.summary, isChanged: session.isChanged)
+      if session.hasForeignCommits {
+        try db.notifyChanges(in: .fullDatabase)
+      } else {
+        for table in session.writer.touchedTables { try db.notifyChanges(in: Table(table)) }
+      }
+      return Commit(
+        value: value, dot: dot, summary: session.summary, isChanged: session.isChanged,
+        hasForeignCommits: session.hasForeignCommits, events: session.events)
     } catch {
       session.invalidate()
       throw error
@@ -346,6 +405,7 @@ public final class Store: Sendable {
       return session
     }
     let session = try WritingSession(try StoreFile.handle(db), options.environment, applying)
+    session.isFollowed = { [eventFollowers] in eventFollowers.isFollowed }
     db.add(transactionObserver: CommitGuard(session), extent: .databaseLifetime)
     box.session = session
     return session
@@ -353,7 +413,7 @@ public final class Store: Sendable {
 }
 
 /// The session, used only on the writing connection's queue.
-private final class SessionBox: @unchecked Sendable {
+final class SessionBox: @unchecked Sendable {
   var session: WritingSession?
   let needsReload = Atomic<Bool>(false)
 }

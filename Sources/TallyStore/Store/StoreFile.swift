@@ -99,7 +99,8 @@ enum StoreFile {
     return SnapshotReaders { [configuration] in try DatabaseQueue(path: path, configuration: configuration) }
   }
 
-  /// - Parameter turns: what is to hear of waits for the lock; nil for what never writes to a file of others.
+  /// Returns the configuration of a connection. `turns` hears of waits for the lock; it is nil for what never writes to
+  /// a file of others.
   static func configuration(_ options: StoreOptions, _ applying: Applying, _ turns: Turns? = nil) -> Configuration {
     var configuration = Configuration()
     configuration.readonly = options.isReadOnly

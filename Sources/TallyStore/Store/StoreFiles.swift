@@ -2,10 +2,10 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// What a store does with files besides what SQLite does with them: it looks before it opens, and keeps a token beside
+/// The operations on files that a store performs besides SQLite's: it looks before it opens, and keeps a token beside
 /// the database. A simulated disk takes the place of the system's files in tests.
 package protocol StoreFiles: Sendable {
-  /// What stands at a path.
+  /// Returns the kind of file at a path.
   func kind(of path: String) -> StoreFileKind
   /// The first bytes of a file, fewer if it is shorter; nil if it cannot be read.
   func head(_ count: Int, of path: String) -> [UInt8]?
@@ -14,8 +14,8 @@ package protocol StoreFiles: Sendable {
   func canonical(_ path: String) -> String
   /// A small text, and the number of the file that holds it; nil if it cannot be read.
   func token(at path: String) -> (text: String, fileNumber: UInt64)?
-  /// Puts a new file with a small text in the place of the old one, whole or not at all.
-  /// - Parameter text: makes the text from the new file's number.
+  /// Puts a new file with a small text in the place of the old one, whole or not at all. `text` makes the text from the
+  /// new file's number.
   func writeToken(at path: String, _ text: (UInt64) -> String) throws
 }
 
@@ -27,14 +27,14 @@ extension Store {
   /// Whether both are of one file, whatever they call it.
   package func isSame(as other: Store) -> Bool {
     guard self !== other else { return true }
-    guard let path, let otherPath = other.path else { return false }
+    guard let file, let otherFile = other.file else { return false }
     var (one, two) = (stat(), stat())
-    guard stat(path, &one) == 0, stat(otherPath, &two) == 0 else { return false }
+    guard stat(file, &one) == 0, stat(otherFile, &two) == 0 else { return false }
     return one.st_dev == two.st_dev && one.st_ino == two.st_ino
   }
 }
 
-/// What a store may find where its file should be.
+/// The kinds of file that a store may find where its own should be.
 package enum StoreFileKind: Sendable {
   case nothing
   case file
@@ -108,7 +108,7 @@ struct SystemFiles: StoreFiles {
 }
 
 extension DatabaseError {
-  /// What Foundation says of a file that cannot be written, in SQLite's words and with the file's name.
+  /// Creates SQLite's error for a file that Foundation cannot write, with the file's name.
   init(writing path: String, _ error: any Error) {
     let cause = (error as? CocoaError)?.underlying ?? error
     let code: ResultCode =

@@ -7,17 +7,23 @@ import TallyCRDT
   import TallyFaults
 #endif
 
-/// What a store takes from its surroundings.
+/// The behaviour of a store, and what it takes from its surroundings. The defaults are right for an app.
+///
+/// ```swift
+/// var options = StoreOptions()
+/// options.prepareDatabase = { db in try db.execute(sql: "PRAGMA cache_size = -8000") }
+/// let store = try Store(path: path, schema: schema, options: options)
+/// ```
 public struct StoreOptions: Sendable {
-  /// How many seconds a write waits for another process that is writing.
+  /// The seconds that a write waits for another process that is writing.
   public var busyTimeout: TimeInterval = 5
   /// The clock. Only the stamps of local writes depend on it.
   public var now: @Sendable () -> Date = { Date() }
-  /// Where warnings go.
+  /// The logger for warnings, under the label `tally.store` unless set.
   public var logger = Logger(label: "tally.store")
-  /// How many entries the conflict journal keeps; older ones go first.
+  /// The number of entries that the conflict journal keeps; older ones go first.
   public var conflictLimit = 10_000
-  /// How many seconds the conflict journal keeps an entry, by this device's clock: 90 days. Nil for ever.
+  /// The seconds for which the conflict journal keeps an entry, by this device's clock: 90 days. Nil for ever.
   public var conflictAge: TimeInterval? = 90 * 86_400
   /// Whether this replica's own changes are synced to the disk before a delta with them is handed out. Without it, a
   /// power cut after a sync can lead to two changes with one identity, and replicas that differ.
@@ -37,7 +43,7 @@ public struct StoreOptions: Sendable {
   package var files: any StoreFiles = SystemFiles()
   /// Whether SQLite's preupdate hook captures this store's writes, where SQLite has it; otherwise triggers do.
   package var usesHook = usesHookByDefault
-  /// Where replica ids come from; nil for the system's randomness.
+  /// The source of replica ids; nil for the system's randomness.
   package var mintReplica: (@Sendable () -> ReplicaID)?
   #if PlantedFaults
     /// Faults that tests put in.
@@ -48,7 +54,7 @@ public struct StoreOptions: Sendable {
     private static let usesHookByDefault = true
   #endif
 
-  /// The usual options.
+  /// The default options, which are right for an app.
   public init() {}
 
   var environment: StoreEnvironment {

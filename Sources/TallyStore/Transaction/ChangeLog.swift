@@ -1,11 +1,12 @@
 import TallyCRDT
 import TallyWire
 
-/// What one transaction adds to `tally_log`: for each dot the records and links with a cell of that dot.
+/// The entries that one transaction adds to `tally_log`: for each dot the records and links with a cell of that dot,
+/// except those that a record's deletes find as well (`RecordState.isListed`).
 ///
 /// The log finds what a delta must hold. It may list more than that: an entry whose cells have been superseded since
 /// costs one look-up and nothing else, because the cells themselves say which dot they have. So a row goes only where
-/// that is cheap: with the edit that supersedes all it lists, or in `LogPruning`.
+/// that is cheap: with the edit or the delete that supersedes all it lists, or in `LogPruning`.
 struct ChangeLog {
   private var entries: [Dot: ByteWriter] = [:]
   /// The dot that was noted last: most notes of a transaction are of one.
@@ -20,19 +21,39 @@ struct ChangeLog {
   /// Notes that the record with this key has a cell of the dot.
   mutating func note(_ dot: Dot, kind: KindNumber, _ key: RecordKey) {
     turn(to: dot)
-    items.varint(kind.rawValue << 2 | (key.isText ? 1 : 0))
-    items.key(key)
+    Self.write(kind, key, to: &items)
     byteCount += 20
   }
 
   /// Notes that the link has a tag or removal of the dot.
   mutating func note(_ dot: Dot, kind: KindNumber, _ key: LinkKey) {
     turn(to: dot)
-    let (source, target) = (RecordKey(key.source), RecordKey(key.target))
+    Self.write(kind, RecordKey(key.source), RecordKey(key.target), to: &items)
+    byteCount += 40
+  }
+
+  private static func write(_ kind: KindNumber, _ key: RecordKey, to items: inout ByteWriter) {
+    items.varint(kind.rawValue << 2 | (key.isText ? 1 : 0))
+    items.key(key)
+  }
+
+  private static func write(_ kind: KindNumber, _ source: RecordKey, _ target: RecordKey, to items: inout ByteWriter) {
     items.varint(kind.rawValue << 2 | (source.isText ? 1 : 0) | (target.isText ? 2 : 0))
     items.key(source)
     items.key(target)
-    byteCount += 40
+  }
+
+  /// The bytes of a row that lists these items.
+  static func bytes(of items: [Item]) -> [UInt8] {
+    var writer = ByteWriter()
+    for item in items {
+      if let target = item.target {
+        write(item.kind, RecordKey(item.name), RecordKey(target), to: &writer)
+      } else {
+        write(item.kind, RecordKey(item.name), to: &writer)
+      }
+    }
+    return writer.bytes
   }
 
   /// Deletes the row of a transaction that lists this record and nothing else.
@@ -92,11 +113,12 @@ struct ChangeLog {
     }
   }
 
+  /// An entry of a row: a record, or a link with its two ends.
+  typealias Item = (kind: KindNumber, name: AnyRecordName, target: AnyRecordName?)
+
   /// The items of one row.
-  static func items(
-    _ bytes: [UInt8], _ catalog: Catalog
-  ) throws -> [(kind: KindNumber, name: AnyRecordName, target: AnyRecordName?)] {
-    var items: [(KindNumber, AnyRecordName, AnyRecordName?)] = []
+  static func items(_ bytes: [UInt8], _ catalog: Catalog) throws -> [Item] {
+    var items: [Item] = []
     try decode(bytes, catalog) { items.append(($0, $1, $2)) }
     return items
   }

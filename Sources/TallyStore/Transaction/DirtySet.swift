@@ -1,8 +1,8 @@
 import TallyCRDT
 
-/// What the view must look at before a transaction ends.
+/// The parts of the view to check before a transaction ends.
 struct DirtySet {
-  /// What a changed state can mean above it.
+  /// The effects that a changed state can have above it.
   enum Reach: Hashable {
     /// There is one touch more, and nothing less: a visible owner stays as it is, and so does all above it.
     case revivesOnly
@@ -38,7 +38,8 @@ struct DirtySet {
     }
   }
 
-  /// What is taken may be marked again: its state can change once more before the transaction ends.
+  /// Removes and returns a record; nil if there is none. It may be marked again: its state can change once more before
+  /// the transaction ends.
   mutating func popRecord() -> AnyRecordName? {
     guard let name = records.popLast() else { return nil }
     seenRecords.remove(name)

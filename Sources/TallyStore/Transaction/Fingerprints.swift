@@ -2,7 +2,7 @@ import GRDBSQLite
 import TallyCRDT
 
 extension Catalog {
-  /// What a changed record changes in the fingerprint.
+  /// Returns the change to the fingerprint for a changed record.
   func fingerprint(_ name: AnyRecordName, _ kind: RecordKind, from old: RecordState?, to new: RecordState)
     -> Fingerprint
   {
@@ -16,14 +16,14 @@ extension Catalog {
     kind.index(of: field).map { kind.columns[$0].hash } ?? hash(of: field)
   }
 
-  /// What a changed link changes in the fingerprint.
+  /// Returns the change to the fingerprint for a changed link.
   func fingerprint(_ key: LinkKey, _ kind: LinkKind, from old: ORSetElement, to new: ORSetElement) -> Fingerprint {
     let hashes = linkHashes(key, kind)
     return new.fingerprint(replacing: old, link: hashes.link, target: hashes.target)
   }
 }
 
-/// What the fingerprint calls a link: the hash of relationship and source, and that of the target.
+/// Returns the hashes of a link in the fingerprint: the hash of relationship and source, and that of the target.
 func linkHashes(_ key: LinkKey, _ kind: LinkKind) -> (link: UInt64, target: UInt64) { linkHashes(key, kind.wireName) }
 
 /// The same, by the wire name of the relationship.
@@ -36,14 +36,15 @@ func linkHashes(_ key: LinkKey, _ wireName: String) -> (link: UInt64, target: UI
 }
 
 extension RecordKind {
-  /// What a row that one transaction inserted adds to the fingerprint, from SQLite's memory.
-  /// - Parameter mask: the columns that have a cell, a bit for each place in `wireOrder`.
+  /// Returns the contribution to the fingerprint of a row that one transaction inserted, from SQLite's memory. `mask`
+  /// has a bit for each place in `wireOrder`, which is set if the column has a cell.
   func fingerprint(_ query: SQLStatement, _ stamp: Stamp, _ mask: UInt64) -> Fingerprint {
     let places = wireOrder.indices.lazy.filter { mask & 1 << UInt64($0) != 0 }
     return fingerprint(query, stamp, columns: places.map { self.wireOrder[$0] })
   }
 
-  /// What a row adds to the fingerprint whose cells all have one stamp: what is not the default has a cell.
+  /// Returns the contribution to the fingerprint of a row whose cells all have one stamp: each value that is not the
+  /// default has a cell.
   func fingerprint(_ query: SQLStatement, _ stamp: Stamp) -> Fingerprint {
     let hasCell = columns.indices.lazy.filter { index in
       let value = self.columns[index].defaultValue

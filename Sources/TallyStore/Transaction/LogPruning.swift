@@ -1,14 +1,17 @@
 import TallyCRDT
 
-/// Drops rows of the change log that no longer find anything: every cell of the dot has been overwritten since.
+/// Drops from the change log what no longer finds anything: entries whose cells have all been overwritten since, and
+/// those of a deleted record that one of its deletes makes needless (`RecordState.isListed`).
 ///
-/// What a cell was overwritten by has a dot of its own in the log, so a delta misses nothing, and nobody needs to
-/// agree. A slice is looked at now and then, round and round, so that the log is never much longer than what it finds.
+/// The write that replaced a cell has a dot of its own in the log, as has the delete, so a delta misses nothing, and
+/// devices need not agree on it. A slice is looked at now and then, round and round, so that the log is never much
+/// longer than what it finds.
 struct LogPruning {
   /// After so many new rows twice as many are looked at, so that the log is at most twice as long as what it finds.
   private static let interval = 64
   private var added = 0
-  private var next = 0
+  /// The row after which the next slice begins; nil before the first one.
+  private var next: Int?
 
   /// Takes note of new rows, and looks at a slice when it is time.
   mutating func run(_ reader: StateReader, added count: Int) throws {
@@ -19,21 +22,33 @@ struct LogPruning {
     try look(reader, at: slice)
   }
 
+  /// The start of the first slice. It depends on the newest row, so that processes that end soon do not all look at the
+  /// same rows.
+  private static func start(_ reader: StateReader) throws -> Int {
+    let newest = try reader.connection.integer("SELECT max(n) FROM tally_log") ?? 0
+    return newest > 0 ? Int(SipHash13.hash("\(newest)") % UInt64(newest)) : 0
+  }
+
   /// Looks at the next `count` rows.
   mutating func look(_ reader: StateReader, at count: Int) throws {
     let query = try reader.connection.statement(
       "SELECT n, replica, sequence, items FROM tally_log WHERE n > ? ORDER BY n LIMIT ?")
-    query.bind(1, next)
+    query.bind(1, try next ?? Self.start(reader))
     query.bind(2, count)
     var dead: [Int] = []
+    var shorter: [(row: Int, items: [ChangeLog.Item])] = []
     var seen = 0
-    var links = LinkDots()
+    var finder = LogFinder(reader)
     defer { query.reset() }
     while try query.step() {
-      (seen, next) = (seen + 1, query.int(0))
+      let number = query.int(0)
+      (seen, next) = (seen + 1, number)
       guard let replica = reader.catalog.replicas[query.number(1)] else { continue }
       let dot = Dot(replica: replica, sequence: try query.sequence(2))
-      if try !Self.findsAnything(dot, query.blob(3), reader, &links) { dead.append(query.int(0)) }
+      // Nobody can say what a damaged row lists, so it stays; `rebuild` rewrites the log.
+      guard let items = try? ChangeLog.items(query.blob(3), reader.catalog) else { continue }
+      guard let needed = try finder.needed(of: items, dot) else { continue }
+      if needed.isEmpty { dead.append(number) } else { shorter.append((number, needed)) }
     }
     if seen < count { next = 0 }
     #if PlantedFaults
@@ -44,33 +59,67 @@ struct LogPruning {
       delete.bind(1, number)
       try delete.run()
     }
+    guard !shorter.isEmpty else { return }
+    let update = try reader.connection.statement("UPDATE tally_log SET items = ? WHERE n = ?")
+    for (number, items) in shorter {
+      update.bind(1, ChangeLog.bytes(of: items))
+      update.bind(2, number)
+      try update.run()
+    }
   }
+}
 
+/// Says which items of a row find something.
+private struct LogFinder {
   /// The dots of the link that was read last: rows one after the other are often of one link, which may have many.
-  private struct LinkDots {
-    private var last: (kind: KindNumber, key: LinkKey, dots: Set<Dot>)?
+  private var last: (kind: KindNumber, key: LinkKey, dots: Set<Dot>)?
+  private let reader: StateReader
+  /// A row is left as it is once so many more items than not are found to be needed.
+  private static let margin = 2
 
-    mutating func contains(_ dot: Dot, of key: LinkKey, _ kind: LinkKind, _ reader: StateReader) throws -> Bool {
-      if let last, last.kind == kind.number, last.key == key { return last.dots.contains(dot) }
-      let dots = try reader.link(key, kind)?.element.dots ?? []
-      last = (kind.number, key, dots)
-      return dots.contains(dot)
+  init(_ reader: StateReader) { self.reader = reader }
+
+  /// The items that a row must keep; nil if it may stay as it is, because about half of them are needed, or more.
+  ///
+  /// A row that is rewritten is half as long afterwards, so that what rewriting costs is in proportion to what was
+  /// written. Most rows are left as they are after a look at two items.
+  mutating func needed(of items: [ChangeLog.Item], _ dot: Dot) throws -> [ChangeLog.Item]? {
+    var needed: [Int] = []
+    var place = 0
+    let stride = Self.stride(items.count)
+    for number in 0..<items.count {
+      if try find(items[place], dot) {
+        needed.append(place)
+        let isMostlyNeeded = 2 * needed.count >= number + 1 + Self.margin
+        if isMostlyNeeded || 2 * needed.count > items.count { return nil }
+      }
+      place = (place + stride) % items.count
     }
+    return needed.sorted().map { items[$0] }
   }
 
-  private static func findsAnything(
-    _ dot: Dot, _ bytes: [UInt8], _ reader: StateReader, _ links: inout LinkDots
-  ) throws -> Bool {
-    // Nobody can say what a damaged row lists, so it stays; `rebuild` rewrites the log.
-    guard let items = try? ChangeLog.items(bytes, reader.catalog) else { return true }
-    for (kind, name, target) in items {
-      if let target, let link = reader.catalog.links[kind] {
-        let key = LinkKey(source: name, target: target)
-        if try links.contains(dot, of: key, link, reader) { return true }
-      } else if let record = reader.catalog.records[kind] {
-        if try reader.hasCell(of: dot, name, record) { return true }
-      }
+  /// A step that visits all places of a row, distant ones first, because records that were written together are often
+  /// deleted together.
+  private static func stride(_ count: Int) -> Int {
+    func divisor(_ a: Int, _ b: Int) -> Int { b == 0 ? a : divisor(b, a % b) }
+    var stride = count * 5 / 8 | 1
+    while divisor(count, stride) != 1 { stride += 2 }
+    return stride
+  }
+
+  /// Whether the log must list an item under `dot`.
+  private mutating func find(_ item: ChangeLog.Item, _ dot: Dot) throws -> Bool {
+    if let target = item.target, let link = reader.catalog.links[item.kind] {
+      return try dots(of: LinkKey(source: item.name, target: target), link).contains(dot)
     }
-    return false
+    guard let record = reader.catalog.records[item.kind] else { return false }
+    return try reader.isListed(item.name, record, under: dot)
+  }
+
+  private mutating func dots(of key: LinkKey, _ kind: LinkKind) throws -> Set<Dot> {
+    if let last, last.kind == kind.number, last.key == key { return last.dots }
+    let dots = try reader.link(key, kind)?.element.dots ?? []
+    last = (kind.number, key, dots)
+    return dots
   }
 }

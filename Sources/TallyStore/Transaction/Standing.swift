@@ -1,10 +1,10 @@
 import TallyCRDT
 
-/// Where a store stands: what its transactions raise, and nothing else does.
+/// The state of a store that its transactions advance, and nothing else does.
 struct Standing: Equatable {
-  /// What is in the store.
+  /// The state vector: which transactions of which replicas the store has.
   var vector = StateVector()
-  /// What is kept of the vector, to notice that the disk has changed it.
+  /// The check of the vector, to notice that the disk has changed it.
   var vectorCheck = VectorCheck()
   /// The sum over everything in the state.
   var fingerprint = Fingerprint()

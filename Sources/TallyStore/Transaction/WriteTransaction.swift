@@ -26,11 +26,13 @@ final class WriteTransaction {
   /// The dot of what this replica writes; nil as long as it has written nothing.
   private(set) var dot: Dot?
   private(set) var standing: Standing
-  /// What a delta brings the vector to.
+  /// The vector that a delta brings the store to.
   private(set) var incoming = StateVector()
   private var log = ChangeLog()
   private var logRows = 0
   private var drops = 0
+  /// Transactions of which a row lists more than the record that a delete has taken.
+  private var missed = Set<Dot>()
   /// Whether rows of the change log may find nothing any more, and are still there.
   private var outdates = false
   private var isCapturing = false
@@ -73,7 +75,7 @@ final class WriteTransaction {
     return Dot(replica: replica, sequence: standing.vector[replica] + 1)
   }
 
-  /// What a write of this transaction has seen: everything that is here when the transaction ends.
+  /// The context of a write of this transaction: everything that is here when the transaction ends.
   var context: StateVector {
     var context = standing.vector.merging(incoming)
     if let dot { context.include(dot) }
@@ -113,23 +115,26 @@ final class WriteTransaction {
   /// Says that the transaction brings the vector to `target`: everything up to there is in it.
   func expect(_ target: StateVector) { incoming.merge(target) }
 
-  /// Says that a record's state has changed and has cells of `dots`.
-  /// - Parameters:
-  ///   - isSettled: the record itself is seen or hidden as its state says already.
-  ///   - fingerprint: what the change adds to the fingerprint, if that is known.
+  /// Says that a record's state has changed and has cells of `dots`. If `isSettled`, the record itself is seen or
+  /// hidden as its state says already. `fingerprint` is what the change adds to the fingerprint, if that is known.
   func changed(
     _ name: AnyRecordName, _ kind: RecordKind, from old: RecordState?, to new: RecordState,
     dots: some Sequence<Dot>, isSettled: Bool = false, fingerprint: Fingerprint? = nil
   ) throws {
-    if old != nil { outdates = true }
-    for dot in dots { log.note(dot, kind: kind.number, name) }
+    if kind.isKnown { writer.touches?.note(name) }
+    if let old, old.deletes != new.deletes {
+      try relist(name, kind, from: old, to: new, dots: dots)
+    } else {
+      if old != nil { outdates = true }
+      for dot in dots where new.isListed(under: dot) { log.note(dot, kind: kind.number, name) }
+    }
     standing.fingerprint += fingerprint ?? catalog.fingerprint(name, kind, from: old, to: new)
     try view.mark(name, kind, from: old, to: new, isSettled: isSettled)
     try flushIfFull()
   }
 
-  /// Says that a record has come that was never here, and that changes nothing for any other.
-  /// - Parameter sum: what it adds to the fingerprint.
+  /// Says that a record has come that was never here, that changes nothing for any other, and that adds `sum` to the
+  /// fingerprint.
   func inserted(_ key: RecordKey, _ kind: RecordKind, _ dot: Dot, _ sum: Fingerprint) throws {
     #if PlantedFaults
       let isListed = isCapturing || !environment.planted.contains(.packedRowUnlisted)
@@ -137,25 +142,60 @@ final class WriteTransaction {
       let isListed = true
     #endif
     if isListed { log.note(dot, kind: kind.number, key) }
+    if kind.isKnown { try writer.touches?.note(key, kind) }
     standing.fingerprint += sum
     view.changeVisibility()
     try flushIfFull()
   }
 
-  /// Says that fields of a record that is seen, and was never deleted, have got later writes, of `dots`.
-  /// - Parameters:
-  ///   - replaced: the transactions of which the record has no cell any more.
-  ///   - owners: the records that own it, if any record was ever deleted.
-  ///   - difference: what is added to the fingerprint.
+  /// Says that fields of a record that is seen, and was never deleted, have got later writes, of `dots`. Of the
+  /// transactions in `replaced` the record has no cell any more. `owners` are the records that own it, if any record
+  /// was ever deleted. `difference` is added to the fingerprint.
   func edited(
     _ key: RecordKey, _ kind: RecordKind, _ dots: [Dot], replaced: [Dot], owners: [AnyRecordName],
     _ difference: Fingerprint
   ) throws {
     for dot in replaced { try drop(dot, key, kind) }
+    if kind.isKnown { try writer.touches?.note(key, kind) }
     for dot in dots { log.note(dot, kind: kind.number, key) }
     standing.fingerprint += difference
     view.markTouched(owners)
     try flushIfFull()
+  }
+
+  /// Lists a record whose deletes have changed, of `dots` and of what no delete finds any more: a delete may give way
+  /// to one that has seen less, where copies of a store write under one id. What a delete finds now is forgotten.
+  private func relist(
+    _ name: AnyRecordName, _ kind: RecordKind, from old: RecordState, to new: RecordState, dots: some Sequence<Dot>
+  ) throws {
+    if let (insert, delete) = Self.onlyDelete(of: old, in: new) {
+      log.note(delete, kind: kind.number, name)
+      try drop(insert, deleted: name, kind)
+    } else {
+      let (before, after) = (old.listedDots, new.listedDots)
+      for dot in after.subtracting(before).union(after.intersection(dots)).sorted() {
+        log.note(dot, kind: kind.number, name)
+      }
+      for dot in before.subtracting(after).sorted() { try drop(dot, deleted: name, kind) }
+    }
+    // Rows that list other records as well are left to the pruning.
+    if !missed.isEmpty { outdates = true }
+  }
+
+  /// The insert and the delete of a record of which nothing else is known, as of most that are deleted. Nothing has to
+  /// be gathered for it.
+  private static func onlyDelete(of old: RecordState, in new: RecordState) -> (insert: Dot, delete: Dot)? {
+    guard let insert = old.uniformStamp?.dot, new.deletes.count == 1, let delete = new.deletes.first,
+      delete.stamp.dot != insert, delete.context.covers(insert)
+    else { return nil }
+    var rest = new
+    rest.deletes = []
+    return rest == old ? (insert, delete.stamp.dot) : nil
+  }
+
+  private func drop(_ dot: Dot, deleted name: AnyRecordName, _ kind: RecordKind) throws {
+    guard !missed.contains(dot) else { return }
+    if try !ChangeLog.drop(dot, kind.number, RecordKey(name), connection, session.numbers) { missed.insert(dot) }
   }
 
   /// Forgets that a transaction wrote to a record, if it wrote to nothing else. Of a transaction that changes many
@@ -176,6 +216,7 @@ final class WriteTransaction {
     _ key: LinkKey, _ kind: LinkKind, from old: ORSetElement, to new: ORSetElement, dots: some Sequence<Dot>
   ) throws {
     if !old.tags.isEmpty { outdates = true }
+    if kind.isKnown { writer.touches?.note(key, kind) }
     for dot in dots { log.note(dot, kind: kind.number, key) }
     standing.fingerprint += catalog.fingerprint(key, kind, from: old, to: new)
     #if PlantedFaults
@@ -226,8 +267,8 @@ final class WriteTransaction {
     try capture(origin, lost: findLostRows(session.kindsThatLostRows(origin)))
   }
 
-  /// Captures what was written to the tables, and deletes without a note.
-  /// - Parameter lost: those deletes, found before anything is captured.
+  /// Captures what was written to the tables, and the deletes without a note, which were found before anything is
+  /// captured.
   func capture(_ origin: Capture.Origin, lost: LostRows?) throws {
     isCapturing = true
     defer { isCapturing = false }
@@ -259,6 +300,7 @@ final class WriteTransaction {
     if isSumLost {
       try renewWhatFollows()
       try settle()
+      writer.touches?.noteAll(catalog)
       try recomputeFingerprint()
       try connection.execute("INSERT OR REPLACE INTO tally_meta VALUES('lost', 1)")
     }

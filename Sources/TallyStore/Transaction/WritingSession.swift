@@ -28,6 +28,13 @@ final class WritingSession {
   private var pruning = LogPruning()
   private var echoes = EchoDetector()
   private let applying: Applying
+  /// Whether anybody follows the store's events.
+  var isFollowed: () -> Bool = { false }
+  /// The events of this SQLite transaction, to report once it is committed.
+  private(set) var events: [StoreEvent] = []
+  private var told = ToldStanding()
+  /// Whether another store, such as that of another process, has committed since this one last looked.
+  private(set) var hasForeignCommits = false
 
   private var dataVersion: Int?
   /// The schema that `objects` was read from.
@@ -35,7 +42,7 @@ final class WritingSession {
   /// Whether a transaction of the store's is under way. A commit or rollback meanwhile is not the store's.
   private(set) var isOpen = false
   private var hasEnded = false
-  /// What went wrong where nothing could be thrown.
+  /// The error that occurred where nothing could be thrown.
   private var failure: (any Error)?
   private(set) var isChanged = false
 
@@ -59,7 +66,7 @@ final class WritingSession {
   /// Whether the app's transaction has changed the schema.
   private var changesSchema = false
 
-  /// Where the store stands, with what this transaction has written.
+  /// The state of the store, with what this transaction has written.
   var summary: StoreSummary {
     StoreSummary(
       vector: standing.vector, fingerprint: standing.fingerprint,
@@ -69,23 +76,29 @@ final class WritingSession {
 
   // MARK: One SQLite transaction
 
-  /// Brings the session up to date at the start of an SQLite transaction, and captures what other connections have
-  /// written.
+  /// Brings the session up to date when an SQLite transaction starts, and captures other connections' writes.
   func begin() throws {
     let version = try connection.integer("PRAGMA data_version")
     let hasReloaded = version != dataVersion || dataVersion == nil
-    if hasReloaded { try reload() }
+    told.confirm()
+    writer.touches = isFollowed() ? Touches() : nil
+    (events, hasForeignCommits) = ([], false)
+    if hasReloaded {
+      try reload()
+      hasForeignCommits = told.follow(standing, reader, writer.touches)
+      tell(.outside)
+    }
     dataVersion = version
     writer.reset()
     recorder?.forget()
-    (isChanged, hasEnded, isOpen, failure, changesSchema) = (false, false, true, nil, false)
+    (isChanged, hasEnded, isOpen, failure, changesSchema, interludeDot) = (false, false, true, nil, false, nil)
     let outcome = try followSchema()
     try standAside(true)
     if hasReloaded { try mendVector() }
     if recorder == nil { mayEcho = try mayRunTriggers() }
-    if outcome == .wereMissing { try transaction { try $0.findMissedWrites() } }
+    if outcome == .wereMissing { try transaction(by: .outside) { try $0.findMissedWrites() } }
     let hasOutsideWrites = try reader.hasPendingWrites()
-    if hasOutsideWrites { try transaction { try $0.capture(.outside) } }
+    if hasOutsideWrites { try transaction(by: .outside) { try $0.capture(.outside) } }
     let mustCount = hasOutsideWrites || outcome == .wereMissing
     if mustCount || hasReloaded || outcome != .asTheyShouldBe || rowCounts.kinds != opaqueKinds {
       try countRows(opaqueKinds, again: mustCount)
@@ -95,25 +108,59 @@ final class WritingSession {
   /// Runs the app's own statements; whatever they write to replicated tables is noted.
   func listen<T>(_ body: () throws -> T) throws -> T {
     try writer.endAnnouncing()
-    recorder?.isListening = true
-    applying.isOn = false
-    defer {
-      recorder?.isListening = false
-      applying.isOn = true
-    }
+    isListening = true
+    defer { isListening = false }
     let value = try body()
     if changesSchema { readIndexes(try AppObjects(connection, reader.catalog)) }
     return value
   }
 
-  /// Runs one transaction of the replica's to its end.
+  /// Whether what is written now is the app's, in a write of the store's.
+  private(set) var isListening = false {
+    didSet {
+      recorder?.isListening = isListening
+      applying.isOn = !isListening
+    }
+  }
+  /// The last dot that was taken before the app's own statements had ended.
+  private(set) var interludeDot: Dot?
+
+  /// Runs a transaction of the store's own amid the app's statements. What they have written is captured first.
+  /// An error ends the whole: what is known here would not fit the file, if the app caught it and went on.
+  func interlude<T>(_ body: (WriteTransaction) throws -> T) throws -> T {
+    isListening = false
+    defer { isListening = true }
+    do {
+      if changesSchema { readIndexes(try AppObjects(connection, reader.catalog)) }
+      try transaction { transaction in
+        try transaction.capture(.app)
+        interludeDot = transaction.dot ?? interludeDot
+      }
+      let value = try transaction { transaction in
+        defer { interludeDot = transaction.dot ?? interludeDot }
+        return try body(transaction)
+      }
+      try writer.endAnnouncing()
+      return value
+    } catch {
+      failure = failure ?? error
+      throw error
+    }
+  }
+
+  /// Runs one transaction of the replica's to its end. `origin` says whose changes they are.
   @discardableResult
-  func transaction<T>(_ body: (WriteTransaction) throws -> T) throws -> T {
+  func transaction<T>(by origin: StoreEvent.Origin = .app, _ body: (WriteTransaction) throws -> T) throws -> T {
     try checkIsOpen()
     let transaction = WriteTransaction(self, standing)
     let value = try body(transaction)
     try transaction.commit()
+    tell(origin)
     return value
+  }
+
+  private func tell(_ origin: StoreEvent.Origin) {
+    if let event = writer.touches?.take(origin) { events.append(event) }
   }
 
   /// Ends an SQLite transaction.
@@ -136,12 +183,14 @@ final class WritingSession {
     }
     reader.aside.forgetNews()
     writer.closeRows()
+    told.finish(standing)
     isOpen = false
   }
 
   /// Forgets everything, after an error or a rollback.
   func invalidate() {
     (dataVersion, schemaVersion, isOpen) = (nil, nil, false)
+    told.doubt()
     recorder?.isListening = false
     recorder?.forget()
     writer.reset()
@@ -162,6 +211,28 @@ final class WritingSession {
       throw StoreError(
         .transactionEnded, "the transaction was committed or rolled back inside the write, so it cannot be captured")
     }
+  }
+
+  // MARK: Transactions that the app runs itself
+
+  /// Whether the app begins and ends transactions on the connection.
+  private(set) var isStandingBack = false
+
+  /// Leaves the connection to the app: what it writes is noted by the file's triggers, as what other connections write.
+  /// No transaction may be under way.
+  func standBack() {
+    told.confirm()
+    invalidate()
+    // It would note what no transaction of the store's takes. The next one makes another.
+    recorder = nil
+    if !areTriggersOn { areTriggersOn = tally_enable_triggers(connection.handle, 1) == SQLITE_OK }
+    (isStandingBack, applying.isOn) = (true, false)
+  }
+
+  /// Takes the connection back. The next transaction reads everything again.
+  func comeBack() {
+    (isStandingBack, applying.isOn) = (false, true)
+    invalidate()
   }
 
   // MARK: What transactions need
@@ -185,8 +256,8 @@ final class WritingSession {
     return try rowCounts.kindsThatLostRows(writer.rowChanges.numbers, opaque: opaque, reader.catalog)
   }
 
-  /// Keeps row counts of these kinds and of no others.
-  /// - Parameter again: whether to count tables again that have a count already.
+  /// Keeps row counts of these kinds and of no others; with `again`, tables that have a count already are counted
+  /// again.
   private func countRows(_ kinds: Set<KindNumber>, again: Bool) throws {
     let changes = writer.rowChanges.take()
     if !again { try rowCounts.add(changes) }
@@ -223,8 +294,8 @@ final class WritingSession {
     return try mayEcho && reader.hasPendingWrites()
   }
 
-  /// Takes over what a transaction did, at its end.
-  /// - Parameter logRows: how many rows it added to the change log, if others may have become useless.
+  /// Takes over what a transaction did, at its end. `logRows` is by how many rows it has let the change log grow, and
+  /// 0 if no other row can have become useless.
   func end(_ transaction: WriteTransaction, logRows: Int) throws {
     let isNew = transaction.standing != standing
     let next = transaction.standing
@@ -397,8 +468,7 @@ final class WritingSession {
     try connection.execute("UPDATE tally_zone SET hooked = \(isAside ? 1 : 0) WHERE n = 0")
   }
 
-  /// Switches triggers on: the app's transaction is about to change the schema, and what it makes must fire from then
-  /// on.
+  /// Switches triggers on: the app's transaction is about to change the schema, and triggers it makes must fire.
   func expectTriggers() {
     changesSchema = true
     guard isOpen, recorder != nil, !areTriggersOn, tally_enable_triggers(connection.handle, 1) == SQLITE_OK else {
@@ -418,7 +488,7 @@ final class WritingSession {
     guard recorder != nil, !areTriggersOn, try connection.integer("PRAGMA schema_version") != schemaVersion else {
       return
     }
-    guard try AppObjects(connection, reader.catalog).hasTriggers, !writer.touchedTables.isEmpty || hasCaptured else {
+    guard try AppObjects(connection, reader.catalog).hasTriggers, !writer.touchedTables.isEmpty || isChanged else {
       return
     }
     throw StoreError(
@@ -426,12 +496,4 @@ final class WritingSession {
       "this transaction makes the store's first triggers and writes to its tables: make them in a transaction of their own"
     )
   }
-
-  private var hasCaptured: Bool { isChanged }
-}
-
-/// What the SQL function `tally_applying()` says: whether it is the store that writes, not the app.
-final class Applying: @unchecked Sendable {
-  // Read and written on the writing connection's queue alone.
-  var isOn = true
 }

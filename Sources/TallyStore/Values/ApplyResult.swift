@@ -1,4 +1,4 @@
-/// What applying a delta did.
+/// The outcome of applying a delta.
 public struct ApplyResult: Sendable, Equatable {
   /// Records and links whose state changed.
   public var changes = 0
@@ -13,7 +13,7 @@ public struct ApplyResult: Sendable, Equatable {
   /// which it lost some, in words. At most a hundred.
   public var inDoubt: [String] = []
 
-  /// A result of nothing.
+  /// The result of a delta that changed nothing.
   public init() {}
 
   init(changes: Int, conflicts: Int) {

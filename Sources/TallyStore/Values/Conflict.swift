@@ -12,14 +12,14 @@ import TallyCRDT
 /// `store.resolve(conflict, with: value)` writes another, and `store.dismiss(conflict)` leaves what is there. Each
 /// takes the entry out of this device's journal; other devices have entries of their own.
 public struct Conflict: Sendable, Equatable, Identifiable {
-  /// What tells an entry from all others, on every device: the cell that lost.
+  /// The identity of an entry, on every device: the cell that lost.
   public struct ID: Hashable, Sendable {
     fileprivate let name: AnyRecordName
     fileprivate let field: String
     fileprivate let loser: Dot
   }
 
-  /// The record.
+  /// The name of the record whose field was written twice.
   public var name: AnyRecordName
   /// The field's wire name, which a rename does not change.
   public var field: String
@@ -27,9 +27,9 @@ public struct Conflict: Sendable, Equatable, Identifiable {
   public var column: String?
   /// The stamp of the write that lost.
   public var loser: Stamp
-  /// The value that lost.
+  /// The value that lost, kept here until somebody decides.
   public var loserValue: Value
-  /// The stamp that won.
+  /// The stamp of the write that won.
   public var winner: Stamp
   /// The value that won; null for a delete.
   public var winnerValue: Value
@@ -38,7 +38,7 @@ public struct Conflict: Sendable, Equatable, Identifiable {
   /// When this replica noticed, by its own clock.
   public var noticed: Date
 
-  /// The entry's identity.
+  /// The entry's identity, for lists: the same on every device that has the entry.
   public var id: ID { ID(name: name, field: field, loser: loser.dot) }
 
   /// Both texts in one, for a long text that two people have edited: the lines that both have, and between them what

@@ -5,7 +5,7 @@ import TallyCRDT
   import TallyFaults
 #endif
 
-/// What a store takes from outside: time, randomness, a logger and limits.
+/// The inputs that a store takes from outside: time, randomness, a logger and limits.
 struct StoreEnvironment: Sendable {
   var now: @Sendable () -> HybridTime
   var mintReplica: @Sendable () -> ReplicaID

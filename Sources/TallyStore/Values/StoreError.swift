@@ -5,11 +5,11 @@ import TallyWire
 ///
 /// Faults of the disk and of SQLite itself arrive as GRDB's `DatabaseError`, damaged or foreign bytes as `WireError`.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
-  /// The kind of refusal.
+  /// The kinds of refusals. Codes may be added: have a `default` in a `switch`.
   public enum Code: String, Sendable {
     /// The file exists but is not a store of ours.
     case notAStore
-    /// There is no file.
+    /// There is no file at the path.
     case noSuchStore
     /// The name, or that of a file beside it, belongs to another database. Nothing was opened or created.
     case pathTaken
@@ -49,6 +49,12 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case invalidSeeds
     /// A seed set has a lower version than the one that this store has applied; nothing was applied.
     case seedVersionBackwards
+    /// What is to be imported is not an SQLite database, or is a store itself.
+    case notADatabase
+    /// A map for an import does not fit the schema, or the database that is imported; nothing was written.
+    case invalidMap
+    /// A row of an imported database cannot become a record as the map says; everything before it is committed.
+    case rowNotMapped
     /// A delta starts after what this store has; ask for one since an older vector.
     case baseNotCovered
     /// A delta belongs to another zone.
@@ -62,14 +68,22 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// A write committed or rolled back its own transaction, with COMMIT or ROLLBACK or through `OR ROLLBACK`. Nothing
     /// of it was kept.
     case transactionEnded
+    /// The requested operation would put another database in the store's place, as `erase()` and a backup into a store
+    /// do. The store is restored to what it was before the access, except in memory, where there is no other copy.
+    case wouldReplaceStore
+    /// The requested operation is part of a write, and was given a database other than that of a `write` of this
+    /// store.
+    case notInWrite
+    /// The store is in memory, where there is but one connection, and what was asked for needs two.
+    case inMemory
     /// A write made the file's first triggers and wrote to the store's tables too; they would not have fired.
     case triggersMadeTooLate
     /// One transaction has changed more rows than can be noted.
     case transactionTooLarge
-    /// What is stored breaks an invariant.
+    /// The stored data breaks an invariant.
     case corrupt
-    /// What is stored does not fit the sum that is kept of it, or cannot be read: the store gives nothing away before
-    /// it is healed.
+    /// The stored data does not match the sum that is kept of it, or cannot be read: the store gives nothing away
+    /// before it is healed.
     case damaged
     /// A whole delta does not fit the sum that came with it: what its sender holds is damaged. Nothing of it was
     /// joined.
@@ -78,16 +92,16 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case contentsDiffer
   }
 
-  /// The kind of refusal.
+  /// The kind of refusal, to decide what to do about it.
   public let code: Code
-  /// What was wrong. Names records, types and fields, never values.
+  /// A message for a log. Names records, types and fields, never values.
   public let message: String
-  /// What caused it; nil if nothing but what the message says.
+  /// The underlying error; nil if there is none.
   public let cause: (any Error)?
   /// For `baseNotCovered`: the vector to ask for a delta since.
   public let vector: StateVector?
 
-  /// An error.
+  /// Creates an error. Apps catch errors, and need this for tests at most.
   public init(_ code: Code, _ message: String, vector: StateVector? = nil, cause: (any Error)? = nil) {
     self.code = code
     self.message = message

@@ -1,15 +1,15 @@
 import TallyCRDT
 
-/// What a replica is, in a few bytes: where it stands and what it holds.
+/// The state of a replica in a few bytes: how far it has come and what it holds.
 public struct StoreSummary: Sendable, Equatable {
-  /// What is in the store.
+  /// The state vector: which transactions of which replicas the store has.
   public var vector: StateVector
   /// The sum over its live content.
   public var fingerprint: Fingerprint
   /// This replica; nil before its first write.
   public var replica: ReplicaID?
 
-  /// Where a store stands.
+  /// Creates the summary of a store.
   package init(vector: StateVector, fingerprint: Fingerprint, replica: ReplicaID?) {
     (self.vector, self.fingerprint, self.replica) = (vector, fingerprint, replica)
   }

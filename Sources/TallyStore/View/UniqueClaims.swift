@@ -26,8 +26,8 @@ private struct UniqueClaim: Comparable {
 }
 
 extension RecordKind {
-  /// What a row can show while its unique values are still in other rows: null, or what no other row has.
-  /// - Parameter unique: the columns in question; nil for all that change.
+  /// The values that a row can show while its unique values are still in other rows: null, or what no other row has.
+  /// `unique` are the columns in question; nil for all that change.
   func parked(
     _ shown: [Value], over before: [Value], _ name: AnyRecordName, _ row: RowID, _ unique: Set<String>?
   ) -> [Value] {

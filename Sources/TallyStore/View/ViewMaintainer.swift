@@ -16,9 +16,10 @@ final class ViewMaintainer {
 
   private(set) var dirty = DirtySet()
   private var forwarded = Set<AnyRecordName>()
-  /// What has been found out of the states. A state that changes makes it void.
+  /// The visibility computed from the states. A state that changes makes it void.
   private var visibility: Visibility<SnapshotFacts>?
-  /// How often a row has gone or got other values, which can clear the way for rows that SQLite did not take.
+  /// The number of times that a row has gone or got other values, which can clear the way for rows that SQLite did not
+  /// take.
   private(set) var clearings = 0
   /// The records whose dependents were looked at once more, since a trigger of the app's has written last; nil if none
   /// has.
@@ -37,8 +38,8 @@ final class ViewMaintainer {
   func mark(_ name: AnyRecordName) { dirty.insert(name) }
   func mark(_ kind: KindNumber, _ key: LinkKey) { dirty.insert(kind, key) }
 
-  /// Marks what a changed state can mean for the record itself and its ancestors.
-  /// - Parameter isSettled: the record itself is seen or hidden as its state says already.
+  /// Marks what a changed state can mean for the record itself and its ancestors. If `isSettled`, the record itself is
+  /// seen or hidden as its state says already.
   func mark(
     _ name: AnyRecordName, _ kind: RecordKind, from old: RecordState?, to new: RecordState, isSettled: Bool = false
   ) throws {
@@ -157,7 +158,7 @@ final class ViewMaintainer {
     }
   }
 
-  /// How many rows that were set aside a transaction tries again.
+  /// The number of rows set aside that a transaction tries again.
   private static let retries = 1000
 
   // MARK: Climbing
@@ -188,7 +189,7 @@ final class ViewMaintainer {
     }
   }
 
-  /// What was found out no longer holds.
+  /// Discards the visibility computed so far, which no longer holds.
   func changeVisibility() { visibility = nil }
 
   /// States change while rows are written if triggers of the app's write, so each look takes what is known by then.
@@ -226,6 +227,7 @@ final class ViewMaintainer {
         return
       }
       isDone = try writer.put(name, kind, stored.state, previous: stored, shown: nil)
+      writer.touches?.note(name)
       if isDone {
         clearings += 1
         try markReferrers(of: name)
@@ -249,6 +251,7 @@ final class ViewMaintainer {
       }
     }
     if !stored.place.isVisible || shown != stored.values {
+      writer.touches?.note(name)
       guard try writer.put(name, kind, stored.state, previous: stored, shown: shown) else {
         return try makeRoom(for: name, kind, shown)
       }
@@ -268,6 +271,7 @@ final class ViewMaintainer {
       try reader.isMember(key, stored.element) && visibility.isVisible(key.source) && visibility.isVisible(key.target)
     if isShown != stored.place.isVisible {
       try writer.put(key, kind, stored.element, previous: stored, isShown: isShown)
+      writer.touches?.note(key, kind)
     }
     if !reader.aside.isEmpty { try reader.aside.land(address, connection) }
   }

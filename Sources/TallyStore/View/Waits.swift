@@ -3,8 +3,8 @@ import TallyCRDT
 /// `tally_wait` finds what must be looked at again when a record appears: the owned records hidden with it, the
 /// references that read as null without it, the links hidden with it.
 extension RecordKind {
-  /// What a record in this state waits for, with a row of these values or without a row.
-  /// - Parameter forward: the field that says for which seed the record gave way.
+  /// Returns what a record in this state waits for, with a row of these values or without a row. `forward` is the field
+  /// that says for which seed the record gave way.
   func waits(_ state: RecordState, shown: [Value]?, forward: FieldID?) -> Set<AnyRecordName> {
     var result = Set<AnyRecordName>()
     if let forward, case .text(let text) = state[forward]?.value, let target = try? AnyRecordName(text) {
@@ -63,7 +63,7 @@ extension StateWriter {
 }
 
 extension StateReader {
-  /// What waits for a record: the kinds and keys of records and links.
+  /// Returns the kinds and keys of the records and links that wait for a record.
   func waiting(for target: AnyRecordName) throws -> [(kind: KindNumber, key: String)] {
     let query = try connection.statement("SELECT kind, key FROM tally_wait WHERE target = ?")
     query.bind(1, target.text)

@@ -4,9 +4,16 @@ import TallyCRDT
 import TallyStore
 import TallyWire
 
-/// Whose data an app shows.
+/// The account whose data an app shows: that of a person who is signed in, or that of the device.
+///
+/// ```swift
+/// let account = container.current
+/// print(account == .local ? "not signed in" : "signed in as \(account)")
+/// ```
+///
+/// See `Container`.
 public enum Account: Sendable, Hashable, CustomStringConvertible {
-  /// Nobody is signed in.
+  /// Nobody is signed in; the data belongs to the device.
   case local
   /// A person, by the id that the account's service gives them.
   case person(String)
@@ -20,7 +27,13 @@ public enum Account: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// What becomes of data made while nobody was signed in when somebody signs in.
+/// The fate of data that was made while nobody was signed in, when somebody signs in.
+///
+/// ```swift
+/// let store = try container.signIn("ann", localData: .copy)
+/// ```
+///
+/// Joining is a merge: what the account has already is neither doubled nor overwritten.
 public enum LocalData: Sendable {
   /// It stays where it is, and shows again after signing out.
   case keepApart
@@ -54,15 +67,19 @@ public final class Container: Sendable {
     var open: [Account: Store] = [:]
   }
 
-  /// The folder.
+  /// The folder with the stores and the list of accounts.
   public let directory: URL
   private let schema: Schema
   private let options: StoreOptions
   private let state: Mutex<State>
 
-  /// The container in a folder, which is created if it is not there.
-  /// - Throws: `StoreError.newerFormat` or `.corrupt` for a list of accounts that cannot be read; what the file system
-  ///   throws.
+  /// Opens the container in a folder, which is created if it is not there. No store is opened yet.
+  ///
+  /// ```swift
+  /// let container = try Container(directory: folder, schema: schema)
+  /// ```
+  /// - Throws: `StoreError.invalidSchema`; `.newerFormat` or `.corrupt` for a list of accounts that cannot be read;
+  ///   what the file system throws.
   public init(directory: URL, schema: Schema, options: StoreOptions = StoreOptions()) throws {
     try schema.validate()
     self.directory = directory
@@ -97,7 +114,7 @@ public final class Container: Sendable {
 
   // MARK: Accounts
 
-  /// Whose data the app shows.
+  /// The account whose data the app shows.
   public var current: Account {
     state.withLock { $0.contents.current.map(Account.person) ?? .local }
   }
@@ -105,14 +122,26 @@ public final class Container: Sendable {
   /// Everybody who ever signed in and was not erased, by id.
   public var people: [String] { state.withLock { $0.contents.people.values.sorted() } }
 
-  /// The store of the current account.
+  /// The store of the current account, opened at the first call and the same object from then on.
+  /// - Throws: what opening a store throws.
   public func store() throws -> Store { try store(of: current) }
 
-  /// The store of an account, current or not.
+  /// The store of an account, current or not, opened at the first call and the same object from then on. One that does
+  /// not exist is created.
+  /// - Throws: what opening a store throws.
   public func store(of account: Account) throws -> Store { try state.withLock { try open(account, &$0) } }
 
   /// Shows a person's data from now on.
-  /// - Parameter localData: what becomes of what was made while nobody was signed in.
+  ///
+  /// ```swift
+  /// let store = try container.signIn("ann", localData: .move)
+  /// ```
+  ///
+  /// Pause the engine of the store that is shown before. The person's store is created if this device has none. Signing
+  /// in deletes nothing.
+  /// - Parameters:
+  ///   - id: the person, by the id that the account's service gives them; any text.
+  ///   - localData: what becomes of what was made while nobody was signed in.
   /// - Returns: the person's store.
   /// - Throws: what opening and joining throw. The current account is then as before, and nothing is lost.
   public func signIn(_ id: String, localData: LocalData) throws -> Store {
@@ -131,8 +160,9 @@ public final class Container: Sendable {
     }
   }
 
-  /// Shows the data of nobody from now on; the person's stays in its file.
+  /// Shows the data of nobody from now on; the person's stays in its file, and is there when they sign in again.
   /// - Returns: the local store.
+  /// - Throws: what opening a store throws. The current account is then as before.
   public func signOut() throws -> Store {
     try state.withLock { state in
       let store = try open(.local, &state)
@@ -141,8 +171,19 @@ public final class Container: Sendable {
     }
   }
 
+  /// Shows a person's data from now on, without blocking the task's thread. See the synchronous version.
+  ///
+  /// A task that is cancelled before this has begun throws `CancellationError`, and nothing has changed.
+  public func signIn(_ id: String, localData: LocalData) async throws -> Store {
+    try await BlockingWork.run { [self] in try signIn(id, localData: localData) }
+  }
+
+  /// Shows the data of nobody from now on, without blocking the task's thread. See the synchronous version.
+  public func signOut() async throws -> Store { try await BlockingWork.run { [self] in try signOut() } }
+
   /// Deletes an account's file for good. What has not been synced is lost: ask the person first.
   /// - Precondition: it is not the current account.
+  /// - Throws: what closing the store and removing files throw.
   public func erase(_ account: Account) throws {
     try state.withLock { state in
       let shown = state.contents.current.map(Account.person) ?? .local

@@ -2,7 +2,7 @@ import CoreMetrics
 import Logging
 
 extension SyncEngine {
-  /// How an engine behaves.
+  /// The behaviour of an engine: intervals, retries, logging and metrics.
   public struct Settings: Sendable {
     /// Stay connected where the peer wants that too; otherwise sync again after changes and at intervals.
     public var isLive = true
@@ -10,26 +10,29 @@ extension SyncEngine {
     public var shortestRetry: Duration = .seconds(1)
     /// The longest pause after failures.
     public var longestRetry: Duration = .seconds(300)
-    /// How often to sync with a peer that does not stay connected, and to look into a mailbox.
+    /// The interval at which to sync with a peer that does not stay connected, and to look into a mailbox.
     public var interval: Duration = .seconds(60)
-    /// How long changes are gathered for a mailbox after a pass through it, so that typing does not put a file for each
-    /// letter. The first change after a while goes out at once.
+    /// The time for which changes are gathered for a mailbox after a pass through it, so that typing does not put a
+    /// file for each letter. The first change after a while goes out at once.
     public var gathering: Duration = .milliseconds(250)
-    /// How often to look whether another program has written into the store's file, an extension of the app for
-    /// instance; nil for never. A look costs one small read.
+    /// The interval at which to look whether another program has written into the store's file, an extension of the app
+    /// for instance; nil for never. A look costs one small read.
     public var outsideInterval: Duration? = .seconds(1)
-    /// How long to wait for a peer that says nothing.
+    /// The introduction of this device to its peers. With one, the store also remembers the devices that it meets:
+    /// see `Store.devices()`.
+    public var device: SyncDevice?
+    /// The time to wait for a peer that says nothing.
     public var timeout: Duration = .seconds(60)
-    /// Where counters go; nil for what the app has set up with `MetricsSystem.bootstrap`.
+    /// The destination of counters; nil for what the app has set up with `MetricsSystem.bootstrap`.
     public var metrics: (any MetricsFactory)?
-    /// Where events are logged, with the fields `peer`, `phase`, `error`, `sent`, `received`.
+    /// The logger for events, with the fields `peer`, `phase`, `error`, `sent`, `received`.
     public var logger = Logger(label: "tally.sync")
     /// Waits, for tests that do not.
     package var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     /// Between 0 and 1: what varies a pause.
     package var jitter: @Sendable () -> Double = { Double.random(in: 0...1) }
 
-    /// The usual settings.
+    /// The default settings, which are right for an app.
     public init() {}
   }
 }

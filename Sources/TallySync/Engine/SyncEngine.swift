@@ -26,16 +26,22 @@ public actor SyncEngine {
   private var connections: [String: any SyncConnection] = [:]
   /// Ends the wait of each peer that waits.
   private var wakers: [String: AsyncStream<Void>.Continuation] = [:]
-  /// How many rounds with each peer have ended, well or not.
+  /// The number of rounds with each peer that have ended, well or not.
   private(set) var rounds: [String: Int] = [:]
   /// Looks for what other programs write.
   private var looking: Task<Void, Never>?
   private var followers: [Int: AsyncStream<SyncStatus>.Continuation] = [:]
   private var nextFollower = 0
-  /// How sync stands.
+  /// The state of sync as of now. `statusUpdates()` gives it again whenever it changes.
   public private(set) var status = SyncStatus()
 
-  /// An engine that is paused and has no peers.
+  /// Creates an engine that is paused and has no peers. Keep it, one for a store, for as long as the store is open.
+  ///
+  /// ```swift
+  /// var settings = SyncEngine.Settings()
+  /// settings.interval = .seconds(15)
+  /// let engine = SyncEngine(store, settings)
+  /// ```
   public init(_ store: Store, _ settings: Settings = Settings()) {
     self.store = store
     self.settings = settings
@@ -43,11 +49,25 @@ public actor SyncEngine {
 
   // MARK: Peers
 
-  /// Adds a peer; syncs with it unless the engine is paused. A second transport of one name takes the place of the
-  /// first.
+  /// Adds a peer that is reached by a transport, and syncs with it unless the engine is paused.
+  ///
+  /// ```swift
+  /// await engine.add(ProcessTransport(command: "ssh home.example tally serve scores.tally --stdio", name: "home"))
+  /// ```
+  ///
+  /// The transport's name is the peer's. A second transport of one name takes the place of the first, once what is
+  /// under way with that has ended. Errors do not end it: they are in the peer's status, and the engine tries again.
   public func add(_ transport: any Transport) async { await add(.transport(transport)) }
 
-  /// Adds a mailbox; passes through it unless the engine is paused, and again after changes and at intervals.
+  /// Adds a mailbox, and passes through it unless the engine is paused: now, after changes of the store, when the
+  /// mailbox tells of news, and at intervals.
+  ///
+  /// ```swift
+  /// await engine.add(FolderMailbox(driveURL), named: "drive")
+  /// ```
+  ///
+  /// A folder cannot tell of news, so it is looked into every `Settings.interval`. A second mailbox of one name takes
+  /// the place of the first.
   public func add(_ mailbox: any Mailbox, named name: String) async { await add(.mailbox(mailbox, name)) }
 
   private func add(_ peer: SyncPeer) async {
@@ -58,7 +78,7 @@ public actor SyncEngine {
     publish()
   }
 
-  /// Ends what is under way with a peer and forgets it.
+  /// Ends what is under way with a peer and forgets it. Its data stays. A name that is not there is ignored.
   public func remove(_ name: String) async {
     peers.removeAll { $0.name == name }
     status.peers.removeAll { $0.id == name }
@@ -66,8 +86,16 @@ public actor SyncEngine {
     publish()
   }
 
-  /// Syncs over a connection that a peer has opened, until it ends.
-  /// - Throws: what `Store.sync(over:_:)` throws.
+  /// Syncs over a connection that a peer has opened, until it ends; the connection is closed then.
+  ///
+  /// ```swift
+  /// try await engine.accept(StreamConnection.standardStreams(), from: "laptop")
+  /// ```
+  ///
+  /// The peer is listed in the status for as long as it is connected, under this name, or with a number if the name is
+  /// taken. While the engine is paused, connections are closed at once.
+  /// - Returns: what was done, when the peer has closed.
+  /// - Throws: what `Store.sync(over:_:)` throws; `SyncError` of code `disconnected` if the engine is paused.
   @discardableResult
   public func accept(_ connection: any SyncConnection, from name: String) async throws -> SyncOutcome {
     guard !status.isPaused else {
@@ -93,7 +121,8 @@ public actor SyncEngine {
 
   // MARK: The switch
 
-  /// Begins, or begins again; peers that were given up are tried again.
+  /// Begins to sync with everybody, or begins again; peers that were given up are tried again. Returns at once: the
+  /// status tells what comes of it. Does no harm if the engine is running.
   public func resume() {
     status.isPaused = false
     lookOutside()
@@ -101,7 +130,10 @@ public actor SyncEngine {
     publish()
   }
 
-  /// Stops everything and closes all connections. Nothing is lost: the next sync does the rest.
+  /// Stops everything and closes all connections; returns when all has ended.
+  ///
+  /// Nothing is lost: each delta was applied whole or not at all, and the next sync does the rest. The store goes on
+  /// working, and what is written waits. Pause the engine before the store is closed.
   public func pause() async {
     status.isPaused = true
     looking?.cancel()
@@ -144,7 +176,7 @@ public actor SyncEngine {
     for peer in peers where tasks[peer.name] == nil { start(peer) }
   }
 
-  /// What ends when somebody wants a peer to be synced with now.
+  /// Returns a stream that signals when somebody wants a peer to be synced with now.
   private func wake(_ name: String) -> AsyncStream<Void> {
     let (stream, feed) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     wakers[name] = feed
@@ -191,7 +223,7 @@ public actor SyncEngine {
         rounds[name, default: 0] += 1
         update(name) { peer in
           peer.phase = .idle
-          (peer.fraction, peer.lastError, peer.failures) = (nil, nil, 0)
+          (peer.fraction, peer.lastError, peer.errorCode, peer.failures) = (nil, nil, nil, 0)
           peer.lastSuccess = Date()
         }
         let reason = try await waitForReason(changes, wake, peer, news)
@@ -225,13 +257,14 @@ public actor SyncEngine {
   private func sync(_ mailbox: any Mailbox, _ name: String) async throws -> MailboxCursor? {
     update(name) { $0.phase = .syncing }
     var passing = MailboxSettings()
-    passing.metrics = settings.metrics
+    (passing.metrics, passing.remembersDevices) = (settings.metrics, settings.device != nil)
     let report = try await store.sync(through: mailbox, passing)
     update(name) { peer in
       peer.bytesSent += UInt64(report.bytesWritten)
       peer.bytesReceived += UInt64(report.bytesRead)
       peer.changesReceived += report.changes
       (peer.pending, peer.waitingFiles) = (0, report.pending.count + report.refused.count)
+      peer.missing = report.isComplete ? 0 : nil
     }
     log(name, UInt64(report.bytesWritten), UInt64(report.bytesRead))
     return report.cursor
@@ -239,7 +272,7 @@ public actor SyncEngine {
 
   private func sync(_ connection: any SyncConnection, _ name: String) async throws -> SyncOutcome {
     var syncing = SyncSettings()
-    syncing.isLive = settings.isLive
+    (syncing.isLive, syncing.device) = (settings.isLive, settings.device)
     syncing.timeout = settings.timeout
     syncing.metrics = settings.metrics
     let before = status.peers.first { $0.id == name } ?? PeerStatus(id: name)
@@ -256,14 +289,17 @@ public actor SyncEngine {
       peer.bytesSent = before.bytesSent + outcome.bytesSent
       peer.bytesReceived = before.bytesReceived + outcome.bytesReceived
       peer.changesReceived = before.changesReceived + outcome.changes
-      if peer.phase != .live { peer.pending = 0 }
+      if peer.phase != .live { (peer.pending, peer.missing) = (0, 0) }
     }
     log(name, outcome.bytesSent, outcome.bytesReceived)
     return outcome
   }
 
   private func log(_ name: String, _ sent: UInt64, _ received: UInt64) {
-    settings.logger.info("synced", metadata: ["peer": "\(name)", "sent": "\(sent)", "received": "\(received)"])
+    // A pass that finds nothing new is the rule.
+    settings.logger.log(
+      level: sent == 0 && received == 0 ? .debug : .info, "synced",
+      metadata: ["peer": "\(name)", "sent": "\(sent)", "received": "\(received)"])
   }
 
   private func note(_ step: SyncSession.Progress, _ name: String, _ before: PeerStatus) {
@@ -273,21 +309,23 @@ public actor SyncEngine {
       case .syncing: peer.phase = .syncing
       case .live:
         peer.phase = .live
-        (peer.lastError, peer.failures) = (nil, 0)
+        (peer.lastError, peer.errorCode, peer.failures) = (nil, nil, 0)
         if step.pending == 0 { peer.lastSuccess = Date() }
       case .finished: peer.phase = .idle
       }
       peer.fraction = step.fraction
       peer.bytesSent = before.bytesSent + step.bytesSent
       peer.bytesReceived = before.bytesReceived + step.bytesReceived
-      if step.phase != .connecting { peer.pending = step.pending }
+      peer.replica = step.peer ?? peer.replica
+      peer.device = step.device ?? peer.device
+      if step.phase != .connecting { (peer.pending, peer.missing) = (step.pending, step.missing) }
     }
   }
 
   /// Why to sync again.
   private enum Reason { case change, interval, news, wish }
 
-  /// What a mailbox said of news, and whether there were any.
+  /// The answer of a mailbox to the question for news, and whether there were any.
   private struct News {
     var cursor: MailboxCursor?
     /// Whether the mailbox said that there was something new.
@@ -347,25 +385,27 @@ public actor SyncEngine {
   /// - Returns: whether to try again.
   private func waitAfter(_ error: any Error, _ wake: AsyncStream<Void>, _ peer: SyncPeer) async -> Bool {
     let name = peer.name
-    let code = (error as? SyncError)?.code
-    let isHopeless = code == .upgradeRequired || code == .wrongZone || code == .unauthorized
+    let failure = error as? any TallyError
+    // What the store itself refuses, such as a row that cannot be captured, may pass with the app's next write.
+    let isPermanent = (error as? StoreError).map { $0.code == .closed } ?? failure?.isPermanent ?? false
     let pending = await pending(peer)
     rounds[name, default: 0] += 1
     update(name) { peer in
       if let pending { peer.pending = pending }
-      peer.phase = isHopeless ? .blocked : .retrying
+      peer.phase = isPermanent ? .blocked : .retrying
       peer.fraction = nil
       peer.failures += 1
       peer.lastError = "\(error)"
+      peer.errorCode = failure?.code.rawValue
     }
     settings.logger.warning("a sync failed", metadata: ["peer": "\(name)", "error": "\(error)"])
-    guard !isHopeless else {
+    guard !isPermanent else {
       tasks[name] = nil
       return false
     }
     let failures = status.peers.first { $0.id == name }?.failures ?? 1
     do {
-      try await sleep(pause(after: failures), orUntil: wake)
+      try await sleep(max(pause(after: failures), failure?.retryAfter ?? .zero), orUntil: wake)
       SyncMetrics(through: peer.isConnected ? "connection" : "mailbox", settings.metrics).countRetry()
       return true
     } catch {
@@ -383,7 +423,7 @@ public actor SyncEngine {
     }
   }
 
-  /// What a mailbox is not known to have; nil if that cannot be told.
+  /// Returns the number of transactions that a mailbox is not known to have; nil if that cannot be told.
   private func pending(_ peer: SyncPeer) async -> UInt64? {
     guard case .mailbox(let mailbox, let name) = peer else { return nil }
     do {
@@ -404,7 +444,15 @@ public actor SyncEngine {
 
   // MARK: Status
 
-  /// The status now, and after each change. A slow reader gets the newest only.
+  /// The status now, and after each change.
+  ///
+  /// ```swift
+  /// for await status in await engine.statusUpdates() {
+  ///   print(status.isUpToDate ? "up to date" : "syncing")
+  /// }
+  /// ```
+  ///
+  /// A slow reader gets only the newest. Each call makes a sequence of its own, which ends with the task that iterates.
   public func statusUpdates() -> AsyncStream<SyncStatus> {
     let (stream, continuation) = AsyncStream.makeStream(of: SyncStatus.self, bufferingPolicy: .bufferingNewest(1))
     let id = nextFollower

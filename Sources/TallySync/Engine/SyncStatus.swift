@@ -2,31 +2,38 @@ import Foundation
 import Observation
 import TallyCRDT
 
-/// How one peer stands.
+/// The state of sync with one peer or mailbox, for a row of a settings screen.
+///
+/// ```swift
+/// for peer in await engine.status.peers {
+///   print(peer.id, peer.phase, peer.lastError ?? "")
+/// }
+/// ```
 public struct PeerStatus: Sendable, Equatable, Identifiable {
-  /// What is being done about the peer.
+  /// The engine's activities with regard to a peer.
   public enum Phase: String, Sendable {
     /// Nothing: the engine is paused, or has not begun.
     case paused
     /// A connection is being opened.
     case connecting
-    /// Deltas are under way.
+    /// Connected, and deltas are on their way in one direction or both.
     case syncing
     /// Connected and equal; changes go over as they are committed.
     case live
     /// Equal as of the last sync; waiting for a change or the next round.
     case idle
-    /// Waiting before another attempt.
+    /// The last attempt failed; waiting before another, see `lastError`.
     case retrying
-    /// Given up until `resume()`: trying again would not help.
+    /// Given up until `resume()`, because trying again would not help (`TallyError.isPermanent`): the app has to be
+    /// updated, or the secret or token to be replaced.
     case blocked
   }
 
   /// The name of the transport or mailbox.
   public var id: String
-  /// What is being done.
+  /// The engine's current activity with regard to the peer.
   public var phase: Phase = .paused
-  /// How much of the deltas under way has arrived, 0 to 1; nil if none is under way.
+  /// The fraction of the deltas under way that has arrived, 0 to 1; nil if none is under way.
   public var fraction: Double?
   /// Bytes of deltas, since the engine began.
   public var bytesSent: UInt64 = 0, bytesReceived: UInt64 = 0
@@ -34,38 +41,53 @@ public struct PeerStatus: Sendable, Equatable, Identifiable {
   public var changesReceived = 0
   /// Transactions of this store that the peer is not known to have; nil before the first connection.
   public var pending: UInt64?
+  /// Transactions of the peer that are not here yet; nil before the first connection, and for a mailbox that holds
+  /// something that cannot be taken in.
+  public var missing: UInt64?
   /// Files of a mailbox that are not here yet or cannot be read.
   public var waitingFiles = 0
   /// The peer's replica; nil while unknown, and for a mailbox.
   public var replica: ReplicaID?
+  /// The peer's introduction; nil if it has given none, and for a mailbox.
+  public var device: SyncDevice?
   /// When both were last known to be equal.
   public var lastSuccess: Date?
   /// Why the last attempt failed; nil after a success.
   public var lastError: String?
+  /// The code of that error, such as `unreachable` or `unauthenticated`, to decide what to tell people; nil after a
+  /// success, and if the error is not one of Tally's.
+  public var errorCode: String?
   /// Failed attempts in a row.
   public var failures = 0
 
-  /// A peer of which nothing is known.
+  /// The status of a peer of which nothing is known yet, for previews.
   public init(id: String) { self.id = id }
 }
 
-/// How sync stands: what an app's settings screen shows.
+/// The state of sync with all peers: what an app's settings screen shows.
+///
+/// ```swift
+/// let status = await engine.status
+/// print(status.isPaused ? "off" : status.isUpToDate ? "up to date" : "\(status.peers.count) peers")
+/// ```
 public struct SyncStatus: Sendable, Equatable {
   /// Whether the switch is off.
   public var isPaused = true
   /// The peers, in the order in which they were added.
   public var peers: [PeerStatus] = []
 
-  /// The status of an engine that has not begun.
+  /// The status of an engine that has not begun: paused, and without peers.
   public init() {}
 
-  /// Whether every peer is known to have everything.
-  public var isUpToDate: Bool { !peers.isEmpty && peers.allSatisfy { $0.pending == 0 && $0.lastError == nil } }
+  /// Whether every peer is known to have everything, and everything of theirs is here.
+  public var isUpToDate: Bool {
+    !peers.isEmpty && peers.allSatisfy { $0.pending == 0 && $0.missing == 0 && $0.lastError == nil }
+  }
 }
 
 /// The status for a view: follows an engine on the main actor.
 @MainActor @Observable public final class SyncMonitor {
-  /// How sync stands.
+  /// The state of sync, as the engine last published it.
   public private(set) var status = SyncStatus()
   @ObservationIgnored private var task: Task<Void, Never>?
 

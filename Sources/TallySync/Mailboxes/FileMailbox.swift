@@ -18,7 +18,10 @@ public protocol FileMailbox: Mailbox {
   func get(_ name: String) throws -> () throws -> [UInt8]?
   /// Puts a file: its name appears with all of the content or not at all. A file of that name has the same content, and
   /// is replaced in case it was damaged.
-  /// - Parameter source: gives the next bytes; nil at the end. What it throws passes through, and nothing is put.
+  /// - Parameters:
+  ///   - name: the name under which the file is listed from then on.
+  ///   - source: gives the next bytes; nil at the end.
+  /// - Throws: what the source throws, and what keeps the file from being put. Nothing is put then.
   func put(_ name: String, from source: () throws -> [UInt8]?) throws
   /// Removes a file. One that is not there is no error.
   func remove(_ name: String) throws
@@ -52,7 +55,7 @@ extension FileMailbox {
     }
   }
 
-  /// Puts a file.
+  /// Puts the upload as one file, from its beginning.
   public func put(_ upload: MailboxUpload) async throws -> MailboxReceipt {
     try put(upload.name, from: upload.source())
     return MailboxReceipt()

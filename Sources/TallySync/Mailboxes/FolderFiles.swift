@@ -9,7 +9,7 @@ import TallyStore
   import Darwin
 #endif
 
-/// What a folder mailbox does with the file system. Foundation's calls follow links, wait for pipes and read whole
+/// The file system operations of a folder mailbox. Foundation's calls follow links, wait for pipes and read whole
 /// folders into memory.
 enum FolderFiles {
   static let pieceSize = 1 << 18
@@ -47,7 +47,7 @@ enum FolderFiles {
     }
   }
 
-  /// What stands under a name, looked at without following links; nil if it has gone meanwhile.
+  /// Returns the item under a name, looked at without following links; nil if it has gone meanwhile.
   static func item(_ name: String, at path: String, isPlaceholder: Bool) -> MailboxItem? {
     var status = stat()
     guard lstat(path, &status) == 0 else { return nil }

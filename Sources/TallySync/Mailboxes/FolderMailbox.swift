@@ -8,13 +8,13 @@ import Foundation
 /// A file is written under another name, brought to the disk and renamed, so nobody on this device sees it before it is
 /// whole. What a drive makes of it on other devices is another matter; see `Docs/SharedFolder.md`.
 public struct FolderMailbox: FileMailbox {
-  /// The folder.
+  /// The folder, which must exist when a pass begins.
   public let url: URL
 
-  /// The mailbox in a folder. Does not touch it.
+  /// The mailbox in a folder, which must exist when a pass begins. Creating it touches no file.
   public init(_ url: URL) { self.url = url }
 
-  /// The folder's name.
+  /// The folder's name, for logs and status.
   public var name: String { url.lastPathComponent }
   /// The folder's path. A folder that comes under another path is read again, once.
   public var identity: String { "folder \(url.standardizedFileURL.path)" }
@@ -52,7 +52,7 @@ public struct FolderMailbox: FileMailbox {
     try FolderFiles.save(source, to: target, in: url.path)
   }
 
-  /// Removes a file.
+  /// Removes a file; one that is not there is no error.
   public func remove(_ name: String) throws { try FolderFiles.remove(try checked(name)) }
 
   private func path(_ name: String) -> String { url.path + "/" + name }

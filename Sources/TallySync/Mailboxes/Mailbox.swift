@@ -1,3 +1,4 @@
+import TallyStore
 import TallyWire
 
 /// A place that several replicas can reach at different times and that keeps whole entries by name: a relay, a bucket,
@@ -14,14 +15,15 @@ import TallyWire
 /// Every error of `get` concerns that entry alone; an error of any other call ends the pass, and the next one does the
 /// rest.
 public protocol Mailbox: Sendable {
-  /// What to call the place in logs and status.
+  /// The name of the place in logs and status.
   var name: String { get }
-  /// What a store remembers the place by: the same in every process, and another for another place. Two places with one
-  /// identity cost reading again.
+  /// The identity by which a store remembers the place: the same in every process, and another for another place. Two
+  /// places with one identity cost reading again.
   var identity: String { get }
-  /// What the place promises.
+  /// Whether the place is a log or a folder, which decides what a store relies on.
   var kind: MailboxKind { get }
-  /// What has come after a cursor, oldest first: a page of it, from which the next call goes on while `hasMore`.
+  /// Returns what has come after a cursor, oldest first: a page of it, from which the next call goes on while
+  /// `hasMore`.
   ///
   /// Everything, as the beginning of a listing, if there is no cursor, if the place cannot tell what is new, or if it
   /// does not know the cursor: one of a log that has gone back since, for instance, because it was restored from a
@@ -57,7 +59,7 @@ extension Mailbox {
   }
 }
 
-/// What a mailbox promises of entries that it lists.
+/// The guarantee that a mailbox gives for the entries that it lists.
 public enum MailboxKind: Sendable, Hashable {
   /// It keeps what it has accepted, whole and in one order, and numbers it. What it lists is taken to be readable.
   case log
@@ -66,38 +68,38 @@ public enum MailboxKind: Sendable, Hashable {
   case folder
 }
 
-/// What has come to a mailbox.
+/// The new entries of a mailbox.
 public struct MailboxPage: Sendable {
   /// The entries, oldest first, each once.
   public var items: [MailboxItem]
-  /// Where the next call goes on; nil if the place cannot tell what is new.
+  /// The cursor from which the next call continues; nil if the place cannot tell what is new.
   public var cursor: MailboxCursor?
   /// Whether this is the beginning of everything that is there, and not what came after the cursor that was given.
   public var isListing: Bool
   /// Whether there is more after `cursor` already. Then there is a cursor, and it is not the one that was given.
   public var hasMore: Bool
 
-  /// A page.
+  /// Creates a page of items, oldest first.
   public init(items: [MailboxItem], cursor: MailboxCursor? = nil, isListing: Bool, hasMore: Bool = false) {
     (self.items, self.cursor, self.isListing, self.hasMore) = (items, cursor, isListing, hasMore)
   }
 }
 
-/// What a mailbox says to an entry that was put.
+/// The answer of a mailbox to an entry that was put.
 public struct MailboxReceipt: Sendable, Hashable {
-  /// Where to go on, if nothing but this entry has come after `MailboxUpload.cursor`, so that nobody need ask for what
-  /// they have put themselves; nil if something has, or the place cannot tell.
+  /// The cursor from which to continue, if nothing but this entry has come after `MailboxUpload.cursor`, so that
+  /// senders need not ask for what they have put themselves; nil if something has, or the place cannot tell.
   public var cursor: MailboxCursor?
 
-  /// A receipt.
+  /// Creates a receipt, with a cursor if nothing else has come.
   public init(cursor: MailboxCursor? = nil) { self.cursor = cursor }
 }
 
 /// An entry of a mailbox.
 public struct MailboxItem: Sendable, Hashable {
-  /// What can be done with an entry.
+  /// The availability of an entry.
   public enum State: Sendable, Hashable {
-    /// It can be read.
+    /// It is here, and can be read.
     case here
     /// It is known to exist and is not on this device. The mailbox has asked for it.
     case elsewhere
@@ -109,17 +111,17 @@ public struct MailboxItem: Sendable, Hashable {
 
   /// Its name, without any folder.
   public var name: String
-  /// What can be done with it.
+  /// The availability of the entry.
   public var state: State
   /// Something that changes whenever the content may have changed; nil if that is not known. Then a folder's file is
   /// read each time, and a log's entry is taken to be what it was.
   public var version: String?
-  /// How many bytes it has; nil if that is not known.
+  /// The size of the entry in bytes; nil if it is not known.
   public var byteCount: Int?
   /// All of its bytes, for a small entry that the place sends along, so that nobody need ask for them.
   public var content: [UInt8]?
 
-  /// An item.
+  /// Creates an item of a listing; everything but the name may be unknown.
   public init(
     name: String, state: State = .here, version: String? = nil, byteCount: Int? = nil, content: [UInt8]? = nil
   ) {
@@ -146,38 +148,41 @@ public enum MailboxLimits {
 }
 
 /// Why a mailbox could not do what it was asked for.
-public struct MailboxError: Error, Sendable, CustomStringConvertible {
-  /// The kind of failure.
+public struct MailboxError: TallyError {
+  /// The kinds of failures that a mailbox reports.
   public enum Code: String, Sendable {
     /// The mailbox itself is not there: the folder is gone, the stick is pulled out.
     case unavailable
     /// There is no file of that name, or no longer.
     case noSuchFile
-    /// What has that name is not a file.
+    /// The item with that name is not a file.
     case notAFile
     /// A name that could mean something else than a file in the mailbox.
     case invalidName
-    /// Reading failed.
+    /// The place could not be read from.
     case unreadable
-    /// Writing failed.
+    /// The place could not be written to.
     case unwritable
     /// The place does not keep to what `Mailbox` says.
     case malformed
   }
 
-  /// The kind of failure.
+  /// The kind of failure, to decide what to do about it.
   public let code: Code
-  /// What was wrong.
+  /// A description of the error, in a sentence for a log.
   public let message: String
-  /// What caused it.
+  /// The error beneath; nil if there is none.
   public let cause: (any Error)?
 
-  /// An error.
+  /// Creates an error from a code and a message.
   public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
     self.code = code
     self.message = message
     self.cause = cause
   }
+
+  /// Never true: drives are plugged in again, folders come back.
+  public var isPermanent: Bool { false }
 
   /// The message and the code.
   public var description: String { "\(message) (\(code.rawValue))" }

@@ -1,21 +1,23 @@
-/// How far a mailbox's log was read: a position, and the entry at it.
+/// The point up to which a mailbox's log was read: a position, and the entry at it.
 ///
 /// The entry is what makes a cursor safe to keep. A log that has gone back, because it was restored from a backup or
-/// because a standby took over that lacks the last entries, has nothing at the position, or something else. So it
-/// notices, lists everything, and whoever has what is missing puts it again. A position alone would skip what takes the
-/// place of the missing entries.
+/// because a standby without the last entries took over, has nothing at the position, or something else. So the
+/// mailbox notices and lists everything, and whoever has what is missing puts it again. A position alone would skip
+/// what takes the place of the missing entries.
 ///
 /// ```swift
 /// let cursor = MailboxCursor(position: 42, entry: "9f04c2d1")
 /// precondition(MailboxCursor("\(cursor)") == cursor)
 /// ```
 public struct MailboxCursor: Sendable, Hashable, LosslessStringConvertible {
-  /// How many entries of the log were read; 0 at its beginning. A place with tokens of its own counts nothing here.
+  /// The number of entries of the log that were read; 0 at its beginning. A place with tokens of its own counts
+  /// nothing here.
   public let position: UInt64
-  /// What tells the entry at that position from all others: the beginning of its hash, its name, a server's token.
+  /// The identifier that distinguishes the entry at that position from all others: the beginning of its hash, its
+  /// name, a server's token.
   public let entry: String
 
-  /// A cursor.
+  /// Creates a cursor from a position and the entry that is at it.
   public init(position: UInt64, entry: String) { (self.position, self.entry) = (position, entry) }
 
   /// A cursor as its description says it; nil if the text is none.

@@ -1,15 +1,15 @@
 import TallyCRDT
 import TallyWire
 
-/// What a file's name says: `tally1-<zone>-<replica>-<sequence>-<check>.<kind>`.
+/// The parts of a file's name: `tally1-<zone>-<replica>-<sequence>-<check>.<kind>`.
 ///
 /// The name is a claim for people, for files that are not on this device yet, and for tidying up; what a file holds is
 /// read from its bytes. Since the checksum of the content is part of it, a name never stands for two contents, whoever
 /// writes, however often a store is copied or restored.
 struct MailboxFileName: Hashable {
-  /// What the content is for.
+  /// The purpose of the content.
   enum Kind: String, CaseIterable {
-    /// What others lack.
+    /// The changes that others lack.
     case delta
     /// Everything.
     case snapshot
@@ -17,7 +17,7 @@ struct MailboxFileName: Hashable {
     case repair
   }
 
-  /// What a name turned out to be.
+  /// The result of parsing a name.
   enum Parsed: Hashable {
     case file(MailboxFileName)
     /// A name of a later version of the scheme.

@@ -1,7 +1,7 @@
 import TallyCRDT
 import TallyWire
 
-/// How a store's file has what it remembers of a mailbox: `Docs/StorageFormat.md`, section 12.
+/// The form in which a store's file keeps what it remembers of a mailbox: `Docs/StorageFormat.md`, section 12.
 extension MailboxMemory {
   /// The key of the cursor. No entry has a name with a slash.
   static let headKey = "/"

@@ -3,27 +3,27 @@ import TallyCRDT
 import TallyStore
 import TallyWire
 
-/// What a store remembers of a mailbox, so that it reads nothing twice: how far it has read, which entries there are,
-/// and what those hold.
+/// The state of a mailbox that a store remembers, so that it reads nothing twice: how far it has read, which entries
+/// there are, and what those hold.
 ///
 /// It is kept in the store's file, and committed together with the content of an entry: a store never remembers to have
 /// joined what it has not. All of it is about the mailbox and about content that is in the same file, and nothing about
 /// the replica, so it is as true in a copy of the file or in one that was set back. Without it everything is read
 /// again, nothing else.
 struct MailboxMemory {
-  /// What is known of an entry. One of which nothing is known but its name is read by the next pass.
+  /// The facts that are known about an entry. One of which only the name is known is read by the next pass.
   struct Entry: Hashable {
     /// `MailboxItem.version` when it was read.
     var version: String?
     var byteCount: Int?
-    /// What it holds; nil if that is not known.
+    /// The content of the entry; nil if that is not known.
     var content: EntryContent?
     /// Whether it was read to its end, and its checksum fits.
     var isVerified = false
     /// Whether the store has joined all of it, whatever its vector said.
     var isJoined = false
-    /// How an entry begins that this version cannot read. Whether it still cannot is asked of these bytes, and not of
-    /// the mailbox.
+    /// The beginning of an entry that this version cannot read. Whether it still cannot is asked of these bytes, and
+    /// not of the mailbox.
     var unreadableHead: [UInt8]?
   }
 
@@ -34,12 +34,12 @@ struct MailboxMemory {
   private var canBeWritten = true
   /// Whether what is in the file goes with the next writing.
   private var isReplacing = false
-  /// Where to go on; nil to list everything.
+  /// The cursor from which to continue; nil to list everything.
   var cursor: MailboxCursor?
   private(set) var entries: [String: Entry] = [:]
   /// The checksums of what was joined.
   private var joined: Set<UInt64> = []
-  /// What is in the file.
+  /// The notes that are in the file.
   private var saved: [String: [UInt8]] = [:]
 
   /// Reads what the store remembers. What cannot be read, or was noted before what is stored here was in doubt, counts
@@ -70,8 +70,7 @@ struct MailboxMemory {
     for name in entries.keys { entries[name]?.isJoined = false }
   }
 
-  /// Notes that a store has joined what an entry holds.
-  /// - Parameter isVerified: whether it was read to its end.
+  /// Notes that a store has joined what an entry holds. `isVerified` says whether it was read to its end.
   mutating func noteJoined(_ item: MailboxItem, _ content: EntryContent, isVerified: Bool) {
     var entry = entries[item.name] ?? Entry(version: item.version, byteCount: item.byteCount)
     (entry.content, entry.isJoined) = (content, true)
@@ -102,7 +101,7 @@ struct MailboxMemory {
     set { entries[name] = newValue }
   }
 
-  /// What is known of an entry, if it is still the same.
+  /// Returns what is known of an entry, if it is still the same.
   func entry(for item: MailboxItem, in kind: MailboxKind) -> Entry? {
     guard let entry = entries[item.name], entry.version == item.version else { return nil }
     return item.version == nil && kind == .folder ? nil : entry
@@ -111,7 +110,7 @@ struct MailboxMemory {
   /// Whether a content was joined, under whatever name.
   func hasJoined(_ check: UInt64) -> Bool { joined.contains(check) }
 
-  /// What a store that has nothing gets from the entries that are known to be readable.
+  /// Returns the vector that a store that has nothing reaches from the entries that are known to be readable.
   func reach(in kind: MailboxKind) -> StateVector {
     var shelf = MailboxShelf(kind: kind)
     for (name, entry) in entries where entry.isVerified || kind == .log {
@@ -132,7 +131,7 @@ struct MailboxMemory {
     (saved, isReplacing) = (new, false)
   }
 
-  /// What is to be noted with the content of an entry.
+  /// Returns the notes to commit with the content of an entry.
   func batch(joining name: String, _ entry: Entry) -> NoteBatch? {
     guard canBeWritten, !isReplacing, saved[Self.headKey] != nil else { return nil }
     return NoteBatch(scope, [name: entry.encoded])
@@ -164,7 +163,7 @@ struct MailboxMemory {
   }
 }
 
-/// What a verified entry holds.
+/// The content of a verified entry.
 struct EntryContent: Hashable {
   var header: DeltaHeader
   var check: UInt64

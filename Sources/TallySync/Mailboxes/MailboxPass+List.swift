@@ -26,7 +26,7 @@ extension MailboxPass {
     memory[item.name] = item.state == .removed ? nil : known ?? new
   }
 
-  /// What a mailbox has to say, page by page.
+  /// The news that a mailbox reports, page by page.
   private struct News {
     var cursor: MailboxCursor?
     var items: [String: MailboxItem] = [:]
@@ -36,7 +36,7 @@ extension MailboxPass {
 
     init(cursor: MailboxCursor?) { self.cursor = cursor }
 
-    /// - Parameter known: how many entries were known before.
+    /// Reads the next page. `known` is the number of entries that were known before.
     /// - Returns: whether there is another.
     mutating func turnPage(_ mailbox: any Mailbox, known: Int) async throws -> Bool {
       try Task.checkCancellation()

@@ -55,7 +55,7 @@ extension MailboxPass {
     report.bytesWritten += byteCount
   }
 
-  /// What was put into a log need not be read there.
+  /// Remembers an entry that was put into a log and need not be read there.
   private mutating func remember(
     _ name: String, _ header: DeltaHeader, _ check: UInt64, _ byteCount: Int, _ receipt: MailboxReceipt
   ) {

@@ -34,10 +34,10 @@ struct MailboxPass {
   let mailbox: any Mailbox
   let settings: MailboxSettings
   let reader: MailboxReader
-  /// What the store remembers of the mailbox.
+  /// The memory that the store has of the mailbox.
   var memory: MailboxMemory
 
-  /// Where the store stands.
+  /// The state of the store.
   var own: StoreSummary
   let formerReplica: ReplicaID?
   /// The replica that this pass writes files as, also if the store gives up the id meanwhile; zeros if the store has
@@ -87,6 +87,7 @@ struct MailboxPass {
     try await takeIn()
     try await verifyTheRest()
     save()
+    if settings.remembersDevices { try store.remember(writers: writers()) }
     try noticeOlderCopy()
     if isContradicted || own.replica != formerReplica { try await joinEverything() }
     if isDoubled, own.replica == formerReplica {
@@ -102,6 +103,15 @@ struct MailboxPass {
     if let failure { throw failure }
     report.cursor = memory.cursor
     return report
+  }
+
+  /// The vectors to which the files of each writer lead.
+  private func writers() -> [ReplicaID: StateVector] {
+    var writers: [ReplicaID: StateVector] = [:]
+    for file in files where isReadable(file) && file.name.replica != ReplicaID(high: 0, low: 0) {
+      writers[file.name.replica, default: StateVector()].merge(file.content.header.target)
+    }
+    return writers
   }
 
   /// Keeps what is known so far. A disk that is full must not keep the pass from putting what is new here, which needs
@@ -136,7 +146,7 @@ struct MailboxPass {
     }
   }
 
-  /// What is known of an entry, or its header says.
+  /// Returns what is known of an entry, or what its header contains.
   private mutating func look(into item: MailboxItem, _ name: MailboxFileName) async throws -> Found {
     let known = memory[item.name]
     if let head = known?.unreadableHead, let fault = MailboxReader.fault(ofHead: head) { throw fault }
@@ -199,7 +209,7 @@ struct MailboxPass {
     }
   }
 
-  /// What can be read.
+  /// Returns the entries that can be read.
   private func shelf() -> MailboxShelf {
     var shelf = MailboxShelf(kind: mailbox.kind)
     for file in files where isReadable(file) { shelf.add(file.shelved) }

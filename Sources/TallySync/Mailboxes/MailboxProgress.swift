@@ -1,8 +1,8 @@
 import Synchronization
 
-/// How far a pass is.
+/// The progress of a pass.
 public struct MailboxProgress: Sendable, Equatable {
-  /// What a pass does, in this order; a store that finds its damage meanwhile begins again.
+  /// The phases of a pass, in order; a store that finds its damage meanwhile begins again.
   public enum Phase: String, Sendable {
     /// It lists the mailbox, and reads what files begin with.
     case looking
@@ -12,14 +12,14 @@ public struct MailboxProgress: Sendable, Equatable {
     case putting
   }
 
-  /// What the pass does.
+  /// The part of the pass that is under way.
   public var phase = Phase.looking
-  /// How many files it has looked at or taken, and how many there are; 0 of 0 while it lists.
+  /// The number of files that the pass has looked at or taken, and their total number; 0 of 0 while it lists.
   public var file = 0, fileCount = 0
   /// Bytes read from the mailbox so far, and handed to it.
   public var bytesRead = 0, bytesWritten = 0
 
-  /// The beginning.
+  /// The progress of a pass that is about to begin.
   public init() {}
 }
 
@@ -49,7 +49,7 @@ final class ProgressTeller: Sendable {
 
   // MARK: What passes by
 
-  /// What counts bytes that are read.
+  /// Returns a reader that counts the bytes that are read.
   func reading(_ next: @escaping ([UInt8]) throws -> Void = { _ in }) -> ([UInt8]) throws -> Void {
     { bytes in
       self.change { $0.bytesRead += bytes.count }
@@ -57,7 +57,7 @@ final class ProgressTeller: Sendable {
     }
   }
 
-  /// What shows that bytes are written.
+  /// Returns a function that reports bytes as they are written.
   func telling(_ next: @escaping ([UInt8]) throws -> Void) -> ([UInt8]) throws -> Void {
     { bytes in
       self.change { _ in }
@@ -65,7 +65,7 @@ final class ProgressTeller: Sendable {
     }
   }
 
-  /// What shows that bytes are applied.
+  /// Returns a function that reports bytes as they are applied.
   func telling(_ next: @escaping () throws -> [UInt8]?) -> () throws -> [UInt8]? {
     {
       self.change { _ in }
@@ -73,7 +73,7 @@ final class ProgressTeller: Sendable {
     }
   }
 
-  /// What counts bytes that are put.
+  /// Returns a reader that counts the bytes that are put.
   func uploading(_ read: @escaping @Sendable (Int, Int) throws -> [UInt8]) -> @Sendable (Int, Int) throws -> [UInt8] {
     { offset, count in
       let bytes = try read(offset, count)

@@ -3,12 +3,12 @@ import TallyStore
 import TallyWire
 
 extension MailboxReader.Fault {
-  /// What an error of applying a file says about the file; nil if it says something about the store, or about neither,
-  /// so that the pass cannot go on.
+  /// Creates the fault of a file from an error of applying it; nil if the error concerns the store, or neither, so
+  /// that the pass cannot go on.
   ///
   /// An unknown error of the database ends the pass: a store whose disk is full or damaged must not go on as if one
-  /// file had been to blame. The converse does no harm. An error that is taken for the file's and is the store's comes
-  /// again when the pass puts what is new.
+  /// file had been to blame. The converse does no harm. An error of the store that is taken for the file's comes again
+  /// when the pass puts what is new.
   init?(applying error: any Error) {
     switch error {
     case let fault as Self: self = fault

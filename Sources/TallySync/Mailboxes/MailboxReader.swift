@@ -8,7 +8,7 @@ struct MailboxReader {
   struct Fault: Error {
     var reason: MailboxReport.Issue.Reason
     var message: String
-    /// What an entry begins with whose header cannot be read.
+    /// The beginning of an entry whose header cannot be read.
     var head: [UInt8]?
 
     init(_ reason: MailboxReport.Issue.Reason, _ message: String) {
@@ -16,7 +16,7 @@ struct MailboxReader {
       self.message = message
     }
 
-    /// What an error of the mailbox or of the format says about a file.
+    /// Creates the fault of a file from an error of the mailbox or of the format.
     init(_ error: any Error) {
       switch error {
       case let error as Fault: self = error
@@ -41,7 +41,7 @@ struct MailboxReader {
     }
   }
 
-  /// How much of the beginning of an entry decides whether this version can read the rest.
+  /// The number of bytes at the beginning of an entry that decide whether this version can read the rest.
   static let headBytes = 32
 
   let mailbox: any Mailbox
@@ -53,8 +53,8 @@ struct MailboxReader {
     return try await header(in: &download) { _ in }
   }
 
-  /// Reads an entry to its end and compares its checksum.
-  /// - Parameter sink: takes the bytes as they come; its errors pass through.
+  /// Reads an entry to its end and compares its checksum. The sink takes the bytes as they come; its errors pass
+  /// through.
   /// - Throws: `Fault`, `CancellationError`, what the sink throws.
   func content(of item: MailboxItem, to sink: ([UInt8]) throws -> Void = { _ in }) async throws -> EntryContent {
     var download = Download(item, mailbox)
@@ -96,7 +96,7 @@ struct MailboxReader {
     }
   }
 
-  /// What is wrong with an entry that begins like this, as far as that decides it; nil if it is to be read.
+  /// Returns the fault of an entry that begins like this, as far as that decides it; nil if it is to be read.
   static func fault(ofHead head: [UInt8]) -> Fault? {
     do {
       _ = try DeltaReader(head)
@@ -114,7 +114,7 @@ struct MailboxReader {
     private let mailbox: any Mailbox
     private var pieces: (any AsyncIteratorProtocol<[UInt8], any Error>)?
     private var offset = 0
-    /// Where the mailbox was last asked for.
+    /// The offset at which the mailbox was last asked for bytes.
     private var start = -1
     private var isOver = false
 

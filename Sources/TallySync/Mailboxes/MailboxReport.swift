@@ -1,10 +1,10 @@
 import CoreMetrics
 
-/// What one pass through a mailbox did.
+/// The outcome of a pass through a mailbox.
 public struct MailboxReport: Sendable, Equatable {
   /// A file that was not taken in.
   public struct Issue: Sendable, Hashable {
-    /// Why.
+    /// The reasons why a file is not taken in.
     public enum Reason: String, Sendable {
       /// It builds on files that have not arrived.
       case waitsForOthers
@@ -12,7 +12,7 @@ public struct MailboxReport: Sendable, Equatable {
       case elsewhere
       /// It is incomplete or damaged; from here the two look the same.
       case incomplete
-      /// Reading it failed.
+      /// The place could not read the file.
       case unreadable
       /// It was written by a newer version of the format.
       case newerVersion
@@ -28,9 +28,9 @@ public struct MailboxReport: Sendable, Equatable {
       case refusedByStore
     }
 
-    /// The file's name.
+    /// The name of the file in the mailbox.
     public var name: String
-    /// Why.
+    /// The reason why the file was not taken in.
     public var reason: Reason
     /// The same in words, for a log.
     public var message: String
@@ -38,7 +38,7 @@ public struct MailboxReport: Sendable, Equatable {
 
   /// Files that were applied, in this order.
   public var taken: [String] = []
-  /// Files that were put.
+  /// The names of the files that this pass put.
   public var written: [String] = []
   /// Own files that were removed because newer snapshots hold what was in them.
   public var removed: [String] = []
@@ -59,29 +59,32 @@ public struct MailboxReport: Sendable, Equatable {
   /// After healing: see `ApplyResult.inDoubt`.
   public var inDoubt: [String] = []
 
-  /// How far the mailbox was read: what `Mailbox.wait(after:)` is to wait after. Nil if it has no cursors.
+  /// The cursor up to which the mailbox was read, for `Mailbox.wait(after:)` to wait after. Nil if the mailbox has no
+  /// cursors.
   public var cursor: MailboxCursor?
 
-  /// A report of nothing.
+  /// The report of a pass that did nothing.
   public init() {}
 
   /// Whether the mailbox holds nothing that this store lacks, as far as could be seen.
   public var isComplete: Bool { pending.isEmpty && refused.isEmpty }
 }
 
-/// How a pass behaves.
+/// The settings of a pass through a mailbox: limits, progress and metrics.
 public struct MailboxSettings: Sendable {
   /// When the deltas since the last snapshot take more bytes than that snapshot, and more than this, a new one is
   /// written.
   public var deltaBytes = 1 << 20
-  /// What a small delta counts for in that sum: files cost something even when they are empty.
+  /// The size that a small delta counts as in that sum: files cost something even when they are empty.
   public var smallestDelta = 1 << 14
-  /// Where counters go; nil for what the app has set up with `MetricsSystem.bootstrap`.
+  /// The destination of counters; nil for what the app has set up with `MetricsSystem.bootstrap`.
   public var metrics: (any MetricsFactory)?
+  /// Whether the store remembers whose files it has found: see `Store.devices()`.
+  public var remembersDevices = false
   /// Told how far a pass is: at each file that it looks at, and as bytes are read, applied and put. Called on the
   /// pass's thread, up to some thousand times a second; it must not take long.
   public var onProgress: (@Sendable (MailboxProgress) -> Void)?
 
-  /// The usual settings.
+  /// The default settings, which are right for an app.
   public init() {}
 }

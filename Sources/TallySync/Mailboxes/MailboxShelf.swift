@@ -20,7 +20,8 @@ struct MailboxShelf {
 
   mutating func add(_ file: File) { files.append(file) }
 
-  /// What a store that has nothing gets from these files alone. A file whose base nothing leads to adds nothing.
+  /// Returns the vector that a store that has nothing reaches from these files alone. A file whose base nothing leads
+  /// to adds nothing.
   func reach() -> StateVector {
     var reach = StateVector()
     // Ascending by what they lead to, so that one round is enough except where chains cross.
@@ -56,9 +57,8 @@ struct MailboxShelf {
   ///
   /// Two, because a drive may carry the removal to the others before it carries the snapshot: what a removed file held
   /// is still in a snapshot that has been here for a while. A log shows everybody one order, so one snapshot is enough
-  /// there. The relation has no cycles, whoever looks and whatever they see of the mailbox: nothing replaces the files
-  /// that lead furthest, so they stay.
-  /// - Parameter count: how many snapshots it takes.
+  /// there; `count` asks for another number. The relation has no cycles, whoever looks and whatever they see of the
+  /// mailbox: nothing replaces the files that lead furthest, so they stay.
   func isReplaced(_ file: File, by count: Int? = nil) -> Bool {
     if file.name.isCopy, files.contains(where: { !$0.name.isCopy && $0.check == file.check }) { return true }
     let checks = files.lazy.filter { Self.replaces($0, file) }.map(\.check)
@@ -76,7 +76,7 @@ struct MailboxShelf {
 }
 
 extension StateVector {
-  /// How many transactions are covered: a larger vector has a larger total.
+  /// The number of transactions that are covered: a larger vector has a larger total.
   var total: UInt64 {
     entries.reduce(0) { sum, entry in
       let (next, overflow) = sum.addingReportingOverflow(entry.sequence)

@@ -3,19 +3,24 @@ import TallyWire
 
 /// An entry on its way into a mailbox.
 public struct MailboxUpload: Sendable {
-  /// Its name.
+  /// The name under which the entry is put.
   public let name: String
-  /// How many bytes it has.
+  /// The number of bytes of the entry.
   public let byteCount: Int
-  /// How far the sender has read the mailbox; nil if it has not, or the mailbox has no cursors.
+  /// The cursor up to which the sender has read the mailbox; nil if it has not, or the mailbox has no cursors.
   public let cursor: MailboxCursor?
   private let read: @Sendable (_ offset: Int, _ count: Int) throws -> [UInt8]
 
   static let pieceSize = 1 << 18
 
   /// An upload.
-  /// - Parameter read: gives `count` bytes from `offset` on, fewer only at the end. May be called from any thread, for
-  ///   any part, again and again.
+  /// - Parameters:
+  ///   - name: the name under which the entry is put.
+  ///   - byteCount: the number of bytes of the entry.
+  ///   - cursor: the cursor up to which the sender has read the mailbox; nil if it has not, or the mailbox has no
+  ///     cursors.
+  ///   - read: gives `count` bytes from `offset` on, fewer only at the end. May be called from any thread, for any
+  ///     part, again and again.
   public init(
     name: String, byteCount: Int, after cursor: MailboxCursor? = nil,
     read: @escaping @Sendable (_ offset: Int, _ count: Int) throws -> [UInt8]
@@ -47,8 +52,7 @@ public struct MailboxUpload: Sendable {
 }
 
 extension MailboxUpload {
-  /// An upload of a whole delta, under the name that it has in a mailbox.
-  /// - Parameter replica: who writes it.
+  /// An upload of a whole delta, which `replica` writes, under the name that it has in a mailbox.
   /// - Throws: `WireError` if the bytes are no delta.
   package init(delta bytes: [UInt8], by replica: ReplicaID, after cursor: MailboxCursor? = nil) throws {
     let header = try DeltaReader(bytes).header

@@ -2,7 +2,7 @@ import Synchronization
 
 /// A mailbox in memory, for tests: it does what it should, or what bad drives do.
 public final class MemoryMailbox: FileMailbox {
-  /// What goes wrong.
+  /// The faults that a test can switch on.
   public struct Faults: Sendable {
     /// Names that listings do not show.
     public var unlisted: Set<String> = []
@@ -14,10 +14,10 @@ public final class MemoryMailbox: FileMailbox {
     public var zeroed: [String: Int] = [:]
     /// Names that cannot be read at all.
     public var unreadable: Set<String> = []
-    /// How many calls go well before the mailbox is gone; nil if it stays.
+    /// The number of calls that succeed before the mailbox becomes unavailable; nil if it stays.
     public var callsLeft: Int?
 
-    /// No faults.
+    /// Creates faults that are all switched off.
     public init() {}
   }
 
@@ -38,13 +38,15 @@ public final class MemoryMailbox: FileMailbox {
   }
 
   private let state = Mutex(State())
-  /// What to call it.
+  /// The mailbox's name, for logs and status.
   public let name: String
-  /// What a store remembers it by.
+  /// The identity by which a store remembers the mailbox.
   public let identity: String
 
   /// An empty mailbox.
-  /// - Parameter identity: what a store remembers it by; one of its own unless it is given.
+  /// - Parameters:
+  ///   - name: the mailbox's name, for logs and status.
+  ///   - identity: what a store remembers it by; one of its own unless it is given.
   public init(name: String = "memory", identity: String? = nil) {
     self.name = name
     self.identity = identity ?? "memory \(UInt64.random(in: .min ... .max))"
@@ -82,14 +84,14 @@ public final class MemoryMailbox: FileMailbox {
     }
   }
 
-  /// Puts a file.
+  /// Puts a file, as the faults allow.
   public func put(_ name: String, from source: () throws -> [UInt8]?) throws {
     var bytes: [UInt8] = []
     while let piece = try source() { bytes += piece }
     try call { $0.put(name, bytes) }
   }
 
-  /// Removes a file.
+  /// Removes a file; one that is not there is no error.
   public func remove(_ name: String) throws { try call { $0.files[name] = nil } }
 
   private func call<T>(_ body: (inout State) throws -> T) throws -> T {
@@ -104,7 +106,7 @@ public final class MemoryMailbox: FileMailbox {
 
   // MARK: For tests
 
-  /// What goes wrong from now on.
+  /// The faults that occur from now on.
   public var faults: Faults {
     get { state.withLock { $0.faults } }
     set { state.withLock { $0.faults = newValue } }

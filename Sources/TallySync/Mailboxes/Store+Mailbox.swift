@@ -56,8 +56,8 @@ extension Store {
     }
   }
 
-  /// - Parameter mayRetry: whether a store that finds its own damage meanwhile, and gives nothing from then on, begins
-  ///   again.
+  /// Makes one pass. If `mayRetry`, a store that finds its own damage meanwhile, and gives nothing from then on, begins
+  /// again.
   private func pass(through mailbox: any Mailbox, _ settings: MailboxSettings, mayRetry: Bool) async throws
     -> MailboxReport
   {
@@ -73,9 +73,9 @@ extension Store {
 }
 
 extension Store {
-  /// How many transactions of this store a mailbox is not known to have: what the store covers, without what one that
-  /// has nothing gets from the remembered entries. Computed anew each time, so nothing can be lost from it; reads
-  /// nothing in the mailbox.
+  /// Returns the number of transactions of this store that a mailbox is not known to have: what the store covers,
+  /// without what one that has nothing gets from the remembered entries. Computed anew each time, so nothing can be
+  /// lost from it; reads nothing in the mailbox.
   func pending(through mailbox: any Mailbox) async throws -> UInt64 {
     try await withTaskExecutorPreference(QueueExecutor()) {
       let reach = try MailboxMemory(of: mailbox, in: self).reach(in: mailbox.kind)
@@ -85,7 +85,7 @@ extension Store {
 }
 
 extension SyncOutcome {
-  /// What a pass did, in the words of a session.
+  /// Creates the outcome of a session from the report of a pass.
   init(_ report: MailboxReport) {
     self.init()
     (changes, conflicts, repaired) = (report.changes, report.conflicts, report.repaired)

@@ -1,9 +1,21 @@
 import TallyCRDT
+import TallyStore
 import TallyWire
 
-/// Why a sync ended early. Each store is consistent; what was applied stays, what was not has changed nothing.
-public struct SyncError: Error, Sendable, CustomStringConvertible {
-  /// The kind of failure.
+/// Why a sync ended early. Each store is consistent: what was applied stays, what was not has changed nothing, and the
+/// next sync does the rest.
+///
+/// ```swift
+/// do {
+///   try await engine.accept(StreamConnection.standardStreams(), from: "laptop")
+/// } catch let error as SyncError where error.code == .upgradeRequired {
+///   print("Update the app: \(error)")
+/// }
+/// ```
+///
+/// An engine catches these errors itself and shows them in the status of the peer.
+public struct SyncError: TallyError {
+  /// The kinds of failures. Codes may be added: have a `default` in a `switch`.
   public enum Code: String, Sendable, CaseIterable {
     /// The peer speaks only newer versions of the protocol, or only older ones.
     case upgradeRequired
@@ -27,24 +39,27 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     case notConverged
     /// The peer is this very store, or sends back what it is sent.
     case sameStore
-    /// What one of the two holds is damaged, and the other has nothing to heal it with, or was given nothing of it. The
-    /// message says which.
+    /// The data of one of the two is damaged, and the other has nothing to heal it with, or was given nothing of it.
+    /// The message says which.
     case damaged
   }
 
-  /// The kind of failure.
+  /// The kind of failure, to decide what to do about it.
   public let code: Code
-  /// What was wrong, without any of the user's data.
+  /// A message for a log, without any of the user's data.
   public let message: String
-  /// What caused it.
+  /// The error beneath; nil if there is none.
   public let cause: (any Error)?
 
-  /// An error.
+  /// Creates an error, as a transport of your own does.
   public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
     self.code = code
     self.message = message
     self.cause = cause
   }
+
+  /// True for a peer that needs another version of the app, syncs another zone, or does not let this device in.
+  public var isPermanent: Bool { [.upgradeRequired, .wrongZone, .unauthorized].contains(code) }
 
   /// The message and the code.
   public var description: String { "\(message) (\(code.rawValue))" }

@@ -20,7 +20,7 @@ extension SyncMessage {
     static let hello: UInt8 = 1, vector: UInt8 = 2, chunk: UInt8 = 3, lastChunk: UInt8 = 4, received: UInt8 = 5
     static let applied: UInt8 = 6, live: UInt8 = 7, liveApplied: UInt8 = 8, repair: UInt8 = 9, done: UInt8 = 10
     static let ping: UInt8 = 11, failure: UInt8 = 12, held: UInt8 = 13, transfer: UInt8 = 14
-    static let identity: UInt8 = 15
+    static let identity: UInt8 = 15, about: UInt8 = 16
   }
 
   /// The most bytes of the code and of the text of a failure.
@@ -58,6 +58,10 @@ extension SyncMessage {
     case .identity(let session):
       writer.byte(Tag.identity)
       writer.fixed(session)
+    case .about(let device):
+      writer.byte(Tag.about)
+      writer.text(device.name)
+      writer.text(device.app)
     case .transfer(let transfer, let offset, let byteCount):
       writer.byte(Tag.transfer)
       writer.varint(transfer)
@@ -117,6 +121,10 @@ extension SyncMessage {
     case Tag.held: return .held(try parts(&reader))
     case Tag.transfer: return try transfer(&reader)
     case Tag.identity: return .identity(try reader.fixed())
+    case Tag.about:
+      let limit = SyncDevice.byteLimit
+      return .about(
+        SyncDevice(name: try reader.text(limit: limit, "a name"), app: try reader.text(limit: limit, "an app")))
     case Tag.chunk, Tag.lastChunk:
       let (transfer, offset) = (try reader.varint(), try reader.varint())
       let bytes = Array(try reader.take(reader.remaining))

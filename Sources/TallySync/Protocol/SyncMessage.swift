@@ -1,17 +1,20 @@
 import TallyCRDT
 import TallyWire
 
-/// What two sessions say to each other. `Docs/SyncProtocol.md` has the bytes.
+/// A message between two sessions. `Docs/SyncProtocol.md` has the bytes.
 public enum SyncMessage: Sendable, Equatable {
   /// The first message of each side.
   case hello(SyncHello)
   /// The sender's whole vector: the answer to a hello that differs.
   case vector(StateVector)
-  /// What the sender has of transfers that broke off; before its vector. Since version 2.
+  /// The parts of interrupted transfers that the sender has; before its vector. Since version 2.
   case held([SyncPart])
   /// Which session says so, to a peer whose hello names this side's own replica: it may be an echo, or the very store.
   /// Since version 3.
   case identity(UInt64)
+  /// The sender introduces itself: before its vector, or, where both are equal and stay connected, after its hello.
+  /// Since version 4.
+  case about(SyncDevice)
   /// A transfer of more than one chunk begins: at `offset`, if the receiver has what comes before. Since version 2.
   case transfer(UInt64, offset: UInt64, byteCount: UInt64)
   /// A piece of a delta. `offset` counts the bytes before it; `isLast` ends the transfer.
@@ -30,7 +33,7 @@ public enum SyncMessage: Sendable, Equatable {
   case done(SyncDigest)
   /// Says that the sender is still there.
   case ping
-  /// The sender gives up.
+  /// The sender gives up, and says why.
   case failure(code: String, message: String)
 }
 
@@ -59,22 +62,22 @@ public struct SyncDigest: Sendable, Hashable {
   }
 }
 
-/// How each side introduces itself.
+/// The introduction that each side sends.
 public struct SyncHello: Sendable, Hashable {
   /// The versions of the protocol that the sender speaks.
   public var versions: ClosedRange<UInt8>
-  /// What is synced.
+  /// The zone that the sender wants to sync.
   public var zone: ZoneID
   /// The sender's replica; nil before its first write.
   public var replica: ReplicaID?
-  /// Where the sender stands.
+  /// The sender's state: a hash of its vector, and its fingerprint.
   public var digest: SyncDigest
   /// Whether the sender wants to stay connected and follow changes.
   public var isLive: Bool
   /// The largest message that the sender takes, in bytes.
   public var messageLimit: Int
 
-  /// A hello.
+  /// Creates the first message of a session.
   public init(
     versions: ClosedRange<UInt8>, zone: ZoneID = .default, replica: ReplicaID?, digest: SyncDigest, isLive: Bool,
     messageLimit: Int
@@ -88,7 +91,7 @@ public struct SyncHello: Sendable, Hashable {
   }
 
   /// The versions that this code speaks. The session uses the highest that both do.
-  public static let versions: ClosedRange<UInt8> = 1...3
+  public static let versions: ClosedRange<UInt8> = 1...4
 
   /// The version that both sides speak; nil if there is none.
   var common: UInt8? {
@@ -99,7 +102,7 @@ public struct SyncHello: Sendable, Hashable {
 
 /// A change that is small enough for one message: blocks of a delta without its header.
 public struct SyncLive: Sendable, Hashable {
-  /// What the change advances: replicas by their number in the sender's table, or by id the first time.
+  /// The advance that the change makes: replicas by their number in the sender's table, or by id the first time.
   public struct Advance: Sendable, Hashable {
     /// The number in the sender's table.
     public var number: Int
@@ -116,7 +119,7 @@ public struct SyncLive: Sendable, Hashable {
   /// Which live change of its direction it is, counted from 1. A transport that loses, repeats or swaps messages is
   /// noticed.
   public var number: UInt64
-  /// What the change advances.
+  /// The replicas whose sequences the change advances, and by how much.
   public var advances: [Advance]
   /// The canonical bytes of the block; its replica numbers are those of the table.
   public var block: [UInt8]

@@ -10,7 +10,7 @@ final class DeltaSpool {
   private let prepareFolder: () throws -> Void
   /// Whether nobody needs the file's name: then it has none, and goes with the process however that ends.
   private let isNameless: Bool
-  /// Where the file goes, or is.
+  /// The destination of the file, or its place once it is there.
   private(set) var url: URL
   private(set) var byteCount = 0
 

@@ -3,11 +3,11 @@ import TallyCRDT
 import TallyStore
 import TallyWire
 
-/// What a sync of two stores did.
+/// The outcome of a sync of two stores.
 public struct SyncReport: Sendable, Equatable {
-  /// What the first store took from the second.
+  /// The result of applying the second store's changes to the first.
   public var first = ApplyResult()
-  /// What the second store took from the first.
+  /// The result of applying the first store's changes to the second.
   public var second = ApplyResult()
   /// The bytes of the deltas in both directions.
   public var byteCount = 0
@@ -42,19 +42,36 @@ extension Store {
   ///
   /// A store whose content does not fit its sum is damaged: it gives nothing away, and takes the other's whole content
   /// in the place of its own. What it alone had stays.
-  /// - Parameter onProgress: called now and then with how much of the deltas has been applied, 0 to 1; nil while they
-  ///   are read.
+  /// - Parameters:
+  ///   - other: the other store; of another file, by whatever name.
+  ///   - onProgress: called now and then with how much of the deltas has been applied, 0 to 1; nil while they are read.
+  /// - Returns: the results on both sides; this store is the `first`.
   /// - Throws: `SyncError.sameStore` if both are one file, by whatever names; what reading and applying deltas throw;
   ///   `StoreError.damaged` if both stores are damaged.
-  /// - Returns: what it did; this store is the `first`.
   @discardableResult
   public func sync(with other: Store, onProgress: ((Double?) -> Void)? = nil) throws -> SyncReport {
     guard !isSame(as: other) else {
-      throw SyncError(.sameStore, "\(path.map { "\($0) is" } ?? "these are") one store by two names")
+      throw SyncError(.sameStore, "\(file.map { "\($0) is" } ?? "these are") one store by two names")
     }
     var exchange = Exchange(self, other, onProgress)
     try exchange.run()
     return exchange.report
+  }
+
+  /// Brings two stores of this process to the same state, without blocking the task's thread. See the synchronous
+  /// `sync(with:onProgress:)`.
+  ///
+  /// A task that is cancelled before the sync has begun throws `CancellationError`; one that has begun comes to its
+  /// end.
+  /// - Parameters:
+  ///   - other: the other store; of another file, by whatever name.
+  ///   - onProgress: called on another thread with how much of the deltas has been applied, 0 to 1; nil while they are
+  ///     read.
+  /// - Returns: the results on both sides; this store is the `first`.
+  /// - Throws: what the synchronous version throws; `CancellationError`.
+  @discardableResult
+  public func sync(with other: Store, onProgress: (@Sendable (Double?) -> Void)? = nil) async throws -> SyncReport {
+    try await BlockingWork.run { [self] in try sync(with: other, onProgress: onProgress) }
   }
 }
 
@@ -63,7 +80,7 @@ private struct Exchange {
   private let first: Store
   private let second: Store
   private(set) var report = SyncReport()
-  /// How often it may begin again, because a store has found its damage: each can once.
+  /// The number of times that it may begin again, because a store has found its damage: each can once.
   private var rest = 2
   private let onProgress: ((Double?) -> Void)?
 

@@ -21,10 +21,11 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
   private var isInDoubt = false
   private var hasGivenNothing = false
 
-  /// - Parameter isResuming: whether what broke off is kept in a folder beside the store's file, and gone on with.
+  /// The work on a store. If `isResuming`, what broke off is kept in a folder beside the store's file, and gone on
+  /// with.
   package init(_ store: Store, isResuming: Bool = true) {
     self.store = store
-    shelf = isResuming ? store.path.map(TransferShelf.init(besides:)) : nil
+    shelf = isResuming ? store.file.map(TransferShelf.init(besides:)) : nil
     // Before the store is first looked at: what is committed in between would wait for the next look.
     follower = store.follow()
   }
@@ -50,7 +51,7 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
     return try summary()
   }
 
-  /// Where the store stands, as far as the peer is to know.
+  /// Returns the state of the store, as far as the peer is to know.
   private func summary() throws -> StoreSummary {
     guard !isDamaged else {
       return StoreSummary(vector: StateVector(), fingerprint: Fingerprint(), replica: nil)
@@ -171,6 +172,10 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
   }
 
   // MARK: Ending
+
+  package func remember(_ peer: ReplicaID, _ device: SyncDevice?, acknowledged: StateVector) throws {
+    try store.remember([KnownDevice(peer, device, lastSeen: store.now, acknowledged: acknowledged)])
+  }
 
   /// Ends the job under way soon: what it has not committed is rolled back.
   package func cancel() { isCancelled.store(true, ordering: .relaxed) }

@@ -2,7 +2,7 @@ import TallyCRDT
 import TallyStore
 import TallyWire
 
-/// How two replicas stand to each other.
+/// The relation of two replicas to each other.
 public struct SyncComparison: Sendable, Equatable {
   /// The peer's replica; nil if it has not written yet.
   public var peer: ReplicaID?
@@ -19,7 +19,10 @@ public struct SyncComparison: Sendable, Equatable {
 extension Store {
   /// Compares this store with the peer at the other end of a connection, and closes it. Nothing is exchanged but where
   /// both stand, and neither changes.
-  /// - Parameter timeout: how long to wait for the peer in all.
+  /// - Parameters:
+  ///   - connection: a new connection, over which nothing was said; it is of no use afterwards.
+  ///   - timeout: the time to wait for the peer in all.
+  /// - Returns: the number of transactions that each side lacks, and whether both hold the same.
   /// - Throws: `SyncError`; `WireError` for damaged bytes; `CancellationError`.
   public func compare(over connection: any SyncConnection, timeout: Duration = .seconds(60)) async throws
     -> SyncComparison

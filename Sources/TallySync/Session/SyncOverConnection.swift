@@ -2,7 +2,7 @@ import CoreMetrics
 import TallyCRDT
 import TallyStore
 
-/// What a sync over a connection did.
+/// The outcome of a sync over a connection.
 public struct SyncOutcome: Sendable, Equatable {
   /// Records and links of this store that changed.
   public var changes = 0
@@ -24,29 +24,35 @@ public struct SyncOutcome: Sendable, Equatable {
   public var newerChanges: UInt64?
   /// The peer's replica; nil if it has not written yet.
   public var peer: ReplicaID?
+  /// The peer's introduction; nil if it has given none.
+  public var device: SyncDevice?
 
-  /// Nothing done.
+  /// The outcome of a sync that did nothing.
   public init() {}
 }
 
-/// How a session over a connection behaves.
+/// The settings of a session over a connection.
 public struct SyncSettings: Sendable {
   /// Stay connected and follow changes, if the peer wants that as well.
   public var isLive = false
-  /// How long to wait for the peer while something is due from it.
+  /// The time to wait for the peer while something is due from it.
   public var timeout: Duration = .seconds(60)
-  /// How often a live session says that it is there.
+  /// The interval at which a live session announces that it is still there.
   public var heartbeat: Duration = .seconds(10)
-  /// How often a live session looks for what other processes wrote. What this process writes goes out at once.
+  /// The interval at which a live session looks for writes of other processes. Writes of this process are sent at
+  /// once.
   public var lookout: Duration = .seconds(1)
-  /// Where counters go; nil for what the app has set up with `MetricsSystem.bootstrap`.
+  /// The introduction of this device to the peer. With one, the store also remembers the devices that it meets: see
+  /// `Store.devices()`.
+  public var device: SyncDevice?
+  /// The destination of counters; nil for what the app has set up with `MetricsSystem.bootstrap`.
   public var metrics: (any MetricsFactory)?
-  /// How long the last words of a sync that failed may take, either way.
+  /// The time that the last message of a sync that failed may take, either way.
   package var patience: Duration = .seconds(1)
-  /// Called after each step.
+  /// Called after each step of the session.
   public var onProgress: (@Sendable (SyncSession.Progress) -> Void)?
 
-  /// The usual settings.
+  /// The default settings: one sync, then the session ends.
   public init() {}
 }
 

@@ -43,13 +43,15 @@ package actor SyncRunner {
   private var lastHeard: Duration
   private var lastSaid: Duration
   private var lastTaken: Duration
+  private var remembered: StateVector?
+  private var lastRemembered: Duration?
 
   package init(
     _ work: any SyncWork, on queue: any WorkQueue, _ time: any SyncTime, _ connection: any SyncConnection,
     _ settings: SyncSettings
   ) {
     (self.work, self.queue, self.time, self.connection, self.settings) = (work, queue, time, connection, settings)
-    session = SyncSession(isLive: settings.isLive)
+    session = SyncSession(isLive: settings.isLive, device: settings.device)
     let now = time.now
     (lastHeard, lastSaid, lastTaken) = (now, now, now)
     metrics = SyncMetrics(through: "connection", settings.metrics)
@@ -65,6 +67,7 @@ package actor SyncRunner {
     } onCancel: {
       work.cancel()
     }
+    remember()
     if session.isFinished, result.failure == nil { outcome.newerChanges = await newerChanges() }
     await end(isKept: keepsParts(result))
     metrics.countEnd(result.failure)
@@ -72,13 +75,27 @@ package actor SyncRunner {
     return outcome
   }
 
-  /// What was written since both sides were equal. Nobody waits for it: if the store cannot tell, nobody knows.
+  /// Returns the number of changes that were written since both sides were equal. Nobody waits for it: if the store
+  /// cannot tell, nobody knows.
   private func newerChanges() async -> UInt64? {
     let standing = session.standing
     return await withCheckedContinuation { continuation in
       queue.add { [work] in
         continuation.resume(returning: (try? work.look())?.vector.distance(beyond: standing))
       }
+    }
+  }
+
+  /// Remembers the peer with what it has acknowledged since it was remembered last.
+  private func remember() {
+    let progress = session.progress
+    guard settings.device != nil, let peer = progress.peer, progress.phase != .connecting,
+      remembered != progress.acknowledged
+    else { return }
+    (remembered, lastRemembered) = (progress.acknowledged, time.now)
+    perform { work in
+      try work.remember(peer, progress.device, acknowledged: progress.acknowledged)
+      return nil
     }
   }
 
@@ -188,6 +205,7 @@ package actor SyncRunner {
     outcome.bytesReceived = session.progress.bytesReceived
     outcome.repaired = session.progress.repaired
     outcome.peer = session.peerReplica
+    outcome.device = session.progress.device
     metrics.count(outcome)
     settings.onProgress?(session.progress)
   }
@@ -203,6 +221,8 @@ package actor SyncRunner {
     }
     if now - lastSaid >= settings.heartbeat { say(.ping) }
     guard session.progress.phase == .live, !isLooking else { return }
+    // Not for each change: an app may die, and what was acknowledged meanwhile is asked for again.
+    if lastRemembered.map({ now - $0 >= settings.heartbeat }) ?? true { remember() }
     isLooking = true
     // Another process that uses Tally has captured its writes itself: nothing tells of them but the vector.
     perform { .looked(try $0.look()) }

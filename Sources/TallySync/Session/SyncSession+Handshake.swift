@@ -17,6 +17,7 @@ extension SyncSession {
       throw SyncError(.limitExceeded, "the peer takes messages of \(hello.messageLimit) bytes only")
     }
     peer = hello
+    progress.peer = hello.replica
     version = common
     if version >= 3, hello.replica == greeting.replica, hello.replica != nil || hello.digest == SyncDigest(greeting) {
       suspect = hello
@@ -47,6 +48,7 @@ extension SyncSession {
     }
     let mine = SyncDigest(greeting)
     guard hello.digest.vectorHash == mine.vectorHash else {
+      introduce(&actions)
       if version >= 2, !ownParts.isEmpty { actions.append(.send(.held(ownParts))) }
       let vector = SyncMessage.vector(greeting.vector)
       guard vector.encoded().count <= hello.messageLimit else {
@@ -55,12 +57,23 @@ extension SyncSession {
       actions.append(.send(vector))
       return
     }
+    if isLive { introduce(&actions) }
     begin(with: greeting.vector)
     if hello.digest == mine {
       (sentDone, peerDone) = (mine, hello.digest)
     } else {
       try repair(&actions, tell: false)
     }
+  }
+
+  /// Two that are equal and do not stay connected part after one message each; they have nothing to say to each other.
+  private func introduce(_ actions: inout [Action]) {
+    if version >= 4, let device { actions.append(.send(.about(device))) }
+  }
+
+  mutating func introduced(_ device: SyncDevice) throws {
+    guard peer != nil, version >= 4, progress.device == nil else { throw violation("an introduction out of its order") }
+    progress.device = device
   }
 
   mutating func learned(_ parts: [SyncPart]) throws {
@@ -81,6 +94,7 @@ extension SyncSession {
   private mutating func begin(with vector: StateVector) {
     progress.phase = .syncing
     delivered = vector
+    peerVector = vector
     progress.acknowledged = vector
     sendTable = LiveTable(greeting?.vector ?? StateVector())
     receiveTable = LiveTable(vector)
@@ -110,7 +124,7 @@ extension SyncSession {
 }
 
 extension StateVector {
-  /// How many transactions this vector covers that `other` does not.
+  /// Returns the number of transactions that this vector covers and `other` does not.
   func distance(beyond other: StateVector) -> UInt64 {
     entries.reduce(0) { sum, entry in
       let known = other[entry.replica]

@@ -117,6 +117,7 @@ extension SyncSession {
     // and no more: a write of this side that it lacks must still go out, and was not seen by what wins over it.
     var target = delivered
     for entry in receiveTable.entries { target.include(entry) }
+    peerVector.merge(target)
     actions.append(.applyLive(DeltaHeader(base: own.vector, target: target), block))
   }
 
@@ -132,7 +133,7 @@ extension SyncSession {
 }
 
 extension DeltaHeader {
-  /// How many replicas the target advances beyond a vector.
+  /// Returns the number of replicas that the target advances beyond a vector.
   fileprivate func newReplicaCount(beyond vector: StateVector) -> Int {
     target.entries.count { $0.sequence > vector[$0.replica] }
   }

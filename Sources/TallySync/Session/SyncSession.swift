@@ -12,11 +12,11 @@ import TallyWire
 ///
 /// The performer feeds events into `handle(_:)` and carries out the actions in order. A thrown error ends the session.
 public struct SyncSession: Sendable {
-  /// What happens to a session.
+  /// The input of a session: something that has happened to it.
   public enum Event: Sendable {
     /// The connection is open; the store stands there, and has these parts of transfers that broke off, ascending.
     case started(StoreSummary, parts: [SyncPart] = [])
-    /// A message came.
+    /// A message has arrived from the peer.
     case message(SyncMessage)
     /// The store has changed, by a local write or by a sync with somebody else.
     case noticed
@@ -29,23 +29,23 @@ public struct SyncSession: Sendable {
     case read(transfer: UInt64, [UInt8])
     /// The live change that `.collect` asked for.
     case collected(DeltaHeader, [DeltaBlock])
-    /// What `.apply` or `.applyLive` asked for is committed: where the store stands now, and what the delta brought it
-    /// to cover.
+    /// The delta that `.apply` or `.applyLive` asked for is committed: the store's state now, and the vector that the
+    /// delta brought it to cover.
     case applied(StoreSummary, target: StateVector)
-    /// Nothing of what `.apply` asked for was joined: both sides would have seen the same and hold something else.
-    /// Where the store stands.
+    /// Nothing of the delta that `.apply` asked for was joined: both sides would have seen the same and hold something
+    /// else. The value is the store's state.
     case refused(StoreSummary)
-    /// What `.leaveMark` asked for is done.
+    /// The mark that `.leaveMark` asked for is made.
     case marked
     /// Whether the store holds what `.lookForMark` asked for.
     case recognized(Bool)
-    /// What `.renewReplica` asked for is done.
+    /// The new replica that `.renewReplica` asked for is in place.
     case renewed(StoreSummary)
   }
 
-  /// What the performer must do.
+  /// An action that the performer must carry out.
   public enum Action: Sendable {
-    /// Send a message.
+    /// Send a message to the peer.
     case send(SyncMessage)
     /// Write a delta of everything that the vector does not cover to where it can be read from, or go on with one that
     /// broke off and of which the peer has a part; then say `.prepared`.
@@ -73,17 +73,17 @@ public struct SyncSession: Sendable {
     /// Take a new replica id before anything else is written, then say `.renewed`: this store and another have the
     /// same.
     case renewReplica(reason: String)
-    /// The sync is done.
+    /// The sync is done: close the connection.
     case finish
   }
 
-  /// Where a session stands, for progress and status.
+  /// The progress of a session, for progress bars and status.
   public struct Progress: Sendable, Equatable {
-    /// What the session does.
+    /// The parts of a session, in their order.
     public enum Phase: String, Sendable {
-      /// Hello is out.
+      /// Hello was sent; the peer's is awaited.
       case connecting
-      /// Deltas are under way.
+      /// Deltas are on their way in one direction or both.
       case syncing
       /// Both are equal; changes go over as they are committed.
       case live
@@ -91,25 +91,31 @@ public struct SyncSession: Sendable {
       case finished
     }
 
-    /// What the session does.
+    /// The part of the session that is under way.
     public var phase: Phase = .connecting
     /// Bytes of deltas sent and received.
     public var bytesSent: UInt64 = 0, bytesReceived: UInt64 = 0
     /// The size of the delta that is being sent; 0 if none.
     public var sendTotal: UInt64 = 0
-    /// How many bytes of it the peer has put aside.
+    /// The number of its bytes that the peer has put aside.
     public var sendAcknowledged: UInt64 = 0
     /// The size of the delta that is being received, and how many bytes of it are here; 0 if none, or if it is not
     /// known.
     public var receiveTotal: UInt64 = 0, receiveDone: UInt64 = 0
-    /// How much of the deltas under way has arrived, 0 to 1; nil if none is under way.
+    /// The fraction of the deltas under way that has arrived, 0 to 1; nil if none is under way.
     public var fraction: Double? {
       let total = sendTotal + receiveTotal
       return total == 0 ? nil : Double(sendAcknowledged + receiveDone) / Double(total)
     }
     /// Transactions of the store that the peer is not known to have.
     public var pending: UInt64 = 0
-    /// What the peer is known to have: a commit whose dot this covers has arrived, and is committed there.
+    /// Transactions of the peer that are not here yet.
+    public var missing: UInt64 = 0
+    /// The peer's replica; nil while it is unknown, or if the peer has not written yet.
+    public var peer: ReplicaID?
+    /// The peer's introduction; nil if it has given none.
+    public var device: SyncDevice?
+    /// The vector that the peer is known to have: a commit whose dot this covers has arrived, and is committed there.
     public var acknowledged = StateVector()
     /// Whether vectors were equal and contents were not, so that everything was exchanged.
     public var repaired = false
@@ -140,20 +146,26 @@ public struct SyncSession: Sendable {
 
   let zone: ZoneID
   let wantsLive: Bool
-  /// Where the store stood when the hello went out, and where it stands now.
+  /// The state of the store when the hello was sent, and its state now.
   var greeting: StoreSummary?
   var own: StoreSummary?
   var peer: SyncHello?
-  /// What tells this session from others, and the hello of a peer that may be an echo, or this very store.
+  /// The number that distinguishes this session from others, and the hello of a peer that may be an echo, or this very
+  /// store.
   let identity: UInt64
   var suspect: SyncHello?
   var isRecognizing = false
+  /// The introduction of this side.
+  let device: SyncDevice?
   /// The version of the protocol that both speak.
   var version: UInt8 = 1
-  /// What this side has of transfers that broke off, and what the peer has. The first transfer may go on from there.
+  /// The parts of interrupted transfers that this side has, and those that the peer has. The first transfer may
+  /// continue from there.
   var ownParts: [SyncPart] = [], peerParts: [SyncPart] = []
-  /// What the peer has or will have once it has applied what was sent; nil before its vector is known.
+  /// The vector that the peer has or will have once it has applied what was sent; nil before its vector is known.
   var delivered: StateVector?
+  /// The vector that the peer has said it has.
+  var peerVector = StateVector()
   var outgoing: Outgoing?
   var transfers: UInt64 = 0
   var incoming: Incoming?
@@ -177,14 +189,17 @@ public struct SyncSession: Sendable {
   var liveReceived: UInt64 = 0
   /// Messages that wait until the store is free. Windows bound them.
   var waiting: [SyncMessage] = []
-  /// Where the session stands.
+  /// The progress of the session, for a progress bar.
   public internal(set) var progress = Progress()
 
   /// A session that has not begun.
-  /// - Parameter isLive: whether to stay connected and follow changes; the peer must want that as well.
-  public init(zone: ZoneID = .default, isLive: Bool = false) {
+  /// - Parameters:
+  ///   - zone: the zone to sync; the peer must sync the same.
+  ///   - isLive: whether to stay connected and follow changes; the peer must want that as well.
+  ///   - device: the introduction of this side; nil to stay unnamed.
+  public init(zone: ZoneID = .default, isLive: Bool = false, device: SyncDevice? = nil) {
     identity = .random(in: 1 ... .max)
-    self.zone = zone
+    (self.zone, self.device) = (zone, device)
     wantsLive = isLive
   }
 
@@ -192,7 +207,7 @@ public struct SyncSession: Sendable {
   public var isLive: Bool { wantsLive && peer?.isLive == true }
   /// The peer's replica, once it is known.
   public var peerReplica: ReplicaID? { peer?.replica }
-  /// Where the store stands, as far as the session knows.
+  /// The vector of the store, as far as the session knows.
   package var standing: StateVector { own?.vector ?? StateVector() }
   /// Whether there is nothing more to do.
   public var isFinished: Bool { progress.phase == .finished }
@@ -254,6 +269,7 @@ public struct SyncSession: Sendable {
       throw SyncError(SyncError.Code(rawValue: code) ?? .peerFailed, "the peer says: \(text)")
     case .ping: return
     case .identity(let session): return try identified(session, &actions)
+    case .about(let device): return try introduced(device)
     case .vector(let vector): return try learned(vector, &actions)
     case .held(let parts): return try learned(parts)
     default: break
@@ -272,7 +288,7 @@ public struct SyncSession: Sendable {
       guard progress.phase != .live else { throw violation("a repair of what was equal") }
       try repair(&actions, tell: false)
     case .done(let digest): peerDone = digest
-    case .hello, .failure, .ping, .vector, .held, .identity: break
+    case .hello, .failure, .ping, .vector, .held, .identity, .about: break
     }
   }
 }
@@ -284,6 +300,7 @@ extension SyncSession {
   private mutating func proceed(_ actions: inout [Action]) throws {
     guard let own, let delivered, !isRenewing, !isFinished else { return }
     progress.pending = own.vector.distance(beyond: progress.acknowledged)
+    progress.missing = peerVector.distance(beyond: own.vector)
     guard applying == nil, outgoing == nil, !isCollecting else { return }
     // After its last word a side waits for the peer's: if they agree, both part, whatever has been written since.
     let waitsForPeer = progress.phase != .live && sentDone != nil && peerDone == nil

@@ -1,6 +1,6 @@
 /// Time as a session sees it: an argument, so that a test can let it pass as it likes.
 package protocol SyncTime: Sendable {
-  /// How long ago some moment was that stays the same.
+  /// The time since some moment that stays the same.
   var now: Duration { get }
   /// Does something after a while, unless it is cancelled before. Never within the call.
   func after(_ pause: Duration, _ body: @escaping @Sendable () -> Void) -> SyncTimer

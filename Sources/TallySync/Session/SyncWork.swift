@@ -3,8 +3,8 @@ import TallyCRDT
 import TallyStore
 import TallyWire
 
-/// What a session wants done with a store and the deltas that are under way. Each call may block; they are made one
-/// after the other, on a `WorkQueue`, but for `cancel`.
+/// The work that a session wants done with a store and the deltas that are under way. Each call may block; they are
+/// made one after the other, on a `WorkQueue`, except for `cancel`.
 package protocol SyncWork: AnyObject, Sendable {
   /// Tells when others have changed the store.
   var changes: AsyncStream<Void> { get }
@@ -34,6 +34,8 @@ package protocol SyncWork: AnyObject, Sendable {
   func hasMark(_ mark: UInt64) throws -> Bool
   /// See `SyncSession.Action.renewReplica`.
   func renewReplica(because reason: String) throws -> StoreSummary
+  /// Remembers the peer, and what it is known to have.
+  func remember(_ peer: ReplicaID, _ device: SyncDevice?, acknowledged: StateVector) throws
   /// Ends the job under way soon. Comes from any thread.
   func cancel()
   /// Removes what was put aside, or leaves it for the next session.
@@ -43,14 +45,15 @@ package protocol SyncWork: AnyObject, Sendable {
 extension SyncWork {
   package func leaveMark(_ mark: UInt64) throws {}
   package func hasMark(_ mark: UInt64) throws -> Bool { false }
+  package func remember(_ peer: ReplicaID, _ device: SyncDevice?, acknowledged: StateVector) throws {}
 }
 
-/// What applying a delta did.
+/// The outcome of applying a delta.
 package struct AppliedDelta: Sendable {
   package var result: ApplyResult
-  /// Where the store stands since.
+  /// The state of the store since.
   package var summary: StoreSummary
-  /// What the delta brought it to cover.
+  /// The vector that the delta brought it to cover.
   package var target: StateVector
   /// Whether nothing of it was joined, since both sides would hold something else at equal vectors.
   package var isRefused: Bool

@@ -3,14 +3,15 @@ import TallyCRDT
 import TallyStore
 import TallyWire
 
-/// What a side has of a transfer that broke off: how much, and a check by which the sender knows its own bytes again.
+/// The part of an interrupted transfer that a side has: its length, and a check by which the sender recognizes its own
+/// bytes.
 public struct SyncPart: Sendable, Hashable {
-  /// How many bytes from the beginning.
+  /// The number of bytes from the beginning.
   public var byteCount: UInt64
   /// The SipHash of that count and of the first and the last 64 KiB of these bytes.
   public var check: UInt64
 
-  /// A part.
+  /// Creates a part from its size and its check sum.
   public init(byteCount: UInt64, check: UInt64) {
     (self.byteCount, self.check) = (byteCount, check)
   }
@@ -30,16 +31,17 @@ public struct SyncPart: Sendable, Hashable {
   public static let limit = 16
 }
 
-/// What lost connections left of transfers, in a folder beside the store, so that the next session sends only the rest.
+/// The rest of transfers that lost connections, in a folder beside the store, so that the next session sends only what
+/// is missing.
 ///
 /// The receiver keeps what has come: `in-*.part`. The sender keeps the delta: `out-*.delta`, so that it can go on
 /// although the store has changed since. Nothing depends on either: without them, or with damaged ones, a transfer
-/// begins anew. A few files are kept, for a few days. While a session writes a file it holds a lock on it, which the
+/// starts over. A few files are kept, for a few days. While a session writes a file it holds a lock on it, which the
 /// system takes back from a process that dies.
 struct TransferShelf {
   /// The most files of either kind, and the most bytes of all, that stay between sessions.
   static let fileLimit = SyncPart.limit, byteLimit: UInt64 = 1 << 30
-  /// How long a file stays.
+  /// The time for which a file stays.
   static let age: TimeInterval = 3 * 86_400
   /// Less is not worth a file.
   static let smallest = SyncLimits.chunkBytes
@@ -48,7 +50,7 @@ struct TransferShelf {
 
   init(besides store: String) { folder = URL(fileURLWithPath: store + Self.suffix, isDirectory: true) }
 
-  /// What the folder's name adds to the store's.
+  /// The suffix that the folder's name adds to the store's.
   static let suffix = FileRole.transfers
 
   /// A spool whose file, if it gets one, can stay.
@@ -75,7 +77,8 @@ struct TransferShelf {
 
   // MARK: Receiving
 
-  /// What is here of transfers that broke off and that no other session has taken; ascending, no two of one length.
+  /// Returns the parts of interrupted transfers that are here and that no other session has taken; ascending, no two
+  /// of one length.
   func parts() -> [(part: SyncPart, url: URL)] {
     var found: [UInt64: (part: SyncPart, url: URL)] = [:]
     for url in files("in-", ".part") where found.count < SyncPart.limit {
@@ -100,10 +103,9 @@ struct TransferShelf {
 
   // MARK: Sending
 
-  /// A delta that is kept here and of which the peer has a part.
-  /// - Parameters:
-  ///   - peer: the peer's vector, which must cover what the delta builds on.
-  ///   - own: this store's vector. A delta beyond it is of a store that was replaced by an older copy.
+  /// A delta that is kept here and of which the peer has a part; nil if there is none. `peer` is the peer's vector,
+  /// which must cover what the delta builds on, and `own` this store's: a delta beyond it is of a store that was
+  /// replaced by an older copy.
   func delta(for parts: [SyncPart], peer: StateVector, own: StateVector) -> Resumed? {
     guard !parts.isEmpty else { return nil }
     for url in files("out-", ".delta") {
@@ -185,7 +187,7 @@ struct TransferShelf {
 }
 
 extension DeltaSpool {
-  /// What stands for the first bytes.
+  /// Returns the part that describes the first bytes.
   func part(_ count: UInt64) throws -> SyncPart {
     let sample = UInt64(SyncLimits.chunkBytes)
     var hash = SipHash()
@@ -196,7 +198,7 @@ extension DeltaSpool {
     return SyncPart(byteCount: count, check: hash.finalized())
   }
 
-  /// How much of this delta a peer has that holds one of these parts: the longest.
+  /// Returns the number of bytes of this delta that a peer has that holds one of these parts: the longest.
   func offset(after parts: [SyncPart]) throws -> UInt64? {
     try parts.reversed().first { try $0.byteCount <= UInt64(byteCount) && part($0.byteCount) == $0 }?.byteCount
   }

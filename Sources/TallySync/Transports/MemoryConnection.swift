@@ -10,8 +10,9 @@ public final class MemoryConnection: SyncConnection {
     self.outbox = outbox
   }
 
-  /// Two ends of one connection.
-  /// - Parameter capacity: how many messages one side may be ahead of the other.
+  /// Makes the two ends of one connection.
+  /// - Parameter capacity: the number of messages that one side may be ahead of the other.
+  /// - Returns: the two ends, which are alike: what one sends the other receives.
   public static func pair(capacity: Int = 16) -> (MemoryConnection, MemoryConnection) {
     let (a, b) = (MessageQueue(capacity: capacity), MessageQueue(capacity: capacity))
     return (MemoryConnection(inbox: a, outbox: b), MemoryConnection(inbox: b, outbox: a))
@@ -39,7 +40,7 @@ final class MessageQueue: Sendable {
     var messages: [[UInt8]] = []
     var isClosed = false
     var nextID = 0
-    /// Who waits for a message or for room; woken all at once, each looks again.
+    /// The tasks that wait for a message or for room; woken all at once, each looks again.
     var waiting: [Int: @Sendable () -> Void] = [:]
   }
 

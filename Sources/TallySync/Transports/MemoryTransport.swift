@@ -1,6 +1,6 @@
 /// Reaches a peer in the same process: the other end of each connection is handed to `accept`.
 public struct MemoryTransport: Transport {
-  /// What to call the peer.
+  /// The name of the peer.
   public let name: String
   private let accept: @Sendable (MemoryConnection) async throws -> Void
 

@@ -20,9 +20,19 @@ public protocol SyncConnection: Sendable {
   func close() async
 }
 
-/// A way to reach one peer, again and again.
+/// A way to reach one peer: opens connections to it, again and again as an engine asks.
+///
+/// ```swift
+/// struct Tunnel: Transport {
+///   let name = "home"
+///   func open() async throws -> any SyncConnection { try StreamConnection(reading: 3, writing: 4) }
+/// }
+/// ```
+///
+/// `ProcessTransport` and, behind the package trait `Network`, `TCPTransport` are there. `Docs/Transports.md` shows how
+/// to write one, and `TransportConformance` of `TallyTesting` checks it.
 public protocol Transport: Sendable {
-  /// What to call the peer in logs and status.
+  /// The name of the peer in logs and status.
   var name: String { get }
   /// Opens a connection. Ends soon, one way or the other, and at once when the task is cancelled: the engine waits for
   /// it.

@@ -1,4 +1,4 @@
-/// What a simulated disk does instead of what it was asked for.
+/// The failure of a simulated disk: what it does instead of what it was asked for.
 public enum DiskFault: String, Sendable, CaseIterable {
   /// Nothing is done, and the call fails (EIO).
   case inputOutput
@@ -13,17 +13,17 @@ public enum DiskFault: String, Sendable, CaseIterable {
 
 /// A call that changes a disk.
 public struct DiskCall: Sendable, Equatable, CustomStringConvertible {
-  /// What a program asks for.
+  /// The operation that a program asks for.
   public enum Kind: String, Sendable {
     /// Making a file that was not there.
     case create
-    /// Writing bytes.
+    /// Bytes are written to a file.
     case write
-    /// Cutting a file off.
+    /// A file is cut off at a length.
     case truncate
     /// Waiting until a file's bytes are on the disk, and its name if it is new.
     case sync
-    /// Removing a file.
+    /// A file is removed from the disk.
     case delete
     /// Putting a file in the place of another.
     case rename
@@ -31,16 +31,16 @@ public struct DiskCall: Sendable, Equatable, CustomStringConvertible {
     case share
   }
 
-  /// What was asked for.
+  /// The kind of operation that was asked for.
   public var kind: Kind
-  /// The file's name.
+  /// The name of the file on the simulated disk.
   public var file: String
 
   /// As in "sync store-wal".
   public var description: String { "\(kind.rawValue) \(file)" }
 }
 
-/// What becomes of a call.
+/// The verdict on a call.
 enum DiskVerdict {
   case done
   case failed(DiskFault)

@@ -51,7 +51,7 @@ struct DiskFile: Sendable {
 
 // MARK: - Power cuts
 
-/// What becomes of everything that was not synced. Disks and file systems differ, so each cut draws one.
+/// The fate of everything that was not synced. Disks and file systems differ, so each cut draws one.
 enum DiskLoss: Sendable {
   /// Nothing of it was written yet.
   case all
@@ -73,7 +73,7 @@ enum DiskLoss: Sendable {
 }
 
 extension DiskFile {
-  /// What is left after the power went.
+  /// Leaves what remains after a power cut.
   mutating func lose(_ loss: DiskLoss, using generator: inout some RandomNumberGenerator) {
     let changes = unsynced
     unsynced = []

@@ -10,18 +10,18 @@ public struct DiskImage: Sendable {
 
   private(set) var files: [UInt64: DiskFile] = [:]
   private(set) var names: [String: UInt64] = [:]
-  /// What was done to the folder since its last sync, in order. A file system keeps that order (ext4, XFS and APFS
+  /// The changes to the folder since its last sync, in order. A file system keeps that order (ext4, XFS and APFS
   /// journal it).
   private var unsyncedNames: [[NameChange]] = []
   private var lastNumber: UInt64 = 0
 
-  /// An empty disk.
+  /// Creates the image of an empty disk.
   public init() {}
 
   /// The files' names, in order.
   public var fileNames: [String] { names.keys.sorted() }
 
-  /// How many bytes the files have.
+  /// The total number of bytes of the files.
   public var byteCount: Int { files.values.reduce(0) { $0 + $1.bytes.count } }
 
   /// A file's bytes; nil if there is none. What is put here is on the disk, as if it had always been.
@@ -47,8 +47,8 @@ public struct DiskImage: Sendable {
     return copy
   }
 
-  /// What is left after a power cut: what was synced is there; of the rest each part is there, lost or torn, as the
-  /// generator says.
+  /// Returns the disk after a power cut: what was synced is there; each part of the rest is there, lost or torn, as
+  /// the generator decides.
   public func afterPowerCut(using generator: inout some RandomNumberGenerator) -> DiskImage {
     var image = self
     let loss = DiskLoss.draw(using: &generator)

@@ -15,10 +15,10 @@ import TallyStore
 /// may hold several stores and be used from several threads; each disk is a machine of its own. It is slower than
 /// memory and faster than a real disk: nothing waits.
 ///
-/// What is simulated follows what SQLite expects of disks (https://sqlite.org/atomiccommit.html, section 2): bytes that
+/// The simulation follows what SQLite expects of disks (https://sqlite.org/atomiccommit.html, section 2): bytes that
 /// were not written to never change, a sync holds, a new file's name is safe after the first sync of a journal or log
-/// beside it, sectors of 512 bytes are written in any order, and one may be torn. A failed sync is honest: the next one
-/// tries again.
+/// beside it, sectors of 512 bytes are written in any order, and one may be torn. A failed sync is honest: the next
+/// one tries again.
 public final class SimulatedDisk: Sendable {
   let state: Mutex<DiskState>
   let number: Int
@@ -36,7 +36,8 @@ public final class SimulatedDisk: Sendable {
 
   // MARK: Stores
 
-  /// Where SQLite finds a file of this disk, for this process: `DatabasePool(path:)`, for instance.
+  /// Returns the path at which SQLite finds a file of this disk, in this process: for `DatabasePool(path:)`, for
+  /// instance.
   public func path(_ file: String = "store") -> String { "\(DiskRegistry.root)\(number)/\(file)" }
 
   /// Opens a store on the disk, or makes one.
@@ -76,22 +77,26 @@ public final class SimulatedDisk: Sendable {
     state.withLock { $0.restart($0.image.afterPowerCut(using: &generator)) }
   }
 
-  /// How many bytes the files may have together; nil for no limit. Beyond it writes fail for want of space.
+  /// The maximum number of bytes of all files together; nil for no limit. Beyond it, writes fail because the disk is
+  /// full.
   public var capacity: Int? {
     get { state.withLock { $0.capacity } }
     set { state.withLock { $0.capacity = newValue } }
   }
 
-  /// How many calls have changed the disk so far, or would have.
+  /// The number of calls so far that have changed the disk, or would have.
   public var calls: Int { state.withLock { $0.faults.calls } }
 
-  /// Lets a call fail, counted from here: 1 is the next call that changes the disk. An accident or `heal()` ends it.
-  /// - Parameter isLasting: whether all calls after it fail as well.
+  /// Lets a call fail. An accident or `heal()` ends the fault.
+  /// - Parameters:
+  ///   - fault: the way in which the call fails.
+  ///   - call: the number of the call, counted from here: 1 is the next call that changes the disk.
+  ///   - isLasting: whether all calls after it fail as well.
   public func inject(_ fault: DiskFault, atCall call: Int, isLasting: Bool = false) {
     state.withLock { $0.faults.inject(fault, inCalls: call, isLasting: isLasting) }
   }
 
-  /// Ends injected faults.
+  /// Ends the faults that were injected.
   public func heal() { state.withLock { $0.faults.heal() } }
 
   /// The call that the fault injected last has struck first; nil if it has struck none.
@@ -120,6 +125,6 @@ struct DiskState: Sendable {
     shared = [:]
   }
 
-  /// How many more bytes there is room for.
+  /// The number of further bytes for which there is room.
   var room: Int { capacity.map { max(0, $0 - image.byteCount) } ?? .max }
 }

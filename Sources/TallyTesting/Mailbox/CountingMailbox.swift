@@ -11,9 +11,10 @@ package final class CountingMailbox: Mailbox {
   package var name: String { inner.name }
   package var identity: String { inner.identity }
   package var kind: MailboxKind { inner.kind }
-  /// How many bytes of each entry were read since the last reset, those sent along with listings not counted.
+  /// The number of bytes of each entry that were read since the last reset, those sent along with listings not
+  /// counted.
   package var bytesReadByName: [String: Int] { reads.withLock { $0 } }
-  /// How many bytes were read since the last reset.
+  /// The number of bytes that were read since the last reset.
   package var bytesRead: Int { bytesReadByName.values.reduce(0, +) }
   package func reset() { reads.withLock { $0 = [:] } }
 

@@ -1,7 +1,7 @@
 import TallyStore
 import TallySync
 
-/// What passes make of a mailbox.
+/// The rules that concern passes through a mailbox.
 extension MailboxConformance {
   static let passRules = [
     Rule(name: "storesConverge") { place in

@@ -2,7 +2,7 @@ import TallySync
 
 /// A log tells of news; everybody ends when told to.
 extension MailboxConformance {
-  private static let soon: Duration = .seconds(10)
+  private static let soon: Duration = .seconds(60)
 
   static let waitingRules = [
     Rule(name: "cancellingEndsAWait") { place in

@@ -11,19 +11,19 @@ import TallySync
 ///
 /// It needs no test framework: a failure is an error that says which rule is broken and how. To see each rule as a case
 /// of its own, run the `rules` one by one. What rules put are deltas under the names that a pass gives them, up to 1.5
-/// MiB. A rule never waits but for the mailbox; it takes up to a few seconds, and gives up after thirty, unless told
-/// otherwise. Logs are held to more than folders: `Mailbox.kind`.
+/// MiB. A rule never waits but for the mailbox; it takes up to a few seconds, and gives up after two minutes, unless
+/// told otherwise. Logs are held to more than folders: `Mailbox.kind`.
 public enum MailboxConformance {
   /// Makes a place with nothing in it.
   public typealias Place = @Sendable () async throws -> any Mailbox
 
   /// One sentence of the contract.
   public struct Rule: Sendable, CustomStringConvertible {
-    /// What it demands, in camel case.
+    /// The name of the rule, in camel case.
     public let name: String
     let body: @Sendable (MailboxUnderTest) async throws -> Void
 
-    /// The name.
+    /// The rule's name, which names a test's case.
     public var description: String { name }
 
     /// Checks the rule.

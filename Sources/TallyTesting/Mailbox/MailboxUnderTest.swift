@@ -25,7 +25,7 @@ struct MailboxUnderTest: Sendable {
 
   // MARK: Looking
 
-  /// What the mailbox has to say after a cursor, to the end of it.
+  /// The news that the mailbox has after a cursor, to the end of it.
   struct News {
     var items: [MailboxItem] = []
     var cursor: MailboxCursor?
@@ -105,7 +105,7 @@ struct SampleEntry: Sendable {
 
   static let schema = Schema([EntitySchema("Sample", .blob("noise"))])
 
-  /// - Parameter size: about how many bytes it has.
+  /// An entry of about `size` bytes, and of one small record at least.
   init(_ number: Int, size: Int = 0) throws {
     let store = try Store(inMemory: Self.schema)
     try Self.write(number, size: size, to: store)

@@ -5,7 +5,7 @@ import TallySync
 /// A mailbox in memory that keeps a log, as a relay does: it tells what is new, and lets wait for it. For tests, with
 /// what can go wrong with a relay.
 package final class MemoryLog: Mailbox {
-  /// What goes wrong.
+  /// The faults of the log.
   package struct Faults: Sendable {
     /// Each download breaks off after so many bytes.
     package var cutAfter: Int?
@@ -13,7 +13,7 @@ package final class MemoryLog: Mailbox {
     package var isCutSilent = false
     /// Names whose bytes are zeros.
     package var damaged: Set<String> = []
-    /// How many calls go well before the log cannot be reached; nil if it stays.
+    /// The number of calls that succeed before the log becomes unreachable; nil if it stays.
     package var callsLeft: Int?
     /// Whether entries are refused, for lack of room.
     package var isFull = false
@@ -72,9 +72,9 @@ package final class MemoryLog: Mailbox {
   package let name: String
   package var identity: String { "log \(name)" }
   package var kind: MailboxKind { .log }
-  /// How many entries a page has at most.
+  /// The maximum number of entries of a page.
   private let pageSize: Int
-  /// How large an entry may be that is sent along.
+  /// The maximum size of an entry that is sent along.
   private let inlineBytes: Int
   private let state = Mutex(State())
 
@@ -180,7 +180,7 @@ package final class MemoryLog: Mailbox {
 
   // MARK: For tests
 
-  /// What goes wrong from now on.
+  /// The faults that occur from now on.
   package var faults: Faults {
     get { state.withLock { $0.faults } }
     set { state.withLock { $0.faults = newValue } }
@@ -188,21 +188,21 @@ package final class MemoryLog: Mailbox {
 
   /// The names of the entries that are there, oldest first.
   package var names: [String] { state.withLock { state in state.rows.filter { $0.bytes != nil }.map(\.name) } }
-  /// How many positions there are.
+  /// The number of positions.
   package var count: Int { state.withLock { $0.rows.count } }
-  /// How many bytes of each entry were downloaded.
+  /// The number of bytes of each entry that were downloaded.
   package var reads: [String: Int] { state.withLock { $0.reads } }
-  /// How many bytes were downloaded.
+  /// The number of bytes that were downloaded.
   package var bytesRead: Int { reads.values.reduce(0, +) }
-  /// How many wait for news.
+  /// The number of callers that wait for news.
   package var waiterCount: Int { state.withLock { $0.waiting.count } }
 
   /// Loses what came after a position, as a log that is restored from a backup.
   package func goBack(to count: Int) { state.withLock { $0.rows.removeLast(max(0, $0.rows.count - count)) } }
 
-  /// What is after a cursor, as `changes(after:)` has it, whatever goes wrong with calls.
+  /// Returns the page after a cursor, as `changes(after:)` does, whatever faults affect calls.
   package func page(after cursor: MailboxCursor?) -> MailboxPage { state.withLock { page(after: cursor, $0) } }
-  /// How far it has come.
+  /// The cursor of the log's end.
   package var head: MailboxCursor { state.withLock { $0.cursor($0.rows.count) } }
 
   /// The entries at some time.

@@ -45,7 +45,7 @@ extension Value {
 }
 
 extension SpecifiedSchema where Field == SchemaField {
-  /// What a schema says of an app's tables.
+  /// Creates the model of an app's tables from a schema.
   init(_ schema: Schema) {
     var fields: [String: [SchemaField]] = [:]
     var relationships: Set<String> = []

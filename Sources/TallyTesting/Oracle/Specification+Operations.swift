@@ -1,4 +1,4 @@
-/// What an app does to records. What has no row to act on does nothing, as an SQL statement would.
+/// An operation of an app on records. One that has no row to act on does nothing, as an SQL statement would.
 package enum SpecifiedOperation<Field: SpecifiedField>: Hashable, Sendable {
   /// Writes a row that the app does not see yet; of a record that was deleted, a new life.
   case insert(String, [Field: String])

@@ -1,4 +1,5 @@
-/// What a person must see, as a function of the causal history: sets of events, and no state that is ever merged.
+/// The view that a user must see, as a function of the causal history: sets of events, and no state that is ever
+/// merged.
 ///
 /// It shares nothing with the product's join. Sets grow, everything is searched: it is meant to be read.
 /// The form follows the specifications in Burckhardt et al., "Replicated data types: specification, verification,
@@ -11,7 +12,7 @@ package struct Specification<Field: SpecifiedField>: Sendable {
     package init(record: String, field: Field) { (self.record, self.field) = (record, field) }
   }
 
-  /// Who wrote, under which number. Two events have the same only if two copies of one replica wrote.
+  /// The author of an event, and its number. Two events have the same only if two copies of one replica wrote.
   package struct Author: Hashable, Sendable {
     /// Of writes of the same time, that of the greater text shows.
     package var name: String
@@ -20,7 +21,7 @@ package struct Specification<Field: SpecifiedField>: Sendable {
     package init(name: String, sequence: UInt64) { (self.name, self.sequence) = (name, sequence) }
   }
 
-  /// What an operation did.
+  /// The effect of an operation.
   package enum Effect: Sendable {
     /// An insert or a restore.
     case touch(String, time: UInt64)

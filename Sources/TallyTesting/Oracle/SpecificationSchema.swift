@@ -6,11 +6,11 @@ package protocol SpecifiedField: Hashable, Sendable {
   var isOwner: Bool { get }
   /// Whether it refers to a record, owner or not.
   var isReference: Bool { get }
-  /// What it shows that nobody wrote.
+  /// The value that it shows when nobody has written it.
   var defaultValue: String? { get }
 }
 
-/// What of a schema decides what a person sees.
+/// The part of a schema that decides what a user sees.
 package struct SpecifiedSchema<Field: SpecifiedField>: Sendable {
   /// The fields of a record; empty for a type that the schema lacks.
   package var fields: @Sendable (String) -> [Field]

@@ -41,7 +41,7 @@ struct TableImage {
     }
   }
 
-  /// What an app did that leaves these tables where `earlier` was before.
+  /// Returns the operations of an app that lead from `earlier` to these tables.
   func operations(since earlier: TableImage) -> [SpecifiedOperation<SchemaField>] {
     var deletes: [SpecifiedOperation<SchemaField>] = []
     var inserts: [SpecifiedOperation<SchemaField>] = []

@@ -4,9 +4,9 @@ import TallySync
 /// One end of a connection on which nothing moves by itself: what is sent waits until somebody delivers it.
 package final class StepConnection: SyncConnection {
   private struct State {
-    /// What was sent and is on its way.
+    /// The messages that were sent and are on their way.
     var sent: [[UInt8]] = []
-    /// What has arrived and was not taken.
+    /// The messages that have arrived and were not taken.
     var arrived: [[UInt8]] = []
     var isClosed = false
     /// Whether the other end has closed, after all that has arrived.
@@ -19,7 +19,7 @@ package final class StepConnection: SyncConnection {
   }
 
   private let state = Mutex(State())
-  /// How many messages may be on their way before a sender waits.
+  /// The number of messages that may be on their way before a sender waits.
   private let capacity: Int
 
   package init(capacity: Int = .max) { self.capacity = capacity }
@@ -65,10 +65,10 @@ package final class StepConnection: SyncConnection {
 
   // MARK: As its owner sees it
 
-  /// How many messages are on their way to the other end.
+  /// The number of messages on their way to the other end.
   package var sentCount: Int { state.withLock { $0.sent.count } }
 
-  /// How many messages wait here to be taken.
+  /// The number of messages that wait here to be taken.
   package var arrivedCount: Int { state.withLock { $0.arrived.count } }
 
   /// Whether something is on its way to the other end: a message, or the news that this one has closed.

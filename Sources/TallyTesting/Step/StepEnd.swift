@@ -17,8 +17,7 @@ package final class StepEnd {
     let state = Mutex(State())
   }
 
-  /// A side that has not begun.
-  /// - Parameter wrap: what the session gets in the place of the connection.
+  /// A side that has not begun. The session gets what `wrap` returns in the place of the connection.
   package init(
     _ work: any SyncWork, _ time: StepTime, _ connection: StepConnection, _ settings: SyncSettings,
     wrap: (StepConnection) -> any SyncConnection = { $0 }
@@ -40,9 +39,9 @@ package final class StepEnd {
     }
   }
 
-  /// Where the session stands.
+  /// The progress of the session.
   package var progress: SyncSession.Progress { report.state.withLock { $0.progress } }
-  /// How it ended; nil while it has not.
+  /// The result of the session; nil while it has not ended.
   package var result: Result<SyncOutcome, any Error>? { report.state.withLock { $0.result } }
   /// Whether it has ended.
   package var isOver: Bool { result != nil }
@@ -80,7 +79,7 @@ package struct StepLink {
     case delivery(first: Bool)
   }
 
-  /// What can happen next, but that time passes.
+  /// The steps that can happen next, except that time passes.
   package var steps: [Step] {
     var steps: [Step] = []
     for (end, isFirst) in [(one, true), (other, false)] {

@@ -15,7 +15,7 @@ package final class StepExecutor: TaskExecutor {
     ready.withLock { $0.append(job) }
   }
 
-  /// How many steps could be next.
+  /// The number of steps that could be next.
   package var count: Int { ready.withLock { $0.count } }
 
   /// Makes one of them, in the calling thread: 0 is the one that has waited longest.

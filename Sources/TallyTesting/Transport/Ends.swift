@@ -63,7 +63,7 @@ struct Ends: Sendable {
     let first = Latch()
     let receiving = Task { while try await here.receive() != nil { first.open() } }
     try await there.send([1])
-    guard await first.wait(atMost: .seconds(10)) else { throw fail("a message did not arrive within 10 seconds") }
+    guard await first.wait(atMost: .seconds(60)) else { throw fail("a message did not arrive within 60 seconds") }
     // What it does next is to ask for another; now it may.
     await Task.yield()
     return receiving

@@ -1,8 +1,8 @@
 import TallySync
 
-/// How connections end.
+/// The rules that concern the ends of connections.
 extension TransportConformance {
-  private static let soon: Duration = .seconds(10)
+  private static let soon: Duration = .seconds(60)
 
   static let endingRules = [
     Rule(name: "closingIsAnOrderlyEndAfterTheLastMessage") { ends in

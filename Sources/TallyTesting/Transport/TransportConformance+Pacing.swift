@@ -1,6 +1,6 @@
 import TallySync
 
-/// Who is slow sets the pace.
+/// The rules that concern pace: the slow side sets it.
 extension TransportConformance {
   static let pacingRules = [
     Rule(name: "aSlowReaderHoldsUpTheSender") { ends in

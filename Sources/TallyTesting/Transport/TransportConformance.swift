@@ -10,23 +10,25 @@ import TallySync
 ///
 /// It needs no test framework: a failure is an error that says which rule is broken and how. To see each rule as a case
 /// of its own, run the `rules` one by one. A rule opens connections of its own and closes them; it takes up to a few
-/// seconds, and gives up after thirty, unless told otherwise.
+/// seconds, and gives up after two minutes, unless told otherwise.
 public enum TransportConformance {
-  /// Makes two connected ends.
+  /// Makes two connected ends, anew for each rule.
   public typealias Pair = @Sendable () async throws -> (any SyncConnection, any SyncConnection)
 
   /// One sentence of the contract.
   public struct Rule: Sendable, CustomStringConvertible {
-    /// What it demands, in camel case.
+    /// The name of the rule, in camel case.
     public let name: String
     let body: @Sendable (Ends) async throws -> Void
 
-    /// The name.
+    /// The rule's name, which names a test's case.
     public var description: String { name }
 
     /// Checks the rule.
-    /// - Parameter limit: how long it may take.
-    /// - Throws: `ConformanceFailure`.
+    /// - Parameters:
+    ///   - limit: the time after which the rule counts as broken.
+    ///   - makePair: makes two connected ends; called once. They are closed at the end.
+    /// - Throws: `ConformanceFailure`, also for what the connection throws; what `makePair` throws.
     public func check(within limit: Duration = .seconds(120), _ makePair: @escaping Pair) async throws {
       let pair = try await makePair()
       let ends = Ends(rule: name, here: pair.0, there: pair.1)
@@ -54,7 +56,7 @@ public enum TransportConformance {
 public struct ConformanceFailure: Error, Sendable, CustomStringConvertible {
   /// The name of the rule.
   public let rule: String
-  /// How it was broken.
+  /// A description of how the rule was broken, in a sentence.
   public let message: String
 
   init(_ rule: String, _ message: String) {

@@ -1,6 +1,6 @@
-/// What goes wrong in a random run.
+/// The faults of a random run.
 public struct Faults: OptionSet, Sendable {
-  /// A bit for each.
+  /// One bit for each kind of fault.
   public let rawValue: UInt32
   /// The faults with these bits.
   public init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -17,7 +17,7 @@ public struct Faults: OptionSet, Sendable {
   public static let power = Faults(rawValue: 1 << 4)
   /// Devices are restored from backups, and begin as copies of others.
   public static let copies = Faults(rawValue: 1 << 5)
-  /// Devices join late.
+  /// Devices that join in the middle of a history.
   public static let newcomers = Faults(rawValue: 1 << 6)
   /// Devices are lost for ever.
   public static let losses = Faults(rawValue: 1 << 7)
@@ -27,6 +27,6 @@ public struct Faults: OptionSet, Sendable {
   /// Devices bring default data made up for the schema, in versions, and people edit and delete it.
   public static let seeds = Faults(rawValue: 1 << 9)
 
-  /// Everything.
+  /// Every fault that there is.
   public static let all = Faults(rawValue: (1 << 10) - 1)
 }

@@ -22,10 +22,14 @@ import TallyStore
 /// Two devices cost some milliseconds. When the script ends, all faults end, everybody syncs with everybody, and
 /// `expectConverged` is checked.
 /// - Parameters:
+///   - entities: the record types of the app's schema.
+///   - replicas: the number of devices at the beginning.
 ///   - seed: what everything random follows from; `TALLY_SEED` in the environment comes first. A new one if neither is
 ///     given.
 ///   - onDisk: whether the stores are on simulated disks instead of in memory: then there are power cuts, backups and
 ///     copies, and each run takes some ten times as long.
+///   - isolation: the actor that the script runs on; the caller's unless told otherwise.
+///   - script: makes the devices write, sync and fail, and checks what it likes on the way.
 /// - Throws: `SimulationFailure`, which says how to play the run again; what the script throws is its cause.
 public func simulate(
   _ entities: any Entity.Type..., replicas: Int = 2, seed: UInt64? = nil, onDisk: Bool = false,
@@ -63,8 +67,11 @@ public func simulate(
 /// }
 /// ```
 /// - Parameters:
-///   - runs: how many, each with a seed of its own; with `TALLY_SEED` in the environment, that one alone.
-///   - steps: how many edits, syncs and faults a run has.
+///   - entities: the record types of the app's schema.
+///   - replicas: the number of devices at the beginning of each run.
+///   - runs: the number of runs, each with a seed of its own; with `TALLY_SEED` in the environment, that one alone.
+///   - steps: the number of edits, syncs and faults in a run.
+///   - faults: the kinds of fault that may happen; all of them unless told otherwise.
 /// - Throws: `SimulationFailure` for the first run that fails.
 public func simulate(
   _ entities: any Entity.Type..., replicas: Int = 3, runs: Int, steps: Int = 60, faults: Faults = .all

@@ -7,7 +7,7 @@ public final class SimulatedClock: Sendable {
 
   init(_ milliseconds: UInt64) { time = Mutex(milliseconds) }
 
-  /// Milliseconds since 1970.
+  /// The time in milliseconds since 1970.
   public var milliseconds: UInt64 {
     get { time.withLock { $0 } }
     set { time.withLock { $0 = newValue } }
@@ -19,7 +19,7 @@ public final class SimulatedClock: Sendable {
     set { milliseconds = UInt64(max(0, newValue.timeIntervalSince1970 * 1000)) }
   }
 
-  /// Lets time pass.
+  /// Lets the given time pass on this device.
   public func advance(milliseconds: UInt64) { time.withLock { $0 &+= milliseconds } }
 
   /// 2026-01-01.

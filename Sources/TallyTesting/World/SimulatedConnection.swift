@@ -79,7 +79,7 @@ package final class SimulatedConnection {
     isFirst ? (one.replica.index, other.replica.index) : (other.replica.index, one.replica.index)
   }
 
-  /// What can happen next, but that time passes.
+  /// The steps that can happen next, except that time passes.
   var moves: [StepLink.Step] {
     link.steps.filter { step in
       guard case .delivery(let isFirst) = step else { return true }

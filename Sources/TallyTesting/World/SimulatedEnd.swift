@@ -41,9 +41,8 @@ final class SimulatedEnd {
     return error
   }
 
-  /// What went wrong, other than that the device stopped, the app cancelled, somebody waited for too long, or the
-  /// connection broke.
-  /// - Parameter isBroken: whether it did, or the other end may have closed it.
+  /// Returns the error, unless it is that the device stopped, the app cancelled, somebody waited for too long, or the
+  /// connection broke. The last is excused only if `isBroken`: it did break, or the other end may have closed it.
   func failure(isBroken: Bool) -> (any Error)? {
     guard let error else { return nil }
     if error is CancellationError { return hasGivenUp ? nil : error }
@@ -52,8 +51,8 @@ final class SimulatedEnd {
   }
 }
 
-/// What a session wants done with a device's store, done by what ships, while the world keeps account of what each
-/// message carries.
+/// The work that a session wants done with a device's store, done by the code that ships, while the world keeps
+/// account of what each message carries.
 ///
 /// All of it runs in the thread of the world, which makes each step itself; only that is why it may be `@unchecked
 /// Sendable`.
@@ -64,10 +63,10 @@ final class WatchedWork: SyncWork, @unchecked Sendable {
   private let chunkLimit: Int
   /// The other end, which knows what its deltas carry.
   weak var other: WatchedWork?
-  /// What the replica had seen when a transfer was read, and when a live change was, oldest first.
+  /// The events that the replica had seen when a transfer was read, and when a live change was, oldest first.
   private var sentTransfers: [UInt64: EventSet] = [:]
   private var collected: [(target: StateVector, seen: EventSet)] = []
-  /// What has come of a transfer.
+  /// The bytes of a transfer that have come so far.
   private var incoming: [UInt8] = []
   private var incomingTransfer: UInt64 = 0
   /// Whether the device has stopped: its store is not touched any more.

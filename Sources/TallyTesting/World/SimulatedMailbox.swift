@@ -28,7 +28,7 @@ final class SimulatedMailbox: FileMailbox {
   func remove(_ name: String) throws { try shelf.files.remove(name) }
 }
 
-/// What all mailboxes of a world share: a folder, or a log.
+/// The storage that all mailboxes of a world share: a folder, or a log.
 final class SimulatedShelf: Sendable {
   private struct Way: Hashable {
     var name: String
@@ -42,7 +42,7 @@ final class SimulatedShelf: Sendable {
   }
 
   let tampering: (any Tampering)?
-  /// What is there in a world whose devices use a relay; nil if they use a folder.
+  /// The log in a world whose devices use a relay; nil if they use a folder.
   let log: MemoryLog?
   let files = MemoryMailbox(name: "shelf", identity: "shelf")
   private let state = Mutex(State())

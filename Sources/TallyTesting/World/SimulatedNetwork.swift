@@ -1,8 +1,8 @@
-/// Who can reach whom. At first everybody can reach everybody.
+/// The network between simulated replicas, and which of them can reach each other. At first all can reach all others.
 ///
-/// Connections carry messages in order, each once or not at all, as `SyncConnection` demands of every transport; what a
-/// network loses, it loses by breaking the connection. Deltas that travel as files are lost, doubled and late: see
-/// `World.Weather`.
+/// Connections carry messages in order, each once or not at all, as `SyncConnection` demands of every transport; what
+/// a network loses, it loses by breaking the connection. Deltas that travel as files are lost, duplicated and late:
+/// see `World.Weather`.
 public final class SimulatedNetwork {
   private struct Way: Hashable {
     var from, to: Int

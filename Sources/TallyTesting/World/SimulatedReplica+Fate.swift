@@ -1,7 +1,7 @@
 import TallyCRDT
 import TallyStore
 
-/// What happens to a device.
+/// The fate of a device: what happens to it.
 extension SimulatedReplica {
   /// The device is lost for ever, with all that only it knew.
   public func lose() {
@@ -56,7 +56,7 @@ extension SimulatedReplica {
     }
   }
 
-  /// Copies the file away.
+  /// Copies the store's file away, for `restoreBackup()`.
   public func backUp() throws {
     guard let disk = storage.disk else { return }
     world.note("replica \(index) is backed up")
@@ -84,7 +84,7 @@ extension SimulatedReplica {
     try begin(on: disk, other.seen)
   }
 
-  /// Who copies a file has it on the disk before: what is in no file that survives, nobody can have copied.
+  /// Flushes the store, as copying its file does: nobody can have copied what is in no file that survives.
   private func flush() throws { try store.writeDelta(since: try store.vector) { _ in } }
 
   private func begin(on disk: SimulatedDisk, _ seen: EventSet) throws {

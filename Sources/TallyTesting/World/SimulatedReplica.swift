@@ -5,12 +5,12 @@ import TallySync
 
 /// One installation of the app in a simulated world: a real store, with a clock of its own.
 ///
-/// What is written with `write` and `restore` counts as acknowledged: a world holds its replicas to it. Use `store` for
+/// Records written with `write` and `restore` count as acknowledged: a world holds its replicas to it. Use `store` for
 /// everything that only reads.
 public final class SimulatedReplica {
   /// Its place in `World.replicas`.
   public let index: Int
-  /// What it takes for the time.
+  /// The clock that the replica reads the time from.
   public let clock: SimulatedClock
   /// The store. A restart puts another in its place.
   public internal(set) var store: Store
@@ -25,9 +25,9 @@ public final class SimulatedReplica {
   let mailbox: any Mailbox
   /// The events whose effects it must show.
   var seen = EventSet()
-  /// What has come of a transfer that broke off.
+  /// The bytes of an interrupted transfer that have come.
   var part: [UInt8] = []
-  /// Where it stood after each commit since it was last brought to the disk for certain.
+  /// The state after each commit since the replica was last brought to the disk for certain.
   var commits: [(vector: StateVector, seen: EventSet)] = []
 
   init(_ index: Int, _ world: World, _ storage: Storage, _ schema: Schema) throws {
@@ -43,7 +43,7 @@ public final class SimulatedReplica {
 
   // MARK: As the app
 
-  /// Reads, as `Store.read`.
+  /// Reads from the device's store, as `Store.read` does.
   public func read<T>(_ body: (Database) throws -> T) throws -> T { try store.read(body) }
 
   /// Writes in one transaction, as `Store.write`. A millisecond passes first.

@@ -1,12 +1,12 @@
-/// What a simulation found, with what is needed to see it again.
+/// A failure that a simulation found, with what is needed to reproduce it.
 public struct SimulationFailure: Error, Sendable, CustomStringConvertible {
-  /// What a person would see that they must not, or what threw.
+  /// A description of what a user would see and must not, or of what was thrown.
   public let message: String
   /// The run's seed: `TALLY_SEED` with this number plays the run again.
   public let seed: UInt64
-  /// What happened until then, oldest first.
+  /// The events until then, oldest first.
   public let trace: [String]
-  /// What was thrown, if anything was.
+  /// The error that was thrown, if any.
   public let cause: (any Error)?
 
   init(_ message: String, seed: UInt64, trace: [String], cause: (any Error)? = nil) {
@@ -20,7 +20,7 @@ public struct SimulationFailure: Error, Sendable, CustomStringConvertible {
   }
 }
 
-/// What a world finds wrong; `simulate` adds seed and trace.
+/// A fault that a world finds; `simulate` adds seed and trace.
 struct Finding: Error, CustomStringConvertible {
   let description: String
   init(_ description: String) { self.description = description }

@@ -1,6 +1,6 @@
 import TallyStore
 
-/// Where a replica keeps its file: in memory, or on a disk that forgets in a power cut what was not synced.
+/// The storage of a replica's file: in memory, or on a disk that forgets in a power cut what was not synced.
 final class Storage {
   let disk: SimulatedDisk?
   /// A copy that was made of the file, and where its owner stood then.

@@ -5,7 +5,7 @@ import TallyWire
 /// Changes what passes between the devices of a world, to show that the world notices. A world without it passes
 /// everything on as it is.
 package protocol Tampering: Sendable {
-  /// What a device that lists the mailbox gets to see.
+  /// Returns the listing that a device sees of the mailbox.
   func listing(_ items: [MailboxItem], by device: Int) -> [MailboxItem]
   /// A file was put into the mailbox.
   func notePut(_ name: String)

@@ -24,9 +24,8 @@ extension World {
 }
 
 extension WorldOracle {
-  /// The writes that no other write had in front of it, and that do not show.
-  /// - Parameter schema: nil if not all devices have the same; then deletes that win are left out, since who meets one
-  ///   need not know that it wins.
+  /// Returns the writes that no other write had in front of it, and that do not show. Without a schema, because not all
+  /// devices have the same, deletes that win are left out, since who meets one need not know that it wins.
   mutating func lostWrites(_ seen: EventSet, _ schema: Schema?) -> Set<World.Noted> {
     let presence = schema.map { Presence(specification, specification.past(seen, specified($0)), specified($0)) }
     var writes: [Specification<SchemaField>.Register: [(event: Int, value: String?, time: UInt64)]] = [:]

@@ -9,7 +9,7 @@ extension World {
     for _ in 0..<steps { try step(&weather) }
   }
 
-  /// What may happen in one run. Most runs have few faults, so that each shows on its own.
+  /// The faults that may happen in one run. Most runs have few, so that each shows on its own.
   private struct Weather {
     let faults: Faults
 

@@ -11,15 +11,15 @@ import TallySync
 /// that shares no code with them: it knows what each replica was told and what it had seen at the time, and from that
 /// what each must show.
 public final class World {
-  /// What everything follows from.
+  /// The number that everything random follows from.
   public let seed: UInt64
-  /// Who reaches whom.
+  /// The network between the devices: who reaches whom, and when it breaks.
   public let network = SimulatedNetwork()
   /// All devices, also those that are lost.
   public private(set) var replicas: [SimulatedReplica] = []
   /// The time that sessions go by. It stands still but for what `pass` lets go by, and while a connection is cut.
   let time = StepTime()
-  /// What has happened, oldest first.
+  /// The events so far, oldest first.
   public private(set) var trace: [String] = []
   let schema: Schema
   let tampering: (any Tampering)?
@@ -29,11 +29,11 @@ public final class World {
   var oracle = WorldOracle()
   var random: SplitMix64
   var connections: [SimulatedConnection] = []
-  /// What went wrong while a connection was being cut.
+  /// The error that occurred while a connection was being cut.
   var failureAtCut: (any Error)?
   /// Deltas that travel as files.
   var parcels: [Parcel] = []
-  /// What went into each file of the mailbox.
+  /// The events that went into each file of the mailbox.
   private var shelved: [String: EventSet] = [:]
   private let mint: Mint
   let onDisk: Bool
@@ -46,7 +46,7 @@ public final class World {
     var base: StateVector
   }
 
-  /// What all stores are opened with, but for clocks and ids.
+  /// The options with which all stores are opened, except for clocks and ids.
   private let storeOptions: StoreOptions
 
   package init(
@@ -78,8 +78,10 @@ public final class World {
   /// The devices that are not lost.
   public var present: [SimulatedReplica] { replicas.filter { !$0.isLost } }
 
-  /// A new installation joins.
+  /// Adds a new installation, which joins the others.
   /// - Parameter schema: its version of the app's schema; the world's if it is left out.
+  /// - Returns: the new device; its number is the next one.
+  /// - Throws: what making its store throws. No device has joined then.
   @discardableResult
   public func addReplica(schema: Schema? = nil) throws -> SimulatedReplica {
     let replica = try SimulatedReplica(replicas.count, self, Storage(onDisk: onDisk), schema ?? self.schema)

@@ -1,7 +1,7 @@
 import TallyCRDT
 import TallyStore
 
-/// What people must see in a world, and what replicas must keep to.
+/// The view that users must see in a world, and the rules that replicas must keep.
 struct WorldOracle {
   var specification = Specification<SchemaField>()
   /// For each event its transaction.
@@ -57,7 +57,7 @@ struct WorldOracle {
     return result
   }
 
-  /// What restoring a record restores: owners whose deletes win come along.
+  /// Returns the records that restoring a record restores: owners whose deletes win come along.
   mutating func restore(_ name: String, seen: EventSet, _ schema: Schema) -> [SpecifiedOperation<SchemaField>] {
     let known = specified(schema)
     let past = specification.past(seen, known)
@@ -126,7 +126,7 @@ struct WorldOracle {
 }
 
 extension ShownRow {
-  /// What does not depend on other records.
+  /// The part that does not depend on other records.
   fileprivate var withoutReferences: ShownRow {
     ShownRow(fields: fields.filter { !$0.key.isReference })
   }

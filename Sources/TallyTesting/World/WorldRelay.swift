@@ -2,7 +2,7 @@ import TallySync
 
 /// A relay as a world has it: a log that all devices use, and what tells them that there is something new in it.
 package protocol WorldRelay: Sendable {
-  /// What has happened between the relay and its devices.
+  /// An event between the relay and its devices.
   typealias Event = (text: String, device: Int?)
 
   /// The relay as a device reaches it.

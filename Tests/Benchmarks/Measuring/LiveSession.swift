@@ -36,8 +36,8 @@ final class LiveSession: Sendable {
   /// Waits until both sides follow changes.
   func waitUntilLive() throws { try wait(until: { $0.phase == .live }, "the session did not go live") }
 
-  /// Waits until the peer has said that it has committed this change.
-  /// - Parameter dot: nil if nothing was changed, for which nobody could wait.
+  /// Waits until the peer has said that it has committed this change. Nil says that nothing was changed, for which
+  /// nobody could wait.
   func wait(for dot: Dot?) throws {
     guard let dot else { throw Mistake("a live change changed nothing") }
     try wait(until: { $0.acknowledged.covers(dot) }, "a live change did not arrive")

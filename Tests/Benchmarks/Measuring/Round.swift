@@ -31,7 +31,8 @@ final class Round {
   private var pair: Pair?
   private var peers: Pair?
 
-  /// - Parameter folder: For a round that measures memory, one whose files another round has made, since closed.
+  /// A round in a folder of its own; one that measures memory takes a folder whose files another round has made, since
+  /// closed.
   init(_ number: Int, rows: Rows, ledger: Ledger, folder: URL, memoryOf: String? = nil) throws {
     (self.number, self.rows, self.ledger, self.folder) = (number, rows, ledger, folder)
     self.memoryOf = memoryOf
@@ -139,9 +140,8 @@ final class Round {
     try withoutActuallyEscaping(plain) { try compare([(figure, $0)], isFirst: isFirst, tally: tally) }
   }
 
-  /// The same with several baselines for one stretch of our work.
-  /// - Parameter isFirst: False for what needs the state that the figure before it leaves: a process of its own cannot
-  ///   measure its memory.
+  /// The same with several baselines for one stretch of our work. `isFirst` is false for what needs the state that the
+  /// figure before it leaves: a process of its own cannot measure its memory.
   func compare(
     _ baselines: [(Figure, () throws -> Void)], isFirst: Bool = true, tally: () throws -> Void
   ) throws {

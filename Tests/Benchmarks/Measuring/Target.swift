@@ -14,7 +14,7 @@ struct Target {
   /// What the gate takes for the target.
   var gate: Double { max(limit, accepted ?? 0) }
 
-  /// - Parameter id: A figure's.
+  /// The target of the figure with this id; nil if it has none.
   static func of(_ id: String, records: Int) -> Target? {
     (records <= smallCount ? small[id] : nil) ?? all[id]
   }

@@ -15,7 +15,7 @@ enum BesideReadersWorkload {
     }
   }
 
-  /// - Parameter begin: Begins to read, and returns what ends it.
+  /// Compares updates beside a reader. `begin` begins to read, and returns what ends it.
   private static func compare(
     _ round: Round, _ pair: Pair, _ id: String, _ name: String, _ begin: (any DatabaseReader) throws -> () -> Void
   ) throws {
@@ -30,7 +30,7 @@ enum BesideReadersWorkload {
     try round.compare(Figure(id, "1,000 × ten updates \(name)", against: "the same in a plain table")) {
       try write(pair.plain, pair.plain)
     } tally: {
-      try write(pair.store, pair.store.reader)
+      try write(pair.store, pair.store)
     }
   }
 }

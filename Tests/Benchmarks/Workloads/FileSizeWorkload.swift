@@ -10,7 +10,7 @@ enum FileSizeWorkload {
   }
 
   static func measure(_ pair: Pair, in round: Round, _ id: String, after event: String) throws {
-    guard let path = pair.store.path else { throw Mistake("the store is in memory") }
+    let path = pair.store.path
     round.note(
       Figure(id, "file, vacuumed, after \(event)", against: "the plain file", .bytes),
       bytes: try vacuumedBytes(path, in: round), plain: try vacuumedBytes(pair.plain.path, in: round))

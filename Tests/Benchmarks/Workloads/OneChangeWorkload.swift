@@ -11,7 +11,7 @@ enum OneChangeWorkload {
       round, Figure("W7.durable", "\(name), synced to the disk", against: "\(baseline), the first synced to the disk"),
       first, second)
     try first.plain.setDurable(false)
-    guard let path = first.store.path else { throw Mistake("the store is in memory") }
+    let path = first.store.path
     var options = StoreOptions()
     (options.isDurableBeforeSync, options.hasIncarnation) = (false, false)
     let hasty = try Store(path: path, schema: Tables.schema, options: options)

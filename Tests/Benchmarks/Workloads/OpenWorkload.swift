@@ -5,7 +5,7 @@ import Tally
 enum OpenWorkload {
   static func run(_ round: Round) throws {
     let pair = try round.filled()
-    guard let path = pair.store.path else { throw Mistake("the store is in memory") }
+    let path = pair.store.path
     let rows = round.rows.items.suffix(20)
     try round.compare(Figure("W10.open", "20 × open and first write", against: "the same with a plain file")) {
       for row in rows {

@@ -49,7 +49,7 @@ struct StoreOperation: Sendable, CustomTestStringConvertible {
     StoreOperation(testDescription: "captured") { store in
       var configuration = Configuration()
       configuration.busyMode = .timeout(5)
-      let path = try #require(store.path)
+      let path = store.path
       try DatabaseQueue(path: path, configuration: configuration).write { db in
         try db.execute(sql: "UPDATE CTNote SET text = 'outside'")
       }

@@ -9,8 +9,7 @@ struct Child {
     let program: String
   }
 
-  /// Starts a program in a folder.
-  /// - Parameter streams: descriptors for standard input, output and error.
+  /// Starts a program in a folder. `streams` are descriptors for its standard input, output and error.
   init(_ command: [String], in folder: String, streams: [Int32], environment: [String: String] = [:]) throws {
     #if canImport(Darwin)
       var actions: posix_spawn_file_actions_t?

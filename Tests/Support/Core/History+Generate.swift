@@ -33,8 +33,7 @@ extension History {
   /// 1970, a day in 2023, two milliseconds later, and 2099.
   private static let times: [UInt64] = [0, 1_700_000_000_000, 1_700_000_000_002, 4_070_908_800_000]
 
-  /// Draws a history from a seed.
-  /// - Parameter forges: whether values change under their stamps.
+  /// Draws a history from a seed. If `forges`, values may change under their stamps.
   package static func generate(seed: UInt64, forges: Bool = false) -> History {
     var random = SplitMix64(seed: seed)
     let count = 2 + random.below(4)

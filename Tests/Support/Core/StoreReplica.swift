@@ -27,7 +27,7 @@ package final class StoreReplica {
   package let store: Store
   private let clock = HistoryClock()
 
-  /// - Parameter later: the seed of the ids that the store takes after the first.
+  /// A store in memory. The ids that it takes after the first follow from the seed `later`.
   package init(id: ReplicaID, later: UInt64 = 0, planted: PlantedFault = []) throws {
     var options = StoreOptions()
     let clock = clock

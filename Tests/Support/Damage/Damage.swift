@@ -10,6 +10,9 @@ package enum Damage: String, CaseIterable, Sendable {
   case page
   /// A value of some row, of the app's tables or of the store's own, is another.
   case value
+  /// A number or a name that all of the file uses is another, by several bits or altogether: of a replica, a type, a
+  /// field or the zone, and the sums beside them.
+  case names
   /// A row is gone.
   case row
   /// All rows of a table are gone.
@@ -47,7 +50,7 @@ package enum Damage: String, CaseIterable, Sendable {
         bytes.removeSubrange((bytes.count * keeps / 100)...)
         return "the log keeps \(keeps) % of its bytes"
       }
-    case .value, .row, .emptied, .table, .index: return try sql(path, &random)
+    case .value, .names, .row, .emptied, .table, .index: return try sql(path, &random)
     }
   }
 
@@ -148,7 +151,8 @@ package enum Damage: String, CaseIterable, Sendable {
     default: break
     }
     for _ in 0..<50 {
-      let table = random.pick(tables)
+      let table = random.pick(
+        self == .names ? ["tally_replica", "tally_kind", "tally_field", "tally_zone"] : tables)
       let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM \"\(table)\"") ?? 0
       guard count > 0 else { continue }
       if let done = try changeRow(db, table, random.below(count), &random) { return done }
@@ -169,7 +173,15 @@ package enum Damage: String, CaseIterable, Sendable {
       return "row \(row) of \(table) deleted"
     }
     let column = random.pick(names)
-    let (old, new) = (row[column] as DatabaseValue, Self.changed(row[column] as DatabaseValue, &random))
+    let old = row[column] as DatabaseValue
+    var new = Self.changed(old, &random)
+    if self == .names {
+      for _ in 0..<1 + random.below(6) { new = new.flatMap { Self.changed($0, &random) } }
+      if random.chance(30) {
+        let all = try DatabaseValue.fetchAll(db, sql: "SELECT \"\(column)\" FROM \"\(table)\" ORDER BY n")
+        new = random.pick(all)
+      }
+    }
     guard let new, new != old else { return nil }
     do {
       try db.execute(sql: "UPDATE \"\(table)\" SET \"\(column)\" = ? WHERE \(condition)", arguments: [new] + key)

@@ -74,8 +74,7 @@ package final class DamageStory {
     package var reached = Set<String>()
   }
 
-  /// What goes wrong with one seed; nil if all is well.
-  /// - Parameter damage: which; the seed chooses without it.
+  /// Returns what goes wrong with one seed, and nil if all is well. Without a damage the seed chooses one.
   package static func failure(seed: UInt64, _ route: Route, _ damage: Damage? = nil) -> String? {
     play(seed: seed, route, damage).failure
   }
@@ -110,6 +109,9 @@ package final class DamageStory {
     try strike(damage)
     for _ in 0..<3 + random.below(5) { try meetAny() }
     try settle()
+    guard damage != .names || outcomes.isDisjoint(with: ["recovered", "begun anew"]) else {
+      throw Failure(description: "a store with another name or number could only be recovered")
+    }
     try checkEnd()
     for store in stores { try store?.close() }
   }
@@ -185,15 +187,22 @@ package final class DamageStory {
       others.merge(try reached.vector)
       copies.append(reached)
     }
-    var reader = try DeltaReader(try copies[victim].delta(since: others))
-    while let block = try reader.nextBlock() {
-      for group in block.records { doubtful.formUnion(group.items.map(\.name.text)) }
-      for group in block.links { for item in group.items { doubtful.formUnion([item.source.text, item.target.text]) } }
-    }
+    doubtful.formUnion(try names(in: try copies[victim].delta(since: others)))
     for _ in 0..<2 {
       for one in copies.indices { for other in 0..<one { try copies[one].sync(with: copies[other]) } }
     }
     twin = copies[0]
+  }
+
+  /// The names of the records and of the ends of the links that a delta is about.
+  func names(in delta: [UInt8]) throws -> Set<String> {
+    var names = Set<String>()
+    var reader = try DeltaReader(delta)
+    while let block = try reader.nextBlock() {
+      for group in block.records { names.formUnion(group.items.map(\.name.text)) }
+      for group in block.links { for item in group.items { names.formUnion([item.source.text, item.target.text]) } }
+    }
+    return names
   }
 
   /// Somebody who has read all that is in the folder, and nothing else.

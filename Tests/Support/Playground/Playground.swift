@@ -19,9 +19,8 @@ package enum Playground {
       "Card", .json("layout"), .blob("picture"), .uuid("external"), .reference("note", to: "Note", onDelete: .deny)),
   ])
 
-  /// Plays one random run.
+  /// Plays one random run. If the devices have a relay that tells them what is new, `log` is what it keeps.
   /// - Returns: what went wrong, or nil.
-  /// - Parameter log: what the relay keeps, if the devices have one that tells them what is new.
   package static func failure(seed: UInt64, planted: PlantedFault = [], in log: (any RelayLog)? = nil)
     -> SimulationFailure?
   {

@@ -86,8 +86,8 @@ enum RawAppObjects {
   /// What a validation refuses. After AFTER with FAIL or IGNORE the row stays: the trigger only complains.
   static let refused = "bad"
 
-  /// - Parameter mayEndTriggers: whether a row may stay of which triggers that come later never hear, such as those of
-  ///   a full-text index.
+  /// Draws triggers that refuse rows. If `mayEndTriggers`, a row may stay of which triggers that come later never hear,
+  /// such as those of a full-text index.
   private static func validation(_ random: inout SplitMix64, mayEndTriggers: Bool) -> [String] {
     let refusing = [
       ("BEFORE", "RAISE(ABORT, 'no')"), ("BEFORE", "RAISE(IGNORE)"), ("BEFORE", "RAISE(FAIL, 'no')"),

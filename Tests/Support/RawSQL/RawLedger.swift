@@ -36,12 +36,9 @@ struct RawLedger {
 
   // MARK: What happens
 
-  /// Notes what a transaction of a device has changed, between its first statement and its last.
-  /// - Parameters:
-  ///   - isOutside: whether no store made it.
-  ///   - isFirst: whether a store has looked since the last one that no store made.
-  ///   - restates: a table whose rows may have been deleted unnoticed and inserted again, so that all their values
-  ///     count as written.
+  /// Notes what a transaction of a device has changed, between its first statement and its last. If `isOutside`, no
+  /// store made it, and `isFirst` says whether a store has looked since the last such one. `restates` is a table whose
+  /// rows may have been deleted unnoticed and inserted again, so that all their values count as written.
   mutating func note(
     _ device: Int, from before: RawRows, to after: RawRows, isOutside: Bool = false, isFirst: Bool = true,
     restates: String? = nil

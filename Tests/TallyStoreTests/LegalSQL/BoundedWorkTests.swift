@@ -52,8 +52,15 @@ import Testing
     try lab.expectEqual()
   }
 
+  /// The processor time of this thread in seconds: what other tests do meanwhile does not count. A store in memory does
+  /// its work on the thread that asks for it.
+  private func threadTime() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
   @Test func aChainOfOwnersIsAppliedInLinearTime() throws {
-    let lab = try Lab(.hook)
     func chain(_ count: Int) throws -> Double {
       let (source, target) = (try Store(inMemory: Lab.schema), try Store(inMemory: Lab.schema))
       try source.write { db in
@@ -63,14 +70,13 @@ import Testing
         }
       }
       let delta = try source.delta()
-      let start = clock()
+      let start = threadTime()
       try target.apply(delta)
-      return Double(clock() - start)
+      return threadTime() - start
     }
-    _ = lab
     // Four times as many: a quadratic cost would be sixteen times.
-    let (few, many) = (try min(chain(500), chain(500)), try chain(2000))
-    #expect(many < 8 * few)
+    let (few, many) = (try min(chain(500), chain(500)), try min(chain(2000), chain(2000)))
+    #expect(few > 0 && many < 8 * few)
   }
 
   @Test func rebuildingASoundStoreChangesNothingAndADamagedOneIsSoundAgain() throws {

@@ -6,7 +6,7 @@ import Testing
 
 /// Rows that `REPLACE` deletes on a connection without a store, through unique indexes that are partial, on expressions
 /// or with collations of the app's: no trigger notes the deletion.
-@Suite(.timeLimit(.minutes(5))) struct LostRowTests {
+@Suite(.timeLimit(.minutes(30))) struct LostRowTests {
   private static let index = "CREATE UNIQUE INDEX app_one ON P(name) WHERE pos < 9"
 
   /// How many rows the file says that each counted table has, and how many there are.

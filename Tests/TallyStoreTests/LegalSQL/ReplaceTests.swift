@@ -4,7 +4,7 @@ import TallyStore
 import Testing
 
 /// Rows that REPLACE removes, for which SQLite fires no trigger unless it is asked to.
-@Suite(.timeLimit(.minutes(5))) struct ReplaceTests {
+@Suite(.timeLimit(.minutes(30))) struct ReplaceTests {
   static let indexes = [
     "CREATE UNIQUE INDEX app_one ON P(lower(name))",
     "CREATE UNIQUE INDEX app_one ON P(name COLLATE NOCASE) WHERE pos < 9",

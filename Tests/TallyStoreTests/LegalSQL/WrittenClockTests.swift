@@ -5,7 +5,7 @@ import TallyStore
 import Testing
 
 /// The clock of a row is the store's, and SQL may write it all the same: `SELECT *` copies it.
-@Suite(.timeLimit(.minutes(5))) struct WrittenClockTests {
+@Suite(.timeLimit(.minutes(30))) struct WrittenClockTests {
   @Test(arguments: CapturePath.allCases) func rowsThatCarryAnotherRowsClockAreWritesLikeAnyOther(_ path: CapturePath)
     throws
   {

@@ -20,11 +20,8 @@
     private let process: pid_t
     private let result = Mutex<Int32?>(nil)
 
-    /// Starts a command.
-    /// - Parameters:
-    ///   - input: what becomes its standard input; stays open here.
-    ///   - output: what becomes its standard output; stays open here.
-    ///   - errors: what becomes its standard error; stays open here. nil for that of this process.
+    /// Starts a command. The descriptors become its standard input, output and error, and stay open here; without
+    /// `errors`, its standard error is that of this process.
     init(_ command: String, input: Int32, output: Int32, errors: Int32? = nil) throws {
       process = try Self.spawn(command, input, output, errors)
       ChildProcesses.running.withLock { _ = $0.insert(process) }
@@ -33,7 +30,7 @@
       thread.start()
     }
 
-    /// What the shell would say: the exit status, or 128 and the signal; nil while it runs.
+    /// The status that the shell would report: the exit status, or 128 and the signal; nil while it runs.
     var status: Int32? { result.withLock { $0 } }
 
     /// Asks the command, and what it has started, to end.

@@ -9,9 +9,9 @@ import Synchronization
   import Darwin
 #endif
 
-/// What the thread of a `DescriptorStream` does until the stream is closed.
+/// The loop of a `DescriptorStream`'s thread until the stream is closed.
 final class DescriptorLoop: @unchecked Sendable {
-  /// How long to wait for a slow peer to take the farewell.
+  /// The time to wait for a slow peer to take the farewell.
   static let patience: Duration = .seconds(2)
   /// POSIX: a pipe that polls as writable takes this many bytes without blocking (`PIPE_BUF`, at least 512; Linux has
   /// 4096).
@@ -23,7 +23,7 @@ final class DescriptorLoop: @unchecked Sendable {
   private let writing: Int32
   private let waker: Int32
   private let stream: DescriptorStream
-  /// What was read for somebody who did not wait for it to the end.
+  /// The bytes that were read for somebody who did not wait for them to the end.
   private var kept: Result<[UInt8]?, any Error>?
   private var buffer = [UInt8](repeating: 0, count: readBytes)
 

@@ -23,7 +23,7 @@ final class DescriptorStream: ByteStream {
   struct State {
     var reader: CheckedContinuation<[UInt8]?, any Error>?
     var writer: Writing?
-    /// What to write before closing; nil until it closes.
+    /// The bytes to write before closing; nil until it closes.
     var last: [UInt8]?
     /// Whether a write was given up halfway.
     var isBroken = false
@@ -33,9 +33,7 @@ final class DescriptorStream: ByteStream {
   private let waker: Waker
   private let ended = Latch()
 
-  /// - Parameters:
-  ///   - reading: where bytes come from.
-  ///   - writing: where bytes go; may be the same, as with a socket.
+  /// A stream whose bytes come from one descriptor and go to the other, which may be the same, as with a socket.
   init(reading: Int32, writing: Int32) throws {
     waker = try Waker()
     let loop = DescriptorLoop(reading: reading, writing: writing, waker: waker.reading, stream: self)

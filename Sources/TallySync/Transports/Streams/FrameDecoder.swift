@@ -1,7 +1,7 @@
 /// Cuts a stream of bytes into messages: each is its length as a varint, then that many bytes. A length of 0 is the
 /// orderly end: a stream that ends without it broke.
 package struct FrameDecoder: Sendable {
-  /// What a stream consists of.
+  /// The frame that a stream consists of.
   package enum Frame: Sendable, Equatable {
     /// One whole message.
     case message([UInt8])
@@ -17,7 +17,7 @@ package struct FrameDecoder: Sendable {
 
   package init() {}
 
-  /// How many bytes wait for the rest of their frame.
+  /// The number of bytes that wait for the rest of their frame.
   package var pendingBytes: Int { buffer.count - position }
 
   package mutating func append(_ bytes: [UInt8]) {

@@ -8,8 +8,8 @@ public protocol ByteStream: Sendable {
   func read() async throws -> [UInt8]?
   /// Writes all of the bytes; waits while the other side is slow.
   func write(_ bytes: [UInt8]) async throws
-  /// Closes both directions. If nothing is being written, `last` goes out before, unless that takes longer than a
-  /// moment.
+  /// Closes both directions. `last` goes out before, unless that takes longer than a moment, something is being
+  /// written, or a write was given up halfway.
   func close(saying last: [UInt8]) async
 }
 
@@ -24,11 +24,11 @@ public final class FramedConnection: SyncConnection {
     var isClosed = false
     /// Opens when the message that is going out is out; nil if none is.
     var sending: Latch?
-    /// A message went out in part: nothing that follows can be understood.
+    /// A message did not go out, or only in part: no other may follow it.
     var isBroken = false
   }
 
-  /// How long a close waits for a message that is going out.
+  /// The time for which a close waits for a message that is being sent.
   private static let patience: Duration = .milliseconds(500)
   private let stream: any ByteStream
   private let state = Mutex(State())
@@ -81,7 +81,8 @@ public final class FramedConnection: SyncConnection {
     return frame
   }
 
-  /// Says farewell and closes both directions. A message that is going out has a moment to do so.
+  /// Says farewell and closes both directions. A message that is going out has a moment to do so. Of one that was
+  /// cancelled the stream knows whether a part of it is out; if not, the farewell is still understood.
   public func close() async {
     let (isFirst, sending) = state.withLock { state in
       defer { state.isClosed = true }
@@ -89,7 +90,7 @@ public final class FramedConnection: SyncConnection {
     }
     guard isFirst else { return }
     await sending?.wait(atMost: Self.patience)
-    let isSilent = state.withLock { $0.sending != nil || $0.isBroken }
+    let isSilent = state.withLock { $0.sending != nil }
     await stream.close(saying: isSilent ? [] : FrameDecoder.farewell)
   }
 }

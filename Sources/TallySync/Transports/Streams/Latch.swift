@@ -6,7 +6,7 @@ package final class Latch: Sendable {
     var isOpen = false
     var next = 0
     var waiting: [Int: CheckedContinuation<Bool, Never>] = [:]
-    /// Whose time was over before they waited.
+    /// The waiters whose time was over before they waited.
     var late: Set<Int> = []
   }
   private let state = Mutex(State())

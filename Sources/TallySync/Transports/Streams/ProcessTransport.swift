@@ -12,16 +12,18 @@
   /// standard error passes through, unless there is another place for it. When the connection closes, its input ends;
   /// if it has not ended two seconds later, it is asked to by `SIGTERM`.
   public struct ProcessTransport: Transport {
-    /// What to call the peer; the command unless named otherwise.
+    /// The name of the peer; the command unless named otherwise.
     public let name: String
-    /// What the shell runs.
+    /// The command line that the shell runs.
     public let command: String
     /// The descriptor that becomes the command's standard error; nil for this process's own.
     public let errors: Int32?
 
     /// A transport through a command.
-    /// - Parameter errors: a descriptor that becomes its standard error, and that stays open here; nil for this
-    ///   process's own.
+    /// - Parameters:
+    ///   - command: a command line for `/bin/sh`; never anything that comes from a peer.
+    ///   - name: the name of the peer; the command unless given.
+    ///   - errors: a descriptor that becomes its standard error, and that stays open here; nil for this process's own.
     public init(command: String, name: String? = nil, errors: Int32? = nil) {
       self.command = command
       self.errors = errors
@@ -70,7 +72,7 @@
       if await !child.ended.wait(atMost: Self.patience) { child.terminate() }
     }
 
-    /// What the shell says about the end of the command tells more than that the bytes ended.
+    /// Returns the shell's explanation of the end of the command, which says more than that the bytes ended.
     private func explained(_ error: SyncError) async -> SyncError {
       guard await child.ended.wait(atMost: Self.patience), let status = child.status, status != 0 else { return error }
       let code: SyncError.Code = hasHeard.load(ordering: .relaxed) ? .disconnected : .unreachable

@@ -57,7 +57,7 @@ public final class StreamConnection: SyncConnection {
     )
   }
 
-  /// Sends one message.
+  /// Sends one message, whole; waits while the peer does not read.
   public func send(_ message: [UInt8]) async throws { try await framed.send(message) }
   /// The next message; nil at an orderly end.
   public func receive() async throws -> [UInt8]? { try await framed.receive() }

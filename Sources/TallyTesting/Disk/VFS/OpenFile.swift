@@ -1,6 +1,6 @@
 import GRDBSQLite
 
-/// What SQLite keeps of an open file of a simulated disk: its own part, and ours behind it.
+/// The state that SQLite keeps of an open file of a simulated disk: its own part, and ours behind it.
 struct OpenFile {
   var base: sqlite3_file
   var handle: Unmanaged<DiskHandle>

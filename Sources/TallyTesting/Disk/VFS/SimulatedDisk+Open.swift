@@ -1,6 +1,6 @@
 import GRDBSQLite
 
-/// What SQLite does with names.
+/// SQLite's operations on names.
 extension SimulatedDisk {
   func open(_ name: String, _ flags: Int32) -> DiskHandle? {
     state.withLock { state in

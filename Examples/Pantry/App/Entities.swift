@@ -1,0 +1,51 @@
+import Foundation
+import Tally
+
+/// A list of things to buy.
+struct ShoppingList: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema("ShoppingList", .text("title", default: ""))
+  var id = RecordName<ShoppingList>()
+  var title = ""
+}
+
+/// A place to buy something, and its opening hours.
+struct Shop: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema("Shop", .text("name", default: ""), .json("hours"))
+  var id = RecordName<Shop>()
+  var name = ""
+  var hours: [String: String]?
+}
+
+/// A label that any number of items can have.
+struct Tag: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema("Tag", .text("name", default: ""))
+  var id = RecordName<Tag>()
+  var name = ""
+}
+
+/// Something to buy. A list owns its items; the first release called `amount` "quantity".
+struct Item: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema(
+    "Item",
+    .text("title", default: ""), .text("note", default: ""), .integer("amount", default: 1, wireName: "quantity"),
+    .real("position", default: 0), .date("due"), .bool("isBought", default: false),
+    .reference("list", to: "ShoppingList", onDelete: .cascade), .reference("shop", to: "Shop"),
+    .toMany("tags", to: "Tag"))
+  static let tags = Relationship<Item, Tag>("tags")
+  /// The same relationship for GRDB's requests, through the join table.
+  static let tagged = hasMany(Tag.self, through: hasMany(ItemTag.self), using: ItemTag.belongsTo(Tag.self)).forKey(
+    "tags")
+
+  var id = RecordName<Item>()
+  var title = ""
+  var note = ""
+  var amount = 1
+  var position = 0.0
+  var due: Date?
+  var isBought = false
+  var list: RecordName<ShoppingList>?
+  var shop: RecordName<Shop>?
+}
+
+/// The join table of `Item.tags`.
+struct ItemTag: TableRecord { static let databaseTableName = "Item_tags" }

@@ -1,0 +1,85 @@
+#if Network
+  import Crypto
+  import Foundation
+  import TallySync
+
+  /// What one device shows and another reads, as a QR code or typed: where the first one listens, what people call it,
+  /// and the secret that both share from then on.
+  ///
+  /// ```swift
+  /// let code = PairingCode(host: "192.168.1.7", port: 7_400, name: "Ann's Mac", secret: .random())
+  /// let text = code.description                      // tally://192.168.1.7:7400/?name=Ann's%20Mac#…
+  /// if let scanned = PairingCode(text) { await engine.add(scanned.transport()) }
+  /// ```
+  ///
+  /// Whoever sees the text can sync. Show it for as long as it is needed, and keep the secret in a keychain, not the
+  /// text. A mistyped text is refused: it has a check of 24 bits.
+  public struct PairingCode: Sendable, LosslessStringConvertible {
+    private static let scheme = "tally"
+    /// The host where the device listens: a name or an address.
+    public let host: String
+    /// The port there.
+    public let port: Int
+    /// The name that people gave the device.
+    public let name: String
+    /// The secret that both sides share.
+    public let secret: SharedSecret
+
+    /// A code for a device that listens there. Control characters in the name are left out.
+    public init(host: String, port: Int, name: String, secret: SharedSecret) {
+      (self.host, self.port, self.secret) = (host, port, secret)
+      self.name = SyncDevice(name: name).name
+    }
+
+    /// Reads a text; nil if it is not one of these, or was mistyped. Blanks around it do not count.
+    public init?(_ text: String) {
+      guard let parts = URLComponents(string: text.trimmingCharacters(in: .whitespacesAndNewlines)),
+        parts.scheme?.lowercased() == Self.scheme, let host = parts.host, !host.isEmpty, let port = parts.port,
+        (1...65_535).contains(port), let fragment = parts.fragment
+      else { return nil }
+      let halves = fragment.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+      guard halves.count == 2, let secret = Self.bytes(halves[0]).flatMap({ SharedSecret($0) }) else { return nil }
+      let name = parts.queryItems?.first { $0.name == "name" }?.value ?? ""
+      let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+      self.init(
+        host: isBracketed ? String(host.dropFirst().dropLast()) : host, port: port, name: name, secret: secret)
+      guard halves[1] == check else { return nil }
+    }
+
+    /// The text, which `init(_:)` reads: `tally://host:port/?name=…#secret.check`, with the secret and the check in
+    /// base64url (RFC 4648).
+    public var description: String {
+      var parts = URLComponents()
+      (parts.scheme, parts.port, parts.path) = (Self.scheme, port, "/")
+      // An address of IPv6.
+      parts.host = host.contains(":") ? "[\(host)]" : host
+      if !name.isEmpty { parts.queryItems = [URLQueryItem(name: "name", value: name)] }
+      parts.fragment = "\(Self.text(secret.bytes)).\(check)"
+      return parts.string ?? ""
+    }
+
+    /// A transport to the device, under its name, or host and port if it has none.
+    /// - Parameter tls: encryption, which a secret alone does not give; nil for plain TCP.
+    /// - Returns: a transport for `SyncEngine.add(_:)`.
+    public func transport(tls: TLSSettings? = nil) -> TCPTransport {
+      TCPTransport(
+        host: host, port: port, security: NetworkSecurity(secret: secret, tls: tls), name: name.isEmpty ? nil : name)
+    }
+
+    private var check: String {
+      let whole = Array("\(host) \(port) \(name) ".utf8) + secret.bytes
+      return Self.text(SHA256.hash(data: whole).prefix(3))
+    }
+
+    private static func text(_ bytes: some Sequence<UInt8>) -> String {
+      Data(bytes).base64EncodedString().replacingOccurrences(of: "+", with: "-")
+        .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
+    }
+
+    private static func bytes(_ text: String) -> [UInt8]? {
+      let plain = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
+      let padding = String(repeating: "=", count: (4 - plain.utf8.count % 4) % 4)
+      return Data(base64Encoded: plain + padding).map { Array($0) }
+    }
+  }
+#endif

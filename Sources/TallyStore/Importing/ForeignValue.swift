@@ -1,0 +1,82 @@
+import Foundation
+import GRDB
+import TallyCRDT
+import TallyWire
+
+/// The values of fields that came from another database.
+enum ForeignValue {
+  /// A value that does not fit its field.
+  struct Mismatch: Error {
+    /// The reason, and the remedy if there is one.
+    var reason: String
+  }
+
+  /// The value for a field; null is left out, so that the field's default applies.
+  static func value(_ value: Value, _ column: ImportColumn, for field: FieldSchema) throws(Mismatch) -> Value {
+    if value.isNull { return .null }
+    guard value.byteCount <= WireLimits.valueBytes else {
+      throw Mismatch(reason: "has \(value.byteCount) bytes, and a value may have \(WireLimits.valueBytes)")
+    }
+    let converted = column.form.map { convert(value, from: $0) } ?? convert(value, to: field.kind)
+    guard let converted else {
+      let form = column.form.map { " and not \($0.rawValue)" } ?? remedy(value, field.kind)
+      throw Mismatch(reason: "has \(storageClass(of: value))\(form), and the field is of kind \(field.kind.rawValue)")
+    }
+    guard field.kind.accepts(converted) else {
+      throw Mismatch(reason: "has a value that is no \(field.kind.rawValue)")
+    }
+    return converted
+  }
+
+  private static func convert(_ value: Value, to kind: FieldKind) -> Value? {
+    switch (kind, value) {
+    case (.text, .text), (.json, .text), (.date, .text), (.integer, .integer), (.bool, .integer), (.real, .real),
+      (.blob, .blob), (.uuid, .blob):
+      return value
+    case (.real, .integer(let number)): return Value(real: Double(number))
+    case (.uuid, .text(let text)): return UUID(uuidString: text).map { Value($0.databaseValue) }
+    default: return nil
+    }
+  }
+
+  private static func convert(_ value: Value, from form: ImportColumn.Form) -> Value? {
+    let number: Double? =
+      switch value {
+      case .integer(let number): Double(number)
+      case .real(let number): number
+      default: nil
+      }
+    switch form {
+    case .unixSeconds: return number.flatMap { date(Date(timeIntervalSince1970: $0)) }
+    case .unixMilliseconds: return number.flatMap { date(Date(timeIntervalSince1970: $0 / 1000)) }
+    case .coreDataSeconds: return number.flatMap { date(Date(timeIntervalSinceReferenceDate: $0)) }
+    case .utf8:
+      guard case .blob(let bytes) = value else { return nil }
+      return String(validating: bytes, as: UTF8.self).map(Value.text)
+    }
+  }
+
+  /// A date as GRDB writes it, from `Date.distantPast`, which is in the year 1, to the year 9999.
+  private static func date(_ date: Date) -> Value? {
+    (-62_135_769_600..<253_402_300_800).contains(date.timeIntervalSince1970) ? Value(date.databaseValue) : nil
+  }
+
+  private static func storageClass(of value: Value) -> String {
+    switch value {
+    case .null: "null"
+    case .integer: "an INTEGER"
+    case .real: "a REAL"
+    case .text: "a TEXT"
+    case .blob: "a BLOB"
+    }
+  }
+
+  private static func remedy(_ value: Value, _ kind: FieldKind) -> String {
+    switch (kind, value) {
+    case (.date, .integer), (.date, .real):
+      " (say what the number counts, such as \"as\": \"unixSeconds\" or \"coreDataSeconds\")"
+    case (.text, .blob), (.json, .blob): " (\"as\": \"utf8\" reads it as text)"
+    default: " (an expression can convert it: \"sql\": \"CAST(… AS …)\")"
+    }
+  }
+}

@@ -1,0 +1,139 @@
+import Foundation
+
+/// A description of how the tables of another SQLite database become records of a store, for
+/// `Store.importDatabase(at:map:)`.
+///
+/// ```swift
+/// let map = ImportMap(
+///   tables: [
+///     .init(from: "ZLIST", to: "List", fields: ["title": "ZTITLE"]),
+///     .init(from: "ZITEM", to: "Item", fields: [
+///       "title": "ZTITLE", "due": .init(column: "ZDUE", as: .coreDataSeconds), "list": "ZLIST",
+///     ]),
+///   ],
+///   links: [.init(from: "Z_1TAGS", to: "Item.tags", source: "Z_1ITEMS", target: "Z_2TAGS")])
+/// ```
+///
+/// As a file it is JSON of the same words:
+/// `{"tables": [{"from": "ZLIST", "to": "List", "fields": {"title": "ZTITLE"}}]}`. A column is its name, or an object
+/// such as `{"column": "ZDUE", "as": "coreDataSeconds"}` or `{"sql": "trim(ZNOTES)"}`.
+///
+/// Names of records follow from the old ids, so that devices which import the same record, each from its own file,
+/// have one record and not two:
+///
+/// | old id | key of the record |
+/// | --- | --- |
+/// | a UUID, as text or as sixteen bytes | the UUID in small letters |
+/// | another text | the text, which must be printable ASCII |
+/// | a number | a UUID of `namespace`, the table's name and the number |
+///
+/// Numbers are given by each device for itself, so number 7 of two devices is not one record: by default each store
+/// takes a namespace of its own, and two devices that both import have everything twice. Import on one device then, and
+/// let the others sync; or, where the file is the same everywhere, say so with one namespace in the map.
+public struct ImportMap: Sendable, Equatable {
+  /// The name of the import, under which the store notes how far it is; nil for the name of the imported file.
+  public var name: String?
+  /// The namespace of the records whose old ids are numbers; nil for one that only this store has.
+  public var namespace: UUID?
+  /// The tables whose rows become records.
+  public var tables: [Table]
+  /// The tables whose rows become members of relationships.
+  public var links: [Links]
+
+  /// Creates a map.
+  public init(name: String? = nil, namespace: UUID? = nil, tables: [Table], links: [Links] = []) {
+    (self.name, self.namespace, self.tables, self.links) = (name, namespace, tables, links)
+  }
+
+  /// A table whose rows become records of one type.
+  public struct Table: Sendable, Equatable {
+    /// The name of the old table.
+    public var from: String
+    /// The type of the records.
+    public var to: String
+    /// The column to which references of other rows refer; nil for the primary key, or the rowid if there is none.
+    public var key: ImportColumn?
+    /// The column that names the record; nil for `key`.
+    public var id: ImportColumn?
+    /// A condition in SQL: only rows that fulfil it are imported.
+    public var condition: String?
+    /// The columns for the entity's fields and references. Fields that are not listed keep their defaults. A reference
+    /// takes a column with the old key of its target.
+    public var fields: [String: ImportColumn]
+
+    /// Creates the mapping of a table.
+    public init(
+      from: String, to: String, key: ImportColumn? = nil, id: ImportColumn? = nil, where condition: String? = nil,
+      fields: [String: ImportColumn]
+    ) {
+      (self.from, self.to, self.key, self.id) = (from, to, key, id)
+      (self.condition, self.fields) = (condition, fields)
+    }
+  }
+
+  /// A join table whose rows become members of a relationship.
+  public struct Links: Sendable, Equatable {
+    /// The name of the old table.
+    public var from: String
+    /// The type and the relationship: `Item.tags`.
+    public var to: String
+    /// The column with the old key of the record that has the relationship.
+    public var source: ImportColumn
+    /// The column with the old key of the member.
+    public var target: ImportColumn
+    /// A condition in SQL: only rows that fulfil it are imported.
+    public var condition: String?
+
+    /// Creates the mapping of a join table.
+    public init(
+      from: String, to: String, source: ImportColumn, target: ImportColumn, where condition: String? = nil
+    ) {
+      (self.from, self.to, self.source, self.target) = (from, to, source, target)
+      self.condition = condition
+    }
+  }
+}
+
+/// A column of an imported table, or an expression over its columns. A string literal is a column's name.
+public struct ImportColumn: Sendable, Equatable, ExpressibleByStringLiteral {
+  /// A form of values that SQLite's types do not tell.
+  public enum Form: String, Sendable, CaseIterable {
+    /// A number of seconds since 1970, for a date.
+    case unixSeconds
+    /// A number of milliseconds since 1970, for a date.
+    case unixMilliseconds
+    /// A number of seconds since 2001, for a date: as Core Data and SwiftData store a `Date`.
+    case coreDataSeconds
+    /// A blob of UTF-8, for a text or JSON.
+    case utf8
+  }
+
+  /// The source of a value.
+  public enum Expression: Sendable, Equatable {
+    /// A column's name.
+    case column(String)
+    /// An expression of SQLite's over the columns of the table.
+    case sql(String)
+  }
+
+  /// The column or expression.
+  public var expression: Expression
+  /// The form of its values; nil if their storage class says all.
+  public var form: Form?
+  /// Whether a reference to a row that is not there, or is not imported, becomes null, or a link with such an end is
+  /// left out. Otherwise the import stops at it.
+  public var skipsMissing: Bool
+
+  /// A column by its name.
+  public init(column: String, as form: Form? = nil, skipsMissing: Bool = false) {
+    (expression, self.form, self.skipsMissing) = (.column(column), form, skipsMissing)
+  }
+
+  /// An expression of SQLite's over the columns of the table, such as `datetime(created, 'unixepoch')`.
+  public init(sql: String, as form: Form? = nil, skipsMissing: Bool = false) {
+    (expression, self.form, self.skipsMissing) = (.sql(sql), form, skipsMissing)
+  }
+
+  /// A column by its name.
+  public init(stringLiteral column: String) { self.init(column: column) }
+}

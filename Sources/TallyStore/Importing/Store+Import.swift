@@ -1,0 +1,134 @@
+import Foundation
+import GRDB
+import TallyCRDT
+
+/// The progress of an import, for `Store.importDatabase(at:map:onProgress:)`.
+public struct ImportProgress: Sendable {
+  /// The table that is read.
+  public let table: String
+  /// The number of rows that were read, of all tables; a table with references in a circle is read twice.
+  public let rows: Int
+  /// The number of rows that there are to read.
+  public let rowCount: Int
+}
+
+/// The outcome of an import: what this call has done. An import that goes on counts from where it goes on.
+public struct ImportReport: Sendable, Equatable {
+  /// The number of records that were inserted, by type.
+  public var records: [String: Int]
+  /// The number of members that were added to relationships.
+  public var links: Int
+  /// The number of rows of which the store had a record or a link already, or had one that was deleted. They were left
+  /// as they are.
+  public var known: Int
+  /// The number of references and links without a target, which `skipsMissing` allows.
+  public var missing: Int
+  /// Whether there was nothing to do, because the import was done before.
+  public var wasDone: Bool
+
+  /// Creates a report, by default of nothing, for previews and tests.
+  public init(
+    records: [String: Int] = [:], links: Int = 0, known: Int = 0, missing: Int = 0, wasDone: Bool = false
+  ) {
+    (self.records, self.links, self.known, self.missing) = (records, links, known, missing)
+    self.wasDone = wasDone
+  }
+}
+
+extension Store {
+  /// Brings the rows of another SQLite database into this store: of an app that used GRDB, SQLiteData or Core Data, or
+  /// none of them.
+  ///
+  /// ```swift
+  /// let map = try ImportMap(json: Data(contentsOf: folder.appendingPathComponent("map.json")))
+  /// let report = try store.importDatabase(at: url, map: map)
+  /// ```
+  ///
+  /// The old file is only read, in one snapshot. Rows are inserted a thousand a transaction, targets of references
+  /// before what refers to them; each transaction notes how far it is, so an import that was cut off goes on after its
+  /// last transaction, and one that is done does nothing when it is called again, whatever has been edited or deleted
+  /// since. Two processes may import at once: each goes on where the other is. A record of which the store knows
+  /// already, for instance from a peer that has imported the same, is left as it is, also one that was deleted. Sync
+  /// before you import, where others may have synced already: rows that are imported count as written now.
+  ///
+  /// At the first row that cannot be mapped the import stops; the error names table, row and field. Mend the map, or
+  /// the row, and call it again.
+  ///
+  /// Do not call it inside a write. Cost: one insert for each row, and one lookup in the old file for each reference,
+  /// by the key that it refers to, which should have an index; memory for one batch.
+  ///
+  /// - Parameters:
+  ///   - url: the database's file. A log beside it (`-wal`) is read too, and a lock is waited for as long as
+  ///     `StoreOptions.busyTimeout` says.
+  ///   - map: which tables become which records; `ImportMap.draft(of:for:)` proposes one.
+  ///   - batchSize: the number of rows in a transaction.
+  ///   - onProgress: called after each transaction; what it throws ends the import and passes through.
+  /// - Returns: the number of rows that came in.
+  /// - Throws: `StoreError.notADatabase`, `.invalidMap` before anything is written; `.rowNotMapped`, and what `write`
+  ///   throws, with all earlier transactions committed.
+  @discardableResult
+  public func importDatabase(
+    at url: URL, map: ImportMap, batchSize: Int = 1000, onProgress: ((ImportProgress) throws -> Void)? = nil
+  ) throws -> ImportReport {
+    guard batchSize > 0 else { throw StoreError(.invalidMap, "a batch of \(batchSize) rows brings nothing in") }
+    let name = map.name ?? url.lastPathComponent
+    guard !name.isEmpty, name.utf8.count <= 200 else {
+      throw StoreError(.invalidMap, "the name of an import has 1 to 200 bytes")
+    }
+    let schema = try self.schema
+    return try ForeignDatabase.read(url, patience: options.busyTimeout) { source in
+      let plan = try source.reading { try ImportPlan(map, schema, source) }
+      let run = try DatabaseImport(self, schema, source, plan, name, map.namespace, batchSize, onProgress)
+      try run.run()
+      return run.report
+    }
+  }
+
+  /// Brings the rows of another database into this store, without blocking the task's thread. See the synchronous
+  /// version.
+  /// - Parameters:
+  ///   - url: the database's file. A log beside it (`-wal`) is read too.
+  ///   - map: which tables become which records; `ImportMap.draft(of:for:)` proposes one.
+  ///   - batchSize: the number of rows in a transaction.
+  ///   - onProgress: called after each transaction, on another thread; what it throws ends the import and passes
+  ///     through.
+  /// - Returns: the number of rows that came in.
+  /// - Throws: what the synchronous version throws; `CancellationError` if the task was cancelled before the import
+  ///   began.
+  @discardableResult
+  public func importDatabase(
+    at url: URL, map: ImportMap, batchSize: Int = 1000,
+    onProgress: (@Sendable (ImportProgress) throws -> Void)? = nil
+  ) async throws -> ImportReport {
+    try await BlockingWork.run { [self] in
+      try importDatabase(at: url, map: map, batchSize: batchSize, onProgress: onProgress)
+    }
+  }
+
+  /// Returns a namespace that no other store has.
+  func newNamespace() -> UUID {
+    let id = options.environment.mintReplica()
+    func byte(_ index: Int) -> UInt8 {
+      UInt8(truncatingIfNeeded: (index < 8 ? id.high : id.low) >> UInt64(56 - 8 * (index % 8)))
+    }
+    return UUID(
+      uuid: (
+        byte(0), byte(1), byte(2), byte(3), byte(4), byte(5), byte(6), byte(7), byte(8), byte(9), byte(10), byte(11),
+        byte(12), byte(13), byte(14), byte(15)
+      ))
+  }
+
+  /// Runs the app's kind of writes, so that they are captured, together with what they need to know of the store.
+  func writeImported<T>(_ body: (Database, StateReader) throws -> T) throws -> T {
+    try perform { db in
+      try withSession(db) { session in
+        let value = try session.listen { try body(db, session.reader) }
+        let dot = try session.transaction { transaction in
+          try transaction.capture(.app)
+          return transaction
+        }.dot
+        return (value, dot ?? session.interludeDot)
+      }
+    }.value
+  }
+}

@@ -1,0 +1,136 @@
+import Synchronization
+import TallyCRDT
+
+extension Store {
+  /// Tells of each commit that changes replicated records: who made the change, and which records it touches. For
+  /// badges, notifications, search indexes and undo stacks; for what a query shows, `values` is simpler.
+  ///
+  /// ```swift
+  /// for await event in store.events() where event.origins.contains(.peer) {
+  ///   if event.mayConcern(chess) { print("somebody else has changed chess") }
+  /// }
+  /// ```
+  ///
+  /// The sequence reports transactions that begin after this call, once they are committed, and none that failed. Two
+  /// threads that write at the same moment may be reported in either order. Nothing is left out: a reader that is
+  /// slower than the changes gets several transactions as one event (`transactionCount`), and above a thousand names
+  /// an event reports `.many`. So memory is bounded, whatever a merge brings and however long nobody reads.
+  ///
+  /// Writes of other connections and processes are reported when this store captures them: with its next write or
+  /// `captureChanges()`, which a sync engine calls by itself. Writes that another process has captured with a store of
+  /// its own are reported as `.many` of all tables. Tables of the app's own are not reported; GRDB's
+  /// `DatabaseRegionObservation` follows those.
+  ///
+  /// Each call returns a sequence of its own, for one task. It ends with that task, or when the store is closed; what
+  /// was committed before is reported first. While somebody listens, each changed record costs an entry in a set.
+  public func events() -> StoreEvents { StoreEvents(eventFollowers.follow()) }
+}
+
+/// The events of a store, for one task: `Store.events()`.
+public struct StoreEvents: AsyncSequence, Sendable {
+  /// The events of the sequence.
+  public typealias Element = StoreEvent
+  /// It ends and does not fail.
+  public typealias Failure = Never
+  private let follower: EventFollower
+
+  init(_ follower: EventFollower) { self.follower = follower }
+
+  /// Waits for the events, in the order in which they are told.
+  public struct Iterator: AsyncIteratorProtocol {
+    private let follower: EventFollower
+    private var ticks: AsyncStream<Void>.Iterator
+
+    init(_ follower: EventFollower) {
+      self.follower = follower
+      ticks = follower.queue.ticks.makeAsyncIterator()
+    }
+
+    /// The next event; nil when the task is cancelled or the store is closed.
+    public mutating func next(isolation actor: isolated (any Actor)?) async -> StoreEvent? {
+      while true {
+        if let event = follower.queue.pop() { return event }
+        guard await ticks.next(isolation: actor) != nil else { return follower.queue.pop() }
+      }
+    }
+  }
+
+  /// An iterator, of which there should be one.
+  public func makeAsyncIterator() -> Iterator { Iterator(follower) }
+}
+
+/// The followers of the events of one store.
+final class EventFollowers: Sendable {
+  private struct State {
+    var next = 0
+    var queues: [Int: EventQueue] = [:]
+  }
+  private let state = Mutex(State())
+
+  /// Whether anybody listens.
+  var isFollowed: Bool { state.withLock { !$0.queues.isEmpty } }
+
+  func follow() -> EventFollower {
+    let queue = EventQueue()
+    let id = state.withLock { state in
+      defer { state.next += 1 }
+      state.queues[state.next] = queue
+      return state.next
+    }
+    return EventFollower(queue: queue) { [weak self] in _ = self?.state.withLock { $0.queues.removeValue(forKey: id) } }
+  }
+
+  func publish(_ events: [StoreEvent]) {
+    guard !events.isEmpty else { return }
+    for queue in state.withLock({ Array($0.queues.values) }) { queue.push(events) }
+  }
+
+  /// Ends all sequences, after what was told already.
+  func finish() {
+    let queues = state.withLock { state in
+      defer { state.queues = [:] }
+      return Array(state.queues.values)
+    }
+    for queue in queues { queue.finish() }
+  }
+
+  deinit { finish() }
+}
+
+/// One who follows, until it is released.
+final class EventFollower: Sendable {
+  let queue: EventQueue
+  private let leave: @Sendable () -> Void
+
+  init(queue: EventQueue, leave: @escaping @Sendable () -> Void) { (self.queue, self.leave) = (queue, leave) }
+
+  deinit { leave() }
+}
+
+/// Events that were not read yet.
+final class EventQueue: Sendable {
+  /// The most events that wait; later ones are told together with the last.
+  static let limit = 64
+  let ticks: AsyncStream<Void>
+  private let continuation: AsyncStream<Void>.Continuation
+  private let waiting = Mutex<[StoreEvent]>([])
+
+  init() { (ticks, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1)) }
+
+  func push(_ events: [StoreEvent]) {
+    waiting.withLock { waiting in
+      for event in events {
+        if waiting.count < Self.limit {
+          waiting.append(event)
+        } else {
+          waiting[waiting.count - 1].merge(event)
+        }
+      }
+    }
+    continuation.yield()
+  }
+
+  func pop() -> StoreEvent? { waiting.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
+
+  func finish() { continuation.finish() }
+}

@@ -1,0 +1,101 @@
+import GRDB
+
+/// A store where GRDB asks for a reader: `ValueObservation.start(in:)`, `Query.fetchAll`, publishers, backups out of
+/// it.
+///
+/// ```swift
+/// let count = ValueObservation.tracking { db in try Game.fetchCount(db) }
+/// for try await games in count.values(in: store) { print(games) }
+/// ```
+///
+/// No read can write, also where GRDB would let it: `unsafeRead` of a store in memory, and an observation with
+/// `requiresWriteAccess`, fail with SQLITE_READONLY when they try, since nobody would capture what they write.
+extension Store: DatabaseReader {
+  /// The file's path; `:memory:` for a store in memory.
+  public var path: String { writer.path }
+
+  /// The configuration of this store's GRDB connections.
+  public var configuration: Configuration { writer.configuration }
+
+  /// Makes whatever the app's connections are doing fail with SQLITE_INTERRUPT, at any moment and from any thread.
+  ///
+  /// A transaction that is interrupted leaves nothing behind. What a `writeWithoutTransaction` has committed before
+  /// stays, and is captured with the next transaction at the latest.
+  public func interrupt() { writer.interrupt() }
+
+  /// Reads in one snapshot, on a queue of GRDB's, and returns at once.
+  /// - Parameter value: is given the database, or the error that there is instead: `StoreError.closed` after
+  ///   `close()`.
+  public func asyncRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
+    writer.asyncRead { [self] in value($0.mapError(explain)) }
+  }
+
+  /// Reads without the isolation of one snapshot: two fetches may see different transactions.
+  /// - Throws: what the body throws; `StoreError.closed`; `DatabaseError` with SQLITE_READONLY if it tries to write.
+  @_disfavoredOverload  // In an asynchronous context the asynchronous version, as in GRDB.
+  public func unsafeRead<T>(_ value: (Database) throws -> T) throws -> T {
+    do { return try writer.unsafeRead { db in try db.readOnly { try value(db) } } } catch { throw explain(error) }
+  }
+
+  /// Reads without the isolation of one snapshot, without blocking the caller's thread. See the synchronous version.
+  public func unsafeRead<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
+    do { return try await writer.unsafeRead { db in try db.readOnly { try value(db) } } } catch { throw explain(error) }
+  }
+
+  /// Reads without the isolation of one snapshot, on a queue of GRDB's, and returns at once.
+  /// - Parameter value: is given the database, or the error that there is instead.
+  public func asyncUnsafeRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
+    writer.asyncUnsafeRead { [self] result in
+      switch result {
+      case .failure(let error): value(.failure(explain(error)))
+      case .success(let db):
+        do {
+          try db.readOnly { value(.success(db)) }
+        } catch {
+          // It has been called already: this is the end of the read that could not be marked.
+          options.logger.error("a read could not be ended", metadata: ["error": "\(error)"])
+        }
+      }
+    }
+  }
+
+  /// Reads without isolation, also from inside a read or a write of this store.
+  /// - Throws: what the body throws; `StoreError.closed`; `DatabaseError` with SQLITE_READONLY if it tries to write.
+  public func unsafeReentrantRead<T>(_ value: (Database) throws -> T) throws -> T {
+    do {
+      return try writer.unsafeReentrantRead { db in try db.readOnly { try value(db) } }
+    } catch {
+      throw explain(error)
+    }
+  }
+
+  /// GRDB's way into an observation; apps call `ValueObservation.start(in:)`.
+  public func _add<Reducer: ValueReducer>(
+    observation: ValueObservation<Reducer>, scheduling scheduler: some ValueObservationScheduler,
+    onChange: @escaping @Sendable (Reducer.Value) -> Void
+  ) -> AnyDatabaseCancellable {
+    var reading = observation
+    // It would write on the writing connection without anybody to capture it.
+    reading.requiresWriteAccess = false
+    return writer._add(observation: reading, scheduling: scheduler, onChange: onChange)
+  }
+
+  /// A view of the database as it is now, which later writes do not change.
+  ///
+  /// ```swift
+  /// let snapshot = try store.makeSnapshot()
+  /// let count = try snapshot.read { db in try Game.fetchCount(db) }
+  /// ```
+  ///
+  /// While it lives, the write-ahead log keeps what it shows, so it grows.
+  /// - Throws: `StoreError.inMemory` for a store in memory; GRDB's `DatabaseError`.
+  public func makeSnapshot() throws -> DatabaseSnapshot {
+    guard let file else { throw StoreError(.inMemory, "a store in memory has no snapshots: it has one connection") }
+    do {
+      if let pool = writer as? DatabasePool { return try pool.makeSnapshot() }
+      return try DatabasePool(path: file, configuration: writer.configuration).makeSnapshot()
+    } catch {
+      throw explain(error)
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import GRDB
+
+/// A store where GRDB asks for a writer: `DatabaseMigrator.migrate`, `DatabaseRegionObservation.start(in:)`, functions
+/// of the app's over `some DatabaseWriter`.
+///
+/// ```swift
+/// var migrator = DatabaseMigrator()
+/// migrator.registerMigration("settings") { db in
+///   try db.create(table: "setting") { $0.primaryKey("key", .text) }
+/// }
+/// try migrator.migrate(store)
+/// ```
+///
+/// Whichever way a row of an entity is written, it is captured:
+///
+/// - by `store.write`, `store.commit` and `store.asyncWrite` in the same transaction. What cannot be replicated makes
+///   it fail.
+/// - by `writeWithoutTransaction`, its barrier and asynchronous versions, `unsafeReentrantWrite`, and `write` of code
+///   that knows the store as `some DatabaseWriter`: when the access ends, in a transaction of the store's own; after a
+///   crash in between, by the next one. The app has committed by then, so what cannot be replicated stays on this
+///   device, as when another program writes it: `status().rejectedWrites`; and a delete that `onDelete: .deny` would
+///   refuse has happened, with a warning in the log.
+///
+/// Several transactions of one access are captured as one, so that peers see them together. Such an access costs some
+/// tenths of a millisecond more than `write`: the store reads its standing again afterwards.
+///
+/// Refused, with `StoreError.wouldReplaceStore`: what would put another database in the store's place. `erase()` says
+/// so at once. Where code without the store's type gets through (`erase()` of `some DatabaseWriter`, a backup *into* a
+/// store, a migrator with `eraseDatabaseOnSchemaChange`), what was there is put back before the access ends. The error
+/// is thrown where the access may throw, and is in the log.
+extension Store: DatabaseWriter {
+  /// Runs statements outside of any transaction, or in transactions of their own.
+  ///
+  /// Captured when the access ends; see above. A transaction that is left open ends the program, as in GRDB.
+  /// - Throws: what the body throws; what it has committed before stays, and is captured.
+  @_disfavoredOverload  // In an asynchronous context the asynchronous version, as in GRDB.
+  public func writeWithoutTransaction<T>(_ updates: (Database) throws -> T) rethrows -> T {
+    do { return try writer.writeWithoutTransaction { try direct($0, updates).value } } catch { throw explain(error) }
+  }
+
+  /// Runs statements outside of any transaction, without blocking the caller's thread. See the synchronous version.
+  /// - Throws: what the body throws; `StoreError.closed`, `.wouldReplaceStore`.
+  public func writeWithoutTransaction<T: Sendable>(_ updates: @Sendable (Database) throws -> T) async throws -> T {
+    do { return try await writer.writeWithoutTransaction { try strictly($0, updates) } } catch { throw explain(error) }
+  }
+
+  /// Runs statements outside of any transaction while nobody reads through this store.
+  /// - Throws: what the body throws; `StoreError.closed`, `.wouldReplaceStore`.
+  @_disfavoredOverload  // In an asynchronous context the asynchronous version, as in GRDB.
+  public func barrierWriteWithoutTransaction<T>(_ updates: (Database) throws -> T) throws -> T {
+    do { return try writer.barrierWriteWithoutTransaction { try strictly($0, updates) } } catch { throw explain(error) }
+  }
+
+  /// The same without blocking the caller's thread. See the synchronous version.
+  public func barrierWriteWithoutTransaction<T: Sendable>(
+    _ updates: @Sendable (Database) throws -> T
+  ) async throws -> T {
+    do {
+      return try await writer.barrierWriteWithoutTransaction { try strictly($0, updates) }
+    } catch {
+      throw explain(error)
+    }
+  }
+
+  /// Runs statements outside of any transaction while nobody reads through this store, and returns at once.
+  /// - Parameter updates: is given the database, or the error that there is instead: `StoreError.closed` after
+  ///   `close()`.
+  public func asyncBarrierWriteWithoutTransaction(
+    _ updates: @escaping @Sendable (Result<Database, any Error>) -> Void
+  ) {
+    writer.asyncBarrierWriteWithoutTransaction { [self] result in
+      switch result {
+      case .success(let db): _ = direct(db) { updates(.success($0)) }
+      case .failure(let error): updates(.failure(explain(error)))
+      }
+    }
+  }
+
+  /// Runs statements outside of any transaction, after what was asked for before, and returns at once.
+  public func asyncWriteWithoutTransaction(_ updates: @escaping @Sendable (Database) -> Void) {
+    writer.asyncWriteWithoutTransaction { [self] in _ = direct($0, updates) }
+  }
+
+  /// Writes in one transaction, as `write` does, and returns at once.
+  /// - Parameters:
+  ///   - updates: runs in the transaction.
+  ///   - completion: runs after it, on the same queue: with what the body returned, or why nothing has changed.
+  public func asyncWrite<T>(
+    _ updates: @escaping @Sendable (Database) throws -> T,
+    completion: @escaping @Sendable (Database, Result<T, any Error>) -> Void
+  ) {
+    writer.asyncWriteWithoutTransaction { [self] db in
+      let result = Result { try commit(on: db, updates).value }
+      // What this writes is a transaction of its own.
+      _ = direct(db) { completion($0, result) }
+    }
+  }
+
+  /// Runs statements also from inside a write of this store: there they are part of it, elsewhere it is
+  /// `writeWithoutTransaction`.
+  /// - Throws: what the body throws.
+  public func unsafeReentrantWrite<T>(_ updates: (Database) throws -> T) rethrows -> T {
+    do { return try writer.unsafeReentrantWrite { try direct($0, updates).value } } catch { throw explain(error) }
+  }
+
+  /// Reads what the last transaction has left, while later ones go on. For the writing queue, outside of transactions.
+  /// - Parameter value: is given the database, or the error that there is instead.
+  public func spawnConcurrentRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
+    writer.spawnConcurrentRead { [self] in value($0.mapError(explain)) }
+  }
+
+  /// Refused: a store that is emptied without its own knowledge would take its records for lost, and could not tell
+  /// its peers. Delete records to delete them everywhere; close the store and remove its file to begin anew here.
+  /// - Throws: `StoreError.wouldReplaceStore`, always. Nothing has changed.
+  public func erase() throws { throw Self.eraseRefusal }
+
+  /// Refused, as the synchronous version is.
+  public func erase() async throws { throw Self.eraseRefusal }
+
+  private static var eraseRefusal: StoreError {
+    StoreError(
+      .wouldReplaceStore,
+      "a store cannot be erased: delete its records, or close it and remove its file to begin anew on this device")
+  }
+
+  /// Brings the write-ahead log into the file, which happens by itself as well.
+  /// - Returns: how many frames the log has, and how many of them are in the file now.
+  /// - Throws: `DatabaseError` with SQLITE_BUSY or SQLITE_LOCKED if others are using the file.
+  @discardableResult
+  public func checkpoint(_ kind: Database.CheckpointMode = .passive) throws -> (
+    walFrameCount: Int, checkpointedFrameCount: Int
+  ) {
+    do { return try writer.writeWithoutTransaction { try $0.checkpoint(kind) } } catch { throw explain(error) }
+  }
+}

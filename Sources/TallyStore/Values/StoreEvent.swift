@@ -1,0 +1,60 @@
+import TallyCRDT
+
+/// Changes of replicated records that are committed: what `Store.events()` tells.
+public struct StoreEvent: Sendable, Equatable {
+  /// The origin of a change.
+  public enum Origin: Sendable, Hashable, CaseIterable {
+    /// This app, by `write` and the like, a restore or seeds.
+    case app
+    /// Another replica: a delta was applied.
+    case peer
+    /// Another connection or process that has the file open; also this app by `writeWithoutTransaction`, which is
+    /// captured in the same way.
+    case outside
+  }
+
+  /// The records of an event.
+  public enum Records: Sendable, Equatable {
+    /// These and no others.
+    case these(Set<AnyRecordName>)
+    /// More than are listed, or some that are not known: any record of the tables.
+    case many
+  }
+
+  /// The origins of the changes; several where one event reports several transactions.
+  public internal(set) var origins: Set<Origin>
+  /// The tables of entities and relationships that may hold something else now.
+  public internal(set) var tables: Set<String>
+  /// The records that were changed, inserted, deleted, shown or hidden, and both ends of links that were.
+  public internal(set) var records: Records
+  /// The number of transactions that this event reports.
+  public internal(set) var transactionCount = 1
+
+  /// The most names that one event lists.
+  static let nameLimit = 1000
+
+  /// Whether the event may concern a record.
+  public func mayConcern(_ name: AnyRecordName) -> Bool {
+    switch records {
+    case .these(let names): names.contains(name)
+    case .many: tables.contains(name.type)
+    }
+  }
+
+  /// Whether the event may concern a record.
+  public func mayConcern<Record>(_ name: RecordName<Record>) -> Bool { mayConcern(name.name) }
+
+  /// Makes one event of two, for a reader who is slower than the changes.
+  mutating func merge(_ other: StoreEvent) {
+    origins.formUnion(other.origins)
+    tables.formUnion(other.tables)
+    transactionCount += other.transactionCount
+    if case .these(let mine) = records, case .these(let theirs) = other.records,
+      mine.count + theirs.count <= Self.nameLimit
+    {
+      records = .these(mine.union(theirs))
+    } else {
+      records = .many
+    }
+  }
+}

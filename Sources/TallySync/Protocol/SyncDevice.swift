@@ -1,0 +1,31 @@
+/// The introduction of a device to its peers: the name that people gave it, and the app that runs there.
+///
+/// ```swift
+/// var settings = SyncEngine.Settings()
+/// settings.device = SyncDevice(name: "Ann's laptop", app: "Scores 2.1")
+/// ```
+///
+/// It goes to every peer of a session, and to nobody else: mailboxes and files have no names of devices.
+public struct SyncDevice: Sendable, Hashable, Codable {
+  /// The most bytes of either text.
+  public static let byteLimit = 128
+  /// The name of the device, as people know it.
+  public let name: String
+  /// The app and its version; empty if that is nobody's business.
+  public let app: String
+
+  /// An introduction. Control characters are left out, and what is longer than `byteLimit` bytes is cut.
+  public init(name: String, app: String = "") { (self.name, self.app) = (Self.plain(name), Self.plain(app)) }
+
+  private static func plain(_ text: String) -> String {
+    let shown = text.unicodeScalars.filter { $0.properties.generalCategory != .control }
+    var result = String.UnicodeScalarView()
+    var byteCount = 0
+    for scalar in shown {
+      byteCount += UTF8.width(scalar)
+      guard byteCount <= byteLimit else { break }
+      result.append(scalar)
+    }
+    return String(result)
+  }
+}

@@ -1,0 +1,444 @@
+// swift-format-ignore-file
+// Made by Scripts/doc-examples.sh from the examples of pages and documentation comments. Compiled, not run.
+
+import Foundation
+import Observation
+import Tally
+import TallyStore
+import TallySync
+import TallyRelay
+import TallyTesting
+import Testing
+
+@testable import Pantry
+@testable import struct Pantry.Tag
+
+#if Macros
+  import TallyMacros
+#endif
+#if Network
+  import TallyNetwork
+#endif
+
+// Sources/Tally/Tally.docc/Accounts.md
+private func Sources_Tally_Tally_docc_Accounts_md_1() throws {
+let container = try Container(directory: folder, schema: Pantry.schema)
+var store = try container.store()
+store = try container.signIn("ann", localData: .move)
+store = try container.signOut()
+_ = container
+_ = store
+}
+
+// Sources/Tally/Tally.docc/Accounts.md
+private func Sources_Tally_Tally_docc_Accounts_md_2() async throws {
+await engine.pause()
+}
+
+// Sources/Tally/Tally.docc/Accounts.md
+private func Sources_Tally_Tally_docc_Accounts_md_3() throws {
+let other = try container.signIn("bob", localData: .keepApart)
+let next = SyncEngine(other)
+_ = other
+_ = next
+}
+
+// Sources/Tally/Tally.docc/Accounts.md
+private func Sources_Tally_Tally_docc_Accounts_md_4() throws {
+try container.erase(.person("ann"))
+}
+
+// Sources/Tally/Tally.docc/ComingFromOthers.md
+private enum Sources_Tally_Tally_docc_ComingFromOthers_md_1 {
+func bringOver(_ oldFile: URL, into store: Store) async throws {
+  let draft = try ImportMap.draft(of: oldFile, for: store.schema)
+  print("not found:", draft.unmatched)
+  let report = try await store.importDatabase(at: oldFile, map: draft.map) { progress in
+    print("\(progress.rows) of \(progress.rowCount)")
+  }
+  print(report.records)
+}
+}
+
+// Sources/Tally/Tally.docc/ComingFromOthers.md
+private func Sources_Tally_Tally_docc_ComingFromOthers_md_2() throws {
+let pantryMap = ImportMap(
+  tables: [
+    .init(from: "ZLIST", to: "List", fields: ["title": "ZTITLE"]),
+    .init(
+      from: "ZITEM", to: "Item", where: "ZTITLE NOT NULL",
+      fields: [
+        "title": "ZTITLE", "due": .init(column: "ZDUE", as: .coreDataSeconds),
+        "note": .init(sql: "trim(ZNOTES)"), "list": .init(column: "ZLIST", skipsMissing: true),
+      ]),
+  ],
+  links: [.init(from: "Z_1TAGS", to: "Item.tags", source: "Z_1ITEMS", target: "Z_2TAGS")])
+_ = pantryMap
+}
+
+// Sources/Tally/Tally.docc/ConflictsAndUndo.md
+private func Sources_Tally_Tally_docc_ConflictsAndUndo_md_1() throws {
+for conflict in try store.conflicts() {
+  print("\(conflict.name), \(conflict.column ?? conflict.field): \(conflict.loserValue) lost to \(conflict.winnerValue)")
+}
+}
+
+// Sources/Tally/Tally.docc/ConflictsAndUndo.md
+private func Sources_Tally_Tally_docc_ConflictsAndUndo_md_2() throws {
+for conflict in try store.conflicts() {
+  if let draft = conflict.merged() {
+    try store.resolve(conflict, with: .text(draft))   // another value: here both texts in one, line by line
+  } else if conflict.winnerIsDelete {
+    try store.restore(conflict)                       // the one that lost, as a new edit; brings the record back too
+  } else {
+    try store.dismiss(conflict)                       // what is there
+  }
+}
+}
+
+// Sources/Tally/Tally.docc/ConflictsAndUndo.md
+private func Sources_Tally_Tally_docc_ConflictsAndUndo_md_3() throws {
+if let history = try store.history(of: Pantry.groceries.name) {
+  for field in history.fields { print(field.field, field.value, field.stamp) }
+}
+}
+
+#if Macros
+// Sources/Tally/Tally.docc/DefiningEntities.md
+private enum Sources_Tally_Tally_docc_DefiningEntities_md_1 {
+
+@Entity struct Person {
+  var id = RecordName<Person>()
+  var name = ""
+}
+
+@Entity("BoardGame", deleteWins: true) struct Game {
+  enum Level: String { case easy, hard }
+
+  var id = RecordName<Game>()
+  var title = ""
+  var minutes: Int?
+  var level: Level = .easy
+  var boughtAt = Date()
+  @Field(onDelete: .cascade) var owner: RecordName<Person>?
+  @Members static var players: Relationship<Game, Person>
+}
+}
+#endif
+
+#if Macros
+// Sources/Tally/Tally.docc/DefiningEntities.md
+private enum Sources_Tally_Tally_docc_DefiningEntities_md_2 {
+@Entity struct Item {
+  var id = RecordName<Item>()
+  var title = ""
+  var note = ""
+  @Field(renamedFrom: "quantity") var amount = 1
+  var position = 0.0
+  var due: Date?
+  var isBought = false
+  @Field(onDelete: .cascade) var list: RecordName<ShoppingList>?
+  var shop: RecordName<Shop>?
+  @Members static var tags: Relationship<Item, Tag>
+}
+}
+#endif
+
+#if Macros
+// Sources/Tally/Tally.docc/DefiningEntities.md
+private enum Sources_Tally_Tally_docc_DefiningEntities_md_3 {
+@Entity struct Score {
+  var id = RecordName<Score>()
+  @Field(renamedFrom: "value") var points = 0
+}
+}
+#endif
+
+// Sources/Tally/Tally.docc/DefiningEntities.md
+private enum Sources_Tally_Tally_docc_DefiningEntities_md_4 {
+struct Player: Entity, Codable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema(
+    "Player",
+    .text("name", default: ""), .integer("seat"), .text("rank", wireName: "level"),
+    .reference("game", to: "Game", onDelete: .cascade),
+    .toMany("partners", to: "Player"))
+  static let partners = Relationship<Player, Player>("partners")
+
+  var id = RecordName<Player>()
+  var name = ""
+  var seat: Int?
+  var rank: String?
+  var game: RecordName<Game>?
+}
+}
+
+// Sources/Tally/Tally.docc/GettingStarted.md
+private enum Sources_Tally_Tally_docc_GettingStarted_md_1 {
+
+struct Item: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema("Item", .text("title", default: ""), .bool("isBought", default: false))
+  var id = RecordName<Item>()
+  var title = ""
+  var isBought = false
+}
+}
+
+// Sources/Tally/Tally.docc/GettingStarted.md
+private enum Sources_Tally_Tally_docc_GettingStarted_md_2 {
+
+struct Shopping {
+  static func main() async throws {
+    let arguments = CommandLine.arguments
+    guard arguments.count > 2 else { return print("Shopping FILE add TITLE | buy TITLE | watch COMMAND | serve") }
+    let store = try Store(path: arguments[1], schema: Schema(Item.self))
+    switch (arguments[2], arguments.dropFirst(3).first) {
+    case ("add", let title?):
+      try await store.write { db in try Item(title: title).insert(db) }
+    case ("buy", let title?):
+      try await store.write { db in
+        guard var item = try Item.filter(Column("title") == title).fetchOne(db) else { return }
+        try item.updateChanges(db) { $0.isBought = true }
+      }
+    case ("watch", let command?):
+      let engine = SyncEngine(store)
+      await engine.add(ProcessTransport(command: command, name: "the other"))
+      await engine.resume()
+      for try await items in store.values({ db in try Item.order(Column("title")).fetchAll(db) }) {
+        print(items.map { ($0.isBought ? "✓ " : "· ") + $0.title }.joined(separator: "\n") + "\n")
+      }
+    case ("serve", nil):
+      let engine = SyncEngine(store)
+      await engine.resume()
+      try await engine.accept(StreamConnection.standardStreams(), from: "the other")
+    default: print("Shopping FILE add TITLE | buy TITLE | watch COMMAND | serve")
+    }
+  }
+}
+}
+
+// Sources/Tally/Tally.docc/MigrationsAndVersions.md
+private func Sources_Tally_Tally_docc_MigrationsAndVersions_md_1() throws {
+try store.write { db in
+  try db.execute(sql: "UPDATE Item SET note = 'soon' WHERE due < datetime('now') AND note = '' AND NOT isBought")
+}
+}
+
+// Sources/Tally/Tally.docc/MigrationsAndVersions.md
+private func Sources_Tally_Tally_docc_MigrationsAndVersions_md_2() throws {
+var migrator = DatabaseMigrator()
+migrator.registerMigration("drafts") { db in
+  try db.create(table: "Draft") { table in
+    table.autoIncrementedPrimaryKey("id")
+    table.column("item", .text).references("Item", onDelete: .setNull)
+    table.column("text", .text).notNull()
+  }
+}
+migrator.registerMigration("item titles are found fast") { db in
+  try db.create(index: "itemTitle", on: "Item", columns: ["title"])
+}
+try migrator.migrate(store)
+_ = migrator
+}
+
+// Sources/Tally/Tally.docc/ObservingAndSwiftUI.md
+private func Sources_Tally_Tally_docc_ObservingAndSwiftUI_md_1() async throws {
+for try await titles in store.values({ db in try Item.order(Column("title")).fetchAll(db).map(\.title) }) {
+  print(titles)
+}
+}
+
+// Sources/Tally/Tally.docc/ObservingAndSwiftUI.md
+private enum Sources_Tally_Tally_docc_ObservingAndSwiftUI_md_2 {
+@MainActor @Observable final class ItemsScreen {
+  let rows: Observed<[ItemRow]>
+
+  init(_ store: Store, list: RecordName<ShoppingList>) {
+    rows = Observed([], in: store) { db in try ItemRow.items(of: list).fetchAll(db) }
+  }
+}
+}
+
+// Sources/Tally/Tally.docc/ObservingAndSwiftUI.md
+private enum Sources_Tally_Tally_docc_ObservingAndSwiftUI_md_3 {
+@MainActor final class SettingsScreen {
+  let monitor: SyncMonitor
+  init(_ engine: SyncEngine) { monitor = SyncMonitor(engine) }
+  var line: String { monitor.status.isUpToDate ? "up to date" : "syncing" }
+}
+}
+
+// Sources/Tally/Tally.docc/RelationshipsAndAssociations.md
+private func Sources_Tally_Tally_docc_RelationshipsAndAssociations_md_1() throws {
+let (milk, dairy) = (Item(title: "Milk"), Tag(name: "dairy"))
+try store.write { db in
+  try milk.insert(db)
+  try dairy.insert(db)
+  try Item.tags.insert(db, dairy.id, to: milk.id)
+  let labels = try Item.tags.members(db, of: milk.id)
+  let items = try Item.tags.sources(db, of: dairy.id)
+  try Item.tags.set(db, labels.subtracting([dairy.id]), of: items.first ?? milk.id)
+}
+}
+
+// Sources/Tally/Tally.docc/RelationshipsAndAssociations.md
+private enum Sources_Tally_Tally_docc_RelationshipsAndAssociations_md_2 {
+struct TaggedItem: Decodable, FetchableRecord {
+  var item: Item
+  var tags: [Tag]
+}
+
+func rows(_ db: Database) throws -> [TaggedItem] {
+  try Item.including(all: Item.tagged.order(Column("name"))).asRequest(of: TaggedItem.self).fetchAll(db)
+}
+}
+
+// Sources/Tally/Tally.docc/SearchIndexesTriggers.md
+private func Sources_Tally_Tally_docc_SearchIndexesTriggers_md_1() throws {
+let pattern = FTS5Pattern(matchingAllPrefixesIn: "oat mil")
+let found = try Item
+  .filter(literal: "\(Column.rowID) IN (SELECT rowid FROM ItemText WHERE ItemText MATCH \(pattern))")
+  .fetchAll(db)
+_ = pattern
+_ = found
+}
+
+// Sources/Tally/Tally.docc/SearchIndexesTriggers.md
+private func Sources_Tally_Tally_docc_SearchIndexesTriggers_md_2() throws {
+try store.write { db in
+  try db.create(index: "Item_due", on: "Item", columns: ["due"], options: .ifNotExists)
+}
+}
+
+// Sources/Tally/Tally.docc/SearchIndexesTriggers.md
+private func Sources_Tally_Tally_docc_SearchIndexesTriggers_md_3() throws {
+let report = try store.status()
+for row in report.setAside { print(row.row, row.reason) }
+_ = report
+}
+
+// Sources/Tally/Tally.docc/SearchIndexesTriggers.md
+private func Sources_Tally_Tally_docc_SearchIndexesTriggers_md_4() throws {
+try store.write { db in
+  try db.execute(
+    sql: """
+      CREATE TRIGGER IF NOT EXISTS tidy AFTER UPDATE OF title ON Item WHEN NOT tally_applying()
+      BEGIN UPDATE Item SET title = trim(NEW.title) WHERE id = NEW.id; END
+      """)
+}
+}
+
+// Sources/Tally/Tally.docc/Seeds.md
+private func Sources_Tally_Tally_docc_Seeds_md_1() throws {
+try store.seed(Pantry.seeds)   // at every launch
+}
+
+// Sources/Tally/Tally.docc/Seeds.md
+private func Sources_Tally_Tally_docc_Seeds_md_2() throws {
+let second = SeedSet(
+  "pantry", version: 2,
+  records: [
+    SeedRecord("groceries", of: ShoppingList.self, ["title": "Groceries"]),
+    SeedRecord("bakery", of: Tag.self, ["name": "bread"]),
+  ],
+  retired: [SeedKey("drinks", of: Tag.self)])
+try store.seed(second)
+_ = second
+}
+
+// Sources/Tally/Tally.docc/Sync.md
+private func Sources_Tally_Tally_docc_Sync_md_1() async throws {
+let engine = SyncEngine(store)
+await engine.add(FolderMailbox(folder), named: "iCloud Drive")
+await engine.add(ProcessTransport(command: "ssh home.example tally serve list.tally --stdio", name: "home"))
+await engine.resume()
+_ = engine
+}
+
+// Sources/Tally/Tally.docc/Sync.md
+private func Sources_Tally_Tally_docc_Sync_md_2() async throws {
+var settings = SyncEngine.Settings()
+settings.device = SyncDevice(name: "Ann's iPad", app: "Pantry 1.2")
+let engine = SyncEngine(store, settings)
+
+for device in try await store.devices() {
+  print(device.name ?? "a device", device.lastSeen, device.pending == 0 ? "has everything" : "\(device.pending) behind")
+}
+_ = settings
+_ = engine
+}
+
+// Sources/Tally/Tally.docc/Sync.md
+private func Sources_Tally_Tally_docc_Sync_md_3() async throws {
+let status = await engine.syncOnce(within: .seconds(25))
+print(status.isUpToDate ? "done" : status.peers.compactMap(\.lastError).joined(separator: "; "))
+_ = status
+}
+
+// Sources/Tally/Tally.docc/Sync.md
+private func Sources_Tally_Tally_docc_Sync_md_4() throws {
+let report = try phone.sync(with: tablet)
+print(report.isConverged)
+_ = report
+}
+
+// Sources/Tally/Tally.docc/Sync.md
+private func Sources_Tally_Tally_docc_Sync_md_5() async throws {
+let outcome = try await store.sync(over: StreamConnection.standardStreams())
+let pass = try await store.sync(through: FolderMailbox(folder))
+print(outcome.changes, pass.isComplete)
+_ = outcome
+_ = pass
+}
+
+// Sources/Tally/Tally.docc/Tally.md
+private func Sources_Tally_Tally_docc_Tally_md_1() throws {
+let store = try Store(path: path, schema: Schema(ShoppingList.self, Shop.self, Tag.self, Item.self))
+try store.write { db in
+  try Item(title: "Milk").insert(db)
+}
+let titles = try store.read { db in try Item.order(Column("title")).fetchAll(db).map(\.title) }
+_ = store
+_ = titles
+}
+
+// Sources/Tally/Tally.docc/TestingAndPreviews.md
+private func Sources_Tally_Tally_docc_TestingAndPreviews_md_1() throws {
+let store = try Store(inMemory: Pantry.schema)
+_ = store
+}
+
+// Sources/Tally/Tally.docc/TestingAndPreviews.md
+private enum Sources_Tally_Tally_docc_TestingAndPreviews_md_2 {
+func bothEditsStay() throws {
+  let (phone, tablet) = (try Pantry.open(nil), try Pantry.open(nil))
+  let milk = try phone.write { db in try Item.add(db, "Milk") }
+  try phone.sync(with: tablet)
+  try phone.write { db in try db.execute(sql: "UPDATE Item SET amount = 2") }
+  try tablet.write { db in try db.execute(sql: "UPDATE Item SET note = 'oat'") }
+  #expect(try phone.sync(with: tablet).isConverged)
+  let merged = try tablet.read { db in try Item.find(db, id: milk.id) }
+  #expect(merged.amount == 2 && merged.note == "oat")
+}
+}
+
+// Sources/Tally/Tally.docc/TestingAndPreviews.md
+private enum Sources_Tally_Tally_docc_TestingAndPreviews_md_3 {
+func nothingIsLostWhateverHappens() async throws {
+  try await simulate(Item.self, Tag.self, Shop.self, ShoppingList.self, replicas: 3, runs: 20)
+}
+}
+
+// Sources/Tally/Tally.docc/Troubleshooting.md
+private func Sources_Tally_Tally_docc_Troubleshooting_md_1() async throws {
+for peer in await engine.status.peers {
+  print(peer.id, peer.phase, peer.lastError ?? "no error", peer.pending.map { "\($0) to send" } ?? "never connected")
+}
+}
+
+// Sources/Tally/Tally.docc/Troubleshooting.md
+private func Sources_Tally_Tally_docc_Troubleshooting_md_2() throws {
+let status = try store.status()
+print(status.counts, status.setAside, status.rejectedWrites, status.hasTriggerLoop)
+if let lead = status.clockAhead { print("\(lead.replica) writes \(lead.seconds) seconds ahead of this clock") }
+_ = status
+}

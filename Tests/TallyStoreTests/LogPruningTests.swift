@@ -1,0 +1,301 @@
+import Foundation
+import GRDB
+import Tally
+import TallyCRDT
+import TallyTesting
+import TallyWire
+import Testing
+
+@testable import TallyStore
+
+/// The change log forgets entries of deleted records, and no delta misses them.
+@Suite struct LogPruningTests {
+  // MARK: What must be listed
+
+  private static func stamp(_ replica: UInt64, _ sequence: UInt64, time: UInt64 = 1) -> Stamp {
+    Stamp(
+      time: HybridTime(milliseconds: time), dot: Dot(replica: ReplicaID(high: replica, low: 0), sequence: sequence))
+  }
+
+  private static func delete(_ stamp: Stamp, seen: Stamp...) -> Delete {
+    var context = StateVector()
+    for stamp in [stamp] + seen { context.include(stamp.dot) }
+    return Delete(stamp: stamp, context: context)
+  }
+
+  @Test func ofWhatADeleteHasSeenOnlyTheDeleteIsListed() {
+    let (insert, edit, other) = (Self.stamp(1, 1), Self.stamp(2, 1), Self.stamp(3, 1))
+    var state = RecordState(
+      inserted: insert, fields: [FieldCell(field: FieldID(rawValue: 1), stamp: edit, value: .null)])
+    #expect(state.listedDots == [insert.dot, edit.dot])
+    let (first, second) = (Self.stamp(4, 1), Self.stamp(5, 1))
+    state.deletes = [Self.delete(first, seen: insert), Self.delete(second, seen: insert, other)]
+    #expect(state.listedDots == [edit.dot, first.dot, second.dot])
+  }
+
+  /// Only a delete of a greater stamp takes another's entry, so that one is always left.
+  @Test func ofDeletesThatHaveSeenEachOtherTheLatestIsListed() {
+    let (early, late) = (Self.stamp(1, 5, time: 1), Self.stamp(2, 5, time: 2))
+    var state = RecordState(inserted: Self.stamp(1, 1), fields: [])
+    state.deletes = [Self.delete(early, seen: late), Self.delete(late, seen: early)]
+    #expect(state.listedDots == [late.dot])
+    state.deletes = [Self.delete(early, seen: late), Self.delete(late)]
+    #expect(state.listedDots == [early.dot, late.dot])
+  }
+
+  // MARK: Deltas
+
+  private static var seeds: [UInt64] {
+    let environment = ProcessInfo.processInfo.environment
+    if let seed = environment["TALLY_SEED"].flatMap(UInt64.init) { return [seed] }
+    return Array(1...(environment["TALLY_CASES"].flatMap(UInt64.init) ?? 3))
+  }
+
+  /// Three devices insert, edit, delete, restore and sync at random. A delta since any vector that any of them ever had
+  /// holds what the whole state has beyond it, item by item.
+  @Test(arguments: CapturePath.allCases)
+  func deltasSinceEveryVectorOfAHistoryMissNothing(_ path: CapturePath) throws {
+    for seed in Self.seeds {
+      let history = try History(path, seed: seed)
+      for _ in 0..<150 { try history.step() }
+      for store in history.stores {
+        #expect(try store.verify().problems == [], "TALLY_SEED=\(seed)")
+        let whole = try Content(store, since: StateVector())
+        // There is something that the log no longer lists.
+        #expect(try !whole.entries.isSubset(of: Self.entries(store)), "TALLY_SEED=\(seed)")
+        for vector in history.vectors {
+          let found = try Content(store, since: vector)
+          #expect(found == whole.beyond(vector), "TALLY_SEED=\(seed) since \(vector)")
+        }
+      }
+    }
+  }
+
+  /// The content of the change log without repetitions: of each entry the dot, and the record or link.
+  private static func entries(_ store: Store) throws -> Set<String> { Set(try list(store)) }
+
+  private static func listed(_ store: Store) throws -> Int { try list(store).count }
+
+  private static func list(_ store: Store) throws -> [String] {
+    try store.capturedSnapshot { reader in
+      var found: [String] = []
+      let query = try SQLStatement(reader.connection.handle, "SELECT items, replica, sequence FROM tally_log")
+      while try query.step() {
+        let replica = try #require(reader.catalog.replicas[query.number(1)])
+        let dot = Dot(replica: replica, sequence: try query.sequence(2))
+        for item in try ChangeLog.items(query.blob(0), reader.catalog) {
+          found.append("\(dot) \(item.name)\(item.target.map { " \($0)" } ?? "")")
+        }
+      }
+      return found
+    }
+  }
+
+  /// A device that comes late, with an edit of a record that was deleted long ago, gets and gives everything.
+  @Test(arguments: CapturePath.allCases) func anEditThatArrivesLateMeetsAPrunedDelete(_ path: CapturePath) throws {
+    let lab = try Lab(path)
+    for key in 1...2 { try lab.a.run("INSERT INTO P(id, name, pos) VALUES('P|~|\(key)', 'one', 1)") }
+    try lab.sync()
+    try lab.b.run("UPDATE P SET pos = 9 WHERE id = 'P|~|1'")
+    for key in 1...2 { try lab.a.run("UPDATE P SET name = 'changed' WHERE id = 'P|~|\(key)'") }
+    #expect(try Self.listed(lab.a) == 4)
+    try lab.a.run("DELETE FROM P")
+    #expect(try Self.listed(lab.a) == 2)
+    try lab.sync()
+    try lab.expectEqual()
+    #expect(try Lab.text(lab.b, "SELECT group_concat(name || pos) FROM P") == "changed9")
+    let late = try lab.reopened("late")
+    try late.apply(try lab.b.delta())
+    try expectConverged(lab.b, late)
+  }
+
+  @Test(arguments: CapturePath.allCases) func aRestoreAfterPruningIsCompleteEverywhere(_ path: CapturePath) throws {
+    let lab = try Lab(path)
+    try lab.a.run("INSERT INTO P(id, name, pos) VALUES('P|~|1', 'one', 1)")
+    try lab.sync()
+    let away = try lab.b.vector
+    try lab.a.run("UPDATE P SET pos = 2")
+    try lab.a.run("DELETE FROM P")
+    #expect(try Self.listed(lab.a) == 1)
+    try lab.a.restore(AnyRecordName("P|~|1"))
+    #expect(try lab.a.verify().problems == [])
+    try lab.b.apply(try lab.a.delta(since: away))
+    try lab.expectEqual()
+    #expect(try Lab.text(lab.b, "SELECT group_concat(name || pos) FROM P") == "one2")
+  }
+
+  /// Where two copies write under one number, a delete can give way to one that has seen less. What the first had seen
+  /// must be found again by whoever takes the second.
+  @Test(arguments: CapturePath.allCases) func aDeleteThatHasSeenLessBringsEntriesBack(_ path: CapturePath) throws {
+    let lab = try Lab(path)
+    var options = Lab.options(path)
+    options.hasIncarnation = false
+    try lab.b.close()
+    let first = try lab.scratch.store("b", schema: Lab.schema, options: options)
+    try lab.a.run("INSERT INTO P(id, name, pos) VALUES('P|~|1', 'one', 1), ('P|~|2', 'two', 2)")
+    try first.sync(with: lab.a)
+    // The number that both copies will give out again belongs to a replica that has written before.
+    try first.run("UPDATE P SET pos = 5 WHERE id = 'P|~|2'")
+    try first.close()
+    try FileManager.default.copyItem(atPath: lab.scratch.path("b"), toPath: lab.scratch.path("copy"))
+    let (original, copy) = (
+      try lab.scratch.store("b", schema: Lab.schema, options: options),
+      try lab.scratch.store("copy", schema: Lab.schema, options: options)
+    )
+    let before = try lab.a.vector
+    try lab.a.run("UPDATE P SET name = 'edited' WHERE id = 'P|~|1'")
+    try original.apply(try lab.a.delta(since: before))
+    try original.run("DELETE FROM P WHERE id = 'P|~|1'")
+    try copy.run("UPDATE P SET pos = 6 WHERE id = 'P|~|2'")
+    let third = try lab.reopened("third")
+    try third.apply(try copy.delta())
+    try third.run("DELETE FROM P WHERE id = 'P|~|1'")
+    try original.apply(try third.delta(since: try original.vector))
+    #expect(try original.verify().problems == [])
+    let found = try Content(original, since: before)
+    #expect(found == (try Content(original, since: StateVector())).beyond(before))
+    #expect(!found.records.isEmpty)
+  }
+
+  // MARK: Size
+
+  /// Ten thousand records that were inserted and deleted one at a time, a few at once, and all at once.
+  @Test(arguments: [1, 25, 10_000]) func theLogOfDeletedRecordsIsThatOfTheirDeletes(_ size: Int) throws {
+    let lab = try Lab(.hook)
+    let count = size == 1 ? 1_000 : 10_000
+    func transactions(_ body: (Database, Int) throws -> Void) throws {
+      for start in stride(from: 0, to: count, by: size) {
+        try lab.a.write { db in for number in start..<start + size { try body(db, number) } }
+      }
+    }
+    try transactions { try $0.execute(sql: "INSERT INTO F(id, name) VALUES('F|~|' || ?, 'name')", arguments: [$1]) }
+    try transactions { try $0.execute(sql: "DELETE FROM F WHERE id = 'F|~|' || ?", arguments: [$1]) }
+    // With a single record to each transaction nothing waits for the pruning; otherwise a few more deletes run it.
+    if size > 1 {
+      for number in 0..<600 {
+        try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|\(number)', 'one'), ('P|~|\(number)b', 'two')")
+        try lab.a.run("DELETE FROM P WHERE id = 'P|~|\(number)'")
+      }
+    }
+    let listed = try Self.listed(lab.a)
+    #expect(listed >= count && listed <= count + 1_900)
+    #expect(try lab.a.verify().problems == [])
+    // Rebuilding the log lists the same.
+    _ = try lab.a.rebuild()
+    #expect(try Self.listed(lab.a) <= listed)
+    #expect(try lab.a.verify().problems == [])
+    try lab.b.apply(try lab.a.delta())
+    #expect(try Self.listed(lab.b) <= listed)
+    try lab.expectEqual()
+  }
+}
+
+/// The states that a store hands out, by name.
+private struct Content: Equatable {
+  var records: [AnyRecordName: NamedState] = [:]
+  var links: [String: ORSetElement] = [:]
+
+  /// A state whose fields go by their names.
+  struct NamedState: Equatable {
+    var state: RecordState
+    var fields: [String]
+  }
+
+  init(_ store: Store, since base: StateVector) throws {
+    var blocks: [DeltaBlock] = []
+    var reader = try DeltaReader(try store.delta(since: base))
+    while let block = try reader.nextBlock() { blocks.append(block) }
+    for block in blocks {
+      for group in block.records {
+        for item in group.items { add(item.name, item.state, group.fields) }
+      }
+      for group in block.links {
+        for item in group.items {
+          links["\(item.source) \(item.target)", default: ORSetElement()].merge(item.element)
+        }
+      }
+    }
+  }
+
+  private mutating func add(_ name: AnyRecordName, _ state: RecordState, _ names: [String]) {
+    let all = ["name", "pos", "icon", "at", "settings", "rating", "owner", "friend", "fav", "parent"]
+    var state = state
+    state.renumberFields { FieldID(rawValue: UInt32(all.firstIndex(of: names[Int($0.rawValue)]) ?? 99)) }
+    records[name] = NamedState(state: records[name]?.state.merging(state) ?? state, fields: [])
+  }
+
+  /// The part that `vector` does not cover.
+  func beyond(_ vector: StateVector) -> Content {
+    var result = self
+    result.records = records.compactMapValues { named in
+      named.state.delta(since: vector).map { NamedState(state: $0, fields: []) }
+    }
+    result.links = links.compactMapValues { $0.delta(since: vector) }
+    return result
+  }
+
+  /// The content of a log that forgets nothing.
+  var entries: Set<String> {
+    let records = records.flatMap { name, named in named.state.dots.map { "\($0) \(name)" } }
+    return Set(records + links.flatMap { ends, element in element.dots.map { "\($0) \(ends)" } })
+  }
+}
+
+/// Three devices at random.
+private final class History {
+  let stores: [Store]
+  private(set) var vectors = [StateVector()]
+  private let scratch: Scratch
+  private var random: SplitMix64
+
+  init(_ path: CapturePath, seed: UInt64) throws {
+    let scratch = try Scratch()
+    self.scratch = scratch
+    random = SplitMix64(seed: seed)
+    stores = try ["a", "b", "c"].map {
+      try scratch.store($0, schema: Lab.schema, options: Lab.options(path))
+    }
+  }
+
+  private func key() -> Int { random.below(12) }
+
+  func step() throws {
+    let store = stores[random.below(stores.count)]
+    switch random.below(10) {
+    case 0, 1:
+      let numbers = (0...random.below(3)).map { _ in key() }
+      try store.write { db in
+        for number in numbers {
+          try db.execute(sql: "INSERT OR IGNORE INTO P(id, name) VALUES('P|~|\(number)', 'new')")
+          try db.execute(
+            sql: """
+              INSERT OR IGNORE INTO G(id, name, owner) SELECT 'G|~|\(number)', 'owned', id FROM P
+              WHERE id = 'P|~|\(number)'
+              """)
+        }
+      }
+    case 2, 3: try store.run("UPDATE P SET pos = \(random.below(99)) WHERE id = 'P|~|\(key())'")
+    case 4: try store.run("UPDATE G SET rating = \(random.below(99)) WHERE id = 'G|~|\(key())'")
+    case 5: try store.run("DELETE FROM P WHERE id IN ('P|~|\(key())', 'P|~|\(key())')")
+    case 6: try store.run("DELETE FROM G WHERE id = 'G|~|\(key())'")
+    case 7:
+      let (source, target) = (key(), key())
+      try store.run(
+        """
+        INSERT OR IGNORE INTO G_players(source, target) SELECT G.id, P.id FROM G, P
+        WHERE G.id = 'G|~|\(source)' AND P.id = 'P|~|\(target)'
+        """)
+    case 8:
+      let name = try AnyRecordName("P|~|\(key())")
+      let isHidden = try store.capturedSnapshot { reader in
+        try reader.catalog.kind(of: "P").flatMap { try reader.record(hidden: name, $0) } != nil
+      }
+      if isHidden { try store.restore(name) }
+    default:
+      let other = stores[random.below(stores.count)]
+      if other !== store { try store.apply(try other.delta(since: try store.vector)) }
+    }
+    let vector = try store.vector
+    if vectors.last != vector { vectors.append(vector) }
+  }
+}
