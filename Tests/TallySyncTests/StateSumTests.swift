@@ -57,6 +57,21 @@ import Testing
     #expect(try Self.texts(a) == ["late 0 1", "late 1 7", "old 0 1", "old 1 1", "old 2 1", "own 0 1"])
   }
 
+  /// What goes because another device wrote it is reported, and its values are there for a person to see.
+  @Test func whatDoesNotMatchIsReportedAndInTheJournal() throws {
+    let (a, before, c) = try trio()
+    let b = try files.tamper("b", before, "UPDATE Note SET text = 'made up' WHERE text = 'late 0'")
+    #expect(throws: StoreError.self) { try b.delta(since: c.vector) }
+    let result = try b.apply(try c.delta())
+    #expect(result.isHealed && result.inDoubt.count == 1)
+    #expect(result.inDoubt.first?.contains("did not match its checksum") == true, "\(result.inDoubt)")
+    let lost = try b.conflicts().filter(\.winnerIsDelete)
+    #expect(Set(lost.map(\.loserValue)) == [.text("made up"), .integer(1)])
+    #expect(try Self.texts(b) == ["late 1 7", "old 0 1", "old 1 1", "old 2 1", "own 0 1"])
+    try b.sync(with: a)
+    #expect(try Self.texts(b).contains("late 0 1"))
+  }
+
   /// A delta that would have to take up a damaged state says which, and the store knows from then on.
   @Test func theErrorNamesTheRecord() throws {
     let (_, before, c) = try trio()
