@@ -15,16 +15,18 @@ demo: setup
 	$(SWIFT) run $(TESTING) Scorebook
 
 # Tests run with glibc overwriting what is freed and keeping none of it back: a use after free ends the run, also one inside SQLite,
-# which no sanitizer sees. Sessions have limits of time, which run also while other tests block all threads of the pool, so they are
-# runs of their own, and so are tests of the tool, which wait for processes.
+# which no sanitizer sees. Sessions and engines have limits of time, which run also while other tests block all threads of the pool for
+# minutes, so whatever syncs through one runs apart from those, and so do tests of the tool, which wait for processes.
 CHECKED = GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.perturb=165
-TIMED = TransportTests|TallySyncTests|TallyCLITests
+ENGINES = PantryTests|ReadmeTests|DocExamples
+TIMED = TransportTests|TallySyncTests|TallyCLITests|$(ENGINES)
 
 test: setup
 	$(SWIFT) build $(TESTING) --build-tests
 	$(CHECKED) $(TEST) $(TESTING) --skip-build --disable-xctest --skip '$(TIMED)'
 	$(CHECKED) $(TEST) $(TESTING) --skip-build --disable-xctest --filter TransportTests
 	$(CHECKED) $(TEST) $(TESTING) --skip-build --disable-xctest --filter TallySyncTests
+	$(CHECKED) $(TEST) $(TESTING) --skip-build --disable-xctest --filter '$(ENGINES)'
 	$(CHECKED) $(TEST) $(TESTING) --skip-build --disable-xctest --filter TallyCLITests
 
 # The model of deleting by lives (Docs/Decisions/0024): directed scenarios, random histories, and rules left out. It needs python3 and no

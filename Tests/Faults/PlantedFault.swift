@@ -143,6 +143,11 @@ package struct PlantedFault: OptionSet, Sendable {
   /// A relay knows a cursor by its position alone.
   package static let cursorIsPosition = PlantedFault(rawValue: 1 << 55)
 
+  // MARK: Of damage
+
+  /// A delta takes up a state that is not what was last written.
+  package static let statesGivenUnchecked = PlantedFault(rawValue: 1 << 56)
+
   /// Faults inside the fast paths of stores. Any other planted fault switches the fast paths off.
   package static let ofShorterWays: PlantedFault = [.packedRowUnlisted]
 }

@@ -125,7 +125,7 @@ import Testing
       try queue.close()
     }
     try stamp("a", "PRAGMA user_version = 99")
-    try stamp("marked", "PRAGMA application_id = 1413565529; PRAGMA user_version = 1; CREATE TABLE mine(x)")
+    try stamp("marked", "PRAGMA application_id = 1413565529; PRAGMA user_version = 2; CREATE TABLE mine(x)")
     let (before, marked) = (try bench.contents(), try bench.bytes("marked"))
     try bench.refused(78, ["get", "a", "SBPerson|~|ann"])
     try bench.refused(78, ["put", "a", "SBPerson|~|ann", "name=Ann"])

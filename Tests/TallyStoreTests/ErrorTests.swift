@@ -41,12 +41,16 @@ import Testing
     expect(.notAStore) { _ = try Store(existing: "/dev/null") }
   }
 
-  @Test func aNewerFormatIsRefused() throws {
+  @Test(arguments: [(99, StoreError.Code.newerFormat), (1, .olderFormat)])
+  func anotherFormatIsRefused(_ version: Int, _ code: StoreError.Code) throws {
     try scratch.store().close()
     let queue = try DatabaseQueue(path: scratch.path("a.tally"))
-    try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 99") }
+    try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = \(version)") }
     try queue.close()
-    expect(.newerFormat) { _ = try scratch.store() }
+    let before = try Data(contentsOf: URL(fileURLWithPath: scratch.path("a.tally")))
+    expect(code) { _ = try scratch.store() }
+    expect(code) { _ = try Store(existing: scratch.path("a.tally")) }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.path("a.tally"))) == before)
   }
 
   @Test(arguments: [

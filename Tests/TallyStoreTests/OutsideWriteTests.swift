@@ -37,7 +37,7 @@ import Testing
       "UPDATE SBGame SET name = 'Go'", "UPDATE SBGame SET rating = 2",
       "INSERT INTO SBPerson(id, name) VALUES('SBPerson|~|bob', 'Bob')",
       "INSERT OR REPLACE INTO SBPerson(id, name) VALUES('SBPerson|~|bob', 'Bobby')",
-      "INSERT INTO SBGame_players SELECT id, 'SBPerson|~|bob', zeroblob(12) FROM SBGame")
+      "INSERT INTO SBGame_players SELECT id, 'SBPerson|~|bob', zeroblob(15) FROM SBGame")
     #expect(try store.vector.entries.first?.sequence == before + 1)
     #expect(try store.vector.entries.first?.sequence == before + 1)
     let other = try scratch.store("other")

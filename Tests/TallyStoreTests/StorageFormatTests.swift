@@ -2,10 +2,11 @@ import Foundation
 import GRDB
 import Synchronization
 import Tally
+import TallyCRDT
 import Testing
 
 /// The bytes in the file are those of the examples in `Docs/StorageFormat.md`. What is found changed here cannot read
-/// the files that devices have.
+/// the files that devices have. The checksums were computed by a program of its own from `Docs/WireFormat.md`.
 @Suite struct StorageFormatTests {
   private static let person = EntitySchema("SBPerson", .text("name"), .date("born"))
   private static let game = EntitySchema("SBGame", .text("name"), .real("rating"), .reference("owner", to: "SBPerson"))
@@ -20,6 +21,7 @@ import Testing
       let next = milliseconds.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
       return Date(timeIntervalSince1970: (1_795_272_574_000 + Double(next)) / 1000)
     }
+    options.mintReplica = { ReplicaID(high: 0xA0A1_A2A3_A4A5_A6A7, low: 0xA8A9_AAAB_ACAD_AEAF) }
     let store = try Store(inMemory: Schema([Self.person, Self.game]), options: options)
     for statement in [
       "INSERT INTO SBPerson(id, name) VALUES('SBPerson|~|ann', 'Ann')",
@@ -35,10 +37,10 @@ import Testing
 
   @Test func clocksAndBodiesAreThoseOfTheDocumentation() throws {
     let store = try store()
-    let ann = "0001" + "00000001" + "01A1FE9587F3"
+    let ann = "0001" + "00000001" + "01A1FE9587F3" + "DF228D"
     #expect(try hex(store, "tally_clock", of: "SBPerson WHERE name = 'Ann'") == [ann])
-    #expect(try hex(store, "tally_clock", of: "SBGame") == ["FFFF" + "000000000001" + "00000000"])
-    let body = "01" + "02" + "0602A0A0ACE9BF68" + "06048001" + "01" + "03" + "0801" + "00" + "00"
+    #expect(try hex(store, "tally_clock", of: "SBGame") == ["FFFF" + "000000000001" + "00000000" + "000000"])
+    let body = "01" + "78C901" + "02" + "0602A0A0ACE9BF68" + "06048001" + "01" + "03" + "0801" + "00" + "00"
     #expect(try hex(store, "body", of: "tally_extra") == [body])
     #expect(try store.verify().problems == [])
   }
@@ -50,7 +52,7 @@ import Testing
       SeedSet(
         "speech-types", version: 1,
         records: [SeedRecord("toast", type: "SpeechType", ["name": "Toast", "seconds": 120])]))
-    let body = "03" + "01" + "040102" + "00" + "00" + "00" + "00" + "01" + "00" + "02" + "0204" + "00"
+    let body = "03" + "0317C3" + "01" + "040102" + "00" + "00" + "00" + "00" + "01" + "00" + "02" + "0204" + "00"
     #expect(try hex(store, "body", of: "tally_extra") == [body])
   }
 }

@@ -22,6 +22,7 @@
         // Acknowledged means committed, also where the database's owner prefers speed for others.
         try session.execute(
           "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
+        try session.keepPlans()
       }
       self.threads = threads
       group = GroupCommit { writes, end in

@@ -22,15 +22,15 @@
     private static func tryCommit(_ writes: [PostgresWrite], _ session: PostgresSession, _ time: Int64?) throws
       -> Result
     {
-      try session.transaction {
-        let expired = writes.contains(where: \.isPiece) ? try expired(session, time) : []
-        var group = try load(Set(writes.map(\.key) + expired), session, time)
+      // Looked for before the transaction: dropping one again does nothing.
+      let expired = writes.contains(where: \.isPiece) ? try expired(session, time) : []
+      return try session.transaction(reads: reads(of: Set(writes.map(\.key) + expired), time)) { rows in
+        var group = try load(rows, session)
         group.dropExpired(expired)
         let outcomes = writes.map { write -> Swift.Result<PostgresWrite.Outcome, RelayProblem> in
           do throws(RelayProblem) { return .success(try group.run(write)) } catch { return .failure(error) }
         }
-        try group.save(session)
-        return Result(outcomes: outcomes, heads: group.heads)
+        return (Result(outcomes: outcomes, heads: group.heads), group.saving)
       }
     }
 
@@ -42,25 +42,30 @@
       ).map { EntryKey(space: try $0.integer(0), name: try $0.text(1)) }
     }
 
-    /// Locks the spaces, always in the order of their numbers, so that processes do not wait for each other in a
-    /// circle, and reads what the writes are about. Whatever belongs to a space is changed only under its lock.
-    private static func load(_ keys: Set<EntryKey>, _ session: PostgresSession, _ time: Int64?) throws -> PostgresGroup
-    {
+    /// What locks the spaces, always in the order of their numbers, so that processes do not wait for each other in a
+    /// circle, and then reads what the writes are about. Whatever belongs to a space is changed only under its lock.
+    private static func reads(of keys: Set<EntryKey>, _ time: Int64?) -> [PostgresSession.Statement] {
       let keys = keys.sorted { ($0.space, $0.name) < ($1.space, $1.name) }
       let numbers = Set(keys.map(\.space)).sorted()
-      let locked = try session.execute(
-        """
-        SELECT \(SpaceRow.columns) FROM tally_relay.space WHERE number = ANY($1) ORDER BY number FOR UPDATE
-        """, [.integers(numbers)])
-      let spaces = try locked.map { try SpaceRow($0) }
-      // A statement after the lock sees everything that was committed before it. One row even without any keys.
-      let rows = try session.execute(
-        """
-        SELECT \(PostgresTime.nowOrFirst), key.space, key.name, position, size, received, length, expires
-        FROM unnest($2::bigint[], $3::text[]) AS key(space, name)
-        LEFT JOIN tally_relay.entry ON entry.space = key.space AND entry.name = key.name AND kind = 1
-        LEFT JOIN tally_relay.upload ON upload.space = key.space AND upload.name = key.name
-        """, [.integer(time), .integers(keys.map(\.space)), .texts(keys.map(\.name))])
+      return [
+        PostgresSession.Statement(
+          sql: "SELECT \(SpaceRow.columns) FROM tally_relay.space WHERE number = ANY($1) ORDER BY number FOR UPDATE",
+          values: [.integers(numbers)]),
+        // A statement after the lock sees everything that was committed before it. One row even without any keys.
+        PostgresSession.Statement(
+          sql: """
+            SELECT \(PostgresTime.nowOrFirst), key.space, key.name, position, size, received, length, expires
+            FROM unnest($2::bigint[], $3::text[]) AS key(space, name)
+            LEFT JOIN tally_relay.entry ON entry.space = key.space AND entry.name = key.name AND kind = 1
+            LEFT JOIN tally_relay.upload ON upload.space = key.space AND upload.name = key.name
+            """, values: [.integer(time), .integers(keys.map(\.space)), .texts(keys.map(\.name))]),
+      ]
+    }
+
+    /// Makes a group of the rows that `reads` gives.
+    private static func load(_ results: [[PostgresRow]], _ session: PostgresSession) throws -> PostgresGroup {
+      let spaces = try results[0].map { try SpaceRow($0) }
+      let rows = results[1]
       var (entries, uploads): ([EntryKey: Entry], [EntryKey: Upload]) = ([:], [:])
       for row in rows {
         let key = EntryKey(space: try row.integer(1), name: try row.text(2))
@@ -84,87 +89,93 @@
 
     // MARK: Saving
 
-    private func save(_ session: PostgresSession) throws {
-      // Before new rows: an entry of the same name may be among them.
-      if !stubs.isEmpty {
-        try session.execute(
-          """
-          UPDATE tally_relay.entry SET kind = \(EntryKind.stub), body = NULL
-          FROM unnest($1::bigint[], $2::bigint[]) AS gone(space, position)
-          WHERE entry.space = gone.space AND entry.position = gone.position
-          """, [.integers(stubs.map(\.space)), .integers(stubs.map(\.position))])
-      }
-      try insertRows(session)
-      for change in chunkChanges { try Self.save(change, session) }
-      try saveUploads(session)
-      try saveSpaces(session)
+    /// What saves the group.
+    private var saving: [PostgresSession.Statement] {
+      // Stubs come before new rows: an entry of the same name may be among them.
+      savingStubs + savingRows + chunkChanges.map(Self.saving) + savingUploads + savingSpaces
     }
 
-    private func insertRows(_ session: PostgresSession) throws {
-      guard !newRows.isEmpty else { return }
-      try session.execute(
-        """
-        INSERT INTO tally_relay.entry(space, position, kind, name, chain, size, at, body)
-        SELECT space, position, kind, name, chain, size, $1, body
-        FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::bytea[], $7::bigint[], $8::bytea[])
-          AS new(space, position, kind, name, chain, size, body)
-        """,
-        [
-          .integer(time), .integers(newRows.map(\.space)), .integers(newRows.map(\.row.position)),
-          .integers(newRows.map { Int64($0.row.kind) }), .texts(newRows.map(\.row.name)),
-          .byteStrings(newRows.map(\.row.chain)), .integers(newRows.map { Int64($0.row.size) }),
-          .byteStrings(newRows.map(\.row.body)),
-        ])
+    private var savingStubs: [PostgresSession.Statement] {
+      guard !stubs.isEmpty else { return [] }
+      return [
+        PostgresSession.Statement(
+          sql: """
+            UPDATE tally_relay.entry SET kind = \(EntryKind.stub), body = NULL
+            FROM unnest($1::bigint[], $2::bigint[]) AS gone(space, position)
+            WHERE entry.space = gone.space AND entry.position = gone.position
+            """, values: [.integers(stubs.map(\.space)), .integers(stubs.map(\.position))])
+      ]
     }
 
-    private static func save(_ change: ChunkChange, _ session: PostgresSession) throws {
+    private var savingRows: [PostgresSession.Statement] {
+      guard !newRows.isEmpty else { return [] }
+      return [
+        PostgresSession.Statement(
+          sql: """
+            INSERT INTO tally_relay.entry(space, position, kind, name, chain, size, at, body)
+            SELECT space, position, kind, name, chain, size, $1, body
+            FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::bytea[], $7::bigint[], $8::bytea[])
+              AS new(space, position, kind, name, chain, size, body)
+            """,
+          values: [
+            .integer(time), .integers(newRows.map(\.space)), .integers(newRows.map(\.row.position)),
+            .integers(newRows.map { Int64($0.row.kind) }), .texts(newRows.map(\.row.name)),
+            .byteStrings(newRows.map(\.row.chain)), .integers(newRows.map { Int64($0.row.size) }),
+            .byteStrings(newRows.map(\.row.body)),
+          ])
+      ]
+    }
+
+    private static func saving(_ change: ChunkChange) -> PostgresSession.Statement {
       switch change {
       case .drop(let key):
-        try session.execute(
-          "DELETE FROM tally_relay.chunk WHERE space = $1 AND name = $2", [.integer(key.space), .text(key.name)])
+        PostgresSession.Statement(
+          sql: "DELETE FROM tally_relay.chunk WHERE space = $1 AND name = $2",
+          values: [.integer(key.space), .text(key.name)])
       case .insert(let key, let start, let bytes):
-        try session.execute(
-          "INSERT INTO tally_relay.chunk(space, name, start, bytes) VALUES($1, $2, $3, $4)",
-          [.integer(key.space), .text(key.name), .integer(Int64(start)), .bytes(bytes)])
+        PostgresSession.Statement(
+          sql: "INSERT INTO tally_relay.chunk(space, name, start, bytes) VALUES($1, $2, $3, $4)",
+          values: [.integer(key.space), .text(key.name), .integer(Int64(start)), .bytes(bytes)])
       }
     }
 
-    private func saveUploads(_ session: PostgresSession) throws {
-      let keys = changedUploads.sorted { ($0.space, $0.name) < ($1.space, $1.name) }
-      for key in keys {
+    private var savingUploads: [PostgresSession.Statement] {
+      changedUploads.sorted { ($0.space, $0.name) < ($1.space, $1.name) }.map { key in
         guard let upload = uploads[key] else {
-          try session.execute(
-            "DELETE FROM tally_relay.upload WHERE space = $1 AND name = $2", [.integer(key.space), .text(key.name)])
-          continue
+          return PostgresSession.Statement(
+            sql: "DELETE FROM tally_relay.upload WHERE space = $1 AND name = $2",
+            values: [.integer(key.space), .text(key.name)])
         }
-        try session.execute(
-          """
-          INSERT INTO tally_relay.upload(space, name, length, received, expires) VALUES($1, $2, $3, $4, $5)
-          ON CONFLICT(space, name) DO UPDATE
-          SET length = excluded.length, received = excluded.received, expires = excluded.expires
-          """,
-          [
+        return PostgresSession.Statement(
+          sql: """
+            INSERT INTO tally_relay.upload(space, name, length, received, expires) VALUES($1, $2, $3, $4, $5)
+            ON CONFLICT(space, name) DO UPDATE
+            SET length = excluded.length, received = excluded.received, expires = excluded.expires
+            """,
+          values: [
             .integer(key.space), .text(key.name), .integer(upload.length), .integer(upload.received),
             .integer(upload.expires),
           ])
       }
     }
 
-    private func saveSpaces(_ session: PostgresSession) throws {
+    private var savingSpaces: [PostgresSession.Statement] {
       let changed = changedSpaces.sorted().compactMap { spaces[$0] }
-      guard !changed.isEmpty else { return }
-      try session.execute(
-        """
-        UPDATE tally_relay.space
-        SET head = new.head, chain = new.chain, entries = new.entries, bytes = new.bytes
-        FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bigint[])
-          AS new(number, head, chain, entries, bytes)
-        WHERE space.number = new.number
-        """,
-        [
-          .integers(changed.map(\.number)), .integers(changed.map(\.head)), .byteStrings(changed.map(\.chain)),
-          .integers(changed.map { Int64($0.entries) }), .integers(changed.map(\.bytes)),
-        ])
+      guard !changed.isEmpty else { return [] }
+      return [
+        PostgresSession.Statement(
+          sql: """
+            UPDATE tally_relay.space
+            SET head = new.head, chain = new.chain, entries = new.entries, bytes = new.bytes
+            FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bigint[])
+              AS new(number, head, chain, entries, bytes)
+            WHERE space.number = new.number
+            """,
+          values: [
+            .integers(changed.map(\.number)), .integers(changed.map(\.head)), .byteStrings(changed.map(\.chain)),
+            .integers(changed.map { Int64($0.entries) }), .integers(changed.map(\.bytes)),
+          ])
+      ]
     }
   }
 #endif

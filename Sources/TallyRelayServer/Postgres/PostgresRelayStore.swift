@@ -65,7 +65,7 @@
     ) async throws {
       address = try PostgresAddress(url)
       (self.settings, self.purpose, self.random) = (settings, purpose, random)
-      reading = PostgresThreads(address, count: settings.readers)
+      reading = PostgresThreads(address, count: settings.readers) { try $0.keepPlans() }
       let notifier = PostgresNotifier(address)
       self.notifier = notifier
       let follower = Follower()

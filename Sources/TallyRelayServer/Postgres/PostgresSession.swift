@@ -27,8 +27,6 @@
       }
       // Otherwise libpq prints what the server has to remark.
       PQsetNoticeProcessor(connection, { _, _ in }, nil)
-      // A plan that was made while the tables were empty must not stay.
-      try script("SET plan_cache_mode = force_custom_plan")
     }
 
     deinit { PQfinish(connection) }
@@ -36,13 +34,71 @@
     /// The server's process.
     var processID: Int32 { PQbackendPID(connection) }
 
+    /// A statement and its parameters.
+    struct Statement: Sendable {
+      let sql: String
+      var values: [PostgresValue] = []
+    }
+
+    /// Keeps the plans of statements from now on, for a session whose statements all find rows by an index. A plan is
+    /// made once, perhaps while the tables are empty, so it is told not to read or hash a whole table.
+    func keepPlans() throws {
+      try script(
+        """
+        SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
+        SET enable_mergejoin = off
+        """)
+    }
+
     /// Runs a statement.
     @discardableResult
     func execute(_ sql: String, _ values: [PostgresValue] = []) throws -> [PostgresRow] {
       let name = try prepared(sql, values)
+      return try withParameters(values) { pointers, lengths, formats in
+        try rows(PQexecPrepared(connection, name, Int32(values.count), pointers, lengths, formats, 1))
+      }
+    }
+
+    /// Runs several statements, one after the other, and waits for the server once: libpq's pipeline mode.
+    /// - Returns: the rows of each.
+    /// - Throws: the error of the first that fails. The server leaves out those after it, and a transaction that is open
+    ///   can only be rolled back.
+    func execute(_ statements: [Statement]) throws -> [[PostgresRow]] {
+      let names = try statements.map { try prepared($0.sql, $0.values) }
+      guard PQenterPipelineMode(connection) == 1 else { throw failure() }
+      defer { PQexitPipelineMode(connection) }
+      for (name, statement) in zip(names, statements) {
+        let isSent = withParameters(statement.values) { pointers, lengths, formats in
+          PQsendQueryPrepared(connection, name, Int32(statement.values.count), pointers, lengths, formats, 1)
+        }
+        guard isSent == 1 else { throw failure() }
+      }
+      guard PQpipelineSync(connection) == 1 else { throw failure() }
+      var results: [[PostgresRow]] = []
+      var first: (any Error)?
+      for _ in statements {
+        do { results.append(try rows(PQgetResult(connection))) } catch { first = first ?? error }
+        // Each statement's results end with a null.
+        PQclear(PQgetResult(connection))
+      }
+      // The end of the pipeline.
+      PQclear(PQgetResult(connection))
+      if let first { throw first }
+      return results
+    }
+
+    /// The error of a connection that does not take anything.
+    private func failure() -> PostgresError {
+      PostgresError(state: nil, message: Self.line(PQerrorMessage(connection)), isDisconnected: true)
+    }
+
+    private func withParameters<T>(
+      _ values: [PostgresValue],
+      _ body: ([UnsafePointer<CChar>?], [Int32], [Int32]) throws -> T
+    ) rethrows -> T {
       let binaries = values.map(\.binary)
       let buffer = binaries.flatMap { $0 ?? [] }
-      let result = buffer.withUnsafeBufferPointer { buffer in
+      return try buffer.withUnsafeBufferPointer { buffer in
         var offset = 0
         // An empty value must not look like null.
         let start = buffer.baseAddress.map { UnsafeRawPointer($0) } ?? UnsafeRawPointer(bitPattern: 1)
@@ -50,10 +106,8 @@
           defer { offset += binary?.count ?? 0 }
           return binary == nil ? nil : start?.advanced(by: offset).assumingMemoryBound(to: CChar.self)
         }
-        let (lengths, formats) = (binaries.map { Int32($0?.count ?? 0) }, values.map { _ in Int32(1) })
-        return PQexecPrepared(connection, name, Int32(values.count), pointers, lengths, formats, 1)
+        return try body(pointers, binaries.map { Int32($0?.count ?? 0) }, values.map { _ in Int32(1) })
       }
-      return try rows(result)
     }
 
     private func prepared(_ sql: String, _ values: [PostgresValue]) throws -> String {
@@ -71,16 +125,7 @@
     /// have been committed.
     func transaction<T>(_ mode: String = "", _ body: () throws -> T) throws -> T {
       try script("BEGIN \(mode)")
-      let value: T
-      do {
-        value = try body()
-      } catch let error as PostgresError where error.isDisconnected {
-        // The server undoes what it has not committed.
-        throw error
-      } catch {
-        try script("ROLLBACK")
-        throw error
-      }
+      let value = try undoing(body)
       do {
         try script("COMMIT")
       } catch var error as PostgresError {
@@ -88,6 +133,41 @@
         throw error
       }
       return value
+    }
+
+    /// The same, waiting for the server twice: the transaction begins with `reads`, and ends with what the body makes of
+    /// their rows.
+    func transaction<T>(
+      reads: [Statement], _ body: ([[PostgresRow]]) throws -> (value: T, writes: [Statement])
+    ) throws -> T {
+      let (value, writes) = try undoing {
+        try body(Array(try execute([Statement(sql: "BEGIN")] + reads).dropFirst()))
+      }
+      do {
+        _ = try execute(writes + [Statement(sql: "COMMIT")])
+      } catch var error as PostgresError {
+        // Whether it was the last that failed is not known if there was no answer.
+        if error.isDisconnected {
+          error.mayRepeat = false
+        } else {
+          error.mayRepeat = error.isConflict
+          try script("ROLLBACK")
+        }
+        throw error
+      }
+      return value
+    }
+
+    private func undoing<T>(_ body: () throws -> T) throws -> T {
+      do {
+        return try body()
+      } catch let error as PostgresError where error.isDisconnected {
+        // The server undoes what it has not committed.
+        throw error
+      } catch {
+        try script("ROLLBACK")
+        throw error
+      }
     }
 
     private func rows(_ result: OpaquePointer?) throws -> [PostgresRow] {

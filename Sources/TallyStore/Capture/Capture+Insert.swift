@@ -18,8 +18,8 @@ extension Capture {
     defer { query.reset() }
     guard try query.step(), let key = kind.key(in: query), let mask = kind.cells(in: query) else { return false }
     let stamp = try transaction.stamp()
-    guard let clock = try transaction.writer.clock(of: stamp) else { return false }
     let sum = kind.fingerprint(query, stamp, mask)
+    guard let clock = try transaction.writer.clock(of: stamp, sum) else { return false }
     // The row is written next, and nobody may be reading it then.
     query.reset()
     try transaction.writer.adopt(row, kind, clock)

@@ -211,8 +211,11 @@ struct Capture {
     let state = hidden?.state.merging(written) ?? written
     // Over a time that nothing exceeds, the greater replica wins, and that may be the other one.
     if hidden != nil, cells.contains(where: { state[$0.field] != $0 }) { transaction.view.mark(name) }
-    try writer.adopt(row: after.id, name, kind, state, hidden: hidden, shown: after.values)
-    try transaction.changed(name, kind, from: hidden?.state, to: state, dots: CollectionOfOne(stamp.dot))
+    let difference = catalog.fingerprint(name, kind, from: hidden?.state, to: state)
+    try writer.adopt(
+      row: after.id, name, kind, state, hidden: hidden, shown: after.values, difference: difference)
+    try transaction.changed(
+      name, kind, from: hidden?.state, to: state, dots: CollectionOfOne(stamp.dot), fingerprint: difference)
     if hidden != nil { try endMemberships(of: name) }
     try transaction.view.markWaiting(for: name)
   }
@@ -231,9 +234,12 @@ struct Capture {
     }
     if let first = written.fields.first { written.seed = hidden.state.basis(for: first.stamp, kind) }
     let state = hidden.state.merging(written)
-    try writer.adopt(row: after.id, name, kind, state, hidden: hidden, shown: after.values)
+    let difference = catalog.fingerprint(name, kind, from: hidden.state, to: state)
+    try writer.adopt(
+      row: after.id, name, kind, state, hidden: hidden, shown: after.values, difference: difference)
     try transaction.changed(
-      name, kind, from: hidden.state, to: state, dots: Set(written.fields.map { $0.stamp.dot }))
+      name, kind, from: hidden.state, to: state, dots: Set(written.fields.map { $0.stamp.dot }),
+      fingerprint: difference)
     transaction.view.mark(name)
     try transaction.view.markWaiting(for: name)
   }
@@ -274,7 +280,7 @@ struct Capture {
     _ name: AnyRecordName, _ kind: RecordKind, _ clock: InlineClock, _ before: [Value], _ after: WrittenRow,
     _ refused: Set<Int>, _ earlier: Set<FieldID>
   ) throws {
-    let old = try reader.state(clock, before, kind)
+    let (old, sum) = try reader.state(clock, before, kind)
     var cells: [FieldCell] = []
     for (index, column) in kind.columns.enumerated() where !refused.contains(index) {
       let value = after.values[index]
@@ -296,10 +302,13 @@ struct Capture {
     let state = old.merging(written)
     // Over a time that nothing exceeds, the greater replica wins, and that may be the other one.
     if cells.contains(where: { state[$0.field] != $0 }) { transaction.view.mark(name) }
-    let previous = StoredRecord(state: old, place: .row(id: after.id, clock: clock), values: before)
-    try writer.put(name, kind, state, previous: previous, shown: after.values, rowIsCurrent: true)
+    let difference = catalog.fingerprint(name, kind, from: old, to: state)
+    let previous = StoredRecord(state: old, place: .row(id: after.id, clock: clock), values: before, sum: sum)
+    try writer.put(
+      name, kind, state, previous: previous, shown: after.values, rowIsCurrent: true, difference: difference)
     guard let dot = cells.first?.stamp.dot else { return }
-    try transaction.changed(name, kind, from: old, to: state, dots: CollectionOfOne(dot))
+    try transaction.changed(
+      name, kind, from: old, to: state, dots: CollectionOfOne(dot), fingerprint: difference)
   }
 
   private func captureDelete(_ name: AnyRecordName, _ kind: RecordKind, _ before: PendingWrite.Image) throws {
@@ -310,7 +319,7 @@ struct Capture {
       return try transaction.captureVanished(name, kind)
     }
     let values = before.values(kind.columns.count, over: [])
-    let old = try reader.state(before.clock, values, kind)
+    let (old, sum) = try reader.state(before.clock, values, kind)
     do {
       try checkDenied(name)
     } catch  where origin != .app {
@@ -323,12 +332,13 @@ struct Capture {
     written.deletes = [Delete(stamp: stamp, context: context)]
     let state = old.merging(written)
     if let extra = before.clock.extra { progress.orphans.append(extra.number) }
-    let previous = StoredRecord(state: old, place: .nowhere, values: values)
-    try writer.put(name, kind, state, previous: previous, shown: nil)
+    let difference = catalog.fingerprint(name, kind, from: old, to: state)
+    let previous = StoredRecord(state: old, place: .nowhere, values: values, sum: sum)
+    try writer.put(name, kind, state, previous: previous, shown: nil, difference: difference)
     // The delete has seen everything that is here, so the record needs no second look; what is above and below it does.
     try transaction.changed(
       name, kind, from: old, to: state, dots: CollectionOfOne(stamp.dot),
-      isSettled: origin == .app && kind.forwardField == nil)
+      isSettled: origin == .app && kind.forwardField == nil, fingerprint: difference)
     try transaction.view.markReferrers(of: name)
     #if PlantedFaults
       if environment.planted.contains(.cascadeWritesDeletes) { try deleteWhatIsOwned(by: name, written) }
@@ -370,22 +380,27 @@ struct Capture {
     let old: ORSetElement
     var element: ORSetElement
     let stamp: Stamp
+    let difference: Fingerprint
     switch (write.before, after) {
     case (nil, nil): return
     case (let before?, let after?):
       guard before.clock != after.clock else { return }
-      old = try reader.element(before.clock)
-      let previous = StoredLink(element: old, place: .row(id: after.id, clock: before.clock))
-      try writer.put(key, kind, old, previous: previous, isShown: true)
+      let (element, sum) = try reader.element(before.clock)
+      let previous = StoredLink(element: element, place: .row(id: after.id, clock: before.clock), sum: sum)
+      try writer.put(key, kind, element, previous: previous, isShown: true)
       return
     case (let before?, nil):
-      old = try reader.element(before.clock)
+      let previous = try reader.element(before.clock)
+      old = previous.element
       element = old
       stamp = try transaction.stamp(over: old.latestTime)
       element.remove(stamp)
+      difference = catalog.fingerprint(key, kind, from: old, to: element)
       if let extra = before.clock.extra { progress.orphans.append(extra.number) }
       writer.count(kind.number, -1)
-      try writer.put(key, kind, element, previous: StoredLink(element: old, place: .nowhere), isShown: false)
+      try writer.put(
+        key, kind, element, previous: StoredLink(element: old, place: .nowhere, sum: previous.sum), isShown: false,
+        difference: difference)
     case (nil, let after?):
       if let namesBefore { try checkEnds(key, kind, whereThereWere: namesBefore) }
       let hidden = transaction.facts.hiddenKinds.contains(kind.number) ? try reader.link(hidden: key, kind) : nil
@@ -393,9 +408,11 @@ struct Capture {
       element = old
       stamp = try transaction.stamp(over: old.latestTime)
       element.add(stamp)
-      try writer.adopt(row: after.id, key, kind, element, hidden: hidden)
+      difference = catalog.fingerprint(key, kind, from: old, to: element)
+      try writer.adopt(row: after.id, key, kind, element, hidden: hidden, difference: difference)
     }
-    try transaction.changed(key, kind, from: old, to: element, dots: CollectionOfOne(stamp.dot))
+    try transaction.changed(
+      key, kind, from: old, to: element, dots: CollectionOfOne(stamp.dot), fingerprint: difference)
   }
 
   private func linkRow(_ write: PendingWrite, _ kind: LinkKind) throws -> (id: RowID, key: String, clock: InlineClock)?

@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyWire
 
 /// Takes the whole content of an intact peer in the place of what is damaged here.
 ///
@@ -6,6 +7,9 @@ import TallyCRDT
 /// and it stays. That is the join of the two stores as if nothing had been damaged: a delta since the peer's vector
 /// joins like the whole state. Whether what stays is sound shows the sum that was kept of what was here before, where
 /// the peer brings nothing that was not.
+///
+/// What does not match its checksum does not stay, unless this device wrote it: another device wrote it, and gives it
+/// again, as it was, when the two meet. Until then its values are in the conflict journal.
 final class Healing {
   /// The outcome of healing.
   struct Outcome {
@@ -29,8 +33,12 @@ final class Healing {
   private let rebuild: Rebuild
   /// Hashes of the addresses that the peer has.
   private var seen = Set<UInt64>()
+  /// Those of the states that do not match their checksums.
+  private var unfit = Set<UInt64>()
+  private var journal: ConflictJournal
   private var remains: [String] = []
-  /// Records whose states could not be read and of which the peer says something else than the row showed.
+  /// Records whose states could not be read and of which the peer says something else than the row showed, and those
+  /// of which something did not stay.
   private var replaced: [String] = []
   /// The replicas of which something remains that the peer has not.
   private var remaining = Set<ReplicaID>()
@@ -40,12 +48,31 @@ final class Healing {
   private var catalog: Catalog { transaction.catalog }
 
   init(
-    _ transaction: WriteTransaction, _ level: StoreDoubt.Level, target: StateVector, voucher: Fingerprint?
+    _ transaction: WriteTransaction, _ level: StoreDoubt.Level, _ header: DeltaHeader
   ) throws {
-    (self.transaction, self.level, self.target, self.voucher) = (transaction, level, target, voucher)
+    (self.transaction, self.level, target, voucher) = (transaction, level, header.target, header.fingerprint)
+    journal = ConflictJournal(transaction, header, isRepair: true)
     (own, kept) = (transaction.standing.vector, transaction.standing.fingerprint)
     rebuild = Rebuild(transaction, unreadable: .dropped)
     try rebuild.makeReadable()
+    try findUnfit()
+  }
+
+  private func findUnfit() throws {
+    for kind in catalog.records.values {
+      func look(_ name: AnyRecordName, _ stored: StoredRecord) {
+        if catalog.sum(of: stored, name, kind) != stored.sum { unfit.insert(Rebuild.address(kind.number, name.text)) }
+      }
+      if kind.isKnown { try reader.forEachRow(kind, look) }
+      try reader.forEachHiddenRecord(kind.number, look)
+    }
+    for kind in catalog.links.values {
+      func look(_ key: LinkKey, _ stored: StoredLink) {
+        if catalog.sum(of: stored, key, kind) != stored.sum { unfit.insert(Rebuild.address(kind.number, key.text)) }
+      }
+      if kind.isKnown { try reader.forEachRow(kind, look) }
+      try reader.forEachHiddenLink(kind.number, look)
+    }
   }
 
   // MARK: What the peer has
@@ -54,8 +81,7 @@ final class Healing {
     let stored = try reader.record(name, kind)
     var new = received
     if seen.insert(Rebuild.address(kind.number, name.text)).inserted {
-      if let rest = stored.flatMap(rest) { new.merge(rest) }
-      if let stored { note(rest: rest(stored), name.text) }
+      if let rest = try stored.flatMap({ try rest($0, name, kind) }) { new.merge(rest) }
       if rebuild.dropped[Rebuild.address(kind.number, name.text)] != nil, replaced.count < Self.limit,
         !received.deletes.isEmpty || stored?.values != kind.plainValues(of: received)
       {
@@ -74,9 +100,8 @@ final class Healing {
     if !seen.insert(Rebuild.address(kind.number, key.text)).inserted {
       // A further part of a link with very many tags.
       if let stored { new.merge(stored.element) }
-    } else if let rest = stored.flatMap(rest) {
+    } else if let rest = stored.flatMap({ rest($0, key, kind) }) {
       new.merge(rest)
-      note(rest.dots, key.text)
     }
     if new != stored?.element { try write(key, kind, new, stored) }
   }
@@ -87,8 +112,7 @@ final class Healing {
   func end() throws -> Outcome {
     try sweep()
     try rebuild.derive()
-    outcome.inDoubt = Array(
-      (rebuild.report.losses + remains.map { "\($0): this device alone has writes of it" }).prefix(Self.limit))
+    outcome.inDoubt = Array((rebuild.report.losses + remains + replaced).prefix(Self.limit))
     let isSound = isSound
     // The sums agree also where the claim to have written something was lost with it.
     if isSound { outcome.inDoubt = replaced } else { try lowerVector() }
@@ -166,35 +190,67 @@ final class Healing {
   }
 
   private func keepRest(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws {
-    let new = rest(stored) ?? RecordState()
-    note(rest: rest(stored), name.text)
+    let new = try rest(stored, name, kind) ?? RecordState()
     if new != stored.state || new.isEmpty { try write(name, kind, new, stored) }
   }
 
   private func keepRest(_ key: LinkKey, _ kind: LinkKind, _ stored: StoredLink) throws {
-    let new = rest(stored) ?? ORSetElement()
-    if !new.tags.isEmpty { note(new.dots, key.text) }
+    let new = rest(stored, key, kind) ?? ORSetElement()
     if new != stored.element || new.tags.isEmpty { try write(key, kind, new, stored) }
   }
 
   // MARK: States
 
-  /// Returns the part of a record that only this store has. A cell beyond the own vector is nobody's.
-  private func rest(_ stored: StoredRecord) -> RecordState? {
-    stored.state.delta(since: target)?.within(own).nonEmpty
+  /// Returns the part of a record that stays: what only this store has, and of a state that does not match its checksum
+  /// what this device itself has written. A cell beyond the own vector is nobody's.
+  private func rest(_ stored: StoredRecord, _ name: AnyRecordName, _ kind: RecordKind) throws -> RecordState? {
+    guard let rest = stored.state.delta(since: target)?.within(own).nonEmpty else { return nil }
+    guard unfit.contains(Rebuild.address(kind.number, name.text)) else {
+      note(rest.dots, name.text, isUnfit: false)
+      return rest
+    }
+    let kept = rest.within(ownWrites)
+    if kept != rest { noteGone(name.text) }
+    for cell in rest.fields where cell.stamp.rank >= .user && !kept.fields.contains(cell) {
+      try journal.note(cell, beatenBy: cell.stamp, name)
+    }
+    if !kept.isEmpty { note(kept.dots, name.text, isUnfit: true) }
+    return kept.nonEmpty
   }
 
-  private func rest(_ stored: StoredLink) -> ORSetElement? {
+  private func rest(_ stored: StoredLink, _ key: LinkKey, _ kind: LinkKind) -> ORSetElement? {
     guard let rest = stored.element.delta(since: target)?.within(own), !rest.tags.isEmpty else { return nil }
-    return rest
+    guard unfit.contains(Rebuild.address(kind.number, key.text)) else {
+      note(rest.dots, key.text, isUnfit: false)
+      return rest
+    }
+    let kept = rest.within(ownWrites)
+    if kept != rest { noteGone(key.text) }
+    guard !kept.tags.isEmpty else { return nil }
+    note(kept.dots, key.text, isUnfit: true)
+    return kept
   }
 
-  private func note(rest: RecordState?, _ name: String) { if let rest { note(rest.dots, name) } }
+  /// The vector of what this device has written under its present id.
+  private var ownWrites: StateVector {
+    var vector = StateVector()
+    if let mine = transaction.replica, own[mine] > 0 { vector.include(Dot(replica: mine, sequence: own[mine])) }
+    return vector
+  }
 
-  private func note(_ dots: Set<Dot>, _ address: String) {
+  /// Notes what stays of a record or link. What was taken as it was found matches its checksum whatever it is.
+  private func note(_ dots: Set<Dot>, _ address: String, isUnfit: Bool) {
     for dot in dots where dot.sequence > target[dot.replica] { remaining.insert(dot.replica) }
-    if remains.count < Self.limit { remains.append(address.replacing("\n", with: " with ")) }
+    guard isUnfit || level == .unvouched, remains.count < Self.limit else { return }
+    remains.append("\(label(address)): this device alone has writes of it")
   }
+
+  private func noteGone(_ address: String) {
+    let line = "\(label(address)): did not match its checksum; a device that has it will give it again"
+    if replaced.count < Self.limit { replaced.append(line) }
+  }
+
+  private func label(_ address: String) -> String { address.replacing("\n", with: " with ") }
 
   // MARK: Writing
 

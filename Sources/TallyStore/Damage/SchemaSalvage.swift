@@ -126,14 +126,14 @@ enum SchemaSalvage {
     return rest.isEmpty ? wanted[...head] + found.joined(separator: ", ") + end : nil
   }
 
-  /// Returns the number of columns between the name and the clock: the first where all rows have twelve bytes.
+  /// Returns the number of columns between the name and the clock: the first where all rows have fifteen bytes.
   private static func clockPlace(_ type: String, _ reading: TolerantReading) -> Int {
     for place in 1..<placeholderWidth {
       var isClock = false
       reading.read(
         type,
         """
-        SELECT count(*) > 0 AND min(typeof(c) = 'blob' AND length(c) = 12) = 1 \
+        SELECT count(*) > 0 AND min(typeof(c) = 'blob' AND length(c) = \(InlineClock.size)) = 1 \
         FROM (SELECT tally_lost\(place) AS c FROM main."\(type)" NOT INDEXED LIMIT 1000)
         """, hasRowID: false
       ) { isClock = $0.int(0) == 1 }

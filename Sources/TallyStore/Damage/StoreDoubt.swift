@@ -51,6 +51,29 @@ extension StoreDoubt {
 }
 
 extension WriteTransaction {
+  /// Stores the checksums of all states that have another, for content that fits the sum of the whole. Cost: reads the
+  /// whole store.
+  func putChecksumsRight() throws {
+    for kind in catalog.records.values.sorted(by: { $0.number < $1.number }) {
+      var found: [AnyRecordName] = []
+      func look(_ name: AnyRecordName, _ stored: StoredRecord) {
+        if catalog.sum(of: stored, name, kind) != stored.sum { found.append(name) }
+      }
+      if kind.isKnown { try reader.forEachRow(kind, look) }
+      try reader.forEachHiddenRecord(kind.number, look)
+      for name in found { if let stored = try reader.record(name, kind) { try writer.putSum(name, kind, stored) } }
+    }
+    for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) {
+      var found: [LinkKey] = []
+      func look(_ key: LinkKey, _ stored: StoredLink) {
+        if catalog.sum(of: stored, key, kind) != stored.sum { found.append(key) }
+      }
+      if kind.isKnown { try reader.forEachRow(kind, look) }
+      try reader.forEachHiddenLink(kind.number, look)
+      for key in found { if let stored = try reader.link(key, kind) { try writer.putSum(key, kind, stored) } }
+    }
+  }
+
   /// Notes that what is stored is in doubt, or no longer.
   func note(doubt level: StoreDoubt.Level?, because reason: String) throws {
     guard let level else { return try connection.execute("DELETE FROM tally_meta WHERE key = 'doubt'") }
@@ -75,13 +98,18 @@ extension Store {
   }
 
   /// Whether the store knows that it is damaged, and so gives nothing away. A note of damage that is made good by now
-  /// is taken back: what fits its sum is sound.
+  /// is taken back: what fits its sum is sound. Where only checksums of states are damaged, they are put right.
   package func checkDamage() throws -> Bool {
     guard let doubt = try doubt(), doubt.level == .damaged else { return false }
     // Sums go by names, which fit also where a number has come to stand for another.
     guard !doubt.reason.contains(StoreDoubt.lostNumbers) else { return true }
-    guard try capturedSnapshot({ try $0.fitsItsSum() }) else { return true }
-    if !options.isReadOnly { try replicate { try $0.note(doubt: nil, because: "") } }
+    let soundness = try capturedSnapshot { try $0.soundness() }
+    guard soundness != .unsound else { return true }
+    guard !options.isReadOnly else { return soundness == .checksumsOnly }
+    try replicate { transaction in
+      if soundness == .checksumsOnly { try transaction.putChecksumsRight() }
+      try transaction.note(doubt: nil, because: "")
+    }
     return false
   }
 

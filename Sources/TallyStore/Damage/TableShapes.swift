@@ -66,6 +66,6 @@ extension DatabasePages.Record {
 }
 
 extension InlineClock {
-  /// SQLite's number for a blob of twelve bytes.
-  fileprivate static let serialType = 12 + 2 * 12
+  /// SQLite's number for a blob of fifteen bytes.
+  fileprivate static let serialType = 12 + 2 * size
 }

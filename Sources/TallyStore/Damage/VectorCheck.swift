@@ -118,7 +118,7 @@ extension WriteTransaction {
         }
       }
       try reader.forEachHiddenBody(kind.number) { body in
-        if let state = try? StateCoding.decodeRecord(body, self.reader, row: nil) { include(state.dots) }
+        if let read = try? StateCoding.decodeRecord(body, self.reader, row: nil) { include(read.state.dots) }
       }
     }
     for kind in catalog.links.values {
@@ -127,7 +127,7 @@ extension WriteTransaction {
         while try query.step() { if let link = try? reader.link(in: query) { include(link.element.dots) } }
       }
       try reader.forEachHiddenBody(kind.number) { body in
-        if let element = try? StateCoding.decodeLink(body, self.reader) { include(element.dots) }
+        if let read = try? StateCoding.decodeLink(body, self.reader) { include(read.element.dots) }
       }
     }
     try connection.execute("DELETE FROM tally_vector")

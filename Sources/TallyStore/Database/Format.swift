@@ -5,7 +5,9 @@ enum Format {
   /// "TALY" in `PRAGMA application_id`.
   static let applicationID = 0x5441_4C59
   /// The version in `PRAGMA user_version`.
-  static let version = 1
+  static let version = 2
+  /// The oldest version that is read: 1 had clocks and bodies without checksums, and was never released.
+  static let oldest = 2
   static let tables = """
     CREATE TABLE tally_meta(key TEXT NOT NULL PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
     CREATE TABLE tally_zone(
@@ -50,7 +52,7 @@ enum Format {
     INSERT INTO tally_meta VALUES('catalog', 0);
     """
 
-  /// Columns and tables that came to version 1 before its first release. A file without them gets them when it is
+  /// Columns and tables that came to the format before its first release. A file without them gets them when it is
   /// opened for writing.
   static let laterColumns = [
     (table: "tally_zone", column: "hooked", definition: "INTEGER NOT NULL DEFAULT 0"),

@@ -164,7 +164,7 @@ final class SQLStatement {
   }
 
   /// The clock of a row.
-  /// - Throws: `StoreError.corrupt` for anything but twelve bytes.
+  /// - Throws: `StoreError.corrupt` for anything but fifteen bytes.
   func clock(_ column: Int) throws(StoreError) -> InlineClock {
     let base = sqlite3_column_blob(handle, Int32(column))
     let count = Int(sqlite3_column_bytes(handle, Int32(column)))

@@ -125,6 +125,13 @@ struct DeltaSource {
     return items
   }
 
+  private func check(_ body: () throws -> Void) throws {
+    #if PlantedFaults
+      if reader.planted.contains(.statesGivenUnchecked) { return }
+    #endif
+    try body()
+  }
+
   private func readItems(
     _ items: Items, _ builder: inout BlockBuilder, _ body: (BlockDraft) throws -> Void
   ) throws {
@@ -133,6 +140,8 @@ struct DeltaSource {
     for kind in (known + rest).compactMap({ catalog.records[$0] }) {
       for name in (items.records[kind.number] ?? []).sorted() {
         guard let stored = try reader.record(name, kind) else { continue }
+        // Nothing else tells before the receiver has joined it: the sum of the whole is for who reads everything.
+        try check { try catalog.check(stored, name, kind) }
         try builder.add(name, kind, stored.state, body)
       }
     }
@@ -140,6 +149,7 @@ struct DeltaSource {
       let keys = (items.links[kind.number] ?? []).sorted { ($0.source, $0.target) < ($1.source, $1.target) }
       for key in keys {
         guard let stored = try reader.link(key, kind) else { continue }
+        try check { try catalog.check(stored, key, kind) }
         try builder.add(key, kind, stored.element, body)
       }
     }

@@ -20,7 +20,7 @@ struct RowPacker {
   private let reader: StateReader
   private let sum: ContentSum?
   /// The clock of the row before, and the stamp that it stands for.
-  private var last: (clock: InlineClock, stamp: Stamp)?
+  private var last: (clock: InlineClock.Uniform, stamp: Stamp)?
 
   /// A packer for the rows of a kind, whose records it adds to `sum`; nil if the kind has too many columns.
   init?(_ kind: RecordKind, _ reader: StateReader, _ sum: ContentSum? = nil) {
@@ -38,8 +38,9 @@ struct RowPacker {
   mutating func pack(
     _ query: SQLStatement, into builder: inout BlockBuilder, _ body: (BlockDraft) throws -> Void
   ) throws -> Bool {
-    let clock = try query.clock(2)
-    guard let stamp = try stamp(clock), let key = query.withBytes(ofText: 1, kind.uuid) else { return false }
+    guard case .uniform(let clock) = try query.clock(2), let stamp = try stamp(clock),
+      let key = query.withBytes(ofText: 1, kind.uuid)
+    else { return false }
     last = (clock, stamp)
     let limit = (3..<3 + kind.columns.count).reduce(0) { $0 + ValuePacker.limit(query.byteCount($1)) }
     guard limit <= WireLimits.targetBlockBytes else { return false }
@@ -68,10 +69,9 @@ struct RowPacker {
     query.value(place) == kind.columns[place - 3].defaultValue
   }
 
-  private func stamp(_ clock: InlineClock) throws -> Stamp? {
-    if let last, last.clock == clock { return last.stamp }
-    guard case .uniform = clock else { return nil }
-    return try reader.stamp(clock)
+  private func stamp(_ clock: InlineClock.Uniform) throws -> Stamp? {
+    if let last, last.clock.hasStamp(of: clock) { return last.stamp }
+    return try reader.stamp(.uniform(clock))
   }
 }
 

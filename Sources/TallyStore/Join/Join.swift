@@ -59,7 +59,7 @@ struct Join {
       guard level == .unvouched else { throw StoreError(.damaged, StoreError.unfit) }
       return
     }
-    healing = try Healing(transaction, level, target: header.target, voucher: header.fingerprint)
+    healing = try Healing(transaction, level, header)
   }
 
   private func check(_ vector: StateVector) throws {
@@ -286,9 +286,11 @@ struct Join {
     guard state != stored.state else { return }
     if kind.entity?.deleteWins == true { try noteBeaten(name, state, over: stored.state) }
     changes += 1
-    try storeMerged(name, kind, state, stored)
+    let difference = catalog.fingerprint(name, kind, from: stored.state, to: state)
+    try storeMerged(name, kind, state, stored, difference)
     try transaction.changed(
-      name, kind, from: stored.state, to: state, dots: dots(of: received, over: stored.state))
+      name, kind, from: stored.state, to: state, dots: dots(of: received, over: stored.state),
+      fingerprint: difference)
   }
 
   /// Notes the edits that a delete has beaten, where one came from here and the other from the sender.
@@ -313,10 +315,11 @@ struct Join {
     copies.look { RecordState().contradicts($0, by: state) }
     let mayBeVisible = kind.isKnown && state.deletes.isEmpty && state.seed?.newest?.isRetired != true
     let shown = mayBeVisible ? kind.plainValues(of: state) : nil
+    let fingerprint = fingerprint ?? catalog.fingerprint(name, kind, from: nil, to: state)
     // Triggers of the app's may write to it at once, and what it is known by then is this.
     try transaction.changed(
       name, kind, from: nil, to: state, dots: dots(of: state, over: nil), fingerprint: fingerprint)
-    let isAsAsked = try writer.put(name, kind, state, previous: nil, shown: shown)
+    let isAsAsked = try writer.put(name, kind, state, previous: nil, shown: shown, difference: fingerprint)
     // Without an insert, whether it is seen depends on who wrote the fields.
     if try !isAsAsked || state.existence == nil || shown.map({ try dangles(kind, $0) }) == true {
       transaction.view.mark(name)
@@ -339,12 +342,12 @@ struct Join {
         || transaction.connection.hasOpenReferences())
   }
 
-  private func storeMerged(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ stored: StoredRecord)
-    throws
-  {
+  private func storeMerged(
+    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ stored: StoredRecord, _ difference: Fingerprint
+  ) throws {
     guard stored.place.isVisible else {
       transaction.view.mark(name)
-      try writer.put(name, kind, state, previous: stored, shown: nil)
+      try writer.put(name, kind, state, previous: stored, shown: nil, difference: difference)
       return
     }
     var shown = stored.values
@@ -355,7 +358,7 @@ struct Join {
       if column.reference != nil { transaction.view.mark(name) }
       shown[index] = if let new, column.accepts(new.value) { new.value } else { column.defaultValue }
     }
-    guard try !writer.put(name, kind, state, previous: stored, shown: shown) else { return }
+    guard try !writer.put(name, kind, state, previous: stored, shown: shown, difference: difference) else { return }
     // Its row may be gone, and what refers to it must not dangle.
     transaction.view.mark(name)
     try transaction.view.markReferrers(of: name)
@@ -384,9 +387,12 @@ struct Join {
     copies.look { old.contradicts($0, by: received) }
     let isShown =
       try kind.isKnown && reader.isMember(key, element) && reader.hasRow(key.source) && reader.hasRow(key.target)
-    let isAsAsked = try writer.put(key, kind, element, previous: stored, isShown: isShown)
+    let difference = catalog.fingerprint(key, kind, from: old, to: element)
+    let isAsAsked = try writer.put(
+      key, kind, element, previous: stored, isShown: isShown, difference: difference)
     if kind.isKnown, element.mayBeMember, !isShown || !isAsAsked { transaction.view.mark(kind.number, key) }
-    try transaction.changed(key, kind, from: old, to: element, dots: unlisted(received.dots) { old.dots })
+    try transaction.changed(
+      key, kind, from: old, to: element, dots: unlisted(received.dots) { old.dots }, fingerprint: difference)
   }
 }
 

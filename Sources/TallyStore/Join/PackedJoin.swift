@@ -32,7 +32,7 @@ final class PackedJoin {
   private let fields: [Int?]
   /// The columns whose default is not null.
   private let defaults: [Int]
-  /// For each stamp of the packed records its clock; nil if it has none.
+  /// For each stamp of the packed records its clock, without a checksum; nil if it has none.
   private let clocks: [InlineClock?]
   /// nil if nothing may be inserted this way. Valid for the whole group: within a join no trigger of the app's appears.
   private let insert: SQLStatement?
@@ -72,6 +72,7 @@ final class PackedJoin {
     var sum = hasher.existence()
     return try packed.withValues { values in
       readCells(item, values, hasher, &sum)
+      let clock = clock.with(StateSum(sum))
       if readsFirst || !isNew, let outcome = try look(item, name, clock, sum) { return outcome }
       guard isNew, let insert, transaction.hasPlainInserts(kind), isAcceptable() else { return .notHandled }
       bind(insert, name, clock)

@@ -75,7 +75,7 @@ final class Rebuild {
     return report
   }
 
-  /// Makes anew what follows from the states.
+  /// Makes anew what follows from the states, their checksums too.
   func derive() throws {
     try MetaKeys.putRight(connection, removesUnknown: true)
     try StorageClasses.putRight(connection)
@@ -106,7 +106,7 @@ final class Rebuild {
       }
       try dropUnreadableBodies(kind.number) { key, body in
         guard (try? AnyRecordName(key))?.type == kind.type else { return false }
-        let state = try StateCoding.decodeRecord(body, self.reader, row: nil)
+        let state = try StateCoding.decodeRecord(body, self.reader, row: nil).state
         try self.catalog.checkNames(in: state)
         return !state.isEmpty
       }
@@ -121,7 +121,7 @@ final class Rebuild {
       }
       try dropUnreadableBodies(kind.number) { key, body in
         _ = try LinkKey(key)
-        return try !StateCoding.decodeLink(body, self.reader).tags.isEmpty
+        return try !StateCoding.decodeLink(body, self.reader).element.tags.isEmpty
       }
     }
     try connection.execute("DELETE FROM tally_hidden WHERE kind NOT IN (SELECT n FROM tally_kind)")
@@ -267,8 +267,10 @@ final class Rebuild {
       let sound = stored.state.within(transaction.context)
       if sound != stored.state {
         try drop(name, kind, stored, sound)
+        if let left = try reader.record(name, kind) { try transaction.writer.putSum(name, kind, left) }
         continue
       }
+      try transaction.writer.putSum(name, kind, stored)
       let shown = stored.place.isVisible ? stored.values : nil
       try transaction.writer.putWaits(for: name, kind, stored.state, shown, nil)
       try transaction.writer.putSeeded(name, kind, stored.state, isShown: shown != nil, nil)
@@ -316,8 +318,10 @@ final class Rebuild {
       let sound = stored.element.within(transaction.context)
       if sound != stored.element {
         try drop(key, kind, stored, sound)
+        if let left = try reader.link(key, kind) { try transaction.writer.putSum(key, kind, left) }
         continue
       }
+      try transaction.writer.putSum(key, kind, stored)
       try transaction.writer.putWaits(for: key, kind, stored.element, stored.place.isVisible, nil)
       try transaction.list(key, kind, stored.element.dots)
       transaction.view.mark(kind.number, key)

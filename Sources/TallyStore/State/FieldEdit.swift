@@ -25,7 +25,7 @@ struct EditedRow {
 }
 
 extension [FieldEdit] {
-  /// Gives the registers their later stamps. The hash is that of the record's name.
+  /// Gives the registers their later stamps, and the state its checksum. The hash is that of the record's name.
   /// - Returns: what is added to the fingerprint.
   func apply(to state: inout StampedState, _ hash: UInt64) -> Fingerprint {
     let touches = state.supersededTouches
@@ -37,6 +37,7 @@ extension [FieldEdit] {
       sum += new[edit.new].field(edit.column.hash, edit.newValue)
     }
     if touches != state.supersededTouches { sum += .touches(state.supersededTouches, replacing: touches, name: hash) }
+    state.add(sum)
     return sum
   }
 

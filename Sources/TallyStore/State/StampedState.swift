@@ -14,9 +14,11 @@ struct StampedState {
   /// Whether each other column that differs from its default is a register with the stamp of `existence`.
   private var impliesOthers = true
   private(set) var supersededTouches = StateVector()
+  /// The checksum of the whole state, values included.
+  private(set) var sum: StateSum
 
   /// The state of a record that one transaction inserted.
-  init(inserted stamp: Stamp) { existence = stamp }
+  init(inserted stamp: Stamp, _ sum: StateSum) { (existence, self.sum) = (stamp, sum) }
 
   /// Reads a body; nil if there is more to the record than stamps: deletes, layers of seeds, values that its row does
   /// not show.
@@ -31,6 +33,7 @@ struct StampedState {
 
   private init?(_ reader: inout ByteReader, _ replicas: [ReplicaNumber: ReplicaID]) throws {
     guard try reader.byte() == StateCoding.record else { return nil }
+    sum = try reader.stateSum()
     let stamps = try StampTable.decode(&reader, replicas)
     guard try reader.varint() == 1, stamps.count > 0 else { return nil }
     existence = stamps[0]
@@ -73,12 +76,16 @@ struct StampedState {
     }
   }
 
+  /// Says that the state differs from the one before by what this adds to the fingerprint.
+  mutating func add(_ difference: Fingerprint) { sum = sum + difference }
+
   /// The body. `StateCoding` reads the same state from it as from its own. The bytes may differ: this form never claims
   /// that the other columns are registers if there are no other columns.
   func encoded(_ replicaNumber: (ReplicaID) throws -> ReplicaNumber) rethrows -> [UInt8] {
     var writer = ByteWriter()
     writer.bytes.reserveCapacity(64)
     writer.byte(StateCoding.record)
+    writer.append(sum)
     var stamps = StampTable()
     stamps.note(existence)
     for entry in listed { stamps.note(entry.stamp) }
@@ -100,7 +107,7 @@ extension StateReader {
   func stampedState(_ clock: InlineClock) throws -> StampedState? {
     switch clock {
     case .unstamped, .leaving: nil
-    case .uniform: try stamp(clock).map(StampedState.init)
+    case .uniform(let uniform): try stamp(clock).map { StampedState(inserted: $0, uniform.sum) }
     case .extra(let place): try extra(place.number) { try StampedState($0, catalog.replicas) }
     }
   }

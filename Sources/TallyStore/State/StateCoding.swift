@@ -6,7 +6,7 @@ import TallyWire
 ///
 /// A value that the record's row shows is left out here. What a delete had seen is in `tally_context`, which all
 /// deletes of a transaction share; here only if another copy of the store has deleted something else under the same
-/// stamp.
+/// stamp. The first byte is the kind of body, the next three are the state's checksum.
 enum StateCoding {
   static let record: UInt8 = 1
   private static let link: UInt8 = 2
@@ -15,13 +15,14 @@ enum StateCoding {
   /// Encodes a record's state without what the row shows; without a row, all of it. `isShared` says whether
   /// `tally_context` holds what a delete had seen.
   static func encode(
-    _ state: RecordState, row: RowValues?, isShared: (Delete) -> Bool,
+    _ state: RecordState, _ sum: StateSum, row: RowValues?, isShared: (Delete) -> Bool,
     replicaNumber: (ReplicaID) throws -> ReplicaNumber
   ) rethrows -> [UInt8] {
     precondition(state.life == nil, "version 1 of the storage format has no place for the life of a record")
     var writer = ByteWriter()
     writer.bytes.reserveCapacity(64)
     writer.byte(state.seed == nil ? record : seededRecord)
+    writer.append(sum)
     var stamps = StampTable()
     if let existence = state.existence { stamps.note(existence) }
     for cell in state.fields { stamps.note(cell.stamp) }
@@ -125,9 +126,12 @@ enum StateCoding {
     return (field, known)
   }
 
-  static func encode(_ element: ORSetElement, replicaNumber: (ReplicaID) throws -> ReplicaNumber) rethrows -> [UInt8] {
+  static func encode(
+    _ element: ORSetElement, _ sum: StateSum, replicaNumber: (ReplicaID) throws -> ReplicaNumber
+  ) rethrows -> [UInt8] {
     var writer = ByteWriter()
     writer.byte(link)
+    writer.append(sum)
     var stamps = StampTable()
     for tag in element.tags {
       stamps.note(tag.added)
@@ -145,7 +149,7 @@ enum StateCoding {
   /// Reads a record. `row` has the values that were left out, `states` knows replicas and what deletes had seen.
   static func decodeRecord(
     _ bytes: UnsafeRawBufferPointer, _ states: StateReader, row: RowValues?
-  ) throws -> RecordState {
+  ) throws -> (state: RecordState, sum: StateSum) {
     var reader = ByteReader(bytes)
     do {
       return try decodeRecord(&reader, states, row)
@@ -156,9 +160,10 @@ enum StateCoding {
 
   private static func decodeRecord(
     _ reader: inout ByteReader, _ states: StateReader, _ row: RowValues?
-  ) throws -> RecordState {
+  ) throws -> (state: RecordState, sum: StateSum) {
     let tag = try reader.byte()
     guard tag == record || tag == seededRecord else { throw StoreError(.corrupt, "a stored state is not a record") }
+    let sum = try reader.stateSum()
     let stamps = try StampTable.decode(&reader, states.catalog.replicas)
     var state = RecordState()
     let existence = try reader.count(limit: stamps.count, "a stamp number")
@@ -172,11 +177,13 @@ enum StateCoding {
       state.deletes.append(Delete(stamp: stamp, context: context))
     }
     if tag == seededRecord { state.seed = try decodeSeed(&reader, stamps, row) }
-    return state
+    return (state, sum)
   }
 
   /// Reads a link.
-  static func decodeLink(_ bytes: UnsafeRawBufferPointer, _ states: StateReader) throws -> ORSetElement {
+  static func decodeLink(
+    _ bytes: UnsafeRawBufferPointer, _ states: StateReader
+  ) throws -> (element: ORSetElement, sum: StateSum) {
     var reader = ByteReader(bytes)
     do {
       return try decodeLink(&reader, states)
@@ -185,8 +192,11 @@ enum StateCoding {
     }
   }
 
-  private static func decodeLink(_ reader: inout ByteReader, _ states: StateReader) throws -> ORSetElement {
+  private static func decodeLink(
+    _ reader: inout ByteReader, _ states: StateReader
+  ) throws -> (element: ORSetElement, sum: StateSum) {
     guard try reader.byte() == link else { throw StoreError(.corrupt, "a stored state is not a link") }
+    let sum = try reader.stateSum()
     let stamps = try StampTable.decode(&reader, states.catalog.replicas)
     var element = ORSetElement()
     for _ in 0..<(try reader.count(ofElementsWithAtLeast: 2, "tags")) {
@@ -195,7 +205,7 @@ enum StateCoding {
       if removed > 0 { tag.removed = try stamps.at(removed - 1) }
       element.tags.append(tag)
     }
-    return element
+    return (element, sum)
   }
 
   // MARK: Vectors
@@ -290,7 +300,20 @@ struct RowValues {
   }
 }
 
+extension ByteWriter {
+  mutating func append(_ sum: StateSum) {
+    byte(sum.bytes.0)
+    byte(sum.bytes.1)
+    byte(sum.bytes.2)
+  }
+}
+
 extension ByteReader {
+  /// The checksum of a stored state.
+  mutating func stateSum() throws(WireError) -> StateSum {
+    StateSum(rawValue: UInt32(try byte()) << 16 | UInt32(try byte()) << 8 | UInt32(try byte()))
+  }
+
   /// The sequence of a dot: SQLite's integers are signed.
   fileprivate mutating func sequence() throws -> UInt64 {
     let sequence = try varint()

@@ -26,12 +26,16 @@ struct StoredRecord {
   var place: Place
   /// The values in the row, in the order of the kind's columns; empty if there is no row.
   var values: [Value] = []
+  /// The checksum that is stored with the state.
+  var sum: StateSum
 }
 
 /// A link as stored.
 struct StoredLink {
   var element: ORSetElement
   var place: Place
+  /// The checksum that is stored with the element.
+  var sum: StateSum
 }
 
 /// Two record names as one key, for links: no name holds a line break.
@@ -167,40 +171,46 @@ final class StateReader {
 
   /// A hidden record by its name.
   func record(hidden name: AnyRecordName, _ kind: RecordKind) throws -> StoredRecord? {
-    try hidden(kind.number, name.text) { number, body in
-      StoredRecord(state: try StateCoding.decodeRecord(body, self, row: nil), place: .hidden(number: number))
-    }
+    try hidden(kind.number, name.text) { try hiddenRecord($0, $1) }
+  }
+
+  /// The hidden record of a body.
+  func hiddenRecord(_ number: Int, _ body: UnsafeRawBufferPointer) throws -> StoredRecord {
+    let (state, sum) = try StateCoding.decodeRecord(body, self, row: nil)
+    return StoredRecord(state: state, place: .hidden(number: number), sum: sum)
   }
 
   /// The record in the current row of a query for a kind's rows.
   func record(in query: SQLStatement, _ kind: RecordKind) throws -> StoredRecord {
     let clock = try query.clock(2)
     let values = query.values(3..<3 + kind.columns.count)
-    let state = try self.state(clock, values, kind)
-    return StoredRecord(state: state, place: .row(id: query.number(0), clock: clock), values: values)
+    let (state, sum) = try self.state(clock, values, kind)
+    return StoredRecord(state: state, place: .row(id: query.number(0), clock: clock), values: values, sum: sum)
   }
 
   /// The one stamp of a uniform clock; nil for any other.
   func stamp(_ clock: InlineClock) throws -> Stamp? {
-    guard case .uniform(let number, let sequence, let time) = clock else { return nil }
-    guard let replica = catalog.replicas[number] else {
+    guard case .uniform(let clock) = clock else { return nil }
+    guard let replica = catalog.replicas[clock.replica] else {
       throw StoreError(.corrupt, "the replica of a clock is not known")
     }
-    return Stamp(time: time, dot: Dot(replica: replica, sequence: sequence))
+    return Stamp(time: clock.time, dot: Dot(replica: replica, sequence: clock.sequence))
   }
 
-  /// The state that a clock and a row's values stand for.
-  func state(_ clock: InlineClock, _ values: [Value], _ kind: RecordKind) throws -> RecordState {
+  /// The state that a clock and a row's values stand for, and the checksum that is stored with it.
+  func state(
+    _ clock: InlineClock, _ values: [Value], _ kind: RecordKind
+  ) throws -> (state: RecordState, sum: StateSum) {
     switch clock {
-    case .unstamped, .leaving: return RecordState()
-    case .uniform:
-      guard let stamp = try stamp(clock) else { return RecordState() }
+    case .unstamped, .leaving: return (RecordState(), StateSum())
+    case .uniform(let uniform):
+      guard let stamp = try stamp(clock) else { return (RecordState(), StateSum()) }
       var fields: [FieldCell] = []
       fields.reserveCapacity(values.count)
       for (column, value) in zip(kind.columns, values) where value != column.defaultValue {
         fields.append(FieldCell(field: column.field, stamp: stamp, value: value))
       }
-      return RecordState(inserted: stamp, fields: fields)
+      return (RecordState(inserted: stamp, fields: fields), uniform.sum)
     case .extra(let place):
       let row = RowValues(kind: kind, values: values)
       return try extra(place.number) { try StateCoding.decodeRecord($0, self, row: row) }
@@ -233,22 +243,29 @@ final class StateReader {
 
   /// A hidden link by its ends.
   func link(hidden key: LinkKey, _ kind: LinkKind) throws -> StoredLink? {
-    try hidden(kind.number, key.text) { number, body in
-      StoredLink(element: try StateCoding.decodeLink(body, self), place: .hidden(number: number))
-    }
+    try hidden(kind.number, key.text) { try hiddenLink($0, $1) }
+  }
+
+  /// The hidden link of a body.
+  func hiddenLink(_ number: Int, _ body: UnsafeRawBufferPointer) throws -> StoredLink {
+    let (element, sum) = try StateCoding.decodeLink(body, self)
+    return StoredLink(element: element, place: .hidden(number: number), sum: sum)
   }
 
   /// The link in the current row of a query for links.
   func link(in query: SQLStatement) throws -> StoredLink {
     let clock = try query.clock(3)
-    return StoredLink(element: try element(clock), place: .row(id: query.number(0), clock: clock))
+    let (element, sum) = try self.element(clock)
+    return StoredLink(element: element, place: .row(id: query.number(0), clock: clock), sum: sum)
   }
 
-  /// The element that a clock stands for.
-  func element(_ clock: InlineClock) throws -> ORSetElement {
+  /// The element that a clock stands for, and the checksum that is stored with it.
+  func element(_ clock: InlineClock) throws -> (element: ORSetElement, sum: StateSum) {
     switch clock {
-    case .unstamped, .leaving: return ORSetElement()
-    case .uniform: return try stamp(clock).map { ORSetElement(added: $0) } ?? ORSetElement()
+    case .unstamped, .leaving: return (ORSetElement(), StateSum())
+    case .uniform(let uniform):
+      guard let stamp = try stamp(clock) else { return (ORSetElement(), StateSum()) }
+      return (ORSetElement(added: stamp), uniform.sum)
     case .extra(let place): return try extra(place.number) { try StateCoding.decodeLink($0, self) }
     }
   }
@@ -268,8 +285,7 @@ final class StateReader {
       query.bind(2, source.text + "\n")
       query.bind(3, source.text + "\u{0B}")
       while try query.step() {
-        let element = try query.withBlob(2) { try StateCoding.decodeLink($0, self) }
-        let stored = StoredLink(element: element, place: .hidden(number: query.int(0)))
+        let stored = try query.withBlob(2) { try hiddenLink(query.int(0), $0) }
         result.append((kind, try LinkKey(query.text(1) ?? ""), stored))
       }
     }
@@ -316,8 +332,7 @@ final class StateReader {
       guard let name = try? AnyRecordName(query.text(1) ?? "") else {
         throw StoreError(.corrupt, "a hidden record's name is malformed")
       }
-      let state = try query.withBlob(2) { try StateCoding.decodeRecord($0, self, row: nil) }
-      try body(name, StoredRecord(state: state, place: .hidden(number: query.int(0))))
+      try body(name, try query.withBlob(2) { try hiddenRecord(query.int(0), $0) })
     }
   }
 
@@ -326,8 +341,8 @@ final class StateReader {
     let query = try SQLStatement(
       connection.handle, "SELECT n, key, body FROM tally_hidden WHERE kind = \(kind) ORDER BY key")
     while try query.step() {
-      let element = try query.withBlob(2) { try StateCoding.decodeLink($0, self) }
-      try body(try LinkKey(query.text(1) ?? ""), StoredLink(element: element, place: .hidden(number: query.int(0))))
+      let stored = try query.withBlob(2) { try hiddenLink(query.int(0), $0) }
+      try body(try LinkKey(query.text(1) ?? ""), stored)
     }
   }
 

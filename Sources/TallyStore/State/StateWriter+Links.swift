@@ -2,14 +2,17 @@ import TallyCRDT
 
 /// Links: the same as for records, with one clock and no values.
 extension StateWriter {
-  /// Writes a link's state and, if it is to be seen, its row. A row that SQLite refuses is set aside.
+  /// Writes a link's state and, if it is to be seen, its row. A row that SQLite refuses is set aside. `difference` is
+  /// what the change of the state adds to the fingerprint; it is computed unless given.
   /// - Returns: whether the view is as asked.
   @discardableResult
   func put(
-    _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, previous: StoredLink?, isShown: Bool
+    _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, previous: StoredLink?, isShown: Bool,
+    difference: Fingerprint? = nil
   ) throws -> Bool {
     change()
-    let refusal = isShown ? try show(key, kind, element, previous) : try hide(key, kind, element, previous)
+    let sum = sum(key, kind, element, previous, difference)
+    let refusal = isShown ? try show(key, kind, element, sum, previous) : try hide(key, kind, element, sum, previous)
     let isSeen = refusal.map { $0.mode == .kept } ?? isShown
     try putWaits(for: key, kind, element, isSeen, previous)
     try note(refusal, RowAddress(kind: kind.number, key: key.text))
@@ -17,20 +20,32 @@ extension StateWriter {
     return refusal == nil
   }
 
-  /// Writes the state of a link whose row the app has just inserted.
-  func adopt(row: RowID, _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, hidden: StoredLink?) throws {
+  /// The checksum that is stored with an element from now on.
+  private func sum(
+    _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, _ previous: StoredLink?, _ difference: Fingerprint?
+  ) -> StateSum {
+    let old = previous?.element ?? ORSetElement()
+    return (previous?.sum ?? StateSum())
+      + (difference ?? reader.catalog.fingerprint(key, kind, from: old, to: element))
+  }
+
+  /// Writes the state of a link whose row the app has just inserted. `difference` is what that adds to the fingerprint.
+  func adopt(
+    row: RowID, _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, hidden: StoredLink?, difference: Fingerprint
+  ) throws {
     change()
     count(kind.number, 1)
     if case .hidden(let number) = hidden?.place { try deleteHidden(number) }
     try putWaits(for: key, kind, element, true, hidden)
-    try writeClock(kind.number, kind.table, row: row, try clock(element, nil))
+    let sum = sum(key, kind, element, hidden, difference)
+    try writeClock(kind.number, kind.table, row: row, try clock(element, sum, nil))
     try note(nil, RowAddress(kind: kind.number, key: key.text))
   }
 
   private func show(
-    _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, _ previous: StoredLink?
+    _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, _ sum: StateSum, _ previous: StoredLink?
   ) throws -> SetAside.Entry? {
-    let clock = try clock(element, previous?.place)
+    let clock = try clock(element, sum, previous?.place)
     if case .row(let row, _) = previous?.place {
       try writeClock(kind.number, kind.table, row: row, clock)
       return nil
@@ -41,7 +56,7 @@ extension StateWriter {
       return nil
     } catch let refusal as RowRefusal {
       if let extra = clock.extra { try deleteExtra(extra.number) }
-      let body = try StateCoding.encode(element, replicaNumber: numbers.number(of:))
+      let body = try StateCoding.encode(element, sum, replicaNumber: numbers.number(of:))
       try putHidden(kind.number, key.text, body, nil)
       return SetAside.Entry(mode: .withheld, reason: refusal.reason)
     }
@@ -59,9 +74,9 @@ extension StateWriter {
   }
 
   private func hide(
-    _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, _ previous: StoredLink?
+    _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, _ sum: StateSum, _ previous: StoredLink?
   ) throws -> SetAside.Entry? {
-    let body = try StateCoding.encode(element, replicaNumber: numbers.number(of:))
+    let body = try StateCoding.encode(element, sum, replicaNumber: numbers.number(of:))
     if case .row(let row, let clock) = previous?.place {
       do {
         try deleteRow(kind.number, kind.table, row: row, clock)
@@ -75,14 +90,12 @@ extension StateWriter {
     return nil
   }
 
-  private func clock(_ element: ORSetElement, _ place: Place?) throws -> InlineClock {
+  private func clock(_ element: ORSetElement, _ sum: StateSum, _ place: Place?) throws -> InlineClock {
     let old = place?.extra
-    if let stamp = element.uniformStamp,
-      let clock = InlineClock(stamp, replica: try numbers.number(of: stamp.dot.replica))
-    {
+    if let stamp = element.uniformStamp, let clock = try clock(of: stamp)?.with(sum) {
       if let old { try deleteExtra(old.number) }
       return clock
     }
-    return try putExtra(try StateCoding.encode(element, replicaNumber: numbers.number(of:)), old)
+    return try putExtra(try StateCoding.encode(element, sum, replicaNumber: numbers.number(of:)), old)
   }
 }

@@ -64,23 +64,25 @@ final class StateWriter {
 
   /// Writes a record's state and, if it is to be seen, its row. A row that SQLite refuses is set aside. `previous` is
   /// what is stored now. `shown` are the values that the row shall have, in the order of the kind's columns; nil hides
-  /// the record. If `rowIsCurrent`, the app itself has already written these values to the row.
+  /// the record. If `rowIsCurrent`, the app itself has already written these values to the row. `difference` is what
+  /// the change of the state adds to the fingerprint; it is computed unless given.
   /// - Returns: whether the view is as asked.
   @discardableResult
   func put(
     _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, previous: StoredRecord?, shown: [Value]?,
-    rowIsCurrent: Bool = false
+    rowIsCurrent: Bool = false, difference: Fingerprint? = nil
   ) throws -> Bool {
     isChanged = true
+    let sum = sum(name, kind, state, previous, difference)
     let address = RowAddress(kind: kind.number, key: name.text)
     let refusal: SetAside.Entry?
     var seen = shown
     if let shown {
-      refusal = try show(name, kind, state, shown, previous, rowIsCurrent)
+      refusal = try show(name, kind, state, sum, shown, previous, rowIsCurrent)
       if refusal?.mode == .withheld { seen = nil }
       if let refusal, refusal.mode == .kept { seen = refusal.parked ?? previous?.values }
     } else {
-      refusal = try hide(name, kind, state, previous)
+      refusal = try hide(name, kind, state, sum, previous)
       if refusal != nil { seen = previous?.values }
     }
     try putWaits(for: name, kind, state, seen, previous)
@@ -90,22 +92,38 @@ final class StateWriter {
     return refusal == nil
   }
 
-  /// Writes the state of a record whose row the app has just inserted.
+  /// The checksum that is stored with a state from now on.
+  private func sum(
+    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ previous: StoredRecord?,
+    _ difference: Fingerprint?
+  ) -> StateSum {
+    guard let previous else {
+      return StateSum(difference ?? reader.catalog.fingerprint(name, kind, from: nil, to: state))
+    }
+    return previous.sum
+      + (difference ?? reader.catalog.fingerprint(name, kind, from: previous.state, to: state))
+  }
+
+  /// Writes the state of a record whose row the app has just inserted. `difference` is what that adds to the
+  /// fingerprint.
   func adopt(
-    row: RowID, _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, hidden: StoredRecord?, shown: [Value]
+    row: RowID, _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, hidden: StoredRecord?, shown: [Value],
+    difference: Fingerprint
   ) throws {
     isChanged = true
+    let sum = sum(name, kind, state, hidden, difference)
     count(kind.number, 1)
     if case .hidden(let number) = hidden?.place { try deleteHidden(number) }
     try putWaits(for: name, kind, state, shown, hidden)
     try putSeeded(name, kind, state, isShown: true, hidden)
-    try writeClock(kind.number, kind.type, row: row, try clock(state, kind, shown, nil))
+    try writeClock(kind.number, kind.type, row: row, try clock(state, sum, kind, shown, nil))
     try note(nil, RowAddress(kind: kind.number, key: name.text))
   }
 
-  /// The clock of a record that one transaction inserts; nil if the stamp does not fit into it.
-  func clock(of stamp: Stamp) throws -> InlineClock? {
-    InlineClock(stamp, replica: try numbers.number(of: stamp.dot.replica))
+  /// The clock of a record that one transaction inserts and that adds this much to the fingerprint; nil if the stamp
+  /// does not fit into it.
+  func clock(of stamp: Stamp, _ sum: Fingerprint = Fingerprint()) throws -> InlineClock? {
+    InlineClock(stamp, replica: try numbers.number(of: stamp.dot.replica), sum: StateSum(sum))
   }
 
   /// Writes the clock of a row that the app has just inserted, where that is all there is to its state.
@@ -163,10 +181,10 @@ final class StateWriter {
 
   /// - Returns: nil if the row is there as asked.
   private func show(
-    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ shown: [Value], _ previous: StoredRecord?,
-    _ rowIsCurrent: Bool
+    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ sum: StateSum, _ shown: [Value],
+    _ previous: StoredRecord?, _ rowIsCurrent: Bool
   ) throws -> SetAside.Entry? {
-    let clock = try clock(state, kind, shown, previous?.place)
+    let clock = try clock(state, sum, kind, shown, previous?.place)
     do {
       switch previous?.place {
       case .row(let row, let old):
@@ -184,8 +202,8 @@ final class StateWriter {
       return nil
     } catch let refusal as RowRefusal {
       if let new = clock.extra, new.number != previous?.place.extra?.number { try deleteExtra(new.number) }
-      if refusal.isUnique, let parked = try park(name, kind, state, shown, previous, refusal) { return parked }
-      return try withhold(name, kind, state, previous, refusal)
+      if refusal.isUnique, let parked = try park(name, kind, state, sum, shown, previous, refusal) { return parked }
+      return try withhold(name, kind, state, sum, previous, refusal)
     }
   }
 
@@ -193,14 +211,14 @@ final class StateWriter {
   /// the app keeps beside it would go with it.
   /// - Returns: nil if SQLite does not take that either.
   private func park(
-    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ shown: [Value], _ previous: StoredRecord?,
-    _ refusal: RowRefusal
+    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ sum: StateSum, _ shown: [Value],
+    _ previous: StoredRecord?, _ refusal: RowRefusal
   ) throws -> SetAside.Entry? {
     guard case .row(let row, let clock) = previous?.place, let previous else { return nil }
     let parked = kind.parked(shown, over: previous.values, name, row, reader.catalog.uniqueColumns[kind.number])
     // Anew, whatever became of the one before, and with a clock that is not what the row has.
     if let old = clock.extra { try deleteExtra(old.number) }
-    let body = try encode(state, row: RowValues(kind: kind, values: parked))
+    let body = try encode(state, sum, row: RowValues(kind: kind, values: parked))
     guard var new = try putExtra(body, nil).extra else { return nil }
     if let old = clock.extra { new.revision = old.next.revision }
     do {
@@ -214,46 +232,51 @@ final class StateWriter {
 
   /// Takes a record out of the view that cannot be shown as its state says.
   private func withhold(
-    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ previous: StoredRecord?, _ refusal: RowRefusal
+    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ sum: StateSum, _ previous: StoredRecord?,
+    _ refusal: RowRefusal
   ) throws -> SetAside.Entry {
-    if let refused = try hide(name, kind, state, previous, isGone: previous?.place.isVisible != true) { return refused }
+    let isGone = previous?.place.isVisible != true
+    if let refused = try hide(name, kind, state, sum, previous, isGone: isGone) { return refused }
     return SetAside.Entry(mode: .withheld, reason: refusal.reason, isUnique: refusal.isUnique)
   }
 
   /// Hides a record. If `isGone`, there is no row, and no hidden body either.
   /// - Returns: nil if the row is gone.
   private func hide(
-    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ previous: StoredRecord?, isGone: Bool = false
+    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ sum: StateSum, _ previous: StoredRecord?,
+    isGone: Bool = false
   ) throws -> SetAside.Entry? {
     if case .row(let row, let clock) = previous?.place, let previous {
       do {
         try deleteRow(kind.number, kind.type, row: row, clock)
       } catch let refusal as RowRefusal {
-        try keep(row, kind, state, previous)
+        try keep(row, kind, state, sum, previous)
         return SetAside.Entry(mode: .kept, reason: refusal.reason)
       }
     }
-    try putHidden(kind.number, name.text, try encode(state, row: nil), isGone ? nil : previous?.place)
+    try putHidden(kind.number, name.text, try encode(state, sum, row: nil), isGone ? nil : previous?.place)
     return nil
   }
 
   /// Leaves a row as it stands, under its new state.
-  private func keep(_ row: RowID, _ kind: RecordKind, _ state: RecordState, _ previous: StoredRecord) throws {
+  private func keep(
+    _ row: RowID, _ kind: RecordKind, _ state: RecordState, _ sum: StateSum, _ previous: StoredRecord
+  ) throws {
     if let old = previous.place.extra { try deleteExtra(old.number) }
-    let body = try encode(state, row: RowValues(kind: kind, values: previous.values))
+    let body = try encode(state, sum, row: RowValues(kind: kind, values: previous.values))
     try writeClock(kind.number, kind.type, row: row, try putExtra(body, nil))
   }
 
   /// Makes the clock of a row. `place` is where the state is now; its extra body is used again.
   private func clock(
-    _ state: RecordState, _ kind: RecordKind, _ shown: [Value], _ place: Place?
+    _ state: RecordState, _ sum: StateSum, _ kind: RecordKind, _ shown: [Value], _ place: Place?
   ) throws -> InlineClock {
     let old = place?.extra
-    if let uniform = try uniformClock(state, kind, shown) {
+    if let uniform = try uniformClock(state, kind, shown)?.with(sum) {
       if let old { try deleteExtra(old.number) }
       return uniform
     }
-    return try putExtra(try encode(state, row: RowValues(kind: kind, values: shown)), old)
+    return try putExtra(try encode(state, sum, row: RowValues(kind: kind, values: shown)), old)
   }
 
   private func uniformClock(_ state: RecordState, _ kind: RecordKind, _ shown: [Value]) throws -> InlineClock? {
@@ -268,7 +291,7 @@ final class StateWriter {
         return nil
       }
     }
-    return next == state.fields.count ? InlineClock(stamp, replica: try numbers.number(of: stamp.dot.replica)) : nil
+    return next == state.fields.count ? try clock(of: stamp) : nil
   }
 
   /// Runs a statement that inserts the row of a new record, with one stamp, unless a row has its name. Nothing else may
@@ -366,10 +389,10 @@ final class StateWriter {
   }
 
   /// The body of a record; what its deletes had seen is stored first.
-  private func encode(_ state: RecordState, row: RowValues?) throws -> [UInt8] {
+  private func encode(_ state: RecordState, _ sum: StateSum, row: RowValues?) throws -> [UInt8] {
     try storeContexts(of: state)
     return try StateCoding.encode(
-      state, row: row, isShared: { reader.knows(context: $0.context, of: $0.stamp) },
+      state, sum, row: row, isShared: { reader.knows(context: $0.context, of: $0.stamp) },
       replicaNumber: numbers.number(of:))
   }
 

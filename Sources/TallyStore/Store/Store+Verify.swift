@@ -17,7 +17,7 @@ public struct VerifyReport: Sendable, Equatable {
 
 extension Store {
   /// Checks the file against itself, in one snapshot: SQLite's integrity and foreign keys; the view rebuilt from the
-  /// state equals the view; the fingerprint recomputed equals the one kept; the vector covers every dot; the change log
+  /// state equals the view; each state matches its checksum, and all of them the fingerprint; the vector covers every dot; the change log
   /// finds every dot, and lists nothing that is not there.
   ///
   /// Reads everything. Changes nothing, unless the content cannot be read or does not match its fingerprint: then the
@@ -270,7 +270,9 @@ private final class Verifier {
     check(
       dots, listed: stored.state.deletes.isEmpty ? dots : stored.state.listedDots, "\(kind.number) \(name.text)",
       name.text)
-    sum += stored.state.fingerprint(name: SipHash13.hash(name.text)) { catalog.hash(of: $0) }
+    let part = stored.state.fingerprint(name: SipHash13.hash(name.text)) { catalog.hash(of: $0) }
+    sum += part
+    if StateSum(part) != stored.sum { problem("\(name): what is stored does not match its checksum") }
     guard kind.isKnown else { return }
     if !reader.aside.isEmpty, reader.aside[RowAddress(kind: kind.number, key: name.text)] != nil {
       return noteAside(name, kind, stored)
@@ -307,7 +309,9 @@ private final class Verifier {
     let dots = stored.element.dots
     check(dots, listed: dots, "\(kind.number) \(key.text)", label)
     let hashes = linkHashes(key, kind)
-    sum += stored.element.fingerprint(link: hashes.link, target: hashes.target)
+    let part = stored.element.fingerprint(link: hashes.link, target: hashes.target)
+    sum += part
+    if StateSum(part) != stored.sum { problem("\(label): what is stored does not match its checksum") }
     let isWaiting = !stored.place.isVisible && stored.element.mayBeMember
     note(waits: isWaiting ? [key.source, key.target] : [], kind.number, key.text)
     guard kind.isKnown else { return }

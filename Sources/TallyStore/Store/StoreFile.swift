@@ -19,7 +19,7 @@ enum StoreFile {
     if let stamp = headerStamp(path, options.files) {
       // Looked at without SQLite, which would leave files of its own beside what is not ours.
       if stamp.application == Format.applicationID {
-        guard stamp.version <= Format.version else { throw newerFormat(path, stamp.version) }
+        try check(stamp.version, of: path)
         // A store has more pages than that. What only bears our mark must not be changed by opening it.
         guard stamp.pages < 16, try !hasTables(path) else { return true }
         throw StoreError(.notAStore, "\(path) has the mark of a store and none of its tables")
@@ -46,7 +46,7 @@ enum StoreFile {
       let application = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
       let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
       if application == Format.applicationID {
-        guard version <= Format.version else { throw newerFormat(path, version) }
+        try check(version, of: path)
         return true
       }
       let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
@@ -66,8 +66,15 @@ enum StoreFile {
     }
   }
 
-  private static func newerFormat(_ path: String, _ version: Int) -> StoreError {
-    StoreError(.newerFormat, "\(path) has format \(version); this version knows up to \(Format.version)")
+  private static func check(_ version: Int, of path: String) throws(StoreError) {
+    if version > Format.version {
+      throw StoreError(.newerFormat, "\(path) has format \(version); this version knows up to \(Format.version)")
+    }
+    guard version < Format.oldest, version > 0 else { return }
+    throw StoreError(
+      .olderFormat,
+      "\(path) has format \(version), from before the first release; sync it with a new store, with the build that made it"
+    )
   }
 
   /// `application_id` and `user_version` as the file's first bytes have them

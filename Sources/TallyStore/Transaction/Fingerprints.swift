@@ -75,29 +75,52 @@ extension CellHasher {
   }
 }
 
+/// How what is stored compares with the sums that are kept of it.
+enum Soundness {
+  case sound
+  /// The content fits the sum of the whole; only the checksum that is stored with some state is another.
+  case checksumsOnly
+  case unsound
+}
+
 extension StateReader {
-  /// Whether what is stored can be read and fits the sum that is kept of it. Cost: reads the whole store.
-  func fitsItsSum() throws -> Bool {
+  /// Whether what is stored can be read and fits the sums that are kept of it. Cost: reads the whole store.
+  func fitsItsSum() throws -> Bool { try soundness() == .sound }
+
+  /// Compares what is stored with the sums that are kept of it. Cost: reads the whole store.
+  func soundness() throws -> Soundness {
     do {
-      return try vectorFitsItsSum() && recomputedFingerprint() == fingerprint()
+      let content = try recomputedContent()
+      guard try vectorFitsItsSum(), try content.fingerprint == fingerprint() else { return .unsound }
+      return content.hasSoundStates ? .sound : .checksumsOnly
     } catch let error as StoreError where error.code == .corrupt {
-      return false
+      return .unsound
     }
   }
 
   /// The sum over everything in the state, from the state itself. Cost: reads the whole store, one state at a time.
-  func recomputedFingerprint() throws -> Fingerprint {
+  func recomputedFingerprint() throws -> Fingerprint { try recomputedContent().fingerprint }
+
+  /// The sum over everything in the state, and whether each state fits the checksum that is stored with it. Cost: reads
+  /// the whole store, one state at a time.
+  func recomputedContent() throws -> (fingerprint: Fingerprint, hasSoundStates: Bool) {
     var sum = Fingerprint()
+    var hasSoundStates = true
+    func count(_ part: Fingerprint, _ stored: StateSum) {
+      sum += part
+      if StateSum(part) != stored { hasSoundStates = false }
+    }
     for kind in catalog.records.values.sorted(by: { $0.number < $1.number }) {
       func add(_ name: AnyRecordName, _ stored: StoredRecord) {
-        sum += catalog.fingerprint(name, kind, from: nil, to: stored.state)
+        count(catalog.fingerprint(name, kind, from: nil, to: stored.state), stored.sum)
       }
       if kind.isKnown {
         try forEachRow(kind) { query in
-          if case .uniform = try query.clock(2), query.withBytes(ofText: 1, kind.uuid) != nil,
-            let stamp = try stamp(query.clock(2))
+          let clock = try query.clock(2)
+          if case .uniform(let uniform) = clock, query.withBytes(ofText: 1, kind.uuid) != nil,
+            let stamp = try stamp(clock)
           {
-            sum += kind.fingerprint(query, stamp)
+            count(kind.fingerprint(query, stamp), uniform.sum)
           } else if let name = try name(in: query) {
             add(name, try record(in: query, kind))
           }
@@ -107,11 +130,11 @@ extension StateReader {
     }
     for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) {
       func add(_ key: LinkKey, _ stored: StoredLink) {
-        sum += catalog.fingerprint(key, kind, from: ORSetElement(), to: stored.element)
+        count(catalog.fingerprint(key, kind, from: ORSetElement(), to: stored.element), stored.sum)
       }
       if kind.isKnown { try forEachRow(kind, add) }
       try forEachHiddenLink(kind.number, add)
     }
-    return sum
+    return (sum, hasSoundStates)
   }
 }

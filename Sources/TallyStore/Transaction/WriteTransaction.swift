@@ -213,14 +213,16 @@ final class WriteTransaction {
 
   private static let mostDrops = 8
 
-  /// Says that a link's state has changed and has tags or removals of `dots`.
+  /// Says that a link's state has changed and has tags or removals of `dots`. `fingerprint` is what the change adds to
+  /// the fingerprint, if that is known.
   func changed(
-    _ key: LinkKey, _ kind: LinkKind, from old: ORSetElement, to new: ORSetElement, dots: some Sequence<Dot>
+    _ key: LinkKey, _ kind: LinkKind, from old: ORSetElement, to new: ORSetElement, dots: some Sequence<Dot>,
+    fingerprint: Fingerprint? = nil
   ) throws {
     if !old.tags.isEmpty { outdates = true }
     if kind.isKnown { writer.touches?.note(key, kind) }
     for dot in dots { log.note(dot, kind: kind.number, key) }
-    standing.fingerprint += catalog.fingerprint(key, kind, from: old, to: new)
+    standing.fingerprint += fingerprint ?? catalog.fingerprint(key, kind, from: old, to: new)
     #if PlantedFaults
       if environment.planted.contains(.fingerprintForgetsRemovals), old.isMember, !new.isMember {
         standing.fingerprint -= catalog.fingerprint(key, kind, from: old, to: new)

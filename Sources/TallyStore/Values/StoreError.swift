@@ -15,6 +15,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case pathTaken
     /// The file was written by a newer version of the format.
     case newerFormat
+    /// The file was written by a version from before the first release, in a format that is no longer read.
+    case olderFormat
     /// A schema breaks a rule; nothing was created.
     case invalidSchema
     /// A schema cannot follow the one in the file.

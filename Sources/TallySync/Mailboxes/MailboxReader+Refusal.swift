@@ -20,7 +20,7 @@ extension MailboxReader.Fault {
       // Nobody can take it, so it must not count as there.
       case .damagedSender: self.init(.incomplete, error.message)
       // The store itself is not what it should be, or may not be written.
-      case .corrupt, .damaged, .notCaptured, .notAStore, .noSuchStore, .newerFormat, .invalidSchema,
+      case .corrupt, .damaged, .notCaptured, .notAStore, .noSuchStore, .newerFormat, .olderFormat, .invalidSchema,
         .incompatibleSchema:
         return nil
       default: self.init(.refusedByStore, error.message)

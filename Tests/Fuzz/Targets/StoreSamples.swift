@@ -66,15 +66,17 @@ enum StoreSamples {
   static func states() throws -> [[UInt8]] {
     try read { reader in
       let (number, row) = (numbers(reader), try row(reader))
+      let sum = StateSum(rawValue: 0x010203)
       var seeds: [[UInt8]] = []
       for state in [FuzzSamples.inserted, FuzzSamples.deleted, FuzzSamples.seeded] {
-        seeds.append([0] + StateCoding.encode(state, row: row, isShared: { _ in true }, replicaNumber: number))
+        seeds.append([0] + StateCoding.encode(state, sum, row: row, isShared: { _ in true }, replicaNumber: number))
       }
-      let own = StateCoding.encode(FuzzSamples.deleted, row: row, isShared: { _ in false }, replicaNumber: number)
+      let own = StateCoding.encode(FuzzSamples.deleted, sum, row: row, isShared: { _ in false }, replicaNumber: number)
       seeds.append([0] + own)
-      seeds.append([1] + StateCoding.encode(FuzzSamples.element, replicaNumber: number))
+      seeds.append([1] + StateCoding.encode(FuzzSamples.element, sum, replicaNumber: number))
       let clocks = [
-        InlineClock.uniform(replica: ReplicaNumber(rawValue: 1), sequence: 3, time: FuzzSamples.insert.time),
+        InlineClock.uniform(
+          .init(replica: ReplicaNumber(rawValue: 1), sequence: 3, time: FuzzSamples.insert.time, sum: sum)),
         .unstamped, .leaving,
       ]
       return seeds + clocks.map { [2] + $0.withBytes { [UInt8]($0) } }

@@ -20,17 +20,17 @@ extension FuzzTarget {
     switch kind {
     case 0:
       let row = try StoreSamples.row(reader)
-      guard let state = try stored({ try StateCoding.decodeRecord(body, reader, row: row) }) else { return }
+      guard let (state, sum) = try stored({ try StateCoding.decodeRecord(body, reader, row: row) }) else { return }
       let isShared = { (delete: Delete) in (try? reader.context(of: delete.stamp)) == delete.context }
-      let body = StateCoding.encode(state, row: nil, isShared: isShared, replicaNumber: number)
+      let body = StateCoding.encode(state, sum, row: nil, isShared: isShared, replicaNumber: number)
       let read = try body.withUnsafeBytes { try StateCoding.decodeRecord($0, reader, row: nil) }
-      try claim(read == state, "a stored state reads back as it was")
+      try claim(read.state == state && read.sum == sum, "a stored state reads back as it was")
     case 1:
-      guard let element = try stored({ try StateCoding.decodeLink(body, reader) }) else { return }
-      let read = try StateCoding.encode(element, replicaNumber: number).withUnsafeBytes {
+      guard let (element, sum) = try stored({ try StateCoding.decodeLink(body, reader) }) else { return }
+      let read = try StateCoding.encode(element, sum, replicaNumber: number).withUnsafeBytes {
         try StateCoding.decodeLink($0, reader)
       }
-      try claim(read == element, "a stored link reads back as it was")
+      try claim(read.element == element && read.sum == sum, "a stored link reads back as it was")
     default:
       guard let clock = try accepted(StoreError.self, { try InlineClock(body) }) else { return }
       try claim(try clock.withBytes { try InlineClock($0) } == clock, "a clock reads back as it was")

@@ -44,7 +44,6 @@ extension DamageStory {
   private func meet(_ one: Int, _ other: Int) throws -> Bool {
     guard let first = stores[one], let second = stores[other] else { return false }
     var hasChanged = false
-    if one == victim || other == victim { try noteUnchecked(victim: one == victim ? (first, second) : (second, first)) }
     do {
       let report = try first.sync(with: second)
       log.append(
@@ -57,15 +56,6 @@ extension DamageStory {
     }
     try checkIntact([one, other])
     return hasChanged
-  }
-
-  /// What the victim is about to give to one that has something to give itself: the sum in the header says nothing then
-  /// of what comes, so damage to a cell is noticed after it was joined ("Limits" of the decision on damage).
-  private func noteUnchecked(victim: (store: Store, peer: Store)) throws {
-    guard twin != nil, try victim.store.doubt() == nil else { return }
-    let (own, peer) = (try victim.store.vector, try victim.peer.vector)
-    guard !own.covers(peer), !peer.covers(own) else { return }
-    attempt("is about to give") { doubtful.formUnion(try names(in: victim.store.delta(since: peer))) }
   }
 
   /// One syncs through the folder.
@@ -91,7 +81,8 @@ extension DamageStory {
 
   private func noteHealing(_ inDoubt: [String]) {
     log.append("healed, in doubt: \(inDoubt)")
-    for line in inDoubt {
+    // What does not match its checksum goes until somebody gives it again, as it was.
+    for line in inDoubt where !line.contains("will give it again") {
       doubtful.formUnion(
         line.prefix { $0 != ":" }.replacing(" with ", with: "\n").split(separator: "\n").map(String.init))
     }

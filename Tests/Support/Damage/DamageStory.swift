@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Logging
 import TallyCRDT
+import TallyFaults
 import TallyStore
 import TallySync
 import TallyTesting
@@ -36,6 +37,7 @@ package final class DamageStory {
   static let count = 3
 
   let route: Route
+  private let planted: PlantedFault
   var random: SplitMix64
   private let mint: RawMint
   let folder: URL
@@ -54,8 +56,8 @@ package final class DamageStory {
   /// What the damage led to.
   package internal(set) var outcomes = Set<String>()
 
-  private init(seed: UInt64, _ route: Route) throws {
-    self.route = route
+  private init(seed: UInt64, _ route: Route, _ planted: PlantedFault) throws {
+    (self.route, self.planted) = (route, planted)
     random = SplitMix64(seed: seed)
     mint = RawMint(seed: seed)
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("tally-damage-\(UUID().uuidString)")
@@ -75,14 +77,18 @@ package final class DamageStory {
   }
 
   /// Returns what goes wrong with one seed, and nil if all is well. Without a damage the seed chooses one.
-  package static func failure(seed: UInt64, _ route: Route, _ damage: Damage? = nil) -> String? {
-    play(seed: seed, route, damage).failure
+  package static func failure(
+    seed: UInt64, _ route: Route, _ damage: Damage? = nil, planted: PlantedFault = []
+  ) -> String? {
+    play(seed: seed, route, damage, planted: planted).failure
   }
 
   /// Plays one seed.
-  package static func play(seed: UInt64, _ route: Route, _ damage: Damage? = nil) -> Outcome {
+  package static func play(
+    seed: UInt64, _ route: Route, _ damage: Damage? = nil, planted: PlantedFault = []
+  ) -> Outcome {
     do {
-      let story = try DamageStory(seed: seed, route)
+      let story = try DamageStory(seed: seed, route, planted)
       var failure: String?
       do {
         try story.play(damage)
@@ -130,6 +136,7 @@ package final class DamageStory {
     let (now, mint) = (time, mint)
     options.now = { now }
     options.mintReplica = { mint.next() }
+    options.plant(planted)
     return options
   }
 
@@ -153,7 +160,7 @@ package final class DamageStory {
       let (hasP, hasQ, hasG) = (try has(p), try has(q), try has(g))
       switch choice {
       case 0, 1:
-        if !hasP { try db.execute(sql: "INSERT INTO P VALUES(?, ?, ?, zeroblob(12))", arguments: [p, word, number]) }
+        if !hasP { try db.execute(sql: "INSERT INTO P VALUES(?, ?, ?, zeroblob(15))", arguments: [p, word, number]) }
       case 2, 3: try db.execute(sql: "UPDATE P SET name = ? WHERE id = ?", arguments: [word, p])
       case 4: try db.execute(sql: "UPDATE P SET pos = ? WHERE id = ?", arguments: [number, p])
       case 5:

@@ -51,7 +51,8 @@ package enum SimulationTier: String, CaseIterable, Sendable {
     case .world: Playground.failure(seed: seed, planted: planted)?.description
     case .relay: Playground.failure(seed: seed, planted: planted, in: MemoryRelayLog(planted))?.description
     case .rawsql: RawPlay.failure(of: .generate(seed: seed), planted: planted)
-    case .damage: DamageStory.Route.allCases.lazy.compactMap { DamageStory.failure(seed: seed, $0) }.first
+    case .damage:
+      DamageStory.Route.allCases.lazy.compactMap { DamageStory.failure(seed: seed, $0, planted: planted) }.first
     }
   }
 }
@@ -132,6 +133,7 @@ package struct PlantedBug: Sendable {
     .init("denyNotChecked", .denyNotChecked, .rawsql),
     .init("returnedRowIsNew", .returnedRowIsNew, .rawsql),
     .init("packedRowUnlisted", .packedRowUnlisted, .rawsql),
+    .init("statesGivenUnchecked", .statesGivenUnchecked, .damage),
     .init("pushTakenAnywhere", .pushTakenAnywhere, .relay),
     .init("cursorIsPosition", .cursorIsPosition, .relay),
   ]

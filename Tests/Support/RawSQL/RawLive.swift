@@ -12,6 +12,7 @@ final class RawLive {
   private let ends: (MemoryConnection, MemoryConnection)
   private let progress = DispatchSemaphore(value: 0)
   private let endings: RawEndings
+  private let executor = ThreadExecutor()
 
   init(_ one: RawDevice, _ other: RawDevice, _ first: Store, _ second: Store) {
     devices = (one.index, other.index)
@@ -23,7 +24,7 @@ final class RawLive {
     settings.outsideInterval = .milliseconds(5)
     settings.onProgress = { [progress] _ in progress.signal() }
     for (store, end) in [(first, ends.0), (second, ends.1)] {
-      Task { [settings, endings, progress] in
+      Task(executorPreference: executor) { [settings, endings, progress] in
         do {
           try await store.sync(over: end, settings)
           endings.add(nil)
@@ -48,7 +49,7 @@ final class RawLive {
     }
     let early = endings.all
     let (first, second) = ends
-    Task {
+    Task(executorPreference: executor) {
       await first.close()
       await second.close()
     }
@@ -57,6 +58,7 @@ final class RawLive {
       guard ContinuousClock.now < end else { throw RawFinding("a live session does not end") }
       _ = progress.wait(timeout: .now() + .milliseconds(50))
     }
+    executor.stop()
     if endings.all.contains(where: Self.isDamage) { throw RawDamaged() }
     for error in endings.all.compactMap({ $0 }) where !Self.isHangingUp(error) || !early.isEmpty {
       throw RawFinding("a live session threw \(error)")

@@ -182,8 +182,8 @@ struct RawPhrases {
   private mutating func clockWrite() -> String {
     let table = values.random.pick(["P", "F", "N"])
     let clocks = [
-      "(SELECT other.tally_clock FROM \(table) AS other ORDER BY id LIMIT 1)", "zeroblob(12)", "x'0102'", "'text'",
-      "x'ffffffffffffffffffffffff'", "x'000000000000000000000001'",
+      "(SELECT other.tally_clock FROM \(table) AS other ORDER BY id LIMIT 1)", "zeroblob(15)", "x'0102'", "'text'",
+      "x'ffffffffffffffffffffffff'", "x'000000000000000000000001000000'",
     ]
     return "UPDATE \(table) SET tally_clock = \(values.random.pick(clocks)), \(values.textColumn(table)) = "
       + "\(values.text())\(values.whereSome(table))"

@@ -36,7 +36,7 @@ import Testing
     let lab = try Lab(path)
     try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|1', 'one'), ('P|~|2', 'two')")
     try lab.sync()
-    for (number, clock) in ["x'0102'", "x''", "zeroblob(40)", "zeroblob(12)", "randomblob(12)"].enumerated() {
+    for (number, clock) in ["x'0102'", "x''", "zeroblob(40)", "zeroblob(15)", "randomblob(15)"].enumerated() {
       try lab.a.run("UPDATE P SET tally_clock = \(clock), name = 'app \(number)' WHERE id = 'P|~|1'")
       try lab.shell("a", "UPDATE P SET tally_clock = \(clock), name = 'shell \(number)' WHERE id = 'P|~|2'")
       try lab.sync()
@@ -76,7 +76,7 @@ import Testing
       "INSERT INTO P(id, name) VALUES('P|~|1', 'one')", "INSERT INTO G(id) VALUES('G|~|1')",
       "INSERT INTO G_players(source, target) VALUES('G|~|1', 'P|~|1')", index)
     try lab.sync()
-    for clock in ["x'0102'", "zeroblob(12)", "(SELECT tally_clock FROM G)"] {
+    for clock in ["x'0102'", "zeroblob(15)", "(SELECT tally_clock FROM G)"] {
       for table in ["P", "G_players"] {
         try lab.a.run("UPDATE \(table) SET tally_clock = \(clock)")
         try lab.sync()
@@ -116,7 +116,7 @@ import Testing
       "CREATE TRIGGER app_own AFTER UPDATE OF name ON P BEGIN UPDATE P SET pos = length(NEW.name) WHERE id = NEW.id; END"
     )
     try lab.sync()
-    for (clock, name) in [("x'0102'", "a"), ("zeroblob(12)", "ab"), ("x'000000000000000000000001'", "abc")] {
+    for (clock, name) in [("x'0102'", "a"), ("zeroblob(15)", "ab"), ("x'000000000000000000000001000000'", "abc")] {
       try lab.a.run("UPDATE P SET tally_clock = \(clock), name = 'app \(name)'")
       try lab.sync()
       try lab.expectEqual()
