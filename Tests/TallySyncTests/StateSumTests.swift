@@ -65,7 +65,7 @@ import Testing
     let result = try b.apply(try c.delta())
     #expect(result.isHealed && result.inDoubt.count == 1)
     #expect(result.inDoubt.first?.contains("did not match its checksum") == true, "\(result.inDoubt)")
-    let lost = try b.conflicts().filter(\.winnerIsDelete)
+    let lost = try b.conflicts().filter { $0.kind == .deleted }
     #expect(Set(lost.map(\.loserValue)) == [.text("made up"), .integer(1)])
     #expect(try Self.texts(b) == ["late 1 7", "old 0 1", "old 1 1", "old 2 1", "own 0 1"])
     try b.sync(with: a)
