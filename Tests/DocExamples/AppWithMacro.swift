@@ -20,13 +20,13 @@
       var photo: Data?
     }
 
-    @Entity struct Tag {
+    @Entity struct Tag: Codable {
       var id = RecordName<Tag>()
       var name = ""
     }
 
-    @Entity struct Item {
-      enum Unit: String { case piece, gram, litre }
+    @Entity struct Item: Codable {
+      enum Unit: String, Codable { case piece, gram, litre }
       var id = RecordName<Item>()
       var title = ""
       var note = ""
