@@ -50,6 +50,9 @@ import Testing
     let before = try Data(contentsOf: URL(fileURLWithPath: scratch.path("a.tally")))
     expect(code) { _ = try scratch.store() }
     expect(code) { _ = try Store(existing: scratch.path("a.tally")) }
+    if code == .olderFormat {
+      expect(code) { _ = try Store.recover(scratch.path("a.tally"), to: scratch.path("b.tally")) }
+    }
     #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.path("a.tally"))) == before)
   }
 

@@ -8,8 +8,8 @@ import TallyWire
 /// joins like the whole state. Whether what stays is sound shows the sum that was kept of what was here before, where
 /// the peer brings nothing that was not.
 ///
-/// What does not match its checksum does not stay, unless this device wrote it: another device wrote it, and gives it
-/// again, as it was, when the two meet. Until then its values are in the conflict journal.
+/// What does not match its checksum and the peer does not have stays as it is, and so does the damage: the store gives
+/// nothing away until it meets a device that has it, since whoever took it could not tell it from what was written.
 final class Healing {
   /// The outcome of healing.
   struct Outcome {
@@ -20,6 +20,8 @@ final class Healing {
     var inDoubt: [String] = []
     /// The level of the doubt that is left.
     var level: StoreDoubt.Level?
+    /// Those that do not match their checksums, and that the peer does not have. At most a hundred.
+    var held: [String] = []
   }
 
   private static let limit = 100
@@ -35,10 +37,10 @@ final class Healing {
   private var seen = Set<UInt64>()
   /// Those of the states that do not match their checksums.
   private var unfit = Set<UInt64>()
-  private var journal: ConflictJournal
+  /// Those of them of which the peer lacks something.
+  private var held = Set<UInt64>()
   private var remains: [String] = []
-  /// Records whose states could not be read and of which the peer says something else than the row showed, and those
-  /// of which something did not stay.
+  /// Records whose states could not be read and of which the peer says something else than the row showed.
   private var replaced: [String] = []
   /// The replicas of which something remains that the peer has not.
   private var remaining = Set<ReplicaID>()
@@ -51,7 +53,6 @@ final class Healing {
     _ transaction: WriteTransaction, _ level: StoreDoubt.Level, _ header: DeltaHeader
   ) throws {
     (self.transaction, self.level, target, voucher) = (transaction, level, header.target, header.fingerprint)
-    journal = ConflictJournal(transaction, header, isRepair: true)
     (own, kept) = (transaction.standing.vector, transaction.standing.fingerprint)
     rebuild = Rebuild(transaction, unreadable: .dropped)
     try rebuild.makeReadable()
@@ -81,7 +82,7 @@ final class Healing {
     let stored = try reader.record(name, kind)
     var new = received
     if seen.insert(Rebuild.address(kind.number, name.text)).inserted {
-      if let rest = try stored.flatMap({ try rest($0, name, kind) }) { new.merge(rest) }
+      if let rest = stored.flatMap({ rest($0, name, kind) }) { new.merge(rest) }
       if rebuild.dropped[Rebuild.address(kind.number, name.text)] != nil, replaced.count < Self.limit,
         !received.deletes.isEmpty || stored?.values != kind.plainValues(of: received)
       {
@@ -111,12 +112,13 @@ final class Healing {
   /// Ends healing, when everything has come.
   func end() throws -> Outcome {
     try sweep()
-    try rebuild.derive()
-    outcome.inDoubt = Array((rebuild.report.losses + remains + replaced).prefix(Self.limit))
+    try rebuild.derive(leaving: held)
+    outcome.inDoubt = Array((rebuild.report.losses + remains).prefix(Self.limit))
     let isSound = isSound
     // The sums agree also where the claim to have written something was lost with it.
     if isSound { outcome.inDoubt = replaced } else { try lowerVector() }
-    outcome.level = isSound && voucher != nil ? nil : .unvouched
+    outcome.level = isSound && voucher != nil ? nil : held.isEmpty ? .unvouched : .damaged
+    if !held.isEmpty { transaction.spoilFingerprint() }
     try writeAnew()
     return outcome
   }
@@ -190,7 +192,7 @@ final class Healing {
   }
 
   private func keepRest(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws {
-    let new = try rest(stored, name, kind) ?? RecordState()
+    let new = rest(stored, name, kind) ?? RecordState()
     if new != stored.state || new.isEmpty { try write(name, kind, new, stored) }
   }
 
@@ -201,56 +203,30 @@ final class Healing {
 
   // MARK: States
 
-  /// Returns the part of a record that stays: what only this store has, and of a state that does not match its checksum
-  /// what this device itself has written. A cell beyond the own vector is nobody's.
-  private func rest(_ stored: StoredRecord, _ name: AnyRecordName, _ kind: RecordKind) throws -> RecordState? {
+  /// Returns the part of a record that only this store has. A cell beyond the own vector is nobody's.
+  private func rest(_ stored: StoredRecord, _ name: AnyRecordName, _ kind: RecordKind) -> RecordState? {
     guard let rest = stored.state.delta(since: target)?.within(own).nonEmpty else { return nil }
-    guard unfit.contains(Rebuild.address(kind.number, name.text)) else {
-      note(rest.dots, name.text, isUnfit: false)
-      return rest
-    }
-    let kept = rest.within(ownWrites)
-    if kept != rest { noteGone(name.text) }
-    for cell in rest.fields where cell.stamp.rank >= .user && !kept.fields.contains(cell) {
-      try journal.note(cell, beatenBy: cell.stamp, name)
-    }
-    if !kept.isEmpty { note(kept.dots, name.text, isUnfit: true) }
-    return kept.nonEmpty
+    note(rest.dots, kind.number, name.text)
+    return rest
   }
 
   private func rest(_ stored: StoredLink, _ key: LinkKey, _ kind: LinkKind) -> ORSetElement? {
     guard let rest = stored.element.delta(since: target)?.within(own), !rest.tags.isEmpty else { return nil }
-    guard unfit.contains(Rebuild.address(kind.number, key.text)) else {
-      note(rest.dots, key.text, isUnfit: false)
-      return rest
-    }
-    let kept = rest.within(ownWrites)
-    if kept != rest { noteGone(key.text) }
-    guard !kept.tags.isEmpty else { return nil }
-    note(kept.dots, key.text, isUnfit: true)
-    return kept
+    note(rest.dots, kind.number, key.text)
+    return rest
   }
 
-  /// The vector of what this device has written under its present id.
-  private var ownWrites: StateVector {
-    var vector = StateVector()
-    if let mine = transaction.replica, own[mine] > 0 { vector.include(Dot(replica: mine, sequence: own[mine])) }
-    return vector
-  }
-
-  /// Notes what stays of a record or link. What was taken as it was found matches its checksum whatever it is.
-  private func note(_ dots: Set<Dot>, _ address: String, isUnfit: Bool) {
+  /// Notes what stays of a record or link. What was once taken as it was found matches its checksum, whatever it is.
+  private func note(_ dots: Set<Dot>, _ kind: KindNumber, _ key: String) {
     for dot in dots where dot.sequence > target[dot.replica] { remaining.insert(dot.replica) }
-    guard isUnfit || level == .unvouched, remains.count < Self.limit else { return }
-    remains.append("\(label(address)): this device alone has writes of it")
+    let label = key.replacing("\n", with: " with ")
+    if unfit.contains(Rebuild.address(kind, key)) {
+      held.insert(Rebuild.address(kind, key))
+      if outcome.held.count < Self.limit { outcome.held.append(label) }
+    } else if level == .unvouched, remains.count < Self.limit {
+      remains.append("\(label): this device alone has writes of it")
+    }
   }
-
-  private func noteGone(_ address: String) {
-    let line = "\(label(address)): did not match its checksum; a device that has it will give it again"
-    if replaced.count < Self.limit { replaced.append(line) }
-  }
-
-  private func label(_ address: String) -> String { address.replacing("\n", with: " with ") }
 
   // MARK: Writing
 

@@ -46,6 +46,7 @@ extension Store {
     guard options.files.kind(of: damaged) == .file else {
       throw StoreError(.noSuchStore, "there is no file at \(damaged)")
     }
+    try StoreFile.refuseOlderFormat(damaged, options.files)
     let copy = path + "-damaged"
     let suffixes = ["", "-wal", "-journal"]
     func removeAll(_ path: String) {

@@ -42,6 +42,13 @@ extension StateReader {
 }
 
 extension StoreDoubt {
+  /// The reason of a store that holds states that do not match their checksums, and that no peer so far has had.
+  static let unfitStates = "what is stored does not match its checksum, and no device so far has it as it was"
+
+  /// Whether the doubt may turn out to be none: sums go by names, which fit also where a number has come to stand for
+  /// another.
+  var mayPass: Bool { !reason.contains(StoreDoubt.lostNumbers) }
+
   /// Writes the note of a doubt into the file.
   static func note(_ level: Level, because reason: String, at time: HybridTime, _ connection: Connection) throws {
     let note = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES('doubt', ?)")
@@ -101,8 +108,7 @@ extension Store {
   /// is taken back: what fits its sum is sound. Where only checksums of states are damaged, they are put right.
   package func checkDamage() throws -> Bool {
     guard let doubt = try doubt(), doubt.level == .damaged else { return false }
-    // Sums go by names, which fit also where a number has come to stand for another.
-    guard !doubt.reason.contains(StoreDoubt.lostNumbers) else { return true }
+    guard doubt.mayPass else { return true }
     let soundness = try capturedSnapshot { try $0.soundness() }
     guard soundness != .unsound else { return true }
     guard !options.isReadOnly else { return soundness == .checksumsOnly }

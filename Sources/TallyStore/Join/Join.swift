@@ -28,9 +28,10 @@ struct Join {
   private var catalog: Catalog { transaction.catalog }
   private var environment: StoreEnvironment { transaction.environment }
 
-  /// Begins to join a delta. A repair joins cells even if the vector says they are here.
+  /// Begins to join a delta. A repair joins cells even if the vector says they are here. Unless it comes from a peer, it
+  /// says nothing of what a damaged store should hold, and heals nothing.
   /// - Throws: `StoreError.wrongZone`, `.baseNotCovered`.
-  init(_ transaction: WriteTransaction, _ header: DeltaHeader, isRepair: Bool) throws {
+  init(_ transaction: WriteTransaction, _ header: DeltaHeader, isRepair: Bool, isFromPeer: Bool) throws {
     (self.transaction, self.header, self.isRepair) = (transaction, header, isRepair)
     let vector = transaction.standing.vector
     sum = header.isEverything && header.fingerprint != nil ? ContentSum() : nil
@@ -41,16 +42,27 @@ struct Join {
     transaction.view.watch.isJoining = true
     enforcesKeys = transaction.connection.enforcesForeignKeys
     try check(vector)
-    try judge(vector)
+    if isFromPeer { try judge(vector) } else { vouched = vector }
   }
 
   /// Decides whose content counts, before anything is joined. What each side holds is a claim; a sum that fits vouches
   /// for it.
   private mutating func judge(_ vector: StateVector) throws {
-    var level = try reader.doubt()?.level
+    let doubt = try reader.doubt()
+    var level = doubt?.level
     // Two contents differ because one of them is damaged, or because two copies have written under one id.
     let mayDiffer = header.isEverything ? header.target.covers(vector) : header.target == vector
-    if level != .damaged, isRepair, mayDiffer, try !reader.fitsItsSum() { level = .damaged }
+    if doubt?.mayPass ?? true, level == .damaged || isRepair && mayDiffer {
+      // A store that knows of damage may not even be readable.
+      switch level == .damaged ? (try? reader.soundness()) ?? .unsound : try reader.soundness() {
+      case .sound: if level == .damaged { level = nil }
+      case .checksumsOnly:
+        try transaction.putChecksumsRight()
+        if level == .damaged { level = nil }
+      case .unsound: level = .damaged
+      }
+      if doubt?.level == .damaged, level == nil { try transaction.note(doubt: nil, because: "") }
+    }
     guard let level else {
       if header.fingerprint == nil { vouched = vector }
       return
@@ -116,6 +128,12 @@ struct Join {
     result.changes += outcome.changes
     result.isHealed = true
     result.inDoubt = outcome.inDoubt
+    if outcome.level == .damaged {
+      result.inDoubt += outcome.held.map { "\($0): does not match its checksum, and the peer does not have it" }
+      let count = outcome.held.count > 1 ? " and \(outcome.held.count - 1) more" : ""
+      return try transaction.note(
+        doubt: .damaged, because: "\(printable(outcome.held[0]))\(count): \(StoreDoubt.unfitStates)")
+    }
     // The same doubt as before: what has been asked of others since it arose need not be asked again.
     if outcome.level == .unvouched, try reader.doubt()?.level == .unvouched { return }
     try transaction.note(
@@ -400,12 +418,15 @@ struct Join {
 
 extension WriteTransaction {
   /// Joins a delta; the caller's SQLite transaction makes it all or nothing. `nextBlock` gives the blocks in order, and
-  /// nil at the end, when all bytes have proved sound. A repair joins cells even if the vector says they are here.
-  func apply(_ header: DeltaHeader, isRepair: Bool, _ nextBlock: () throws -> BlockDraft?) throws -> ApplyResult {
+  /// nil at the end, when all bytes have proved sound. A repair joins cells even if the vector says they are here. What
+  /// does not come from a peer heals nothing.
+  func apply(
+    _ header: DeltaHeader, isRepair: Bool, isFromPeer: Bool = true, _ nextBlock: () throws -> BlockDraft?
+  ) throws -> ApplyResult {
     #if PlantedFaults
       let header = spoiled(header)
     #endif
-    var join = try Join(self, header, isRepair: isRepair)
+    var join = try Join(self, header, isRepair: isRepair, isFromPeer: isFromPeer)
     if join.isKnown {
       // Read all the same, so that damage is reported.
       while try nextBlock() != nil {}

@@ -57,6 +57,8 @@ final class Rebuild {
   private(set) var dropped: [UInt64: RowID] = [:]
   /// The rows that point to another's body, by the hash of their address.
   private var strangers = Set<UInt64>()
+  /// The states that keep a checksum that they do not match, by the hash of their address.
+  private var held = Set<UInt64>()
   private var connection: Connection { transaction.connection }
   private var reader: StateReader { transaction.reader }
   private var catalog: Catalog { transaction.catalog }
@@ -75,8 +77,9 @@ final class Rebuild {
     return report
   }
 
-  /// Makes anew what follows from the states, their checksums too.
-  func derive() throws {
+  /// Makes anew what follows from the states, their checksums too, but for those of the states at these addresses.
+  func derive(leaving held: Set<UInt64> = []) throws {
+    self.held = held
     try MetaKeys.putRight(connection, removesUnknown: true)
     try StorageClasses.putRight(connection)
     try dropOrphans()
@@ -267,16 +270,33 @@ final class Rebuild {
       let sound = stored.state.within(transaction.context)
       if sound != stored.state {
         try drop(name, kind, stored, sound)
-        if let left = try reader.record(name, kind) { try transaction.writer.putSum(name, kind, left) }
+        if let left = try reader.record(name, kind) { try putSum(name, kind, left) }
         continue
       }
-      try transaction.writer.putSum(name, kind, stored)
+      try putSum(name, kind, stored)
       let shown = stored.place.isVisible ? stored.values : nil
       try transaction.writer.putWaits(for: name, kind, stored.state, shown, nil)
       try transaction.writer.putSeeded(name, kind, stored.state, isShown: shown != nil, nil)
       try transaction.list(name, kind, stored.state.listedDots)
       transaction.view.mark(name)
     }
+  }
+
+  private func putSum(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws {
+    guard !held.contains(Self.address(kind.number, name.text)) else { return }
+    if try transaction.writer.putSum(name, kind, stored) { noteUnfit(name.text) }
+  }
+
+  private func putSum(_ key: LinkKey, _ kind: LinkKind, _ stored: StoredLink) throws {
+    guard !held.contains(Self.address(kind.number, key.text)) else { return }
+    if try transaction.writer.putSum(key, kind, stored) { noteUnfit(key.text) }
+  }
+
+  /// Notes a state that is taken as it is although it does not match its checksum. Where the content is what it was, it
+  /// was only the checksum that did not match.
+  private func noteUnfit(_ key: String) {
+    guard unreadable == .writtenAnew, report.hadOtherFingerprint else { return }
+    report.losses.append("\(printable(key)): did not match its checksum; it was taken as it was found")
   }
 
   /// Takes cells out that nobody has written: the vector, which is what was last written, does not cover them.
@@ -318,10 +338,10 @@ final class Rebuild {
       let sound = stored.element.within(transaction.context)
       if sound != stored.element {
         try drop(key, kind, stored, sound)
-        if let left = try reader.link(key, kind) { try transaction.writer.putSum(key, kind, left) }
+        if let left = try reader.link(key, kind) { try putSum(key, kind, left) }
         continue
       }
-      try transaction.writer.putSum(key, kind, stored)
+      try putSum(key, kind, stored)
       try transaction.writer.putWaits(for: key, kind, stored.element, stored.place.isVisible, nil)
       try transaction.list(key, kind, stored.element.dots)
       transaction.view.mark(kind.number, key)

@@ -89,7 +89,8 @@ extension WriteTransaction {
     if isNew {
       // Replays the history of the set's virtual replica.
       var blocks = [BlockDraft(history.block)][...]
-      _ = try apply(DeltaHeader(base: StateVector(), target: history.vector), isRepair: false) { blocks.popFirst() }
+      let header = DeltaHeader(base: StateVector(), target: history.vector)
+      _ = try apply(header, isRepair: false, isFromPeer: false) { blocks.popFirst() }
     }
     let note = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES(?, ?)")
     note.bind(1, StateReader.appliedKey(set.name))

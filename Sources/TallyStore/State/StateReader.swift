@@ -270,11 +270,13 @@ final class StateReader {
     }
   }
 
-  /// The links whose source is `source`, seen or hidden.
-  func links(from source: AnyRecordName) throws -> [(kind: LinkKind, key: LinkKey, link: StoredLink)] {
+  /// The links whose source is `source`, hidden and, unless told otherwise, seen.
+  func links(
+    from source: AnyRecordName, seesRows: Bool = true
+  ) throws -> [(kind: LinkKind, key: LinkKey, link: StoredLink)] {
     var result: [(LinkKind, LinkKey, StoredLink)] = []
     for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) where kind.source == source.type {
-      if kind.isKnown {
+      if kind.isKnown, seesRows {
         let query = try connection.statement(kind.rowsFrom)
         query.bind(1, source.text)
         while try query.step() { if let key = try key(in: query) { result.append((kind, key, try link(in: query))) } }

@@ -77,6 +77,14 @@ enum StoreFile {
     )
   }
 
+  /// Refuses a store of a format that is no longer read, as far as its first bytes say so.
+  static func refuseOlderFormat(_ path: String, _ files: any StoreFiles) throws(StoreError) {
+    guard let stamp = headerStamp(path, files), stamp.application == Format.applicationID,
+      (1..<Format.oldest).contains(stamp.version)
+    else { return }
+    try check(stamp.version, of: path)
+  }
+
   /// `application_id` and `user_version` as the file's first bytes have them
   /// (https://www.sqlite.org/fileformat.html#the_database_header), which is ten times cheaper than opening it; nil if
   /// there is no telling, since a log or a journal may say otherwise.

@@ -263,6 +263,9 @@ final class WriteTransaction {
     standing.fingerprint = try reader.recomputedFingerprint()
   }
 
+  /// Makes the fingerprint one that the content does not match, for content that is known to be damaged still.
+  func spoilFingerprint() { standing.fingerprint.second &+= 1 }
+
   // MARK: Capturing
 
   /// Captures what was written to the tables, as writes of this transaction.

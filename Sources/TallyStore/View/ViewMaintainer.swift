@@ -16,6 +16,8 @@ final class ViewMaintainer {
 
   private(set) var dirty = DirtySet()
   private var forwarded = Set<AnyRecordName>()
+  /// The records whose links are still to be marked, since a version of a seed has come.
+  private var seeds = Set<AnyRecordName>()
   /// The visibility computed from the states. A state that changes makes it void.
   private var visibility: Visibility<SnapshotFacts>?
   /// The number of times that a row has gone or got other values, which can clear the way for rows that SQLite did not
@@ -99,12 +101,20 @@ final class ViewMaintainer {
   /// Marks what another version of a seed can mean: the record, and the links that came with a version.
   private func markSeed(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState) throws {
     dirty.insert(name)
-    for (kind, key, link) in try reader.links(from: name) where link.element.hasSeedTags {
-      dirty.insert(kind.number, key)
-    }
+    // Their rows may be newer than their states as long as anything is captured.
+    seeds.insert(name)
     guard state.seed?.newest?.isRetired == true, !facts.hasDeletes else { return }
     try connection.execute("INSERT OR REPLACE INTO tally_meta VALUES('retired', 1)")
     facts.hasDeletes = true
+  }
+
+  /// Marks the links that came with versions of the seeds that were marked.
+  private func markSeedLinks() throws {
+    while let name = seeds.popFirst() {
+      for (kind, key, link) in try reader.links(from: name) where link.element.hasSeedTags {
+        dirty.insert(kind.number, key)
+      }
+    }
   }
 
   /// Marks what waits for a record that has appeared.
@@ -185,6 +195,7 @@ final class ViewMaintainer {
   /// Looks at everything that was marked, until nothing is.
   func settle() throws {
     while !dirty.isEmpty {
+      try markSeedLinks()
       try climb()
       while let name = dirty.popRecord() { try settle(name) }
       while let (kind, key) = dirty.popLink() { try settle(kind, key) }
@@ -204,16 +215,19 @@ final class ViewMaintainer {
 
   private func settle(_ name: AnyRecordName) throws {
     guard let kind = catalog.kind(of: name.type), kind.isKnown else { return }
-    guard !reader.aside.isEmpty else { return try settle(name, kind, isRetry: false) }
+    guard !reader.aside.isEmpty else { return try settle(name, kind, retrying: nil) }
     // Tried as if nothing were in the way.
     let address = RowAddress(kind: kind.number, key: name.text)
+    let mode = reader.aside[address]?.mode
     let isRetry = reader.aside.lift(address)
     if isRetry { visibility = nil }
-    try settle(name, kind, isRetry: isRetry)
+    try settle(name, kind, retrying: isRetry ? mode : nil)
     try reader.aside.land(address, connection)
   }
 
-  private func settle(_ name: AnyRecordName, _ kind: RecordKind, isRetry: Bool) throws {
+  /// Settles a record that is not set aside, or was in this mode and is tried again.
+  private func settle(_ name: AnyRecordName, _ kind: RecordKind, retrying mode: SetAside.Mode?) throws {
+    let isRetry = mode != nil
     guard let stored = try reader.record(name, kind), !stored.state.isEmpty else { return }
     let visibility = currentVisibility()
     let isDone: Bool
@@ -238,6 +252,8 @@ final class ViewMaintainer {
     }
     guard !isDone else { return }
     self.visibility = nil
+    // It is as it was, and so is what refers to it, which may be the record itself.
+    if let mode, reader.aside[RowAddress(kind: kind.number, key: name.text)]?.mode == mode { return }
     // What was shown with it must go, what was hidden with it may stay.
     try markReferrers(of: name)
     if !isRetry { try markWaiting(for: name) }

@@ -99,7 +99,10 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
 
   /// A delta of nothing: the peer's content is what counts. Once: a peer that has nothing either cannot help.
   private func prepareNothing(_ transfer: UInt64) throws -> SyncSession.Event {
-    guard !hasGivenNothing else { throw SyncError(.damaged, "what this store holds is damaged") }
+    guard !hasGivenNothing else {
+      let reason = try store.doubt().map { ": \($0.reason)" } ?? ""
+      throw SyncError(.damaged, "what this store holds is damaged\(reason)")
+    }
     hasGivenNothing = true
     let spool = DeltaSpool()
     let header = DeltaHeader(base: StateVector(), target: StateVector())

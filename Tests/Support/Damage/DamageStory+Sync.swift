@@ -81,8 +81,8 @@ extension DamageStory {
 
   private func noteHealing(_ inDoubt: [String]) {
     log.append("healed, in doubt: \(inDoubt)")
-    // What does not match its checksum goes until somebody gives it again, as it was.
-    for line in inDoubt where !line.contains("will give it again") {
+    // What does not match its checksum goes to nobody, and is as it was in the end if another device has it.
+    for line in inDoubt where !line.contains("does not match its checksum") {
       doubtful.formUnion(
         line.prefix { $0 != ":" }.replacing(" with ", with: "\n").split(separator: "\n").map(String.init))
     }

@@ -46,6 +46,26 @@ import Testing
     }
   }
 
+  /// While an edit of a seed is captured, the links of the seed may not be captured yet.
+  @Test(arguments: CapturePath.allCases, [
+    "UPDATE G_players SET tally_clock = x'0102030405060708090A0B0C0D0E0F'",
+    "INSERT INTO G_players(source, target, tally_clock) SELECT G.id, 'P|~|new', x'0102030405060708090A0B0C0D0E0F' FROM G",
+  ]) func aClockWrittenToALinkOfASeedIsPutRight(_ path: CapturePath, _ sql: String) throws {
+    let lab = try Lab(path)
+    let records = [
+      SeedRecord("person", type: "P", ["name": "one"]),
+      SeedRecord("game", type: "G", ["name": "two"], relationships: ["players": ["person"]]),
+    ]
+    try lab.a.seed(SeedSet("defaults", version: 1, records: records))
+    try lab.a.run("INSERT INTO P(id) VALUES('P|~|new')")
+    try lab.sync()
+    try lab.shell("a", sql, "UPDATE G SET name = 'edited'", "UPDATE P SET name = 'edited too'")
+    try lab.sync()
+    try lab.expectEqual()
+    #expect(try Lab.text(lab.b, "SELECT name FROM G") == "edited")
+    #expect(try Lab.rows(lab.b, "G_players").count == (sql.hasPrefix("INSERT") ? 2 : 1))
+  }
+
   @Test(arguments: CapturePath.allCases) func aCopyThatATriggerWritesToAtOnceIsANewRecord(_ path: CapturePath) throws {
     let lab = try Lab(path)
     try lab.a.run(
