@@ -28,5 +28,6 @@
 @_exported import struct TallySync.SyncDevice
 @_exported import class TallySync.SyncEngine
 @_exported import struct TallySync.SyncError
+@_exported import class TallySync.SyncMonitor
 @_exported import struct TallySync.SyncStatus
 @_exported import protocol TallySync.Transport

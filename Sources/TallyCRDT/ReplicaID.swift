@@ -26,7 +26,7 @@ public struct ReplicaID: Hashable, Sendable, Comparable {
 }
 
 extension ReplicaID: CustomStringConvertible, LosslessStringConvertible {
-  /// Thirty-two lowercase hexadecimal digits.
+  /// The id as thirty-two lowercase hexadecimal digits.
   public var description: String { Hexadecimal.text(high) + Hexadecimal.text(low) }
 
   /// Reads thirty-two hexadecimal digits; nil for anything else.

@@ -12,7 +12,7 @@ public protocol SipRounds {
   static var finalization: Int { get }
 }
 
-/// The rounds of SipHash-2-4.
+/// The numbers of rounds of SipHash-2-4.
 public enum SipRounds24: SipRounds {
   /// Two rounds for each word.
   @inlinable public static var compression: Int { 2 }
@@ -20,7 +20,7 @@ public enum SipRounds24: SipRounds {
   @inlinable public static var finalization: Int { 4 }
 }
 
-/// The rounds of SipHash-1-3.
+/// The numbers of rounds of SipHash-1-3.
 public enum SipRounds13: SipRounds {
   /// One round for each word.
   @inlinable public static var compression: Int { 1 }

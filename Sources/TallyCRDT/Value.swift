@@ -5,7 +5,7 @@
 public enum Value: Sendable {
   /// No value. A field that was never written reads as its default, which is null unless declared otherwise.
   case null
-  /// A signed 64-bit integer.
+  /// An integer of 64 bits with a sign.
   case integer(Int64)
   /// An IEEE 754 double; neither NaN nor negative zero.
   case real(Double)

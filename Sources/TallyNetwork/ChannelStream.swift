@@ -73,7 +73,7 @@
     private func watch(_ wait: Int) {
       channel.eventLoop.scheduleTask(in: TimeAmount(idle)) { [weak self] in
         guard let self, state.withLock({ $0.reader != nil && $0.waits == wait }) else { return }
-        fail(SyncError(.timedOut, "nothing came from the peer for too long"))
+        fail(SyncError(.timedOut, "the peer has sent nothing for too long"))
         abort()
       }
     }

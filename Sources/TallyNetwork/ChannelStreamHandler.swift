@@ -78,13 +78,14 @@
       case let error as NIOSSLError:
         switch error {
         case .handshakeFailed, .unableToValidateCertificate:
-          SyncError(.unauthorized, "TLS: the peer is not who it should be, or does not want this side", cause: error)
+          SyncError(
+            .unauthorized, "TLS: the peer's identity does not match, or it has rejected this side", cause: error)
         default: SyncError(.disconnected, "TLS: the connection broke", cause: error)
         }
       case let error as NIOSSLExtraError:
-        SyncError(.unauthorized, "TLS: the peer's certificate is for somebody else", cause: error)
+        SyncError(.unauthorized, "TLS: the peer's certificate is for another name", cause: error)
       case let error as BoringSSLError:
-        SyncError(.unauthorized, "TLS: the peer does not want this side", cause: error)
+        SyncError(.unauthorized, "TLS: the peer has rejected this side", cause: error)
       default: SyncError(.disconnected, "the connection broke", cause: error)
       }
     }

@@ -12,7 +12,7 @@
   /// if let scanned = PairingCode(text) { await engine.add(scanned.transport()) }
   /// ```
   ///
-  /// Whoever sees the text can sync. Show it for as long as it is needed, and keep the secret in a keychain, not the
+  /// Anyone who sees the text can sync. Show it for as long as it is needed, and keep the secret in a keychain, not the
   /// text. A mistyped text is refused: it has a check of 24 bits.
   public struct PairingCode: Sendable, LosslessStringConvertible {
     private static let scheme = "tally"

@@ -74,7 +74,7 @@
       } catch let error as SyncError {
         throw error
       } catch {
-        throw SyncError(.unreachable, "nobody answers at \(host):\(port)", cause: error)
+        throw SyncError(.unreachable, "no server responds at \(host):\(port)", cause: error)
       }
     }
 

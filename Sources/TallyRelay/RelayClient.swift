@@ -57,7 +57,7 @@ public final class RelayClient: Sendable {
 
   /// A client.
   /// - Parameters:
-  ///   - relay: `https://HOST`, perhaps with a path. Over plain HTTP whoever is on the way can read token and content.
+  ///   - relay: `https://HOST`, perhaps with a path. Over plain HTTP anyone on the path can read token and content.
   ///   - token: as `tally relay token` has printed it.
   ///   - settings: the times to wait and the number of attempts; the default settings suit most apps.
   public convenience init(_ relay: String, token: String, _ settings: Settings = Settings()) {

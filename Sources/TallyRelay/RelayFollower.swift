@@ -156,7 +156,7 @@ actor RelayFollower {
         pollingUntil = client.settings.time() + Self.pollingTime
         result = .success(())
       } else if error is Silence {
-        result = .failure(RelayError(.unreachable, "the relay says nothing any more"))
+        result = .failure(RelayError(.unreachable, "the relay has stopped responding"))
       }
     }
     for waiter in waiters.values { waiter.continuation.resume(with: result) }

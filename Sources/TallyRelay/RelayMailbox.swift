@@ -19,7 +19,7 @@ public struct RelayMailbox: Mailbox {
   private let follower: RelayFollower
 
   /// A mailbox.
-  /// - Throws: `RelayError` if the address is none.
+  /// - Throws: `RelayError` if the address is malformed.
   public init(_ address: String, token: String, _ settings: RelayClient.Settings = RelayClient.Settings()) throws {
     guard let address = RelaySpaceAddress(address) else {
       throw RelayError(.unreachable, "the address is not https://HOST/s/ID")
@@ -28,7 +28,7 @@ public struct RelayMailbox: Mailbox {
   }
 
   /// A mailbox that shares a client with others, for other spaces of the same relay.
-  /// - Throws: `RelayError` if the client's address or the space's id is none.
+  /// - Throws: `RelayError` if the client's address or the space's id is malformed.
   public init(space: String, on client: RelayClient) throws {
     guard let address = RelaySpaceAddress(relay: client.relay, space: space) else {
       throw RelayError(.unreachable, "the relay's address or the space's id is malformed")

@@ -158,7 +158,20 @@ _ = container
 
 // Sources/TallySync/Engine/Container.swift
 private func Sources_TallySync_Engine_Container_swift_5() throws {
+let store = try container.store()
+_ = store
+}
+
+// Sources/TallySync/Engine/Container.swift
+private func Sources_TallySync_Engine_Container_swift_6() throws {
 let store = try container.signIn("ann", localData: .move)
+_ = store
+}
+
+// Sources/TallySync/Engine/Container.swift
+private func Sources_TallySync_Engine_Container_swift_7() async throws {
+await engine.pause()
+let store = try await container.signOut()
 _ = store
 }
 
@@ -238,6 +251,15 @@ private func Sources_TallySync_Engine_SyncStatus_swift_2() async throws {
 let status = await engine.status
 print(status.isPaused ? "off" : status.isUpToDate ? "up to date" : "\(status.peers.count) peers")
 _ = status
+}
+
+// Sources/TallySync/Engine/SyncStatus.swift
+private enum Sources_TallySync_Engine_SyncStatus_swift_3 {
+@MainActor final class Settings {
+  let monitor: SyncMonitor
+  init(_ engine: SyncEngine) { monitor = SyncMonitor(engine) }
+  var line: String { monitor.status.isUpToDate ? "up to date" : "syncing" }
+}
 }
 
 // Sources/TallySync/Mailboxes/MailboxCursor.swift

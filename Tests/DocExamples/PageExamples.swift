@@ -79,25 +79,18 @@ _ = pantryMap
 // Sources/Tally/Tally.docc/ConflictsAndUndo.md
 private func Sources_Tally_Tally_docc_ConflictsAndUndo_md_1() throws {
 for conflict in try store.conflicts() {
-  print("\(conflict.name), \(conflict.column ?? conflict.field): \(conflict.loserValue) lost to \(conflict.winnerValue)")
-}
-}
-
-// Sources/Tally/Tally.docc/ConflictsAndUndo.md
-private func Sources_Tally_Tally_docc_ConflictsAndUndo_md_2() throws {
-for conflict in try store.conflicts() {
   if let draft = conflict.merged() {
     try store.resolve(conflict, with: .text(draft))   // another value: here both texts in one, line by line
-  } else if conflict.winnerIsDelete {
-    try store.restore(conflict)                       // the one that lost, as a new edit; brings the record back too
+  } else if conflict.kind == .referenceCleared {
+    try store.restore(conflict)                       // what lost counts after all
   } else {
-    try store.dismiss(conflict)                       // what is there
+    try store.dismiss(conflict)                       // what is there stays
   }
 }
 }
 
 // Sources/Tally/Tally.docc/ConflictsAndUndo.md
-private func Sources_Tally_Tally_docc_ConflictsAndUndo_md_3() throws {
+private func Sources_Tally_Tally_docc_ConflictsAndUndo_md_2() throws {
 if let history = try store.history(of: Pantry.groceries.name) {
   for field in history.fields { print(field.field, field.value, field.stamp) }
 }
@@ -159,7 +152,7 @@ private enum Sources_Tally_Tally_docc_DefiningEntities_md_4 {
 struct Player: Entity, Codable, FetchableRecord, PersistableRecord {
   static let schema = EntitySchema(
     "Player",
-    .text("name", default: ""), .integer("seat"), .text("rank", wireName: "level"),
+    .text("name", default: ""), .integer("seat"), .text("rank", renamedFrom: "level"),
     .reference("game", to: "Game", onDelete: .cascade),
     .toMany("partners", to: "Player"))
   static let partners = Relationship<Player, Player>("partners")
@@ -288,7 +281,7 @@ struct TaggedItem: Decodable, FetchableRecord {
 }
 
 func rows(_ db: Database) throws -> [TaggedItem] {
-  try Item.including(all: Item.tagged.order(Column("name"))).asRequest(of: TaggedItem.self).fetchAll(db)
+  try Item.including(all: Item.tags.association.order(Column("name"))).asRequest(of: TaggedItem.self).fetchAll(db)
 }
 }
 
@@ -355,7 +348,15 @@ _ = engine
 }
 
 // Sources/Tally/Tally.docc/Sync.md
-private func Sources_Tally_Tally_docc_Sync_md_2() async throws {
+private enum Sources_Tally_Tally_docc_Sync_md_2 {
+struct Neighbours: PeerDiscovery {
+  let lists: AsyncStream<[any Transport]>   // a new list whenever the browser's results change
+  func peers() -> AsyncStream<[any Transport]> { lists }
+}
+}
+
+// Sources/Tally/Tally.docc/Sync.md
+private func Sources_Tally_Tally_docc_Sync_md_3() async throws {
 var settings = SyncEngine.Settings()
 settings.device = SyncDevice(name: "Ann's iPad", app: "Pantry 1.2")
 let engine = SyncEngine(store, settings)
@@ -368,21 +369,21 @@ _ = engine
 }
 
 // Sources/Tally/Tally.docc/Sync.md
-private func Sources_Tally_Tally_docc_Sync_md_3() async throws {
+private func Sources_Tally_Tally_docc_Sync_md_4() async throws {
 let status = await engine.syncOnce(within: .seconds(25))
 print(status.isUpToDate ? "done" : status.peers.compactMap(\.lastError).joined(separator: "; "))
 _ = status
 }
 
 // Sources/Tally/Tally.docc/Sync.md
-private func Sources_Tally_Tally_docc_Sync_md_4() throws {
+private func Sources_Tally_Tally_docc_Sync_md_5() throws {
 let report = try phone.sync(with: tablet)
 print(report.isConverged)
 _ = report
 }
 
 // Sources/Tally/Tally.docc/Sync.md
-private func Sources_Tally_Tally_docc_Sync_md_5() async throws {
+private func Sources_Tally_Tally_docc_Sync_md_6() async throws {
 let outcome = try await store.sync(over: StreamConnection.standardStreams())
 let pass = try await store.sync(through: FolderMailbox(folder))
 print(outcome.changes, pass.isComplete)

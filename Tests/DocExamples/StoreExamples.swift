@@ -73,6 +73,18 @@ let schema = EntitySchema("Note", deleteWins: true, .text("text", default: ""), 
 _ = schema
 }
 
+// Sources/TallyStore/Schema/EntitySchema.swift
+private func Sources_TallyStore_Schema_EntitySchema_swift_3() throws {
+let note = EntitySchema("Note", .text("title", default: ""), .text("body", renamedFrom: "text"))
+_ = note
+}
+
+// Sources/TallyStore/Schema/RecordName+Conformances.swift
+private func Sources_TallyStore_Schema_RecordName_Conformances_swift_1() throws {
+let id = RecordName<Game>("Game|~|chess")
+_ = id
+}
+
 // Sources/TallyStore/Schema/Schema+JSON.swift
 private func Sources_TallyStore_Schema_Schema_JSON_swift_1() throws {
 let schema = try Schema(json: Data(#"{"entities": [{"type": "Note", "fields": {"text": "text"}}]}"#.utf8))
@@ -138,6 +150,25 @@ private func Sources_TallyStore_Store_DynamicRecord_swift_2() throws {
 try schema.put(db, AnyRecordName("Game|~|chess"), ["name": "Chess"])
 }
 
+// Sources/TallyStore/Store/Relationship+Association.swift
+private enum Sources_TallyStore_Store_Relationship_Association_swift_1 {
+struct GameWithPlayers: Decodable, FetchableRecord {
+  var game: Game
+  var players: [Person]
+
+  static func all(_ db: Database) throws -> [GameWithPlayers] {
+    let players = Game.players.association.order(Column("name"))
+    return try Game.including(all: players).asRequest(of: Self.self).fetchAll(db)
+  }
+}
+}
+
+// Sources/TallyStore/Store/Relationship+Association.swift
+private func Sources_TallyStore_Store_Relationship_Association_swift_2() throws {
+let busy = try Person.having(Game.players.inverse.isEmpty == false).fetchAll(db)
+_ = busy
+}
+
 // Sources/TallyStore/Store/Relationship.swift
 extension Game { static let players = Relationship<Game, Person>("players") }
 
@@ -150,13 +181,30 @@ _ = names
 
 // Sources/TallyStore/Store/Relationship.swift
 private func Sources_TallyStore_Store_Relationship_swift_3() throws {
+let players = Relationship<Game, Person>("players")
+_ = players
+}
+
+// Sources/TallyStore/Store/Relationship.swift
+private func Sources_TallyStore_Store_Relationship_swift_4() throws {
 let players = try Person.filter(keys: Game.players.members(db, of: chess)).fetchAll(db)
 _ = players
+}
+
+// Sources/TallyStore/Store/Relationship.swift
+private func Sources_TallyStore_Store_Relationship_swift_5() throws {
+let games = try Game.filter(keys: Game.players.sources(db, of: ann)).fetchAll(db)
+_ = games
 }
 
 // Sources/TallyStore/Store/Store+Async.swift
 private func Sources_TallyStore_Store_Store_Async_swift_1() async throws {
 for conflict in try await store.conflicts() { try await store.dismiss(conflict) }
+}
+
+// Sources/TallyStore/Store/Store+Async.swift
+private func Sources_TallyStore_Store_Store_Async_swift_2() async throws {
+try await store.restore(chess)
 }
 
 // Sources/TallyStore/Store/Store+Changes.swift
@@ -234,6 +282,17 @@ try store.write { db in
   try store.restore(db, chess)
   try db.execute(sql: "UPDATE Game SET name = 'Chess again' WHERE id = ?", arguments: [chess])
 }
+}
+
+// Sources/TallyStore/Store/Store+Shared.swift
+private func Sources_TallyStore_Store_Store_Shared_swift_2() throws {
+try store.write { db in try store.restore(db, chess) }
+}
+
+// Sources/TallyStore/Store/Store+Shared.swift
+private func Sources_TallyStore_Store_Store_Shared_swift_3() throws {
+let conflicts = store.values { db in try store.conflicts(db) }
+_ = conflicts
 }
 
 // Sources/TallyStore/Store/Store+Status.swift
@@ -339,7 +398,7 @@ _ = store
 
 // Sources/TallyStore/Values/Conflict.swift
 private func Sources_TallyStore_Values_Conflict_swift_1() throws {
-for conflict in try store.conflicts() {
+for conflict in try store.conflicts() where conflict.kind == .overwritten {
   print("\(conflict.name): \(conflict.loserValue) lost to \(conflict.winnerValue)")
 }
 }

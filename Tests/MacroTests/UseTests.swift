@@ -14,7 +14,7 @@
         .real("size", default: 1.5), .bool("isSold", default: false), .text("mood", default: "good"),
         .integer("rank", default: 1), .text("lastMood"), .date("built"), .date("sold"), .uuid("token"), .blob("plan"),
         .json("address"), .json("tags"), .json("notes"), .text("site"),
-        .text("price", default: "0", wireName: "cost"),
+        .text("price", default: "0", renamedFrom: "cost"),
         .reference("owner", to: "TestPerson", onDelete: .cascade, isIndexed: false),
         .toMany("tenants", to: "TestPerson"))
       var id = RecordName<HouseByHand>()

@@ -52,6 +52,43 @@ import Testing
     #expect(try text("README.md").split(separator: "\n", omittingEmptySubsequences: false).count <= 151)
   }
 
+  /// The same app by hand and with the macro, in Tests/DocExamples: the page has the numbers of lines, and of names of
+  /// Tally's.
+  @Test func theCountedAppHasAsManyLinesAsThePageSays() throws {
+    let page = try text("Sources/Tally/Tally.docc/HowItCompares.md")
+    let face = try text("Sources/Tally/Tally.swift").matches(of: /import (?:struct|class|enum|protocol) \w+\.(\w+)/)
+    let names = face.map { String($0.1) } + ["@Entity", "@Field", "@Members"]
+    let apps = try ["AppByHand", "AppWithMacro"].map { try countedParts("Tests/DocExamples/\($0).swift") }
+    let (byHand, withMacro) = (apps[0], apps[1])
+    #expect(byHand.map(\.name) == withMacro.map(\.name) && !byHand.isEmpty)
+    for (one, other) in zip(byHand, withMacro) {
+      #expect(page.contains("| \(one.name) | \(one.lines.count) | \(other.lines.count) |"), "\(one.name)")
+    }
+    let sums = apps.map { parts in parts.map(\.lines.count).reduce(0, +) }
+    #expect(page.contains("| **sum** | **\(sums[0])** | **\(sums[1])** |"), "\(sums)")
+    let words = apps.map { parts in
+      let code = parts.flatMap(\.lines).joined(separator: "\n")
+      let words = code.split { !($0.isLetter || $0.isNumber || $0 == "@") }
+      return Set(words.map(String.init)).intersection(names).count
+    }
+    #expect(page.contains("| names of Tally's | \(words[0]) | \(words[1]) |"), "\(words)")
+    #expect(sums[0] <= 110 && sums[1] <= 85 && words[1] <= 13)
+  }
+
+  /// The parts of a file that begin with `// counted: NAME`, without empty lines and comments.
+  private func countedParts(_ path: String) throws -> [(name: String, lines: [Substring])] {
+    let parts = try text(path).components(separatedBy: "// counted: ").dropFirst()
+    return parts.map { part in
+      let lines = part.split(separator: "\n")
+      let code = lines.dropFirst().filter { line in
+        let code = line.trimmingPrefix { $0 == " " }
+        // The end of the enum that everything is in, and of `#if`.
+        return !code.isEmpty && !code.hasPrefix("//") && !code.hasPrefix("#endif")
+      }
+      return (String(lines.first ?? ""), part == parts.last ? Array(code.dropLast()) : Array(code))
+    }
+  }
+
   /// Whether the lines of a sample are in a file one after another, whatever their common indentation.
   private func isPart(_ sample: String, of file: String) -> Bool {
     func lines(_ text: String) -> [String] {

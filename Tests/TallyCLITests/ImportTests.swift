@@ -143,7 +143,7 @@ import Testing
     try bench.write("hello", to: "text")
     for (file, status, message) in [
       ("none", 66, "cannot read none: No such file or directory"), ("text", 65, "text is no SQLite database"),
-      ("a", 65, "a is a store already; sync with it"),
+      ("a", 65, "a is already a store; sync with it instead"),
     ] as [(String, Int32, String)] {
       let answer = try bench.tally("import", "a", "--from", file, "--map", "map.json")
       #expect(answer.status == status && answer.errors.contains(message), "\(answer.errors)")

@@ -65,7 +65,7 @@ import Testing
     try bench.done("put", "a", "SBGame|~|go", "name=Go", "owner=SBPerson|~|ann", "author=SBPerson|~|bob")
     let before = try bench.done("dump", "a", "--view")
     #expect(try bench.done("delete", "a", "SBPerson|~|ann").hasPrefix("ACK SBPerson|~|ann "))
-    try bench.refused(66, ["get", "a", "SBGame|~|go"], saying: "is not there")
+    try bench.refused(66, ["get", "a", "SBGame|~|go"], saying: "no record named SBGame|~|go")
     #expect(try bench.done("why", "a", "SBGame|~|go").contains("hidden: what owns it is deleted"))
     #expect(try bench.done("restore", "a", "SBPerson|~|ann").hasPrefix("ACK SBPerson|~|ann "))
     #expect(try bench.done("dump", "a", "--view") == before)

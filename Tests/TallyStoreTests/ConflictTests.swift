@@ -145,7 +145,7 @@ import Testing
       #expect(try store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM Tag") } == 0)
       let conflicts = try store.conflicts()
       #expect(conflicts.map(\.field) == ["name"] && conflicts.first?.loserValue == .text("new"))
-      #expect(conflicts.first?.winnerIsDelete == true && conflicts.first?.winnerValue == .null)
+      #expect(conflicts.first?.kind == .deleted && conflicts.first?.winnerValue == .null)
     }
     let conflict = try #require(try deleter.conflicts().first)
     #expect(try deleter.restore(conflict) != nil)
@@ -166,9 +166,8 @@ import Testing
     for store in [here, there] {
       #expect(try store.read { try Game.fetchOne($0)?.name.map(Value.text) } == conflict.loserValue)
     }
-    // Whoever decided has done so; the other device has an entry of its own.
-    #expect(try here.conflicts().isEmpty)
-    #expect(try there.conflicts().map(\.id) == [conflict.id])
+    // Once the value shows again there is nothing left to decide, on either device.
+    #expect(try here.conflicts().isEmpty && there.conflicts().isEmpty)
     #expect(try here.restore(conflict) == nil)
     _ = try here.write { try Game.deleteAll($0) }
     #expect(throws: StoreError.self) { try here.restore(conflict) }

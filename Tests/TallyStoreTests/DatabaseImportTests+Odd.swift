@@ -240,7 +240,7 @@ extension DatabaseImportTests {
     _ = try scratch.store("b.tally", schema: Self.schema)
     #expect(
       stop(scratch.url.appendingPathComponent("b.tally"), map, .notADatabase)
-        == "b.tally is a store already; sync with it")
+        == "b.tally is already a store; sync with it instead")
     // A file whose pages are damaged stops where SQLite notices, and the store is sound.
     let old = try file(Self.sqliteData, "damaged.sqlite")
     var bytes = try Data(contentsOf: old)

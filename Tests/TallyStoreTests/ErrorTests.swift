@@ -73,7 +73,7 @@ import Testing
   @Test func contradictionsInASchemaAreRefused() throws {
     for properties: [EntitySchema.Property] in [
       [.text("name"), .integer("NAME")], [.reference("owner", to: "Nobody")], [.toMany("things", to: "Nobody")],
-      [.text("a", wireName: "x"), .text("b", wireName: "x")],
+      [.text("a", renamedFrom: "x"), .text("b", renamedFrom: "x")],
     ] {
       var entity = EntitySchema("Thing")
       for property in properties {

@@ -111,7 +111,7 @@ import Testing
     let store = try scratch.store("a", schema: Self.old)
     try store.write { try $0.execute(sql: "INSERT INTO Note(id, title) VALUES('Note|~|a', 'A')") }
     try store.close()
-    let renamed = Schema([EntitySchema("Note", .text("heading", wireName: "title"))])
+    let renamed = Schema([EntitySchema("Note", .text("heading", renamedFrom: "title"))])
     let upgraded = try scratch.store("a", schema: renamed)
     try upgraded.write { try $0.execute(sql: "UPDATE Note SET heading = 'B'") }
     let other = try scratch.store("b", schema: Self.old)

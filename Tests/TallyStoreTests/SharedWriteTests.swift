@@ -149,7 +149,7 @@ import Testing
     try here.write { try schema.put($0, name, ["text": .text("second")]) }
     try there.write { try schema.delete($0, name) }
     try here.sync(with: there)
-    let conflict = try #require(try here.conflicts().first { $0.winnerIsDelete })
+    let conflict = try #require(try here.conflicts().first { $0.kind == .deleted })
     try here.write { try here.restore($0, conflict) }
     try here.sync(with: there)
     #expect(try there.read { try schema.record($0, name)?.fields["text"] } == .text("second"))

@@ -202,6 +202,35 @@ import Testing
   }
 
   /// The network has come back, or somebody has touched the button.
+  /// A live session may last for hours: what it brings counts when it is committed, not when it ends.
+  @Test func changesCountAsTheyArrive() async throws {
+    let (phone, mac) = (try World.store(), try World.store(notes: 5, "mac"))
+    let engine = SyncEngine(phone)
+    await engine.add(peer("mac", mac))
+    await engine.resume()
+    try await until(engine) { $0.peers[0].phase == .live && $0.peers[0].changesReceived == 5 }
+    try World.insert(2, "late", mac)
+    try await until(engine) { $0.peers[0].phase == .live && $0.peers[0].changesReceived == 7 }
+    await engine.pause()
+    #expect(await engine.status.peers[0].changesReceived == 7)
+  }
+
+  /// Of a mailbox with many files each counts once it is applied.
+  @Test func filesOfAMailboxCountAsTheyAreTaken() async throws {
+    let (phone, mailbox) = (try World.store(), MemoryMailbox())
+    for number in 0..<3 {
+      let other = try World.store(notes: 4, "device \(number)")
+      try await other.sync(through: mailbox)
+    }
+    let seen = Mutex<[MailboxProgress]>([])
+    var settings = MailboxSettings()
+    settings.onProgress = { step in seen.withLock { $0.append(step) } }
+    try await phone.sync(through: mailbox, settings)
+    let taken = seen.withLock { $0 }.filter { $0.phase == .taking }
+    #expect(Set(taken.map(\.changes)).isSuperset(of: [4, 8, 12]))
+    #expect(taken.allSatisfy { ($0.fraction ?? -1) >= 0 && ($0.fraction ?? 2) <= 1 })
+  }
+
   @Test func whoWantsItNowDoesNotWaitForTheNextTry() async throws {
     let (phone, mac) = (try World.store(notes: 1), try World.store())
     let isAway = Mutex(true)

@@ -20,7 +20,7 @@ final class SessionSide {
   init(_ store: Store, isLive: Bool = false, wrongSum: Fingerprint? = nil) throws {
     self.store = store
     self.wrongSum = wrongSum
-    session = SyncSession(isLive: isLive)
+    session = SyncSession(mode: isLive ? .live : .once)
     work = StoreWork(store)
     guard case .started(_, let parts) = try work.start() else { return }
     try handle(.started(try summary(), parts: parts))

@@ -109,7 +109,7 @@ import Testing
   @Test func oneLiveChangeTakesAtMostSixtyBytes() async throws {
     let (a, b) = (try World.store(notes: 100), try World.store())
     _ = try await World.sync(a, b)
-    var (left, right) = (SyncSession(isLive: true), SyncSession(isLive: true))
+    var (left, right) = (SyncSession(mode: .live), SyncSession(mode: .live))
     _ = try left.handle(.started(try a.summary()))
     _ = try right.handle(.started(try b.summary()))
     func hello(_ store: Store) throws -> SyncMessage {

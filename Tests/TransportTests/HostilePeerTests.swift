@@ -160,7 +160,7 @@ import Testing
 
   /// What a transport that loses its order does to a live session.
   @Test(arguments: ["twice", "swapped", "lost"]) func liveChangesAreNumbered(_ fault: String) async throws {
-    var (left, right) = (SyncSession(isLive: true), SyncSession(isLive: true))
+    var (left, right) = (SyncSession(mode: .live), SyncSession(mode: .live))
     let (a, b) = (try Site(notes: 3), try Site())
     try await Link.memory.sync(a, b)
     let (one, two) = (try a.open(), try b.open())

@@ -49,7 +49,7 @@ private struct BusySide: Sendable {
   func sync(over connection: any SyncConnection) async throws {
     var settings = SyncSettings()
     settings.isLive = true
-    settings.lookout = .seconds(3600)
+    settings.outsideInterval = .seconds(3600)
     settings.onProgress = { feed.yield($0) }
     defer { feed.finish() }
     _ = try await store.sync(over: connection, settings)

@@ -127,7 +127,7 @@ import Testing
       end.work()
     }
     guard case .failure(let error as SyncError)? = end.result else { return #expect(Bool(false)) }
-    #expect(error.code == .timedOut && error.message.contains("does not take"))
+    #expect(error.code == .timedOut && error.message.contains("does not read"))
   }
 
   @Test func whoTakesTheAnswersIsReadOn() throws {

@@ -22,7 +22,13 @@ import TallyStore
 extension Conflict {
   /// `title: "Soy milk" lost to "Oat milk"`.
   var line: String {
-    "\(column ?? field): \(text(loserValue.databaseValue)) lost to \(winnerIsDelete ? "a delete" : text(winnerValue.databaseValue))"
+    let (column, lost) = (column ?? field, text(loserValue.databaseValue))
+    return switch kind {
+    case .overwritten: "\(column): \(lost) lost to \(text(winnerValue.databaseValue))"
+    case .deleted: "\(column): \(lost) lost to a delete"
+    case .deleteUndone: "\(name) was deleted, and came back because somebody else edited it"
+    case .referenceCleared: "\(column): \(lost) was deleted by somebody else"
+    }
   }
 
   private func text(_ value: DatabaseValue) -> String {

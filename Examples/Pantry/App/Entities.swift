@@ -27,14 +27,11 @@ struct Tag: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
 struct Item: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
   static let schema = EntitySchema(
     "Item",
-    .text("title", default: ""), .text("note", default: ""), .integer("amount", default: 1, wireName: "quantity"),
+    .text("title", default: ""), .text("note", default: ""), .integer("amount", default: 1, renamedFrom: "quantity"),
     .real("position", default: 0), .date("due"), .bool("isBought", default: false),
     .reference("list", to: "ShoppingList", onDelete: .cascade), .reference("shop", to: "Shop"),
     .toMany("tags", to: "Tag"))
   static let tags = Relationship<Item, Tag>("tags")
-  /// The same relationship for GRDB's requests, through the join table.
-  static let tagged = hasMany(Tag.self, through: hasMany(ItemTag.self), using: ItemTag.belongsTo(Tag.self)).forKey(
-    "tags")
 
   var id = RecordName<Item>()
   var title = ""
@@ -46,6 +43,3 @@ struct Item: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
   var list: RecordName<ShoppingList>?
   var shop: RecordName<Shop>?
 }
-
-/// The join table of `Item.tags`.
-struct ItemTag: TableRecord { static let databaseTableName = "Item_tags" }

@@ -16,7 +16,7 @@ struct ItemRow: Decodable, Equatable, FetchableRecord, Identifiable, Sendable {
         literal: "\(Column.rowID) IN (SELECT rowid FROM ItemText WHERE ItemText MATCH \(pattern))")
     }
     return items.order(Column("isBought"), Column("position"), Column("id"))
-      .including(all: Item.tagged.order(Column("name"))).asRequest(of: ItemRow.self)
+      .including(all: Item.tags.association.order(Column("name"))).asRequest(of: ItemRow.self)
   }
 }
 

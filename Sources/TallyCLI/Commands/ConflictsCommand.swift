@@ -41,25 +41,36 @@ struct ConflictOutput {
 
   var json: JSON {
     .object([
-      "name": .string(conflict.name.text), "field": .string(column),
-      "loser": .object(["value": type.json(conflict.loserValue), "written": StampOutput.json(conflict.loser)]),
-      "winner": .object([
-        conflict.winnerIsDelete ? "deleted" : "value": conflict.winnerIsDelete
-          ? .bool(true) : type.json(conflict.winnerValue),
-        "written": StampOutput.json(conflict.winner),
-      ]),
+      "kind": .string(conflict.kind.rawValue), "name": .string(conflict.name.text),
+      "field": conflict.field.isEmpty ? .null : .string(column),
+      "loser": side(isDelete: conflict.kind == .deleteUndone, conflict.loserValue, conflict.loser),
+      "winner": side(isDelete: winnerIsDelete, conflict.winnerValue, conflict.winner),
       "noticed": .string(
         ISODate.iso(milliseconds: UInt64(max(0, (conflict.noticed.timeIntervalSince1970 * 1000).rounded())))),
     ])
   }
 
+  private var winnerIsDelete: Bool { conflict.kind == .deleted || conflict.kind == .referenceCleared }
+
+  private func side(isDelete: Bool, _ value: Value, _ stamp: Stamp) -> JSON {
+    .object([
+      isDelete ? "deleted" : "value": isDelete ? .bool(true) : type.json(value), "written": StampOutput.json(stamp),
+    ])
+  }
+
   var lines: [String] {
-    [
-      "\(conflict.name) \(column)",
-      "  lost: \(assignment(column, conflict.loserValue, type))",
-      "    written \(StampOutput.text(conflict.loser))",
-      "  won:  \(conflict.winnerIsDelete ? "a delete" : assignment(column, conflict.winnerValue, type))",
-      "    written \(StampOutput.text(conflict.winner))",
+    let (lost, won) =
+      switch conflict.kind {
+      case .overwritten:
+        (assignment(column, conflict.loserValue, type), assignment(column, conflict.winnerValue, type))
+      case .deleted: (assignment(column, conflict.loserValue, type), "a delete")
+      case .deleteUndone: ("a delete", "an edit of the record, of its members, or of what it owns")
+      case .referenceCleared: (assignment(column, conflict.loserValue, type), "a delete of what it refers to")
+      }
+    return [
+      conflict.field.isEmpty ? "\(conflict.name)" : "\(conflict.name) \(column)",
+      "  lost: \(lost)", "    written \(StampOutput.text(conflict.loser))",
+      "  won:  \(won)", "    written \(StampOutput.text(conflict.winner))",
     ]
   }
 }

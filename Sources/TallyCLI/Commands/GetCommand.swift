@@ -23,7 +23,7 @@ struct GetCommand: ParsableCommand {
       let schema = try store.schema
       let entity = try schema.entity(of: name)
       guard let record = try store.read({ try schema.record($0, name) }) else {
-        throw StoreError(.noSuchRecord, "\(name) is not there")
+        throw StoreError(.noSuchRecord, "no record named \(name)")
       }
       try Output.run { output in
         let lines = try json ? [record.json(entity).text] : record.lines(entity)

@@ -29,7 +29,7 @@ struct RelayFileOptions: ParsableArguments {
   @Option(help: "The relay's file.") var data: String?
   @Option(
     help: ArgumentHelp(
-      "In place of a file, a PostgreSQL database: postgres://USER@HOST/DATABASE. Whoever can list processes sees it.",
+      "In place of a file, a PostgreSQL database: postgres://USER@HOST/DATABASE. Anyone who can list processes sees it.",
       valueName: "URL"))
   var postgres: String?
   @Option(
@@ -70,7 +70,7 @@ struct RelayServeCommand: ParsableCommand {
       "How long a deleted space can be restored: 90s, 30m, 12h, 7d. 0 removes its content within seconds.",
       valueName: "TIME"))
   var keep = "7d"
-  @Flag(help: "Serve others over plain HTTP: they, and whoever is on the way, can read tokens and contents.")
+  @Flag(help: "Serve others over plain HTTP: they, and anyone on the path, can read tokens and contents.")
   var insecure = false
 
   func validate() throws {

@@ -29,7 +29,7 @@ struct SyncThroughRelay {
   func run(_ path: String, _ waiting: WaitingOptions, _ progress: ProgressOptions) throws {
     let mailbox = try RelayMailbox("\(address)", token: try SecretFile.token(in: tokenFile))
     if address.isExposed {
-      complain("warning: over plain http whoever is on the way can read the token and everything")
+      complain("warning: over plain http anyone on the path can read the token and all data")
     }
     try OpenStore.writing(path, waiting.timeout) { store in
       let bar = PassProgress(progress)

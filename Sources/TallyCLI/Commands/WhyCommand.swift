@@ -44,7 +44,7 @@ struct Explanation {
     entity = try store.schema[name.type]
     guard var history = try store.history(of: name) else {
       guard entity != nil else { throw StoreError(.unknownType, "the type \(shown(name.type)) is not in the schema") }
-      throw StoreError(.noSuchRecord, "nothing is known of \(name)")
+      throw StoreError(.noSuchRecord, "no record named \(name), not even a deleted one")
     }
     if let field {
       let wireName = entity?.fields.first { $0.name == field }?.wireName ?? field

@@ -7,7 +7,7 @@ enum ShellGuide {
     ("copy STORE NEW [FILE]", "copies a store; in memory it keeps the identity, in a file it is noticed; null"),
     ("renew STORE", "gives up the replica's identity, as a noticed copy does; null"),
     ("close STORE", "closes a store; one in memory is gone; null"),
-    ("reset", "closes all stores and begins anew; null"),
+    ("reset", "closes all stores and starts over; null"),
     ("stores", "the names of the stores"),
     ("clock STORE MILLISECONDS", "stops the clock for local writes there; null"),
     ("put STORE RECORD [FIELD=VALUE | FIELD:=JSON]…", "inserts or changes a record; the dot, null if nothing changed"),

@@ -92,7 +92,7 @@ extension ShellSession {
     try line.end()
     let entity = try schema.entity(of: name)
     guard let record = try store.read({ try schema.record($0, name) }) else {
-      throw StoreError(.noSuchRecord, "\(name) is not there")
+      throw StoreError(.noSuchRecord, "no record named \(name)")
     }
     return try record.json(entity).text
   }

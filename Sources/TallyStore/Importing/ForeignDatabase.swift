@@ -50,7 +50,7 @@ struct ForeignDatabase {
     return try queue.read { db in
       let source = try reading(file) {
         if try Int.fetchOne(db, sql: "PRAGMA application_id") == Format.applicationID {
-          throw StoreError(.notADatabase, "\(file) is a store already; sync with it")
+          throw StoreError(.notADatabase, "\(file) is already a store; sync with it instead")
         }
         return try ForeignDatabase(db, file)
       }

@@ -40,7 +40,7 @@ public struct ImportMap: Sendable, Equatable {
   /// The tables whose rows become members of relationships.
   public var links: [Links]
 
-  /// Creates a map.
+  /// Creates a map of the given tables and links.
   public init(name: String? = nil, namespace: UUID? = nil, tables: [Table], links: [Links] = []) {
     (self.name, self.namespace, self.tables, self.links) = (name, namespace, tables, links)
   }
@@ -110,13 +110,13 @@ public struct ImportColumn: Sendable, Equatable, ExpressibleByStringLiteral {
 
   /// The source of a value.
   public enum Expression: Sendable, Equatable {
-    /// A column's name.
+    /// The name of a column of the imported table.
     case column(String)
     /// An expression of SQLite's over the columns of the table.
     case sql(String)
   }
 
-  /// The column or expression.
+  /// The column or expression that gives the value.
   public var expression: Expression
   /// The form of its values; nil if their storage class says all.
   public var form: Form?

@@ -26,39 +26,61 @@ struct ConflictJournal {
   /// Notes a lost write if the two were concurrent for certain.
   mutating func note(_ write: LostWrite, _ name: AnyRecordName) throws {
     guard write.loser.stamp.rank >= .user, isConcurrent(write) else { return }
-    try insert(write, name, isDelete: false)
+    try insert(write, name, .overwritten)
   }
 
   /// Notes an edit that lost to a delete which had not seen it. Nobody edits what is deleted, so the two were
   /// concurrent.
   mutating func note(_ edit: FieldCell, beatenBy delete: Stamp, _ name: AnyRecordName) throws {
     let winner = FieldCell(field: edit.field, stamp: delete, value: .null)
-    try insert(LostWrite(loser: edit, winner: winner, wasLocal: true), name, isDelete: true)
+    try insert(LostWrite(loser: edit, winner: winner, wasLocal: true), name, .deleted)
   }
 
-  private mutating func insert(_ write: LostWrite, _ name: AnyRecordName, isDelete: Bool) throws {
+  private mutating func insert(_ write: LostWrite, _ name: AnyRecordName, _ kind: Conflict.Kind) throws {
+    let field = transaction.catalog.fields[write.loser.field]?.name ?? ""
+    try insert(kind, name, field, write.loser.stamp, write.loser.value, write.winner.stamp, write.winner.value)
+  }
+
+  /// Notes an entry. One of a reference that was cleared gives way to one of the same reference that has lost.
+  mutating func insert(
+    _ kind: Conflict.Kind, _ name: AnyRecordName, _ field: String, _ loser: Stamp, _ loserValue: Value,
+    _ winner: Stamp, _ winnerValue: Value
+  ) throws {
     count += 1
+    transaction.facts.hasConflicts = true
     transaction.writer.touch(ConflictRow.databaseTableName)
     let insert = try connection.statement(
       """
-      INSERT OR IGNORE INTO tally_conflict(noticed, name, field, loser_replica, loser_sequence, loser_time, loser_value,
+      INSERT INTO tally_conflict(noticed, name, field, loser_replica, loser_sequence, loser_time, loser_value,
         winner_replica, winner_sequence, winner_time, winner_value, winner_deletes)
         VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT(name, field, loser_replica, loser_sequence) DO UPDATE SET
+          winner_replica = excluded.winner_replica, winner_sequence = excluded.winner_sequence,
+          winner_time = excluded.winner_time, winner_value = excluded.winner_value,
+          winner_deletes = excluded.winner_deletes
+        WHERE tally_conflict.winner_deletes = 3 AND excluded.winner_deletes = 0
       """)
     insert.bind(1, Int64(transaction.now.milliseconds))
     insert.bind(2, name.text)
-    insert.bind(3, transaction.catalog.fields[write.loser.field]?.name ?? "")
-    bind(write.loser, to: insert, from: 4)
-    bind(write.winner, to: insert, from: 8)
-    insert.bind(12, isDelete ? 1 : 0)
+    insert.bind(3, field)
+    bind(loser, loserValue, to: insert, from: 4)
+    bind(winner, winnerValue, to: insert, from: 8)
+    insert.bind(12, kind.number)
     try insert.run()
   }
 
-  private func bind(_ cell: FieldCell, to statement: SQLStatement, from index: Int) {
-    statement.bind(index, cell.stamp.dot.replica.bytes)
-    statement.bind(index + 1, Int64(cell.stamp.dot.sequence))
-    statement.bind(index + 2, Int64(cell.stamp.time.milliseconds))
-    statement.bind(index + 3, cell.value)
+  private func bind(_ stamp: Stamp, _ value: Value, to statement: SQLStatement, from index: Int) {
+    statement.bind(index, stamp.dot.replica.bytes)
+    statement.bind(index + 1, Int64(stamp.dot.sequence))
+    statement.bind(index + 2, Int64(stamp.time.milliseconds))
+    statement.bind(index + 3, value)
+  }
+
+  /// Whether two that had not seen each other meet here first: one was here and the sender lacks it, the other is new.
+  func meet(_ one: Dot, _ other: Dot) -> Bool {
+    if isRepair, header.target == before { return true }
+    func isOurs(_ dot: Dot) -> Bool { before.covers(dot) && !header.target.covers(dot) }
+    return isOurs(one) && !before.covers(other) || isOurs(other) && !before.covers(one)
   }
 
   /// Drops the oldest entries beyond the journal's limits.

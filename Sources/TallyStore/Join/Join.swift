@@ -39,6 +39,7 @@ struct Join {
     let hasLost = try isRepair && transaction.connection.exists("SELECT 1 FROM tally_meta WHERE key = 'lost'")
     copies = CopyDetection(own: transaction.replica, before: vector, header, isRepair: isRepair, hasLost: hasLost)
     journal = ConflictJournal(transaction, header, isRepair: isRepair)
+    transaction.view.watch.isJoining = true
     enforcesKeys = transaction.connection.enforcesForeignKeys
     try check(vector)
     if isFromPeer { try judge(vector) } else { vouched = vector }
@@ -100,13 +101,12 @@ struct Join {
   }
 
   /// Ends joining; the transaction commits next.
-  func end() throws -> ApplyResult {
+  mutating func end() throws -> ApplyResult {
     if let sum, sum.sum != header.fingerprint {
       throw StoreError(.damagedSender, "the delta does not fit its sender's sum: what the sender holds is damaged")
     }
-    var result = ApplyResult(changes: changes, conflicts: journal.count)
+    var result = ApplyResult(changes: changes, conflicts: 0)
     if let healing { try note(try healing.end(), &result) }
-    try journal.trim()
     // Whatever was lost here and the peer still had is restored.
     if copies.hasLost, header.target == copies.before {
       try transaction.connection.execute("DELETE FROM tally_meta WHERE key = 'lost'")
@@ -114,6 +114,11 @@ struct Join {
     if copies.hasFoundCopy {
       try transaction.renewReplica(because: "another copy of this store has written under its replica id")
     }
+    // After a renewal: what triggers write in response has the new id.
+    try transaction.settleJoined()
+    try journal.noteSettled()
+    try journal.trim()
+    result.conflicts = journal.count
     return result
   }
 

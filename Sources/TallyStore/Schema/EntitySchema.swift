@@ -188,52 +188,116 @@ public struct EntitySchema: Sendable, Hashable {
 extension EntitySchema.Property {
   /// A column of texts in UTF-8, NOT NULL if it has a default.
   ///
-  /// A text merges as a whole. The default is part of the schema and cannot change. `wireName` is the name under which
-  /// the column was first declared, if it was renamed.
-  public static func text(_ name: String, default value: String? = nil, wireName: String? = nil) -> Self {
-    .field(FieldSchema(name, .text, default: Value(text: value), wireName: wireName))
+  /// ```swift
+  /// let note = EntitySchema("Note", .text("title", default: ""), .text("body", renamedFrom: "text"))
+  /// ```
+  ///
+  /// A text merges as a whole. The default is part of the schema and cannot change.
+  /// - Parameters:
+  ///   - name: the column's name.
+  ///   - value: the value of records that have none; nil for null.
+  ///   - oldName: the name under which the column was first declared, if it was renamed since. It stays however often
+  ///     the column is renamed, since other devices go on using it.
+  /// - Returns: the column, for a schema.
+  public static func text(_ name: String, default value: String? = nil, renamedFrom oldName: String? = nil) -> Self {
+    .field(FieldSchema(name, .text, default: Value(text: value), wireName: oldName))
   }
   /// A column of signed 64-bit integers, NOT NULL if it has a default.
   ///
   /// It is a register, not a counter: of two concurrent increments one is lost, and shows in the conflict journal.
-  public static func integer(_ name: String, default value: Int64? = nil, wireName: String? = nil) -> Self {
-    .field(FieldSchema(name, .integer, default: value.map(Value.integer) ?? .null, wireName: wireName))
+  /// Count rows instead, or keep one record for each thing that is counted.
+  /// - Parameters:
+  ///   - name: the column's name.
+  ///   - value: the value of records that have none; nil for null.
+  ///   - oldName: the name under which the column was first declared, if it was renamed since.
+  /// - Returns: the column, for a schema.
+  public static func integer(_ name: String, default value: Int64? = nil, renamedFrom oldName: String? = nil) -> Self {
+    .field(FieldSchema(name, .integer, default: value.map(Value.integer) ?? .null, wireName: oldName))
   }
-  /// A column of doubles, NOT NULL if it has a default. NaN is null, as everywhere in SQLite.
-  public static func real(_ name: String, default value: Double? = nil, wireName: String? = nil) -> Self {
-    .field(FieldSchema(name, .real, default: value.map(Value.init(real:)) ?? .null, wireName: wireName))
+  /// A column of doubles, NOT NULL if it has a default.
+  ///
+  /// NaN is null, as everywhere in SQLite. Money belongs in an integer of the smallest unit, or in a text.
+  /// - Parameters:
+  ///   - name: the column's name.
+  ///   - value: the value of records that have none; nil for null.
+  ///   - oldName: the name under which the column was first declared, if it was renamed since.
+  /// - Returns: the column, for a schema.
+  public static func real(_ name: String, default value: Double? = nil, renamedFrom oldName: String? = nil) -> Self {
+    .field(FieldSchema(name, .real, default: value.map(Value.init(real:)) ?? .null, wireName: oldName))
   }
-  /// A column of true and false, stored as 1 and 0; NOT NULL if it has a default. Any other number is refused; one that
-  /// another program writes stays on its device.
-  public static func bool(_ name: String, default value: Bool? = nil, wireName: String? = nil) -> Self {
-    .field(FieldSchema(name, .bool, default: value.map { .integer($0 ? 1 : 0) } ?? .null, wireName: wireName))
+  /// A column of true and false, stored as 1 and 0; NOT NULL if it has a default.
+  ///
+  /// Any other number is refused; one that another program writes stays on its device.
+  /// - Parameters:
+  ///   - name: the column's name.
+  ///   - value: the value of records that have none; nil for null.
+  ///   - oldName: the name under which the column was first declared, if it was renamed since.
+  /// - Returns: the column, for a schema.
+  public static func bool(_ name: String, default value: Bool? = nil, renamedFrom oldName: String? = nil) -> Self {
+    .field(FieldSchema(name, .bool, default: value.map { .integer($0 ? 1 : 0) } ?? .null, wireName: oldName))
   }
-  /// A column of bytes. Larger things than a thumbnail belong in files: a blob is sent as a whole whenever it changes.
-  public static func blob(_ name: String, wireName: String? = nil) -> Self {
-    .field(FieldSchema(name, .blob, wireName: wireName))
+  /// A column of bytes. It can be null, and has no default.
+  ///
+  /// Anything larger than a thumbnail belongs in a file: a blob is sent as a whole whenever it changes.
+  /// - Parameters:
+  ///   - name: the column's name.
+  ///   - oldName: the name under which the column was first declared, if it was renamed since.
+  /// - Returns: the column, for a schema.
+  public static func blob(_ name: String, renamedFrom oldName: String? = nil) -> Self {
+    .field(FieldSchema(name, .blob, wireName: oldName))
   }
   /// A column of dates as GRDB writes them: text in UTC, to the millisecond. It can be null, and has no default.
-  public static func date(_ name: String, wireName: String? = nil) -> Self {
-    .field(FieldSchema(name, .date, wireName: wireName))
+  ///
+  /// Text of any other form is refused, so that no device receives a date that it cannot read.
+  /// - Parameters:
+  ///   - name: the column's name.
+  ///   - oldName: the name under which the column was first declared, if it was renamed since.
+  /// - Returns: the column, for a schema.
+  public static func date(_ name: String, renamedFrom oldName: String? = nil) -> Self {
+    .field(FieldSchema(name, .date, wireName: oldName))
   }
   /// A column of UUIDs as GRDB writes them: sixteen bytes. It can be null, and has no default.
-  public static func uuid(_ name: String, wireName: String? = nil) -> Self {
-    .field(FieldSchema(name, .uuid, wireName: wireName))
+  ///
+  /// For identifiers that other systems gave. To refer to another record, declare a reference.
+  /// - Parameters:
+  ///   - name: the column's name.
+  ///   - oldName: the name under which the column was first declared, if it was renamed since.
+  /// - Returns: the column, for a schema.
+  public static func uuid(_ name: String, renamedFrom oldName: String? = nil) -> Self {
+    .field(FieldSchema(name, .uuid, wireName: oldName))
   }
-  /// A column that holds a `Codable` value as JSON, which merges as a whole: of two concurrent edits of parts of it one
-  /// is lost. Use an entity, or more columns, for parts that people edit apart from each other.
-  public static func json(_ name: String, wireName: String? = nil) -> Self {
-    .field(FieldSchema(name, .json, wireName: wireName))
+  /// A column that holds a `Codable` value as JSON. It can be null, and has no default.
+  ///
+  /// It merges as a whole: of two concurrent edits of parts of it one is lost. Use an entity, or more columns, for
+  /// parts that people edit apart from each other.
+  /// - Parameters:
+  ///   - name: the column's name.
+  ///   - oldName: the name under which the column was first declared, if it was renamed since.
+  /// - Returns: the column, for a schema.
+  public static func json(_ name: String, renamedFrom oldName: String? = nil) -> Self {
+    .field(FieldSchema(name, .json, wireName: oldName))
   }
-  /// A column with the name of one other record. Store one side of a relation; the other is a query. See `DeleteRule`
-  /// for what the target's delete does.
+  /// A column with the name of one other record. Declare one side of a relation; the other is a query.
+  ///
+  /// It is always nullable: the record may be deleted, or may not have arrived yet. A reference cannot be renamed.
+  /// - Parameters:
+  ///   - name: the column's name.
+  ///   - type: the type of the record that it names.
+  ///   - onDelete: what becomes of this record when that one is deleted.
+  ///   - isIndexed: whether the column has an index. Without one, deleting what it names reads the whole table.
+  /// - Returns: the column, for a schema.
   public static func reference(
     _ name: String, to type: String, onDelete: DeleteRule = .nullify, isIndexed: Bool = true
   ) -> Self {
     .reference(ReferenceSchema(name, to: type, onDelete: onDelete, isIndexed: isIndexed))
   }
-  /// A set of other records, in a join table `Type_name`. Concurrent adds all stay. See `Relationship` for reading and
-  /// writing it.
+  /// A set of other records, in a join table `Type_name`, and no column.
+  ///
+  /// Concurrent adds all stay, and an add that the remover had not seen stays too. `Relationship` reads and writes it.
+  /// - Parameters:
+  ///   - name: the relationship's name, which cannot change.
+  ///   - type: the type of its members, which may be this one.
+  /// - Returns: the relationship, for a schema.
   public static func toMany(_ name: String, to type: String) -> Self {
     .relationship(RelationshipSchema(name, to: type))
   }

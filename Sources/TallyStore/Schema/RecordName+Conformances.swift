@@ -2,7 +2,12 @@ import Foundation
 import TallyCRDT
 
 extension RecordName: LosslessStringConvertible {
-  /// The name that a text is; nil if it is none, or of a record of another type.
+  /// Reads a name from its text; nil if the text is no name, or that of another type's record.
+  ///
+  /// ```swift
+  /// let id = RecordName<Game>("Game|~|chess")
+  /// ```
+  /// `description` is the text, so a name goes through a link, a notification or a command line and back.
   public init?(_ description: String) {
     guard let name = try? AnyRecordName(description) else { return nil }
     self.init(name)
@@ -24,7 +29,7 @@ extension RecordName: CodingKeyRepresentable {
   /// The whole name: a dictionary by names is a JSON object.
   public var codingKey: any CodingKey { Key(stringValue: name.text) }
 
-  /// Reads a name of the right type.
+  /// Reads a name from a key; nil if the key is no name, or that of another type's record.
   public init?<T: CodingKey>(codingKey: T) { self.init(codingKey.stringValue) }
 }
 

@@ -41,7 +41,8 @@ extension EntitySchema {
         continue
       }
       guard references[index].to == reference.to else {
-        throw StoreError(.incompatibleSchema, "\(type).\(reference.name) would refer to another type than before")
+        throw StoreError(
+          .incompatibleSchema, "\(type).\(reference.name) refers to another type than in the file; declare a new one")
       }
       references[index] = reference
     }
@@ -51,7 +52,8 @@ extension EntitySchema {
         continue
       }
       guard relationships[index].to == relationship.to else {
-        throw StoreError(.incompatibleSchema, "\(type).\(relationship.name) would hold another type than before")
+        throw StoreError(
+          .incompatibleSchema, "\(type).\(relationship.name) holds another type than in the file; declare a new one")
       }
     }
   }

@@ -137,7 +137,7 @@ private struct FieldCoding: Codable {
   func field(named name: String) throws -> FieldSchema {
     guard let kind = FieldKind(rawValue: kind) else {
       let known = FieldKind.allCases.map(\.rawValue).joined(separator: ", ")
-      throw StoreError(.invalidSchema, "\(printable(self.kind)) is no kind of field; there are \(known)")
+      throw StoreError(.invalidSchema, "unknown field type \(printable(self.kind)); expected one of \(known)")
     }
     return FieldSchema(name, kind, default: try defaultValue?.value(of: kind) ?? .null, wireName: wireName)
   }

@@ -114,7 +114,7 @@ public struct Schema: Sendable, Hashable, Codable {
     guard isFine else {
       throw StoreError(
         .invalidSchema,
-        "\(printable(identifier)) is no name for a \(what): a letter, then letters, digits and underscores, "
+        "invalid \(what) name \(printable(identifier)): a letter, then letters, digits and underscores, "
           + "at most \(WireLimits.identifierBytes) bytes, not beginning with tally_ or sqlite_")
     }
   }

@@ -32,7 +32,7 @@ struct CheckedSeedSet {
     version = set.version
     namespace = SeedIdentity.uuid(ofSet: set.name)
     guard Self.isPlain(set.name, limit: 64) else {
-      throw Self.error("\(printable(set.name)) is no name for a seed set: 1 to 64 printable ASCII characters")
+      throw Self.error("invalid seed set name \(printable(set.name)): 1 to 64 printable ASCII characters")
     }
     guard (1...Int(Int32.max)).contains(set.version) else {
       throw Self.error("\(set.name) has the version \(set.version); versions count from 1")
@@ -54,7 +54,7 @@ struct CheckedSeedSet {
 
   private mutating func note(_ key: SeedKey, _ schema: Schema) throws(StoreError) {
     guard Self.isPlain(key.key, limit: 128) else {
-      throw Self.error("\(printable(key.key)) in \(name) is no key: 1 to 128 printable ASCII characters")
+      throw Self.error("invalid key \(printable(key.key)) in \(name): 1 to 128 printable ASCII characters")
     }
     guard schema[key.type] != nil else {
       throw Self.error("\(name).\(key.key) is of the type \(printable(key.type)), which is not in the schema")

@@ -52,7 +52,7 @@ public struct SeedSet: Sendable, Hashable {
 /// `RecordName(seed:of:)` knows it without a database. References and relationships are given by the keys of other
 /// seeds of the set.
 public struct SeedRecord: Sendable, Hashable {
-  /// The identity of the record within its set, for ever: 1 to 128 printable ASCII characters. Never a text that is
+  /// The permanent identity of the record within its set: 1 to 128 printable ASCII characters. Never a text that is
   /// translated.
   public var key: String
   /// The type of the record.

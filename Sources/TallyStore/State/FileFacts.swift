@@ -6,6 +6,8 @@ final class FileFacts {
   /// Whether any record has a delete or a retired seed, so that what is below it matters.
   var hasDeletes = false
   var hasWaits = false
+  /// Whether the conflict journal may have entries.
+  var hasConflicts = false
   /// The kinds of which something is hidden: of others nothing needs to be looked up.
   var hiddenKinds = Set<KindNumber>()
 
@@ -15,6 +17,7 @@ final class FileFacts {
       try connection.exists("SELECT 1 FROM tally_context LIMIT 1")
       || connection.exists("SELECT 1 FROM tally_meta WHERE key = 'retired'")
     hasWaits = try connection.exists("SELECT 1 FROM tally_wait LIMIT 1")
+    hasConflicts = try connection.exists("SELECT 1 FROM tally_conflict LIMIT 1")
     let hidden = try connection.statement(
       "SELECT n FROM tally_kind WHERE EXISTS(SELECT 1 FROM tally_hidden WHERE kind = tally_kind.n)")
     hiddenKinds = []

@@ -60,7 +60,7 @@ extension Schema {
   }
 
   /// The names of all records of a type that the app sees, ascending by their bytes. They are all in memory at once.
-  /// - Returns: the names; a row that another program wrote under a name that is none is left out.
+  /// - Returns: the names; a row that another program wrote under an invalid name is left out.
   /// - Throws: `StoreError.unknownType`; GRDB's `DatabaseError`.
   public func names(_ db: Database, of type: String) throws -> [AnyRecordName] {
     guard let entity = self[type] else { throw unknown(type) }
@@ -91,7 +91,7 @@ extension Schema {
   public func delete(_ db: Database, _ name: AnyRecordName) throws {
     let entity = try entity(of: name)
     try db.execute(sql: "DELETE FROM \"\(entity.type)\" WHERE id = ?", arguments: [name.text])
-    guard db.changesCount > 0 else { throw StoreError(.noSuchRecord, "\(name) is not there") }
+    guard db.changesCount > 0 else { throw StoreError(.noSuchRecord, "no record named \(name)") }
   }
 
   /// Adds a member to a relationship.
@@ -102,7 +102,7 @@ extension Schema {
     try insert.run(name, CollectionOfOne(.text(target.text)))
   }
 
-  /// Removes a member from a relationship; nothing happens if it is none. Adds that this device has not seen stay.
+  /// Removes a member from a relationship; nothing happens if it is not one. Adds that this device has not seen stay.
   /// - Throws: `StoreError.unknownType`, `.unknownRelationship`, `.typeMismatch`.
   public func unlink(_ db: Database, _ name: AnyRecordName, _ relationship: String, from target: AnyRecordName) throws {
     try db.execute(

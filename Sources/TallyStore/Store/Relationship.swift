@@ -18,7 +18,11 @@ public struct Relationship<Source: Entity, Target: Entity>: Sendable {
   /// The name in the schema.
   public let name: String
 
-  /// The relationship of this name in `Source`'s schema.
+  /// The relationship of this name in `Source`'s schema, for a constant of the entity.
+  ///
+  /// ```swift
+  /// let players = Relationship<Game, Person>("players")
+  /// ```
   /// - Precondition: the schema has it, with members of the type `Target`.
   public init(_ name: String) {
     let isDeclared = Source.schema.relationships.contains { $0.name == name && $0.to == Target.schema.type }
@@ -40,7 +44,12 @@ public struct Relationship<Source: Entity, Target: Entity>: Sendable {
       db, sql: "SELECT target FROM \"\(table)\" WHERE source = ?", arguments: [source])
   }
 
-  /// The records that have `target` as a member: the inverse of `members(_:of:)`, which needs no declaration.
+  /// The records that have `target` as a member: the inverse of `members(_:of:)`, which needs no declaration. Costs one
+  /// look into the join table's index.
+  ///
+  /// ```swift
+  /// let games = try Game.filter(keys: Game.players.sources(db, of: ann)).fetchAll(db)
+  /// ```
   /// - Returns: the names of the records that are visible.
   public func sources(_ db: Database, of target: RecordName<Target>) throws -> Set<RecordName<Source>> {
     try RecordName<Source>.fetchSet(
@@ -58,8 +67,10 @@ public struct Relationship<Source: Entity, Target: Entity>: Sendable {
       sql: "INSERT OR IGNORE INTO \"\(table)\"(source, target) VALUES(?, ?)", arguments: [source, target])
   }
 
-  /// Removes a member; nothing happens if it is none. Adds that this device has not seen stay, so the member may be
-  /// there again after the next sync.
+  /// Removes a member; nothing happens if it is not one.
+  ///
+  /// Adds that this device has not seen stay, so the member may be there again after the next sync.
+  /// - Throws: GRDB's `DatabaseError`.
   public func remove(_ db: Database, _ target: RecordName<Target>, from source: RecordName<Source>) throws {
     try db.execute(sql: "DELETE FROM \"\(table)\" WHERE source = ? AND target = ?", arguments: [source, target])
   }

@@ -3,7 +3,12 @@ import GRDB
 import TallyCRDT
 
 extension Store {
-  /// The conflict journal, newest first: concurrent writes that lost. Bounded by `StoreOptions.conflictLimit`.
+  /// The conflict journal, newest first: concurrent changes that lost. Bounded by `StoreOptions.conflictLimit`.
+  ///
+  /// It has writes that lost to a write of the same field, edits that lost to a delete (where the entity lets deletes
+  /// win), deletes that an edit has undone, and references that a delete has cleared; `Conflict.kind` says which. An
+  /// entry goes by itself when nothing is left to decide: the lost value shows again, on whichever device that was
+  /// done, the record is deleted again, or the reference shows or was written again.
   ///
   /// A replica lists a lost write if both writes met there: one was here, the other came from a replica that had not
   /// seen the first. Cells do not say what their author had seen, so who gets the winner from a replica that had both
@@ -13,8 +18,11 @@ extension Store {
     try snapshot { try $0.conflicts(limit: limit) }
   }
 
-  /// Writes the value that lost back, as a new edit made now: it wins everywhere over what it had lost to. If that was
-  /// a delete, the record comes back first, in a transaction of its own (`restore(_:)` of its name).
+  /// Makes what lost count after all, as a new edit made now: it wins everywhere over what it had lost to.
+  ///
+  /// A value is written back; if it had lost to a delete, the record comes back first, in a transaction of its own
+  /// (`restore(_:)` of its name). A delete that was undone is made again. For a reference that was cleared, the record
+  /// that it names comes back.
   ///
   /// The entry leaves the journal in the same transaction, and the value that it replaces is not journalled: this
   /// replica has seen both.
@@ -24,12 +32,18 @@ extension Store {
   ///   field, `.typeMismatch`, `.danglingReference` if it is a reference to what is not there. Nothing has changed
   ///   then.
   @discardableResult
-  public func restore(_ conflict: Conflict) throws -> Dot? { try resolve(conflict, with: conflict.loserValue) }
+  public func restore(_ conflict: Conflict) throws -> Dot? {
+    switch conflict.kind {
+    case .overwritten, .deleted: try resolve(conflict, with: conflict.loserValue)
+    case .deleteUndone, .referenceCleared: try commit { try restore($0, conflict) }.dot
+    }
+  }
 
   /// Writes a value in the place of both that were in conflict, as a new edit made now: a person has decided. The entry
   /// leaves the journal in the same transaction.
   ///
   /// If the winner was a delete, the record comes back first, in a transaction of its own (`restore(_:)` of its name).
+  /// A delete that was undone has no field, so no value can take its place: restore or dismiss it.
   /// - Returns: the dot of the edit, or of the record's restore if that has shown the value; nil if the field has the
   ///   value already.
   /// - Throws: `StoreError.noSuchRecord` if the record is not there, `.unknownField` if this schema does not have the
@@ -39,7 +53,7 @@ extension Store {
   public func resolve(_ conflict: Conflict, with value: Value) throws -> Dot? {
     let schema = try schema
     let column = try Self.column(of: conflict, schema)
-    let isGone = try conflict.winnerIsDelete && read { try schema.record($0, conflict.name) == nil }
+    let isGone = try conflict.kind == .deleted && read { try schema.record($0, conflict.name) == nil }
     let restored = isGone ? try restore(conflict.name) : nil
     let edited = try commit { try Self.decide($0, conflict, value, column, schema) }.dot
     return edited ?? restored
@@ -59,7 +73,7 @@ extension Store {
     _ db: Database, _ conflict: Conflict, _ value: Value, _ column: String, _ schema: Schema
   ) throws {
     guard try schema.record(db, conflict.name) != nil else {
-      throw StoreError(.noSuchRecord, "\(conflict.name) is not there")
+      throw StoreError(.noSuchRecord, "no record named \(conflict.name)")
     }
     try schema.put(db, conflict.name, [column: value])
     try forget(db, conflict)
@@ -94,11 +108,18 @@ extension Store {
 
 extension StateReader {
   func conflicts(of name: AnyRecordName? = nil, limit: Int = -1) throws -> [Conflict] {
+    try numberedConflicts(of: name, limit: limit).map(\.conflict)
+  }
+
+  /// Entries with their numbers in the journal's table, newest first.
+  func numberedConflicts(
+    of name: AnyRecordName? = nil, limit: Int = -1
+  ) throws -> [(number: Int64, conflict: Conflict)] {
     let query = try SQLStatement(
       connection.handle,
       """
       SELECT noticed, name, field, loser_replica, loser_sequence, loser_time, loser_value,
-        winner_replica, winner_sequence, winner_time, winner_value, winner_deletes
+        winner_replica, winner_sequence, winner_time, winner_value, winner_deletes, n
       FROM tally_conflict WHERE ?1 IS NULL OR name = ?1 ORDER BY n DESC LIMIT ?2
       """)
     if let name { query.bind(1, name.text) }
@@ -107,7 +128,7 @@ extension StateReader {
       guard let entity = catalog.schema[type] else { return nil }
       return entity.fields.first { $0.wireName == field }?.name ?? entity.references.first { $0.name == field }?.name
     }
-    var result: [Conflict] = []
+    var result: [(Int64, Conflict)] = []
     while try query.step() {
       func stamp(_ index: Int) -> Stamp {
         Stamp(
@@ -115,12 +136,11 @@ extension StateReader {
           dot: Dot(replica: ReplicaID(query.blob(index)), sequence: UInt64(max(0, query.int(index + 1)))))
       }
       guard let name = try? AnyRecordName(query.text(1) ?? ""), let field = query.text(2) else { continue }
-      result.append(
-        Conflict(
-          name: name, field: field, column: column(name.type, field), loser: stamp(3), loserValue: query.value(6),
-          winner: stamp(7),
-          winnerValue: query.value(10), winnerIsDelete: query.int(11) != 0,
-          noticed: Date(timeIntervalSince1970: Double(query.int(0)) / 1000)))
+      let conflict = Conflict(
+        kind: Conflict.Kind(number: query.int64(11)), name: name, field: field, column: column(name.type, field),
+        loser: stamp(3), loserValue: query.value(6), winner: stamp(7), winnerValue: query.value(10),
+        noticed: Date(timeIntervalSince1970: Double(query.int(0)) / 1000))
+      result.append((query.int64(12), conflict))
     }
     return result
   }

@@ -55,7 +55,7 @@ public struct StoreEvents: AsyncSequence, Sendable {
     }
   }
 
-  /// An iterator, of which there should be one.
+  /// Makes an iterator; a sequence should be iterated once.
   public func makeAsyncIterator() -> Iterator { Iterator(follower) }
 }
 

@@ -19,7 +19,7 @@ public struct ReplicaRenewal: Sendable, Equatable {
 extension Store {
   /// Gives up the replica id: the next local write mints another. All that was written stays and goes on to replicate.
   ///
-  /// Harmless at any time; each renewal adds an entry to the state vector for ever.
+  /// Harmless at any time. Each renewal adds a permanent entry to the state vector.
   public func renewReplica(because reason: String) throws {
     try replicate { try $0.renewReplica(because: reason) }
   }

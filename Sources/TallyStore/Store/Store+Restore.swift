@@ -28,7 +28,7 @@ extension Store {
 extension WriteTransaction {
   func restore(_ name: AnyRecordName) throws -> Dot {
     guard let kind = catalog.kind(of: name.type), let stored = try reader.record(name, kind) else {
-      throw StoreError(.noSuchRecord, "nothing is known of \(name)")
+      throw StoreError(.noSuchRecord, "no record named \(name), not even a deleted one")
     }
     guard !stored.place.isVisible else { throw StoreError(.notDeleted, "\(name) is not deleted") }
     // Found before anything is written: what is known of visibility is of one state.

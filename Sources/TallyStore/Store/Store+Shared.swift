@@ -21,7 +21,13 @@ extension Store {
     _ = try interlude(db) { try $0.restore(name) }
   }
 
-  /// Brings a deleted record back as part of a write. See `restore(_:)`.
+  /// Brings a deleted record back, complete, as part of a write. See `restore(_:)`.
+  ///
+  /// ```swift
+  /// try store.write { db in try store.restore(db, chess) }
+  /// ```
+  /// - Throws: `StoreError.noSuchRecord`, `.notDeleted`; `.notInWrite` if `db` is not that of a `write` of this store.
+  ///   The whole write fails.
   public func restore<Record>(_ db: Database, _ name: RecordName<Record>) throws { try restore(db, name.name) }
 
   /// Decides a conflict as part of a write: the value takes the place of both, and the entry leaves the journal. If the
@@ -30,25 +36,51 @@ extension Store {
   public func resolve(_ db: Database, _ conflict: Conflict, with value: Value) throws {
     let schema = try listeningSession(db).reader.catalog.schema
     let column = try Self.column(of: conflict, schema)
-    if try conflict.winnerIsDelete && schema.record(db, conflict.name) == nil { try restore(db, conflict.name) }
+    if try conflict.kind == .deleted && schema.record(db, conflict.name) == nil { try restore(db, conflict.name) }
     try Self.decide(db, conflict, value, column, schema)
   }
 
-  /// Writes the value that lost back as part of a write. See `resolve(_:_:with:)`.
+  /// Makes what lost count after all, as part of a write. See `restore(_:)` of a conflict.
+  /// - Throws: `StoreError.noSuchRecord`, `.unknownType`, `.unknownField`, `.typeMismatch`; `.notInWrite`. The whole
+  ///   write fails.
   public func restore(_ db: Database, _ conflict: Conflict) throws {
-    try resolve(db, conflict, with: conflict.loserValue)
+    switch conflict.kind {
+    case .overwritten, .deleted: return try resolve(db, conflict, with: conflict.loserValue)
+    case .deleteUndone:
+      let schema = try listeningSession(db).reader.catalog.schema
+      guard try schema.record(db, conflict.name) != nil else {
+        throw StoreError(.noSuchRecord, "no record named \(conflict.name)")
+      }
+      try schema.delete(db, conflict.name)
+    case .referenceCleared:
+      guard case .text(let text) = conflict.loserValue else { break }
+      let target = try AnyRecordName(text)
+      let schema = try listeningSession(db).reader.catalog.schema
+      if try schema.record(db, target) == nil { try restore(db, target) }
+    }
+    try Self.forget(db, conflict)
   }
 
-  /// Takes entries out of this device's journal as part of a write, and leaves the values that won.
+  /// Takes entries out of this device's journal as part of a write, and leaves what won. Those that are not there are
+  /// ignored.
+  /// - Throws: GRDB's `DatabaseError`.
   public func dismiss(_ db: Database, _ conflicts: some Sequence<Conflict>) throws {
     for conflict in conflicts { try Self.forget(db, conflict) }
   }
 
-  /// Takes an entry out of this device's journal as part of a write, and leaves the value that won.
+  /// Takes an entry out of this device's journal as part of a write, and leaves what won. Nothing happens if it is not
+  /// there.
+  /// - Throws: GRDB's `DatabaseError`.
   public func dismiss(_ db: Database, _ conflict: Conflict) throws { try dismiss(db, CollectionOfOne(conflict)) }
 
   /// The conflict journal as a read or write of the app's sees it, newest first: for a query that shows conflicts
-  /// together with records. See `conflicts(limit:)`.
+  /// together with records.
+  ///
+  /// ```swift
+  /// let conflicts = store.values { db in try store.conflicts(db) }
+  /// ```
+  ///
+  /// See `conflicts(limit:)`, which says what is listed.
   public func conflicts(_ db: Database, limit: Int = 100) throws -> [Conflict] {
     let connection = try Connection(db)
     return try StateReader(connection, catalog: Catalog.load(connection, cached: nil)).conflicts(limit: limit)

@@ -19,7 +19,7 @@ public struct SetAsideRow: Sendable, Equatable {
 public struct StoreStatus: Sendable, Equatable {
   /// The number of records or links of one type.
   public struct Count: Sendable, Equatable {
-    /// The type, or `Type.relationship`.
+    /// The type of the records that are counted, or `Type.relationship` for links.
     public var type: String
     /// Those that the app sees.
     public var visible: Int

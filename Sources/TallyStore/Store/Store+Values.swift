@@ -21,8 +21,11 @@ extension Store {
     ValueObservation.tracking(fetch).values(in: self, bufferingPolicy: .bufferingNewest(1))
   }
 
-  /// Observes a query: its result now, and again after each commit that changes it, for values that can be compared:
-  /// one that equals the value before is not told again. Otherwise as the other form.
+  /// Observes a query whose values can be compared: its result now, and again after each commit that changes it.
+  ///
+  /// A value that equals the one before is not told again. In everything else it is like the form for other values.
+  /// - Parameter fetch: reads the value, again after each commit that may have changed it.
+  /// - Returns: a sequence that throws what the query throws, and then has ended.
   public func values<Value: Sendable & Equatable>(_ fetch: @escaping @Sendable (Database) throws -> Value)
     -> AsyncValueObservation<Value>
   {

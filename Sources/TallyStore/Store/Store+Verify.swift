@@ -17,8 +17,8 @@ public struct VerifyReport: Sendable, Equatable {
 
 extension Store {
   /// Checks the file against itself, in one snapshot: SQLite's integrity and foreign keys; the view rebuilt from the
-  /// state equals the view; each state matches its checksum, and all of them the fingerprint; the vector covers every dot; the change log
-  /// finds every dot, and lists nothing that is not there.
+  /// state equals the view; each state matches its checksum, and all of them the fingerprint; the vector covers every
+  /// dot; the change log finds every dot, and lists nothing that is not there.
   ///
   /// Reads everything. Changes nothing, unless the content cannot be read or does not match its fingerprint: then the
   /// store notes that it is damaged (`doubt()`) where it can be written, and gives nothing away until it is healed.

@@ -110,7 +110,7 @@ extension Store: DatabaseWriter {
   }
 
   /// Refused: a store that is emptied without its own knowledge would take its records for lost, and could not tell
-  /// its peers. Delete records to delete them everywhere; close the store and remove its file to begin anew here.
+  /// its peers. Delete records to delete them everywhere; close the store and remove its file to start over here.
   /// - Throws: `StoreError.wouldReplaceStore`, always. Nothing has changed.
   public func erase() throws { throw Self.eraseRefusal }
 
@@ -120,7 +120,7 @@ extension Store: DatabaseWriter {
   private static var eraseRefusal: StoreError {
     StoreError(
       .wouldReplaceStore,
-      "a store cannot be erased: delete its records, or close it and remove its file to begin anew on this device")
+      "a store cannot be erased: delete its records, or close it and remove its file to start over on this device")
   }
 
   /// Brings the write-ahead log into the file, which happens by itself as well.

@@ -23,7 +23,8 @@ public struct StoreOptions: Sendable {
   public var logger = Logger(label: "tally.store")
   /// The number of entries that the conflict journal keeps; older ones go first.
   public var conflictLimit = 10_000
-  /// The seconds for which the conflict journal keeps an entry, by this device's clock: 90 days. Nil for ever.
+  /// The seconds for which the conflict journal keeps an entry, by this device's clock: 90 days. Nil keeps entries
+  /// whatever their age.
   public var conflictAge: TimeInterval? = 90 * 86_400
   /// Whether this replica's own changes are synced to the disk before a delta with them is handed out. Without it, a
   /// power cut after a sync can lead to two changes with one identity, and replicas that differ.

@@ -122,6 +122,7 @@ final class WriteTransaction {
     dots: some Sequence<Dot>, isSettled: Bool = false, fingerprint: Fingerprint? = nil
   ) throws {
     if kind.isKnown { writer.touches?.note(name) }
+    if facts.hasConflicts { view.watch.note(name) }
     if let old, old.deletes != new.deletes {
       try relist(name, kind, from: old, to: new, dots: dots)
     } else {
@@ -157,6 +158,7 @@ final class WriteTransaction {
   ) throws {
     for dot in replaced { try drop(dot, key, kind) }
     if kind.isKnown { try writer.touches?.note(key, kind) }
+    if facts.hasConflicts { view.watch.note(try key.name(type: kind.type)) }
     for dot in dots { log.note(dot, kind: kind.number, key) }
     standing.fingerprint += difference
     view.markTouched(owners)
@@ -318,11 +320,18 @@ final class WriteTransaction {
       try raise(to: own)
     }
     try checkReferences()
+    try forgetDecidedConflicts()
     logRows += try log.flush(connection, session.numbers)
     // Open blobs keep SQLite from savepoints and from changing tables.
     writer.closeRows()
     writer.onRowWritten = nil
     try session.end(self, logRows: outdates ? logRows : 0)
+  }
+
+  /// Settles what a delta has brought, before the end: what is noted of it depends on what shows then.
+  func settleJoined() throws {
+    try raise(to: incoming)
+    try settle()
   }
 
   private func settle() throws {

@@ -1,17 +1,32 @@
 import Foundation
 import TallyCRDT
 
-/// A concurrent write that lost: one entry of the conflict journal, for a person to look at.
+/// A concurrent change that lost: one entry of the conflict journal, for a person to look at.
 ///
 /// ```swift
-/// for conflict in try store.conflicts() {
+/// for conflict in try store.conflicts() where conflict.kind == .overwritten {
 ///   print("\(conflict.name): \(conflict.loserValue) lost to \(conflict.winnerValue)")
 /// }
 /// ```
-/// Both values are kept until somebody decides: `store.restore(conflict)` writes the lost one back,
-/// `store.resolve(conflict, with: value)` writes another, and `store.dismiss(conflict)` leaves what is there. Each
-/// takes the entry out of this device's journal; other devices have entries of their own.
+/// Both sides are kept until somebody decides: `store.restore(conflict)` makes what lost count after all,
+/// `store.resolve(conflict, with: value)` writes another value, and `store.dismiss(conflict)` leaves what is there.
+/// Each takes the entry out of this device's journal. Other devices have entries of their own, which go by themselves
+/// once what lost is there again.
 public struct Conflict: Sendable, Equatable, Identifiable {
+  /// What has lost to what.
+  public enum Kind: String, Sendable, CaseIterable {
+    /// A write of a field lost to another write of it.
+    case overwritten
+    /// An edit of a field lost to a delete of the record, whose entity lets deletes win.
+    case deleted
+    /// A delete lost to something that it had not seen: the record is there again, because of an edit, a member that
+    /// was added, or something that it owns. `field` is empty, and both values are null.
+    case deleteUndone
+    /// A reference reads null, because the target was deleted by somebody who had not seen it. `loserValue` is the
+    /// target's name.
+    case referenceCleared
+  }
+
   /// The identity of an entry, on every device: the cell that lost.
   public struct ID: Hashable, Sendable {
     fileprivate let name: AnyRecordName
@@ -19,9 +34,11 @@ public struct Conflict: Sendable, Equatable, Identifiable {
     fileprivate let loser: Dot
   }
 
-  /// The name of the record whose field was written twice.
+  /// What has lost to what.
+  public var kind: Kind
+  /// The name of the record that the two changes were made to.
   public var name: AnyRecordName
-  /// The field's wire name, which a rename does not change.
+  /// The field's wire name, which a rename does not change; empty for a delete that was undone.
   public var field: String
   /// The column that this schema has for the field; nil if it has none.
   public var column: String?
@@ -31,10 +48,8 @@ public struct Conflict: Sendable, Equatable, Identifiable {
   public var loserValue: Value
   /// The stamp of the write that won.
   public var winner: Stamp
-  /// The value that won; null for a delete.
+  /// The value that won; null for a delete, and of a delete that was undone.
   public var winnerValue: Value
-  /// Whether the winner is a delete of the whole record, whose entity lets deletes win.
-  public var winnerIsDelete: Bool
   /// When this replica noticed, by its own clock.
   public var noticed: Date
 
@@ -82,6 +97,20 @@ public struct Conflict: Sendable, Equatable, Identifiable {
   private static func lines(_ text: String) -> [Substring] {
     text.split(separator: "\n", omittingEmptySubsequences: false)
   }
+}
+
+extension Conflict.Kind {
+  /// The number in the journal's table.
+  var number: Int64 {
+    switch self {
+    case .overwritten: 0
+    case .deleted: 1
+    case .deleteUndone: 2
+    case .referenceCleared: 3
+    }
+  }
+
+  init(number: Int64) { self = Self.allCases.first { $0.number == number } ?? .overwritten }
 }
 
 extension Conflict.ID: CustomStringConvertible {

@@ -7,7 +7,7 @@ import TallyWire
 public struct StoreError: Error, Sendable, CustomStringConvertible {
   /// The kinds of refusals. Codes may be added: have a `default` in a `switch`.
   public enum Code: String, Sendable {
-    /// The file exists but is not a store of ours.
+    /// The file exists but is not a Tally store.
     case notAStore
     /// There is no file at the path.
     case noSuchStore
@@ -21,7 +21,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case invalidSchema
     /// A schema cannot follow the one in the file.
     case incompatibleSchema
-    /// The app has built a table of an entity or relationship anew in a way that no store can use; the message names it
+    /// The app has rebuilt a table of an entity or relationship in a way that no store can use; the message names it
     /// and says how to build it. Nothing was changed.
     case incompatibleTable
     /// A record name is malformed.

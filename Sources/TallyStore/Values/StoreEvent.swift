@@ -15,7 +15,7 @@ public struct StoreEvent: Sendable, Equatable {
 
   /// The records of an event.
   public enum Records: Sendable, Equatable {
-    /// These and no others.
+    /// The records that were touched, and no others.
     case these(Set<AnyRecordName>)
     /// More than are listed, or some that are not known: any record of the tables.
     case many

@@ -29,12 +29,12 @@ public protocol TallyError: Error, Sendable, CustomStringConvertible {
 }
 
 extension TallyError {
-  /// Nothing was asked for.
+  /// No pause was asked for: the engine chooses one.
   public var retryAfter: Duration? { nil }
 }
 
 extension StoreError: TallyError {
-  /// True for everything that the same call would be refused for again: all codes but `baseNotCovered`,
+  /// True for whatever would be refused again if it were tried again unchanged: all codes but `baseNotCovered`,
   /// `contentsDiffer`, `corrupt`, `damaged`, `damagedSender` and `notCaptured`, which another delta, a repair or
   /// another device can mend.
   public var isPermanent: Bool {

@@ -26,6 +26,8 @@ final class ViewMaintainer {
   /// The records whose dependents were looked at once more, since a trigger of the app's has written last; nil if none
   /// has.
   private var lookedBelow: Set<AnyRecordName>?
+  /// What the conflict journal looks at once all is settled.
+  let watch = JournalWatch()
 
   init(_ writer: StateWriter, _ refusals: Refusals, _ environment: StoreEnvironment) {
     self.writer = writer
@@ -242,6 +244,7 @@ final class ViewMaintainer {
       }
       isDone = try writer.put(name, kind, stored.state, previous: stored, shown: nil)
       writer.touches?.note(name)
+      if facts.hasConflicts { watch.note(name) }
       if isDone {
         clearings += 1
         try markReferrers(of: name)
@@ -266,8 +269,10 @@ final class ViewMaintainer {
         shown[index] = stored.values[index]
       }
     }
+    watch.note(name, kind, stored, shown)
     if !stored.place.isVisible || shown != stored.values {
       writer.touches?.note(name)
+      if facts.hasConflicts { watch.note(name) }
       guard try writer.put(name, kind, stored.state, previous: stored, shown: shown) else {
         return try makeRoom(for: name, kind, shown)
       }

@@ -123,6 +123,12 @@ public final class Container: Sendable {
   public var people: [String] { state.withLock { $0.contents.people.values.sorted() } }
 
   /// The store of the current account, opened at the first call and the same object from then on.
+  ///
+  /// ```swift
+  /// let store = try container.store()
+  /// ```
+  ///
+  /// After `signIn` or `signOut` it is another one: views and engines must be given that.
   /// - Throws: what opening a store throws.
   public func store() throws -> Store { try store(of: current) }
 
@@ -161,6 +167,13 @@ public final class Container: Sendable {
   }
 
   /// Shows the data of nobody from now on; the person's stays in its file, and is there when they sign in again.
+  ///
+  /// ```swift
+  /// await engine.pause()
+  /// let store = try await container.signOut()
+  /// ```
+  ///
+  /// Pause the engine of the store that is shown before.
   /// - Returns: the local store.
   /// - Throws: what opening a store throws. The current account is then as before.
   public func signOut() throws -> Store {
@@ -174,14 +187,21 @@ public final class Container: Sendable {
   /// Shows a person's data from now on, without blocking the task's thread. See the synchronous version.
   ///
   /// A task that is cancelled before this has begun throws `CancellationError`, and nothing has changed.
+  /// - Returns: the person's store.
+  /// - Throws: what the synchronous version throws. The current account is then as before.
   public func signIn(_ id: String, localData: LocalData) async throws -> Store {
     try await BlockingWork.run { [self] in try signIn(id, localData: localData) }
   }
 
   /// Shows the data of nobody from now on, without blocking the task's thread. See the synchronous version.
+  ///
+  /// A task that is cancelled before this has begun throws `CancellationError`, and nothing has changed.
+  /// - Returns: the local store.
   public func signOut() async throws -> Store { try await BlockingWork.run { [self] in try signOut() } }
 
   /// Deletes an account's file for good. What has not been synced is lost: ask the person first.
+  ///
+  /// Its store is closed; pause its engine before. Other devices and the account's service keep what they have.
   /// - Precondition: it is not the current account.
   /// - Throws: what closing the store and removing files throw.
   public func erase(_ account: Account) throws {

@@ -122,7 +122,7 @@ public actor SyncEngine {
   // MARK: The switch
 
   /// Begins to sync with everybody, or begins again; peers that were given up are tried again. Returns at once: the
-  /// status tells what comes of it. Does no harm if the engine is running.
+  /// status shows the result. Has no effect on an engine that is running.
   public func resume() {
     status.isPaused = false
     lookOutside()
@@ -258,11 +258,17 @@ public actor SyncEngine {
     update(name) { $0.phase = .syncing }
     var passing = MailboxSettings()
     (passing.metrics, passing.remembersDevices) = (settings.metrics, settings.device != nil)
-    let report = try await store.sync(through: mailbox, passing)
+    let before = status.peers.first { $0.id == name } ?? PeerStatus(id: name)
+    let report = try await following(MailboxProgress.self) { feed in
+      passing.onProgress = feed
+      return try await store.sync(through: mailbox, passing)
+    } note: {
+      $0.note($1, name, before)
+    }
     update(name) { peer in
-      peer.bytesSent += UInt64(report.bytesWritten)
-      peer.bytesReceived += UInt64(report.bytesRead)
-      peer.changesReceived += report.changes
+      peer.bytesSent = before.bytesSent + UInt64(report.bytesWritten)
+      peer.bytesReceived = before.bytesReceived + UInt64(report.bytesRead)
+      peer.changesReceived = before.changesReceived + report.changes
       (peer.pending, peer.waitingFiles) = (0, report.pending.count + report.refused.count)
       peer.missing = report.isComplete ? 0 : nil
     }
@@ -276,15 +282,12 @@ public actor SyncEngine {
     syncing.timeout = settings.timeout
     syncing.metrics = settings.metrics
     let before = status.peers.first { $0.id == name } ?? PeerStatus(id: name)
-    let (steps, feed) = AsyncStream.makeStream(of: SyncSession.Progress.self, bufferingPolicy: .bufferingNewest(1))
-    syncing.onProgress = { feed.yield($0) }
-    let following = Task { for await step in steps { self.note(step, name, before) } }
-    let result: Result<SyncOutcome, any Error>
-    do { result = .success(try await store.sync(over: connection, syncing)) } catch { result = .failure(error) }
-    // No step may be noted after the end.
-    feed.finish()
-    await following.value
-    let outcome = try result.get()
+    let outcome = try await following(SyncSession.Progress.self) { feed in
+      syncing.onProgress = feed
+      return try await store.sync(over: connection, syncing)
+    } note: {
+      $0.note($1, name, before)
+    }
     update(name) { peer in
       peer.bytesSent = before.bytesSent + outcome.bytesSent
       peer.bytesReceived = before.bytesReceived + outcome.bytesReceived
@@ -293,6 +296,15 @@ public actor SyncEngine {
     }
     log(name, outcome.bytesSent, outcome.bytesReceived)
     return outcome
+  }
+
+  private func note(_ step: MailboxProgress, _ name: String, _ before: PeerStatus) {
+    update(name) { peer in
+      peer.fraction = step.fraction
+      peer.bytesSent = before.bytesSent + UInt64(step.bytesWritten)
+      peer.bytesReceived = before.bytesReceived + UInt64(step.bytesRead)
+      peer.changesReceived = before.changesReceived + step.changes
+    }
   }
 
   private func log(_ name: String, _ sent: UInt64, _ received: UInt64) {
@@ -316,6 +328,7 @@ public actor SyncEngine {
       peer.fraction = step.fraction
       peer.bytesSent = before.bytesSent + step.bytesSent
       peer.bytesReceived = before.bytesReceived + step.bytesReceived
+      peer.changesReceived = before.changesReceived + step.changesReceived
       peer.replica = step.peer ?? peer.replica
       peer.device = step.device ?? peer.device
       if step.phase != .connecting { (peer.pending, peer.missing) = (step.pending, step.missing) }

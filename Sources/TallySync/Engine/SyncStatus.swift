@@ -37,7 +37,7 @@ public struct PeerStatus: Sendable, Equatable, Identifiable {
   public var fraction: Double?
   /// Bytes of deltas, since the engine began.
   public var bytesSent: UInt64 = 0, bytesReceived: UInt64 = 0
-  /// Records and links that changed here.
+  /// Records and links that changed here, since the engine began; grows with each delta that is committed.
   public var changesReceived = 0
   /// Transactions of this store that the peer is not known to have; nil before the first connection.
   public var pending: UInt64?
@@ -86,6 +86,16 @@ public struct SyncStatus: Sendable, Equatable {
 }
 
 /// The status for a view: follows an engine on the main actor.
+///
+/// ```swift
+/// @MainActor final class Settings {
+///   let monitor: SyncMonitor
+///   init(_ engine: SyncEngine) { monitor = SyncMonitor(engine) }
+///   var line: String { monitor.status.isUpToDate ? "up to date" : "syncing" }
+/// }
+/// ```
+///
+/// A SwiftUI view that reads `status` is drawn again whenever it changes; no property wrapper is needed.
 @MainActor @Observable public final class SyncMonitor {
   /// The state of sync, as the engine last published it.
   public private(set) var status = SyncStatus()

@@ -4,7 +4,7 @@ import TallyWire
 /// A place that several replicas can reach at different times and that keeps whole entries by name: a relay, a bucket,
 /// a folder of a cloud drive. `Store.sync(through:)` syncs with everybody who uses it.
 ///
-/// An entry is never changed, only put and removed, and a name stands for one content for ever. It may show late, or
+/// An entry is never changed, only put and removed, and its name always stands for one content. It may show late, or
 /// not be readable for a while, or come back after it was removed. Nothing is lost by that, it only takes longer.
 ///
 /// A place that is a folder of files, and whose calls may block, conforms to `FileMailbox` instead, which takes about
@@ -135,7 +135,7 @@ public struct MailboxItem: Sendable, Hashable {
 
 /// The limits of a pass.
 public enum MailboxLimits {
-  /// The most files of ours that a listing gives, and the most entries that a store remembers of a mailbox.
+  /// The most entries that a listing gives, and the most entries that a store remembers of a mailbox.
   public static let files = 50_000
   /// The most vector entries of all files together that a pass keeps in memory. Files beyond that wait.
   public static let vectorEntries = 1 << 20

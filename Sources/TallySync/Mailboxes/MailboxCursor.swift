@@ -20,7 +20,7 @@ public struct MailboxCursor: Sendable, Hashable, LosslessStringConvertible {
   /// Creates a cursor from a position and the entry that is at it.
   public init(position: UInt64, entry: String) { (self.position, self.entry) = (position, entry) }
 
-  /// A cursor as its description says it; nil if the text is none.
+  /// Reads a cursor from its description; nil if the text is not one.
   public init?(_ description: String) {
     guard let dot = description.firstIndex(of: "."), let position = UInt64(description[..<dot]),
       description[..<dot] == "\(position)"

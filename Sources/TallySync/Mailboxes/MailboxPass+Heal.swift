@@ -22,6 +22,7 @@ extension MailboxPass {
       let result = try store.apply(
         from: progress.telling(try spool.reader()), isRepair: true, refusesMismatch: false)
       report.changes += result.changes
+      progress.took(result.changes)
       report.isHealed = report.isHealed || result.isHealed
       report.inDoubt += result.inDoubt
       own = try store.summary()

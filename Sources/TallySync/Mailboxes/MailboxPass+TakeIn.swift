@@ -109,6 +109,7 @@ extension MailboxPass {
       if result.fingerprintMismatch || wasCovered && result.changes > 0 { isContradicted = true }
       if wasCovered, result.changes > 0, files[index].name.replica == formerReplica { isDoubled = true }
       report.changes += result.changes
+      progress.took(result.changes)
       report.conflicts += result.conflicts
       report.isHealed = report.isHealed || result.isHealed
       report.inDoubt += result.inDoubt

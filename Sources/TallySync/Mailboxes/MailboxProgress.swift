@@ -18,6 +18,12 @@ public struct MailboxProgress: Sendable, Equatable {
   public var file = 0, fileCount = 0
   /// Bytes read from the mailbox so far, and handed to it.
   public var bytesRead = 0, bytesWritten = 0
+  /// Records and links that have changed here, by the files that are applied so far.
+  public var changes = 0
+  /// The fraction of the files under way that is done, 0 to 1; nil while the pass lists, and while it writes.
+  public var fraction: Double? {
+    phase == .putting || fileCount == 0 ? nil : Double(file) / Double(fileCount)
+  }
 
   /// The progress of a pass that is about to begin.
   public init() {}
@@ -37,6 +43,9 @@ final class ProgressTeller: Sendable {
 
   /// It is done with a file. One may be read more than once.
   func nextFile() { change { $0.file = min($0.file + 1, $0.fileCount) } }
+
+  /// A file was applied, and has changed so much.
+  func took(_ changes: Int) { change { $0.changes += changes } }
 
   private func change(_ body: (inout MailboxProgress) -> Void) {
     guard let sink else { return }

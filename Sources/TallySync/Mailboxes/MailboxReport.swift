@@ -18,7 +18,7 @@ public struct MailboxReport: Sendable, Equatable {
       case newerVersion
       /// It is larger than the limits allow.
       case tooLarge
-      /// It has a name of ours, and is a link, a folder or a pipe.
+      /// It has the name of an entry, but is a link, a folder or a pipe.
       case notAFile
       /// Its content belongs to another zone than its name says.
       case wrongZone
@@ -56,7 +56,7 @@ public struct MailboxReport: Sendable, Equatable {
   public var repaired = false
   /// Whether what was stored here was damaged, or in doubt, and content that others had put was taken in its place.
   public var isHealed = false
-  /// After healing: see `ApplyResult.inDoubt`.
+  /// What could not be checked after healing: see `ApplyResult.inDoubt`.
   public var inDoubt: [String] = []
 
   /// The cursor up to which the mailbox was read, for `Mailbox.wait(after:)` to wait after. Nil if the mailbox has no

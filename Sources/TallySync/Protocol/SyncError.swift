@@ -21,7 +21,7 @@ public struct SyncError: TallyError {
     case upgradeRequired
     /// The peer syncs another zone.
     case wrongZone
-    /// The peer's bytes are no message of ours, or come in an order that the protocol does not have.
+    /// The peer sent bytes that are not a message of this protocol, or sent messages out of order.
     case protocolViolation
     /// The peer sent more than the limits allow.
     case limitExceeded

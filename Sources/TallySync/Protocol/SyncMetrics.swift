@@ -40,7 +40,7 @@ struct SyncMetrics: Sendable {
   /// Counts an attempt after one that failed.
   func countRetry() { add(1, to: counter("retries", [("through", through)])) }
 
-  /// A few words of which there are no others, since backends keep a series for each.
+  /// A fixed, low-cardinality label: backends keep one series per value.
   static func result(_ error: (any Error)?) -> String {
     switch error {
     case nil: "done"

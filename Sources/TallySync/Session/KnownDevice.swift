@@ -56,7 +56,10 @@ extension Store {
     }
   }
 
-  /// Returns the devices that this store has met, without blocking the task's thread. See the synchronous `devices()`.
+  /// Returns the devices that this store has met, the last one first, without blocking the task's thread.
+  ///
+  /// See the synchronous `devices()`, which says which are remembered.
+  /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`; `CancellationError` if the task was cancelled before.
   public func devices() async throws -> [KnownDevice] { try await BlockingWork.run { [self] in try devices() } }
 
   /// Takes a device off the list, for instance one that was sold. It comes back when it is met again.

@@ -9,6 +9,7 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
   private let store: Store
   private let shelf: TransferShelf?
   private let follower: ChangeFollower
+  private let isComparing: Bool
   // Only used on the queue.
   private var outgoing: DeltaSpool?
   private var incoming: DeltaSpool?
@@ -22,9 +23,9 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
   private var hasGivenNothing = false
 
   /// The work on a store. If `isResuming`, what broke off is kept in a folder beside the store's file, and gone on
-  /// with.
-  package init(_ store: Store, isResuming: Bool = true) {
-    self.store = store
+  /// with. A session that only compares says where the store stands, damaged or not.
+  package init(_ store: Store, isResuming: Bool = true, isComparing: Bool = false) {
+    (self.store, self.isComparing) = (store, isComparing)
     shelf = isResuming ? store.file.map(TransferShelf.init(besides:)) : nil
     // Before the store is first looked at: what is committed in between would wait for the next look.
     follower = store.follow()
@@ -33,6 +34,7 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
   package var changes: AsyncStream<Void> { follower.changes }
 
   package func start() throws -> SyncSession.Event {
+    if isComparing { return .started(try store.summary()) }
     shelf?.tidy()
     isDamaged = try store.checkDamage()
     isInDoubt = try store.doubt()?.level == .unvouched

@@ -16,7 +16,7 @@ public struct SyncOutcome: Sendable, Equatable {
   public var repaired = false
   /// Whether what was stored here was damaged, or in doubt, and the peer's content was taken in its place.
   public var isHealed = false
-  /// After healing: see `ApplyResult.inDoubt`.
+  /// What could not be checked after healing: see `ApplyResult.inDoubt`.
   public var inDoubt: [String] = []
   /// Transactions that this store has and the peer lacks, since they were written while the sync ran: they go over with
   /// the next. The sync has done what it is for all the same: each side holds whatever the other had when they met.
@@ -26,6 +26,9 @@ public struct SyncOutcome: Sendable, Equatable {
   public var peer: ReplicaID?
   /// The peer's introduction; nil if it has given none.
   public var device: SyncDevice?
+
+  /// The relation of both sides, if the session only compared.
+  package var comparison: SyncComparison?
 
   /// The outcome of a sync that did nothing.
   public init() {}
@@ -41,7 +44,7 @@ public struct SyncSettings: Sendable {
   public var heartbeat: Duration = .seconds(10)
   /// The interval at which a live session looks for writes of other processes. Writes of this process are sent at
   /// once.
-  public var lookout: Duration = .seconds(1)
+  public var outsideInterval: Duration = .seconds(1)
   /// The introduction of this device to the peer. With one, the store also remembers the devices that it meets: see
   /// `Store.devices()`.
   public var device: SyncDevice?
@@ -49,6 +52,9 @@ public struct SyncSettings: Sendable {
   public var metrics: (any MetricsFactory)?
   /// The time that the last message of a sync that failed may take, either way.
   package var patience: Duration = .seconds(1)
+  /// Whether nothing is exchanged but where both sides stand.
+  package var isComparing = false
+  package var mode: SyncSession.Mode { isComparing ? .compare : isLive ? .live : .once }
   /// Called after each step of the session.
   public var onProgress: (@Sendable (SyncSession.Progress) -> Void)?
 

@@ -51,7 +51,7 @@ package actor SyncRunner {
     _ settings: SyncSettings
   ) {
     (self.work, self.queue, self.time, self.connection, self.settings) = (work, queue, time, connection, settings)
-    session = SyncSession(isLive: settings.isLive, device: settings.device)
+    session = SyncSession(mode: settings.mode, device: settings.device)
     let now = time.now
     (lastHeard, lastSaid, lastTaken) = (now, now, now)
     metrics = SyncMetrics(through: "connection", settings.metrics)
@@ -170,7 +170,9 @@ package actor SyncRunner {
         outcome.isHealed = outcome.isHealed || applied.result.isHealed
         outcome.inDoubt += applied.result.inDoubt
         try handle(
-          applied.isRefused ? .refused(applied.summary) : .applied(applied.summary, target: applied.target))
+          applied.isRefused
+            ? .refused(applied.summary)
+            : .applied(applied.summary, target: applied.target, changes: applied.result.changes))
       case .bytes(let bytes):
         (lastHeard, owesReading) = (time.now, true)
         outcome.messageBytes += UInt64(bytes.count)
@@ -206,6 +208,7 @@ package actor SyncRunner {
     outcome.repaired = session.progress.repaired
     outcome.peer = session.peerReplica
     outcome.device = session.progress.device
+    outcome.comparison = session.comparison
     metrics.count(outcome)
     settings.onProgress?(session.progress)
   }
@@ -214,10 +217,10 @@ package actor SyncRunner {
     let now = time.now
     // What this side does not read because it is busy, the peer may well have said.
     if !owesReading, now - lastHeard > settings.timeout {
-      throw SyncError(.timedOut, "nothing came from the peer for too long")
+      throw SyncError(.timedOut, "the peer has sent nothing for too long")
     }
     if unsent >= Self.unsentLimit, now - lastTaken > settings.timeout {
-      throw SyncError(.timedOut, "the peer asks and does not take the answers")
+      throw SyncError(.timedOut, "the peer sends requests and does not read the answers")
     }
     if now - lastSaid >= settings.heartbeat { say(.ping) }
     guard session.progress.phase == .live, !isLooking else { return }
@@ -324,7 +327,7 @@ package actor SyncRunner {
   }
 
   private func tickAll() async {
-    let pause = min(settings.heartbeat, settings.timeout, settings.isLive ? settings.lookout : settings.timeout)
+    let pause = min(settings.heartbeat, settings.timeout, settings.isLive ? settings.outsideInterval : settings.timeout)
     while await !ended.wait(atMost: pause, time) { feed.yield(.tick) }
   }
 

@@ -67,9 +67,7 @@ extension SyncSession {
   /// Asks where the store stands, or, if it can go out at once, for what is new, which tells that as well.
   mutating func look(_ actions: inout [Action]) {
     guard hasNews, !isLooking, !isCollecting, !isFinished else { return }
-    guard progress.phase == .live, applying == nil, outgoing == nil, liveSent.count < LiveTable.windowCount,
-      let delivered
-    else {
+    guard stage.phase == .live, applying == nil, outgoing == nil, liveSent.count < LiveTable.windowCount else {
       (hasNews, isLooking) = (false, true)
       return actions.append(.look)
     }
@@ -85,7 +83,8 @@ extension SyncSession {
     isCollecting = false
     own?.vector.merge(header.target)
     if let fingerprint = header.fingerprint { own?.fingerprint = fingerprint }
-    guard let known = delivered, !known.covers(header.target) else { return }
+    let known = delivered
+    guard !known.covers(header.target) else { return }
     var table = sendTable
     let advances = table.advance(to: header.target, beyond: known)
     let replicas = table.entries.map(\.replica)
@@ -95,7 +94,7 @@ extension SyncSession {
       advances.count(where: { !known.covers(table.entries[$0.number]) }) == header.newReplicaCount(beyond: known)
     else { return prepare(since: known, &actions) }
     sendTable = table
-    delivered?.merge(header.target)
+    delivered.merge(header.target)
     liveSent.append(header.target)
     progress.bytesSent += UInt64(bytes.count)
     let number = liveConfirmed + UInt64(liveSent.count)
@@ -103,7 +102,7 @@ extension SyncSession {
   }
 
   mutating func receive(_ live: SyncLive, _ actions: inout [Action]) throws {
-    guard let own, let delivered, isLive else { throw violation("a live change in a session that is not live") }
+    guard let own, stage.isExchanging, isLive else { throw violation("a live change in a session that is not live") }
     // Applied twice, a change would let the vector cover what never came.
     guard live.number == liveReceived + 1 else { throw violation("a live change is missing or came twice") }
     try receiveTable.follow(live.advances)

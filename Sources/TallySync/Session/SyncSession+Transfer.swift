@@ -6,7 +6,7 @@ import TallyWire
 extension SyncSession {
   mutating func offer(since vector: StateVector, _ actions: inout [Action]) {
     sentDone = nil
-    if progress.phase == .live, !owesEverything {
+    if stage.phase == .live, repair != .owed {
       guard liveSent.count < LiveTable.windowCount else { return }
       collect(since: vector, &actions)
     } else {
@@ -18,8 +18,9 @@ extension SyncSession {
     transfers += 1
     outgoing = Outgoing(number: transfers)
     // What the peer has is of a delta since its own vector: of no use when everything is owed.
-    let parts = owesEverything ? [] : peerParts
-    (owesEverything, peerParts) = (false, [])
+    let parts = repair == .owed ? [] : peerParts
+    if repair == .owed { repair = .underWay }
+    peerParts = []
     actions.append(.prepare(transfer: transfers, since: vector, peerHas: parts))
   }
 
@@ -41,7 +42,7 @@ extension SyncSession {
     if version >= 2, offset > 0 || byteCount > UInt64(SyncLimits.chunkBytes) {
       actions.append(.send(.transfer(transfer, offset: offset, byteCount: byteCount)))
     }
-    if offset == byteCount { delivered?.merge(header.target) }
+    if offset == byteCount { delivered.merge(header.target) }
     readMore(&actions)
   }
 
@@ -64,7 +65,7 @@ extension SyncSession {
     progress.bytesSent += UInt64(bytes.count)
     let isLast = current.sent == current.byteCount
     actions.append(.send(.chunk(transfer: transfer, offset: offset, isLast: isLast, bytes: bytes)))
-    if isLast, let header = current.header { delivered?.merge(header.target) }
+    if isLast, let header = current.header { delivered.merge(header.target) }
     readMore(&actions)
   }
 
@@ -130,7 +131,7 @@ extension SyncSession {
     guard end <= SyncLimits.transferBytes else { throw SyncError(.limitExceeded, "a transfer has too many bytes") }
     if let byteCount = expected.byteCount {
       guard isLast ? end == byteCount : end < byteCount else {
-        throw violation("a transfer is not as long as it was said")
+        throw violation("a transfer does not have the announced length")
       }
       progress.receiveDone = end
     }
@@ -155,7 +156,7 @@ extension SyncSession {
     guard case .transfer(let transfer) = applying, !isRepairing else {
       throw SyncError(.notConverged, "both stores exchanged everything and still differ")
     }
-    try repair(&actions, tell: true)
+    try beginRepair(&actions, tell: true)
     actions.append(.send(.applied(transfer: transfer, digest: SyncDigest(summary))))
     applying = nil
     (progress.receiveTotal, progress.receiveDone) = (0, 0)
@@ -176,6 +177,6 @@ extension SyncSession {
     }
     applying = nil
     (progress.receiveTotal, progress.receiveDone) = (0, 0)
-    delivered?.merge(target)
+    delivered.merge(target)
   }
 }

@@ -29,9 +29,9 @@ public struct SyncSession: Sendable {
     case read(transfer: UInt64, [UInt8])
     /// The live change that `.collect` asked for.
     case collected(DeltaHeader, [DeltaBlock])
-    /// The delta that `.apply` or `.applyLive` asked for is committed: the store's state now, and the vector that the
-    /// delta brought it to cover.
-    case applied(StoreSummary, target: StateVector)
+    /// The delta that `.apply` or `.applyLive` asked for is committed: the store's state now, the vector that the delta
+    /// brought it to cover, and how many records and links it has changed.
+    case applied(StoreSummary, target: StateVector, changes: Int = 0)
     /// Nothing of the delta that `.apply` asked for was joined: both sides would have seen the same and hold something
     /// else. The value is the store's state.
     case refused(StoreSummary)
@@ -95,6 +95,8 @@ public struct SyncSession: Sendable {
     public var phase: Phase = .connecting
     /// Bytes of deltas sent and received.
     public var bytesSent: UInt64 = 0, bytesReceived: UInt64 = 0
+    /// Records and links that have changed here, by the deltas that are committed so far.
+    public var changesReceived = 0
     /// The size of the delta that is being sent; 0 if none.
     public var sendTotal: UInt64 = 0
     /// The number of its bytes that the peer has put aside.
@@ -145,25 +147,20 @@ public struct SyncSession: Sendable {
   }
 
   let zone: ZoneID
-  let wantsLive: Bool
-  /// The state of the store when the hello was sent, and its state now.
-  var greeting: StoreSummary?
+  let mode: Mode
+  /// How far both sides know each other.
+  var stage = Stage.opening { didSet { progress.phase = stage.phase } }
+  /// The state of the store now.
   var own: StoreSummary?
-  var peer: SyncHello?
-  /// The number that distinguishes this session from others, and the hello of a peer that may be an echo, or this very
-  /// store.
+  /// The number that distinguishes this session from others.
   let identity: UInt64
-  var suspect: SyncHello?
-  var isRecognizing = false
   /// The introduction of this side.
   let device: SyncDevice?
-  /// The version of the protocol that both speak.
-  var version: UInt8 = 1
   /// The parts of interrupted transfers that this side has, and those that the peer has. The first transfer may
   /// continue from there.
   var ownParts: [SyncPart] = [], peerParts: [SyncPart] = []
-  /// The vector that the peer has or will have once it has applied what was sent; nil before its vector is known.
-  var delivered: StateVector?
+  /// The vector that the peer has or will have once it has applied what was sent.
+  var delivered = StateVector()
   /// The vector that the peer has said it has.
   var peerVector = StateVector()
   var outgoing: Outgoing?
@@ -177,8 +174,7 @@ public struct SyncSession: Sendable {
   /// The store has changed since it was looked at last.
   var hasNews = false
   var isRenewing = false
-  var isRepairing = false
-  var owesEverything = false
+  var repair = Repair.none
   var sentDone: SyncDigest?
   var peerDone: SyncDigest?
   var sendTable = LiveTable(StateVector())
@@ -191,26 +187,31 @@ public struct SyncSession: Sendable {
   var waiting: [SyncMessage] = []
   /// The progress of the session, for a progress bar.
   public internal(set) var progress = Progress()
+  /// The relation of both sides, once a session that only compares has ended.
+  public internal(set) var comparison: SyncComparison?
 
   /// A session that has not begun.
   /// - Parameters:
   ///   - zone: the zone to sync; the peer must sync the same.
-  ///   - isLive: whether to stay connected and follow changes; the peer must want that as well.
+  ///   - mode: what the session is for.
   ///   - device: the introduction of this side; nil to stay unnamed.
-  public init(zone: ZoneID = .default, isLive: Bool = false, device: SyncDevice? = nil) {
+  public init(zone: ZoneID = .default, mode: Mode = .once, device: SyncDevice? = nil) {
     identity = .random(in: 1 ... .max)
-    (self.zone, self.device) = (zone, device)
-    wantsLive = isLive
+    (self.zone, self.mode, self.device) = (zone, mode, device)
   }
 
   /// Whether both sides stay connected.
-  public var isLive: Bool { wantsLive && peer?.isLive == true }
+  public var isLive: Bool { mode == .live && stage.hello?.isLive == true }
   /// The peer's replica, once it is known.
-  public var peerReplica: ReplicaID? { peer?.replica }
+  public var peerReplica: ReplicaID? { progress.peer }
+  /// Whether everything is exchanged, because contents were different at equal vectors.
+  var isRepairing: Bool { repair != .none }
+  /// The version of the protocol that both speak.
+  var version: UInt8 { stage.hello?.common ?? 1 }
   /// The vector of the store, as far as the session knows.
   package var standing: StateVector { own?.vector ?? StateVector() }
   /// Whether there is nothing more to do.
-  public var isFinished: Bool { progress.phase == .finished }
+  public var isFinished: Bool { stage.phase == .finished }
 
   /// Takes an event and decides what to do.
   /// - Throws: `SyncError`, or `WireError` for damaged bytes. The session is over then.
@@ -219,7 +220,7 @@ public struct SyncSession: Sendable {
     var actions: [Action] = []
     switch event {
     case .started(let summary, let parts):
-      (greeting, own, ownParts) = (summary, summary, parts)
+      (stage, own, ownParts) = (.greeting(summary), summary, parts)
       actions.append(.send(.hello(hello(summary))))
     case .message(let message): try queue(message)
     case .noticed: hasNews = true
@@ -230,7 +231,9 @@ public struct SyncSession: Sendable {
       prepared(transfer, header, byteCount, offset, &actions)
     case .read(let transfer, let bytes): chunk(transfer, bytes, &actions)
     case .collected(let header, let blocks): collected(header, blocks, &actions)
-    case .applied(let summary, let target): applied(summary, target, &actions)
+    case .applied(let summary, let target, let changes):
+      progress.changesReceived += changes
+      applied(summary, target, &actions)
     case .refused(let summary): try refused(summary, &actions)
     case .marked: actions.append(.send(.identity(identity)))
     case .recognized(let isSame): try recognized(isSame, &actions)
@@ -238,7 +241,7 @@ public struct SyncSession: Sendable {
       own = summary
       isRenewing = false
     }
-    while greeting != nil, applying == nil, !isRenewing, !isRecognizing, !isFinished, !waiting.isEmpty {
+    while stage.takesMessages, applying == nil, !isRenewing, !waiting.isEmpty {
       try take(waiting.removeFirst(), &actions)
     }
     try proceed(&actions)
@@ -251,10 +254,17 @@ public struct SyncSession: Sendable {
     waiting.append(message)
   }
 
-  private func hello(_ summary: StoreSummary) -> SyncHello {
-    SyncHello(
-      versions: SyncHello.versions, zone: zone, replica: summary.replica,
-      digest: SyncDigest(summary), isLive: wantsLive, messageLimit: SyncLimits.messageBytes)
+  func hello(_ summary: StoreSummary) -> SyncHello {
+    var (replica, digest) = (summary.replica, SyncDigest(summary))
+    if mode == .compare {
+      // No replica, since whoever compares is no second writer of one id; and a hash that is certainly another, so that
+      // the peer answers with its vector and does not begin to repair a difference.
+      replica = nil
+      digest = SyncDigest(vectorHash: ~digest.vectorHash, fingerprint: Fingerprint())
+    }
+    return SyncHello(
+      versions: SyncHello.versions, zone: zone, replica: replica, digest: digest, isLive: mode == .live,
+      messageLimit: SyncLimits.messageBytes)
   }
 
   func violation(_ text: String) -> SyncError { SyncError(.protocolViolation, text) }
@@ -262,9 +272,7 @@ public struct SyncSession: Sendable {
   private mutating func take(_ message: SyncMessage, _ actions: inout [Action]) throws {
     switch message {
     case .hello(let hello): return try greeted(hello, &actions)
-    case .failure(SyncError.compared, _):
-      progress.phase = .finished
-      return actions.append(.finish)
+    case .failure(SyncError.compared, _): return finish(&actions)
     case .failure(let code, let text):
       throw SyncError(SyncError.Code(rawValue: code) ?? .peerFailed, "the peer says: \(text)")
     case .ping: return
@@ -274,7 +282,7 @@ public struct SyncSession: Sendable {
     case .held(let parts): return try learned(parts)
     default: break
     }
-    guard delivered != nil else { throw violation("a message before the vectors are known") }
+    guard stage.isExchanging else { throw violation("a message before the vectors are known") }
     switch message {
     case .transfer(let transfer, let offset, let byteCount): try announced(transfer, offset, byteCount, &actions)
     case .chunk(let transfer, let offset, let isLast, let bytes):
@@ -285,8 +293,8 @@ public struct SyncSession: Sendable {
     case .liveApplied(let count): try peerAppliedLive(count)
     case .repair:
       // Both find out by themselves, before either goes live.
-      guard progress.phase != .live else { throw violation("a repair of what was equal") }
-      try repair(&actions, tell: false)
+      guard stage.phase != .live else { throw violation("a repair of what was equal") }
+      try beginRepair(&actions, tell: false)
     case .done(let digest): peerDone = digest
     case .hello, .failure, .ping, .vector, .held, .identity, .about: break
     }
@@ -298,17 +306,17 @@ public struct SyncSession: Sendable {
 extension SyncSession {
   /// Decides what to do next when nothing else is under way.
   private mutating func proceed(_ actions: inout [Action]) throws {
-    guard let own, let delivered, !isRenewing, !isFinished else { return }
+    guard let own, stage.isExchanging, !isRenewing else { return }
     progress.pending = own.vector.distance(beyond: progress.acknowledged)
     progress.missing = peerVector.distance(beyond: own.vector)
     guard applying == nil, outgoing == nil, !isCollecting else { return }
     // After its last word a side waits for the peer's: if they agree, both part, whatever has been written since.
-    let waitsForPeer = progress.phase != .live && sentDone != nil && peerDone == nil
-    if !waitsForPeer, owesEverything || !delivered.covers(own.vector) {
+    let waitsForPeer = stage.phase != .live && sentDone != nil && peerDone == nil
+    if !waitsForPeer, repair == .owed || !delivered.covers(own.vector) {
       guard sentDone == nil || sentDone != peerDone else { return try conclude(&actions) }
-      return offer(since: owesEverything ? StateVector() : delivered, &actions)
+      return offer(since: repair == .owed ? StateVector() : delivered, &actions)
     }
-    guard progress.phase != .live, incoming == nil else { return }
+    guard stage.phase != .live, incoming == nil else { return }
     let digest = SyncDigest(own)
     if sentDone == nil {
       sentDone = digest
@@ -328,14 +336,20 @@ extension SyncSession {
     guard !isRepairing else {
       throw SyncError(.notConverged, "both stores exchanged everything and still differ")
     }
-    try repair(&actions, tell: true)
+    try beginRepair(&actions, tell: true)
+  }
+
+  /// Ends the session; the connection is closed next.
+  mutating func finish(_ actions: inout [Action]) {
+    stage = .finished
+    actions.append(.finish)
   }
 
   private mutating func conclude(_ actions: inout [Action]) throws {
-    isRepairing = false
+    repair = .none
     (sentDone, peerDone) = (nil, nil)
-    progress.phase = isLive ? .live : .finished
-    guard isLive else { return actions.append(.finish) }
+    guard isLive, let hello = stage.hello else { return finish(&actions) }
+    stage = .live(hello)
     // What was written since the last word goes out now: nothing else may happen for long.
     try proceed(&actions)
   }

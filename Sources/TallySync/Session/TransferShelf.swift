@@ -96,7 +96,7 @@ struct TransferShelf {
   /// - Throws: `SyncError` if it is no longer what it was.
   func resume(_ part: SyncPart, at url: URL) throws -> DeltaSpool {
     guard let spool = take(url), UInt64(spool.byteCount) == part.byteCount else {
-      throw SyncError(.disconnected, "what was put aside of a transfer is gone; it begins anew next time")
+      throw SyncError(.disconnected, "the received part of a transfer is gone; the next sync starts it over")
     }
     return spool
   }

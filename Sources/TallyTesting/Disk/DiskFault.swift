@@ -36,7 +36,7 @@ public struct DiskCall: Sendable, Equatable, CustomStringConvertible {
   /// The name of the file on the simulated disk.
   public var file: String
 
-  /// As in "sync store-wal".
+  /// The call in words, such as "sync store-wal".
   public var description: String { "\(kind.rawValue) \(file)" }
 }
 

@@ -8,7 +8,7 @@ import TallySync
 /// Records written with `write` and `restore` count as acknowledged: a world holds its replicas to it. Use `store` for
 /// everything that only reads.
 public final class SimulatedReplica {
-  /// Its place in `World.replicas`.
+  /// The place of this device in `World.replicas`.
   public let index: Int
   /// The clock that the replica reads the time from.
   public let clock: SimulatedClock

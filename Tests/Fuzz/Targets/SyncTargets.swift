@@ -97,7 +97,7 @@ private struct Performer {
   private var budget = 1000
 
   init(isLive: Bool, isEmpty: Bool) {
-    session = SyncSession(isLive: isLive)
+    session = SyncSession(mode: isLive ? .live : .once)
     let vector = isEmpty ? StateVector() : FuzzSamples.header.target
     summary = StoreSummary(vector: vector, fingerprint: Fingerprint(), replica: isEmpty ? nil : FuzzSamples.second)
   }

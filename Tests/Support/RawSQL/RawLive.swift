@@ -21,7 +21,7 @@ final class RawLive {
     endings = RawEndings()
     var settings = SyncSettings()
     settings.isLive = true
-    settings.lookout = .milliseconds(5)
+    settings.outsideInterval = .milliseconds(5)
     settings.onProgress = { [progress] _ in progress.signal() }
     for (store, end) in [(first, ends.0), (second, ends.1)] {
       Task(executorPreference: executor) { [settings, endings, progress] in

@@ -303,7 +303,7 @@ import Testing
     let lab = try Lab(path, Schema([EntitySchema("P", .text("x"), .text("y"))]))
     try lab.a.run("INSERT INTO P(id, x, y) VALUES('P|~|1', 'x', 'y')")
     try lab.a.close()
-    let swapped = Schema([EntitySchema("P", .text("y", wireName: "x"), .text("x", wireName: "y"))])
+    let swapped = Schema([EntitySchema("P", .text("y", renamedFrom: "x"), .text("x", renamedFrom: "y"))])
     let a = try lab.reopened("a", swapped)
     #expect(try Lab.text(a, "SELECT x || y FROM P") == "yx")
     #expect(try a.verify().problems == [])

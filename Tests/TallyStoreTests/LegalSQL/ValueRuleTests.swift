@@ -90,7 +90,7 @@ import Testing
       try db.execute(sql: "DROP TRIGGER fts_i; DROP TABLE fts")
     }
     let a = try lab.scratch.store(
-      "a", schema: Schema([EntitySchema("P", .text("title", wireName: "name"))]), options: options)
+      "a", schema: Schema([EntitySchema("P", .text("title", renamedFrom: "name"))]), options: options)
     #expect(try Lab.text(a, "SELECT title FROM P") == "needle")
   }
 

@@ -1,0 +1,131 @@
+import TallyCRDT
+
+/// Conflicts that only show once a delta is settled: deletes that an edit has undone, and references whose target is
+/// gone.
+extension ConflictJournal {
+  /// Notes what the settled delta has brought.
+  mutating func noteSettled() throws {
+    let watch = transaction.view.watch
+    for name in watch.kept.sorted() { try noteUndoneDeletes(of: name) }
+    for cleared in watch.cleared.sorted() { try noteCleared(cleared) }
+  }
+
+  /// Notes the deletes of a record that is there all the same, because of something that they had not seen: an edit of
+  /// the record, a member that was added to it, or something that it owns.
+  private mutating func noteUndoneDeletes(of name: AnyRecordName) throws {
+    guard let (_, state) = try visible(name) else { return }
+    let seen = state.personalContext
+    // Who has inserted or restored it after the delete knew of that.
+    if let existence = state.existence, existence.rank >= .user, !seen.covers(existence.dot) { return }
+    for delete in state.deletes where delete.stamp.rank >= .user {
+      guard let winner = try edit(of: name, meeting: delete, beyond: seen) else { continue }
+      try insert(.deleteUndone, name, "", delete.stamp, .null, winner, .null)
+    }
+  }
+
+  /// Finds an edit that keeps a record and that meets the delete here. Cost: what the record owns, until it is found.
+  private func edit(of name: AnyRecordName, meeting delete: Delete, beyond seen: StateVector) throws -> Stamp? {
+    let facts = SnapshotFacts(reader)
+    var queue = [name]
+    var known = Set(queue)
+    while let next = queue.popLast() {
+      guard let kind = transaction.catalog.kind(of: next.type), let state = try reader.record(next, kind)?.state else {
+        continue
+      }
+      var stamps = state.fields.map(\.stamp)
+      if next != name, let existence = state.existence { stamps.append(existence) }
+      for (_, _, link) in try reader.links(from: next) {
+        stamps += link.element.tags.filter { $0.removed == nil }.map(\.added)
+      }
+      let edits = stamps.filter { stamp in
+        stamp.rank >= .user && !seen.covers(stamp.dot) && meet(delete.stamp.dot, stamp.dot)
+      }
+      if let edit = edits.max() { return edit }
+      for owned in try facts.owned(by: next) where known.insert(owned).inserted { queue.append(owned) }
+    }
+    return nil
+  }
+
+  /// Notes a reference that reads null, if its target was deleted by somebody who had not seen it.
+  private mutating func noteCleared(_ cleared: JournalWatch.Cleared) throws {
+    guard let (kind, state) = try visible(cleared.name),
+      let column = kind.columns.first(where: { $0.field == cleared.field }),
+      let cell = state.cell(cleared.field, followsNewest: kind.followsNewest),
+      let target = column.target(of: cell.value), try !reader.hasRow(target),
+      let delete = try delete(hiding: target, unseen: cell.stamp)
+    else { return }
+    try insert(.referenceCleared, cleared.name, column.wireName, cell.stamp, cell.value, delete, .null)
+  }
+
+  /// Finds the delete that hides a record, its own or that of an owner, if it had not seen `write`, and meets it here.
+  private func delete(hiding name: AnyRecordName, unseen write: Stamp) throws -> Stamp? {
+    let facts = SnapshotFacts(reader)
+    var queue = [name]
+    var known = Set(queue)
+    while let next = queue.popLast() {
+      guard let kind = transaction.catalog.kind(of: next.type), let state = try reader.record(next, kind)?.state else {
+        continue
+      }
+      let deletes = state.deletes.filter { $0.stamp.rank >= .user }
+      if !deletes.isEmpty {
+        guard !state.personalContext.covers(write.dot) else { return nil }
+        if let delete = deletes.map(\.stamp).filter({ meet($0.dot, write.dot) }).max() { return delete }
+      }
+      for owner in try facts.facts(of: next)?.owners ?? [] where known.insert(owner.target).inserted {
+        queue.append(owner.target)
+      }
+    }
+    return nil
+  }
+
+  private var reader: StateReader { transaction.reader }
+
+  private func visible(_ name: AnyRecordName) throws -> (RecordKind, RecordState)? {
+    guard let kind = transaction.catalog.kind(of: name.type), let stored = try reader.record(name, kind),
+      stored.place.isVisible
+    else { return nil }
+    return (kind, stored.state)
+  }
+}
+
+extension WriteTransaction {
+  /// Takes entries out of the conflict journal that need nobody's decision any more: the value that lost shows, whoever
+  /// has written it; a delete that was undone has been repeated; a reference that was cleared shows again, or was
+  /// written again.
+  ///
+  /// Cost: a look-up for each record that has changed, if the journal has any entry.
+  func forgetDecidedConflicts() throws {
+    let watch = view.watch
+    guard facts.hasConflicts, watch.isFull || !watch.touched.isEmpty else { return }
+    var names = watch.touched.sorted()
+    if watch.isFull {
+      let query = try connection.statement("SELECT DISTINCT name FROM tally_conflict")
+      while try query.step() { if let name = try? AnyRecordName(query.text(0) ?? "") { names.append(name) } }
+    }
+    for name in names {
+      for (number, conflict) in try reader.numberedConflicts(of: name) where try isDecided(conflict) {
+        let delete = try connection.statement("DELETE FROM tally_conflict WHERE n = ?")
+        delete.bind(1, number)
+        try delete.run()
+        writer.touch(ConflictRow.databaseTableName)
+      }
+    }
+  }
+
+  private func isDecided(_ conflict: Conflict) throws -> Bool {
+    guard let kind = catalog.kind(of: conflict.name.type), let stored = try reader.record(conflict.name, kind) else {
+      return false
+    }
+    let column = kind.columns.firstIndex { $0.wireName == conflict.field }
+    switch conflict.kind {
+    case .deleteUndone: return !stored.place.isVisible
+    case .overwritten, .deleted:
+      guard stored.place.isVisible, let column else { return false }
+      return stored.values[column] == conflict.loserValue
+    case .referenceCleared:
+      guard let column = column.map({ kind.columns[$0] }) else { return false }
+      guard stored.state[column.field]?.stamp.dot == conflict.loser.dot else { return true }
+      return try column.target(of: conflict.loserValue).map(reader.hasRow) ?? false
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import TallyCRDT
+
+/// What a transaction must look at for the conflict journal once all is settled: records that were kept although a
+/// delete of theirs is known, references that no longer show, and records that an entry may be about.
+///
+/// Gathering costs little, and nothing is looked up before the end. Each set is bounded: beyond, the journal either
+/// keeps no more entries anyway, or is looked at as a whole.
+final class JournalWatch {
+  /// A reference that reads null, though its register names a record.
+  struct Cleared: Hashable, Comparable {
+    var name: AnyRecordName
+    var field: FieldID
+
+    static func < (lhs: Cleared, rhs: Cleared) -> Bool { (lhs.name, lhs.field) < (rhs.name, rhs.field) }
+  }
+
+  static let limit = 10_000
+  /// Whether the transaction joins a delta: what one replica does alone is no conflict.
+  var isJoining = false
+  private(set) var kept = Set<AnyRecordName>()
+  private(set) var cleared = Set<Cleared>()
+  private(set) var touched = Set<AnyRecordName>()
+  /// Whether more was touched than is gathered.
+  private(set) var isFull = false
+
+  /// Notes a record that has changed, or shows something else.
+  func note(_ name: AnyRecordName) {
+    guard !isFull else { return }
+    touched.insert(name)
+    if touched.count > Self.limit { (touched, isFull) = ([], true) }
+  }
+
+  /// Notes a record that is visible, as its row was and as it will be.
+  func note(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord, _ shown: [Value]) {
+    guard isJoining else { return }
+    if !stored.state.deletes.isEmpty, kept.count < Self.limit { kept.insert(name) }
+    for (index, column) in kind.columns.enumerated() where column.reference != nil && shown[index].isNull {
+      guard stored.values.isEmpty || !stored.values[index].isNull, cleared.count < Self.limit,
+        let cell = stored.state.cell(column.field, followsNewest: kind.followsNewest), cell.stamp.rank >= .user,
+        column.target(of: cell.value) != nil
+      else { continue }
+      cleared.insert(Cleared(name: name, field: column.field))
+    }
+  }
+}
