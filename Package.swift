@@ -196,7 +196,11 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(
-      name: "Scorebook", dependencies: ["Tally", "TallyCRDT"], path: "Examples/Scorebook",
+      name: "Scorebook",
+      dependencies: [
+        "Tally", "TallyCRDT", tallyInspector, .target(name: "TallyRelay", condition: .when(traits: ["Inspector"])),
+        .target(name: "TallySync", condition: .when(traits: ["Inspector"])),
+      ], path: "Examples/Scorebook",
       exclude: ["README.md"]),
     .executableTarget(
       name: "SharedFolder", dependencies: ["Tally", "TallySync"], path: "Examples/SharedFolder",

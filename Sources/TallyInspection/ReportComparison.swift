@@ -99,7 +99,8 @@ package struct ReportComparison: Sendable, Codable {
       let (mine, theirs) = (one.vector[replica] ?? 0, other.vector[replica] ?? 0)
       guard mine != theirs else { return nil }
       let (lacking, has) = mine < theirs ? ("first", theirs) : ("second", mine)
-      let range = "#\(min(mine, theirs) + 1)–#\(has)"
+      let first = min(mine, theirs) + 1
+      let range = first == has ? "#\(has)" : "#\(first)–#\(has)"
       let whose = replica == one.replica ? " (the first device)" : replica == other.replica ? " (the second device)" : ""
       return Finding(
         about: "vector", sentence: "The \(lacking) store lacks \(range) of the replica \(replica.prefix(8))\(whose).")

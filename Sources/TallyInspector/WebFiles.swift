@@ -5,6 +5,7 @@
     private static let files: [String: (type: String, bytes: [UInt8])] = [
       "/": ("text/html", PackageResources.index_html),
       "/style.css": ("text/css", PackageResources.style_css),
+      "/favicon.ico": ("image/svg+xml", PackageResources.icon_svg),
       "/icon.svg": ("image/svg+xml", PackageResources.icon_svg),
       "/app.js": (script, PackageResources.app_js),
       "/api.js": (script, PackageResources.api_js),

@@ -149,7 +149,12 @@
     func query() throws -> Answer {
       let query = try body(Query.self)
       let store = try inspected(at: query.store).store
-      let result = try store.query(query.sql, limit: 200, until: Clocks.limit(Self.longPatience))
+      let result: QueryResult
+      do {
+        result = try store.query(query.sql, limit: 200, until: Clocks.limit(Self.longPatience))
+      } catch let error where !(error is QueryRefusal) {
+        throw Refusal(status: .badRequest, code: "sql", message: "\(error)")
+      }
       return Answer(columns: result.columns, rows: result.rows, hasMore: result.hasMore)
     }
 

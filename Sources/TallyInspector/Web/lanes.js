@@ -63,7 +63,7 @@ export function lanes(record) {
     const bend = one.y === other.y ? -34 : 0;
     return s("path", { class: className, "marker-end": marker, d: `M${one.x} ${one.y} Q${(one.x + other.x) / 2} ${(one.y + other.y) / 2 + bend} ${other.x - (marker ? 9 * Math.sign(other.x - one.x) : 0)} ${other.y}` });
   };
-  const picture = s("svg", { class: "lanes", width, height: top + replicas.length * height + 6, viewBox: `0 0 ${width} ${top + replicas.length * height + 6}`, role: "img", "aria-label": describe(life, seen, unseen) },
+  const picture = s("svg", { class: "lanes", width, height: top + replicas.length * height + 6, viewBox: `0 0 ${width} ${top + replicas.length * height + 6}`, preserveAspectRatio: "xMinYMin", role: "img", "aria-label": describe(life, seen, unseen) },
     s("defs", {}, s("marker", { id: "arrow", viewBox: "0 0 8 8", refX: "6", refY: "4", markerWidth: "8", markerHeight: "8", orient: "auto-start-reverse" }, s("path", { d: "M0 0 8 4 0 8z" }))),
     replicas.map((replica, row) => {
       const y = top + 20 + row * height;
@@ -80,7 +80,7 @@ export function lanes(record) {
     }));
   return [h("h2", {}, "Life"),
     h("div", { class: "card" }, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The record's life as lanes" }, picture),
-      h("p", { class: "dim" }, "Solid arrows: the delete had seen the write. Broken lines: neither had seen the other. Times are those of the writers' clocks."))];
+      h("p", { class: "dim" }, seen.length ? "Arrows: the delete had seen the write. " : null, unseen.length ? "Broken lines: neither had seen the other. " : null, "Times are those of the writers' clocks."))];
 }
 
 function describe(life, seen, unseen) {

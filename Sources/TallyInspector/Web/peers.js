@@ -69,7 +69,7 @@ function lag(overview, number) {
       const has = Math.min(device.known[replica] ?? 0, sequence);
       behind += sequence - has;
       return h("td", {}, h("span", { class: "meter", role: "img", "aria-label": `${has} of ${sequence}` }, h("span", { width: `${sequence ? (has / sequence) * 100 : 100}%` })),
-        h("div", { class: "dim" }, has === sequence ? "all" : `lacks #${has + 1}–#${sequence}`));
+        h("div", { class: "dim" }, has === sequence ? "all" : has + 1 === sequence ? `lacks #${sequence}` : `lacks #${has + 1}–#${sequence}`));
     });
     return h("tr", {}, h("th", { scope: "row" }, device.label), h("td", {}, device.seen ? timeNode(device.seen) : "now"), bars,
       h("td", { class: "number" }, behind ? h("strong", { class: "mark" }, behind) : "0"));

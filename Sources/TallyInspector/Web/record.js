@@ -61,8 +61,8 @@ function fields(record, act) {
     const cells = record.stores.map(report => report.fields.find(field => field.field === name));
     const differs = cells.some(cell => JSON.stringify(cell?.written) !== JSON.stringify(cells[0]?.written));
     return h("tr", { class: differs ? "differs" : null }, h("th", { scope: "row" }, name),
-      cells.map(cell => cell ? [
-        h("td", {}, valueNode(cell.value), cell.hiddenBecause ? h("div", { class: "dim" }, `not shown: ${cell.hiddenBecause}`) : null),
+      cells.map((cell, store) => cell ? [
+        h("td", {}, valueNode(cell.value), cell.hiddenBecause && record.stores[store].presence.isVisible ? h("div", { class: "dim" }, `not shown: ${cell.hiddenBecause}`) : null),
         h("td", {}, stampNode(cell.written)),
       ] : [h("td", { class: "dim" }, "–"), h("td", {}, "")]),
       h("td", {}, lost(record, name, act)));

@@ -20,6 +20,7 @@ export async function screen(body, parameters) {
 function compare(own) {
   const result = h("div", { "aria-live": "polite" });
   const file = h("input", { type: "file", accept: ".json,application/json", key: "file", onchange: async () => {
+    if (!file.files.length) return;
     try {
       const second = JSON.parse(await file.files[0].text());
       draw(await post("/api/report/compare", { first: JSON.parse(own), second }));

@@ -29,6 +29,15 @@ class Tool:
             json.dump(schema, file)
         self.run("new", name, "--schema", "schema.json")
 
+    def shell(self, schema, lines):
+        """Many commands in one process, which all must succeed."""
+        with open(self.path("schema.json"), "w", encoding="utf-8") as file:
+            json.dump(schema, file)
+        answers = self.run("shell", "--schema", "schema.json", text="\n".join(lines) + "\n").splitlines()
+        failed = [(line, answer) for line, answer in zip(lines, answers) if '"error"' in answer]
+        if failed or len(answers) != len(lines):
+            raise AssertionError(f"tally shell: {failed[:3]}, {len(answers)} answers to {len(lines)} lines")
+
     def close(self):
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -65,27 +74,19 @@ HOSTILE = "<script>window.harmed = 1</script><img src=x onerror='window.harmed =
 
 def pantry(tool):
     """Phone and tablet, with something of everything: conflicts, deletes, owners, links, and what only one has."""
-    for store in ("phone.tally", "tablet.tally"):
-        tool.new(store, PANTRY)
-    say = lambda store, *words: tool.run("put", store, *words)
-    say("phone.tally", "List|~|home", "name=Home")
-    say("phone.tally", "List|~|party", "name=Party")
-    say("phone.tally", "Tag|~|diet", "name=Diet")
+    lines = ["new phone phone.tally", "new tablet tablet.tally"]
+    lines += ["put phone 'List|~|home' name=Home", "put phone 'List|~|party' name=Party", "put phone 'Tag|~|diet' name=Diet"]
     for key, title, amount, owner in (("milk", "Oat milk", 2, "home"), ("bread", "Rye bread", 1, "home"), ("cake", "Birthday cake", 1, "party"), ("tea", "Green tea", 3, "home")):
-        say("phone.tally", f"Item|~|{key}", f"title={title}", f"quantity={amount}", f"list=List|~|{owner}", "price:=2.5")
-    tool.run("link", "phone.tally", "Item|~|milk", "tags", "Tag|~|diet")
-    tool.run("sync", "phone.tally", "tablet.tally")
+        lines.append(f"put phone 'Item|~|{key}' 'title={title}' quantity={amount} 'list=List|~|{owner}' price:=2.5")
+    lines += ["link phone 'Item|~|milk' tags 'Tag|~|diet'", "sync phone tablet"]
     # Concurrent: two titles, an amount, a delete against an edit, a list that goes with what it owns.
-    say("tablet.tally", "Item|~|milk", "title=Soy milk", "quantity=4")
-    say("phone.tally", "Item|~|milk", "title=Oat milk, organic")
-    tool.run("delete", "tablet.tally", "Item|~|bread")
-    say("phone.tally", "Item|~|bread", "note=from the baker")
-    tool.run("delete", "tablet.tally", "List|~|party")
-    tool.run("delete", "tablet.tally", "Item|~|tea")
-    tool.run("sync", "phone.tally", "tablet.tally")
+    lines += [
+        "put tablet 'Item|~|milk' 'title=Soy milk' quantity=4", "put phone 'Item|~|milk' 'title=Oat milk, organic'",
+        "delete tablet 'Item|~|bread'", "put phone 'Item|~|bread' 'note=from the baker'", "delete tablet 'List|~|party'",
+        "delete tablet 'Item|~|tea'", "sync phone tablet"]
     # What only one of the two has.
-    say("phone.tally", "Item|~|beans", "title=Coffee beans", "list=List|~|home")
-    say("tablet.tally", "Item|~|milk", "quantity=6")
+    lines += ["put phone 'Item|~|beans' 'title=Coffee beans' 'list=List|~|home'", "put tablet 'Item|~|milk' quantity=6"]
+    tool.shell(PANTRY, lines)
 
 
 def hostile(tool):

@@ -113,11 +113,11 @@ class InspectorTest(unittest.TestCase):
         self.assertIn("Item|~|milk", self.text(page))
         self.assertNotIn("Rye bread", self.text(page))
         page.run("document.querySelector('details').open = true")
-        for sql, words in (("SELECT count(*) AS n FROM Item", "Result of the query"), ("DELETE FROM Item", "only SELECT"), ("SELECT nothing", "no such column")):
+        for sql, words in (("SELECT count(*) AS n FROM Item", "Result of the query"), ("DELETE FROM Item", "only SELECT"), ("SELECT missing", "no such column")):
             page.run(f"document.querySelector('#sql').value = {json.dumps(sql)}")
             self.press(page, "details button")
             page.wait(f"document.querySelector('details').textContent.includes({json.dumps(words)})", sql)
-        # A query that SQLite does not understand is an answer of 500 or 400, which the browser notes as such.
+        # A query that is refused is an answer of 400, which the browser notes as such.
         self.assertEqual([line for line in page.complaints() if "Failed to load resource" not in line], [])
 
     def test_what_was_lost_is_taken_back(self):
@@ -157,12 +157,11 @@ class InspectorTest(unittest.TestCase):
         house.pantry(self.tool)
         _, page = self.inspect("phone.tally", "tablet.tally")
         self.show(page, "#/peers")
-        self.assertRegex(self.text(page), r"lacks #\d+–#\d+")
+        self.assertRegex(self.text(page), r"lacks #\d+")
         self.press(page, "button[data-key='verify 0']")
         page.wait("document.querySelector('main').innerText.includes('Sound:')")
         self.show(page, "#/time?store=1")
         self.assertIn("deleted", self.text(page))
-        self.assertIn("overwritten since", self.text(page))
         self.show(page, "#/storage?store=0")
         self.press(page, "button[data-key='measure']")
         page.wait("document.querySelector('[aria-label=\"Largest records\"]')")
@@ -180,6 +179,7 @@ class InspectorTest(unittest.TestCase):
             file.write(self.tool.run("report", "tablet.tally"))
         self.choose(page, other)
         page.wait("document.querySelector('[aria-label=\"Compare reports\"]').innerText.includes('store lacks')")
+        other = self.tool.path("other.json")
         with open(other, "w", encoding="utf-8") as file:
             file.write("no report")
         self.choose(page, other)
@@ -192,7 +192,6 @@ class InspectorTest(unittest.TestCase):
     def choose(self, page, path):
         root = page.ask("DOM.getDocument")["root"]["nodeId"]
         node = page.ask("DOM.querySelector", nodeId=root, selector="input[type=file]")["nodeId"]
-        page.ask("DOM.setFileInputFiles", nodeId=node, files=[])
         page.ask("DOM.setFileInputFiles", nodeId=node, files=[path])
 
     # Live
@@ -244,7 +243,7 @@ class InspectorTest(unittest.TestCase):
         self.show(page, "#/record?name=Item%7C~%7Cscript")
         self.assertIn(house.HOSTILE, self.text(page))
         self.show(page, "#/record?name=Item%7C~%7Crtl")
-        self.assertIn("⟨U+202E⟩nirts desrever⟨U+202C⟩ שלום", self.text(page))
+        self.assertIn("⟨U+202E⟩gnirts desrever⟨U+202C⟩ שלום", self.text(page))
         self.show(page, "#/record?name=Item%7C~%7Cnul")
         self.assertIn("before␀after␇␛[31m", self.text(page))
         self.show(page, "#/record?name=Item%7C~%7Clong")
@@ -402,7 +401,7 @@ def main():
     BROWSER = chromium.Browser(program)
     try:
         tests = unittest.TestLoader()
-        suite = tests.loadTestsFromName("test_pictures", Pictures) if Pictures.folder else None
+        suite = unittest.TestSuite([Pictures("test_pictures")]) if Pictures.folder else None
         if suite is None:
             names = arguments or tests.getTestCaseNames(InspectorTest)
             suite = unittest.TestSuite(InspectorTest(name) for name in names)
