@@ -249,7 +249,8 @@ let package = Package(
     .testTarget(
       name: "DocExamples",
       dependencies: [
-        "Pantry", "Tally", "TallyStore", "TallySync", "TallyRelay", "TallyTesting", tallyMacros, tallyNetwork, grdb,
+        "Pantry", "Tally", "TallyStore", "TallySync", "TallyRelay", "TallyTesting", tallyInspector, tallyMacros,
+        tallyNetwork, grdb,
       ]),
     .testTarget(
       name: "MacroTests",

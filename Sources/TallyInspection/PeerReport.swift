@@ -52,7 +52,9 @@ package struct PeerReport: Sendable, Codable, Equatable {
       default: "It is given up: trying again would not help. Mend the cause, then resume."
       }
     }
-    if peer.phase == .retrying { return "It is tried again by itself, after a pause that grows. Sync now tries at once." }
+    if peer.phase == .retrying {
+      return "It is tried again by itself, after a pause that grows. Sync now tries at once."
+    }
     if peer.waitingFiles > 0 { return "Files wait for others that have not arrived, or cannot be read here." }
     return nil
   }

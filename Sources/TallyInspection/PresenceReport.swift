@@ -31,6 +31,7 @@ package struct PresenceReport: Sendable, Equatable, Codable {
   ///   - dots: the transactions of which the record is made in the store that has it.
   ///   - vector: what the store has seen that lacks it.
   ///   - owner: the name of the store that has it.
+  ///   - directory: the names of replicas.
   package mutating func explain(lack dots: [Dot], vector: StateVector, in owner: String, _ directory: ReplicaDirectory)
   {
     guard code == .notReceived || code == .unknownType else { return }
@@ -83,8 +84,8 @@ private struct Sentence {
 
   private var hidden: String {
     guard let owner = presence.owners.last else { return "A record that owns it is not visible." }
-    let chain =
-      presence.owners.count == 1 ? "which owns it" : "which owns it through \(presence.owners.dropLast().last?.text ?? "")"
+    let between = presence.owners.dropLast().last
+    let chain = between.map { "which owns it through \($0.text)" } ?? "which owns it"
     let reason =
       switch presence.ownerCode {
       case .deleted: "was deleted\(by)"

@@ -64,7 +64,8 @@ package struct ReportComparison: Sendable, Codable {
           switch (mine[name], theirs[name]) {
           case (nil, _): "Only the second schema has the \(what) \(one.type).\(name)."
           case (_, nil): "Only the first schema has the \(what) \(one.type).\(name)."
-          case (let first?, let second?): "The \(what) \(one.type).\(name) is \(first) in the first schema, \(second) in the second."
+          case (let first?, let second?):
+            "The \(what) \(one.type).\(name) is \(first) in the first schema, \(second) in the second."
           }
         findings.append(Finding(about: "schema", sentence: sentence))
       }
@@ -101,7 +102,8 @@ package struct ReportComparison: Sendable, Codable {
       let (lacking, has) = mine < theirs ? ("first", theirs) : ("second", mine)
       let first = min(mine, theirs) + 1
       let range = first == has ? "#\(has)" : "#\(first)–#\(has)"
-      let whose = replica == one.replica ? " (the first device)" : replica == other.replica ? " (the second device)" : ""
+      let device = replica == one.replica ? "first" : "second"
+      let whose = [one.replica, other.replica].contains(replica) ? " (the \(device) device)" : ""
       return Finding(
         about: "vector", sentence: "The \(lacking) store lacks \(range) of the replica \(replica.prefix(8))\(whose).")
     }

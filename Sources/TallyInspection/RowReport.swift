@@ -26,8 +26,12 @@ package struct RowReport: Sendable, Codable {
 
   /// A page of what the app sees, or of what it does not.
   /// - Parameters:
+  ///   - store: the store.
+  ///   - query: which rows of which type.
   ///   - isHidden: hidden records in place of those that the app sees.
+  ///   - directory: the names of replicas.
   ///   - others: the vectors of other stores, by their places, to mark what they lack.
+  ///   - isOver: says that a search has taken long enough.
   /// - Throws: what reading the store throws.
   package init(
     of store: Store, _ query: RowQuery, isHidden: Bool, _ directory: ReplicaDirectory,

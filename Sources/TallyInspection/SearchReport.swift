@@ -46,7 +46,8 @@ package struct RecordSearch {
     guard let place else { return SearchReport(hits: try named(limit), next: "0:") }
     let parts = try self.parts()
     let pieces = place.split(separator: ":", omittingEmptySubsequences: false)
-    guard pieces.count == 2, var number = Int(pieces[0]), number >= 0, pieces[1].isEmpty || Int64(pieces[1]) != nil else {
+    guard pieces.count == 2, var number = Int(pieces[0]), number >= 0, pieces[1].isEmpty || Int64(pieces[1]) != nil
+    else {
       throw StoreError(.invalidName, "the place is none that a search has given")
     }
     var after = Int64(pieces[1])
@@ -91,7 +92,7 @@ package struct RecordSearch {
   }
 
   private static func title(_ values: [ValuePreview]) -> String {
-    values.lazy.filter { $0.kind == .text && !$0.text.contains("|~|") && !$0.text.isEmpty }.prefix(2).map { $0.text.prefix(80) }
-      .joined(separator: " · ")
+    let texts = values.filter { $0.kind == .text && !$0.text.contains("|~|") && !$0.text.isEmpty }
+    return texts.prefix(2).map { $0.text.prefix(80) }.joined(separator: " · ")
   }
 }

@@ -136,7 +136,8 @@ package struct StoreComparison {
     switch (one.presence.isVisible, two.presence.isVisible) {
     case (true, false): "\(first.name) shows it, \(second.name) does not. \(two.presence.sentence)"
     case (false, true): "\(second.name) shows it, \(first.name) does not. \(one.presence.sentence)"
-    case (false, false): "Neither shows it. \(first.name): \(one.presence.sentence) \(second.name): \(two.presence.sentence)"
+    case (false, false):
+      "Neither shows it. \(first.name): \(one.presence.sentence) \(second.name): \(two.presence.sentence)"
     case (true, true):
       fields.isEmpty
         ? "Both show it; its links or what it owns differ."

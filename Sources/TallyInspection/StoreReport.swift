@@ -80,6 +80,7 @@ package struct StoreReport: Sendable, Codable {
 
   /// The report of a store.
   /// - Parameters:
+  ///   - store: the store.
   ///   - date: the time of the report, by this device's clock.
   ///   - status: how sync stands, if an engine is at hand.
   ///   - hasValues: whether the report may hold names and values.

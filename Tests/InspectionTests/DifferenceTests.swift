@@ -58,7 +58,9 @@ import Testing
 
   @Test func aPlaceThatNoPageGaveIsRefused() throws {
     let shelf = try Shelf()
-    for place in ["", "3:", "1:x", "1:\(String(repeating: "0", count: 32)):0:0", "2:\(String(repeating: "f", count: 32)):-1:0"] {
+    for place in [
+      "", "3:", "1:x", "1:\(String(repeating: "0", count: 32)):0:0", "2:\(String(repeating: "f", count: 32)):-1:0",
+    ] {
       #expect(throws: StoreError.self, "\(place)") { try shelf.difference(from: place) }
     }
   }

@@ -71,7 +71,8 @@ import Testing
   @Test func theTimelineSaysWhatEachTransactionChanged() throws {
     let shelf = try Shelf()
     try shelf.phone.run(
-      "INSERT INTO Book(id, title) VALUES('Book|~|a', 'Emma')", "INSERT INTO Reader(id, name) VALUES('Reader|~|b', 'Bo')")
+      "INSERT INTO Book(id, title) VALUES('Book|~|a', 'Emma')",
+      "INSERT INTO Reader(id, name) VALUES('Reader|~|b', 'Bo')")
     try shelf.phone.run("UPDATE Book SET pages = 3")
     try shelf.phone.run("INSERT INTO Book_readers(source, target) VALUES('Book|~|a', 'Reader|~|b')")
     try shelf.phone.run("DELETE FROM Reader")
@@ -81,9 +82,12 @@ import Testing
     #expect(entries.map(\.sequence).prefix(3) == [4, 3, 2])
     #expect(entries.allSatisfy { $0.by == "\(own)" })
     #expect(entries.first { $0.sequence == 4 }?.items.first?.changes == ["deleted"])
-    #expect(entries.first { $0.sequence == 3 }?.items.contains { $0.target == "Reader|~|b" && $0.changes == ["linked"] } == true)
+    #expect(
+      entries.first { $0.sequence == 3 }?.items.contains { $0.target == "Reader|~|b" && $0.changes == ["linked"] }
+        == true)
     #expect(entries.first { $0.sequence == 2 }?.items.first?.changes == ["pages"])
-    #expect(entries.first { $0.sequence == 1 }?.items.first { $0.name == "Book|~|a" }?.changes.contains("inserted") == true)
+    #expect(
+      entries.first { $0.sequence == 1 }?.items.first { $0.name == "Book|~|a" }?.changes.contains("inserted") == true)
     let first = try shelf.phone.transactions(limit: 2)
     let rest = try shelf.phone.transactions(before: try #require(first.last).place)
     #expect(first.map(\.place) + rest.map(\.place) == entries.map(\.place))
@@ -118,11 +122,14 @@ import Testing
     for sql in refused {
       #expect(throws: (any Error).self, "\(sql)") { try shelf.phone.query(sql, limit: 10, until: { false }) }
     }
-    #expect(throws: QueryRefusal.severalStatements) { try shelf.phone.query("SELECT 1; SELECT 2", limit: 1, until: { false }) }
+    #expect(throws: QueryRefusal.severalStatements) {
+      try shelf.phone.query("SELECT 1; SELECT 2", limit: 1, until: { false })
+    }
     let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
     #expect(throws: QueryRefusal.tookTooLong) { try shelf.phone.query(endless, limit: 1, until: { true }) }
     // The connection is as good as before.
-    #expect(try shelf.phone.query("SELECT count(*) FROM Book", limit: 1, until: { false }).rows.first?.first?.text == "1")
+    #expect(
+      try shelf.phone.query("SELECT count(*) FROM Book", limit: 1, until: { false }).rows.first?.first?.text == "1")
     #expect(try shelf.phone.verify().isSound)
   }
 

@@ -91,7 +91,8 @@ import Testing
 
   @Test func setAsideRepeatsWhatSQLiteSays() throws {
     let shelf = try Shelf()
-    try shelf.tablet.run("CREATE UNIQUE INDEX title ON Book(title)", "INSERT INTO Book(id, title) VALUES('Book|~|b', 'Emma')")
+    try shelf.tablet.run(
+      "CREATE UNIQUE INDEX title ON Book(title)", "INSERT INTO Book(id, title) VALUES('Book|~|b', 'Emma')")
     try shelf.phone.run("INSERT INTO Book(id, title) VALUES('Book|~|a', 'Emma')")
     try shelf.sync()
     let codes = try ["Book|~|a", "Book|~|b"].map { try shelf.presence($0, shelf.tablet) }

@@ -63,13 +63,18 @@
       #expect(try ask(own) == 200)
       #expect(try ask("Host: localhost:\(client.port)\r\n") == 200)
       // DNS rebinding: the name of a site that is made to lead to this machine.
-      for host in ["Host: evil.example:\(client.port)\r\n", "Host: 127.0.0.1\r\n", "Host: 127.0.0.1.evil.example:\(client.port)\r\n", "", own + own] {
+      for host in [
+        "Host: evil.example:\(client.port)\r\n", "Host: 127.0.0.1\r\n",
+        "Host: 127.0.0.1.evil.example:\(client.port)\r\n", "", own + own,
+      ] {
         #expect([400, 403].contains(try ask(host)), "\(host)")
       }
       #expect(try ask(own, "Origin: http://127.0.0.1:\(client.port)\r\n") == 200)
       for origin in ["http://evil.example", "null", "https://127.0.0.1:\(client.port)", "http://127.0.0.1:1"] {
         #expect(try ask(own, "Origin: \(origin)\r\n") == 403, "\(origin)")
-        #expect(try client.post("/api/query", "{\"store\":0,\"sql\":\"SELECT 1\"}", cookie: cookie, origin: origin).status == 403)
+        #expect(
+          try client.post("/api/query", "{\"store\":0,\"sql\":\"SELECT 1\"}", cookie: cookie, origin: origin).status
+            == 403)
       }
       #expect(try ask(own, "Sec-Fetch-Site: cross-site\r\n") == 403)
       #expect(try ask(own, "Sec-Fetch-Site: same-site\r\n") == 403)
@@ -108,10 +113,12 @@
       let house = try await House()
       let before = try house.store.vector
       for path in ["record/delete", "record/restore", "conflicts/restore", "conflicts/dismiss"] {
-        let answer = try house.client.post("/api/\(path)", "{\"store\":0,\"name\":\"Book|~|a\",\"id\":\"\"}", cookie: house.cookie)
+        let answer = try house.client.post(
+          "/api/\(path)", "{\"store\":0,\"name\":\"Book|~|a\",\"id\":\"\"}", cookie: house.cookie)
         #expect(answer.status == 403 && answer.body.contains("\"readOnly\""), "\(path)")
       }
-      let query = try house.client.post("/api/query", "{\"store\":0,\"sql\":\"DELETE FROM Book\"}", cookie: house.cookie)
+      let query = try house.client.post(
+        "/api/query", "{\"store\":0,\"sql\":\"DELETE FROM Book\"}", cookie: house.cookie)
       #expect(query.status == 400)
       #expect(try house.store.vector == before)
       await house.inspector.close()
@@ -133,10 +140,13 @@
       let house = try await House()
       for path in [
         "record", "record?name=x", "rows", "rows?type=Nothing", "rows?type=Book&after=x", "rows?type=Book&store=9",
-        "timeline?replica=x", "timeline?store=-1", "diff?first=0&second=7", "search?q=a&from=x", "storage?store=x", "nothing",
+        "timeline?replica=x", "timeline?store=-1", "diff?first=0&second=7", "search?q=a&from=x", "storage?store=x",
+        "nothing",
       ] {
         let answer = try house.client.get("/api/\(path)", cookie: house.cookie)
-        #expect((400..<500).contains(answer.status) && answer.body.hasPrefix("{\"error\":{\"code\":"), "\(path): \(answer.body)")
+        #expect(
+          (400..<500).contains(answer.status) && answer.body.hasPrefix("{\"error\":{\"code\":"),
+          "\(path): \(answer.body)")
       }
       for body in ["", "{", "[]", "{\"store\":\"x\"}", String(repeating: "x", count: 9 << 20)] {
         let answer = try house.client.post("/api/query", body, cookie: house.cookie)

@@ -97,7 +97,8 @@
     private static func parsed(_ text: String) throws -> Answer {
       let parts = text.split(separator: "\r\n\r\n", maxSplits: 1, omittingEmptySubsequences: false)
       let lines = parts.first?.split(separator: "\r\n") ?? []
-      guard let line = lines.first, let status = line.split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else {
+      guard let line = lines.first, let status = line.split(separator: " ").dropFirst().first.flatMap({ Int($0) })
+      else {
         throw Failure()
       }
       var headers: [String: String] = [:]

@@ -32,7 +32,8 @@ struct TimelineCommand: ParsableCommand {
       try Output.run { output in
         var (left, before) = (limit, Int64.max)
         while left > 0 {
-          let page = try store.transactions(before: before, of: replica.flatMap { ReplicaID($0) }, limit: min(left, 200))
+          let only = replica.flatMap { ReplicaID($0) }
+          let page = try store.transactions(before: before, of: only, limit: min(left, 200))
           for transaction in page {
             let report = TimelineReport(transaction, schema)
             for line in json ? [try InspectionJSON.text(report)] : Self.lines(report, directory) {

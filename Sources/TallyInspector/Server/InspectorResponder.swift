@@ -55,7 +55,8 @@
       type: "text/html",
       Array("<!doctype html><title>Tally</title><meta http-equiv=\"refresh\" content=\"0;url=/\">".utf8))
 
-    private static func refusal(_ status: HTTPResponseStatus, _ why: String, isPage: Bool = false) -> InspectorResponse {
+    private static func refusal(_ status: HTTPResponseStatus, _ why: String, isPage: Bool = false) -> InspectorResponse
+    {
       let words = "Tally inspector: \(why).\n"
       return isPage
         ? InspectorResponse(status, type: "text/plain", Array(words.utf8))

@@ -72,7 +72,9 @@
           try await channel.executeThenClose { inbound in
             for try await connection in inbound {
               group.addTask {
-                await count.during(connectionLimit) { await serve(connection, responder) } otherwise: {
+                await count.during(connectionLimit) {
+                  await serve(connection, responder)
+                } otherwise: {
                   await refuse(connection, responder)
                 }
               }

@@ -12,8 +12,8 @@ package struct KeptRecord: Sendable {
 }
 
 extension Store {
-  /// Finds records that deletes did not take away, by the newest deletes first. Looks at so many deletes, and at so many
-  /// records of each.
+  /// Finds records that deletes did not take away, by the newest deletes first. Looks at so many deletes, and at so
+  /// many records of each.
   package func keptRecords(deletes: Int = 50, records: Int = 20) throws -> [KeptRecord] {
     try snapshot { try $0.keptRecords(deletes, records) }
   }

@@ -49,6 +49,10 @@ extension Store {
   /// - Parameters:
   ///   - place: only those before this place.
   ///   - replica: only those of this replica.
+  ///   - limit: the most transactions to give.
+  ///   - itemLimit: the most items to give of each.
+  /// - Returns: the transactions, the last first.
+  /// - Throws: what reading the store throws.
   package func transactions(
     before place: Int64 = .max, of replica: ReplicaID? = nil, limit: Int = 50, itemLimit: Int = 6
   ) throws -> [LoggedTransaction] {

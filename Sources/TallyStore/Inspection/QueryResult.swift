@@ -24,7 +24,11 @@ package enum QueryRefusal: String, Error, Sendable {
 
 extension Store {
   /// Runs one query that reads, and nothing else: SELECT, VALUES, WITH or EXPLAIN, on a connection that cannot write.
-  /// - Parameter isOver: asked again and again; the query ends once it is true.
+  /// - Parameters:
+  ///   - sql: the query, alone.
+  ///   - limit: the most rows to read.
+  ///   - isOver: asked again and again; the query ends once it is true.
+  /// - Returns: the first rows.
   /// - Throws: `QueryRefusal`; GRDB's `DatabaseError` for SQL that SQLite does not understand.
   package func query(_ sql: String, limit: Int, until isOver: @escaping () -> Bool) throws -> QueryResult {
     do {

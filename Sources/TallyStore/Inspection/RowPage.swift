@@ -33,7 +33,8 @@ package struct RowQuery: Sendable {
   package var limit: Int
 
   /// A query for the first rows of a type.
-  package init(_ type: String, columns: Range<Int> = 0..<40, text: String? = nil, after: Int64? = nil, limit: Int = 50) {
+  package init(_ type: String, columns: Range<Int> = 0..<40, text: String? = nil, after: Int64? = nil, limit: Int = 50)
+  {
     (self.type, self.columns, self.text, self.after, self.limit) = (type, columns, text, after, limit)
   }
 }
@@ -73,7 +74,10 @@ extension StateReader {
     if let text = query.text { statement.bind(3, "%\(Self.escaped(text))%") }
     let ends = try SQLStatement(
       connection.handle,
-      "SELECT min(n), count(*) FROM (SELECT rowid AS n FROM main.\"\(kind.type)\" WHERE rowid < ? ORDER BY rowid DESC LIMIT ?)")
+      """
+      SELECT min(n), count(*)
+      FROM (SELECT rowid AS n FROM main."\(kind.type)" WHERE rowid < ? ORDER BY rowid DESC LIMIT ?)
+      """)
     while true {
       let size = query.text == nil ? query.limit : Self.stretch
       ends.bind(1, after)
@@ -143,7 +147,8 @@ extension StateReader {
       let state = try statement.withBlob(2) { try StateCoding.decodeRecord($0, self, row: nil) }
       let name = statement.text(1) ?? ""
       if matches(query.text, name, state) {
-        page.rows.append(RowPage.Row(name: name, values: previews(state, kind, query.columns), stamp: state.uniformStamp))
+        page.rows.append(
+          RowPage.Row(name: name, values: previews(state, kind, query.columns), stamp: state.uniformStamp))
       }
       page.next = place
       if page.rows.count == query.limit || looked % Self.stretch == 0 && isOver() { return page }
