@@ -14,6 +14,7 @@
     package let settings: Inspector.Settings
     package let controls: InspectorControls?
     let log = InspectorLog()
+    let keepers: [LogKeeper]
     private let watching: Mutex<Watching>
 
     private struct Watching {
@@ -26,6 +27,8 @@
     /// A room with these stores.
     package init(_ stores: [InspectedStore], _ settings: Inspector.Settings, _ controls: InspectorControls? = nil) {
       (self.stores, self.settings, self.controls) = (stores, settings, controls)
+      let directory = { @Sendable in try ReplicaDirectory(stores.map { ($0.name, $0.store) }) }
+      keepers = stores.enumerated().map { [log] in LogKeeper($0.offset, $0.element, log, directory) }
       watching = Mutex(Watching())
     }
 
@@ -84,8 +87,10 @@
             for await _ in inspected.store.changes() { self?.tell("change", store: number) }
           },
           Task { [weak self] in
-            let tell = { @Sendable [weak self] in _ = self?.tell("change", store: number) }
-            await Self.watch(inspected.store, tell)
+            await Self.watch(inspected.store) { [weak self] in
+              await self?.keepers[number].look()
+              self?.tell("change", store: number)
+            }
           },
           Task { [weak self] in
             guard let engine = inspected.engine else { return }
@@ -96,14 +101,14 @@
     }
 
     /// Tells of commits of other processes, until the task is cancelled.
-    private static func watch(_ store: Store, _ tell: @Sendable () -> Void) async {
+    private static func watch(_ store: Store, _ tell: @Sendable () async -> Void) async {
       do {
         guard let watch = try FileWatch(store) else { return }
         var version = try watch.version()
         while !Task.isCancelled {
           try await Task.sleep(for: interval)
           let now = try watch.version()
-          if now != version { tell() }
+          if now != version { await tell() }
           version = now
         }
         try watch.close()
@@ -111,7 +116,7 @@
         return
       } catch {
         // The pages read the same file, and show what is wrong with it.
-        tell()
+        await tell()
       }
     }
   }

@@ -52,7 +52,10 @@
         list: {
           var controls: [InspectorControls.Control] = []
           for actor in actors { controls += await actor.controls }
-          return controls + [.init("relay", group: "relay", "Running", isOn: await relay.isRunning)]
+          return controls + [
+            .init(
+              "relay", group: "relay", await relay.isRunning ? "Running" : "Stopped", isOn: await relay.isRunning)
+          ]
         },
         perform: { id, isOn in
           if id == "relay" { return try await relay.turn(isOn: isOn) }
@@ -110,7 +113,8 @@
         .init("\(name) \(id)", group: name, label)
       }
       return [
-        toggle("network", "Network"), toggle("clock", "Clock 2 h ahead"), toggle("edits", "Edits by itself"),
+        toggle("network", isOn["network"] == true ? "Network" : "Network cut"), toggle("clock", "Clock 2 h ahead"),
+        toggle("edits", "Edits by itself"),
         button("edit", "Edit"), button("delete", "Delete a game"), button("undelete", "Undelete"),
       ]
     }

@@ -29,9 +29,8 @@
         try await group.shutdownGracefully()
         throw error
       }
-      keeping = room.stores.enumerated().flatMap { number, inspected in
-        let keeper = LogKeeper(number: number, inspected: inspected, room: room)
-        return [Task { await keeper.followStore() }, Task { await keeper.followEngine() }]
+      keeping = room.keepers.flatMap { keeper in
+        [Task { await keeper.followStore() }, Task { await keeper.followEngine() }]
       }
     }
 
