@@ -74,7 +74,7 @@ extension StateReader {
     return StoreSizes(
       tables: tables.sorted { $0.type < $1.type }, bytes: size * (try connection.integer("PRAGMA page_count") ?? 0),
       freeBytes: size * (try connection.integer("PRAGMA freelist_count") ?? 0), logBytes: logBytes,
-      logEntries: try connection.integer("SELECT max(n) - min(n) + 1 FROM tally_log") ?? 0,
+      logEntries: try span("tally_log", "n"),
       conflicts: try connection.integer("SELECT count(*) FROM tally_conflict") ?? 0,
       rejectedWrites: try connection.integer("SELECT count(*) FROM tally_pending") ?? 0,
       setAside: aside.count)
@@ -89,8 +89,17 @@ extension StateReader {
     guard let table else { return .init(type: type, rows: 0, isExact: true, hidden: hidden, isKnown: false) }
     let rows = try counted("main.\"\(table)\"")
     guard rows > limit else { return .init(type: type, rows: rows, isExact: true, hidden: hidden, isKnown: true) }
-    let span = try connection.integer(text: "SELECT max(rowid) - min(rowid) + 1 FROM main.\"\(table)\"") ?? rows
+    let span = try span("main.\"\(table)\"", "rowid")
     return .init(type: type, rows: max(rows, span), isExact: false, hidden: hidden, isKnown: true)
+  }
+
+  /// How many rows there are at most, by the first and the last number.
+  private func span(_ table: String, _ column: String) throws -> Int {
+    // SQLite finds one of the two through the index, but reads everything for both in one query:
+    // https://sqlite.org/optoverview.html#the_min_max_optimization
+    let least = try connection.integer(text: "SELECT min(\(column)) FROM \(table)") ?? 0
+    let most = try connection.integer(text: "SELECT max(\(column)) FROM \(table)") ?? -1
+    return max(0, most - least + 1)
   }
 
   fileprivate func tableBytes(until isOver: @escaping () -> Bool) throws -> TableBytes {
