@@ -98,8 +98,8 @@ extension StateReader {
     // SQLite finds one of the two through the index, but reads everything for both in one query:
     // https://sqlite.org/optoverview.html#the_min_max_optimization
     let least = try connection.integer(text: "SELECT min(\(column)) FROM \(table)") ?? 0
-    let most = try connection.integer(text: "SELECT max(\(column)) FROM \(table)") ?? -1
-    return max(0, most - least + 1)
+    let most = try connection.integer(text: "SELECT max(\(column)) FROM \(table)") ?? 0
+    return most == 0 ? 0 : most - least + 1
   }
 
   fileprivate func tableBytes(until isOver: @escaping () -> Bool) throws -> TableBytes {
