@@ -1,7 +1,7 @@
 // Two stores side by side: what one has and the other lacks, record by record.
 import { h, replace, notice, table } from "/dom.js";
 import { get } from "/api.js";
-import { house, recordLink, valueNode, stampNode, presenceBadge, replicaNode } from "/words.js";
+import { house, recordLink, sentence, valueNode, stampNode, presenceBadge, replicaNode } from "/words.js";
 
 export async function screen(body, parameters) {
   const first = Number(parameters.get("first") ?? 0), second = Number(parameters.get("second") ?? (first === 0 ? 1 : 0)), from = parameters.get("from") ?? "";
@@ -21,7 +21,7 @@ function draw(difference, first, second, from) {
   const gaps = (name, list) => h("article", { class: "card" }, h("h2", {}, `${name} lacks`), list.length
     ? h("ul", { class: "plain" }, list.map(gap => h("li", {}, replicaNode(gap.replica), gap.first === gap.last ? ` #${gap.last}` : ` #${gap.first}–#${gap.last}`)))
     : h("p", { class: "dim" }, "nothing"));
-  const rows = difference.records.map(record => h("tr", {}, h("th", { scope: "row" }, recordLink(record.name), h("div", { class: "dim" }, record.sentence)),
+  const rows = difference.records.map(record => h("tr", {}, h("th", { scope: "row" }, recordLink(record.name), h("div", { class: "dim" }, sentence(record.sentence))),
     h("td", {}, presenceBadge(record.first)), h("td", {}, presenceBadge(record.second)), h("td", {}, fields(record, difference))));
   return [h("p", { class: `notice ${isEqual ? "good" : "warn"}`, role: "status" }, difference.sentence),
     isEqual ? null : h("div", { class: "cards" }, gaps(difference.first, difference.firstLacks), gaps(difference.second, difference.secondLacks)),

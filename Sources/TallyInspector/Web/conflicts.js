@@ -1,7 +1,7 @@
 // What lost to a concurrent write, and deletes that an edit has undone.
 import { h, replace, notice } from "/dom.js";
 import { get, post } from "/api.js";
-import { house, recordLink, valueNode, stampNode, timeNode } from "/words.js";
+import { house, recordLink, sentence, valueNode, stampNode, timeNode } from "/words.js";
 import { storePicker } from "/picker.js";
 
 export async function screen(body, parameters) {
@@ -26,7 +26,7 @@ function draw({ conflicts, kept }, act) {
   return [
     house.allowsWrites ? null : h("p", { class: "dim" }, "The inspector only reads. Started with ", h("code", {}, "--allow-writes"), " it can take back what lost."),
     conflicts.length ? h("div", { class: "cards" }, conflicts.map(conflict => card(conflict, act))) : notice("good", "Nothing that anybody wrote has lost here."),
-    kept.length ? [h("h2", {}, "Deletes that an edit has undone"), h("ul", { class: "plain" }, kept.map(entry => h("li", {}, recordLink(entry.name), " ", h("span", {}, entry.sentence), " ", timeNode(entry.delete.at))))] : null,
+    kept.length ? [h("h2", {}, "Deletes that an edit has undone"), h("ul", { class: "plain" }, kept.map(entry => h("li", {}, recordLink(entry.name), " ", h("span", {}, sentence(entry.sentence)), " ", timeNode(entry.delete.at))))] : null,
   ];
 }
 

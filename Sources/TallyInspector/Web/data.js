@@ -1,7 +1,7 @@
 // The rows of a type: seen or hidden, filtered, with what other stores lack marked; and queries of one's own.
 import { h, replace, notice, table } from "/dom.js";
 import { get, post, address } from "/api.js";
-import { house, plain, recordLink, valueNode, presenceBadge, storeName, countText } from "/words.js";
+import { house, plain, recordLink, sentence, valueNode, presenceBadge, storeName, countText } from "/words.js";
 
 export async function screen(body, parameters) {
   const store = Number(parameters.get("store") ?? 0);
@@ -57,7 +57,7 @@ async function page(state, go) {
   const columns = ["Record", ...found.columns, ...(state.hidden ? ["Why"] : []), ...(house.stores.length > 1 ? ["Lacks this state"] : [])];
   const rows = found.rows.map(row => h("tr", { class: `pick${row.hidden ? " gone" : ""}` },
     h("th", { scope: "row" }, recordLink(row.name)), row.values.map(value => h("td", {}, valueNode(value))),
-    state.hidden ? h("td", {}, row.hidden ? [presenceBadge(row.hidden), " ", row.hidden.sentence] : null) : null,
+    state.hidden ? h("td", { class: "words" }, row.hidden ? [presenceBadge(row.hidden), " ", sentence(row.hidden.sentence)] : null) : null,
     house.stores.length > 1 ? h("td", {}, row.lackedBy.length ? h("span", { class: "mark" }, row.lackedBy.map(storeName).join(", ")) : "–") : null));
   const more = found.columnCount > found.columns.length ? columnPager(state, found, go) : null;
   if (!rows.length) {

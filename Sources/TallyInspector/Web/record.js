@@ -1,7 +1,7 @@
 // The life of one record in each store: why it shows or not, who wrote what, what lost, who has seen it.
 import { h, replace, notice, table } from "/dom.js";
 import { get, post, address } from "/api.js";
-import { house, plain, recordLink, valueNode, stampNode, dotNode, presenceBadge, presenceKind, replicaName, storeName } from "/words.js";
+import { house, plain, recordLink, sentence, valueNode, stampNode, dotNode, presenceBadge, presenceKind, replicaName, storeName } from "/words.js";
 import { lanes } from "/lanes.js";
 
 export async function screen(body, parameters) {
@@ -40,7 +40,7 @@ function draw(record, act) {
 function presence(record, report, store, act) {
   const can = house.allowsWrites;
   return h("section", { class: "card", "aria-label": storeName(store) }, h("h2", {}, storeName(store), " ", presenceBadge(report.presence)),
-    h("p", { class: `notice ${presenceKind(report.presence)}` }, report.presence.sentence),
+    h("p", { class: `notice ${presenceKind(report.presence)}` }, sentence(report.presence.sentence)),
     report.presence.owners.length ? h("p", {}, "Owners: ", report.presence.owners.map((owner, place) => [place ? " ← " : "", recordLink(owner)])) : null,
     report.presence.gaveWayTo ? h("p", {}, "It gave way to ", recordLink(report.presence.gaveWayTo)) : null,
     report.existence ? h("p", { class: "dim" }, "Inserted ", stampNode(report.existence)) : null,

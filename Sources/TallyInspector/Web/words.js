@@ -71,11 +71,15 @@ export function valueNode(value) {
   const rest = value.isCut ? h("span", { class: "dim" }, ` … (${bytesText(value.bytes)})`) : null;
   if (value.kind !== "text") return h("span", { class: "value" }, value.text);
   if (value.text === "") return h("span", { class: "value null" }, "empty");
+  if (!value.isCut && /^[A-Za-z]\w*\|~\|[ -~]+$/.test(value.text)) return h("span", { class: "value" }, recordLink(value.text, null));
   return h("span", { class: "value" }, h("bdi", {}, plain(value.text)), rest);
 }
 
+// A sentence of the server's, with its times as everywhere in the pages.
+export const sentence = text => plain(text).replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, timeText);
+
 export const recordAddress = name => `#/record?name=${encodeURIComponent(name)}`;
-export const recordLink = (name, key) => h("a", { href: recordAddress(name), class: "name", key: key ?? `record ${name}` }, plain(name));
+export const recordLink = (name, key) => h("a", { href: recordAddress(name), class: "name", key: key === undefined ? `record ${name}` : key }, plain(name));
 
 const marks = { visible: ["good", "shown"], deleted: ["bad", "deleted"], hiddenByOwner: ["warn", "hidden by its owner"],
   setAside: ["bad", "refused by SQLite"], refused: ["warn", "cannot be replicated"], notReceived: ["warn", "not received"],

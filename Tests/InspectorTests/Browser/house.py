@@ -43,12 +43,13 @@ class Tool:
 
 
 class Inspected:
-    """An inspector over stores, until it is closed."""
+    """An inspector over stores, or another program that prints its address, until it is closed."""
 
-    def __init__(self, tool, *arguments):
+    def __init__(self, tool, *arguments, program=None):
+        command = [program, *arguments] if program else [tool.program, "inspect", *arguments]
         self.process = subprocess.Popen(
-            [tool.program, "inspect", *arguments], cwd=tool.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.address = self.process.stdout.readline().strip()
+            command, cwd=tool.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.address = self.process.stdout.readline().strip().removeprefix("Open ")
         if not self.address.startswith("http://127.0.0.1:"):
             self.process.kill()
             raise AssertionError(f"the inspector says: {self.address} {self.process.communicate()[1]}")

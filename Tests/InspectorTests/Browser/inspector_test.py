@@ -7,7 +7,7 @@ With pictures it only makes them, for Docs/Inspector.md.
 import http.server
 import json
 import os
-import re
+import sqlite3
 import sys
 import threading
 import time
@@ -36,8 +36,8 @@ class InspectorTest(unittest.TestCase):
         self.tool = house.Tool(TOOL)
         self.addCleanup(self.tool.close)
 
-    def inspect(self, *arguments, width=1280, height=900):
-        inspected = house.Inspected(self.tool, *arguments)
+    def inspect(self, *arguments, width=1280, height=900, program=None):
+        inspected = house.Inspected(self.tool, *arguments, program=program)
         self.addCleanup(lambda: self.assertEqual(inspected.close(), 0))
         page = BROWSER.page(width, height)
         self.addCleanup(page.close)
@@ -220,6 +220,50 @@ class InspectorTest(unittest.TestCase):
         page.wait("document.querySelector('main').innerText.includes('Both have seen the same and hold the same.')")
         self.sound(page)
 
+    def test_plain_sql_of_another_program_is_said_to_wait(self):
+        house.pantry(self.tool)
+        _, page = self.inspect("phone.tally")
+        self.show(page, "#/record?name=Item%7C~%7Cmilk")
+        page.wait("document.querySelector('#live').textContent === 'live'")
+        connection = sqlite3.connect(self.tool.path("phone.tally"))
+        connection.execute("UPDATE Item SET quantity = 9 WHERE id = 'Item|~|milk'")
+        connection.commit()
+        connection.close()
+        page.wait("document.querySelector('main').innerText.includes('another program has written to the file')")
+        # Whoever opens the store next captures it.
+        self.tool.run("status", "phone.tally")
+        page.wait("[...document.querySelectorAll('tr')].some(e => /^quantity\\s+9\\s/.test(e.innerText))", "the captured value")
+
+    def test_the_show_goes_on(self):
+        program = os.path.join(os.path.dirname(os.path.abspath(TOOL)), "Scorebook")
+        _, page = self.inspect("show", program=program)
+        press = lambda name: self.press(page, f"[data-key='control {name}']")
+        is_on = lambda name, on: page.wait(f"document.querySelector(\"[data-key='control {name}']\").getAttribute('aria-checked') === '{on}'", name)
+        page.wait("document.querySelectorAll('#controls button').length > 12")
+        for name in ("phone edits", "tablet edits"):
+            press(name)
+            is_on(name, "false")
+        self.show(page, "#/compare?first=0&second=1")
+        equal = "document.querySelector('main').innerText.includes('Both have seen the same and hold the same.')"
+        page.wait(equal, "both are equal at first")
+        press("phone network")
+        is_on("phone network", "false")
+        press("phone delete")
+        page.wait("/tablet lacks phone #\\d+/.test(document.querySelector('main').innerText)", "the phone is cut off")
+        self.show(page, "#/peers")
+        page.wait("document.querySelector('main').innerText.includes('the network is cut')")
+        self.show(page, "#/compare?first=0&second=1")
+        press("phone undelete")
+        press("phone network")
+        page.wait(equal, "both are equal again")
+        press("relay")
+        is_on("relay", "false")
+        press("tablet delete")
+        page.wait("/phone lacks tablet #\\d+/.test(document.querySelector('main').innerText)", "the relay is gone")
+        press("relay")
+        page.wait(equal, "both are equal with the relay")
+        self.sound(page)
+
     def test_a_page_says_when_the_inspector_is_gone(self):
         house.pantry(self.tool)
         inspected = house.Inspected(self.tool, "phone.tally")
@@ -270,7 +314,6 @@ class InspectorTest(unittest.TestCase):
     def damage(self, name):
         """Writes nonsense over one page of the type's table, where rows are."""
         self.tool.run("verify", name)
-        import sqlite3
         connection = sqlite3.connect(self.tool.path(name))
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         page_size = connection.execute("PRAGMA page_size").fetchone()[0]
@@ -369,6 +412,7 @@ class Pictures(InspectorTest):
     """Makes the pictures for the documentation."""
 
     folder = None
+    kept = ("search", "data", "hidden", "record", "gone", "conflicts", "time", "compare", "record-dark")
 
     def test_pictures(self):
         house.pantry(self.tool)
@@ -377,13 +421,27 @@ class Pictures(InspectorTest):
             page.scheme(scheme)
             for name, address in SCREENS.items():
                 self.show(page, address)
-                if scheme == "light" or name in ("record", "conflicts"):
-                    suffix = "" if scheme == "light" else "-dark"
-                    page.picture(os.path.join(self.folder, f"{name}{suffix}.png"))
+                name += "" if scheme == "light" else "-dark"
+                if name in self.kept:
+                    page.picture(os.path.join(self.folder, f"{name}.png"))
         page.scheme("light")
         page.resize(390, 800)
         self.show(page, SCREENS["record"])
         page.picture(os.path.join(self.folder, "narrow.png"))
+
+    def test_picture_of_the_show(self):
+        program = os.path.join(os.path.dirname(os.path.abspath(TOOL)), "Scorebook")
+        _, page = self.inspect("show", width=1180, height=760, program=program)
+        page.scheme("light")
+        page.wait("document.querySelectorAll('#controls button').length > 12")
+        self.show(page, "#/compare?first=0&second=1")
+        page.wait("document.querySelector('main').innerText.includes('Both have seen the same and hold the same.')")
+        for name in ("phone network", "phone edit", "phone delete", "tablet edit"):
+            self.press(page, f"[data-key='control {name}']")
+        page.wait("/tablet lacks phone/.test(document.querySelector('main').innerText)")
+        self.show(page, "#/peers")
+        page.wait("document.querySelector('main').innerText.includes('the network is cut')")
+        page.picture(os.path.join(self.folder, "show.png"))
 
 
 def main():
@@ -401,7 +459,7 @@ def main():
     BROWSER = chromium.Browser(program)
     try:
         tests = unittest.TestLoader()
-        suite = unittest.TestSuite([Pictures("test_pictures")]) if Pictures.folder else None
+        suite = unittest.TestSuite([Pictures("test_pictures"), Pictures("test_picture_of_the_show")]) if Pictures.folder else None
         if suite is None:
             names = arguments or tests.getTestCaseNames(InspectorTest)
             suite = unittest.TestSuite(InspectorTest(name) for name in names)
