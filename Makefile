@@ -86,6 +86,7 @@ show: setup
 show-pictures: setup
 	@bash Scripts/setup.sh browser
 	$(STEADY) $(SWIFT) build $(WITH_TRAITS) --product tally
+	$(STEADY) $(SWIFT) build $(WITH_TRAITS) --product Scorebook
 	bash Scripts/inspector-pages.sh .build-network/debug/tally --pictures Docs/Inspector
 
 # A relay and three devices, each a process; the relay is killed in between.
