@@ -8,7 +8,7 @@
   import Testing
 
   /// The server: who is let in, what is answered, what may be changed.
-  @Suite(.timeLimit(.minutes(5))) struct InspectorTests {
+  @Suite(.serialized, .timeLimit(.minutes(5))) struct InspectorTests {
     static let schema = Schema([EntitySchema("Book", .text("title"), .integer("pages", default: 0))])
 
     /// An inspector of a store in memory, and a client that is let in.
@@ -21,7 +21,9 @@
 
       init(allowsWrites: Bool = false) async throws {
         store = try Store(inMemory: InspectorTests.schema)
-        try store.write { try $0.execute(sql: "INSERT INTO Book(id, title) VALUES('Book|~|a', 'Emma')") }
+        try await store.write {
+          try $0.execute(sql: "INSERT INTO Book(id, title) VALUES('Book|~|a', 'Emma')")
+        }
         var settings = Inspector.Settings()
         (settings.name, settings.allowsWrites, settings.logger.logLevel) = ("phone", allowsWrites, .critical)
         inspector = Inspector(store, nil, settings)
@@ -29,7 +31,7 @@
         let url = try #require(URLComponents(string: address))
         client = RawClient(port: try #require(url.port))
         token = try #require(url.queryItems?.first { $0.name == "token" }?.value)
-        let welcome = try client.get("/?token=\(token)", cookie: "")
+        let welcome = try await client.get("/?token=\(token)", cookie: "")
         let header = try #require(welcome.headers["set-cookie"])
         #expect(header.hasSuffix("; Path=/; HttpOnly; SameSite=Strict"))
         cookie = String(header.prefix { $0 != ";" })
@@ -39,14 +41,14 @@
     @Test func theTokenLetsInOnceAndTheCookieFromThenOn() async throws {
       let house = try await House()
       let client = house.client
-      #expect(try client.get("/?token=\(house.token)", cookie: "").status == 403)
-      #expect(try client.get("/", cookie: "").status == 403)
-      #expect(try client.get("/?token=\(house.token)", cookie: house.cookie).status == 200)
-      #expect(try client.get("/", cookie: "x=y; \(house.cookie)").body.contains("<main id=\"main\""))
-      #expect(try client.get("/api/stores", cookie: house.cookie + "0").status == 403)
-      #expect(try client.get("/api/stores?token=\(house.token)", cookie: "").status == 403)
+      #expect(try await client.get("/?token=\(house.token)", cookie: "").status == 403)
+      #expect(try await client.get("/", cookie: "").status == 403)
+      #expect(try await client.get("/?token=\(house.token)", cookie: house.cookie).status == 200)
+      #expect(try await client.get("/", cookie: "x=y; \(house.cookie)").body.contains("<main id=\"main\""))
+      #expect(try await client.get("/api/stores", cookie: house.cookie + "0").status == 403)
+      #expect(try await client.get("/api/stores?token=\(house.token)", cookie: "").status == 403)
       for wrong in ["", "0", String(house.token.dropLast()), house.token.uppercased() + "0"] {
-        #expect(try client.get("/?token=\(wrong)", cookie: "").status == 403)
+        #expect(try await client.get("/?token=\(wrong)", cookie: "").status == 403)
       }
       await house.inspector.close()
     }
@@ -54,40 +56,41 @@
     @Test func otherHostsAndSitesAreRefused() async throws {
       let house = try await House()
       let (client, cookie) = (house.client, house.cookie)
-      func ask(_ host: String, _ extra: String = "", method: String = "GET") throws -> Int {
-        try client.send(
+      func ask(_ host: String, _ extra: String = "", method: String = "GET") async throws -> Int {
+        try await client.send(
           "\(method) /api/stores HTTP/1.1\r\n\(host)Cookie: \(cookie)\r\n\(extra)Connection: close\r\n\r\n"
         ).status
       }
       let own = "Host: 127.0.0.1:\(client.port)\r\n"
-      #expect(try ask(own) == 200)
-      #expect(try ask("Host: localhost:\(client.port)\r\n") == 200)
+      #expect(try await ask(own) == 200)
+      #expect(try await ask("Host: localhost:\(client.port)\r\n") == 200)
       // DNS rebinding: the name of a site that is made to lead to this machine.
       for host in [
         "Host: evil.example:\(client.port)\r\n", "Host: 127.0.0.1\r\n",
         "Host: 127.0.0.1.evil.example:\(client.port)\r\n", "", own + own,
       ] {
-        #expect([400, 403].contains(try ask(host)), "\(host)")
+        #expect([400, 403].contains(try await ask(host)), "\(host)")
       }
-      #expect(try ask(own, "Origin: http://127.0.0.1:\(client.port)\r\n") == 200)
+      #expect(try await ask(own, "Origin: http://127.0.0.1:\(client.port)\r\n") == 200)
       for origin in ["http://evil.example", "null", "https://127.0.0.1:\(client.port)", "http://127.0.0.1:1"] {
-        #expect(try ask(own, "Origin: \(origin)\r\n") == 403, "\(origin)")
+        #expect(try await ask(own, "Origin: \(origin)\r\n") == 403, "\(origin)")
         #expect(
-          try client.post("/api/query", "{\"store\":0,\"sql\":\"SELECT 1\"}", cookie: cookie, origin: origin).status
+          try await client.post("/api/query", "{\"store\":0,\"sql\":\"SELECT 1\"}", cookie: cookie, origin: origin)
+            .status
             == 403)
       }
-      #expect(try ask(own, "Sec-Fetch-Site: cross-site\r\n") == 403)
-      #expect(try ask(own, "Sec-Fetch-Site: same-site\r\n") == 403)
-      #expect(try ask(own, "Sec-Fetch-Site: same-origin\r\n") == 200)
+      #expect(try await ask(own, "Sec-Fetch-Site: cross-site\r\n") == 403)
+      #expect(try await ask(own, "Sec-Fetch-Site: same-site\r\n") == 403)
+      #expect(try await ask(own, "Sec-Fetch-Site: same-origin\r\n") == 200)
       // What changes something names its origin.
-      #expect(try ask(own, "Content-Length: 0\r\n", method: "POST") == 403)
+      #expect(try await ask(own, "Content-Length: 0\r\n", method: "POST") == 403)
       await house.inspector.close()
     }
 
     @Test func everyAnswerKeepsOthersOut() async throws {
       let house = try await House()
       for path in ["/", "/app.js", "/style.css", "/api/stores", "/nothing", "/api/nothing"] {
-        let answer = try house.client.get(path, cookie: house.cookie)
+        let answer = try await house.client.get(path, cookie: house.cookie)
         let policy = try #require(answer.headers["content-security-policy"])
         #expect(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"))
         #expect(!policy.contains("unsafe") && !policy.contains("http"))
@@ -102,7 +105,7 @@
         "/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/app.js/..", "/app.js%00", "/App.js",
         "/.%2e/app.js", "/%c0%ae", "/api/../app.js", "/index.html",
       ] {
-        let answer = try house.client.get(path, cookie: house.cookie)
+        let answer = try await house.client.get(path, cookie: house.cookie)
         #expect([400, 404].contains(answer.status), "\(path)")
         #expect(!answer.body.contains("root:"))
       }
@@ -113,11 +116,11 @@
       let house = try await House()
       let before = try house.store.vector
       for path in ["record/delete", "record/restore", "conflicts/restore", "conflicts/dismiss"] {
-        let answer = try house.client.post(
+        let answer = try await house.client.post(
           "/api/\(path)", "{\"store\":0,\"name\":\"Book|~|a\",\"id\":\"\"}", cookie: house.cookie)
         #expect(answer.status == 403 && answer.body.contains("\"readOnly\""), "\(path)")
       }
-      let query = try house.client.post(
+      let query = try await house.client.post(
         "/api/query", "{\"store\":0,\"sql\":\"DELETE FROM Book\"}", cookie: house.cookie)
       #expect(query.status == 400)
       #expect(try house.store.vector == before)
@@ -128,11 +131,12 @@
       let house = try await House(allowsWrites: true)
       func count() throws -> Int? { try house.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM Book") } }
       let wish = "{\"store\":0,\"name\":\"Book|~|a\"}"
-      #expect(try house.client.post("/api/record/delete", wish, cookie: house.cookie).status == 200)
+      #expect(try await house.client.post("/api/record/delete", wish, cookie: house.cookie).status == 200)
       #expect(try count() == 0)
-      #expect(try house.client.post("/api/record/restore", wish, cookie: house.cookie).status == 200)
+      #expect(try await house.client.post("/api/record/restore", wish, cookie: house.cookie).status == 200)
       #expect(try count() == 1)
-      #expect(try house.client.post("/api/record/restore", wish, cookie: house.cookie).body.contains("notDeleted"))
+      #expect(
+        try await house.client.post("/api/record/restore", wish, cookie: house.cookie).body.contains("notDeleted"))
       await house.inspector.close()
     }
 
@@ -143,13 +147,13 @@
         "timeline?replica=x", "timeline?store=-1", "diff?first=0&second=7", "search?q=a&from=x", "storage?store=x",
         "nothing",
       ] {
-        let answer = try house.client.get("/api/\(path)", cookie: house.cookie)
+        let answer = try await house.client.get("/api/\(path)", cookie: house.cookie)
         #expect(
           (400..<500).contains(answer.status) && answer.body.hasPrefix("{\"error\":{\"code\":"),
           "\(path): \(answer.body)")
       }
       for body in ["", "{", "[]", "{\"store\":\"x\"}", String(repeating: "x", count: 9 << 20)] {
-        let answer = try house.client.post("/api/query", body, cookie: house.cookie)
+        let answer = try await house.client.post("/api/query", body, cookie: house.cookie)
         #expect([400, 413].contains(answer.status), "\(body.prefix(20))")
       }
       await house.inspector.close()
@@ -158,12 +162,22 @@
     @Test func aPageHearsOfEachChange() async throws {
       let house = try await House()
       let (store, client, cookie) = (house.store, house.client, house.cookie)
-      let heard = try await BlockingWork.run {
-        try client.follow("/api/events", cookie: cookie, until: "event: change") {
-          try store.write { try $0.execute(sql: "UPDATE Book SET pages = 4") }
-        }
+      let heard = try await client.follow("/api/events", cookie: cookie, until: "event: change") {
+        try store.write { try $0.execute(sql: "UPDATE Book SET pages = 4") }
       }
       #expect(heard.contains("data: {\"store\":0}"))
+      await house.inspector.close()
+    }
+
+    /// Whoever writes a lot pays for a look now and then, and not for each commit.
+    @Test func aBusyStoreIsLookedAtTenTimesASecondAtMost() async throws {
+      let house = try await House()
+      let begun = ContinuousClock.now
+      for pages in 1...1_000 { try await house.store.write { try $0.execute(sql: "UPDATE Book SET pages = \(pages)") } }
+      let log = try await house.client.get("/api/log", cookie: house.cookie)
+      let seconds = (ContinuousClock.now - begun) / .seconds(1)
+      let looks = log.body.split(separator: "\"source\":\"store\"").count - 1
+      #expect(Double(looks) <= seconds * 10 + 2)
       await house.inspector.close()
     }
 
@@ -172,11 +186,11 @@
       await #expect(throws: Inspector.Failure.self) { try await house.inspector.serve() }
       await house.inspector.close()
       await house.inspector.close()
-      #expect(throws: RawClient.Failure.self) { try house.client.get("/", cookie: house.cookie) }
+      await #expect(throws: RawClient.Failure.self) { try await house.client.get("/", cookie: house.cookie) }
       let address = try await house.inspector.serve(port: house.client.port)
       #expect(address.hasPrefix("http://127.0.0.1:\(house.client.port)/?token="))
       // What was given out before counts no more.
-      #expect(try house.client.get("/", cookie: house.cookie).status == 403)
+      #expect(try await house.client.get("/", cookie: house.cookie).status == 403)
       await house.inspector.close()
     }
   }

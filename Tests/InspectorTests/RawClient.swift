@@ -1,9 +1,11 @@
 #if Inspector
   import Foundation
+  import TallyStore
 
-  /// A client that says exactly what it is told, byte by byte, on a socket of this machine.
-  struct RawClient {
-    struct Answer {
+  /// A client that says exactly what it is told, byte by byte, on a socket of this machine. It waits on threads of its
+  /// own: the server's tasks need those that tasks share.
+  struct RawClient: Sendable {
+    struct Answer: Sendable {
       var status: Int
       var headers: [String: String]
       var body: String
@@ -14,7 +16,11 @@
     let port: Int
 
     /// Sends bytes, and reads until the server closes the connection.
-    func send(_ request: String) throws -> Answer {
+    func send(_ request: String) async throws -> Answer {
+      try await BlockingWork.run { try sendBlocking(request) }
+    }
+
+    private func sendBlocking(_ request: String) throws -> Answer {
       let descriptor = try connected()
       defer { close(descriptor) }
       try Array(request.utf8).withUnsafeBytes { bytes in
@@ -24,7 +30,15 @@
     }
 
     /// Opens a stream of events and reads until it has seen a text; then goes away.
-    func follow(_ path: String, cookie: String, until text: String, _ body: () throws -> Void) throws -> String {
+    func follow(
+      _ path: String, cookie: String, until text: String, _ body: @escaping @Sendable () throws -> Void
+    ) async throws -> String {
+      try await BlockingWork.run { try followBlocking(path, cookie, text, body) }
+    }
+
+    private func followBlocking(
+      _ path: String, _ cookie: String, _ text: String, _ body: () throws -> Void
+    ) throws -> String {
       let descriptor = try connected()
       defer { close(descriptor) }
       let request = "GET \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nCookie: \(cookie)\r\n\r\n"
@@ -44,15 +58,15 @@
     }
 
     /// A request of a page that is let in.
-    func get(_ path: String, cookie: String, extra: String = "") throws -> Answer {
-      try send(
+    func get(_ path: String, cookie: String, extra: String = "") async throws -> Answer {
+      try await send(
         "GET \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nCookie: \(cookie)\r\n\(extra)Connection: close\r\n\r\n")
     }
 
     /// A change that a page of the server itself asks for.
-    func post(_ path: String, _ body: String, cookie: String, origin: String? = nil) throws -> Answer {
+    func post(_ path: String, _ body: String, cookie: String, origin: String? = nil) async throws -> Answer {
       let origin = origin ?? "http://127.0.0.1:\(port)"
-      return try send(
+      return try await send(
         """
         POST \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nOrigin: \(origin)\r\nCookie: \(cookie)\r\n\
         Content-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n\(body)

@@ -58,15 +58,13 @@ extension SQLStatement {
   /// The beginning of a column's value, without a copy of the rest.
   func preview(_ column: Int, limit: Int = ValuePreview.listLimit) -> ValuePreview {
     let count = byteCount(column)
-    guard count > limit, isText(column) || !isNumber(column) else { return ValuePreview(value(column), limit: limit) }
+    // A number counts as eight bytes.
+    guard count > max(limit, 8) else { return ValuePreview(value(column), limit: limit) }
     let head = withBlob(column) { Array($0.prefix(limit + 4)) }
     var preview = ValuePreview(isText(column) ? Self.text(head) : .blob(head), limit: limit)
     (preview.bytes, preview.isCut) = (count, true)
     return preview
   }
-
-  private func isNumber(_ column: Int) -> Bool { if case .integer = value(column) { true } else { isReal(column) } }
-  private func isReal(_ column: Int) -> Bool { if case .real = value(column) { true } else { false } }
 
   /// The text of bytes whose last character may be cut.
   private static func text(_ bytes: [UInt8]) -> Value {

@@ -412,7 +412,7 @@ class Pictures(InspectorTest):
     """Makes the pictures for the documentation."""
 
     folder = None
-    kept = ("search", "data", "hidden", "record", "gone", "conflicts", "time", "compare", "record-dark")
+    kept = ("hidden", "record", "gone", "conflicts", "time", "compare", "record-dark")
 
     def test_pictures(self):
         house.pantry(self.tool)
