@@ -70,14 +70,12 @@ import Testing
     try bench.refused(64, ["inspect", "phone", "--port", "70000"])
     #if Inspector
       try bench.refused(66, ["inspect", "phone", "nobody"])
-      let script = """
-        "$0" inspect phone tablet >address & inspector=$!
-        until [ -s address ]; do :; done
-        kill -TERM $inspector
-        wait $inspector
-        """
-      let outcome = try bench.shell(script)
-      #expect(outcome.status == 0 && outcome.errors.isEmpty)
+      let files = Spawn.Files(output: bench.path("address"), errors: bench.path("complaints"))
+      let inspector = try Spawn.start([Bench.tool, "inspect", "phone", "tablet"], in: bench.url.path, files: files)
+      for _ in 0..<60_000 where try bench.bytes("address").last != 0x0A { usleep(1000) }
+      kill(inspector, SIGTERM)
+      #expect(Spawn.wait(for: inspector) == 0)
+      #expect(try bench.bytes("complaints").isEmpty)
       let address = String(decoding: try bench.bytes("address"), as: UTF8.self)
       #expect(address.hasPrefix("http://127.0.0.1:") && address.contains("/?token="))
     #else
