@@ -8,7 +8,7 @@ comma := ,
 export TESTING = --traits PlantedFaults$(addprefix $(comma),$(filter-out --traits,$(TRAITS)))
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: demo test models models-gate crash api api-check docs docs-check lint format strict examples release-symbols test-triggers test-triggers-library test-macros test-network test-relay relay-demo bench-relay bench bench-short instructions instructions-gate soak planted
+.PHONY: demo test models models-gate crash api api-check docs docs-check lint format strict examples release-symbols test-triggers test-triggers-library test-macros test-network test-relay test-inspector show show-pictures relay-demo bench-relay bench bench-short instructions instructions-gate soak planted
 .PHONY: install install-built uninstall embedded second-opinion fuzz sanitize coverage setup clean
 
 demo: setup
@@ -47,7 +47,7 @@ models-gate:
 # What only traits build: TCP and TLS, the relay, and macros. One build folder for all; a first build takes some minutes more. It is also the
 # build of all tests without the faults that tests plant. Where libpq is, the relay has its storage on PostgreSQL.
 RELAY = $(shell pkg-config --exists libpq 2>/dev/null && echo Postgres || echo Relay)
-WITH_TRAITS = --traits Network,Macros,$(RELAY) --scratch-path .build-network
+WITH_TRAITS = --traits Network,Macros,$(RELAY),Inspector --scratch-path .build-network
 # SwiftPM hands several traits to the compiler in the order of a set, which changes from run to run, and then builds everything anew.
 STEADY = SWIFT_DETERMINISTIC_HASHING=1
 WITH_RELAY = --traits $(RELAY) --scratch-path .build-relay
@@ -71,6 +71,25 @@ test-relay: setup
 	@bash Scripts/setup.sh relay
 	$(STEADY) $(SWIFT) build $(WITH_TRAITS) --build-tests
 	$(TEST) $(WITH_TRAITS) --skip-build --disable-xctest --no-parallel --filter RelayTests
+
+# The inspector: its server, and its pages in a real browser, which is installed where that may be done and left out, with a word, elsewhere.
+test-inspector: setup
+	@bash Scripts/setup.sh browser
+	$(STEADY) $(SWIFT) build $(WITH_TRAITS) --build-tests
+	$(TEST) $(WITH_TRAITS) --skip-build --disable-xctest --filter InspectorTests
+	bash Scripts/inspector-pages.sh .build-network/debug/tally
+
+# A phone, a tablet and a relay as live processes, and an inspector over them: Docs/Inspector.md. PORT to choose one.
+show: setup
+	$(STEADY) $(SWIFT) build $(WITH_TRAITS) --product tally
+	$(STEADY) $(SWIFT) run $(WITH_TRAITS) Scorebook show $(PORT)
+
+# The pictures of Docs/Inspector.md, made anew.
+show-pictures: setup
+	@bash Scripts/setup.sh browser
+	$(STEADY) $(SWIFT) build $(WITH_TRAITS) --product tally
+	$(STEADY) $(SWIFT) build $(WITH_TRAITS) --product Scorebook
+	bash Scripts/inspector-pages.sh .build-network/debug/tally --pictures Docs/Inspector
 
 # A relay and three devices, each a process; the relay is killed in between.
 relay-demo: setup

@@ -41,6 +41,11 @@ let tallyRelayServer: Target.Dependency = .target(name: "TallyRelayServer", cond
 func httpClient(_ product: String, _ package: String) -> Target.Dependency {
   .product(name: product, package: package, condition: .when(platforms: [.linux], traits: ["HTTPClient"]))
 }
+// What the trait Inspector adds: the inspector's server, on SwiftNIO alone. Docs/Decisions/0027.
+func inspector(_ product: String) -> Target.Dependency {
+  .product(name: product, package: "swift-nio", condition: .when(traits: ["Inspector"]))
+}
+let tallyInspector: Target.Dependency = .target(name: "TallyInspector", condition: .when(traits: ["Inspector"]))
 // What the trait Postgres adds: the relay's second storage, on the system's libpq. Docs/Decisions/0018.
 let libpq: Target.Dependency = .target(name: "CLibPQ", condition: .when(traits: ["Postgres"]))
 // What the trait Macros adds: @Entity. Who does not ask for it neither builds nor resolves swift-syntax:
@@ -73,6 +78,7 @@ let package = Package(
     .library(name: "TallyNetwork", targets: ["TallyNetwork"]),
     .library(name: "TallyRelay", targets: ["TallyRelay"]),
     .library(name: "TallyRelayServer", targets: ["TallyRelayServer"]),
+    .library(name: "TallyInspector", targets: ["TallyInspector"]),
     .library(name: "TallyTesting", targets: ["TallyTesting"]),
     .executable(name: "tally", targets: ["TallyCLI"]),
   ],
@@ -85,6 +91,9 @@ let package = Package(
     .trait(
       name: "Relay", description: "TallyRelayServer and tally relay, on Hummingbird; off unless asked for",
       enabledTraits: ["HTTPClient"]),
+    .trait(
+      name: "Inspector",
+      description: "TallyInspector and tally inspect: stores in the browser, on SwiftNIO; off unless asked for"),
     .trait(
       name: "Postgres", description: "The relay on PostgreSQL, through libpq; off unless asked for",
       enabledTraits: ["Relay"]),
@@ -159,6 +168,15 @@ let package = Package(
         relay("HTTPTypes", "swift-http-types"), relay("ServiceLifecycle", "swift-service-lifecycle"),
         relay("Crypto", "swift-crypto"), relay("NIOCore", "swift-nio"), relay("NIOHTTP1", "swift-nio"),
       ]),
+    // What the inspector and the tool say about stores, as values; and the inspector's server and pages.
+    .target(name: "TallyInspection", dependencies: ["TallyCRDT", "TallyStore", "TallySync", grdb]),
+    .target(
+      name: "TallyInspector",
+      dependencies: [
+        "TallyCRDT", "TallyInspection", "TallyStore", "TallySync", logging, inspector("NIOCore"),
+        inspector("NIOHTTP1"), inspector("NIOPosix"),
+      ],
+      resources: [.embedInCode("Web")]),
     .target(name: "TallyTesting", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", "TallySync", grdb, sqlite]),
     // The faults that tests plant, and what they make of a join.
     .target(name: "TallyFaults", dependencies: ["TallyCRDT"], path: "Tests/Faults"),
@@ -173,12 +191,16 @@ let package = Package(
     .executableTarget(
       name: "TallyCLI",
       dependencies: [
-        "Tally", "TallyCRDT", "TallyWire", "TallyStore", "TallySync", "TallyRelay", "TallyRelayProtocol", grdb, logging,
-        tallyNetwork, tallyRelayServer, faults,
+        "Tally", "TallyCRDT", "TallyWire", "TallyStore", "TallySync", "TallyInspection", "TallyRelay",
+        "TallyRelayProtocol", grdb, logging, tallyInspector, tallyNetwork, tallyRelayServer, faults,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(
-      name: "Scorebook", dependencies: ["Tally", "TallyCRDT"], path: "Examples/Scorebook",
+      name: "Scorebook",
+      dependencies: [
+        "Tally", "TallyCRDT", tallyInspector, .target(name: "TallyRelay", condition: .when(traits: ["Inspector"])),
+        .target(name: "TallySync", condition: .when(traits: ["Inspector"])),
+      ], path: "Examples/Scorebook",
       exclude: ["README.md"]),
     .executableTarget(
       name: "SharedFolder", dependencies: ["Tally", "TallySync"], path: "Examples/SharedFolder",
@@ -227,7 +249,8 @@ let package = Package(
     .testTarget(
       name: "DocExamples",
       dependencies: [
-        "Pantry", "Tally", "TallyStore", "TallySync", "TallyRelay", "TallyTesting", tallyMacros, tallyNetwork, grdb,
+        "Pantry", "Tally", "TallyStore", "TallySync", "TallyRelay", "TallyTesting", tallyInspector, tallyMacros,
+        tallyNetwork, grdb,
       ]),
     .testTarget(
       name: "MacroTests",
@@ -261,6 +284,13 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Tests/RelayBench"),
     .testTarget(
+      name: "InspectionTests",
+      dependencies: ["Tally", "TallyCRDT", "TallyInspection", "TallyStore", "TallySync", "TallyTesting", grdb]),
+    .testTarget(
+      name: "InspectorTests",
+      dependencies: ["Tally", "TallyInspection", "TallyStore", "TallySync", tallyInspector],
+      exclude: ["Browser"]),
+    .testTarget(
       name: "TallyCLITests", dependencies: ["TallyCLI", "Tally", "TallyCRDT", "TallySync", "TallyWire", grdb]),
     .testTarget(
       name: "CorpusTests",
@@ -292,8 +322,8 @@ if Context.environment["TALLY_FUZZ"] != nil {
     .target(
       name: "TallyCLI",
       dependencies: [
-        "Tally", "TallyCRDT", "TallyWire", "TallyStore", "TallySync", "TallyRelay", "TallyRelayProtocol", grdb, logging,
-        tallyNetwork, tallyRelayServer, faults,
+        "Tally", "TallyCRDT", "TallyWire", "TallyStore", "TallySync", "TallyInspection", "TallyRelay",
+        "TallyRelayProtocol", grdb, logging, tallyInspector, tallyNetwork, tallyRelayServer, faults,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       exclude: ["TallyTool.swift"]),

@@ -33,6 +33,9 @@ examples() {
   echo "#if Macros"
   echo "  import TallyMacros"
   echo "#endif"
+  echo "#if Inspector"
+  echo "  import TallyInspector"
+  echo "#endif"
   echo "#if Network"
   echo "  import TallyNetwork"
   echo "#endif"
@@ -46,6 +49,7 @@ examples() {
       for (i = 1; i <= n; i++) if (lines[i] ~ /TCPTransport|TCPListener|SharedSecret|TLSSettings/) network = 1
       trait = network ? "Network" : FILENAME ~ /TallyMacros/ ? "Macros" : ""
       for (i = 1; i <= n; i++) if (lines[i] ~ /@(Entity|Field|Members)/) trait = "Macros"
+      for (i = 1; i <= n; i++) if (lines[i] ~ /Inspector\(/) trait = "Inspector"
       for (i = 1; i <= n; i++) if (lines[i] ~ /(^|[^A-Za-z])await /) effects = "async throws"
       for (i = 1; i <= n; i++) {
         if (lines[i] ~ /^(@Test|@Suite|@main |@MainActor |@Entity|static |struct |final class |class |enum |func |extension )/) kind = lines[i] ~ /^extension / ? "file" : "enum"

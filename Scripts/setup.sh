@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks for the two system libraries that Tally links, and installs them where that is possible. `setup.sh relay` does the same with
 # what the relay's tests on PostgreSQL need; where it may not install that, it says so, and the relay is tested on files only.
+# `setup.sh browser` does it with Chromium, for the tests of the inspector's pages.
 set -euo pipefail
 
 missing=()
@@ -23,6 +24,14 @@ if [ "${1:-}" = relay ]; then
   echo "The relay is tested on files only; on PostgreSQL too with these packages: ${missing[*]}" >&2
   echo "  Debian, Ubuntu:  sudo apt-get install ${missing[*]}" >&2
   echo "  Fedora:          sudo dnf install libpq-devel postgresql-server" >&2
+  exit 0
+fi
+
+if [ "${1:-}" = browser ]; then
+  for name in chromium chromium-browser google-chrome; do command -v "$name" >/dev/null && exit 0; done
+  missing+=(chromium)
+  if may_install && install; then exit 0; fi
+  echo "The inspector's pages are not tested: there is no Chromium (Debian, Ubuntu: sudo apt-get install chromium)" >&2
   exit 0
 fi
 

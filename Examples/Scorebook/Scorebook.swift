@@ -6,9 +6,12 @@ import Tally
 /// Exit code: 0 if both ended equal and sound, 1 if not, 2 for wrong arguments.
 @main
 struct Scorebook {
-  static func main() {
+  static func main() async {
     let terminal = Terminal()
     do {
+      if ["show", "device"].contains(CommandLine.arguments.dropFirst().first) {
+        return try await Show.run(Array(CommandLine.arguments.dropFirst()))
+      }
       let arguments = try Arguments(CommandLine.arguments.dropFirst())
       if arguments.wantsHelp { return print(Arguments.usage) }
       let failures = try run(arguments, terminal)

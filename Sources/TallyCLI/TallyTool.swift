@@ -26,7 +26,7 @@ struct TallyTool: ParsableCommand {
       StatusCommand.self,
       DeltaCommand.self, ApplyCommand.self, SyncCommand.self, ServeCommand.self, RelayCommand.self, WhyCommand.self,
       VectorCommand.self,
-      ConflictsCommand.self,
+      ConflictsCommand.self, DiffCommand.self, TimelineCommand.self, ReportCommand.self, InspectCommand.self,
       SchemaCommand.self, RecoverCommand.self, SeedCommand.self, SeedsCommand.self, ShellCommand.self,
     ])
 

@@ -16,6 +16,9 @@ import Testing
 #if Macros
   import TallyMacros
 #endif
+#if Inspector
+  import TallyInspector
+#endif
 #if Network
   import TallyNetwork
 #endif
@@ -31,6 +34,15 @@ private func Sources_TallyCRDT_RecordName_swift_2() throws {
 let name = try AnyRecordName(type: "Game", key: "chess")
 _ = name
 }
+
+#if Inspector
+// Sources/TallyInspector/Inspector.swift
+private func Sources_TallyInspector_Inspector_swift_1() async throws {
+let inspector = Inspector(store, engine)
+print(try await inspector.serve())  // http://127.0.0.1:49152/?token=…
+_ = inspector
+}
+#endif
 
 #if Macros
 // Sources/TallyMacros/FieldValue.swift

@@ -16,6 +16,9 @@ import Testing
 #if Macros
   import TallyMacros
 #endif
+#if Inspector
+  import TallyInspector
+#endif
 #if Network
   import TallyNetwork
 #endif

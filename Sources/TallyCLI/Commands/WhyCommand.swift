@@ -1,6 +1,7 @@
 import ArgumentParser
 import Tally
 import TallyCRDT
+import TallyInspection
 import TallyStore
 
 struct WhyCommand: ParsableCommand {
@@ -9,6 +10,7 @@ struct WhyCommand: ParsableCommand {
     abstract: "Prints who wrote a record's fields and when, and what lost.",
     discussion: """
       Times are those of the writers' clocks, in ISO 8601; who is the replica and the number of its transaction.
+      It begins with whether the app sees the record, and if not, why.
       Of default data it says which version shows, which are here, whether the newest retires the record, and whether it \
       belongs to the user; of a copy that gave way to default data, to which record.
 
@@ -38,6 +40,7 @@ struct Explanation {
   private let entity: EntitySchema?
   private let own: ReplicaID?
   private let isOfField: Bool
+  private let presence: PresenceReport
 
   /// - Throws: `StoreError.unknownType`, `.unknownField`, `.noSuchRecord`.
   init(of name: AnyRecordName, field: String? = nil, in store: Store) throws {
@@ -54,6 +57,8 @@ struct Explanation {
     }
     self.history = history
     own = try store.summary().replica
+    presence = PresenceReport(
+      of: name, try store.presence(of: name), try ReplicaDirectory([("this store", store)]))
     isOfField = field != nil
   }
 
@@ -76,11 +81,17 @@ struct Explanation {
       "existence": history.existence.map(StampOutput.json) ?? .null, "fields": .array(fields),
       "deletes": .array(deletes), "seed": history.seedJSON, "gaveWayTo": .string(history.gaveWayTo?.text),
       "conflicts": .array(history.conflicts.map { ConflictOutput(conflict: $0, entity: entity).json }),
+      "presence": .object([
+        "code": .string(presence.code.rawValue), "sentence": .string(presence.sentence),
+        "owners": .array(presence.owners.map { .string($0) }),
+      ]),
     ])
   }
 
   var lines: [String] {
-    var lines = ["\(history.name)  \(history.presence)"] + history.seedLines
+    var lines = ["\(history.name)  \(history.presence)"]
+    if presence.code != .visible { lines.append("  \(presence.sentence)") }
+    lines += history.seedLines
     if let existence = history.existence { lines.append("  inserted \(text(existence))") }
     for field in history.fields {
       lines.append("  " + assignment(column(field.field), field.value, type(field.field)))

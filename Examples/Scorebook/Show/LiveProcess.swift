@@ -1,0 +1,91 @@
+#if Inspector && Relay
+  import Foundation
+
+  /// A program that runs beside the show, and is talked to line by line.
+  final class LiveProcess: Sendable {
+    struct Ended: Error {}
+
+    /// What it prints.
+    let lines: AsyncStream<String>
+    private let process: Process
+    private let input = Pipe()
+
+    init(_ executable: URL, _ arguments: [String]) throws {
+      let (process, output) = (Process(), Pipe())
+      (process.executableURL, process.arguments) = (executable, arguments)
+      (process.standardInput, process.standardOutput) = (input, output)
+      // A relay writes a line for each request there.
+      process.standardError = FileHandle.nullDevice
+      let (lines, feed) = AsyncStream.makeStream(of: String.self)
+      (self.lines, self.process) = (lines, process)
+      try process.run()
+      let reading = output.fileHandleForReading
+      Thread.detachNewThread {
+        var text = Data()
+        while case let data = reading.availableData, !data.isEmpty {
+          text += data
+          while let end = text.firstIndex(of: 0x0A) {
+            feed.yield(String(decoding: text[..<end], as: UTF8.self))
+            text = Data(text[(end + 1)...])
+          }
+        }
+        feed.finish()
+      }
+    }
+
+    func say(_ line: String) throws { try input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8)) }
+
+    /// Lets it end by itself, and waits for that.
+    func end() {
+      try? input.fileHandleForWriting.close()
+      process.waitUntilExit()
+    }
+
+    /// Ends it as a power cut would.
+    func kill() {
+      Foundation.kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+    }
+  }
+
+  /// A relay that can be killed and started again at the same address.
+  actor LiveRelay {
+    nonisolated let address: String
+    nonisolated let token: String
+    private let data: String
+    private let place: String
+    private var process: LiveProcess?
+
+    var isRunning: Bool { process != nil }
+
+    private static let tool = (Bundle.main.executableURL ?? Bundle.main.bundleURL).deletingLastPathComponent()
+      .appendingPathComponent("tally")
+
+    init(_ folder: URL) async throws {
+      data = folder.appendingPathComponent("relay.sqlite").path
+      let process = try LiveProcess(Self.tool, ["relay", "--data", data, "--listen", "127.0.0.1:0"])
+      self.process = process
+      var lines = process.lines.makeAsyncIterator()
+      guard let place = await lines.next()?.split(separator: " ").last else { throw LiveProcess.Ended() }
+      self.place = String(place)
+      let making = try LiveProcess(
+        Self.tool, ["relay", "token", "--data", data, "--url", "http://\(place)", "--json"])
+      var answers = making.lines.makeAsyncIterator()
+      let answer = try JSONDecoder().decode([String: String].self, from: Data(await answers.next()?.utf8 ?? "".utf8))
+      making.end()
+      guard let address = answer["url"], let token = answer["token"] else { throw LiveProcess.Ended() }
+      (self.address, self.token) = (address, token)
+    }
+
+    func turn(isOn: Bool) async throws {
+      if !isOn {
+        process?.kill()
+        process = nil
+      } else if process == nil {
+        process = try LiveProcess(Self.tool, ["relay", "--data", data, "--listen", place])
+      }
+    }
+
+    func end() { process?.kill() }
+  }
+#endif

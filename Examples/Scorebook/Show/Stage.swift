@@ -1,0 +1,129 @@
+#if Inspector && Relay
+  import Foundation
+  import Tally
+  import TallyInspector
+  import TallySync
+
+  /// The stage of the show: a relay, two devices, and an inspector over their files.
+  enum Stage {
+    private static let names = ["phone", "tablet"]
+
+    static func run(port: Int) async throws {
+      let folder = try Folder(nil, isKept: false)
+      defer { folder.clean() }
+      let relay = try await LiveRelay(folder.url)
+      var actors: [Actor] = []
+      for name in names { actors.append(try await Actor(name, folder.url, relay)) }
+      // The files are there once the devices have told how they stand.
+      let stores = try names.map { try Store(existing: folder.url.appendingPathComponent("\($0).tally").path) }
+      var settings = Inspector.Settings()
+      (settings.allowsWrites, settings.logger.logLevel) = (true, .warning)
+      let inspected = zip(actors, stores).map { InspectedStore($0.name, $1, $0.view) }
+      let inspector = Inspector(InspectorRoom(inspected, settings, controls(actors, relay)))
+      let address = try await inspector.serve(port: port)
+      say("Open \(address)")
+      say("A phone and a tablet keep a scorebook through a relay, and edit by themselves. Ctrl-C ends the show.")
+      await untilAsked()
+      await inspector.close()
+      for store in stores { try store.close() }
+      for actor in actors { await actor.end() }
+      await relay.end()
+    }
+
+    /// Prints a line at once, also where nobody's terminal is.
+    private static func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
+
+    /// Waits for SIGINT or SIGTERM.
+    private static func untilAsked() async {
+      let (asked, feed) = AsyncStream.makeStream(of: Void.self)
+      let sources = [SIGINT, SIGTERM].map { number in
+        signal(number, SIG_IGN)
+        let source = DispatchSource.makeSignalSource(signal: number)
+        source.setEventHandler { feed.yield() }
+        source.resume()
+        return source
+      }
+      for await _ in asked { break }
+      for source in sources { source.cancel() }
+    }
+
+    private static func controls(_ actors: [Actor], _ relay: LiveRelay) -> InspectorControls {
+      InspectorControls(
+        list: {
+          var controls: [InspectorControls.Control] = []
+          for actor in actors { controls += await actor.controls }
+          return controls + [
+            .init(
+              "relay", group: "relay", await relay.isRunning ? "Running" : "Stopped", isOn: await relay.isRunning)
+          ]
+        },
+        perform: { id, isOn in
+          if id == "relay" { return try await relay.turn(isOn: isOn) }
+          let words = id.split(separator: " ").map(String.init)
+          guard words.count == 2, let actor = actors.first(where: { $0.name == words[0] }) else { return }
+          try await actor.perform(words[1], isOn)
+        })
+    }
+  }
+
+  /// A device of the show, seen from the stage: its process, its switches, and how its sync stands.
+  actor Actor {
+    nonisolated let name: String
+    private let process: LiveProcess
+    private var isOn = ["network": true, "clock": false, "edits": true]
+    private var status = SyncStatus()
+    private var followers: [AsyncStream<SyncStatus>.Continuation] = []
+
+    init(_ name: String, _ folder: URL, _ relay: LiveRelay) async throws {
+      self.name = name
+      guard let executable = Bundle.main.executableURL else { throw CocoaError(.fileNoSuchFile) }
+      process = try LiveProcess(executable, ["device", name, folder.path, relay.address, relay.token])
+      var lines = process.lines.makeAsyncIterator()
+      guard let first = await lines.next() else { throw LiveProcess.Ended() }
+      note(first)
+      Task { [weak self, lines = process.lines] in for await line in lines { await self?.note(line) } }
+    }
+
+    private func note(_ line: String) {
+      guard let line = try? JSONDecoder().decode(StatusLine.self, from: Data(line.utf8)) else { return }
+      status = line.status
+      for follower in followers { follower.yield(status) }
+    }
+
+    private func current() -> SyncStatus { status }
+
+    private func follow() -> AsyncStream<SyncStatus> {
+      let (stream, continuation) = AsyncStream.makeStream(of: SyncStatus.self, bufferingPolicy: .bufferingNewest(1))
+      followers.append(continuation)
+      continuation.yield(status)
+      return stream
+    }
+
+    nonisolated var view: EngineView {
+      EngineView(
+        status: { await self.current() }, updates: { await self.follow() },
+        syncNow: { try? await self.perform("sync", true) })
+    }
+
+    var controls: [InspectorControls.Control] {
+      func toggle(_ id: String, _ label: String) -> InspectorControls.Control {
+        .init("\(name) \(id)", group: name, label, isOn: isOn[id] ?? false)
+      }
+      func button(_ id: String, _ label: String) -> InspectorControls.Control {
+        .init("\(name) \(id)", group: name, label)
+      }
+      return [
+        toggle("network", isOn["network"] == true ? "Network" : "Network cut"), toggle("clock", "Clock 2 h ahead"),
+        toggle("edits", "Edits by itself"),
+        button("edit", "Edit"), button("delete", "Delete a game"), button("undelete", "Undelete"),
+      ]
+    }
+
+    func perform(_ id: String, _ isOn: Bool) throws {
+      if self.isOn[id] != nil { self.isOn[id] = isOn }
+      try process.say("\(id) \(isOn ? "on" : "off")")
+    }
+
+    func end() { process.end() }
+  }
+#endif

@@ -1,0 +1,109 @@
+import TallyCRDT
+import TallyStore
+import TallySync
+
+/// Everything that one store knows of one record.
+package struct RecordReport: Sendable, Codable {
+  /// The write that a field shows.
+  package struct Field: Sendable, Codable {
+    /// The column's name; the wire name where the schema has no column.
+    package var field: String
+    /// The value, or its beginning.
+    package var value: ValuePreview
+    /// Who wrote it.
+    package var written: StampReport
+    /// Why the app does not see the value; nil if it does.
+    package var hiddenBecause: String?
+  }
+
+  /// A delete, and what its author had seen.
+  package struct Deletion: Sendable, Codable {
+    /// Who deleted.
+    package var written: StampReport
+    /// What the deleter had seen: sequences by replica.
+    package var context: [String: UInt64]
+  }
+
+  /// A link to another record.
+  package struct Link: Sendable, Codable {
+    /// An add, and its removal.
+    package struct Tag: Sendable, Codable {
+      /// Who added.
+      package var added: StampReport
+      /// Who removed; nil if nobody has.
+      package var removed: StampReport?
+    }
+
+    /// The relationship.
+    package var relationship: String
+    /// The other end.
+    package var target: String
+    /// Whether the app sees it.
+    package var isVisible: Bool
+    /// The adds.
+    package var tags: [Tag]
+  }
+
+  /// The record's name.
+  package var name: String
+  /// Whether the app sees it, and why not.
+  package var presence: PresenceReport
+  /// The latest insert or restore.
+  package var existence: StampReport?
+  /// The fields, by name.
+  package var fields: [Field] = []
+  /// The deletes.
+  package var deletes: [Deletion] = []
+  /// The links, as many as fit on a page.
+  package var links: [Link] = []
+  /// The writes to it that lost, newest first.
+  package var conflicts: [ConflictReport] = []
+  /// The versions of default data that are here.
+  package var seedVersions: [Int] = []
+  /// The devices that are known to have all of it, by replica; others may have it.
+  package var seenBy: [String: Bool] = [:]
+
+  /// The most links of one relationship that are listed.
+  package static let linkLimit = 100
+
+  /// The report of a record in a store. A record of which nothing is known has a report too, which says so.
+  /// - Throws: what reading the store throws.
+  package init(of name: AnyRecordName, in store: Store, _ directory: ReplicaDirectory) throws {
+    self.name = name.text
+    presence = PresenceReport(of: name, try store.presence(of: name), directory)
+    guard let history = try store.history(of: name) else { return }
+    let entity = try store.schema[name.type]
+    existence = history.existence.map { StampReport($0) }
+    fields = history.fields.map { field in
+      Field(
+        field: entity?.columnName(field.field) ?? field.field, value: ValuePreview(field.value),
+        written: StampReport(field.stamp), hiddenBecause: field.hiddenBecause)
+    }
+    deletes = history.deletes.map { Deletion(written: StampReport($0.stamp), context: report($0.context)) }
+    let links = try store.links(of: name, limit: Self.linkLimit)
+    self.links = links.map { link in
+      let tags = link.tags.map { Link.Tag(added: StampReport($0.added), removed: $0.removed.map { StampReport($0) }) }
+      return Link(
+        relationship: link.relationship, target: link.target.text, isVisible: link.isVisible, tags: tags)
+    }
+    conflicts = history.conflicts.map { ConflictReport($0) }
+    seedVersions = history.seed?.versions ?? []
+    let dots = history.dots
+    for device in try store.devices() { seenBy["\(device.id)"] = dots.allSatisfy(device.acknowledged.covers) }
+  }
+}
+
+extension RecordHistory {
+  /// The transactions that what is known of the record comes from.
+  package var dots: [Dot] {
+    let stamps = [existence].compactMap { $0 } + fields.map(\.stamp) + deletes.map(\.stamp)
+    return Set(stamps.filter { $0.rank != .seed }.map(\.dot)).sorted()
+  }
+}
+
+extension EntitySchema {
+  /// The column of a wire name; nil if the schema has none.
+  package func columnName(_ wireName: String) -> String? {
+    fields.first { $0.wireName == wireName }?.name ?? references.first { $0.name == wireName }?.name
+  }
+}

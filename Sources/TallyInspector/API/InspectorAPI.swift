@@ -1,0 +1,195 @@
+#if Inspector
+  import Foundation
+  import NIOHTTP1
+  import TallyCRDT
+  import TallyInspection
+  import TallyStore
+  import TallySync
+
+  /// The JSON behind the pages. `Docs/Inspector.md` describes it.
+  struct InspectorAPI: Sendable {
+    let room: InspectorRoom
+
+    init(_ room: InspectorRoom) { self.room = room }
+
+    /// Why a question has no answer.
+    struct Refusal: Error {
+      var status: HTTPResponseStatus
+      var code: String
+      var message: String
+
+      static func malformed(_ message: String) -> Refusal {
+        Refusal(status: .badRequest, code: "malformed", message: message)
+      }
+    }
+
+    func answer(
+      _ method: HTTPMethod, _ path: String, _ parameters: [String: String], _ body: [UInt8]
+    ) async -> InspectorResponse {
+      do {
+        let question = InspectorQuestion(parameters: parameters, body: body, room: room)
+        switch method {
+        case .GET: return InspectorResponse(json: try await read(path, question))
+        case .POST: return InspectorResponse(json: try await act(path, question))
+        default: throw Refusal(status: .methodNotAllowed, code: "method", message: "GET reads, and POST changes")
+        }
+      } catch {
+        return Self.failure(of: error)
+      }
+    }
+
+    private func read(_ path: String, _ question: InspectorQuestion) async throws -> Data {
+      switch path {
+      case "/api/stores": try await InspectionJSON.bytes(stores(question))
+      case "/api/search": try await blocking { try question.search() }
+      case "/api/rows": try await blocking { try question.rows() }
+      case "/api/record": try await blocking { try question.record() }
+      case "/api/conflicts": try await blocking { try question.conflicts() }
+      case "/api/timeline": try await blocking { try question.timeline() }
+      case "/api/storage": try await blocking { try question.storage() }
+      case "/api/diff": try await blocking { try question.difference() }
+      case "/api/peers": try await InspectionJSON.bytes(peers())
+      case "/api/report": try await InspectionJSON.bytes(report(question), isPretty: true)
+      case "/api/log": try InspectionJSON.bytes(room.log.entries(after: question.number("after") ?? 0))
+      case "/api/controls": try await InspectionJSON.bytes(room.controls?.list() ?? [])
+      default: throw Refusal(status: .notFound, code: "noSuchPath", message: "there is no \(path)")
+      }
+    }
+
+    private func act(_ path: String, _ question: InspectorQuestion) async throws -> Data {
+      switch path {
+      case "/api/query": return try await blocking { try question.query() }
+      case "/api/report/compare": return try await blocking { try question.comparison() }
+      case "/api/verify": return try await blocking { try question.verification() }
+      case "/api/sync":
+        guard let engine = try question.inspected().engine else {
+          throw Refusal(status: .conflict, code: "noEngine", message: "no engine of this store is at hand")
+        }
+        await engine.syncNow()
+        return try InspectionJSON.bytes(["done": true])
+      case "/api/controls": return try await control(question)
+      case "/api/conflicts/restore", "/api/conflicts/dismiss", "/api/record/restore", "/api/record/delete":
+        guard room.settings.allowsWrites else {
+          throw Refusal(
+            status: .forbidden, code: "readOnly", message: "the inspector only reads; start it with --allow-writes")
+        }
+        return try await blocking { try question.change(path) }
+      default: throw Refusal(status: .notFound, code: "noSuchPath", message: "there is no \(path)")
+      }
+    }
+
+    /// Reads a store, on a thread that may block.
+    private func blocking<T: Encodable & Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> Data {
+      try await BlockingWork.run { try InspectionJSON.bytes(body()) }
+    }
+
+    // MARK: What asks engines
+
+    private struct Stores: Encodable {
+      struct Entry: Encodable {
+        var overview: StoreOverview?
+        var name: String
+        var error: String?
+        var hasEngine: Bool
+      }
+      var stores: [Entry]
+      var names: [String: String]
+      var allowsWrites: Bool
+      var hasControls: Bool
+    }
+
+    private func stores(_ question: InspectorQuestion) async throws -> Stores {
+      let room = room
+      return try await BlockingWork.run {
+        // One store that cannot be read is shown as that, beside those that can.
+        let entries = room.stores.map { inspected in
+          let overview = Result { try StoreOverview(of: inspected.store, named: inspected.name) }
+          var entry = Stores.Entry(name: inspected.name, hasEngine: inspected.engine != nil)
+          switch overview {
+          case .success(let found): entry.overview = found
+          case .failure(let error): entry.error = "\(error)"
+          }
+          return entry
+        }
+        var names = ReplicaDirectory()
+        if entries.allSatisfy({ $0.error == nil }) { names = try room.directory() }
+        return Stores(
+          stores: entries, names: Dictionary(uniqueKeysWithValues: names.names.map { ("\($0.key)", $0.value) }),
+          allowsWrites: room.settings.allowsWrites, hasControls: room.controls != nil)
+      }
+    }
+
+    private struct Peers: Encodable {
+      var store: Int
+      var hasEngine: Bool
+      var isPaused: Bool
+      var isUpToDate: Bool
+      var peers: [PeerReport]
+    }
+
+    private func peers() async -> [Peers] {
+      var result: [Peers] = []
+      for (number, inspected) in room.stores.enumerated() {
+        let status = await inspected.engine?.status()
+        result.append(
+          Peers(
+            store: number, hasEngine: status != nil, isPaused: status?.isPaused ?? true,
+            isUpToDate: status?.isUpToDate ?? false, peers: status?.peers.map { PeerReport($0) } ?? []))
+      }
+      return result
+    }
+
+    private func report(_ question: InspectorQuestion) async throws -> StoreReport {
+      let inspected = try question.inspected()
+      let status = await inspected.engine?.status()
+      let hasValues = question.parameters["values"] == "1"
+      return try await BlockingWork.run {
+        try StoreReport(of: inspected.store, at: Clocks.now, status, hasValues: hasValues)
+      }
+    }
+
+    private func control(_ question: InspectorQuestion) async throws -> Data {
+      guard let controls = room.controls else {
+        throw Refusal(status: .notFound, code: "noControls", message: "nothing can be switched here")
+      }
+      let wish = try question.body(InspectorQuestion.Wish.self)
+      try await controls.perform(wish.id, wish.isOn ?? true)
+      room.tell("controls", store: nil)
+      return try await InspectionJSON.bytes(controls.list())
+    }
+
+    // MARK: Failures
+
+    private struct Failure: Encodable {
+      struct Detail: Encodable {
+        var code: String
+        var message: String
+      }
+      var error: Detail
+    }
+
+    static func failure(_ status: HTTPResponseStatus, _ code: String, _ message: String) -> InspectorResponse {
+      let detail = "\(JSONText.quoted(code)),\"message\":\(JSONText.quoted(message))"
+      return InspectorResponse(status, json: Data("{\"error\":{\"code\":\(detail)}}".utf8))
+    }
+
+    private static func failure(of error: any Error) -> InspectorResponse {
+      switch error {
+      case let error as Refusal: failure(error.status, error.code, error.message)
+      case let error as StoreError: failure(.unprocessableEntity, error.code.rawValue, error.message)
+      case let error as QueryRefusal: failure(.badRequest, error.rawValue, words(error))
+      case is RecordNameError: failure(.badRequest, "invalidName", "the name is not Type|~|key")
+      case is DecodingError: failure(.badRequest, "malformed", "the body is not what was expected")
+      default: failure(.internalServerError, "failed", "\(error)")
+      }
+    }
+
+    private static func words(_ refusal: QueryRefusal) -> String {
+      switch refusal {
+      case .notAQuery: "only SELECT, VALUES, WITH and EXPLAIN are run here"
+      case .severalStatements: "one query at a time"
+      case .tookTooLong: "the query took too long and was ended"
+      }
+    }
+  }
+#endif

@@ -1,0 +1,214 @@
+#if Inspector
+  import Foundation
+  import TallyCRDT
+  import TallyInspection
+  import TallyStore
+
+  /// One question to the API, with what it may need for its answer.
+  struct InspectorQuestion: Sendable {
+    let parameters: [String: String]
+    let body: [UInt8]
+    let room: InspectorRoom
+
+    /// How long a page of a search may take.
+    private static let patience = Duration.milliseconds(60)
+    /// How long a person's own query, and measuring a file, may take.
+    private static let longPatience = Duration.seconds(5)
+
+    typealias Refusal = InspectorAPI.Refusal
+
+    /// What is switched, or which store and record is meant.
+    struct Wish: Decodable {
+      var id: String
+      var isOn: Bool?
+    }
+
+    func body<T: Decodable>(_ type: T.Type) throws -> T { try JSONDecoder().decode(T.self, from: Data(body)) }
+
+    func number(_ name: String) throws -> Int? {
+      guard let text = parameters[name], !text.isEmpty else { return nil }
+      guard let number = Int(text), number >= 0 else { throw Refusal.malformed("\(name) is not a number") }
+      return number
+    }
+
+    private func limit(_ most: Int = 200) throws -> Int { min(try number("limit") ?? 50, most) }
+
+    /// The store that the question is about; the first unless it says.
+    func inspected(_ parameter: String = "store") throws -> InspectedStore {
+      try inspected(at: try number(parameter) ?? 0)
+    }
+
+    private func inspected(at number: Int) throws -> InspectedStore {
+      guard room.stores.indices.contains(number) else {
+        throw Refusal(status: .notFound, code: "noSuchStore", message: "there is no store \(number)")
+      }
+      return room.stores[number]
+    }
+
+    private func required(_ name: String) throws -> String {
+      guard let text = parameters[name], !text.isEmpty else { throw Refusal.malformed("\(name) is missing") }
+      return text
+    }
+
+    // MARK: Reading
+
+    func search() throws -> SearchReport {
+      let search = RecordSearch(String((parameters["q"] ?? "").prefix(200)), in: room.stores.map(\.store))
+      return try search.step(from: parameters["from"], limit: try limit(), until: Clocks.limit(Self.patience))
+    }
+
+    func rows() throws -> RowReport {
+      let place = try number("store") ?? 0
+      let store = try inspected(at: place)
+      let first = min(try number("column") ?? 0, 10_000)
+      var query = RowQuery(try required("type"), columns: first..<first + 30, limit: try limit())
+      query.text = parameters["text"].flatMap { $0.isEmpty ? nil : String($0.prefix(200)) }
+      query.after = try parameters["after"].flatMap { $0.isEmpty ? nil : $0 }.map { text in
+        guard let place = Int64(text) else { throw Refusal.malformed("after is not a number") }
+        return place
+      }
+      var others: [Int: StateVector] = [:]
+      for number in room.stores.indices where number != place {
+        others[number] = try room.stores[number].store.vector
+      }
+      return try RowReport(
+        of: store.store, query, isHidden: parameters["hidden"] == "1", try room.directory(), besides: others,
+        until: Clocks.limit(Self.patience))
+    }
+
+    struct Record: Encodable {
+      var name: String
+      var stores: [RecordReport]
+    }
+
+    func record() throws -> Record {
+      let name = try AnyRecordName(try required("name"))
+      let directory = try room.directory()
+      var reports = try room.stores.map { try RecordReport(of: name, in: $0.store, directory) }
+      // What has not arrived in one store, another may have.
+      for number in reports.indices {
+        let own = room.stores[number]
+        for (place, other) in room.stores.enumerated() where place != number {
+          try reports[number].presence.explain(
+            lackIn: (own.name, own.store), of: name, besides: (other.name, other.store), directory)
+        }
+      }
+      return Record(name: name.text, stores: reports)
+    }
+
+    struct Conflicts: Encodable {
+      var conflicts: [ConflictReport]
+      var kept: [KeptReport]
+    }
+
+    func conflicts() throws -> Conflicts {
+      let store = try inspected().store
+      let directory = try room.directory()
+      return Conflicts(
+        conflicts: try store.conflicts(limit: try limit(1_000)).map { ConflictReport($0) },
+        kept: try store.keptRecords().map { KeptReport($0, directory) })
+    }
+
+    func timeline() throws -> [TimelineReport] {
+      let store = try inspected().store
+      let replica = try parameters["replica"].flatMap { $0.isEmpty ? nil : $0 }.map { text in
+        guard let replica = ReplicaID(text) else { throw Refusal.malformed("replica is not an id") }
+        return replica
+      }
+      let before = try number("before").map { Int64($0) } ?? .max
+      let schema = try store.schema
+      return try store.transactions(before: before, of: replica, limit: try limit()).map { TimelineReport($0, schema) }
+    }
+
+    func storage() throws -> SizeReport {
+      let store = try inspected().store
+      guard parameters["measure"] == "1" else { return try SizeReport(of: store) }
+      return try SizeReport(of: store, measuringUntil: Clocks.limit(Self.longPatience))
+    }
+
+    func difference() throws -> StoreDifference {
+      let (one, other) = (try inspected("first"), try inspected("second"))
+      let comparison = StoreComparison((one.name, one.store), (other.name, other.store), try room.directory())
+      let place = parameters["from"].flatMap { $0.isEmpty ? nil : $0 }
+      return try comparison.page(from: place, limit: try limit(100))
+    }
+
+    // MARK: Asking with a body
+
+    struct Query: Decodable {
+      var store: Int
+      var sql: String
+    }
+
+    struct Answer: Encodable {
+      var columns: [String]
+      var rows: [[ValuePreview]]
+      var hasMore: Bool
+    }
+
+    func query() throws -> Answer {
+      let query = try body(Query.self)
+      let store = try inspected(at: query.store).store
+      let result: QueryResult
+      do {
+        result = try store.query(query.sql, limit: 200, until: Clocks.limit(Self.longPatience))
+      } catch let error where !(error is QueryRefusal) {
+        throw Refusal(status: .badRequest, code: "sql", message: "\(error)")
+      }
+      return Answer(columns: result.columns, rows: result.rows, hasMore: result.hasMore)
+    }
+
+    private struct Reports: Decodable {
+      var first: StoreReport
+      var second: StoreReport
+    }
+
+    func comparison() throws -> ReportComparison {
+      let reports = try body(Reports.self)
+      return ReportComparison(reports.first, reports.second)
+    }
+
+    struct Target: Decodable {
+      var store: Int
+      var name: String?
+      var id: String?
+    }
+
+    struct Verification: Encodable {
+      var checked: Int
+      var problems: [String]
+    }
+
+    func verification() throws -> Verification {
+      let report = try inspected(at: try body(Target.self).store).store.verify()
+      return Verification(checked: report.checked, problems: report.problems.map { "\($0)" })
+    }
+
+    // MARK: Changing
+
+    struct Done: Encodable {
+      var dot: String?
+    }
+
+    func change(_ path: String) throws -> Done {
+      let target = try body(Target.self)
+      let store = try inspected(at: target.store).store
+      let name = try AnyRecordName(target.name ?? "")
+      switch path {
+      case "/api/record/restore": return Done(dot: try store.restore(name).map { "\($0)" })
+      case "/api/record/delete":
+        let schema = try store.schema
+        return Done(dot: try store.commit { try schema.delete($0, name) }.dot.map { "\($0)" })
+      default:
+        guard let conflict = try store.history(of: name)?.conflicts.first(where: { "\($0.id)" == target.id }) else {
+          throw Refusal(status: .notFound, code: "noSuchConflict", message: "the entry is not in the journal any more")
+        }
+        if path == "/api/conflicts/dismiss" {
+          try store.dismiss(conflict)
+          return Done(dot: nil)
+        }
+        return Done(dot: try store.restore(conflict).map { "\($0)" })
+      }
+    }
+  }
+#endif

@@ -1,0 +1,123 @@
+#if Inspector
+  import Foundation
+  import Logging
+  import Synchronization
+  import TallyCRDT
+  import TallyInspection
+  import TallyStore
+  import TallySync
+
+  /// What an inspector shows, and who looks: the stores, the log, and the pages that want to hear of changes.
+  package final class InspectorRoom: Sendable {
+    /// The stores, in the order in which the pages list them.
+    package let stores: [InspectedStore]
+    package let settings: Inspector.Settings
+    package let controls: InspectorControls?
+    let log = InspectorLog()
+    let keepers: [LogKeeper]
+    private let watching: Mutex<Watching>
+
+    private struct Watching {
+      var listeners: [Int: AsyncStream<String>.Continuation] = [:]
+      var next = 0
+      /// What follows the stores while somebody looks.
+      var tasks: [Task<Void, Never>] = []
+    }
+
+    /// A room with these stores.
+    package init(_ stores: [InspectedStore], _ settings: Inspector.Settings, _ controls: InspectorControls? = nil) {
+      (self.stores, self.settings, self.controls) = (stores, settings, controls)
+      let directory = { @Sendable in try ReplicaDirectory(stores.map { ($0.name, $0.store) }) }
+      keepers = stores.enumerated().map { [log] in LogKeeper($0.offset, $0.element, log, directory) }
+      watching = Mutex(Watching())
+    }
+
+    /// The names of replicas, as far as these stores know them.
+    package func directory() throws -> ReplicaDirectory { try ReplicaDirectory(stores.map { ($0.name, $0.store) }) }
+
+    // MARK: Who looks
+
+    /// Events for one page, until the stream is given up. The first page makes the room follow its stores, and after
+    /// the last one nothing is followed.
+    func listen() -> AsyncStream<String> {
+      let (stream, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(64))
+      let id = watching.withLock { watching in
+        watching.next += 1
+        watching.listeners[watching.next] = continuation
+        if watching.tasks.isEmpty { watching.tasks = follow() }
+        return watching.next
+      }
+      continuation.onTermination = { [weak self] _ in self?.leave(id) }
+      continuation.yield(Self.event("hello", store: nil))
+      return stream
+    }
+
+    private func leave(_ id: Int) {
+      let tasks = watching.withLock { watching -> [Task<Void, Never>] in
+        watching.listeners[id] = nil
+        guard watching.listeners.isEmpty else { return [] }
+        defer { watching.tasks = [] }
+        return watching.tasks
+      }
+      for task in tasks { task.cancel() }
+    }
+
+    /// Ends all streams.
+    func end() { for listener in watching.withLock({ Array($0.listeners.values) }) { listener.finish() } }
+
+    /// Tells every page.
+    func tell(_ event: String, store: Int?) {
+      let text = Self.event(event, store: store)
+      for listener in watching.withLock({ Array($0.listeners.values) }) { listener.yield(text) }
+    }
+
+    private static func event(_ name: String, store: Int?) -> String {
+      "event: \(name)\ndata: {\"store\":\(store.map { "\($0)" } ?? "null")}\n\n"
+    }
+
+    // MARK: What is followed
+
+    /// How often a file is looked at for commits of other processes while somebody looks.
+    private static let interval = Duration.milliseconds(100)
+
+    private func follow() -> [Task<Void, Never>] {
+      stores.enumerated().flatMap { number, inspected in
+        [
+          Task { [weak self] in
+            for await _ in inspected.store.changes() { self?.tell("change", store: number) }
+          },
+          Task { [weak self] in
+            await Self.watch(inspected.store) { [weak self] in
+              await self?.keepers[number].look()
+              self?.tell("change", store: number)
+            }
+          },
+          Task { [weak self] in
+            guard let engine = inspected.engine else { return }
+            for await _ in await engine.updates() { self?.tell("status", store: number) }
+          },
+        ]
+      }
+    }
+
+    /// Tells of commits of other processes, until the task is cancelled.
+    private static func watch(_ store: Store, _ tell: @Sendable () async -> Void) async {
+      do {
+        guard let watch = try FileWatch(store) else { return }
+        var version = try watch.version()
+        while !Task.isCancelled {
+          try await Task.sleep(for: interval)
+          let now = try watch.version()
+          if now != version { await tell() }
+          version = now
+        }
+        try watch.close()
+      } catch is CancellationError {
+        return
+      } catch {
+        // The pages read the same file, and show what is wrong with it.
+        await tell()
+      }
+    }
+  }
+#endif

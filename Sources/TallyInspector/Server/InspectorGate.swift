@@ -1,0 +1,77 @@
+#if Inspector
+  import NIOHTTP1
+  import Synchronization
+
+  /// Decides who may see the pages: whoever came in with the token, from pages of this very server.
+  ///
+  /// - The token in the address lets in one browser, once: it is given a cookie, which lasts as long as the server.
+  /// - `Host` must be this machine under a name that no name server gives out, so that a site whose name is made to
+  ///   lead here reads nothing (DNS rebinding).
+  /// - `Origin`, where a browser sends it, must be this server, and must be sent with whatever changes something;
+  ///   `Sec-Fetch-Site` must not say that another site asks.
+  final class InspectorGate: Sendable {
+    enum Verdict: Equatable {
+      case allowed
+      /// A first visit: give the cookie.
+      case welcome(cookie: String)
+      case refused(String)
+    }
+
+    let token = Clocks.secret()
+    private let session = Clocks.secret()
+    private let isUsed = Atomic<Bool>(false)
+    private let port: Int
+
+    init(port: Int) { self.port = port }
+
+    private var hosts: [String] { ["127.0.0.1:\(port)", "localhost:\(port)", "[::1]:\(port)"] }
+    /// Cookies know no ports: two inspectors on one machine need two names.
+    private var cookieName: String { "tally_inspector_\(port)" }
+
+    func verdict(_ head: HTTPRequestHead, token: String?) -> Verdict {
+      let headers = head.headers
+      guard headers["host"].count == 1, let host = headers.first(name: "host"), hosts.contains(host) else {
+        return .refused("this address is not the one that the inspector was started under")
+      }
+      let origins = headers["origin"]
+      guard origins.allSatisfy({ origin in hosts.contains { origin == "http://\($0)" } }) else {
+        return .refused("another site may not ask")
+      }
+      if let site = headers.first(name: "sec-fetch-site"), !["same-origin", "none"].contains(site), token == nil {
+        return .refused("another site may not ask")
+      }
+      guard head.method == .GET || head.method == .HEAD || origins.count == 1 else {
+        return .refused("a change needs an origin")
+      }
+      if hasCookie(headers) { return .allowed }
+      guard let token else { return .refused("open the address that the inspector has printed, with its token") }
+      guard Self.isEqual(token, self.token) else { return .refused("the token is not the right one") }
+      guard !isUsed.exchange(true, ordering: .sequentiallyConsistent) else {
+        return .refused("the token was used already: a browser is let in by it once. Start the inspector again")
+      }
+      return .welcome(cookie: "\(cookieName)=\(session); Path=/; HttpOnly; SameSite=Strict")
+    }
+
+    private func hasCookie(_ headers: HTTPHeaders) -> Bool {
+      headers["cookie"].flatMap { $0.split(separator: ";") }.contains { pair in
+        let parts = pair.split(separator: "=", maxSplits: 1).map { $0.trimming(while: { $0 == " " }) }
+        return parts.count == 2 && parts[0] == cookieName && Self.isEqual(String(parts[1]), session)
+      }
+    }
+
+    /// Compares in a time that does not depend on where the two differ.
+    private static func isEqual(_ one: String, _ other: String) -> Bool {
+      let (a, b) = (Array(one.utf8), Array(other.utf8))
+      guard a.count == b.count else { return false }
+      return zip(a, b).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+  }
+
+  extension Substring {
+    fileprivate func trimming(while isDropped: (Character) -> Bool) -> Substring {
+      var rest = drop(while: isDropped)
+      while let last = rest.last, isDropped(last) { rest.removeLast() }
+      return rest
+    }
+  }
+#endif

@@ -1,0 +1,90 @@
+#if Inspector
+  import Foundation
+  import NIOCore
+  import NIOHTTP1
+
+  /// A request, whole.
+  struct InspectorRequest: Sendable {
+    /// The most bytes of a body: two reports to compare.
+    static let bodyLimit = 8 << 20
+
+    var head: HTTPRequestHead
+    /// The body; nil if it was larger than the limit.
+    var body: [UInt8]?
+    /// The path, percent-encoding undone; nil if it is malformed.
+    var path: String?
+    /// The parameters behind the path. Of two with one name the last counts.
+    var parameters: [String: String] = [:]
+
+    /// Reads the next request of a connection; nil at its end.
+    init?(_ parts: inout NIOAsyncChannelInboundStream<HTTPServerRequestPart>.AsyncIterator) async throws {
+      guard case .head(let head)? = try await parts.next() else { return nil }
+      self.head = head
+      var bytes: [UInt8]? = []
+      while let part = try await parts.next() {
+        if case .end = part { break }
+        guard case .body(let buffer) = part, let count = bytes?.count else { continue }
+        if count + buffer.readableBytes > Self.bodyLimit {
+          bytes = nil
+        } else {
+          bytes?.append(contentsOf: buffer.readableBytesView)
+        }
+      }
+      body = bytes
+      let pieces = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+      path = pieces.first.flatMap { String($0).removingPercentEncoding }
+      for pair in pieces.dropFirst().first?.split(separator: "&") ?? [] {
+        let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map {
+          $0.replacing("+", with: " ").removingPercentEncoding
+        }
+        guard let name = parts.first ?? nil else { continue }
+        parameters[name] = parts.count == 2 ? parts[1] : ""
+      }
+    }
+  }
+
+  /// What is answered: a whole response, or events for as long as the page listens.
+  enum InspectorAnswer: Sendable {
+    case whole(InspectorResponse)
+    case stream(AsyncStream<String>)
+  }
+
+  /// A response.
+  struct InspectorResponse: Sendable {
+    var status: HTTPResponseStatus
+    var type = "application/json"
+    var body: [UInt8]
+    var cookie: String?
+    /// Whether the connection is closed after it.
+    var closes = false
+
+    /// What every response says. Nothing is loaded from anywhere else, nothing may frame the pages, nothing is kept.
+    static let headers = HTTPHeaders([
+      (
+        "Content-Security-Policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
+          + "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+      ),
+      ("X-Content-Type-Options", "nosniff"), ("X-Frame-Options", "DENY"), ("Referrer-Policy", "no-referrer"),
+      ("Cross-Origin-Opener-Policy", "same-origin"), ("Cross-Origin-Resource-Policy", "same-origin"),
+      ("Cache-Control", "no-store"),
+    ])
+
+    init(_ status: HTTPResponseStatus = .ok, json: Data) { (self.status, body) = (status, Array(json)) }
+
+    init(_ status: HTTPResponseStatus = .ok, type: String, _ body: [UInt8]) {
+      (self.status, self.type, self.body) = (status, type, body)
+    }
+
+    func write(to outbound: NIOAsyncChannelOutboundWriter<HTTPServerResponsePart>, isHead: Bool) async throws {
+      var headers = Self.headers
+      headers.add(name: "Content-Type", value: type + "; charset=utf-8")
+      headers.add(name: "Content-Length", value: "\(body.count)")
+      if let cookie { headers.add(name: "Set-Cookie", value: cookie) }
+      if closes { headers.add(name: "Connection", value: "close") }
+      try await outbound.write(.head(HTTPResponseHead(version: .http1_1, status: status, headers: headers)))
+      if !isHead, !body.isEmpty { try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: body)))) }
+      try await outbound.write(.end(nil))
+    }
+  }
+#endif

@@ -1,0 +1,150 @@
+#if Inspector
+  import Foundation
+  import NIOCore
+  import NIOHTTP1
+  import NIOPosix
+  import Synchronization
+
+  /// Listens on this machine and answers: HTTP/1.1 on SwiftNIO.
+  final class InspectorServer: Sendable {
+    typealias Connection = NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>
+
+    /// The address to open, with the token.
+    let address: String
+    private let room: InspectorRoom
+    private let group: MultiThreadedEventLoopGroup
+    private let serving: Task<Void, Never>
+    private let keeping: [Task<Void, Never>]
+
+    init(_ room: InspectorRoom, port: Int) async throws {
+      self.room = room
+      group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+      do {
+        let channel = try await Self.listen(group, port)
+        let port = channel.channel.localAddress?.port ?? port
+        let responder = InspectorResponder(room, InspectorGate(port: port))
+        address = "http://127.0.0.1:\(port)/?token=\(responder.gate.token)"
+        serving = Task { await Self.serve(channel, responder) }
+      } catch {
+        try await group.shutdownGracefully()
+        throw error
+      }
+      keeping = room.keepers.flatMap { keeper in
+        [Task { await keeper.followStore() }, Task { await keeper.followEngine() }]
+      }
+    }
+
+    private static func listen(_ group: MultiThreadedEventLoopGroup, _ port: Int) async throws
+      -> NIOAsyncChannel<Connection, Never>
+    {
+      try await ServerBootstrap(group: group)
+        .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+        .bind(host: "127.0.0.1", port: port) { channel in
+          channel.eventLoop.makeCompletedFuture {
+            try channel.pipeline.syncOperations.configureHTTPServerPipeline(withErrorHandling: true)
+            return try Connection(wrappingChannelSynchronously: channel)
+          }
+        }
+    }
+
+    func close() async {
+      for task in keeping { task.cancel() }
+      room.end()
+      serving.cancel()
+      await serving.value
+      do {
+        try await group.shutdownGracefully()
+      } catch {
+        room.settings.logger.warning("the inspector did not end in order", metadata: ["error": "\(error)"])
+      }
+    }
+
+    // MARK: Connections
+
+    /// The most connections at a time. A browser opens six.
+    private static let connectionLimit = 128
+
+    private static func serve(_ channel: NIOAsyncChannel<Connection, Never>, _ responder: InspectorResponder) async {
+      let count = Counter()
+      do {
+        try await withThrowingDiscardingTaskGroup { group in
+          try await channel.executeThenClose { inbound in
+            for try await connection in inbound {
+              group.addTask {
+                await count.during(connectionLimit) {
+                  await serve(connection, responder)
+                } otherwise: {
+                  await refuse(connection, responder)
+                }
+              }
+            }
+          }
+        }
+      } catch {
+        guard !Task.isCancelled else { return }
+        responder.room.settings.logger.error("the inspector has stopped", metadata: ["error": "\(error)"])
+      }
+    }
+
+    private static func refuse(_ connection: Connection, _ responder: InspectorResponder) async {
+      do {
+        try await connection.executeThenClose { _, _ in }
+      } catch {
+        responder.room.settings.logger.debug("a connection broke", metadata: ["error": "\(error)"])
+      }
+    }
+
+    private static func serve(_ connection: Connection, _ responder: InspectorResponder) async {
+      do {
+        try await connection.executeThenClose { inbound, outbound in
+          var parts = inbound.makeAsyncIterator()
+          while let request = try await InspectorRequest(&parts) {
+            switch await responder.answer(request) {
+            case .whole(let response):
+              try await response.write(to: outbound, isHead: request.head.method == .HEAD)
+              guard request.head.isKeepAlive, !response.closes else { return }
+            case .stream(let events):
+              try await stream(events, outbound, until: &parts)
+              return
+            }
+          }
+        }
+      } catch {
+        // A browser that goes away in the middle of an answer is the rule.
+        responder.room.settings.logger.debug("a connection broke", metadata: ["error": "\(error)"])
+      }
+    }
+
+    /// Writes events until the page goes away.
+    private static func stream(
+      _ events: AsyncStream<String>, _ outbound: NIOAsyncChannelOutboundWriter<HTTPServerResponsePart>,
+      until parts: inout NIOAsyncChannelInboundStream<HTTPServerRequestPart>.AsyncIterator
+    ) async throws {
+      let writing = Task {
+        var headers = InspectorResponse.headers
+        headers.add(name: "Content-Type", value: "text/event-stream")
+        try await outbound.write(.head(HTTPResponseHead(version: .http1_1, status: .ok, headers: headers)))
+        for await event in events { try await outbound.write(.body(.byteBuffer(ByteBuffer(string: event)))) }
+        try await outbound.write(.end(nil))
+        outbound.finish()
+      }
+      defer { writing.cancel() }
+      try await withTaskCancellationHandler {
+        while try await parts.next() != nil {}
+      } onCancel: {
+        writing.cancel()
+      }
+    }
+  }
+
+  /// Counts what goes on at a time.
+  private final class Counter: Sendable {
+    private let count = Atomic<Int>(0)
+
+    func during(_ limit: Int, _ body: () async -> Void, otherwise: () async -> Void) async {
+      defer { count.subtract(1, ordering: .relaxed) }
+      guard count.add(1, ordering: .relaxed).newValue <= limit else { return await otherwise() }
+      await body()
+    }
+  }
+#endif

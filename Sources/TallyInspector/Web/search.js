@@ -1,0 +1,98 @@
+// The entry: a search for a record through all stores, and how the stores stand.
+import { h, replace, notice, table } from "/dom.js";
+import { get } from "/api.js";
+import { house, plain, recordAddress, replicaNode, storeName, countText, bytesText, timeNode } from "/words.js";
+
+export async function screen(body, parameters) {
+  const text = parameters.get("q") ?? "";
+  const results = h("section", { "aria-label": "Results", "aria-live": "polite" });
+  const stores = h("section", { "aria-label": "Stores" });
+  body.append(h("h1", { class: text ? null : "hidden" }, text ? ["Records with “", h("bdi", {}, plain(text)), "”"] : "Stores"), results, stores);
+  const update = async () => { replace(stores, storesNode()); };
+  await update();
+  if (text) search(text, results, body);
+  else if (house.stores.length > 1) replace(results, await standing());
+  return async () => {
+    await update();
+    if (!text && house.stores.length > 1) replace(results, await standing());
+  };
+}
+
+async function search(text, results, body) {
+  const found = new Map();
+  const list = h("ul", { class: "plain hits" });
+  const state = h("p", { class: "dim", role: "status" }, "Searching…");
+  replace(results, state, list);
+  let from, steps = 0;
+  try {
+    do {
+      const page = await get("/api/search", { q: text, from });
+      if (steps > 0 && !body.isConnected) return;
+      for (const hit of page.hits) {
+        const entry = found.get(hit.name) ?? { hit, stores: [] };
+        if (!entry.stores.some(known => known.store === hit.store)) entry.stores.push(hit);
+        found.set(hit.name, entry);
+      }
+      if (page.hits.length || steps === 0) replace(list, [...found.values()].slice(0, 100).map(hitNode));
+      from = page.next;
+      steps += 1;
+      state.textContent = from ? `${found.size} so far, searching…` : words(found.size);
+    } while (from && found.size < 100);
+    if (from) state.textContent = `The first ${found.size}. Type more to narrow it down.`;
+  } catch (error) {
+    replace(results, notice("bad", error.message));
+  }
+  results.dataset.done = text;
+  if (found.size === 0 && text.length > 0) {
+    results.append(notice("", "Nothing of that name or text is here, deleted records included. If another device has it, it has not arrived: ",
+      h("a", { href: recordAddress(text) }, "ask for it by its whole name"), " to see what is lacking."));
+  }
+}
+
+const words = count => count === 0 ? "No record." : count === 1 ? "One record." : `${count} records.`;
+
+function hitNode({ hit, stores }) {
+  const badges = stores.map(known => h("span", { class: `badge ${known.isVisible ? "good" : "bad"}` },
+    `${storeName(known.store)}: ${known.isVisible ? "shown" : "not shown"}`));
+  return h("li", {}, h("a", { href: recordAddress(hit.name), key: `hit ${hit.name}` },
+    h("span", { class: "title" }, h("bdi", {}, plain(hit.title || "untitled"))), " ",
+    h("span", { class: "name dim" }, plain(hit.name)), " ", badges));
+}
+
+// What the stores lack of each other, in one sentence a pair.
+async function standing() {
+  const lines = [];
+  for (let first = 0; first < house.stores.length; first += 1) {
+    for (let second = first + 1; second < house.stores.length; second += 1) {
+      if (house.stores[first].error || house.stores[second].error) continue;
+      const difference = await get("/api/diff", { first, second, limit: 1 });
+      const isEqual = difference.isSameVector && difference.isSameContent;
+      lines.push(h("p", { class: `notice ${isEqual ? "good" : "warn"}` },
+        h("strong", {}, `${difference.first} and ${difference.second}: `), difference.sentence, " ",
+        isEqual ? null : h("a", { href: `#/compare?first=${first}&second=${second}`, key: `compare ${first} ${second}` }, "record by record")));
+    }
+  }
+  return lines;
+}
+
+function storesNode() {
+  return h("div", { class: "cards" }, house.stores.map((store, number) => {
+    const overview = store.overview;
+    if (!overview) return h("article", { class: "card" }, h("h2", {}, store.name), notice("bad", store.error));
+    const vector = Object.entries(overview.vector);
+    return h("article", { class: "card" }, h("h2", {}, store.name),
+      overview.doubt ? notice("bad", `What it holds is in doubt: ${overview.doubt}`) : null,
+      overview.setAside ? notice("warn", `${overview.setAside} rows are set aside: this device's database does not take them.`) : null,
+      overview.rejectedWrites ? notice("warn", `${overview.rejectedWrites} rows of other programs cannot be replicated.`) : null,
+      h("dl", {},
+        h("dt", {}, "Replica"), h("dd", {}, overview.replica ? replicaNode(overview.replica) : "none before its first write"),
+        h("dt", {}, "Has seen"), h("dd", {}, vector.length ? vector.map(([replica, sequence], place) => [place ? ", " : "", replicaNode(replica), ` #${sequence}`]) : "nothing"),
+        h("dt", {}, "Conflicts"), h("dd", {}, overview.conflicts ? h("a", { href: `#/conflicts?store=${number}` }, `${overview.conflicts} to look at`) : "none"),
+        h("dt", {}, "File"), h("dd", { class: "name" }, overview.path)),
+      overview.tables.length ? table(`Types in ${store.name}`, ["Type", { title: "Shown", className: "number" }, { title: "Hidden", className: "number" }],
+        overview.tables.map(entry => h("tr", {},
+          h("th", { scope: "row" }, h("a", { href: `#/data?store=${number}&type=${encodeURIComponent(entry.type)}`, key: `type ${number} ${entry.type}` }, entry.type),
+            entry.isKnown ? null : [" ", h("span", { class: "badge warn" }, "newer schema")]),
+          h("td", { class: "number" }, countText(entry.rows, entry.isExact)), h("td", { class: "number" }, entry.hidden ? countText(entry.hidden) : "–")))) : notice("", "The store is empty."));
+  }));
+}

@@ -1,0 +1,78 @@
+import GRDB
+import GRDBSQLite
+import TallyCRDT
+
+/// What a person's own query gave.
+package struct QueryResult: Sendable {
+  /// The names of the columns.
+  package var columns: [String]
+  /// The first rows.
+  package var rows: [[ValuePreview]]
+  /// Whether there are more rows than were read.
+  package var hasMore: Bool
+}
+
+/// Why a person's query was not run.
+package enum QueryRefusal: String, Error, Sendable {
+  /// It is no query: it would change something, or attach another file.
+  case notAQuery
+  /// It is more than one statement.
+  case severalStatements
+  /// It took too long.
+  case tookTooLong
+}
+
+extension Store {
+  /// Runs one query that reads, and nothing else: SELECT, VALUES, WITH or EXPLAIN, on a connection that cannot write.
+  /// - Parameters:
+  ///   - sql: the query, alone.
+  ///   - limit: the most rows to read.
+  ///   - isOver: asked again and again; the query ends once it is true.
+  /// - Returns: the first rows.
+  /// - Throws: `QueryRefusal`; GRDB's `DatabaseError` for SQL that SQLite does not understand.
+  package func query(_ sql: String, limit: Int, until isOver: @escaping () -> Bool) throws -> QueryResult {
+    do {
+      return try read { db in
+        let statements = try db.allStatements(sql: sql)
+        guard let statement = try statements.next() else { throw QueryRefusal.notAQuery }
+        // SQLite counts ATTACH, BEGIN and some PRAGMAs as reading: https://sqlite.org/c3ref/stmt_readonly.html
+        guard statement.isReadonly, Self.isQuery(sql) else { throw QueryRefusal.notAQuery }
+        guard try statements.next() == nil else { throw QueryRefusal.severalStatements }
+        let connection = Connection(try StoreFile.handle(db))
+        return try connection.interrupting(when: isOver) { try Self.rows(statement, connection, limit) }
+      }
+    } catch is SQLInterruption {
+      throw QueryRefusal.tookTooLong
+    }
+  }
+
+  private static func rows(_ statement: Statement, _ connection: Connection, _ limit: Int) throws -> QueryResult {
+    var result = QueryResult(columns: statement.columnNames, rows: [], hasMore: false)
+    let query = try SQLStatement(connection.handle, statement.sql)
+    while try query.step() {
+      if result.rows.count == limit {
+        result.hasMore = true
+        break
+      }
+      result.rows.append((0..<query.columnCount).map { query.preview($0) })
+    }
+    return result
+  }
+
+  /// Whether the first word, comments aside, is that of a query.
+  private static func isQuery(_ sql: String) -> Bool {
+    var rest = sql[...]
+    while true {
+      rest = rest.drop { $0.isWhitespace || $0 == ";" || $0 == "(" }
+      if rest.hasPrefix("--") {
+        rest = rest.drop { $0 != "\n" }
+      } else if rest.hasPrefix("/*") {
+        guard let end = rest.firstRange(of: "*/") else { return false }
+        rest = rest[end.upperBound...]
+      } else {
+        break
+      }
+    }
+    return ["select", "values", "with", "explain"].contains(rest.prefix { $0.isLetter }.lowercased())
+  }
+}

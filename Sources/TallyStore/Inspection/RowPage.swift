@@ -1,0 +1,197 @@
+import GRDBSQLite
+import TallyCRDT
+
+/// Some rows of one type, the newest first, and where to go on.
+package struct RowPage: Sendable {
+  /// A record in a list.
+  package struct Row: Sendable {
+    /// The record's name, as the row has it.
+    package var name: String
+    /// The values of the columns that were asked for, in their order.
+    package var values: [ValuePreview]
+    /// The stamp, where one transaction wrote all of the row; nil otherwise.
+    package var stamp: Stamp?
+  }
+
+  /// The rows.
+  package var rows: [Row] = []
+  /// The place after which to go on; nil at the end.
+  package var next: Int64?
+}
+
+/// A search through the rows of a type, and where it stands.
+package struct RowQuery: Sendable {
+  /// The type of the records.
+  package var type: String
+  /// The columns to show, by their places in the schema; those beyond the end are ignored.
+  package var columns: Range<Int>
+  /// The text that the name or a value must contain, capital or small; nil for all rows.
+  package var text: String?
+  /// Go on after this place; nil to begin.
+  package var after: Int64?
+  /// The most rows to give.
+  package var limit: Int
+
+  /// A query for the first rows of a type.
+  package init(_ type: String, columns: Range<Int> = 0..<40, text: String? = nil, after: Int64? = nil, limit: Int = 50)
+  {
+    (self.type, self.columns, self.text, self.after, self.limit) = (type, columns, text, after, limit)
+  }
+}
+
+extension Store {
+  /// Reads rows that the app sees, the newest first. A search looks at rows until it has found enough or `isOver` says
+  /// that it has taken long enough; then `next` says where to go on, with or without rows.
+  /// - Throws: `StoreError.unknownType`.
+  package func rows(_ query: RowQuery, until isOver: () -> Bool = { false }) throws -> RowPage {
+    try snapshot { try $0.rows(query, until: isOver) }
+  }
+
+  /// Reads hidden records of a type, also of one that the schema does not have.
+  package func hiddenRows(_ query: RowQuery, until isOver: () -> Bool = { false }) throws -> RowPage {
+    try snapshot { try $0.hiddenRows(query, until: isOver) }
+  }
+
+  /// The names of records that begin as a key does, seen or hidden, of all types.
+  package func names(withKey prefix: String, limit: Int) throws -> [AnyRecordName] {
+    try snapshot { try $0.names(withKey: prefix, limit: limit) }
+  }
+}
+
+extension StateReader {
+  /// How many rows are looked at between two looks at the clock.
+  private static let stretch = 1_000
+
+  func rows(_ query: RowQuery, until isOver: () -> Bool) throws -> RowPage {
+    guard let kind = catalog.kind(of: query.type), let entity = kind.entity else {
+      throw StoreError(.unknownType, "the schema has no type of this name")
+    }
+    let names = entity.columnNames
+    let shown = names[query.columns.clamped(to: 0..<names.count)]
+    var page = RowPage()
+    var after = query.after ?? Int64.max
+    let statement = try SQLStatement(connection.handle, Self.sql(query, shown: Array(shown), all: names, entity))
+    if let text = query.text { statement.bind(3, "%\(Self.escaped(text))%") }
+    let ends = try SQLStatement(
+      connection.handle,
+      """
+      SELECT min(n), count(*)
+      FROM (SELECT rowid AS n FROM main."\(kind.type)" WHERE rowid < ? ORDER BY rowid DESC LIMIT ?)
+      """)
+    while true {
+      let size = query.text == nil ? query.limit : Self.stretch
+      ends.bind(1, after)
+      ends.bind(2, size)
+      guard try ends.step() else { break }
+      let (last, count) = (ends.int64(0), ends.int(1))
+      ends.reset()
+      guard count > 0 else { break }
+      statement.bind(1, last)
+      statement.bind(2, after)
+      while try statement.step() {
+        page.rows.append(try row(statement, shown.count))
+        if page.rows.count == query.limit {
+          page.next = statement.int64(0)
+          break
+        }
+      }
+      statement.reset()
+      if page.rows.count == query.limit { break }
+      after = last
+      guard count == size else { break }
+      page.next = last
+      if isOver() { break }
+      page.next = nil
+    }
+    return page
+  }
+
+  private func row(_ statement: SQLStatement, _ count: Int) throws -> RowPage.Row {
+    let clock = try statement.clock(2)
+    return RowPage.Row(
+      name: statement.text(1) ?? "", values: (0..<count).map { statement.preview(3 + $0) }, stamp: try stamp(clock))
+  }
+
+  private static func sql(_ query: RowQuery, shown: [String], all: [String], _ entity: EntitySchema) -> String {
+    let list = shown.map { ", \"\($0)\"" }.joined()
+    var sql = "SELECT rowid, id, tally_clock\(list) FROM main.\"\(query.type)\" WHERE rowid >= ?1 AND rowid < ?2"
+    if query.text != nil {
+      // Wide rows are searched in the columns that a person can read, as many as SQLite's parser allows.
+      let blobs = Set(entity.fields.filter { $0.kind == .blob }.map(\.name))
+      let searched = (["id"] + all.filter { !blobs.contains($0) }).prefix(400)
+      sql += " AND (" + searched.map { "\"\($0)\" LIKE ?3 ESCAPE '\\'" }.joined(separator: " OR ") + ")"
+    }
+    return sql + " ORDER BY rowid DESC"
+  }
+
+  private static func escaped(_ text: String) -> String {
+    text.reduce(into: "") { result, character in
+      if "%_\\".contains(character) { result.append("\\") }
+      result.append(character)
+    }
+  }
+
+  func hiddenRows(_ query: RowQuery, until isOver: () -> Bool) throws -> RowPage {
+    guard let kind = catalog.kind(of: query.type) else {
+      throw StoreError(.unknownType, "nothing of a type of this name is here")
+    }
+    var page = RowPage()
+    let statement = try SQLStatement(
+      connection.handle, "SELECT n, key, body FROM tally_hidden WHERE kind = ? AND n < ? ORDER BY n DESC")
+    statement.bind(1, kind.number)
+    statement.bind(2, query.after ?? Int64.max)
+    var looked = 0
+    while try statement.step() {
+      let place = statement.int64(0)
+      looked += 1
+      let state = try statement.withBlob(2) { try StateCoding.decodeRecord($0, self, row: nil) }
+      let name = statement.text(1) ?? ""
+      if matches(query.text, name, state) {
+        page.rows.append(
+          RowPage.Row(name: name, values: previews(state, kind, query.columns), stamp: state.uniformStamp))
+      }
+      page.next = place
+      if page.rows.count == query.limit || looked % Self.stretch == 0 && isOver() { return page }
+    }
+    page.next = nil
+    return page
+  }
+
+  private func matches(_ text: String?, _ name: String, _ state: RecordState) -> Bool {
+    guard let text = text?.lowercased() else { return true }
+    return name.lowercased().contains(text)
+      || state.fields.contains { cell in
+        if case .text(let value) = cell.value { value.lowercased().contains(text) } else { false }
+      }
+  }
+
+  /// What the row of a hidden record would show, by the columns of the schema; nothing for an unknown type.
+  private func previews(_ state: RecordState, _ kind: RecordKind, _ columns: Range<Int>) -> [ValuePreview] {
+    guard let entity = kind.entity else { return [] }
+    let values = Dictionary(uniqueKeysWithValues: zip(kind.columns.map(\.name), kind.plainValues(of: state)))
+    let names = entity.columnNames
+    return names[columns.clamped(to: 0..<names.count)].map { ValuePreview(values[$0] ?? .null, limit: 200) }
+  }
+
+  func names(withKey prefix: String, limit: Int) throws -> [AnyRecordName] {
+    var found: [AnyRecordName] = []
+    func take(_ statement: SQLStatement, from start: String) throws {
+      statement.bind(1, start)
+      statement.bind(2, start + "\u{7F}")
+      while found.count < limit, try statement.step() {
+        if let name = try? AnyRecordName(statement.text(0) ?? "") { found.append(name) }
+      }
+    }
+    for kind in catalog.records.values.sorted(by: { $0.type < $1.type }) where kind.type != SeedHistory.setType {
+      let start = prefix.contains(AnyRecordName.delimiter) ? prefix : kind.type + AnyRecordName.delimiter + prefix
+      guard start.hasPrefix(kind.type + AnyRecordName.delimiter) else { continue }
+      if kind.isKnown {
+        let sql = "SELECT id FROM main.\"\(kind.type)\" WHERE id >= ? AND id < ? ORDER BY id"
+        try take(SQLStatement(connection.handle, sql), from: start)
+      }
+      let sql = "SELECT key FROM tally_hidden WHERE kind = \(kind.number) AND key >= ? AND key < ? ORDER BY key"
+      try take(SQLStatement(connection.handle, sql), from: start)
+    }
+    return found
+  }
+}

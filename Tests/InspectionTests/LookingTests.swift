@@ -1,0 +1,147 @@
+import Foundation
+import Tally
+import TallyCRDT
+import TallyInspection
+import TallyStore
+import Testing
+
+/// Searching, paging, transactions, sizes and a person's own queries.
+@Suite struct LookingTests {
+  private func names(_ text: String, _ stores: [Store], isOver: @escaping () -> Bool = { false }) throws -> [String] {
+    let search = RecordSearch(text, in: stores)
+    var (found, place): ([String], String?) = ([], nil)
+    repeat {
+      let step = try search.step(from: place, until: isOver)
+      for hit in step.hits where !found.contains(hit.name) { found.append(hit.name) }
+      place = step.next
+    } while place != nil
+    return found.sorted()
+  }
+
+  @Test func aSearchFindsNamesTextsAndWhatIsHidden() throws {
+    let shelf = try Shelf()
+    try shelf.phone.run(
+      "INSERT INTO Book(id, title) VALUES('Book|~|a', 'Emma'), ('Book|~|b', '100 % Emma_'), ('Book|~|emma', 'x')")
+    try shelf.tablet.run("INSERT INTO Reader(id, name) VALUES('Reader|~|r', 'EMMA')")
+    try shelf.phone.run("DELETE FROM Book WHERE id = 'Book|~|a'")
+    let all = ["Book|~|a", "Book|~|b", "Book|~|emma", "Reader|~|r"]
+    #expect(try names("emma", [shelf.phone, shelf.tablet]) == all)
+    // However little time a step has, the search comes to its end.
+    #expect(try names("emma", [shelf.phone, shelf.tablet], isOver: { true }) == all)
+    #expect(try names("Book|~|a", [shelf.phone]) == ["Book|~|a"])
+    #expect(try names("% Emma_", [shelf.phone]) == ["Book|~|b"])
+    #expect(try names("nothing", [shelf.phone]).isEmpty)
+    #expect(try RecordSearch("", in: [shelf.phone]).step(until: { false }).next == nil)
+  }
+
+  @Test func pagesOfRowsMeet() throws {
+    let shelf = try Shelf()
+    let rows = (0..<2_500).map { "('Book|~|\($0)', 'title \($0)')" }.joined(separator: ",")
+    try shelf.phone.run("INSERT INTO Book(id, title) VALUES\(rows)")
+    for text in [nil, "title 1"] {
+      var (found, after): ([String], Int64?) = ([], nil)
+      repeat {
+        let page = try shelf.phone.rows(RowQuery("Book", text: text, after: after, limit: 77), until: { true })
+        found += page.rows.map(\.name)
+        after = page.next
+      } while after != nil
+      let expected = try shelf.phone.read { db in
+        try String.fetchAll(
+          db, sql: "SELECT id FROM Book WHERE ?1 IS NULL OR title LIKE '%' || ?1 || '%' ORDER BY rowid DESC",
+          arguments: [text])
+      }
+      #expect(found == expected)
+    }
+    #expect(throws: StoreError.self) { try shelf.phone.rows(RowQuery("Nothing")) }
+  }
+
+  @Test func longValuesAreCutBetweenCharacters() throws {
+    let shelf = try Shelf()
+    let text = "a" + String(repeating: "é", count: 300_000)
+    try shelf.phone.write {
+      try $0.execute(sql: "INSERT INTO Book(id, title) VALUES('Book|~|a', ?)", arguments: [text])
+    }
+    let row = try #require(try shelf.phone.rows(RowQuery("Book")).rows.first?.values.first { $0.kind == .text })
+    #expect(row.bytes == 600_001 && row.isCut)
+    #expect(text.utf8.starts(with: row.text.utf8) && row.text.utf8.count == 199)
+    let field = try #require(try shelf.report("Book|~|a", shelf.phone).fields.first { $0.field == "title" })
+    #expect(field.value.bytes == 600_001 && text.utf8.starts(with: field.value.text.utf8))
+    #expect(field.value.text.utf8.count <= ValuePreview.pageLimit)
+  }
+
+  @Test func theTimelineSaysWhatEachTransactionChanged() throws {
+    let shelf = try Shelf()
+    try shelf.phone.run(
+      "INSERT INTO Book(id, title) VALUES('Book|~|a', 'Emma')",
+      "INSERT INTO Reader(id, name) VALUES('Reader|~|b', 'Bo')")
+    try shelf.phone.run("UPDATE Book SET pages = 3")
+    try shelf.phone.run("INSERT INTO Book_readers(source, target) VALUES('Book|~|a', 'Reader|~|b')")
+    try shelf.phone.run("DELETE FROM Reader")
+    let schema = Shelf.schema
+    let entries = try shelf.phone.transactions().map { TimelineReport($0, schema) }
+    let own = try #require(try shelf.phone.summary().replica)
+    #expect(entries.map(\.sequence).prefix(3) == [4, 3, 2])
+    #expect(entries.allSatisfy { $0.by == "\(own)" })
+    #expect(entries.first { $0.sequence == 4 }?.items.first?.changes == ["deleted"])
+    #expect(
+      entries.first { $0.sequence == 3 }?.items.contains { $0.target == "Reader|~|b" && $0.changes == ["linked"] }
+        == true)
+    #expect(entries.first { $0.sequence == 2 }?.items.first?.changes == ["pages"])
+    #expect(
+      entries.first { $0.sequence == 1 }?.items.first { $0.name == "Book|~|a" }?.changes.contains("inserted") == true)
+    let first = try shelf.phone.transactions(limit: 2)
+    let rest = try shelf.phone.transactions(before: try #require(first.last).place)
+    #expect(first.map(\.place) + rest.map(\.place) == entries.map(\.place))
+    #expect(try shelf.phone.transactions(of: own).count == entries.count)
+    #expect(try shelf.phone.transactions(of: ReplicaID(high: 1, low: 1)).isEmpty)
+  }
+
+  @Test func aDeleteThatAnEditHasUndoneIsFound() throws {
+    let shelf = try Shelf()
+    try shelf.phone.run("INSERT INTO Book(id, title) VALUES('Book|~|a', 'Emma'), ('Book|~|b', 'Lolita')")
+    try shelf.sync()
+    try shelf.tablet.run("DELETE FROM Book")
+    try shelf.phone.run("UPDATE Book SET pages = 3 WHERE id = 'Book|~|a'")
+    try shelf.sync()
+    let kept = try shelf.phone.keptRecords().map { KeptReport($0, try shelf.directory) }
+    #expect(kept.map(\.name) == ["Book|~|a"])
+    #expect(kept.first?.sentence == "tablet #1 deleted it, and it stayed: the delete had not seen phone #2.")
+    // What a person has brought back is no surprise.
+    try shelf.phone.restore(try AnyRecordName("Book|~|b"))
+    #expect(try shelf.phone.keptRecords().map(\.name.text) == ["Book|~|a"])
+  }
+
+  @Test func onlyQueriesAreRun() throws {
+    let shelf = try Shelf()
+    try shelf.phone.run("INSERT INTO Book(id, title) VALUES('Book|~|a', 'Emma')")
+    let result = try shelf.phone.query("-- all\nSELECT id, title FROM Book", limit: 10, until: { false })
+    #expect(result.columns == ["id", "title"] && result.rows.first?.map(\.text) == ["Book|~|a", "Emma"])
+    let refused = [
+      "DELETE FROM Book", "ATTACH '/tmp/x' AS x", "PRAGMA query_only = 0", "BEGIN", "", "-- nothing",
+      "WITH x AS (SELECT 1) DELETE FROM Book", "VACUUM INTO '/tmp/x'",
+    ]
+    for sql in refused {
+      #expect(throws: (any Error).self, "\(sql)") { try shelf.phone.query(sql, limit: 10, until: { false }) }
+    }
+    #expect(throws: QueryRefusal.severalStatements) {
+      try shelf.phone.query("SELECT 1; SELECT 2", limit: 1, until: { false })
+    }
+    let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+    #expect(throws: QueryRefusal.tookTooLong) { try shelf.phone.query(endless, limit: 1, until: { true }) }
+    // The connection is as good as before.
+    #expect(
+      try shelf.phone.query("SELECT count(*) FROM Book", limit: 1, until: { false }).rows.first?.first?.text == "1")
+    #expect(try shelf.phone.verify().isSound)
+  }
+
+  @Test func sizesAreExactWhereTheyAreSmall() throws {
+    let shelf = try Shelf()
+    try shelf.phone.run("INSERT INTO Book(id, title) VALUES('Book|~|a', 'Emma'), ('Book|~|b', 'Lolita')")
+    try shelf.phone.run("DELETE FROM Book WHERE id = 'Book|~|b'")
+    let sizes = try SizeReport(of: shelf.phone, measuringUntil: { false })
+    let books = try #require(sizes.tables.first { $0.type == "Book" })
+    #expect(books.rows == 1 && books.isExact && books.hidden == 1)
+    #expect(sizes.bytes > 0 && sizes.measured?.isComplete == true)
+    #expect(sizes.measured?.largest.first?.name == "Book|~|a")
+  }
+}

@@ -1,0 +1,106 @@
+"""Stores to look at, and an inspector over them: what the browser tests run beside themselves."""
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import urllib.parse
+
+
+class Tool:
+    """The built tool, in a folder of its own."""
+
+    def __init__(self, program):
+        self.program = os.path.abspath(program)
+        self.folder = tempfile.mkdtemp(prefix="tally-inspected-")
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def run(self, *arguments, text=None, codes=(0,)):
+        done = subprocess.run(
+            [self.program, *arguments], cwd=self.folder, input=text, capture_output=True, text=True, encoding="utf-8", check=False)
+        if done.returncode not in codes:
+            raise AssertionError(f"tally {' '.join(arguments)[:200]}: {done.returncode} {done.stderr[:500]}")
+        return done.stdout
+
+    def new(self, name, schema):
+        with open(self.path("schema.json"), "w", encoding="utf-8") as file:
+            json.dump(schema, file)
+        self.run("new", name, "--schema", "schema.json")
+
+    def shell(self, schema, lines):
+        """Many commands in one process, which all must succeed."""
+        with open(self.path("schema.json"), "w", encoding="utf-8") as file:
+            json.dump(schema, file)
+        answers = self.run("shell", "--schema", "schema.json", text="\n".join(lines) + "\n").splitlines()
+        failed = [(line, answer) for line, answer in zip(lines, answers) if '"error"' in answer]
+        if failed or len(answers) != len(lines):
+            raise AssertionError(f"tally shell: {failed[:3]}, {len(answers)} answers to {len(lines)} lines")
+
+    def close(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Inspected:
+    """An inspector over stores, or another program that prints its address, until it is closed."""
+
+    def __init__(self, tool, *arguments, program=None):
+        command = [program, *arguments] if program else [tool.program, "inspect", *arguments]
+        self.process = subprocess.Popen(
+            command, cwd=tool.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.address = self.process.stdout.readline().strip().removeprefix("Open ")
+        if not self.address.startswith("http://127.0.0.1:"):
+            self.process.kill()
+            raise AssertionError(f"the inspector says: {self.address} {self.process.communicate()[1]}")
+        parts = urllib.parse.urlsplit(self.address)
+        self.port = parts.port
+        self.base = f"http://127.0.0.1:{parts.port}"
+
+    def close(self):
+        self.process.terminate()
+        self.process.communicate(timeout=60)
+        return self.process.returncode
+
+
+PANTRY = {"entities": [
+    {"type": "List", "fields": {"name": "text"}},
+    {"type": "Item", "fields": {"title": "text", "quantity": "integer", "note": "text", "price": "real", "bought": "bool"},
+     "references": {"list": {"to": "List", "onDelete": "cascade"}}, "relationships": {"tags": {"to": "Tag"}}},
+    {"type": "Tag", "fields": {"name": "text"}}]}
+OLDER = {"entities": [{"type": "Item", "fields": {"title": "text", "quantity": "integer"}}]}
+
+HOSTILE = "<script>window.harmed = 1</script><img src=x onerror='window.harmed = 2'>"
+
+
+def pantry(tool):
+    """Phone and tablet, with something of everything: conflicts, deletes, owners, links, and what only one has."""
+    lines = ["new phone phone.tally", "new tablet tablet.tally"]
+    lines += ["put phone 'List|~|home' name=Home", "put phone 'List|~|party' name=Party", "put phone 'Tag|~|diet' name=Diet"]
+    for key, title, amount, owner in (("milk", "Oat milk", 2, "home"), ("bread", "Rye bread", 1, "home"), ("cake", "Birthday cake", 1, "party"), ("tea", "Green tea", 3, "home")):
+        lines.append(f"put phone 'Item|~|{key}' 'title={title}' quantity={amount} 'list=List|~|{owner}' price:=2.5")
+    lines += ["link phone 'Item|~|milk' tags 'Tag|~|diet'", "sync phone tablet"]
+    # Concurrent: two titles, an amount, a delete against an edit, a list that goes with what it owns.
+    lines += [
+        "put tablet 'Item|~|milk' 'title=Soy milk' quantity=4", "put phone 'Item|~|milk' 'title=Oat milk, organic'",
+        "delete tablet 'Item|~|bread'", "put phone 'Item|~|bread' 'note=from the baker'", "delete tablet 'List|~|party'",
+        "delete tablet 'Item|~|tea'", "sync phone tablet"]
+    # What only one of the two has.
+    lines += ["put phone 'Item|~|beans' 'title=Coffee beans' 'list=List|~|home'", "put tablet 'Item|~|milk' quantity=6"]
+    tool.shell(PANTRY, lines)
+
+
+def hostile(tool):
+    """Values that want to harm, are very long, or run from right to left; and a type of a thousand columns."""
+    wide = {"type": "Wide", "fields": {f"column{number:04}": "text" for number in range(1000)}}
+    schema = {"entities": [{"type": "Item", "fields": {"title": "text", "body": "text", "icon": "blob"}}, wide]}
+    tool.new("hostile.tally", schema)
+    rows = [
+        {"name": "Item|~|script", "fields": {"title": HOSTILE, "body": "</textarea></script><svg onload=window.harmed=3>"}},
+        {"name": "Item|~|rtl", "fields": {"title": "\u202egnirts desrever\u202c \u05e9\u05dc\u05d5\u05dd \u0645\u0631\u062d\u0628\u0627", "body": "\u200bzero\u200b width"}},
+        {"name": "Item|~|long", "fields": {"title": "one mebibyte", "body": "x" * (1 << 20)}},
+        {"name": "Item|~|nul", "fields": {"title": "before\u0000after\u0007\u001b[31m", "body": "line\nbreak\ttab"}},
+        {"name": "Item|~|<b>&'\"`${}", "fields": {"title": "a name like markup"}},
+        {"name": "Wide|~|w", "fields": {f"column{number:04}": f"value {number}" for number in range(1000)}},
+    ]
+    tool.run("import", "hostile.tally", "-", text="\n".join(json.dumps(row) for row in rows))

@@ -1,0 +1,197 @@
+#if Inspector
+  import Foundation
+  import Tally
+  import TallyInspection
+  import TallyInspector
+  import TallyStore
+  import TallySync
+  import Testing
+
+  /// The server: who is let in, what is answered, what may be changed.
+  @Suite(.serialized, .timeLimit(.minutes(5))) struct InspectorTests {
+    static let schema = Schema([EntitySchema("Book", .text("title"), .integer("pages", default: 0))])
+
+    /// An inspector of a store in memory, and a client that is let in.
+    private struct House {
+      let store: Store
+      let inspector: Inspector
+      let client: RawClient
+      let token: String
+      let cookie: String
+
+      init(allowsWrites: Bool = false) async throws {
+        store = try Store(inMemory: InspectorTests.schema)
+        try await store.write {
+          try $0.execute(sql: "INSERT INTO Book(id, title) VALUES('Book|~|a', 'Emma')")
+        }
+        var settings = Inspector.Settings()
+        (settings.name, settings.allowsWrites, settings.logger.logLevel) = ("phone", allowsWrites, .critical)
+        inspector = Inspector(store, nil, settings)
+        let address = try await inspector.serve()
+        let url = try #require(URLComponents(string: address))
+        client = RawClient(port: try #require(url.port))
+        token = try #require(url.queryItems?.first { $0.name == "token" }?.value)
+        let welcome = try await client.get("/?token=\(token)", cookie: "")
+        let header = try #require(welcome.headers["set-cookie"])
+        #expect(header.hasSuffix("; Path=/; HttpOnly; SameSite=Strict"))
+        cookie = String(header.prefix { $0 != ";" })
+      }
+    }
+
+    @Test func theTokenLetsInOnceAndTheCookieFromThenOn() async throws {
+      let house = try await House()
+      let client = house.client
+      #expect(try await client.get("/?token=\(house.token)", cookie: "").status == 403)
+      #expect(try await client.get("/", cookie: "").status == 403)
+      #expect(try await client.get("/?token=\(house.token)", cookie: house.cookie).status == 200)
+      #expect(try await client.get("/", cookie: "x=y; \(house.cookie)").body.contains("<main id=\"main\""))
+      #expect(try await client.get("/api/stores", cookie: house.cookie + "0").status == 403)
+      #expect(try await client.get("/api/stores?token=\(house.token)", cookie: "").status == 403)
+      for wrong in ["", "0", String(house.token.dropLast()), house.token.uppercased() + "0"] {
+        #expect(try await client.get("/?token=\(wrong)", cookie: "").status == 403)
+      }
+      await house.inspector.close()
+    }
+
+    @Test func otherHostsAndSitesAreRefused() async throws {
+      let house = try await House()
+      let (client, cookie) = (house.client, house.cookie)
+      func ask(_ host: String, _ extra: String = "", method: String = "GET") async throws -> Int {
+        try await client.send(
+          "\(method) /api/stores HTTP/1.1\r\n\(host)Cookie: \(cookie)\r\n\(extra)Connection: close\r\n\r\n"
+        ).status
+      }
+      let own = "Host: 127.0.0.1:\(client.port)\r\n"
+      #expect(try await ask(own) == 200)
+      #expect(try await ask("Host: localhost:\(client.port)\r\n") == 200)
+      // DNS rebinding: the name of a site that is made to lead to this machine.
+      for host in [
+        "Host: evil.example:\(client.port)\r\n", "Host: 127.0.0.1\r\n",
+        "Host: 127.0.0.1.evil.example:\(client.port)\r\n", "", own + own,
+      ] {
+        #expect([400, 403].contains(try await ask(host)), "\(host)")
+      }
+      #expect(try await ask(own, "Origin: http://127.0.0.1:\(client.port)\r\n") == 200)
+      for origin in ["http://evil.example", "null", "https://127.0.0.1:\(client.port)", "http://127.0.0.1:1"] {
+        #expect(try await ask(own, "Origin: \(origin)\r\n") == 403, "\(origin)")
+        #expect(
+          try await client.post("/api/query", "{\"store\":0,\"sql\":\"SELECT 1\"}", cookie: cookie, origin: origin)
+            .status
+            == 403)
+      }
+      #expect(try await ask(own, "Sec-Fetch-Site: cross-site\r\n") == 403)
+      #expect(try await ask(own, "Sec-Fetch-Site: same-site\r\n") == 403)
+      #expect(try await ask(own, "Sec-Fetch-Site: same-origin\r\n") == 200)
+      // What changes something names its origin.
+      #expect(try await ask(own, "Content-Length: 0\r\n", method: "POST") == 403)
+      await house.inspector.close()
+    }
+
+    @Test func everyAnswerKeepsOthersOut() async throws {
+      let house = try await House()
+      for path in ["/", "/app.js", "/style.css", "/api/stores", "/nothing", "/api/nothing"] {
+        let answer = try await house.client.get(path, cookie: house.cookie)
+        let policy = try #require(answer.headers["content-security-policy"])
+        #expect(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"))
+        #expect(!policy.contains("unsafe") && !policy.contains("http"))
+        #expect(answer.headers["x-content-type-options"] == "nosniff" && answer.headers["cache-control"] == "no-store")
+      }
+      await house.inspector.close()
+    }
+
+    @Test func pathsLeadNowhereElse() async throws {
+      let house = try await House()
+      for path in [
+        "/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/app.js/..", "/app.js%00", "/App.js",
+        "/.%2e/app.js", "/%c0%ae", "/api/../app.js", "/index.html",
+      ] {
+        let answer = try await house.client.get(path, cookie: house.cookie)
+        #expect([400, 404].contains(answer.status), "\(path)")
+        #expect(!answer.body.contains("root:"))
+      }
+      await house.inspector.close()
+    }
+
+    @Test func nothingChangesUnlessItWasAllowed() async throws {
+      let house = try await House()
+      let before = try house.store.vector
+      for path in ["record/delete", "record/restore", "conflicts/restore", "conflicts/dismiss"] {
+        let answer = try await house.client.post(
+          "/api/\(path)", "{\"store\":0,\"name\":\"Book|~|a\",\"id\":\"\"}", cookie: house.cookie)
+        #expect(answer.status == 403 && answer.body.contains("\"readOnly\""), "\(path)")
+      }
+      let query = try await house.client.post(
+        "/api/query", "{\"store\":0,\"sql\":\"DELETE FROM Book\"}", cookie: house.cookie)
+      #expect(query.status == 400)
+      #expect(try house.store.vector == before)
+      await house.inspector.close()
+    }
+
+    @Test func whatWasAllowedChangesTheStore() async throws {
+      let house = try await House(allowsWrites: true)
+      func count() throws -> Int? { try house.store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM Book") } }
+      let wish = "{\"store\":0,\"name\":\"Book|~|a\"}"
+      #expect(try await house.client.post("/api/record/delete", wish, cookie: house.cookie).status == 200)
+      #expect(try count() == 0)
+      #expect(try await house.client.post("/api/record/restore", wish, cookie: house.cookie).status == 200)
+      #expect(try count() == 1)
+      #expect(
+        try await house.client.post("/api/record/restore", wish, cookie: house.cookie).body.contains("notDeleted"))
+      await house.inspector.close()
+    }
+
+    @Test func malformedQuestionsAreAnsweredWithACode() async throws {
+      let house = try await House()
+      for path in [
+        "record", "record?name=x", "rows", "rows?type=Nothing", "rows?type=Book&after=x", "rows?type=Book&store=9",
+        "timeline?replica=x", "timeline?store=-1", "diff?first=0&second=7", "search?q=a&from=x", "storage?store=x",
+        "nothing",
+      ] {
+        let answer = try await house.client.get("/api/\(path)", cookie: house.cookie)
+        #expect(
+          (400..<500).contains(answer.status) && answer.body.hasPrefix("{\"error\":{\"code\":"),
+          "\(path): \(answer.body)")
+      }
+      for body in ["", "{", "[]", "{\"store\":\"x\"}", String(repeating: "x", count: 9 << 20)] {
+        let answer = try await house.client.post("/api/query", body, cookie: house.cookie)
+        #expect([400, 413].contains(answer.status), "\(body.prefix(20))")
+      }
+      await house.inspector.close()
+    }
+
+    @Test func aPageHearsOfEachChange() async throws {
+      let house = try await House()
+      let (store, client, cookie) = (house.store, house.client, house.cookie)
+      let heard = try await client.follow("/api/events", cookie: cookie, until: "event: change") {
+        try store.write { try $0.execute(sql: "UPDATE Book SET pages = 4") }
+      }
+      #expect(heard.contains("data: {\"store\":0}"))
+      await house.inspector.close()
+    }
+
+    /// Whoever writes a lot pays for a look now and then, and not for each commit.
+    @Test func aBusyStoreIsLookedAtTenTimesASecondAtMost() async throws {
+      let house = try await House()
+      let begun = ContinuousClock.now
+      for pages in 1...1_000 { try await house.store.write { try $0.execute(sql: "UPDATE Book SET pages = \(pages)") } }
+      let log = try await house.client.get("/api/log", cookie: house.cookie)
+      let seconds = (ContinuousClock.now - begun) / .seconds(1)
+      let looks = log.body.split(separator: "\"source\":\"store\"").count - 1
+      #expect(Double(looks) <= seconds * 10 + 2)
+      await house.inspector.close()
+    }
+
+    @Test func closingFreesThePortAndServingTwiceIsRefused() async throws {
+      let house = try await House()
+      await #expect(throws: Inspector.Failure.self) { try await house.inspector.serve() }
+      await house.inspector.close()
+      await house.inspector.close()
+      await #expect(throws: RawClient.Failure.self) { try await house.client.get("/", cookie: house.cookie) }
+      let address = try await house.inspector.serve(port: house.client.port)
+      #expect(address.hasPrefix("http://127.0.0.1:\(house.client.port)/?token="))
+      // What was given out before counts no more.
+      #expect(try await house.client.get("/", cookie: house.cookie).status == 403)
+      await house.inspector.close()
+    }
+  }
+#endif

@@ -1,0 +1,85 @@
+import Foundation
+import Testing
+
+/// `tally diff`, `timeline`, `report` and `inspect`: what the inspector's pages say, in a shell.
+@Suite struct InspectionCommandTests {
+  let bench: Bench
+
+  init() throws {
+    bench = try Bench("phone", "tablet")
+    try bench.done("put", "phone", "SBPerson|~|ann", "name=Ann")
+    try bench.done("put", "phone", "SBGame|~|go", "name=Go", "rating=4.5", "owner=SBPerson|~|ann")
+    try bench.done("sync", "phone", "tablet")
+  }
+
+  @Test func equalStoresHaveNoDifference() throws {
+    #expect(try bench.done("diff", "phone", "tablet") == "Both have seen the same and hold the same.\n")
+  }
+
+  @Test func aDifferenceNamesTransactionsRecordsAndReasons() throws {
+    try bench.done("put", "phone", "SBPerson|~|bob", "name=Bob")
+    try bench.done("put", "tablet", "SBGame|~|go", "rating=5")
+    let outcome = try bench.tally("diff", "phone", "tablet")
+    #expect(outcome.status == 65 && outcome.errors == "tally: the stores differ\n")
+    #expect(outcome.lines.first == "phone lacks tablet #1. tablet lacks phone #3.")
+    #expect(
+      outcome.output.contains(
+        "SBPerson|~|bob\n  phone shows it, tablet does not. It has not arrived here: phone has it"))
+    #expect(outcome.output.contains("  rating: phone 4.5, tablet 5.0\n"))
+    let json = try bench.tally("diff", "phone", "tablet", "--json")
+    #expect(json.status == 65 && json.lines.count == 3 && json.lines.allSatisfy { $0.hasPrefix("{") })
+    #expect(try bench.tally("diff", "phone", "tablet", "--limit", "1").output.hasSuffix("…\n"))
+    try bench.refused(66, ["diff", "phone", "nobody"])
+    try bench.refused(64, ["diff", "phone"])
+  }
+
+  @Test func aTimelineTellsWhatWasChanged() throws {
+    let all = try bench.done("timeline", "phone")
+    #expect(all.contains("Z  this store #2\n  SBGame|~|go: inserted, name, rating, owner\n"))
+    #expect(try bench.done("timeline", "phone", "--limit", "1").contains("SBPerson") == false)
+    #expect(try bench.done("timeline", "phone", "--json").contains("\"name\":\"SBPerson|~|ann\""))
+    #expect(try bench.done("timeline", "phone", "--replica", String(repeating: "0", count: 32)).isEmpty)
+    try bench.refused(64, ["timeline", "phone", "--replica", "x"])
+  }
+
+  @Test func aReportHasNoValuesUnlessAsked() throws {
+    let plain = try bench.done("report", "phone")
+    #expect(!plain.contains("Ann") && !plain.contains("|~|") && plain.contains("\"fingerprint\""))
+    #expect(try bench.done("report", "phone", "--values").contains("SBPerson|~|ann"))
+    try bench.write(plain, to: "phone.json")
+    try bench.done("put", "tablet", "SBPerson|~|bob", "name=Bob")
+    let parted = try bench.done("report", "tablet", "--against", "phone.json")
+    #expect(parted.hasPrefix("vector: The second store lacks #1 of the replica"))
+    try bench.write("{}", to: "none.json")
+    try bench.refused(65, ["report", "phone", "--against", "none.json"], saying: "none.json is no report")
+    try bench.refused(66, ["report", "phone", "--against", "nothing.json"])
+  }
+
+  @Test func whyBeginsWithTheReason() throws {
+    try bench.done("delete", "tablet", "SBPerson|~|ann")
+    let why = try bench.done("why", "tablet", "SBGame|~|go")
+    #expect(why.contains("It is not deleted, but SBPerson|~|ann, which owns it, was deleted by this store #1"))
+    let json = try bench.done("why", "tablet", "SBGame|~|go", "--json")
+    #expect(json.contains("\"presence\":{\"code\":\"hiddenByOwner\",\"owners\":[\"SBPerson|~|ann\"]"))
+    #expect(try bench.done("why", "phone", "SBGame|~|go", "--json").contains("\"code\":\"visible\""))
+  }
+
+  /// A tool without the trait says how to get it; one with it serves until it is asked to end.
+  @Test func inspectServesOrSaysWhatIsMissing() throws {
+    try bench.refused(64, ["inspect"])
+    try bench.refused(64, ["inspect", "phone", "--port", "70000"])
+    #if Inspector
+      try bench.refused(66, ["inspect", "phone", "nobody"])
+      let files = Spawn.Files(output: bench.path("address"), errors: bench.path("complaints"))
+      let inspector = try Spawn.start([Bench.tool, "inspect", "phone", "tablet"], in: bench.url.path, files: files)
+      for _ in 0..<60_000 where try bench.bytes("address").last != 0x0A { usleep(1000) }
+      kill(inspector, SIGTERM)
+      #expect(Spawn.wait(for: inspector) == 0)
+      #expect(try bench.bytes("complaints").isEmpty)
+      let address = String(decoding: try bench.bytes("address"), as: UTF8.self)
+      #expect(address.hasPrefix("http://127.0.0.1:") && address.contains("/?token="))
+    #else
+      try bench.refused(64, ["inspect", "phone"], saying: "swift build --traits Inspector")
+    #endif
+  }
+}
