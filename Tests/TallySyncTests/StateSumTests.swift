@@ -78,7 +78,9 @@ import Testing
   }
 
   /// It does not help that the store wrote it itself: the device that it gave it to has what was written.
-  @Test(arguments: [true, false]) func anOwnWriteThatWasDamagedDoesNotReachANewcomer(_ meetsTheNewcomerFirst: Bool) throws {
+  @Test(arguments: [true, false]) func anOwnWriteThatWasDamagedDoesNotReachANewcomer(_ meetsTheNewcomerFirst: Bool)
+    throws
+  {
     let (a, before, n) = (try files.store("a"), try files.store("b"), try files.store("n"))
     try World.insert(1, "truth", before)
     try World.insert(1, "new", n)
@@ -102,7 +104,8 @@ import Testing
     let (a, before, _) = try trio()
     let b = try files.tamper("b", before, "UPDATE Note SET text = 'made up' WHERE text = 'late 0'")
     #expect(try !b.verify().isSound)
-    try b.seed(SeedSet("notes", version: 1, records: [SeedRecord("first", type: "Note", ["text": "first", "stars": 0])]))
+    try b.seed(
+      SeedSet("notes", version: 1, records: [SeedRecord("first", type: "Note", ["text": "first", "stars": 0])]))
     #expect(try b.doubt()?.level == .damaged)
     #expect(throws: StoreError.self) { try b.delta() }
     try b.sync(with: a)

@@ -54,10 +54,13 @@ import Testing
 
   /// A record that may not go and refers to itself, directly or through another, is looked at again and again no more
   /// than any other.
-  @Test(arguments: [1, 2], [
-    ["CREATE TABLE seat(person TEXT REFERENCES P(id))", "INSERT INTO seat SELECT id FROM P"],
-    ["CREATE TRIGGER stays BEFORE DELETE ON P BEGIN SELECT RAISE(ABORT, 'stays'); END"],
-  ]) func recordsThatReferToEachOtherAndMayNotGoEndAMerge(_ count: Int, _ keepers: [String]) throws {
+  @Test(
+    arguments: [1, 2],
+    [
+      ["CREATE TABLE seat(person TEXT REFERENCES P(id))", "INSERT INTO seat SELECT id FROM P"],
+      ["CREATE TRIGGER stays BEFORE DELETE ON P BEGIN SELECT RAISE(ABORT, 'stays'); END"],
+    ]) func recordsThatReferToEachOtherAndMayNotGoEndAMerge(_ count: Int, _ keepers: [String]) throws
+  {
     let schema = Schema([EntitySchema("P", .text("name"), .reference("boss", to: "P"))])
     let (a, b) = (try Store(inMemory: schema), try Store(inMemory: schema))
     try a.run(

@@ -47,10 +47,13 @@ import Testing
   }
 
   /// While an edit of a seed is captured, the links of the seed may not be captured yet.
-  @Test(arguments: CapturePath.allCases, [
-    "UPDATE G_players SET tally_clock = x'0102030405060708090A0B0C0D0E0F'",
-    "INSERT INTO G_players(source, target, tally_clock) SELECT G.id, 'P|~|new', x'0102030405060708090A0B0C0D0E0F' FROM G",
-  ]) func aClockWrittenToALinkOfASeedIsPutRight(_ path: CapturePath, _ sql: String) throws {
+  @Test(
+    arguments: CapturePath.allCases,
+    [
+      "UPDATE G_players SET tally_clock = x'0102030405060708090A0B0C0D0E0F'",
+      "INSERT INTO G_players(source, target, tally_clock) SELECT G.id, 'P|~|new', x'0102030405060708090A0B0C0D0E0F' FROM G",
+    ]) func aClockWrittenToALinkOfASeedIsPutRight(_ path: CapturePath, _ sql: String) throws
+  {
     let lab = try Lab(path)
     let records = [
       SeedRecord("person", type: "P", ["name": "one"]),
