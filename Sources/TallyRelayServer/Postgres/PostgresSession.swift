@@ -61,8 +61,8 @@
 
     /// Runs several statements, one after the other, and waits for the server once: libpq's pipeline mode.
     /// - Returns: the rows of each.
-    /// - Throws: the error of the first that fails. The server leaves out those after it, and a transaction that is open
-    ///   can only be rolled back.
+    /// - Throws: the error of the first that fails. The server leaves out those after it, and a transaction that is
+    ///   open can only be rolled back.
     func execute(_ statements: [Statement]) throws -> [[PostgresRow]] {
       let names = try statements.map { try prepared($0.sql, $0.values) }
       guard PQenterPipelineMode(connection) == 1 else { throw failure() }
@@ -135,8 +135,8 @@
       return value
     }
 
-    /// The same, waiting for the server twice: the transaction begins with `reads`, and ends with what the body makes of
-    /// their rows.
+    /// The same, waiting for the server twice: the transaction begins with `reads`, and ends with what the body makes
+    /// of their rows.
     func transaction<T>(
       reads: [Statement], _ body: ([[PostgresRow]]) throws -> (value: T, writes: [Statement])
     ) throws -> T {

@@ -28,8 +28,8 @@ struct Join {
   private var catalog: Catalog { transaction.catalog }
   private var environment: StoreEnvironment { transaction.environment }
 
-  /// Begins to join a delta. A repair joins cells even if the vector says they are here. Unless it comes from a peer, it
-  /// says nothing of what a damaged store should hold, and heals nothing.
+  /// Begins to join a delta. A repair joins cells even if the vector says they are here. Unless it comes from a peer,
+  /// it says nothing of what a damaged store should hold, and heals nothing.
   /// - Throws: `StoreError.wrongZone`, `.baseNotCovered`.
   init(_ transaction: WriteTransaction, _ header: DeltaHeader, isRepair: Bool, isFromPeer: Bool) throws {
     (self.transaction, self.header, self.isRepair) = (transaction, header, isRepair)

@@ -3,9 +3,9 @@ import TallyCRDT
 /// The fifteen bytes in the `tally_clock` column of each row the app sees.
 ///
 /// A row that one transaction inserted and nobody has touched since needs one stamp, and it is right here, with the
-/// checksum of the row's state. Anything more is in `tally_extra`. The size is fixed so that the stamp can be written in
-/// place after the app's own statement, without firing the app's triggers a second time. Where triggers capture, every
-/// write of the store's own changes these bytes, which is how they tell it from a write of the app.
+/// checksum of the row's state. Anything more is in `tally_extra`. The size is fixed so that the stamp can be written
+/// in place after the app's own statement, without firing the app's triggers a second time. Where triggers capture,
+/// every write of the store's own changes these bytes, which is how they tell it from a write of the app.
 enum InlineClock: Equatable {
   /// As inserted by the app: nothing stamped yet.
   case unstamped

@@ -1,7 +1,20 @@
 import TallyCRDT
 
-/// Checksums of states that are set again, for a state that is taken as it is.
+/// The checksums that are stored with states: as a write makes them, and as they are set again for a state that is taken
+/// as it is.
 extension StateWriter {
+  /// The checksum that is stored with a state from now on.
+  func sum(
+    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ previous: StoredRecord?,
+    _ difference: Fingerprint?
+  ) -> StateSum {
+    guard let previous else {
+      return StateSum(difference ?? reader.catalog.fingerprint(name, kind, from: nil, to: state))
+    }
+    return previous.sum
+      + (difference ?? reader.catalog.fingerprint(name, kind, from: previous.state, to: state))
+  }
+
   /// Stores the checksum of a record's state if another is stored.
   /// - Returns: whether it was another.
   @discardableResult

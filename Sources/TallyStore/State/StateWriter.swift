@@ -92,18 +92,6 @@ final class StateWriter {
     return refusal == nil
   }
 
-  /// The checksum that is stored with a state from now on.
-  private func sum(
-    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ previous: StoredRecord?,
-    _ difference: Fingerprint?
-  ) -> StateSum {
-    guard let previous else {
-      return StateSum(difference ?? reader.catalog.fingerprint(name, kind, from: nil, to: state))
-    }
-    return previous.sum
-      + (difference ?? reader.catalog.fingerprint(name, kind, from: previous.state, to: state))
-  }
-
   /// Writes the state of a record whose row the app has just inserted. `difference` is what that adds to the
   /// fingerprint.
   func adopt(
