@@ -1,7 +1,7 @@
 import TallyCRDT
 
-/// The checksums that are stored with states: as a write makes them, and as they are set again for a state that is taken
-/// as it is.
+/// The checksums that are stored with states: as a write makes them, and as they are set again for a state that is
+/// taken as it is.
 extension StateWriter {
   /// The checksum that is stored with a state from now on.
   func sum(
