@@ -43,7 +43,7 @@ extension StateReader {
       query.bind(1, name.text + "\n")
       query.bind(2, name.text + "\u{0B}")
       while count < limit, try query.step() {
-        let element = try query.withBlob(1) { try StateCoding.decodeLink($0, self) }
+        let element = try query.withBlob(1) { try StateCoding.decodeLink($0, self).element }
         add(try LinkKey(query.text(0) ?? ""), element, isVisible: false)
       }
     }

@@ -144,7 +144,7 @@ extension StateReader {
     while try statement.step() {
       let place = statement.int64(0)
       looked += 1
-      let state = try statement.withBlob(2) { try StateCoding.decodeRecord($0, self, row: nil) }
+      let state = try statement.withBlob(2) { try StateCoding.decodeRecord($0, self, row: nil).state }
       let name = statement.text(1) ?? ""
       if matches(query.text, name, state) {
         page.rows.append(
