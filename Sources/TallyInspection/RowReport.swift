@@ -45,7 +45,8 @@ package struct RowReport: Sendable, Codable {
     next = page.next.map { "\($0)" }
     rows = try page.rows.map { row in
       let name = try? AnyRecordName(row.name)
-      let presence = isHidden ? try name.map { try PresenceReport(of: $0, try store.presence(of: $0), directory) } : nil
+      var presence: PresenceReport?
+      if isHidden, let name { presence = PresenceReport(of: name, try store.presence(of: name), directory) }
       return Row(
         name: row.name, values: row.values, hidden: presence,
         lackedBy: try Self.lacking(row, name, in: store, others))

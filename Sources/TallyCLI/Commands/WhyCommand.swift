@@ -90,7 +90,8 @@ struct Explanation {
 
   var lines: [String] {
     var lines = ["\(history.name)  \(history.presence)"]
-    if presence.code != .visible { lines.append("  \(presence.sentence)") }
+    // The first line says the rest.
+    if ![.visible, .deleted, .retired, .gaveWay].contains(presence.code) { lines.append("  \(presence.sentence)") }
     lines += history.seedLines
     if let existence = history.existence { lines.append("  inserted \(text(existence))") }
     for field in history.fields {
