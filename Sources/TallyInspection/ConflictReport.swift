@@ -1,11 +1,11 @@
 import TallyCRDT
 import TallyStore
 
-/// A write that lost to another.
+/// A write or delete that lost to another.
 package struct ConflictReport: Sendable, Codable {
   /// One of the two writes.
   package struct Side: Sendable, Codable {
-    /// The value, or its beginning; nil for a delete.
+    /// The value, or its beginning; nil for a delete, and for a write that kept a record from one.
     package var value: ValuePreview?
     /// Who wrote it.
     package var written: StampReport
@@ -13,9 +13,11 @@ package struct ConflictReport: Sendable, Codable {
 
   /// What names the entry: the record, the field and the write that lost.
   package var id: String
+  /// What lost to what: the raw value of `Conflict.Kind`.
+  package var kind: String
   /// The record.
   package var name: String
-  /// The column; the wire name where the schema has none.
+  /// The column; the wire name where the schema has none; empty for a delete that was undone.
   package var field: String
   /// The write that lost.
   package var loser: Side
@@ -27,11 +29,15 @@ package struct ConflictReport: Sendable, Codable {
   /// The report of a conflict.
   package init(_ conflict: Conflict) {
     id = "\(conflict.id)"
+    kind = conflict.kind.rawValue
     name = conflict.name.text
     field = conflict.column ?? conflict.field
-    loser = Side(value: ValuePreview(conflict.loserValue), written: StampReport(conflict.loser))
+    loser = Side(
+      value: conflict.kind == .deleteUndone ? nil : ValuePreview(conflict.loserValue),
+      written: StampReport(conflict.loser))
     winner = Side(
-      value: conflict.winnerIsDelete ? nil : ValuePreview(conflict.winnerValue), written: StampReport(conflict.winner))
+      value: conflict.kind == .overwritten ? ValuePreview(conflict.winnerValue) : nil,
+      written: StampReport(conflict.winner))
     noticed = StampReport.text(conflict.noticed)
   }
 }

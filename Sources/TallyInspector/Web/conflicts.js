@@ -30,13 +30,21 @@ function draw({ conflicts, kept }, act) {
   ];
 }
 
+// What shows where the winner is no value.
+const shown = {
+  deleted: "nothing: the whole record was deleted",
+  deleteUndone: "the record: something was written that the delete had not seen",
+  referenceCleared: "nothing: what it refers to was deleted",
+};
+
 function card(conflict, act) {
-  return h("article", { class: "card", "aria-label": `Conflict in ${conflict.field}` },
-    h("h2", {}, conflict.field, " of ", recordLink(conflict.name, `conflict ${conflict.id}`)),
-    h("dl", {}, h("dt", {}, "Shown"), h("dd", {}, conflict.winner.value ? valueNode(conflict.winner.value) : "the whole record was deleted", h("div", { class: "dim" }, stampNode(conflict.winner.written))),
-      h("dt", {}, "Lost"), h("dd", { class: "lost" }, valueNode(conflict.loser.value), h("div", { class: "dim" }, stampNode(conflict.loser.written)))),
+  const isDelete = conflict.kind === "deleteUndone", field = isDelete ? "the delete" : conflict.field;
+  return h("article", { class: "card", "aria-label": `Conflict in ${field}` },
+    h("h2", {}, field, " of ", recordLink(conflict.name, `conflict ${conflict.id}`)),
+    h("dl", {}, h("dt", {}, "Shown"), h("dd", {}, conflict.winner.value ? valueNode(conflict.winner.value) : shown[conflict.kind], h("div", { class: "dim" }, stampNode(conflict.winner.written))),
+      h("dt", {}, "Lost"), h("dd", { class: "lost" }, conflict.loser.value ? valueNode(conflict.loser.value) : "a delete of the record", h("div", { class: "dim" }, stampNode(conflict.loser.written)))),
     h("p", { class: "dim" }, "Neither had seen the other. Noticed here at ", timeNode(conflict.noticed)),
     house.allowsWrites ? h("p", { class: "row" },
-      h("button", { type: "button", key: `back ${conflict.id}`, "aria-label": `Take back the lost value of ${conflict.field}`, onclick: () => act("/api/conflicts/restore", conflict) }, "Take back what lost"),
-      h("button", { type: "button", key: `dismiss ${conflict.id}`, "aria-label": `Dismiss the conflict in ${conflict.field}`, onclick: () => act("/api/conflicts/dismiss", conflict) }, "Dismiss")) : null);
+      h("button", { type: "button", key: `back ${conflict.id}`, "aria-label": isDelete ? "Delete the record again" : `Take back the lost value of ${field}`, onclick: () => act("/api/conflicts/restore", conflict) }, isDelete ? "Delete again" : "Take back what lost"),
+      h("button", { type: "button", key: `dismiss ${conflict.id}`, "aria-label": `Dismiss the conflict in ${field}`, onclick: () => act("/api/conflicts/dismiss", conflict) }, "Dismiss")) : null);
 }
