@@ -99,6 +99,18 @@ import Testing
     #expect(try Self.texts(b) == ["new 0 1", "truth 0 1"])
   }
 
+  /// An edit that nobody else has yet does not keep a damaged record from healing: with what a peer says of the rest,
+  /// it matches the checksum.
+  @Test(arguments: [true, false]) func anEditOfADamagedRecordGoesOutWhenTheRestHasHealed(_ isKnown: Bool) throws {
+    let (a, before, _) = try trio()
+    let b = try files.tamper("b", before, "UPDATE Note SET text = 'made up' WHERE text = 'late 0'")
+    if isKnown { #expect(try !b.verify().isSound) }
+    try b.write { try $0.execute(sql: "UPDATE Note SET stars = 5 WHERE text = 'made up'") }
+    try a.sync(with: b)
+    try World.expectEqual(a, b)
+    #expect(try Self.texts(a) == ["late 0 5", "late 1 7", "old 0 1", "old 1 1", "old 2 1"])
+  }
+
   /// Default data that an app brings along says nothing of what other devices wrote.
   @Test func seedingHealsNothing() throws {
     let (a, before, _) = try trio()

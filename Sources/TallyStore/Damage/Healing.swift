@@ -82,7 +82,7 @@ final class Healing {
     let stored = try reader.record(name, kind)
     var new = received
     if seen.insert(Rebuild.address(kind.number, name.text)).inserted {
-      if let rest = stored.flatMap({ rest($0, name, kind) }) { new.merge(rest) }
+      if let stored, let rest = rest(stored, name, kind, received) { new.merge(rest) }
       if rebuild.dropped[Rebuild.address(kind.number, name.text)] != nil, replaced.count < Self.limit,
         !received.deletes.isEmpty || stored?.values != kind.plainValues(of: received)
       {
@@ -101,7 +101,7 @@ final class Healing {
     if !seen.insert(Rebuild.address(kind.number, key.text)).inserted {
       // A further part of a link with very many tags.
       if let stored { new.merge(stored.element) }
-    } else if let rest = stored.flatMap({ rest($0, key, kind) }) {
+    } else if let stored, let rest = rest(stored, key, kind, received) {
       new.merge(rest)
     }
     if new != stored?.element { try write(key, kind, new, stored) }
@@ -117,8 +117,13 @@ final class Healing {
     let isSound = isSound
     // The sums agree also where the claim to have written something was lost with it.
     if isSound { outcome.inDoubt = replaced } else { try lowerVector() }
-    outcome.level = isSound && voucher != nil ? nil : held.isEmpty ? .unvouched : .damaged
-    if !held.isEmpty { transaction.spoilFingerprint() }
+    outcome.level = isSound && voucher != nil ? nil : held.isEmpty || isSound ? .unvouched : .damaged
+    if isSound, !held.isEmpty {
+      // The sum of the whole has proved them all.
+      try transaction.putChecksumsRight()
+    } else if !held.isEmpty {
+      transaction.spoilFingerprint()
+    }
     try writeAnew()
     return outcome
   }
@@ -192,26 +197,46 @@ final class Healing {
   }
 
   private func keepRest(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws {
-    let new = rest(stored, name, kind) ?? RecordState()
+    let new = rest(stored, name, kind, RecordState()) ?? RecordState()
     if new != stored.state || new.isEmpty { try write(name, kind, new, stored) }
   }
 
   private func keepRest(_ key: LinkKey, _ kind: LinkKind, _ stored: StoredLink) throws {
-    let new = rest(stored, key, kind) ?? ORSetElement()
+    let new = rest(stored, key, kind, ORSetElement()) ?? ORSetElement()
     if new != stored.element || new.tags.isEmpty { try write(key, kind, new, stored) }
   }
 
   // MARK: States
 
   /// Returns the part of a record that only this store has. A cell beyond the own vector is nobody's.
-  private func rest(_ stored: StoredRecord, _ name: AnyRecordName, _ kind: RecordKind) -> RecordState? {
+  ///
+  /// What the peer says, as far as this store had seen it, and what only this store has, joined, are the state before
+  /// the damage. If that matches the checksum, the damage was in what the peer says.
+  private func rest(
+    _ stored: StoredRecord, _ name: AnyRecordName, _ kind: RecordKind, _ received: RecordState
+  ) -> RecordState? {
     guard let rest = stored.state.delta(since: target)?.within(own).nonEmpty else { return nil }
+    let address = Rebuild.address(kind.number, name.text)
+    if unfit.contains(address) {
+      var before = received.within(own)
+      before.merge(rest)
+      if StateSum(catalog.fingerprint(name, kind, from: nil, to: before)) == stored.sum { unfit.remove(address) }
+    }
     note(rest.dots, kind.number, name.text)
     return rest
   }
 
-  private func rest(_ stored: StoredLink, _ key: LinkKey, _ kind: LinkKind) -> ORSetElement? {
+  private func rest(
+    _ stored: StoredLink, _ key: LinkKey, _ kind: LinkKind, _ received: ORSetElement
+  ) -> ORSetElement? {
     guard let rest = stored.element.delta(since: target)?.within(own), !rest.tags.isEmpty else { return nil }
+    let address = Rebuild.address(kind.number, key.text)
+    if unfit.contains(address) {
+      var before = received.within(own)
+      before.merge(rest)
+      let sum = catalog.fingerprint(key, kind, from: ORSetElement(), to: before)
+      if StateSum(sum) == stored.sum { unfit.remove(address) }
+    }
     note(rest.dots, kind.number, key.text)
     return rest
   }

@@ -198,6 +198,7 @@ private final class Salvage {
     (seen, sum, report.recovered) = (HashList(), Fingerprint(), 0)
     try read { name, kind, state in
       self.cover(state.dots)
+      for delete in state.deletes { self.target.merge(delete.context) }
       self.count(kind.number, name.text)
       self.sum += self.catalog.fingerprint(name, kind, from: nil, to: state)
     } link: { key, kind, element in
@@ -239,14 +240,14 @@ private final class Salvage {
         try reading.readRows(kind.table, kind.rowSQL) { query in
           guard let key = try reader.key(in: query) else { return }
           let stored = try reader.link(in: query)
-          let element = within(stored.element)
+          let element = within(stored.element.sound)
           check { () throws(StoreError) in try catalog.check(stored, key, kind) }
           if !element.tags.isEmpty { try link(key, kind, element) }
         }
       }
       try readHidden(kind.number, reading) { key, body in
         let (stored, key) = (try reader.hiddenLink(0, body), try LinkKey(key))
-        let element = within(stored.element)
+        let element = within(stored.element.sound)
         check { () throws(StoreError) in try catalog.check(stored, key, kind) }
         if !element.tags.isEmpty { try link(key, kind, element) }
       }
@@ -287,7 +288,20 @@ private final class Salvage {
     }
   }
 
-  private func within(_ state: RecordState) -> RecordState { isVectorSound ? state.within(target) : state }
+  private func within(_ state: RecordState) -> RecordState {
+    guard isVectorSound else { return state }
+    var result = state.within(target)
+    // A delete cannot have seen more than there was.
+    for index in result.deletes.indices {
+      let context = result.deletes[index].context
+      result.deletes[index].context = StateVector(
+        context.entries.compactMap { entry in
+          let sequence = min(entry.sequence, target[entry.replica])
+          return sequence > 0 ? (entry.replica, sequence) : nil
+        })
+    }
+    return result
+  }
   private func within(_ element: ORSetElement) -> ORSetElement { isVectorSound ? element.within(target) : element }
 
   private func cover(_ dots: Set<Dot>) { for dot in dots { target.include(dot) } }
@@ -333,12 +347,26 @@ private final class Salvage {
 }
 
 extension RecordState {
-  /// Without what no version writes: a rank that nothing has would not be taken by the new store.
+  /// Without what no version writes: a rank that nothing has, and a sequence of zero, would not be taken by the new
+  /// store.
   fileprivate var sound: RecordState {
     var result = self
-    if let existence, existence.rank > .user { result.existence = nil }
-    result.fields.removeAll { $0.stamp.rank > .user }
-    result.deletes.removeAll { $0.stamp.rank > .user }
+    func isUnsound(_ stamp: Stamp) -> Bool { stamp.rank > .user || stamp.dot.sequence == 0 }
+    if let existence, isUnsound(existence) { result.existence = nil }
+    result.fields.removeAll { isUnsound($0.stamp) }
+    result.deletes.removeAll { isUnsound($0.stamp) }
+    return result
+  }
+}
+
+extension ORSetElement {
+  /// Without tags and removals that no version writes.
+  fileprivate var sound: ORSetElement {
+    var result = self
+    result.tags.removeAll { $0.added.dot.sequence == 0 }
+    for index in result.tags.indices where result.tags[index].removed?.dot.sequence == 0 {
+      result.tags[index].removed = nil
+    }
     return result
   }
 }

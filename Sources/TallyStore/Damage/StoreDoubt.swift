@@ -123,7 +123,11 @@ extension Store {
   func noteDamage(_ reason: String) {
     guard !options.isReadOnly else { return }
     do {
-      try replicate { try $0.note(doubt: .damaged, because: reason) }
+      try replicate { transaction in
+        // What is known already may name the record.
+        guard try transaction.reader.doubt()?.level != .damaged else { return }
+        try transaction.note(doubt: .damaged, because: reason)
+      }
     } catch {
       // The error that the caller throws is the one that matters; the damage will be found again.
       options.environment.logger.error("damage could not be noted", metadata: ["error": "\(error)"])

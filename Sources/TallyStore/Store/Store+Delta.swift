@@ -49,7 +49,13 @@ extension Store {
         let sum = ContentSum()
         let source = DeltaSource(
           reader: reader, base: base, isPacking: true, sum: sum)
-        let isEverything = try source.forEachBlock(of: header.target) { try writer.append($0) }
+        let isEverything: Bool
+        do {
+          isEverything = try source.forEachBlock(of: header.target) { try writer.append($0) }
+        } catch let error as WireError where error.code == .malformed {
+          // No block of what the store has written is, unless the disk has changed it.
+          throw StoreError(stored: error)
+        }
         guard !isEverything || sum.sum == kept else { throw StoreError(.damaged, StoreError.unfit) }
         try writer.finish()
         return header
