@@ -52,7 +52,7 @@ import Testing
     try bench.done("put", "a", "SBPerson|~|ann", "name=Ann")
     let status = try bench.done("status", "a", "--json")
     let outcome = try bench.tally("sync", "a", "--via", "\(Bench.tool) serve a --stdio 2>/dev/null")
-    #expect(outcome.status == 65 && outcome.errors.contains("this very store"), "\(outcome.errors)")
+    #expect(outcome.status == 65 && outcome.errors.contains("this store itself"), "\(outcome.errors)")
     #expect(try bench.done("status", "a", "--json") == status)
   }
 
