@@ -174,7 +174,7 @@ import Testing
     }
 
     @Test func nobodyListens() throws {
-      try bench.refused(69, ["sync", "a", "--via", "tcp://127.0.0.1:1"], saying: "nobody answers")
+      try bench.refused(69, ["sync", "a", "--via", "tcp://127.0.0.1:1"], saying: "no server responds")
     }
 
     /// Watching, a change goes over without another command; asked to end, the tool says what it did.
