@@ -103,6 +103,11 @@ extension WriteTransaction {
       while try query.step() { if let name = try? AnyRecordName(query.text(0) ?? "") { names.append(name) } }
     }
     for name in names {
+      let entry = try connection.statement("SELECT 1 FROM tally_conflict WHERE name = ? LIMIT 1")
+      entry.bind(1, name.text)
+      let isListed = try entry.step()
+      entry.reset()
+      guard isListed else { continue }
       for (number, conflict) in try reader.numberedConflicts(of: name) where try isDecided(conflict) {
         let delete = try connection.statement("DELETE FROM tally_conflict WHERE n = ?")
         delete.bind(1, number)

@@ -83,14 +83,19 @@ struct ConflictJournal {
     return isOurs(one) && !before.covers(other) || isOurs(other) && !before.covers(one)
   }
 
-  /// Drops the oldest entries beyond the journal's limits.
+  /// Drops the oldest entries beyond the journal's limits. Entries go in the order in which they came: while the clock
+  /// runs behind what it has said before, nothing is too old. Cost: what goes.
   func trim() throws {
     let delete = try connection.statement(
       "DELETE FROM tally_conflict WHERE n <= (SELECT max(n) FROM tally_conflict) - ?")
     delete.bind(1, environment.conflictLimit)
     try delete.run()
     guard let oldest = environment.oldestConflict() else { return }
-    let expire = try connection.statement("DELETE FROM tally_conflict WHERE noticed < ?")
+    let expire = try connection.statement(
+      """
+      DELETE FROM tally_conflict WHERE n < ifnull(
+        (SELECT n FROM tally_conflict WHERE noticed >= ? ORDER BY n LIMIT 1), 0x7fffffffffffffff)
+      """)
     expire.bind(1, Int64(oldest.milliseconds))
     try expire.run()
   }

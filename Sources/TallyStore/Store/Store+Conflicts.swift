@@ -115,13 +115,13 @@ extension StateReader {
   func numberedConflicts(
     of name: AnyRecordName? = nil, limit: Int = -1
   ) throws -> [(number: Int64, conflict: Conflict)] {
-    let query = try SQLStatement(
-      connection.handle,
-      """
-      SELECT noticed, name, field, loser_replica, loser_sequence, loser_time, loser_value,
-        winner_replica, winner_sequence, winner_time, winner_value, winner_deletes, n
-      FROM tally_conflict WHERE ?1 IS NULL OR name = ?1 ORDER BY n DESC LIMIT ?2
-      """)
+    // With `?1 IS NULL OR name = ?1` instead, SQLite would read the whole journal for each name.
+    let query = try connection.statement(
+      text: """
+        SELECT noticed, name, field, loser_replica, loser_sequence, loser_time, loser_value,
+          winner_replica, winner_sequence, winner_time, winner_value, winner_deletes, n
+        FROM tally_conflict \(name == nil ? "" : "WHERE name = ?1") ORDER BY n DESC LIMIT ?2
+        """)
     if let name { query.bind(1, name.text) }
     query.bind(2, limit)
     func column(_ type: String, _ field: String) -> String? {
