@@ -5,6 +5,8 @@ import TallyCRDT
 struct BlockOutput {
   /// The bytes that were made last; all of them if nothing is compared.
   var writer = ByteWriter()
+  /// Whether two items of the block have one key, which no reader accepts.
+  var repeatsKey = false
   private var expected: UnsafeRawBufferPointer.SubSequence?
   private var hasDiffered = false
 

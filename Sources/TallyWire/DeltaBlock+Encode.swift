@@ -7,10 +7,13 @@ extension DeltaBlock {
 
 extension BlockDraft {
   /// The canonical bytes. `replicas` are those of the delta's header, ascending.
-  package func encoded(replicas: [ReplicaID]) -> [UInt8] {
+  package func encoded(replicas: [ReplicaID]) -> [UInt8] { output(replicas: replicas).writer.bytes }
+
+  /// The canonical bytes, and whether a reader would accept the keys.
+  func output(replicas: [ReplicaID]) -> BlockOutput {
     var output = BlockOutput()
     encode(to: &output, replicas: replicas)
-    return output.writer.bytes
+    return output
   }
 
   /// Whether `bytes` are the canonical bytes. Cost: makes them piece by piece.
@@ -64,10 +67,12 @@ extension DeltaBlock {
       let keyed = group.items.map { (RecordKey($0.source), RecordKey($0.target), $0.element) }
         .sorted { $0.0 != $1.0 ? $0.0 < $1.0 : $0.1 < $1.1 }
       output.writer.varint(keyed.count)
-      var previous: RecordKey?
+      var previous: (source: RecordKey, target: RecordKey)?
       for (source, target, element) in keyed {
-        output.writer.link(source == previous ? nil : source, target, element, &dictionaries)
-        previous = source
+        let isSameSource = source == previous?.source
+        if isSameSource, target == previous?.target { output.repeatsKey = true }
+        output.writer.link(isSameSource ? nil : source, target, element, &dictionaries)
+        previous = (source, target)
       }
       output.flush()
     }
@@ -169,6 +174,11 @@ private struct RecordEncoder {
     to output: inout BlockOutput, _ dictionaries: inout BlockDictionaries, _ replicas: [ReplicaID: Int]
   ) {
     let (uuids, texts) = sortedKeys()
+    if zip(uuids, uuids.dropFirst()).contains(where: { $0.high == $1.high && $0.low == $1.low })
+      || zip(texts, texts.dropFirst()).contains(where: { $0.key == $1.key })
+    {
+      output.repeatsKey = true
+    }
     var parts = Parts(fieldCount: fields.count)
     if let packed { parts.reserve(for: packed, packedPlaces) }
     for entry in uuids {

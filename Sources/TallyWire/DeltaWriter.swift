@@ -34,7 +34,9 @@ public struct DeltaWriter {
     guard !draft.block.records.contains(where: { $0.items.contains { $0.state.life != nil } }) else {
       throw WireError(.unsupportedVersion, "a record has a life")
     }
-    let raw = draft.encoded(replicas: replicas)
+    let output = draft.output(replicas: replicas)
+    guard !output.repeatsKey else { throw WireError(.malformed, "two records or links of a block have one name") }
+    let raw = output.writer.bytes
     guard raw.count <= WireLimits.blockBytes else {
       throw WireError(.limitExceeded, "a block has \(raw.count) bytes")
     }

@@ -85,6 +85,34 @@ final class SharedFolder {
     return try self.store(name)
   }
 
+  /// Changes a bit of each key of an index in the file of a closed store, but of none in its table.
+  func flipKeys(of index: String, in name: String) throws {
+    let path = root.appendingPathComponent(name).path
+    let queue = try DatabaseQueue(path: path)
+    let (page, size) = try queue.writeWithoutTransaction { db in
+      try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+      return (
+        try #require(
+          try Int.fetchOne(db, sql: "SELECT rootpage FROM sqlite_master WHERE name = ?", arguments: [index])),
+        try #require(try Int.fetchOne(db, sql: "PRAGMA page_size"))
+      )
+    }
+    try queue.close()
+    var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+    let leaf = bytes[(page - 1) * size..<page * size]
+    try #require(leaf.first == 0x0A, "the index has one page")
+    // Names of notes are UUIDs as text: of the last character of each, the lowest bit.
+    let prefix = Array("Note|~|".utf8)
+    var flipped = 0
+    for place in leaf.indices.dropLast(prefix.count + 35) where leaf[place..<place + prefix.count].elementsEqual(prefix)
+    {
+      bytes[place + prefix.count + 35] ^= 1
+      flipped += 1
+    }
+    try #require(flipped > 0)
+    try Data(bytes).write(to: URL(fileURLWithPath: path))
+  }
+
   /// Copies a closed store's file.
   func copyStore(_ name: String, to copy: String) throws {
     let (from, to) = (root.appendingPathComponent(name).path, root.appendingPathComponent(copy).path)

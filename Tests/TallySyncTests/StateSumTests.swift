@@ -175,6 +175,50 @@ import Testing
     _ = try b.delta(since: StateVector())
   }
 
+  /// What an index says is not what stands in the table: a record or link that is there is not found under its name, and
+  /// one that is found under another is not it.
+  static let indexes = ["sqlite_autoindex_Note_1", "sqlite_autoindex_tally_hidden_1"]
+
+  @Test(arguments: indexes, [true, false]) func aWrongKeyInAnIndexIsDamage(_ index: String, _ givesFirst: Bool) throws {
+    let (a, before, c) = try trio()
+    try before.close()
+    try files.flipKeys(of: index, in: "b")
+    let b = try files.store("b")
+    if givesFirst {
+      _ = try? c.sync(with: b)
+      let probe = try Store(inMemoryCopyOf: c)
+      try probe.sync(with: a)
+      #expect(try Self.texts(probe) == ["late 0 1", "late 1 7", "old 0 1", "old 1 1", "old 2 1", "own 0 1"])
+    } else {
+      // A write of each record comes to the damaged device, which looks for them by their names.
+      let deleted = try a.read { try String.fetchAll($0, sql: "SELECT key FROM tally_hidden") }
+      try a.restore(try AnyRecordName(try #require(deleted.first)))
+      try a.write { db in try db.execute(sql: "UPDATE Note SET stars = stars + 1") }
+      try a.write { db in try db.execute(sql: "DELETE FROM Note WHERE text = 'old 2'") }
+      _ = try? b.sync(with: a)
+    }
+    for _ in 0..<2 { for (one, other) in [(b, a), (c, a), (c, b)] { try one.sync(with: other) } }
+    try World.expectEqual(a, b, c)
+    #expect(
+      try Self.texts(a)
+        == (givesFirst
+          ? ["late 0 1", "late 1 7", "old 0 1", "old 1 1", "old 2 1", "own 0 1"]
+          : ["late 0 2", "late 1 8", "late 2 2", "old 0 2", "old 1 2", "own 0 1"]))
+  }
+
+  /// A merge that found nothing under the name would have written the record a second time.
+  @Test func oneNameIsNotGivenAwayTwice() throws {
+    let (a, before, _) = try trio()
+    try before.close()
+    try files.flipKeys(of: "sqlite_autoindex_Note_1", in: "b")
+    let b = try files.tamper("b", files.store("b"), "INSERT INTO Note SELECT * FROM Note WHERE text = 'late 0'")
+    #expect(try Self.texts(b).count == 6)
+    #expect(throws: StoreError.self) { try b.delta() }
+    #expect(try b.doubt()?.level == .damaged)
+    try b.sync(with: a)
+    try World.expectEqual(a, b)
+  }
+
   private static func texts(_ store: Store) throws -> [String] {
     try store.read { try String.fetchAll($0, sql: "SELECT text || ' ' || stars FROM Note ORDER BY text") }
   }

@@ -58,6 +58,26 @@ extension StoreDoubt {
 }
 
 extension WriteTransaction {
+  /// Puts right what follows from content that fits the sum of the whole: indexes and checksums of states. Cost: reads
+  /// the whole store.
+  /// - Returns: false if that is not possible, since two rows have one name.
+  func putDerivedRight() throws -> Bool {
+    guard try renewIndexes() else { return false }
+    try putChecksumsRight()
+    return true
+  }
+
+  /// Makes all indexes anew from their tables.
+  /// - Returns: false if they cannot be, since two rows have one name.
+  func renewIndexes() throws -> Bool {
+    do {
+      try connection.execute("REINDEX")
+      return true
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+      return false
+    }
+  }
+
   /// Stores the checksums of all states that have another, for content that fits the sum of the whole. Cost: reads the
   /// whole store.
   func putChecksumsRight() throws {
@@ -105,18 +125,18 @@ extension Store {
   }
 
   /// Whether the store knows that it is damaged, and so gives nothing away. A note of damage that is made good by now
-  /// is taken back: what fits its sum is sound. Where only checksums of states are damaged, they are put right.
+  /// is taken back: what fits its sum is sound. Checksums of states and indexes are put right.
   package func checkDamage() throws -> Bool {
     guard let doubt = try doubt(), doubt.level == .damaged else { return false }
     guard doubt.mayPass else { return true }
     let soundness = try capturedSnapshot { try $0.soundness() }
     guard soundness != .unsound else { return true }
-    guard !options.isReadOnly else { return soundness == .checksumsOnly }
-    try replicate { transaction in
-      if soundness == .checksumsOnly { try transaction.putChecksumsRight() }
+    guard !options.isReadOnly else { return soundness == .derivedOnly }
+    return try replicate { transaction in
+      if soundness == .derivedOnly, try !transaction.putDerivedRight() { return true }
       try transaction.note(doubt: nil, because: "")
-    }
-    return false
+      return false
+    }.value
   }
 
   /// Notes that what is stored is damaged, where that can be written.

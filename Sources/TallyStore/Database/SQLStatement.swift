@@ -151,6 +151,12 @@ final class SQLStatement {
     return try body(UnsafeBufferPointer(start: base, count: count))
   }
 
+  /// Whether a column holds this text.
+  func hasText(_ column: Int, _ text: String) -> Bool {
+    var text = text
+    return withBytes(ofText: column) { bytes in text.withUTF8 { $0.hasSameBytes(as: bytes) } }
+  }
+
   /// The hash of a text.
   func hash(ofText column: Int) -> UInt64 {
     withBytes(ofText: column) { SipHash13.hash(UnsafeRawBufferPointer($0)) }

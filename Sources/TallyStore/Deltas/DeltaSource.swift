@@ -135,11 +135,15 @@ struct DeltaSource {
   private func readItems(
     _ items: Items, _ builder: inout BlockBuilder, _ body: (BlockDraft) throws -> Void
   ) throws {
+    var isMissing = false
     let known = catalog.orderedKinds.map(\.number)
     let rest = items.records.keys.filter { !known.contains($0) }.sorted()
     for kind in (known + rest).compactMap({ catalog.records[$0] }) {
       for name in (items.records[kind.number] ?? []).sorted() {
-        guard let stored = try reader.record(name, kind) else { continue }
+        guard let stored = try reader.record(name, kind) else {
+          isMissing = true
+          continue
+        }
         // Nothing else tells before the receiver has joined it: the sum of the whole is for who reads everything.
         try check { try catalog.check(stored, name, kind) }
         try builder.add(name, kind, stored.state, body)
@@ -148,10 +152,15 @@ struct DeltaSource {
     for kind in items.links.keys.sorted().compactMap({ catalog.links[$0] }) {
       let keys = (items.links[kind.number] ?? []).sorted { ($0.source, $0.target) < ($1.source, $1.target) }
       for key in keys {
-        guard let stored = try reader.link(key, kind) else { continue }
+        guard let stored = try reader.link(key, kind) else {
+          isMissing = true
+          continue
+        }
         try check { try catalog.check(stored, key, kind) }
         try builder.add(key, kind, stored.element, body)
       }
     }
+    // What has changed is somewhere, unless the log is damaged.
+    guard try !isMissing || reader.indexesMatch() else { throw StoreError(.corrupt, StoreError.wrongIndex) }
   }
 }

@@ -22,6 +22,8 @@ struct Join {
   private let enforcesKeys: Bool
   /// The vector of what is here already, where nobody vouches for what comes: then only what is beyond it is taken.
   private var vouched: StateVector?
+  /// Whether something was not found here although the vector covers it.
+  private var isMissing = false
 
   var reader: StateReader { transaction.reader }
   var writer: StateWriter { transaction.writer }
@@ -56,10 +58,8 @@ struct Join {
       // A store that knows of damage may not even be readable.
       switch level == .damaged ? (try? reader.soundness()) ?? .unsound : try reader.soundness() {
       case .sound: if level == .damaged { level = nil }
-      case .checksumsOnly:
-        try transaction.putChecksumsRight()
-        if level == .damaged { level = nil }
-      case .unsound: level = .damaged
+      case .derivedOnly where try transaction.putDerivedRight(): if level == .damaged { level = nil }
+      case .derivedOnly, .unsound: level = .damaged
       }
       if doubt?.level == .damaged, level == nil { try transaction.note(doubt: nil, because: "") }
     }
@@ -116,6 +116,8 @@ struct Join {
     }
     // After a renewal: what triggers write in response has the new id.
     try transaction.settleJoined()
+    // It may be here all the same, and not be found; then there are two of it now.
+    guard try !isMissing || reader.indexesMatch() else { throw StoreError(.corrupt, StoreError.wrongIndex) }
     try journal.noteSettled()
     try journal.trim()
     result.conflicts = journal.count
@@ -206,6 +208,7 @@ struct Join {
       case .inserted(let key, let dot, let fingerprint):
         if let sum { sum += fingerprint }
         try transaction.inserted(key, kind, dot, fingerprint)
+        if isRepair, isCovered(dot) { isMissing = true }
         try noteReceived(item, of: packed, kind, fields)
       case .unchanged(let fingerprint):
         if let sum { sum += fingerprint }
@@ -281,6 +284,9 @@ struct Join {
   /// Whether the change log has nothing of a transaction yet.
   func isNew(_ dot: Dot) -> Bool { !logged.covers(dot) }
 
+  /// Whether the vector covered a transaction before anything was joined.
+  private func isCovered(_ dot: Dot) -> Bool { journal.before.covers(dot) }
+
   mutating func noteChange() { changes += 1 }
 
   mutating func note(_ write: LostWrite, _ name: AnyRecordName) throws { try journal.note(write, name) }
@@ -330,6 +336,8 @@ struct Join {
     _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ fingerprint: Fingerprint?
   ) throws {
     changes += 1
+    // Who leaves out the insert takes it for known.
+    if state.existence.map({ isCovered($0.dot) }) ?? (state.seed == nil) { isMissing = true }
     copies.look { RecordState().contradicts($0, by: state) }
     let mayBeVisible = kind.isKnown && state.deletes.isEmpty && state.seed?.newest?.isRetired != true
     let shown = mayBeVisible ? kind.plainValues(of: state) : nil
@@ -402,6 +410,7 @@ struct Join {
     }
     guard element != old else { return }
     changes += 1
+    if stored == nil, received.tags.contains(where: { isCovered($0.added.dot) }) { isMissing = true }
     copies.look { old.contradicts($0, by: received) }
     let isShown =
       try kind.isKnown && reader.isMember(key, element) && reader.hasRow(key.source) && reader.hasRow(key.target)

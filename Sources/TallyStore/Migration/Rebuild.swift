@@ -152,22 +152,19 @@ final class Rebuild {
 
   /// An index that lost an entry lets a row be written twice.
   private func renewIndexes() throws {
-    do {
-      try connection.execute("REINDEX")
-    } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-      for (table, key) in catalog.orderedKinds.map({ ($0.type, "id") })
-        + catalog.knownLinks.map({ ($0.table, "source, target") })
-      {
-        try transaction.writer.withoutTriggers {
-          try connection.execute(
-            """
-            DELETE FROM main."\(table)" WHERE rowid IN (SELECT rowid FROM (SELECT rowid, row_number() OVER \
-            (PARTITION BY \(key) ORDER BY rowid DESC) AS place FROM main."\(table)" NOT INDEXED) WHERE place > 1)
-            """)
-        }
+    guard try !transaction.renewIndexes() else { return }
+    for (table, key) in catalog.orderedKinds.map({ ($0.type, "id") })
+      + catalog.knownLinks.map({ ($0.table, "source, target") })
+    {
+      try transaction.writer.withoutTriggers {
+        try connection.execute(
+          """
+          DELETE FROM main."\(table)" WHERE rowid IN (SELECT rowid FROM (SELECT rowid, row_number() OVER \
+          (PARTITION BY \(key) ORDER BY rowid DESC) AS place FROM main."\(table)" NOT INDEXED) WHERE place > 1)
+          """)
       }
-      try connection.execute("REINDEX")
     }
+    try connection.execute("REINDEX")
   }
 
   /// Puts the rows right whose state cannot be read. `read` reads a row and gives its key; nil for what was never

@@ -150,12 +150,16 @@ final class StateReader {
   // MARK: Records
 
   /// A record by its name; nil if nothing is known of it.
+  /// - Throws: `StoreError.corrupt` if the index of names leads to another record.
   func record(_ name: AnyRecordName, _ kind: RecordKind) throws -> StoredRecord? {
     if kind.isKnown {
       let query = try connection.statement(kind.rowByName)
       query.bind(1, name.text)
       defer { query.reset() }
-      if try query.step() { return try record(in: query, kind) }
+      if try query.step() {
+        guard query.hasText(1, name.text) else { throw StoreError(.corrupt, StoreError.wrongIndex) }
+        return try record(in: query, kind)
+      }
     }
     return try record(hidden: name, kind)
   }
@@ -226,7 +230,12 @@ final class StateReader {
       query.bind(1, key.source.text)
       query.bind(2, key.target.text)
       defer { query.reset() }
-      if try query.step() { return try link(in: query) }
+      if try query.step() {
+        guard query.hasText(1, key.source.text), query.hasText(2, key.target.text) else {
+          throw StoreError(.corrupt, StoreError.wrongIndex)
+        }
+        return try link(in: query)
+      }
     }
     return try link(hidden: key, kind)
   }
@@ -318,11 +327,12 @@ final class StateReader {
   private func hidden<T>(
     _ kind: KindNumber, _ key: String, _ decode: (Int, UnsafeRawBufferPointer) throws -> T
   ) throws -> T? {
-    let query = try connection.statement("SELECT n, body FROM tally_hidden WHERE kind = ? AND key = ?")
+    let query = try connection.statement("SELECT n, body, key FROM tally_hidden WHERE kind = ? AND key = ?")
     defer { query.reset() }
     query.bind(1, kind)
     query.bind(2, key)
     guard try query.step() else { return nil }
+    guard query.hasText(2, key) else { throw StoreError(.corrupt, StoreError.wrongIndex) }
     return try query.withBlob(1) { try decode(query.int(0), $0) }
   }
 

@@ -78,8 +78,9 @@ extension CellHasher {
 /// How what is stored compares with the sums that are kept of it.
 enum Soundness {
   case sound
-  /// The content fits the sum of the whole; only the checksum that is stored with some state is another.
-  case checksumsOnly
+  /// The content fits the sum of the whole; only what follows from it is another: the checksum that is stored with some
+  /// state, or an index.
+  case derivedOnly
   case unsound
 }
 
@@ -87,12 +88,12 @@ extension StateReader {
   /// Whether what is stored can be read and fits the sums that are kept of it. Cost: reads the whole store.
   func fitsItsSum() throws -> Bool { try soundness() == .sound }
 
-  /// Compares what is stored with the sums that are kept of it. Cost: reads the whole store.
+  /// Compares what is stored with the sums that are kept of it, and indexes with their tables. Cost: reads the whole store.
   func soundness() throws -> Soundness {
     do {
       let content = try recomputedContent()
       guard try vectorFitsItsSum(), try content.fingerprint == fingerprint() else { return .unsound }
-      return content.hasSoundStates ? .sound : .checksumsOnly
+      return try content.hasSoundStates && indexesMatch() ? .sound : .derivedOnly
     } catch let error as StoreError where error.code == .corrupt {
       return .unsound
     }

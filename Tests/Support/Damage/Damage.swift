@@ -23,6 +23,8 @@ package enum Damage: String, CaseIterable, Sendable {
   case index
   /// Bits of an index are flipped, or its pages are another's.
   case indexPage
+  /// A bit of a name in an index is flipped, so that the index leads nowhere, or to another row.
+  case indexKey
   /// Bits of the write-ahead log are flipped.
   case logBits
   /// The write-ahead log is cut off or gone.
@@ -43,6 +45,9 @@ package enum Damage: String, CaseIterable, Sendable {
       guard !pages.isEmpty else { return "no index" }
       let page = random.pick(pages)
       return try Self.edit(path) { Self.damagePage(&$0, page - 1, &random) }
+    case .indexKey:
+      let pages = try Self.pages(of: "index", path)
+      return try Self.edit(path) { Self.flipKey(&$0, pages.map { $0 - 1 }, &random) }
     case .logBits: return try Self.edit(path + "-wal") { Self.flip(&$0, 0..<$0.count, 1 + random.below(8), &random) }
     case .logEnd:
       let keeps = random.chance(50) ? random.below(100) : 0
@@ -99,6 +104,23 @@ package enum Damage: String, CaseIterable, Sendable {
       return "page \(page + 1) is a copy of page \(other + 1)"
     default: return flip(&bytes, range, 1 + random.below(4), &random)
     }
+  }
+
+  /// Flips the lowest bit of a character of a key, in one of these pages that is a leaf of an index.
+  private static func flipKey(_ bytes: inout [UInt8], _ pages: [Int], _ random: inout SplitMix64) -> String {
+    let delimiter = Array("|~|".utf8)
+    var places: [Int] = []
+    for page in pages where bytes[page * pageSize] == 0x0A {
+      let range = page * pageSize..<(page + 1) * pageSize
+      for place in range.dropLast(delimiter.count) where bytes[place..<place + 3].elementsEqual(delimiter) {
+        places.append(place)
+      }
+    }
+    guard !places.isEmpty else { return "no key" }
+    let place = random.pick(places)
+    let letter = place + delimiter.count + random.below(min(6, (place / pageSize + 1) * pageSize - place - 3))
+    bytes[letter] ^= 1
+    return "a key's bit flipped at \(letter)"
   }
 
   private static func pages(of type: String, _ path: String) throws -> [Int] {
