@@ -219,6 +219,26 @@ import Testing
     try World.expectEqual(a, b)
   }
 
+  /// What no store writes would be refused by the new one, or by those that it meets: a delete that has seen more than
+  /// there was, and a stamp of no transaction.
+  @Test(arguments: [
+    "UPDATE tally_context SET vector = CAST(substr(vector, 1, length(vector) - 1) || x'7F' AS BLOB)",
+    """
+    UPDATE Note SET tally_clock = CAST(substr(tally_clock, 1, 2) || x'00000000' || substr(tally_clock, 7) AS BLOB) \
+    WHERE text = 'late 0'
+    """,
+  ]) func whatIsRecoveredIsTakenByOthers(_ sql: String) throws {
+    let (a, before, c) = try trio()
+    try files.tamper("b", before, sql).close()
+    let places = ["b", "recovered"].map { files.root.appendingPathComponent($0).path }
+    _ = try Store.recover(places[0], to: places[1], schema: Schema(Note.self))
+    let recovered = try files.store("recovered")
+    #expect(try recovered.verify().problems == [])
+    for (one, other) in [(recovered, a), (c, recovered), (a, c), (recovered, a)] { try one.sync(with: other) }
+    try World.expectEqual(a, recovered, c)
+    #expect(try Self.texts(a) == ["late 0 1", "late 1 7", "old 0 1", "old 1 1", "old 2 1", "own 0 1"])
+  }
+
   private static func texts(_ store: Store) throws -> [String] {
     try store.read { try String.fetchAll($0, sql: "SELECT text || ' ' || stars FROM Note ORDER BY text") }
   }

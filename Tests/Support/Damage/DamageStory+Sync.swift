@@ -51,7 +51,7 @@ extension DamageStory {
       for result in [report.first, report.second] where result.isHealed { noteHealing(result.inDoubt) }
       hasChanged = report.first.changes + report.second.changes > 0 || !report.isConverged
     } catch {
-      log.append("\(one) and \(other) cannot meet: \(error)")
+      log.append("\(one) and \(other) cannot meet: \(words(error))")
       hasChanged = try note(error, isVictim: one == victim || other == victim)
     }
     try checkIntact([one, other])
@@ -72,7 +72,7 @@ extension DamageStory {
       if report.isHealed { noteHealing(report.inDoubt) }
       hasChanged = report.changes > 0 || !report.written.isEmpty || !report.removed.isEmpty
     } catch {
-      log.append("\(place) cannot sync: \(error)")
+      log.append("\(place) cannot sync: \(words(error))")
       hasChanged = try note(error, isVictim: place == victim)
     }
     try checkIntact([place])

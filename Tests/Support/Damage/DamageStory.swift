@@ -285,9 +285,12 @@ package final class DamageStory {
     stores[victim] = try open(victim, at: path + "-new")
   }
 
+  /// What an error says, without the place of the files, which is another each time.
+  func words(_ error: any Error) -> String { "\(error)".replacingOccurrences(of: folder.path + "/", with: "") }
+
   func attempt(_ what: String, _ body: () throws -> Void) {
     do { try body() } catch {
-      log.append("\(victim) \(what): \(error)")
+      log.append("\(victim) \(what): \(words(error))")
     }
   }
 
