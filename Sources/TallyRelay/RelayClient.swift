@@ -80,7 +80,7 @@ public final class RelayClient: Sendable {
     do {
       return try JSONDecoder().decode(RelaySpaceStatus.self, from: Data(answer.body))
     } catch {
-      throw RelayError(.notARelay, "what answers is no relay: the status is no status")
+      throw RelayError(.notARelay, "not a relay: the space status cannot be read")
     }
   }
 
@@ -129,11 +129,11 @@ public final class RelayClient: Sendable {
         case .head(let answer):
           guard answer.status == 200 else { throw RelayError(answer) }
           guard answer.field("content-type")?.hasPrefix(RelayMedia.events) == true else {
-            throw RelayError(.notARelay, "what answers is no relay: events are none")
+            throw RelayError(.notARelay, "not a relay: no event stream")
           }
           isOpen = true
         case .bytes(let bytes):
-          guard isOpen else { throw RelayError(.notARelay, "what answers does not speak HTTP") }
+          guard isOpen else { throw RelayError(.notARelay, "not a relay: the answer is not HTTP") }
           await onWord()
           for event in try parser.parse(bytes) {
             guard let event = RelayEvent(kind: event.kind, id: event.id, data: event.data) else { continue }

@@ -22,7 +22,7 @@ public struct RelayMailbox: Mailbox {
   /// - Throws: `RelayError` if the address is malformed.
   public init(_ address: String, token: String, _ settings: RelayClient.Settings = RelayClient.Settings()) throws {
     guard let address = RelaySpaceAddress(address) else {
-      throw RelayError(.unreachable, "the address is not https://HOST/s/ID")
+      throw RelayError(.invalidAddress, "invalid relay address; expected https://HOST/s/ID")
     }
     self.init(address, RelayClient(address.relay, token: token, settings))
   }
@@ -31,7 +31,7 @@ public struct RelayMailbox: Mailbox {
   /// - Throws: `RelayError` if the client's address or the space's id is malformed.
   public init(space: String, on client: RelayClient) throws {
     guard let address = RelaySpaceAddress(relay: client.relay, space: space) else {
-      throw RelayError(.unreachable, "the relay's address or the space's id is malformed")
+      throw RelayError(.invalidAddress, "invalid relay address or space id; expected https://HOST and the ID of https://HOST/s/ID")
     }
     self.init(address, client)
   }
@@ -110,7 +110,7 @@ public struct RelayMailbox: Mailbox {
     do {
       return try RelayPage(answer.body)
     } catch {
-      throw RelayError(.notARelay, "what answers is no relay: a page is malformed, \(error.rawValue)")
+      throw RelayError(.notARelay, "not a relay: malformed page, \(error.rawValue)")
     }
   }
 }
@@ -139,7 +139,7 @@ private struct RelayPieces: AsyncSequence, AsyncIteratorProtocol {
     case 206:
       let total = try Self.total(answer, from: offset)
       guard total <= RelayLimits.entryBytes, total == self.total ?? total else {
-        throw RelayError(.notARelay, "what answers is no relay: an entry changes its size")
+        throw RelayError(.notARelay, "not a relay: an entry changed its size")
       }
       self.total = total
       offset += answer.body.count
@@ -162,7 +162,7 @@ private struct RelayPieces: AsyncSequence, AsyncIteratorProtocol {
     guard parts.count == 4, parts[0] == "bytes", let first = Int(parts[1]), let last = Int(parts[2]),
       let total = Int(parts[3]), first == offset, last < total,
       answer.isCut ? answer.body.count <= last - first : answer.body.count == last - first + 1
-    else { throw RelayError(.notARelay, "what answers is no relay: not the range that was asked for") }
+    else { throw RelayError(.notARelay, "not a relay: the answer is not the requested range") }
     return total
   }
 }

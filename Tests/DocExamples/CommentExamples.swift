@@ -47,12 +47,12 @@ _ = inspector
 #if Macros
 // Sources/TallyMacros/FieldValue.swift
 private enum Sources_TallyMacros_FieldValue_swift_1 {
-struct Colour: DatabaseValueConvertible, FieldValue {
+struct Color: DatabaseValueConvertible, FieldValue {
   static var fieldKind: FieldKind { .integer }
   var rgb: Int
   var databaseValue: DatabaseValue { rgb.databaseValue }
-  static func fromDatabaseValue(_ value: DatabaseValue) -> Colour? {
-    Int.fromDatabaseValue(value).map(Colour.init)
+  static func fromDatabaseValue(_ value: DatabaseValue) -> Color? {
+    Int.fromDatabaseValue(value).map(Color.init)
   }
 }
 }
@@ -189,7 +189,7 @@ _ = store
 
 // Sources/TallySync/Engine/PeerDiscovery.swift
 private enum Sources_TallySync_Engine_PeerDiscovery_swift_1 {
-struct Neighbours: PeerDiscovery {
+struct Neighbors: PeerDiscovery {
   let lists: AsyncStream<[any Transport]>
   func peers() -> AsyncStream<[any Transport]> { lists }
 }
@@ -197,7 +197,7 @@ struct Neighbours: PeerDiscovery {
 
 // Sources/TallySync/Engine/PeerDiscovery.swift
 private func Sources_TallySync_Engine_PeerDiscovery_swift_2() async throws {
-let following = Task { await engine.follow(neighbours) }
+let following = Task { await engine.follow(neighbors) }
 _ = following
 }
 
@@ -247,7 +247,7 @@ try await engine.accept(StreamConnection.standardStreams(), from: "laptop")
 // Sources/TallySync/Engine/SyncEngine.swift
 private func Sources_TallySync_Engine_SyncEngine_swift_6() async throws {
 for await status in await engine.statusUpdates() {
-  print(status.isUpToDate ? "up to date" : "syncing")
+  print(status.isPaused ? "paused" : status.isUpToDate ? "up to date" : "not up to date")
 }
 }
 
@@ -270,7 +270,9 @@ private enum Sources_TallySync_Engine_SyncStatus_swift_3 {
 @MainActor final class Settings {
   let monitor: SyncMonitor
   init(_ engine: SyncEngine) { monitor = SyncMonitor(engine) }
-  var line: String { monitor.status.isUpToDate ? "up to date" : "syncing" }
+  var line: String {
+    monitor.status.isPaused ? "paused" : monitor.status.isUpToDate ? "up to date" : "not up to date"
+  }
 }
 }
 

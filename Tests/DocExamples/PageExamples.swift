@@ -67,7 +67,8 @@ func bringOver(_ oldFile: URL, into store: Store) async throws {
 private func Sources_Tally_Tally_docc_ComingFromOthers_md_2() throws {
 let pantryMap = ImportMap(
   tables: [
-    .init(from: "ZLIST", to: "List", fields: ["title": "ZTITLE"]),
+    .init(from: "ZLIST", to: "ShoppingList", fields: ["title": "ZTITLE"]),
+    .init(from: "ZTAG", to: "Tag", fields: ["name": "ZNAME"]),
     .init(
       from: "ZITEM", to: "Item", where: "ZTITLE NOT NULL",
       fields: [
@@ -215,7 +216,7 @@ struct Shopping {
 // Sources/Tally/Tally.docc/MigrationsAndVersions.md
 private func Sources_Tally_Tally_docc_MigrationsAndVersions_md_1() throws {
 try store.write { db in
-  try db.execute(sql: "UPDATE Item SET note = 'soon' WHERE due < datetime('now') AND note = '' AND NOT isBought")
+  try db.execute(sql: "UPDATE Item SET note = 'several' WHERE amount > 1 AND note = ''")
 }
 }
 
@@ -259,7 +260,9 @@ private enum Sources_Tally_Tally_docc_ObservingAndSwiftUI_md_3 {
 @MainActor final class SettingsScreen {
   let monitor: SyncMonitor
   init(_ engine: SyncEngine) { monitor = SyncMonitor(engine) }
-  var line: String { monitor.status.isUpToDate ? "up to date" : "syncing" }
+  var line: String {
+    monitor.status.isPaused ? "paused" : monitor.status.isUpToDate ? "up to date" : "not up to date"
+  }
 }
 }
 
@@ -352,7 +355,7 @@ _ = engine
 
 // Sources/Tally/Tally.docc/Sync.md
 private enum Sources_Tally_Tally_docc_Sync_md_2 {
-struct Neighbours: PeerDiscovery {
+struct Neighbors: PeerDiscovery {
   let lists: AsyncStream<[any Transport]>   // a new list whenever the browser's results change
   func peers() -> AsyncStream<[any Transport]> { lists }
 }

@@ -34,7 +34,8 @@ _ = draft
 private func Sources_TallyStore_Importing_ImportMap_swift_1() throws {
 let map = ImportMap(
   tables: [
-    .init(from: "ZLIST", to: "List", fields: ["title": "ZTITLE"]),
+    .init(from: "ZLIST", to: "ShoppingList", fields: ["title": "ZTITLE"]),
+    .init(from: "ZTAG", to: "Tag", fields: ["name": "ZNAME"]),
     .init(from: "ZITEM", to: "Item", fields: [
       "title": "ZTITLE", "due": .init(column: "ZDUE", as: .coreDataSeconds), "list": "ZLIST",
     ]),

@@ -132,7 +132,7 @@ import Testing
     try b.write { try $0.execute(sql: "UPDATE Note SET stars = 2 WHERE id = 'Note|~|x'") }
     let vector = try c.vector
     let error = #expect(throws: StoreError.self) { try b.delta(since: vector) }
-    let isNamed = error?.message.contains("'Note|~|x': what is stored") == true
+    let isNamed = error?.message.contains("'Note|~|x': the stored content") == true
     #expect(error?.code == .damaged && isNamed, "\(String(describing: error))")
     #expect(try b.doubt()?.level == .damaged)
   }

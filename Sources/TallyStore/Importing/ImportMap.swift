@@ -6,7 +6,8 @@ import Foundation
 /// ```swift
 /// let map = ImportMap(
 ///   tables: [
-///     .init(from: "ZLIST", to: "List", fields: ["title": "ZTITLE"]),
+///     .init(from: "ZLIST", to: "ShoppingList", fields: ["title": "ZTITLE"]),
+///     .init(from: "ZTAG", to: "Tag", fields: ["name": "ZNAME"]),
 ///     .init(from: "ZITEM", to: "Item", fields: [
 ///       "title": "ZTITLE", "due": .init(column: "ZDUE", as: .coreDataSeconds), "list": "ZLIST",
 ///     ]),
@@ -15,7 +16,7 @@ import Foundation
 /// ```
 ///
 /// As a file it is JSON of the same words:
-/// `{"tables": [{"from": "ZLIST", "to": "List", "fields": {"title": "ZTITLE"}}]}`. A column is its name, or an object
+/// `{"tables": [{"from": "ZLIST", "to": "ShoppingList", "fields": {"title": "ZTITLE"}}]}`. A column is its name, or an object
 /// such as `{"column": "ZDUE", "as": "coreDataSeconds"}` or `{"sql": "trim(ZNOTES)"}`.
 ///
 /// Names of records follow from the old ids, so that devices which import the same record, each from its own file,
@@ -55,7 +56,7 @@ public struct ImportMap: Sendable, Equatable {
     public var key: ImportColumn?
     /// The column that names the record; nil for `key`.
     public var id: ImportColumn?
-    /// A condition in SQL: only rows that fulfil it are imported.
+    /// A condition in SQL: only rows that fulfill it are imported.
     public var condition: String?
     /// The columns for the entity's fields and references. Fields that are not listed keep their defaults. A reference
     /// takes a column with the old key of its target.
@@ -81,7 +82,7 @@ public struct ImportMap: Sendable, Equatable {
     public var source: ImportColumn
     /// The column with the old key of the member.
     public var target: ImportColumn
-    /// A condition in SQL: only rows that fulfil it are imported.
+    /// A condition in SQL: only rows that fulfill it are imported.
     public var condition: String?
 
     /// Creates the mapping of a join table.

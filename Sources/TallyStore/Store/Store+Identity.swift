@@ -71,7 +71,7 @@ extension Store {
   /// Cost: one sync of the write-ahead log if the replica has written since the last one; with the log's folder the
   /// first time.
   func makeDurable(_ own: Dot?, _ connection: Connection) throws {
-    guard options.isDurableBeforeSync, file != nil, let own, !durable.withLock({ $0.covers(own) }) else { return }
+    guard options.flushesBeforeSync, file != nil, let own, !durable.withLock({ $0.covers(own) }) else { return }
     try connection.syncLog()
     durable.withLock { $0.include(own) }
   }

@@ -391,7 +391,7 @@ public actor SyncEngine {
   private func gather(since start: ContinuousClock.Instant) async throws {
     // Whoever pauses ends the wait for changes, too.
     try Task.checkCancellation()
-    let rest = settings.gathering - (ContinuousClock.now - start)
+    let rest = settings.debounceInterval - (ContinuousClock.now - start)
     if rest > .zero { try await settings.sleep(rest) }
   }
 
@@ -461,7 +461,7 @@ public actor SyncEngine {
   ///
   /// ```swift
   /// for await status in await engine.statusUpdates() {
-  ///   print(status.isUpToDate ? "up to date" : "syncing")
+  ///   print(status.isPaused ? "paused" : status.isUpToDate ? "up to date" : "not up to date")
   /// }
   /// ```
   ///

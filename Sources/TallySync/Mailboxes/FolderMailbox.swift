@@ -27,9 +27,9 @@ public struct FolderMailbox: FileMailbox {
       let real = Self.placeheld(name) ?? name
       guard real.lowercased().hasPrefix(prefix), items.count < MailboxLimits.files else { return }
       guard let item = FolderFiles.item(real, at: path(name), isPlaceholder: real != name) else { return }
-      if item.state == .elsewhere { requestDownload(name) }
+      if item.state == .notDownloaded { requestDownload(name) }
       // A placeholder beside the file itself says nothing.
-      if items[real] == nil || items[real]?.state == .elsewhere { items[real] = item }
+      if items[real] == nil || items[real]?.state == .notDownloaded { items[real] = item }
     }
     return Array(items.values)
   }

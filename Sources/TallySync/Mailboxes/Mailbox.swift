@@ -100,9 +100,9 @@ public struct MailboxItem: Sendable, Hashable {
   /// The availability of an entry.
   public enum State: Sendable, Hashable {
     /// It is here, and can be read.
-    case here
+    case available
     /// It is known to exist and is not on this device. The mailbox has asked for it.
-    case elsewhere
+    case notDownloaded
     /// It is a link, a folder, a pipe: something that nobody reads.
     case notAFile
     /// It was there and has been removed. Only where a page is no listing.
@@ -123,7 +123,7 @@ public struct MailboxItem: Sendable, Hashable {
 
   /// Creates an item of a listing; everything but the name may be unknown.
   public init(
-    name: String, state: State = .here, version: String? = nil, byteCount: Int? = nil, content: [UInt8]? = nil
+    name: String, state: State = .available, version: String? = nil, byteCount: Int? = nil, content: [UInt8]? = nil
   ) {
     self.name = name
     self.state = state

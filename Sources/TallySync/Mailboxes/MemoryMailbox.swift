@@ -7,7 +7,7 @@ public final class MemoryMailbox: FileMailbox {
     /// Names that listings do not show.
     public var unlisted: Set<String> = []
     /// Names that are listed as being on another device.
-    public var elsewhere: Set<String> = []
+    public var notDownloaded: Set<String> = []
     /// Names of which only the first so many bytes can be read.
     public var cut: [String: Int] = [:]
     /// Names whose first so many bytes are zeros.
@@ -61,7 +61,7 @@ public final class MemoryMailbox: FileMailbox {
         guard name.lowercased().hasPrefix(prefix), !state.faults.unlisted.contains(name) else { return nil }
         let version = "\(file.revision)-\(state.faults.cut[name] ?? -1)-\(state.faults.zeroed[name] ?? 0)"
         return MailboxItem(
-          name: name, state: state.faults.elsewhere.contains(name) ? .elsewhere : .here, version: version)
+          name: name, state: state.faults.notDownloaded.contains(name) ? .notDownloaded : .available, version: version)
       }
     }
   }
@@ -70,7 +70,7 @@ public final class MemoryMailbox: FileMailbox {
   public func get(_ name: String) throws -> () throws -> [UInt8]? {
     let bytes = try call { state in
       guard let file = state.files[name] else { throw MailboxError(.noSuchFile, "there is no such file") }
-      guard !state.faults.unreadable.contains(name), !state.faults.elsewhere.contains(name) else {
+      guard !state.faults.unreadable.contains(name), !state.faults.notDownloaded.contains(name) else {
         throw MailboxError(.unreadable, "the file cannot be read")
       }
       var bytes = Array(file.bytes.prefix(state.faults.cut[name] ?? .max))

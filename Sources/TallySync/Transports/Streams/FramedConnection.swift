@@ -10,7 +10,7 @@ public protocol ByteStream: Sendable {
   func write(_ bytes: [UInt8]) async throws
   /// Closes both directions. `last` goes out before, unless that takes longer than a moment, something is being
   /// written, or a write was given up halfway.
-  func close(saying last: [UInt8]) async
+  func close(sending last: [UInt8]) async
 }
 
 /// Whole messages over a stream of bytes: each with its length before it, at most `SyncLimits.messageBytes`, and an
@@ -91,6 +91,6 @@ public final class FramedConnection: SyncConnection {
     guard isFirst else { return }
     await sending?.wait(atMost: Self.patience)
     let isSilent = state.withLock { $0.sending != nil }
-    await stream.close(saying: isSilent ? [] : FrameDecoder.farewell)
+    await stream.close(sending: isSilent ? [] : FrameDecoder.farewell)
   }
 }
