@@ -55,7 +55,14 @@ public final class RelayClient: Sendable {
   private let token: BearerToken
   private let transport: any RelayTransport
 
-  /// A client.
+  /// Creates a client for one relay and one token. Nothing is sent until a mailbox asks.
+  ///
+  /// ```swift
+  /// let client = RelayClient("https://relay.example", token: token)
+  /// let mailbox = try RelayMailbox(space: "3f2a", on: client)
+  /// ```
+  ///
+  /// Several mailboxes can share it, for spaces that the token opens.
   /// - Parameters:
   ///   - relay: `https://HOST`, perhaps with a path. Over plain HTTP anyone on the path can read token and content.
   ///   - token: as `tally relay token` has printed it.

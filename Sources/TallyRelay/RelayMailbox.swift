@@ -18,8 +18,13 @@ public struct RelayMailbox: Mailbox {
   private let client: RelayClient
   private let follower: RelayFollower
 
-  /// A mailbox.
-  /// - Throws: `RelayError` if the address is malformed.
+  /// Creates a mailbox for a space on a relay. Nothing is sent until it is used.
+  ///
+  /// - Parameters:
+  ///   - address: `https://HOST/s/ID`, as `tally relay token` prints it.
+  ///   - token: as `tally relay token` prints it. It decides what is allowed; it can be one device's or shared.
+  ///   - settings: timeouts and retries; the default settings suit most apps.
+  /// - Throws: `RelayError` of code `invalidAddress`. A token that the relay does not take shows when it is used.
   public init(_ address: String, token: String, _ settings: RelayClient.Settings = RelayClient.Settings()) throws {
     guard let address = RelaySpaceAddress(address) else {
       throw RelayError(.invalidAddress, "invalid relay address; expected https://HOST/s/ID")
@@ -27,8 +32,12 @@ public struct RelayMailbox: Mailbox {
     self.init(address, RelayClient(address.relay, token: token, settings))
   }
 
-  /// A mailbox that shares a client with others, for other spaces of the same relay.
-  /// - Throws: `RelayError` if the client's address or the space's id is malformed.
+  /// Creates a mailbox that shares a client, and so its connections, with mailboxes of other spaces of the same relay.
+  ///
+  /// - Parameters:
+  ///   - space: the space's id, the last part of its address.
+  ///   - client: the client, whose token must open the space.
+  /// - Throws: `RelayError` of code `invalidAddress` if the client's address or the space's id is malformed.
   public init(space: String, on client: RelayClient) throws {
     guard let address = RelaySpaceAddress(relay: client.relay, space: space) else {
       throw RelayError(.invalidAddress, "invalid relay address or space id; expected https://HOST and the ID of https://HOST/s/ID")
@@ -91,7 +100,14 @@ public struct RelayMailbox: Mailbox {
     }
   }
 
-  /// Returns the status of the space, as the relay reports it.
+  /// Asks the relay for the status of the space: how much it holds, and how much it may.
+  ///
+  /// ```swift
+  /// let status = try await RelayMailbox("https://relay.example/s/3f2a", token: token).status()
+  /// ```
+  ///
+  /// One request. It also tells whether the token is good, before an engine uses it.
+  /// - Throws: `RelayError`; `CancellationError`.
   public func status() async throws -> RelaySpaceStatus { try await client.status(of: address.space) }
 
   // MARK: Requests

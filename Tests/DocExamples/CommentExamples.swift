@@ -131,12 +131,26 @@ _ = transport
 }
 #endif
 
+// Sources/TallyRelay/RelayClient.swift
+private func Sources_TallyRelay_RelayClient_swift_1() throws {
+let client = RelayClient("https://relay.example", token: token)
+let mailbox = try RelayMailbox(space: "3f2a", on: client)
+_ = client
+_ = mailbox
+}
+
 // Sources/TallyRelay/RelayMailbox.swift
 private func Sources_TallyRelay_RelayMailbox_swift_1() async throws {
 let mailbox = try RelayMailbox("https://relay.example/s/3f2a…", token: token)
 try await store.sync(through: mailbox)
 await engine.add(mailbox, named: "relay")
 _ = mailbox
+}
+
+// Sources/TallyRelay/RelayMailbox.swift
+private func Sources_TallyRelay_RelayMailbox_swift_2() async throws {
+let status = try await RelayMailbox("https://relay.example/s/3f2a", token: token).status()
+_ = status
 }
 
 // Sources/TallySync/Engine/Container.swift
@@ -241,11 +255,16 @@ await engine.add(FolderMailbox(driveURL), named: "drive")
 
 // Sources/TallySync/Engine/SyncEngine.swift
 private func Sources_TallySync_Engine_SyncEngine_swift_5() async throws {
-try await engine.accept(StreamConnection.standardStreams(), from: "laptop")
+await engine.remove("drive")
 }
 
 // Sources/TallySync/Engine/SyncEngine.swift
 private func Sources_TallySync_Engine_SyncEngine_swift_6() async throws {
+try await engine.accept(StreamConnection.standardStreams(), from: "laptop")
+}
+
+// Sources/TallySync/Engine/SyncEngine.swift
+private func Sources_TallySync_Engine_SyncEngine_swift_7() async throws {
 for await status in await engine.statusUpdates() {
   print(status.isPaused ? "paused" : status.isUpToDate ? "up to date" : "not up to date")
 }
@@ -274,6 +293,13 @@ private enum Sources_TallySync_Engine_SyncStatus_swift_3 {
     monitor.status.isPaused ? "paused" : monitor.status.isUpToDate ? "up to date" : "not up to date"
   }
 }
+}
+
+// Sources/TallySync/Mailboxes/FolderMailbox.swift
+private func Sources_TallySync_Mailboxes_FolderMailbox_swift_1() async throws {
+let drive = FolderMailbox(URL(fileURLWithPath: "/Users/ann/Dropbox/Scores", isDirectory: true))
+try await store.sync(through: drive)
+_ = drive
 }
 
 // Sources/TallySync/Mailboxes/MailboxCursor.swift
@@ -319,6 +345,13 @@ private func Sources_TallySync_Session_Store_Sync_swift_1() throws {
 let report = try phone.sync(with: tablet)
 print(report.isConverged, report.byteCount)
 _ = report
+}
+
+// Sources/TallySync/Transports/MemoryTransport.swift
+private func Sources_TallySync_Transports_MemoryTransport_swift_1() async throws {
+let transport = MemoryTransport(name: "tablet") { connection in try await tablet.sync(over: connection) }
+await engine.add(transport)
+_ = transport
 }
 
 // Sources/TallySync/Transports/Streams/ProcessTransport.swift

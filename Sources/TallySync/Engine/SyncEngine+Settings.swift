@@ -32,7 +32,8 @@ extension SyncEngine {
     /// Between 0 and 1: what varies a pause.
     package var jitter: @Sendable () -> Double = { Double.random(in: 0...1) }
 
-    /// The default settings, which are right for an app.
+    /// Creates the default settings, which are right for an app: live where the peer wants that, otherwise once a
+    /// minute; retries after one second, doubling up to five minutes; other processes' writes noticed within a second.
     public init() {}
   }
 }

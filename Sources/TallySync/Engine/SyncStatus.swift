@@ -104,7 +104,10 @@ public struct SyncStatus: Sendable, Equatable {
   public private(set) var status = SyncStatus()
   @ObservationIgnored private var task: Task<Void, Never>?
 
-  /// A monitor of an engine, until it is released.
+  /// Follows an engine for as long as the monitor exists. `status` is that of a paused engine without peers until the
+  /// engine's own has arrived, which takes one hop to it.
+  ///
+  /// Releasing the monitor changes nothing about sync.
   public init(_ engine: SyncEngine) {
     task = Task { [weak self] in
       for await status in await engine.statusUpdates() { self?.status = status }

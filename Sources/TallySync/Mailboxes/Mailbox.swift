@@ -47,7 +47,8 @@ public protocol Mailbox: Sendable {
 }
 
 extension Mailbox {
-  /// Ends only when the task is cancelled: for a place that cannot tell what is new.
+  /// Returns only when the task is cancelled, with `CancellationError`: for a place that cannot tell what is new. An
+  /// engine looks into it every `SyncEngine.Settings.interval` instead.
   public func wait(after cursor: MailboxCursor?) async throws {
     let (stream, end) = AsyncStream.makeStream(of: Never.self)
     await withTaskCancellationHandler {

@@ -85,6 +85,7 @@ public struct MailboxSettings: Sendable {
   /// pass's thread, up to some thousand times a second; it must not take long.
   public var onProgress: (@Sendable (MailboxProgress) -> Void)?
 
-  /// The default settings, which are right for an app.
+  /// Creates the default settings, which are right for an app: a new snapshot when the deltas since the last one
+  /// outweigh it and a mebibyte.
   public init() {}
 }

@@ -117,6 +117,7 @@ public final class MemoryMailbox: FileMailbox {
     state.withLock { state in state.files.map { ($0.key, $0.value.bytes) } }.sorted { $0.0 < $1.0 }
   }
 
-  /// Puts bytes under a name, as a drive or somebody else might.
+  /// Puts bytes under a name, whatever the faults: as a drive would that cuts a file, or another program that writes
+  /// something else into the folder. The entry gets a new version, so the next pass reads it.
   public func place(_ bytes: [UInt8], as name: String) { state.withLock { $0.put(name, bytes) } }
 }

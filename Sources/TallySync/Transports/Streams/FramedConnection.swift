@@ -33,7 +33,8 @@ public final class FramedConnection: SyncConnection {
   private let stream: any ByteStream
   private let state = Mutex(State())
 
-  /// A connection over a stream, which it closes.
+  /// Creates a connection over a stream of bytes, such as a socket of your own. It owns the stream from now on, and
+  /// closes it with the connection.
   public init(_ stream: any ByteStream) { self.stream = stream }
 
   /// Sends one message.
