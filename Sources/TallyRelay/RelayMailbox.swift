@@ -40,7 +40,8 @@ public struct RelayMailbox: Mailbox {
   /// - Throws: `RelayError` of code `invalidAddress` if the client's address or the space's id is malformed.
   public init(space: String, on client: RelayClient) throws {
     guard let address = RelaySpaceAddress(relay: client.relay, space: space) else {
-      throw RelayError(.invalidAddress, "invalid relay address or space id; expected https://HOST and the ID of https://HOST/s/ID")
+      throw RelayError(
+        .invalidAddress, "invalid relay address or space id; expected https://HOST and the ID of https://HOST/s/ID")
     }
     self.init(address, client)
   }

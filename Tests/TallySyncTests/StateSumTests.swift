@@ -175,8 +175,8 @@ import Testing
     _ = try b.delta(since: StateVector())
   }
 
-  /// What an index says is not what stands in the table: a record or link that is there is not found under its name, and
-  /// one that is found under another is not it.
+  /// What an index says is not what stands in the table: a record or link that is there is not found under its name,
+  /// and one that is found under another is not it.
   static let indexes = ["sqlite_autoindex_Note_1", "sqlite_autoindex_tally_hidden_1"]
 
   @Test(arguments: indexes, [true, false]) func aWrongKeyInAnIndexIsDamage(_ index: String, _ givesFirst: Bool) throws {

@@ -20,7 +20,7 @@ extension RecordHistory {
       if seed.isRetired { lines.append("    retired by the newest version") }
       if seed.belongsToUser { lines.append("    belongs to the user") }
     }
-    if let replacedBySeed { lines.append("  gave way to \(gaveWayTo)") }
+    if let replacedBySeed { lines.append("  gave way to \(replacedBySeed)") }
     return lines
   }
 

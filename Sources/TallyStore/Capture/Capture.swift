@@ -374,7 +374,8 @@ struct Capture {
     }
     guard key.source.type == kind.source, key.target.type == kind.target else {
       if origin != .app, let after { try writer.unstamp(kind.number, kind.table, row: after.id) }
-      throw StoreError(.invalidName, "\(kind.table): the source must be a \(kind.source) and the target a \(kind.target)")
+      throw StoreError(
+        .invalidName, "\(kind.table): the source must be a \(kind.source) and the target a \(kind.target)")
     }
     if origin != .app { transaction.view.mark(kind.number, key) }
     let old: ORSetElement

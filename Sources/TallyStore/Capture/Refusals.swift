@@ -87,7 +87,8 @@ final class Refusals {
   }
 
   private func warn(_ fault: StoreError) {
-    environment.logger.warning("a value written by another connection cannot be replicated", metadata: ["reason": "\(fault)"])
+    environment.logger.warning(
+      "a value written by another connection cannot be replicated", metadata: ["reason": "\(fault)"])
   }
 
   private func note(_ address: RowAddress, _ fields: Set<FieldID>) throws {

@@ -21,7 +21,8 @@ import Foundation
 /// {"tables": [{"from": "ZLIST", "to": "ShoppingList", "fields": {"title": "ZTITLE"}}]}
 /// ```
 ///
-/// A column is its name, or an object such as `{"column": "ZDUE", "as": "coreDataSeconds"}` or `{"sql": "trim(ZNOTES)"}`.
+/// A column is its name, or an object such as `{"column": "ZDUE", "as": "coreDataSeconds"}` or
+/// `{"sql": "trim(ZNOTES)"}`.
 ///
 /// Names of records follow from the old ids, so that devices which import the same record, each from its own file,
 /// have one record and not two:
