@@ -59,7 +59,7 @@ extension Store {
   @ObservationIgnored private var task: Task<Void, Never>?
 
   /// Follows a query from now until this object is released: its value now, and again after each commit that touches
-  /// what the query reads, whether the app wrote, a sync did or another process.
+  /// what the query reads, whether the app wrote or a sync did.
   ///
   /// - Parameters:
   ///   - value: what `value` is until the query has answered.
