@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The Swift examples of documentation comments and pages, as a file that is compiled with the tests.
-#   Scripts/doc-examples.sh           writes Tests/DocExamples/{DocExamples,PageExamples,StoreExamples,CommentExamples}.swift
+#   Scripts/doc-examples.sh           writes Tests/DocExamples/{DocExamples,PageExamples*,StoreExamples,CommentExamples}.swift
 #   Scripts/doc-examples.sh --check   fails if it is not what the examples say
 #
 # Each block becomes the body of a function, or of a type if it declares something; Tests/DocExamples/DocContext.swift has what
@@ -8,24 +8,33 @@
 #   <!-- not compiled here: why -->
 # Or it is quoted from a file that is compiled, which ReadmeTests compares:
 #   <!-- quoted from PATH -->
+#
+# A reader of the pages in Sources/Tally/Tally.docc imports Tally, and what the page names. So their examples are compiled with Tally,
+# Foundation, Pantry and what a trait adds; further modules are named by an `import` in the example, or in the line above it:
+#   <!-- imports: TallyStore, TallySync -->
+# Examples with the same further imports share a file, such as PageExamplesTallySync.swift.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 made=$(mktemp)
 trap 'rm -f "$made"' EXIT
 
-# The examples of the given files.
+# The examples of the given files. In $further: `all` for everything with all modules; or the further modules, separated by spaces, of
+# those to print; or `list`, to print only which combinations there are.
 examples() {
+  [ "$further" = list ] || head_of_file
+  examples_of "$@"
+}
+
+head_of_file() {
   echo "// swift-format-ignore-file"
   echo "// Made by Scripts/doc-examples.sh from the examples of pages and documentation comments. Compiled, not run."
   echo
   echo "import Foundation"
   echo "import Observation"
   echo "import Tally"
-  echo "import TallyStore"
-  echo "import TallySync"
-  echo "import TallyRelay"
-  echo "import TallyTesting"
-  echo "import Testing"
+  local module modules=$further
+  [ "$further" != all ] || modules="TallyStore TallySync TallyRelay TallyTesting Testing"
+  for module in $modules; do echo "import $module"; done
   echo
   echo "@testable import Pantry"
   echo "@testable import struct Pantry.Tag"
@@ -39,8 +48,29 @@ examples() {
   echo "#if Network"
   echo "  import TallyNetwork"
   echo "#endif"
-  awk '
+}
+
+examples_of() {
+  awk -v further="$further" '
+    # The further modules of a block, in order and each once.
+    function modules(   i, j, size, parts, words, text, result, least) {
+      text = imports
+      for (i = 1; i <= n; i++) if (lines[i] ~ /^import [A-Za-z]+/) { split(lines[i], words, " "); text = text " " words[2] }
+      size = split(text, parts, /[ ,]+/)
+      result = ""
+      for (i = 1; i <= size; i++) {
+        least = ""
+        for (j = 1; j <= size; j++) if (parts[j] != "" && (least == "" || parts[j] < least)) least = parts[j]
+        for (j = 1; j <= size; j++) if (parts[j] == least) parts[j] = ""
+        if (least !~ /^(|Foundation|GRDB|Observation|Tally|TallyInspector|TallyMacros|TallyNetwork)$/) {
+          result = result (result == "" ? "" : " ") least
+        }
+      }
+      return result
+    }
     function flush(   kind, i, name, effects, used, words, size) {
+      if (further == "list") { print modules(); return }
+      if (further != "all" && modules() != further) { ++count[FILENAME]; return }
       name = FILENAME
       gsub(/[^A-Za-z0-9]/, "_", name)
       name = name "_" ++count[FILENAME]
@@ -77,10 +107,12 @@ examples() {
       if (kind != "file") print "}"
       if (trait) print "#endif"
     }
-    FNR == 1 { on = 0; skip = 0 }
+    FNR == 1 { on = 0; skip = 0; importing = 0 }
+    /<!-- imports: / { importing = FNR; above = $0; gsub(/.*imports: | *-->.*/, "", above); next }
     /<!-- not compiled here: |<!-- quoted from / { skip = FNR; next }
     /^ *(\/\/\/ )?```swift *$/ {
       if (skip && skip == FNR - 1) { next }
+      imports = importing && importing == FNR - 1 ? above : ""
       on = 1; n = 0; start = FNR; network = FILENAME ~ /TallyNetwork/
       next
     }
@@ -92,6 +124,7 @@ examples() {
 # write NAME FILE…: one file of examples, or the comparison with it.
 write() {
   local out=Tests/DocExamples/$1.swift
+  written="$written $out"
   shift
   examples "$@" >"$made"
   if [ "$mode" = --check ]; then
@@ -102,9 +135,20 @@ write() {
 }
 
 mode=${1:-}
+further=all
+written=""
 write DocExamples README.md Docs/*.md Examples/*/README.md
-write PageExamples Sources/Tally/Tally.docc/*.md
+combinations=$(further=list examples Sources/Tally/Tally.docc/*.md | sort -u)
+while IFS= read -r further; do write "PageExamples${further// /}" Sources/Tally/Tally.docc/*.md; done <<<"$combinations"
+further=all
 # shellcheck disable=SC2046  # paths without spaces
 write StoreExamples $(git ls-files 'Sources/TallyStore/*.swift')
 # shellcheck disable=SC2046  # paths without spaces
 write CommentExamples $(git ls-files 'Sources/*.swift' ':!Sources/TallyStore')
+
+# A combination of modules that no page has any more.
+for out in Tests/DocExamples/PageExamples*.swift; do
+  [[ " $written " == *" $out "* ]] && continue
+  [ "$mode" != --check ] || { echo "$out is of no page: run Scripts/doc-examples.sh" >&2; exit 1; }
+  rm "$out"
+done

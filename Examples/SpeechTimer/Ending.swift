@@ -11,11 +11,11 @@ enum Ending: Equatable, Sendable {
 
   /// The rows that everybody must see in the end.
   static let expected = [
-    SpeechTypeRow(id: DefaultSpeechTypes.id("toast"), name: "Cheers", seconds: 120, colour: "yellow", isOwn: true),
-    SpeechTypeRow(id: DefaultSpeechTypes.id("eulogy"), name: "Eulogy", seconds: 600, colour: "purple", isOwn: false),
-    SpeechTypeRow(id: DefaultSpeechTypes.id("debate"), name: "Debate", seconds: 900, colour: "cyan", isOwn: true),
+    SpeechTypeRow(id: DefaultSpeechTypes.id("toast"), name: "Cheers", seconds: 120, color: "yellow", isOwn: true),
+    SpeechTypeRow(id: DefaultSpeechTypes.id("eulogy"), name: "Eulogy", seconds: 600, color: "purple", isOwn: false),
+    SpeechTypeRow(id: DefaultSpeechTypes.id("debate"), name: "Debate", seconds: 900, color: "cyan", isOwn: true),
     SpeechTypeRow(
-      id: DefaultSpeechTypes.id("lightning"), name: "Lightning", seconds: 300, colour: "cyan", isOwn: false),
+      id: DefaultSpeechTypes.id("lightning"), name: "Lightning", seconds: 300, color: "cyan", isOwn: false),
   ].sorted { $0.id.name < $1.id.name }
 
   /// Looks at what the owners see, and at the fingerprints of all that is replicated.

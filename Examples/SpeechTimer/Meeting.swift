@@ -25,7 +25,7 @@ enum MeetingOrders {
   /// Every order: 720 for four people.
   static let all = permutations(Array(Meeting.all.indices)).map { $0.map { Meeting.all[$0] } }
 
-  /// Every order but those that only swap neighbours who can meet at the same time: 426. What is left out is the same
+  /// Every order but those that only swap neighbors who can meet at the same time: 426. What is left out is the same
   /// run.
   static let distinct = permutations(Array(Meeting.all.indices)).filter { order in
     zip(order, order.dropFirst()).allSatisfy { $0 < $1 || !Meeting.all[$0].isApart(from: Meeting.all[$1]) }

@@ -5,7 +5,7 @@ import Foundation
 /// Exit code: 0 if every device ends with the same in every order of meetings, 1 if not, 2 for wrong arguments.
 @main
 struct SpeechTimer {
-  private static let usage = "usage: SpeechTimer   tells the story; NO_COLOR=1 tells it without colours"
+  private static let usage = "usage: SpeechTimer   tells the story; NO_COLOR=1 tells it without colors"
 
   static func main() async {
     let arguments = CommandLine.arguments.dropFirst()

@@ -69,6 +69,7 @@ enum ExitStatus: Int32 {
     case .quotaExceeded, .tooLarge: .cannotCreate
     case .busy: .busy
     case .notARelay, .failed, .damaged: .protocolViolated
+    case .invalidAddress: .badData
     }
   }
 

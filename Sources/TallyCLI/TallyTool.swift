@@ -6,7 +6,7 @@ import Logging
 struct TallyTool: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tally",
-    abstract: "Looks into, changes and synchronises Tally stores.",
+    abstract: "Inspects, edits and syncs Tally stores.",
     discussion: """
       Examples:
         tally new scores.tally --schema schema.json

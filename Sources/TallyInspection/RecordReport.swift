@@ -77,7 +77,7 @@ package struct RecordReport: Sendable, Codable {
     fields = history.fields.map { field in
       Field(
         field: entity?.columnName(field.field) ?? field.field, value: ValuePreview(field.value),
-        written: StampReport(field.stamp), hiddenBecause: field.hiddenBecause)
+        written: StampReport(field.stamp), hiddenBecause: field.hiddenReason)
     }
     deletes = history.deletes.map { Deletion(written: StampReport($0.stamp), context: report($0.context)) }
     let links = try store.links(of: name, limit: Self.linkLimit)

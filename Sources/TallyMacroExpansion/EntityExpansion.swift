@@ -7,7 +7,7 @@
   /// Generates the members and conformances that `@Entity` adds to a struct.
   ///
   /// Everything but the conformances is a member of the struct, where names mean what they mean in the struct; an
-  /// extension of a nested type does not see its neighbours. Nothing here knows a type: overloads of
+  /// extension of a nested type does not see its neighbors. Nothing here knows a type: overloads of
   /// `EntityColumn.column` decide what a property's column holds.
   public enum EntityExpansion: MemberMacro, ExtensionMacro {
     /// The members, and all errors.

@@ -10,12 +10,12 @@
   /// and properties of an `@Entity` may have it:
   ///
   /// ```swift
-  /// struct Colour: DatabaseValueConvertible, FieldValue {
+  /// struct Color: DatabaseValueConvertible, FieldValue {
   ///   static var fieldKind: FieldKind { .integer }
   ///   var rgb: Int
   ///   var databaseValue: DatabaseValue { rgb.databaseValue }
-  ///   static func fromDatabaseValue(_ value: DatabaseValue) -> Colour? {
-  ///     Int.fromDatabaseValue(value).map(Colour.init)
+  ///   static func fromDatabaseValue(_ value: DatabaseValue) -> Color? {
+  ///     Int.fromDatabaseValue(value).map(Color.init)
   ///   }
   /// }
   /// ```

@@ -157,7 +157,7 @@
 
     // MARK: Closing
 
-    func close(saying last: [UInt8]) async {
+    func close(sending last: [UInt8]) async {
       let reader: CheckedContinuation<[UInt8]?, any Error>?? = state.withLock { state in
         guard !state.isClosed else { return nil }
         defer { (state.reader, state.chunks) = (nil, []) }

@@ -17,7 +17,8 @@
     /// keep out anybody who knows the secret.
     public var strangers = 64
 
-    /// The usual limits.
+    /// Creates the usual limits, which suit a device of a few peers. A listener on the open internet may want fewer
+    /// strangers, one that serves an office more connections.
     public init() {}
   }
 #endif

@@ -14,7 +14,10 @@
     /// Encryption; nil for plain TCP.
     public var tls: TLSSettings?
 
-    /// Any combination.
+    /// Creates any combination of a secret and TLS. Both sides need the same one.
+    /// - Parameters:
+    ///   - secret: what both sides prove to each other that they know; nil lets in whoever TLS trusts.
+    ///   - tls: encryption and certificates; nil sends everything in the clear.
     public init(secret: SharedSecret? = nil, tls: TLSSettings? = nil) {
       self.secret = secret
       self.tls = tls
@@ -23,10 +26,14 @@
     /// Neither encryption nor a secret.
     public static let none = NetworkSecurity()
 
-    /// A secret that both sides share, without encryption.
+    /// A secret that both sides share, without encryption: for a network on which nobody listens in.
+    ///
+    /// The secret itself is never sent. Whoever is on the way can read all data and, once both sides have introduced
+    /// themselves, change it; across a network that you do not trust use `.tls(_:secret:)`.
     public static func secret(_ secret: SharedSecret) -> NetworkSecurity { NetworkSecurity(secret: secret) }
 
-    /// Encryption, and a secret if there is one.
+    /// Encryption with certificates, and a secret if there is one. With both, the secret is bound to the certificate,
+    /// so nobody in between can pass it on.
     public static func tls(_ settings: TLSSettings, secret: SharedSecret? = nil) -> NetworkSecurity {
       NetworkSecurity(secret: secret, tls: settings)
     }

@@ -25,7 +25,12 @@
     /// The secret that both sides share.
     public let secret: SharedSecret
 
-    /// A code for a device that listens there. Control characters in the name are left out.
+    /// Creates the code of a device that listens, to be shown to the other one.
+    /// - Parameters:
+    ///   - host: a name or an address at which the other device reaches this one.
+    ///   - port: the port of its listener, `TCPListener.port`.
+    ///   - name: what people call the device; control characters are left out.
+    ///   - secret: a new one for each pairing, `.random()`, so that one device can be shut out alone.
     public init(host: String, port: Int, name: String, secret: SharedSecret) {
       (self.host, self.port, self.secret) = (host, port, secret)
       self.name = SyncDevice(name: name).name

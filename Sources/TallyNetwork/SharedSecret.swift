@@ -12,14 +12,16 @@
     public static let byteCounts = 16...4096
     let key: SymmetricKey
 
-    /// A secret of these bytes; nil unless there are 16 to 4096.
+    /// Creates a secret of bytes that both sides have; nil unless there are 16 to 4096.
+    ///
+    /// Use random bytes, never a password: what either side sends lets an attacker test guesses.
     public init?(_ bytes: some Sequence<UInt8>) {
       let bytes = Array(bytes)
       guard Self.byteCounts.contains(bytes.count) else { return nil }
       key = SymmetricKey(data: bytes)
     }
 
-    /// 32 random bytes.
+    /// Creates a secret of 32 random bytes from the system's generator. Keep its `bytes` in a keychain.
     public static func random() -> SharedSecret { SharedSecret(key: SymmetricKey(size: .bits256)) }
 
     private init(key: SymmetricKey) { self.key = key }

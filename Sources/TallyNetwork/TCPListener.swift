@@ -26,7 +26,15 @@
     /// The port, also where 0 asked for a free one.
     public let port: Int
 
-    /// Listens.
+    /// Listens, and serves each peer that has introduced itself, until `close()`.
+    ///
+    /// - Parameters:
+    ///   - host: the address to listen on: `0.0.0.0` for all, `127.0.0.1` for this machine alone.
+    ///   - port: the port; 0 takes a free one, which `port` then tells.
+    ///   - security: the secret and the encryption; TLS needs an identity.
+    ///   - limits: how many peers and strangers, and how long to wait for them.
+    ///   - onFailure: told of each peer that was refused or whose service threw.
+    ///   - serve: syncs with one peer; the connection is closed when it returns or throws.
     /// - Throws: `SyncError` if the port cannot be had; what reading certificates throws.
     public init(
       host: String, port: Int, security: NetworkSecurity, limits: NetworkLimits = NetworkLimits(),
@@ -61,7 +69,8 @@
     /// The number of connected peers, including those that have not introduced themselves yet.
     public var connectionCount: Int { guests.count }
 
-    /// Stops listening, ends all connections and waits for what serves them.
+    /// Stops listening, ends all connections and waits for what serves them. What a session has committed stays; a
+    /// delta that is under way is taken up again by the next session.
     public func close() async {
       try? await channel.close().get()
       await guests.sendHome()

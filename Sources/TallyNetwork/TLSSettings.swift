@@ -14,7 +14,11 @@
       /// The private key.
       public var keyPath: String
 
-      /// An identity in two files.
+      /// Creates an identity from two files in PEM form. They are read when a connection is opened or a listener
+      /// starts.
+      /// - Parameters:
+      ///   - certificatePath: the certificate, followed by those between it and an authority that the peer trusts.
+      ///   - keyPath: the private key of the first certificate, without a password.
       public init(certificatePath: String, keyPath: String) {
         self.certificatePath = certificatePath
         self.keyPath = keyPath
@@ -39,7 +43,11 @@
     /// Whom this side trusts.
     public var trust: Trust
 
-    /// Settings.
+    /// Creates settings for one side.
+    /// - Parameters:
+    ///   - identity: what this side shows the other. A listener needs one; a client only where the listener asks for
+    ///     one.
+    ///   - trust: whose certificates this side accepts; the system's authorities unless given.
     public init(identity: Identity? = nil, trust: Trust = .system) {
       self.identity = identity
       self.trust = trust

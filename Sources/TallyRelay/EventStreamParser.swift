@@ -38,7 +38,7 @@ package struct EventStreamParser: Sendable {
   }
 
   private static var tooLong: RelayError {
-    RelayError(.notARelay, "what answers is no relay: an event is longer than a relay's")
+    RelayError(.notARelay, "not a relay: an event is longer than the protocol allows")
   }
 
   private mutating func endLine() throws -> Event? {

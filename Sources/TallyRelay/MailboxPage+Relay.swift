@@ -12,7 +12,7 @@ extension MailboxPage {
       }
     }
     self.init(
-      items: page.isListing ? items.filter { $0.state == .here } : items,
+      items: page.isListing ? items.filter { $0.state == .available } : items,
       cursor: MailboxCursor(position: page.cursor.position, entry: page.cursor.chainText),
       isListing: page.isListing, hasMore: page.hasMore)
   }

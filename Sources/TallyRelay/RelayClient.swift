@@ -55,7 +55,14 @@ public final class RelayClient: Sendable {
   private let token: BearerToken
   private let transport: any RelayTransport
 
-  /// A client.
+  /// Creates a client for one relay and one token. Nothing is sent until a mailbox asks.
+  ///
+  /// ```swift
+  /// let client = RelayClient("https://relay.example", token: token)
+  /// let mailbox = try RelayMailbox(space: "3f2a", on: client)
+  /// ```
+  ///
+  /// Several mailboxes can share it, for spaces that the token opens.
   /// - Parameters:
   ///   - relay: `https://HOST`, perhaps with a path. Over plain HTTP anyone on the path can read token and content.
   ///   - token: as `tally relay token` has printed it.
@@ -80,7 +87,7 @@ public final class RelayClient: Sendable {
     do {
       return try JSONDecoder().decode(RelaySpaceStatus.self, from: Data(answer.body))
     } catch {
-      throw RelayError(.notARelay, "what answers is no relay: the status is no status")
+      throw RelayError(.notARelay, "not a relay: the space status cannot be read")
     }
   }
 
@@ -129,11 +136,11 @@ public final class RelayClient: Sendable {
         case .head(let answer):
           guard answer.status == 200 else { throw RelayError(answer) }
           guard answer.field("content-type")?.hasPrefix(RelayMedia.events) == true else {
-            throw RelayError(.notARelay, "what answers is no relay: events are none")
+            throw RelayError(.notARelay, "not a relay: no event stream")
           }
           isOpen = true
         case .bytes(let bytes):
-          guard isOpen else { throw RelayError(.notARelay, "what answers does not speak HTTP") }
+          guard isOpen else { throw RelayError(.notARelay, "not a relay: the answer is not HTTP") }
           await onWord()
           for event in try parser.parse(bytes) {
             guard let event = RelayEvent(kind: event.kind, id: event.id, data: event.data) else { continue }

@@ -5,6 +5,8 @@ import TallyStore
 public struct RelayError: TallyError {
   /// The kinds of failures that a relay's client reports.
   public enum Code: String, Sendable, Hashable, CaseIterable {
+    /// The address is not `https://HOST/s/ID`, or the space's id is malformed. Nothing was sent.
+    case invalidAddress
     /// The relay cannot be reached, or went away, or a certificate does not hold.
     case unreachable
     /// The answer does not follow the relay's protocol: it comes from another server, or from something in between.
@@ -45,9 +47,9 @@ public struct RelayError: TallyError {
     (self.code, self.message, self.retryAfter, self.problem) = (code, message, retryAfter, problem)
   }
 
-  /// True for a token that the relay does not know, or not for this space: make another, and a mailbox with it. A token
-  /// that only reads is another matter; with that a device goes on receiving.
-  public var isPermanent: Bool { [.unauthenticated, .noSuchSpace].contains(code) }
+  /// True for a malformed address, and for a token that the relay does not know, or not for this space: make another,
+  /// and a mailbox with it. A token that only reads is another matter; with that a device goes on receiving.
+  public var isPermanent: Bool { [.invalidAddress, .unauthenticated, .noSuchSpace].contains(code) }
 
   /// The message and the code.
   public var description: String { "\(message) (\(problem?.rawValue ?? code.rawValue))" }
@@ -68,10 +70,10 @@ extension RelayError {
       case .connectionLost: unreachable("the connection broke")
       case .proxy: unreachable("the proxy that the environment names does not let it through")
       case .other(let name): unreachable(name)
-      case .notHTTP: RelayError(.notARelay, "what answers does not speak HTTP")
-      case .asksForPassword: RelayError(.notARelay, "what answers is no relay: it asks for a password")
-      case .tooLong: RelayError(.notARelay, "the answer is longer than a relay's")
-      case .tooFast: RelayError(.notARelay, "events come faster than they can be read")
+      case .notHTTP: RelayError(.notARelay, "not a relay: the answer is not HTTP")
+      case .asksForPassword: RelayError(.notARelay, "not a relay: it asks for a password")
+      case .tooLong: RelayError(.notARelay, "not a relay: the answer is longer than the protocol allows")
+      case .tooFast: RelayError(.notARelay, "not a relay: events arrive faster than they can be read")
       }
   }
 
@@ -127,9 +129,10 @@ extension RelayError {
     case .tooLarge: return "the relay does not take entries of that size"
     case .busy: return "the relay is busy"
     case .damaged: return "bytes were changed on the way"
-    case .notARelay: return "what answers is no relay: status \(status)"
+    case .notARelay: return "not a relay: status \(status)"
     case .failed: return "the relay answers with status \(status)"
     case .unreachable: return "the relay cannot be reached"
+    case .invalidAddress: return "invalid relay address; expected https://HOST/s/ID"
     }
   }
 }

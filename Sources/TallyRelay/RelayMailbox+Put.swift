@@ -36,7 +36,7 @@ extension RelayMailbox {
       else { throw RelayError(answer) }
       offset = next
     }
-    throw RelayError(.notARelay, "an upload does not come to its end")
+    throw RelayError(.notARelay, "not a relay: an upload does not end")
   }
 
   /// Returns the offset at which to begin, from the answer to `HEAD`. An upload of another length starts over.
@@ -57,7 +57,7 @@ extension RelayMailbox {
   private static func receipt(_ answer: RelayAnswer) throws -> MailboxReceipt? {
     guard answer.status == 200 || answer.status == 201 else { return nil }
     guard answer.field(RelayHeader.position).flatMap(UInt64.init) != nil else {
-      throw RelayError(.notARelay, "what answers is no relay: a put without a position")
+      throw RelayError(.notARelay, "not a relay: the answer to a put has no position")
     }
     let cursor = answer.field(RelayHeader.cursor).flatMap(RelayCursor.init)
     return MailboxReceipt(cursor: cursor.map { MailboxCursor(position: $0.position, entry: $0.chainText) })

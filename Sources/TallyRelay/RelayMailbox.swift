@@ -18,20 +18,30 @@ public struct RelayMailbox: Mailbox {
   private let client: RelayClient
   private let follower: RelayFollower
 
-  /// A mailbox.
-  /// - Throws: `RelayError` if the address is malformed.
+  /// Creates a mailbox for a space on a relay. Nothing is sent until it is used.
+  ///
+  /// - Parameters:
+  ///   - address: `https://HOST/s/ID`, as `tally relay token` prints it.
+  ///   - token: as `tally relay token` prints it. It decides what is allowed; it can be one device's or shared.
+  ///   - settings: timeouts and retries; the default settings suit most apps.
+  /// - Throws: `RelayError` of code `invalidAddress`. A token that the relay does not take shows when it is used.
   public init(_ address: String, token: String, _ settings: RelayClient.Settings = RelayClient.Settings()) throws {
     guard let address = RelaySpaceAddress(address) else {
-      throw RelayError(.unreachable, "the address is not https://HOST/s/ID")
+      throw RelayError(.invalidAddress, "invalid relay address; expected https://HOST/s/ID")
     }
     self.init(address, RelayClient(address.relay, token: token, settings))
   }
 
-  /// A mailbox that shares a client with others, for other spaces of the same relay.
-  /// - Throws: `RelayError` if the client's address or the space's id is malformed.
+  /// Creates a mailbox that shares a client, and so its connections, with mailboxes of other spaces of the same relay.
+  ///
+  /// - Parameters:
+  ///   - space: the space's id, the last part of its address.
+  ///   - client: the client, whose token must open the space.
+  /// - Throws: `RelayError` of code `invalidAddress` if the client's address or the space's id is malformed.
   public init(space: String, on client: RelayClient) throws {
     guard let address = RelaySpaceAddress(relay: client.relay, space: space) else {
-      throw RelayError(.unreachable, "the relay's address or the space's id is malformed")
+      throw RelayError(
+        .invalidAddress, "invalid relay address or space id; expected https://HOST and the ID of https://HOST/s/ID")
     }
     self.init(address, client)
   }
@@ -91,7 +101,14 @@ public struct RelayMailbox: Mailbox {
     }
   }
 
-  /// Returns the status of the space, as the relay reports it.
+  /// Asks the relay for the status of the space: how much it holds, and how much it may.
+  ///
+  /// ```swift
+  /// let status = try await RelayMailbox("https://relay.example/s/3f2a", token: token).status()
+  /// ```
+  ///
+  /// One request. It also tells whether the token is good, before an engine uses it.
+  /// - Throws: `RelayError`; `CancellationError`.
   public func status() async throws -> RelaySpaceStatus { try await client.status(of: address.space) }
 
   // MARK: Requests
@@ -110,7 +127,7 @@ public struct RelayMailbox: Mailbox {
     do {
       return try RelayPage(answer.body)
     } catch {
-      throw RelayError(.notARelay, "what answers is no relay: a page is malformed, \(error.rawValue)")
+      throw RelayError(.notARelay, "not a relay: malformed page, \(error.rawValue)")
     }
   }
 }
@@ -139,7 +156,7 @@ private struct RelayPieces: AsyncSequence, AsyncIteratorProtocol {
     case 206:
       let total = try Self.total(answer, from: offset)
       guard total <= RelayLimits.entryBytes, total == self.total ?? total else {
-        throw RelayError(.notARelay, "what answers is no relay: an entry changes its size")
+        throw RelayError(.notARelay, "not a relay: an entry changed its size")
       }
       self.total = total
       offset += answer.body.count
@@ -162,7 +179,7 @@ private struct RelayPieces: AsyncSequence, AsyncIteratorProtocol {
     guard parts.count == 4, parts[0] == "bytes", let first = Int(parts[1]), let last = Int(parts[2]),
       let total = Int(parts[3]), first == offset, last < total,
       answer.isCut ? answer.body.count <= last - first : answer.body.count == last - first + 1
-    else { throw RelayError(.notARelay, "what answers is no relay: not the range that was asked for") }
+    else { throw RelayError(.notARelay, "not a relay: the answer is not the requested range") }
     return total
   }
 }

@@ -14,7 +14,9 @@ public struct RelaySpaceAddress: Sendable, Hashable, CustomStringConvertible {
     self.init(relay: String(text[..<range.lowerBound]), space: String(text[range.upperBound...]))
   }
 
-  /// An address of a relay and a space's id.
+  /// Creates the address of a space; nil if the relay's address is not `http://` or `https://` with a host and perhaps
+  /// a path, or has a user, a query or a fragment, or if the id is malformed. A slash at the relay's end does not
+  /// count.
   public init?(relay: String, space: String) {
     let trimmed = relay.hasSuffix("/") ? String(relay.dropLast()) : relay
     guard RelayNames.isSpace(space), let parts = URLComponents(string: trimmed),

@@ -47,12 +47,12 @@ _ = inspector
 #if Macros
 // Sources/TallyMacros/FieldValue.swift
 private enum Sources_TallyMacros_FieldValue_swift_1 {
-struct Colour: DatabaseValueConvertible, FieldValue {
+struct Color: DatabaseValueConvertible, FieldValue {
   static var fieldKind: FieldKind { .integer }
   var rgb: Int
   var databaseValue: DatabaseValue { rgb.databaseValue }
-  static func fromDatabaseValue(_ value: DatabaseValue) -> Colour? {
-    Int.fromDatabaseValue(value).map(Colour.init)
+  static func fromDatabaseValue(_ value: DatabaseValue) -> Color? {
+    Int.fromDatabaseValue(value).map(Color.init)
   }
 }
 }
@@ -131,12 +131,26 @@ _ = transport
 }
 #endif
 
+// Sources/TallyRelay/RelayClient.swift
+private func Sources_TallyRelay_RelayClient_swift_1() throws {
+let client = RelayClient("https://relay.example", token: token)
+let mailbox = try RelayMailbox(space: "3f2a", on: client)
+_ = client
+_ = mailbox
+}
+
 // Sources/TallyRelay/RelayMailbox.swift
 private func Sources_TallyRelay_RelayMailbox_swift_1() async throws {
 let mailbox = try RelayMailbox("https://relay.example/s/3f2a…", token: token)
 try await store.sync(through: mailbox)
 await engine.add(mailbox, named: "relay")
 _ = mailbox
+}
+
+// Sources/TallyRelay/RelayMailbox.swift
+private func Sources_TallyRelay_RelayMailbox_swift_2() async throws {
+let status = try await RelayMailbox("https://relay.example/s/3f2a", token: token).status()
+_ = status
 }
 
 // Sources/TallySync/Engine/Container.swift
@@ -189,7 +203,7 @@ _ = store
 
 // Sources/TallySync/Engine/PeerDiscovery.swift
 private enum Sources_TallySync_Engine_PeerDiscovery_swift_1 {
-struct Neighbours: PeerDiscovery {
+struct Neighbors: PeerDiscovery {
   let lists: AsyncStream<[any Transport]>
   func peers() -> AsyncStream<[any Transport]> { lists }
 }
@@ -197,7 +211,7 @@ struct Neighbours: PeerDiscovery {
 
 // Sources/TallySync/Engine/PeerDiscovery.swift
 private func Sources_TallySync_Engine_PeerDiscovery_swift_2() async throws {
-let following = Task { await engine.follow(neighbours) }
+let following = Task { await engine.follow(neighbors) }
 _ = following
 }
 
@@ -241,13 +255,18 @@ await engine.add(FolderMailbox(driveURL), named: "drive")
 
 // Sources/TallySync/Engine/SyncEngine.swift
 private func Sources_TallySync_Engine_SyncEngine_swift_5() async throws {
-try await engine.accept(StreamConnection.standardStreams(), from: "laptop")
+await engine.remove("drive")
 }
 
 // Sources/TallySync/Engine/SyncEngine.swift
 private func Sources_TallySync_Engine_SyncEngine_swift_6() async throws {
+try await engine.accept(StreamConnection.standardStreams(), from: "laptop")
+}
+
+// Sources/TallySync/Engine/SyncEngine.swift
+private func Sources_TallySync_Engine_SyncEngine_swift_7() async throws {
 for await status in await engine.statusUpdates() {
-  print(status.isUpToDate ? "up to date" : "syncing")
+  print(status.isPaused ? "paused" : status.isUpToDate ? "up to date" : "not up to date")
 }
 }
 
@@ -270,8 +289,17 @@ private enum Sources_TallySync_Engine_SyncStatus_swift_3 {
 @MainActor final class Settings {
   let monitor: SyncMonitor
   init(_ engine: SyncEngine) { monitor = SyncMonitor(engine) }
-  var line: String { monitor.status.isUpToDate ? "up to date" : "syncing" }
+  var line: String {
+    monitor.status.isPaused ? "paused" : monitor.status.isUpToDate ? "up to date" : "not up to date"
+  }
 }
+}
+
+// Sources/TallySync/Mailboxes/FolderMailbox.swift
+private func Sources_TallySync_Mailboxes_FolderMailbox_swift_1() async throws {
+let drive = FolderMailbox(URL(fileURLWithPath: "/Users/ann/Dropbox/Scores", isDirectory: true))
+try await store.sync(through: drive)
+_ = drive
 }
 
 // Sources/TallySync/Mailboxes/MailboxCursor.swift
@@ -317,6 +345,13 @@ private func Sources_TallySync_Session_Store_Sync_swift_1() throws {
 let report = try phone.sync(with: tablet)
 print(report.isConverged, report.byteCount)
 _ = report
+}
+
+// Sources/TallySync/Transports/MemoryTransport.swift
+private func Sources_TallySync_Transports_MemoryTransport_swift_1() async throws {
+let transport = MemoryTransport(name: "tablet") { connection in try await tablet.sync(over: connection) }
+await engine.add(transport)
+_ = transport
 }
 
 // Sources/TallySync/Transports/Streams/ProcessTransport.swift

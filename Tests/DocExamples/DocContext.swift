@@ -93,8 +93,8 @@ var generator: SystemRandomNumberGenerator {
   set {}
 }
 
-struct EmptyNeighbourhood: PeerDiscovery {
+struct EmptyNeighborhood: PeerDiscovery {
   func peers() -> AsyncStream<[any Transport]> { AsyncStream { $0.finish() } }
 }
 
-let neighbours = EmptyNeighbourhood()
+let neighbors = EmptyNeighborhood()

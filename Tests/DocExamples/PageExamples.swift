@@ -4,11 +4,6 @@
 import Foundation
 import Observation
 import Tally
-import TallyStore
-import TallySync
-import TallyRelay
-import TallyTesting
-import Testing
 
 @testable import Pantry
 @testable import struct Pantry.Tag
@@ -49,34 +44,6 @@ _ = next
 // Sources/Tally/Tally.docc/Accounts.md
 private func Sources_Tally_Tally_docc_Accounts_md_4() throws {
 try container.erase(.person("ann"))
-}
-
-// Sources/Tally/Tally.docc/ComingFromOthers.md
-private enum Sources_Tally_Tally_docc_ComingFromOthers_md_1 {
-func bringOver(_ oldFile: URL, into store: Store) async throws {
-  let draft = try ImportMap.draft(of: oldFile, for: store.schema)
-  print("not found:", draft.unmatched)
-  let report = try await store.importDatabase(at: oldFile, map: draft.map) { progress in
-    print("\(progress.rows) of \(progress.rowCount)")
-  }
-  print(report.records)
-}
-}
-
-// Sources/Tally/Tally.docc/ComingFromOthers.md
-private func Sources_Tally_Tally_docc_ComingFromOthers_md_2() throws {
-let pantryMap = ImportMap(
-  tables: [
-    .init(from: "ZLIST", to: "List", fields: ["title": "ZTITLE"]),
-    .init(
-      from: "ZITEM", to: "Item", where: "ZTITLE NOT NULL",
-      fields: [
-        "title": "ZTITLE", "due": .init(column: "ZDUE", as: .coreDataSeconds),
-        "note": .init(sql: "trim(ZNOTES)"), "list": .init(column: "ZLIST", skipsMissing: true),
-      ]),
-  ],
-  links: [.init(from: "Z_1TAGS", to: "Item.tags", source: "Z_1ITEMS", target: "Z_2TAGS")])
-_ = pantryMap
 }
 
 // Sources/Tally/Tally.docc/ConflictsAndUndo.md
@@ -179,43 +146,10 @@ struct Item: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
 }
 }
 
-// Sources/Tally/Tally.docc/GettingStarted.md
-private enum Sources_Tally_Tally_docc_GettingStarted_md_2 {
-
-struct Shopping {
-  static func main() async throws {
-    let arguments = CommandLine.arguments
-    guard arguments.count > 2 else { return print("Shopping FILE add TITLE | buy TITLE | watch COMMAND | serve") }
-    let store = try Store(path: arguments[1], schema: Schema(Item.self))
-    switch (arguments[2], arguments.dropFirst(3).first) {
-    case ("add", let title?):
-      try await store.write { db in try Item(title: title).insert(db) }
-    case ("buy", let title?):
-      try await store.write { db in
-        guard var item = try Item.filter(Column("title") == title).fetchOne(db) else { return }
-        try item.updateChanges(db) { $0.isBought = true }
-      }
-    case ("watch", let command?):
-      let engine = SyncEngine(store)
-      await engine.add(ProcessTransport(command: command, name: "the other"))
-      await engine.resume()
-      for try await items in store.values({ db in try Item.order(Column("title")).fetchAll(db) }) {
-        print(items.map { ($0.isBought ? "✓ " : "· ") + $0.title }.joined(separator: "\n") + "\n")
-      }
-    case ("serve", nil):
-      let engine = SyncEngine(store)
-      await engine.resume()
-      try await engine.accept(StreamConnection.standardStreams(), from: "the other")
-    default: print("Shopping FILE add TITLE | buy TITLE | watch COMMAND | serve")
-    }
-  }
-}
-}
-
 // Sources/Tally/Tally.docc/MigrationsAndVersions.md
 private func Sources_Tally_Tally_docc_MigrationsAndVersions_md_1() throws {
 try store.write { db in
-  try db.execute(sql: "UPDATE Item SET note = 'soon' WHERE due < datetime('now') AND note = '' AND NOT isBought")
+  try db.execute(sql: "UPDATE Item SET note = 'several' WHERE amount > 1 AND note = ''")
 }
 }
 
@@ -259,7 +193,9 @@ private enum Sources_Tally_Tally_docc_ObservingAndSwiftUI_md_3 {
 @MainActor final class SettingsScreen {
   let monitor: SyncMonitor
   init(_ engine: SyncEngine) { monitor = SyncMonitor(engine) }
-  var line: String { monitor.status.isUpToDate ? "up to date" : "syncing" }
+  var line: String {
+    monitor.status.isPaused ? "paused" : monitor.status.isUpToDate ? "up to date" : "not up to date"
+  }
 }
 }
 
@@ -342,23 +278,6 @@ _ = second
 }
 
 // Sources/Tally/Tally.docc/Sync.md
-private func Sources_Tally_Tally_docc_Sync_md_1() async throws {
-let engine = SyncEngine(store)
-await engine.add(FolderMailbox(folder), named: "iCloud Drive")
-await engine.add(ProcessTransport(command: "ssh home.example tally serve list.tally --stdio", name: "home"))
-await engine.resume()
-_ = engine
-}
-
-// Sources/Tally/Tally.docc/Sync.md
-private enum Sources_Tally_Tally_docc_Sync_md_2 {
-struct Neighbours: PeerDiscovery {
-  let lists: AsyncStream<[any Transport]>   // a new list whenever the browser's results change
-  func peers() -> AsyncStream<[any Transport]> { lists }
-}
-}
-
-// Sources/Tally/Tally.docc/Sync.md
 private func Sources_Tally_Tally_docc_Sync_md_3() async throws {
 var settings = SyncEngine.Settings()
 settings.device = SyncDevice(name: "Ann's iPad", app: "Pantry 1.2")
@@ -385,15 +304,6 @@ print(report.isConverged)
 _ = report
 }
 
-// Sources/Tally/Tally.docc/Sync.md
-private func Sources_Tally_Tally_docc_Sync_md_6() async throws {
-let outcome = try await store.sync(over: StreamConnection.standardStreams())
-let pass = try await store.sync(through: FolderMailbox(folder))
-print(outcome.changes, pass.isComplete)
-_ = outcome
-_ = pass
-}
-
 // Sources/Tally/Tally.docc/Tally.md
 private func Sources_Tally_Tally_docc_Tally_md_1() throws {
 let store = try Store(path: path, schema: Schema(ShoppingList.self, Shop.self, Tag.self, Item.self))
@@ -409,27 +319,6 @@ _ = titles
 private func Sources_Tally_Tally_docc_TestingAndPreviews_md_1() throws {
 let store = try Store(inMemory: Pantry.schema)
 _ = store
-}
-
-// Sources/Tally/Tally.docc/TestingAndPreviews.md
-private enum Sources_Tally_Tally_docc_TestingAndPreviews_md_2 {
-func bothEditsStay() throws {
-  let (phone, tablet) = (try Pantry.open(nil), try Pantry.open(nil))
-  let milk = try phone.write { db in try Item.add(db, "Milk") }
-  try phone.sync(with: tablet)
-  try phone.write { db in try db.execute(sql: "UPDATE Item SET amount = 2") }
-  try tablet.write { db in try db.execute(sql: "UPDATE Item SET note = 'oat'") }
-  #expect(try phone.sync(with: tablet).isConverged)
-  let merged = try tablet.read { db in try Item.find(db, id: milk.id) }
-  #expect(merged.amount == 2 && merged.note == "oat")
-}
-}
-
-// Sources/Tally/Tally.docc/TestingAndPreviews.md
-private enum Sources_Tally_Tally_docc_TestingAndPreviews_md_3 {
-func nothingIsLostWhateverHappens() async throws {
-  try await simulate(Item.self, Tag.self, Shop.self, ShoppingList.self, replicas: 3, runs: 20)
-}
 }
 
 // Sources/Tally/Tally.docc/Troubleshooting.md

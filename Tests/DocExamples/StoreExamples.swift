@@ -34,13 +34,32 @@ _ = draft
 private func Sources_TallyStore_Importing_ImportMap_swift_1() throws {
 let map = ImportMap(
   tables: [
-    .init(from: "ZLIST", to: "List", fields: ["title": "ZTITLE"]),
+    .init(from: "ZLIST", to: "ShoppingList", fields: ["title": "ZTITLE"]),
+    .init(from: "ZTAG", to: "Tag", fields: ["name": "ZNAME"]),
     .init(from: "ZITEM", to: "Item", fields: [
       "title": "ZTITLE", "due": .init(column: "ZDUE", as: .coreDataSeconds), "list": "ZLIST",
     ]),
   ],
   links: [.init(from: "Z_1TAGS", to: "Item.tags", source: "Z_1ITEMS", target: "Z_2TAGS")])
 _ = map
+}
+
+// Sources/TallyStore/Importing/ImportMap.swift
+private func Sources_TallyStore_Importing_ImportMap_swift_2() throws {
+let lists = ImportMap.Table(from: "ZLIST", to: "ShoppingList", fields: ["title": "ZTITLE"])
+_ = lists
+}
+
+// Sources/TallyStore/Importing/ImportMap.swift
+private func Sources_TallyStore_Importing_ImportMap_swift_3() throws {
+let tags = ImportMap.Links(from: "Z_1TAGS", to: "Item.tags", source: "Z_1ITEMS", target: "Z_2TAGS")
+_ = tags
+}
+
+// Sources/TallyStore/Importing/ImportMap.swift
+private func Sources_TallyStore_Importing_ImportMap_swift_4() throws {
+let note = ImportColumn(sql: "trim(coalesce(ZNOTES, ''))")
+_ = note
 }
 
 // Sources/TallyStore/Importing/Store+Import.swift
@@ -136,10 +155,34 @@ let roast = SeedRecord("roast", of: SpeechType.self, ["name": "Roast"])
 _ = roast
 }
 
+// Sources/TallyStore/Seeds/SeedSet.swift
+private func Sources_TallyStore_Seeds_SeedSet_swift_4() throws {
+let next = SeedSet("speeches", version: 3, records: [], retired: [SeedKey("roast", of: SpeechType.self)])
+_ = next
+}
+
+// Sources/TallyStore/Seeds/SeedSet.swift
+private func Sources_TallyStore_Seeds_SeedSet_swift_5() throws {
+let rule = SeedAdoption(of: SpeechType.self, matching: ["name"])
+_ = rule
+}
+
 // Sources/TallyStore/Seeds/SeededRecord.swift
 private func Sources_TallyStore_Seeds_SeededRecord_swift_1() throws {
 let isOwn = try SeededRecord.fetchOne(db, of: toast.name)?.belongsToUser ?? true
 _ = isOwn
+}
+
+// Sources/TallyStore/Seeds/SeededRecord.swift
+private func Sources_TallyStore_Seeds_SeededRecord_swift_2() throws {
+let defaults = try store.read { db in try SpeechType.seeded().fetchAll(db) }
+_ = defaults
+}
+
+// Sources/TallyStore/Seeds/SeededRecord.swift
+private func Sources_TallyStore_Seeds_SeededRecord_swift_3() throws {
+let own = try store.read { db in try SpeechType.belongingToUser().fetchCount(db) }
+_ = own
 }
 
 // Sources/TallyStore/Store/DynamicRecord.swift
@@ -228,6 +271,11 @@ for conflict in try store.conflicts() { try store.dismiss(conflict) }
 
 // Sources/TallyStore/Store/Store+Conflicts.swift
 private func Sources_TallyStore_Store_Store_Conflicts_swift_2() throws {
+try store.dismiss(store.conflicts())
+}
+
+// Sources/TallyStore/Store/Store+Conflicts.swift
+private func Sources_TallyStore_Store_Store_Conflicts_swift_3() throws {
 let count = ValueObservation.tracking { db in try ConflictRow.fetchCount(db) }
 _ = count
 }
@@ -404,6 +452,11 @@ private func Sources_TallyStore_Values_Conflict_swift_1() throws {
 for conflict in try store.conflicts() where conflict.kind == .overwritten {
   print("\(conflict.name): \(conflict.loserValue) lost to \(conflict.winnerValue)")
 }
+}
+
+// Sources/TallyStore/Values/StoreEvent.swift
+private func Sources_TallyStore_Values_StoreEvent_swift_1() async throws {
+for await event in store.events() where event.mayConcern(chess) { print("read it again") }
 }
 
 // Sources/TallyStore/Values/TallyError.swift

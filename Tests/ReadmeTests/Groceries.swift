@@ -18,7 +18,7 @@ struct Item: Entity, Codable, FetchableRecord, PersistableRecord {
     store = try Store(path: file, schema: Schema(Item.self))
     items = Observed([], in: store) { db in try Item.order(Column("title")).fetchAll(db) }
     var settings = SyncEngine.Settings()
-    settings.interval = .seconds(2)  // how often to look into the folder; a minute unless said
+    settings.interval = .seconds(2)  // how often to look into the folder; default: one minute
     engine = SyncEngine(store, settings)
     await engine.add(FolderMailbox(folder), named: "shared folder")
     await engine.resume()

@@ -203,7 +203,7 @@
       defer { server.stop() }
       let error = await #expect(throws: RelayError.self) { try await mailbox(server).changes(after: nil) }
       #expect(error?.code == .notARelay)
-      #expect(error?.message == "what answers is no relay: it asks for a password")
+      #expect(error?.message == "not a relay: it asks for a password")
     }
 
     private static let endless: [(what: String, beginning: String, piece: String)] = {
@@ -315,7 +315,7 @@
           read.withLock { $0 += piece.count }
         }
       }
-      #expect(error?.message == "what answers is no relay: an entry changes its size")
+      #expect(error?.message == "not a relay: an entry changed its size")
       #expect(read.withLock { $0 } == 10)
     }
 

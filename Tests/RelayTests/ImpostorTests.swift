@@ -21,6 +21,13 @@
       return Array((head.joined(separator: "\r\n") + "\r\n\r\n").utf8) + body
     }
 
+    /// No engine tries an address again that cannot become right.
+    @Test(arguments: ["relay.example/s/abc", "https://relay.example/abc", "ftp://relay.example/s/abc", ""])
+    func aMalformedAddressIsPermanent(_ address: String) throws {
+      let error = #expect(throws: RelayError.self) { try RelayMailbox(address, token: token) }
+      #expect(error?.code == .invalidAddress && error?.isPermanent == true)
+    }
+
     /// Whoever is sent on would take the token along.
     @Test func aRedirectionIsNotFollowed() async throws {
       try await RelayFixture.run { relay in

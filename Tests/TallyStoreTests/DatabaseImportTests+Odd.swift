@@ -32,7 +32,7 @@ extension DatabaseImportTests {
     #expect(try rows("SELECT count(*) FROM Item_tags") == ["33"])
   }
 
-  @Test func oddNamesAndUnreadableNeighboursAreInNobodysWay() throws {
+  @Test func oddNamesAndUnreadableNeighborsAreInNobodysWay() throws {
     let old = try file(
       """
       CREATE TABLE "tä""g 🎉" ("i""d" TEXT PRIMARY KEY, "na me" TEXT, value TEXT, twice AS (value || value));
@@ -200,7 +200,7 @@ extension DatabaseImportTests {
         == "there is no table 'nothing'; the tables are itemTags, items, lists, tags")
     #expect(
       refusal(.init(from: "items", to: "Thing", fields: [:]))
-        == "items is to become 'Thing', which is no type of the schema")
+        == "items: the schema has no type 'Thing'")
     // SQLite would take the name in quotes for a text.
     #expect(
       refusal(.init(from: "tags", to: "Tag", fields: ["name": "nmae"]))
@@ -217,7 +217,7 @@ extension DatabaseImportTests {
       refusal(
         .init(from: "tags", to: "Tag", fields: [:]),
         [.init(from: "itemTags", to: "Item.tag", source: "itemID", target: "tagID")])
-        == "itemTags is to become 'Item.tag', which is no relationship; write Type.relationship")
+        == "itemTags: no relationship 'Item.tag'; expected Type.relationship")
     #expect(
       refusal(.init(from: "items", to: "Item", fields: ["title": .init(sql: "max(title)")]))
         == "items: an expression of the map makes one row of many")

@@ -87,7 +87,7 @@ import Testing
 
   @Test func withoutATokenAPeerTellsAnOlderCopy() throws {
     var options = StoreOptions()
-    options.hasIncarnation = false
+    options.detectsCopies = false
     let peer = try open("peer", options)
     let store = try open("a", options)
     try insert("Chess", store)
@@ -120,7 +120,7 @@ import Testing
       try log.truncate(atOffset: UInt64(synced))
       try log.close()
       var options = StoreOptions()
-      options.hasIncarnation = false
+      options.detectsCopies = false
       let after = try open("cut", options)
       #expect(try after.summary().vector.covers(seen.vector))
       #expect(try names(after).contains("Game \(round)"))

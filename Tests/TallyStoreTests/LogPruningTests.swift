@@ -129,7 +129,7 @@ import Testing
   @Test(arguments: CapturePath.allCases) func aDeleteThatHasSeenLessBringsEntriesBack(_ path: CapturePath) throws {
     let lab = try Lab(path)
     var options = Lab.options(path)
-    options.hasIncarnation = false
+    options.detectsCopies = false
     try lab.b.close()
     let first = try lab.scratch.store("b", schema: Lab.schema, options: options)
     try lab.a.run("INSERT INTO P(id, name, pos) VALUES('P|~|1', 'one', 1), ('P|~|2', 'two', 2)")

@@ -15,7 +15,7 @@ import Testing
   init() throws {
     scratch = try Scratch()
     var options = StoreOptions()
-    options.hasIncarnation = false
+    options.detectsCopies = false
     there = try scratch.store("there")
     let here = try scratch.store("here", options: options)
     try here.write { db in
@@ -156,7 +156,7 @@ import Testing
     try there.write { try $0.execute(sql: "UPDATE SBGame SET code = x'00112233445566778899AABBCCDDEEFF'") }
     try original.sync(with: there)
     var options = StoreOptions()
-    options.hasIncarnation = false
+    options.detectsCopies = false
     options.now = { Date(timeIntervalSince1970: 1_700_000_000) }
     try original.close()
     try restored.close()

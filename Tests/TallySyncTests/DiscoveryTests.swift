@@ -5,7 +5,7 @@ import Testing
 
 /// Peers that come and go are added and removed.
 @Suite(.timeLimit(.minutes(5))) struct DiscoveryTests {
-  private struct Neighbours: PeerDiscovery {
+  private struct Neighbors: PeerDiscovery {
     let lists: AsyncStream<[any Transport]>
     func peers() -> AsyncStream<[any Transport]> { lists }
   }
@@ -24,7 +24,7 @@ import Testing
     await engine.add(MemoryMailbox(), named: "drive")
     await engine.resume()
     let (lists, feed) = AsyncStream.makeStream(of: [any Transport].self)
-    let following = Task { await engine.follow(Neighbours(lists: lists)) }
+    let following = Task { await engine.follow(Neighbors(lists: lists)) }
 
     feed.yield([Self.transport("mac", to: mac)])
     await until(engine) { $0.peers.map(\.id) == ["drive", "mac"] && $0.isUpToDate }

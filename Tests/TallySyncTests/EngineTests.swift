@@ -183,7 +183,7 @@ import Testing
     let (phone, mac) = (try World.store(notes: 3, "phone"), try World.store(notes: 4, "mac"))
     let mailbox = MemoryMailbox()
     var settings = SyncEngine.Settings()
-    settings.gathering = .zero
+    settings.debounceInterval = .zero
     settings.sleep = { _ in try await Task.sleep(for: .seconds(3600)) }
     let engine = SyncEngine(phone, settings)
     await engine.add(mailbox, named: "drive")
@@ -294,7 +294,7 @@ import Testing
     let (gatherings, feed) = AsyncStream.makeStream(of: CheckedContinuation<Void, Never>.self)
     var settings = SyncEngine.Settings()
     // Longer than any machine needs, so that each change comes within it; the test ends it.
-    settings.gathering = .seconds(600)
+    settings.debounceInterval = .seconds(600)
     settings.interval = .seconds(3600)
     settings.outsideInterval = nil
     settings.sleep = { duration in

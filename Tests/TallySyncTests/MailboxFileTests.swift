@@ -74,7 +74,7 @@ import Testing
     let (name, bytes) = (try only, try folder.bytes(try only))
     try FileManager.default.removeItem(atPath: folder.path(name))
     try folder.place([1, 2, 3], as: ".\(name).icloud")
-    try expectWaits(.elsewhere, name) {
+    try expectWaits(.notDownloaded, name) {
       try FileManager.default.removeItem(atPath: folder.path(".\(name).icloud"))
       try folder.place(bytes, as: name)
     }

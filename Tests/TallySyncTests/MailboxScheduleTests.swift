@@ -113,7 +113,7 @@ private final class MailboxSchedule {
     let what = random.below(8)
     switch what {
     case 0: faults.unlisted = [file.name]
-    case 1: faults.elsewhere = [file.name]
+    case 1: faults.notDownloaded = [file.name]
     case 2: faults.cut[file.name] = random.below(file.bytes.count)
     case 3: faults.zeroed[file.name] = random.below(file.bytes.count + 1)
     case 4: faults.unreadable = Set(files.map(\.name))

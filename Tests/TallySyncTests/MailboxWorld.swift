@@ -10,7 +10,7 @@ enum MailboxWorld {
   static var eager: MailboxSettings {
     var settings = MailboxSettings()
     settings.deltaBytes = 4 << 10
-    settings.smallestDelta = 1 << 10
+    settings.minimumDeltaWeight = 1 << 10
     return settings
   }
 
@@ -66,8 +66,8 @@ final class SharedFolder {
   /// A store in a file that no token protects, as one that moves between devices.
   func store(_ name: String) throws -> Store {
     var options = StoreOptions()
-    options.hasIncarnation = false
-    options.isDurableBeforeSync = false
+    options.detectsCopies = false
+    options.flushesBeforeSync = false
     return try Store(path: root.appendingPathComponent(name).path, schema: Schema(Note.self), options: options)
   }
 

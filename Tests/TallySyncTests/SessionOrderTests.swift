@@ -15,7 +15,7 @@ import Testing
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     var options = StoreOptions()
-    options.hasIncarnation = false
+    options.detectsCopies = false
     let (path, copy) = (folder.appendingPathComponent("a").path, folder.appendingPathComponent("b").path)
     let original = try Store(path: path, schema: Schema(Note.self), options: options)
     try World.insert(2, "shared", original)

@@ -51,7 +51,7 @@ import Testing
     defer { try? FileManager.default.removeItem(at: folder) }
     let (path, copy) = (folder.appendingPathComponent("a").path, folder.appendingPathComponent("b").path)
     var options = StoreOptions()
-    options.hasIncarnation = false
+    options.detectsCopies = false
     let original = try Store(path: path, schema: Schema(Note.self), options: options)
     try World.insert(2, "shared", original)
 

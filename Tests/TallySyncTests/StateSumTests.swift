@@ -132,7 +132,7 @@ import Testing
     try b.write { try $0.execute(sql: "UPDATE Note SET stars = 2 WHERE id = 'Note|~|x'") }
     let vector = try c.vector
     let error = #expect(throws: StoreError.self) { try b.delta(since: vector) }
-    let isNamed = error?.message.contains("'Note|~|x': what is stored") == true
+    let isNamed = error?.message.contains("'Note|~|x': the stored content") == true
     #expect(error?.code == .damaged && isNamed, "\(String(describing: error))")
     #expect(try b.doubt()?.level == .damaged)
   }
@@ -175,8 +175,8 @@ import Testing
     _ = try b.delta(since: StateVector())
   }
 
-  /// What an index says is not what stands in the table: a record or link that is there is not found under its name, and
-  /// one that is found under another is not it.
+  /// What an index says is not what stands in the table: a record or link that is there is not found under its name,
+  /// and one that is found under another is not it.
   static let indexes = ["sqlite_autoindex_Note_1", "sqlite_autoindex_tally_hidden_1"]
 
   @Test(arguments: indexes, [true, false]) func aWrongKeyInAnIndexIsDamage(_ index: String, _ givesFirst: Bool) throws {

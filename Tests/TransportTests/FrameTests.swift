@@ -53,7 +53,7 @@ import Testing
     let (here, there) = ByteQueue.pair()
     let connection = FramedConnection(here)
     try await there.write(FrameDecoder.frame([1, 2, 3]) + [5, 1])
-    await there.close(saying: [])
+    await there.close(sending: [])
     #expect(try await connection.receive() == [1, 2, 3])
     let error = await #expect(throws: SyncError.self) { try await connection.receive() }
     #expect(error?.code == .disconnected)
@@ -120,7 +120,7 @@ actor ByteQueue: ByteStream {
     }
   }
 
-  func close(saying last: [UInt8]) async {
+  func close(sending last: [UInt8]) async {
     if !last.isEmpty { try? await write(last) }
     await base.close()
   }
@@ -138,5 +138,5 @@ private final class StuckStream: ByteStream {
     while true { try await Task.sleep(for: .seconds(3600)) }
   }
 
-  func close(saying last: [UInt8]) async { self.last.withLock { $0 = last } }
+  func close(sending last: [UInt8]) async { self.last.withLock { $0 = last } }
 }

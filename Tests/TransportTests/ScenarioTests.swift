@@ -95,7 +95,7 @@ import Testing
     return result
   }
 
-  /// Every replica hears of the others through neighbours only, each over another kind of connection.
+  /// Every replica hears of the others through neighbors only, each over another kind of connection.
   @Test func aRingOverMixedTransportsConverges() async throws {
     #if Network
       let links: [Link] = [.memory, .child, .folder, .tls, .secret]

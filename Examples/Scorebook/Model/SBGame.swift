@@ -5,13 +5,13 @@ struct SBGame: Entity, Codable, Equatable, FetchableRecord, PersistableRecord {
   static let schema = EntitySchema(
     "SBGame",
     .text("title"), .integer("minutes"), .bool("lowestWins", default: false),
-    .toMany("players", to: "SBPerson"), .toMany("favourites", to: "SBPerson"))
+    .toMany("players", to: "SBPerson"), .toMany("favorites", to: "SBPerson"))
 
   /// The people who play this game. A to-many relationship is a set: what one device adds stays, whatever another
   /// removes meanwhile.
   static let players = Relationship<SBGame, SBPerson>("players")
-  /// The people whose favourite it is.
-  static let favourites = Relationship<SBGame, SBPerson>("favourites")
+  /// The people whose favorite it is.
+  static let favorites = Relationship<SBGame, SBPerson>("favorites")
   /// The matches, newest or oldest first as you order them.
   static let matches = hasMany(SBMatch.self)
 

@@ -46,10 +46,10 @@
           try SBMatch(playedAt: Date(), note: Self.notes.randomElement(), game: game.id).insert(db)
         default:
           guard let person = try SBPerson.fetchAll(db).randomElement() else { return }
-          if try SBGame.favourites.members(db, of: game.id).contains(person.id) {
-            try SBGame.favourites.remove(db, person.id, from: game.id)
+          if try SBGame.favorites.members(db, of: game.id).contains(person.id) {
+            try SBGame.favorites.remove(db, person.id, from: game.id)
           } else {
-            try SBGame.favourites.insert(db, person.id, to: game.id)
+            try SBGame.favorites.insert(db, person.id, to: game.id)
           }
         }
       }

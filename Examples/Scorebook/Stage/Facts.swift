@@ -11,7 +11,7 @@ struct Fact: Equatable {
 
 /// A table of what each device had before they met, and what both have now.
 ///
-/// A value in the last column has the colour of the device that it came from, if it came from one.
+/// A value in the last column has the color of the device that it came from, if it came from one.
 struct BeforeAndAfter {
   private let terminal: Terminal
 
@@ -23,12 +23,12 @@ struct BeforeAndAfter {
     terminal.row(terminal.styled(head, .dim))
     for (index, fact) in both.enumerated() {
       let (left, right) = (phone[index].value, tablet[index].value)
-      let outcome = coloured(fact.value, isFromPhone: fact.value == left, isFromTablet: fact.value == right)
+      let outcome = colored(fact.value, isFromPhone: fact.value == left, isFromTablet: fact.value == right)
       terminal.row("\(padded(fact.label, label))  \(padded(left, column))  \(padded(right, column))  \(outcome)")
     }
   }
 
-  private func coloured(_ text: String, isFromPhone: Bool, isFromTablet: Bool) -> String {
+  private func colored(_ text: String, isFromPhone: Bool, isFromTablet: Bool) -> String {
     switch (isFromPhone, isFromTablet) {
     case (true, false): terminal.styled(text, .cyan)
     case (false, true): terminal.styled(text, .yellow)

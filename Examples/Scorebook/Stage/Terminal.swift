@@ -1,6 +1,6 @@
 import Foundation
 
-/// Prints the story, at most 100 columns wide. In colour only on a terminal, and never when NO_COLOR is set
+/// Prints the story, at most 100 columns wide. In color only on a terminal, and never when NO_COLOR is set
 /// (https://no-color.org).
 final class Terminal {
   enum Style: String {
@@ -15,16 +15,16 @@ final class Terminal {
   /// The most columns that a line takes.
   static let width = 98
 
-  private let hasColour: Bool
+  private let hasColor: Bool
   private var isInLanes = false
 
   init() {
-    let noColour = ProcessInfo.processInfo.environment["NO_COLOR"] ?? ""
-    hasColour = noColour.isEmpty && isatty(STDOUT_FILENO) == 1
+    let noColor = ProcessInfo.processInfo.environment["NO_COLOR"] ?? ""
+    hasColor = noColor.isEmpty && isatty(STDOUT_FILENO) == 1
   }
 
   func styled(_ text: String, _ style: Style) -> String {
-    hasColour ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
+    hasColor ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
   }
 
   // MARK: Lines

@@ -21,9 +21,9 @@ extension Story {
       for game in [cast.chess, cast.skat] { try game.insert(db) }
       for evening in evenings { try evening.insert(db) }
     }
-    try phone.does("18:10", day: 7, "puts Ann, Ben and Cléo down for chess, which is Ann's favourite") { db in
+    try phone.does("18:10", day: 7, "puts Ann, Ben and Cléo down for chess, which is Ann's favorite") { db in
       try SBGame.players.set(db, [cast.ann.id, cast.ben.id, cast.cleo.id], of: cast.chess.id)
-      try SBGame.favourites.insert(db, cast.ann.id, to: cast.chess.id)
+      try SBGame.favorites.insert(db, cast.ann.id, to: cast.chess.id)
     }
     try meet { db in
       [

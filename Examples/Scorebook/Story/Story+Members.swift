@@ -17,14 +17,14 @@ extension Story {
     try tablet.does("20:12", "puts Ben back") { db in
       try SBGame.players.insert(db, cast.ben.id, to: chess)
     }
-    try tablet.does("20:13", "makes it Cléo's favourite, with plain SQL") { db in
+    try tablet.does("20:13", "makes it Cléo's favorite, with plain SQL") { db in
       try db.execute(
-        sql: "INSERT INTO SBGame_favourites(source, target) VALUES(?, ?)", arguments: [chess, cast.cleo.id])
+        sql: "INSERT INTO SBGame_favorites(source, target) VALUES(?, ?)", arguments: [chess, cast.cleo.id])
     }
     try meet { db in
       [
         Fact("play chess", list(try SBGame.names(db, SBGame.players, of: chess))),
-        Fact("like chess best", list(try SBGame.names(db, SBGame.favourites, of: chess))),
+        Fact("like chess best", list(try SBGame.names(db, SBGame.favorites, of: chess))),
       ]
     }
     try checkBoth("Dora and Emil are both in") { db in
@@ -33,9 +33,9 @@ extension Story {
     try checkBoth("Ben stays: the phone had not seen that he was put back") { db in
       try SBGame.players.members(db, of: chess).contains(cast.ben.id)
     }
-    try checkBoth("Cléo is out, for nobody added her again; her favourite is another relationship, and stays") { db in
+    try checkBoth("Cléo is out, for nobody added her again; her favorite is another relationship, and stays") { db in
       let isPlayer = try SBGame.players.members(db, of: chess).contains(cast.cleo.id)
-      return try !isPlayer && SBGame.favourites.members(db, of: chess) == [cast.ann.id, cast.cleo.id]
+      return try !isPlayer && SBGame.favorites.members(db, of: chess) == [cast.ann.id, cast.cleo.id]
     }
   }
 }

@@ -17,7 +17,7 @@ enum Tables {
         [
           "\(text(game.title)), \(text(game.minutes)) minutes",
           "  players: \(list(try SBGame.names(db, SBGame.players, of: game.id)))",
-          "  favourite of: \(list(try SBGame.names(db, SBGame.favourites, of: game.id)))",
+          "  favorite of: \(list(try SBGame.names(db, SBGame.favorites, of: game.id)))",
         ]
       })
   }

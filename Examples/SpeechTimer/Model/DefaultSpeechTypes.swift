@@ -12,22 +12,22 @@ enum DefaultSpeechTypes {
   static let version1 = SeedSet(
     set, version: 1,
     records: [
-      SeedRecord("toast", of: SpeechType.self, ["name": "Toast", "seconds": 120, "colour": "yellow"]),
-      SeedRecord("eulogy", of: SpeechType.self, ["name": "Eulogy", "seconds": 600, "colour": "blue"]),
-      SeedRecord("pitch", of: SpeechType.self, ["name": "Pitch", "seconds": 180, "colour": "green"]),
-      SeedRecord("roast", of: SpeechType.self, ["name": "Roast", "seconds": 300, "colour": "red"]),
-      SeedRecord("debate", of: SpeechType.self, ["name": "Debate", "seconds": 420, "colour": "cyan"]),
+      SeedRecord("toast", of: SpeechType.self, ["name": "Toast", "seconds": 120, "color": "yellow"]),
+      SeedRecord("eulogy", of: SpeechType.self, ["name": "Eulogy", "seconds": 600, "color": "blue"]),
+      SeedRecord("pitch", of: SpeechType.self, ["name": "Pitch", "seconds": 180, "color": "green"]),
+      SeedRecord("roast", of: SpeechType.self, ["name": "Roast", "seconds": 300, "color": "red"]),
+      SeedRecord("debate", of: SpeechType.self, ["name": "Debate", "seconds": 420, "color": "cyan"]),
     ])
 
-  /// The second release: toasts are shorter, eulogies have another colour, lightning talks are new, roasts and debates
+  /// The second release: toasts are shorter, eulogies have another color, lightning talks are new, roasts and debates
   /// are retired.
   static let version2 = SeedSet(
     set, version: 2,
     records: [
-      SeedRecord("toast", of: SpeechType.self, ["name": "Toast", "seconds": 90, "colour": "yellow"]),
-      SeedRecord("eulogy", of: SpeechType.self, ["name": "Eulogy", "seconds": 600, "colour": "purple"]),
-      SeedRecord("pitch", of: SpeechType.self, ["name": "Pitch", "seconds": 180, "colour": "green"]),
-      SeedRecord("lightning", of: SpeechType.self, ["name": "Lightning", "seconds": 300, "colour": "cyan"]),
+      SeedRecord("toast", of: SpeechType.self, ["name": "Toast", "seconds": 90, "color": "yellow"]),
+      SeedRecord("eulogy", of: SpeechType.self, ["name": "Eulogy", "seconds": 600, "color": "purple"]),
+      SeedRecord("pitch", of: SpeechType.self, ["name": "Pitch", "seconds": 180, "color": "green"]),
+      SeedRecord("lightning", of: SpeechType.self, ["name": "Lightning", "seconds": 300, "color": "cyan"]),
     ],
     retired: [SeedKey("roast", of: SpeechType.self), SeedKey("debate", of: SpeechType.self)])
 

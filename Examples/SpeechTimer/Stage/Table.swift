@@ -18,7 +18,7 @@ struct Table {
     return [terminal.styled(header, .dim)] + lines
   }
 
-  /// A mark, the name, minutes and seconds, the colour.
+  /// A mark, the name, minutes and seconds, the color.
   private func cell(_ row: SpeechTypeRow?, _ old: SpeechTypeRow?, _ terminal: Terminal) -> String {
     let mark = row == old ? " " : "›"
     guard let row else { return terminal.styled(Self.padded(old == nil ? " ·" : mark + "gone"), .dim) }
@@ -26,8 +26,8 @@ struct Table {
     let seconds = row.seconds % 60
     let time = "\(row.seconds / 60):\(seconds < 10 ? "0" : "")\(seconds)"
     let gap = String(repeating: " ", count: max(0, 6 - time.count))
-    let colour = Terminal.Style(named: row.colour).map { terminal.styled(Self.padded(row.colour, 6), $0) }
-    return mark + name + gap + time + " " + (colour ?? Self.padded(row.colour, 6))
+    let color = Terminal.Style(named: row.color).map { terminal.styled(Self.padded(row.color, 6), $0) }
+    return mark + name + gap + time + " " + (color ?? Self.padded(row.color, 6))
   }
 
   private static func padded(_ text: String, _ width: Int = Self.width) -> String {

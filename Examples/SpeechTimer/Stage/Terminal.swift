@@ -1,6 +1,6 @@
 import Foundation
 
-/// Prints the story, at most 100 columns wide. In colour only on a terminal, and never when NO_COLOR is set
+/// Prints the story, at most 100 columns wide. In color only on a terminal, and never when NO_COLOR is set
 /// (https://no-color.org).
 struct Terminal {
   enum Style: String {
@@ -13,26 +13,26 @@ struct Terminal {
     case purple = "35"
     case cyan = "36"
 
-    /// The style of a colour's name.
+    /// The style of a color's name.
     init?(named name: String) {
-      let colours: [String: Style] = [
+      let colors: [String: Style] = [
         "red": .red, "green": .green, "yellow": .yellow, "blue": .blue, "purple": .purple, "cyan": .cyan,
       ]
-      guard let style = colours[name] else { return nil }
+      guard let style = colors[name] else { return nil }
       self = style
     }
   }
 
   private static let width = 98
-  private let hasColour: Bool
+  private let hasColor: Bool
 
   init() {
-    let noColour = ProcessInfo.processInfo.environment["NO_COLOR"] ?? ""
-    hasColour = noColour.isEmpty && isatty(STDOUT_FILENO) == 1
+    let noColor = ProcessInfo.processInfo.environment["NO_COLOR"] ?? ""
+    hasColor = noColor.isEmpty && isatty(STDOUT_FILENO) == 1
   }
 
   func styled(_ text: String, _ style: Style) -> String {
-    hasColour ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
+    hasColor ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
   }
 
   func title(_ text: String) {

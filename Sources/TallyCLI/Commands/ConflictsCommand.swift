@@ -6,7 +6,7 @@ import TallyCRDT
 struct ConflictsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "conflicts",
-    abstract: "Prints the writes that lost to a concurrent write, newest first.",
+    abstract: "Prints the conflict journal, newest first: overwritten values, undone deletes, cleared references.",
     discussion: "Example: tally conflicts scores.tally --limit 10")
 
   @OptionGroup var store: StoreArguments

@@ -4,7 +4,7 @@ import Foundation
 struct RelayCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "relay",
-    abstract: "Serves a relay: a place on a server through which devices sync that are never there together.",
+    abstract: "Serves a relay, through which devices sync that are never online at the same time.",
     discussion: """
       A relay keeps what devices put into a space until the others come by. Its owner can read all of it. It prints "listening on \
       HOST:PORT" and serves until SIGINT or SIGTERM. Unless HOST is this machine itself it needs a certificate, a proxy that speaks \

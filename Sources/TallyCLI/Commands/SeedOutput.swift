@@ -7,7 +7,7 @@ extension RecordHistory {
   var presence: String {
     if isVisible { return "visible" }
     if isAlive { return "hidden: what owns it is deleted" }
-    if gaveWayTo != nil { return "gave way to its seed" }
+    if replacedBySeed != nil { return "gave way to its seed" }
     return deletes.isEmpty && seed?.isRetired == true ? "retired by its seed" : "deleted"
   }
 
@@ -20,7 +20,7 @@ extension RecordHistory {
       if seed.isRetired { lines.append("    retired by the newest version") }
       if seed.belongsToUser { lines.append("    belongs to the user") }
     }
-    if let gaveWayTo { lines.append("  gave way to \(gaveWayTo)") }
+    if let replacedBySeed { lines.append("  gave way to \(replacedBySeed)") }
     return lines
   }
 

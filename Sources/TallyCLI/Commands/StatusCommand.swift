@@ -63,7 +63,8 @@ extension StoreStatus {
       lines.append("set aside    \(row.0) \(row.1): \(row.2)")
     }
     if hasTriggerLoop {
-      lines.append("triggers     answer every change of a peer's with a write: see tally_applying()")
+      lines.append(
+        "triggers     answer every change from peers with a write: guard them with WHEN NOT tally_applying()")
     }
     if let doubt {
       lines.append("in doubt     since \(Self.text(doubt.date)), \(doubt.level.rawValue): \(doubt.reason)")

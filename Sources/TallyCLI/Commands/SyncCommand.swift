@@ -21,7 +21,7 @@ struct SyncCommand: ParsableCommand {
 
       With --via https://HOST/s/ID, does the same through a space on a relay, with the token in --token-file; --watch stays, \
       and is told at once when somebody has put something. Then the exit code is 66 if there is no such space, 69 if the relay \
-      cannot be reached, 73 if the space has no room left, 75 if the relay is busy, 76 if what answers is no relay, and 77 if it \
+      cannot be reached, 73 if the space has no room left, 75 if the relay is busy, 76 if the server is not a relay, and 77 if it \
       refuses the token.
 
       Examples:

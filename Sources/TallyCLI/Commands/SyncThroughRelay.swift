@@ -20,7 +20,8 @@ struct SyncThroughRelay {
 
   init(_ place: String, tokenFile: String?, isWatching: Bool) throws {
     guard let address = RelaySpaceAddress(place) else {
-      throw Failure(.usage, "\(shown(place)) is not https://HOST/s/ID, as tally relay token prints it")
+      throw Failure(
+        .usage, "invalid relay address \(shown(place)); expected https://HOST/s/ID, as tally relay token prints it")
     }
     guard let tokenFile else { throw Failure(.usage, "a relay needs --token-file") }
     (self.address, self.tokenFile, self.isWatching) = (address, tokenFile, isWatching)

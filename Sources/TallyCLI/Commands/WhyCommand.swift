@@ -66,7 +66,7 @@ struct Explanation {
     let fields = history.fields.map { field in
       JSON.object([
         "field": .string(column(field.field)), "value": type(field.field).json(field.value),
-        "written": StampOutput.json(field.stamp), "hiddenBecause": .string(field.hiddenBecause),
+        "written": StampOutput.json(field.stamp), "hiddenBecause": .string(field.hiddenReason),
       ])
     }
     let deletes = history.deletes.map { delete in
@@ -79,7 +79,7 @@ struct Explanation {
     return .object([
       "name": .string(history.name.text), "isAlive": .bool(history.isAlive), "isVisible": .bool(history.isVisible),
       "existence": history.existence.map(StampOutput.json) ?? .null, "fields": .array(fields),
-      "deletes": .array(deletes), "seed": history.seedJSON, "gaveWayTo": .string(history.gaveWayTo?.text),
+      "deletes": .array(deletes), "seed": history.seedJSON, "gaveWayTo": .string(history.replacedBySeed?.text),
       "conflicts": .array(history.conflicts.map { ConflictOutput(conflict: $0, entity: entity).json }),
       "presence": .object([
         "code": .string(presence.code.rawValue), "sentence": .string(presence.sentence),
@@ -97,7 +97,7 @@ struct Explanation {
     for field in history.fields {
       lines.append("  " + assignment(column(field.field), field.value, type(field.field)))
       lines.append("    written \(text(field.stamp))")
-      if let reason = field.hiddenBecause { lines.append("    not shown: \(reason)") }
+      if let reason = field.hiddenReason { lines.append("    not shown: \(reason)") }
       for lost in history.conflicts where lost.field == field.field {
         lines.append("    lost: \(assignment(column(lost.field), lost.loserValue, type(lost.field)))")
         lines.append("      written \(text(lost.loser))")

@@ -35,7 +35,7 @@ enum PeerAddress: Equatable {
   /// A way to reach the peer. `words` takes what a command says on its standard error.
   func transport(_ security: SecurityOptions, _ words: PeerWords? = nil) throws -> any Transport {
     switch self {
-    case .command(let command): ProcessTransport(command: command, errors: words?.writing)
+    case .command(let command): ProcessTransport(command: command, standardErrorDescriptor: words?.writing)
     case .tcp(let host, let port): try security.transport(host: host, port: port)
     }
   }

@@ -20,7 +20,7 @@ enum ShellGuide {
     ("list STORE TYPE", "the names of its records"),
     ("view STORE", "all records, as the app sees them"),
     ("why STORE RECORD", "the record's history"),
-    ("conflicts STORE [LIMIT]", "the writes that lost, newest first"),
+    ("conflicts STORE [LIMIT]", "overwritten values, undone deletes, cleared references, newest first"),
     ("vector STORE", "the state vector"),
     ("delta STORE [VECTOR | STORE]", "what that lacks, or everything, in hexadecimal digits"),
     ("apply STORE DELTA [repair]", "changes, conflicts, mismatch"),

@@ -13,7 +13,7 @@ export function settle(answer) {
   for (const replica of known) lane(replica);
 }
 
-// Each replica has a colour for as long as the page lives.
+// Each replica has a color for as long as the page lives.
 export function lane(replica) {
   let index = house.lanes.indexOf(replica);
   if (index < 0) index = house.lanes.push(replica) - 1;

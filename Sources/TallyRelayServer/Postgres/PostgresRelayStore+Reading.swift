@@ -140,7 +140,7 @@
   }
 
   extension SpaceRow {
-    /// The columns that the initialiser takes, in this order.
+    /// The columns that the initializer takes, in this order.
     static let columns = "number, id, head, chain, entries, bytes, quota, deleted"
 
     init(_ row: PostgresRow) throws {

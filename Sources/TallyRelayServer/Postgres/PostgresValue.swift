@@ -10,7 +10,7 @@
     case texts([String])
     case byteStrings([[UInt8]?])
 
-    /// The number of the type in PostgreSQL's catalogue (`pg_type.dat`).
+    /// The number of the type in PostgreSQL's catalog (`pg_type.dat`).
     var type: Oid {
       switch self {
       case .integer: 20

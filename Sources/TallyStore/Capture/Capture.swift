@@ -5,7 +5,7 @@ import TallyWire
 /// Turns what was written to the app's tables into cells.
 ///
 /// It compares each written row as it was with the row as it is. While it runs, rows are newer than the states of their
-/// neighbours, so it looks at no state but that of the row in hand; what a change means for others is marked, and
+/// neighbors, so it looks at no state but that of the row in hand; what a change means for others is marked, and
 /// looked at when all are captured.
 struct Capture {
   /// The author of the writes, which decides what becomes of those that cannot be replicated.
@@ -370,11 +370,12 @@ struct Capture {
     guard let text = after?.key ?? write.key, after != nil || write.before != nil else { return }
     guard let key = try? LinkKey(text) else {
       if origin != .app, let after { try writer.unstamp(kind.number, kind.table, row: after.id) }
-      throw StoreError(.invalidName, "\(kind.table) links what are no record names")
+      throw StoreError(.invalidName, "\(kind.table): source and target must be record names")
     }
     guard key.source.type == kind.source, key.target.type == kind.target else {
       if origin != .app, let after { try writer.unstamp(kind.number, kind.table, row: after.id) }
-      throw StoreError(.invalidName, "\(kind.table) links a \(kind.source) with a \(kind.target)")
+      throw StoreError(
+        .invalidName, "\(kind.table): the source must be a \(kind.source) and the target a \(kind.target)")
     }
     if origin != .app { transaction.view.mark(kind.number, key) }
     let old: ORSetElement
@@ -419,7 +420,7 @@ struct Capture {
   {
     func row(_ query: SQLStatement) throws -> (id: RowID, key: String, clock: InlineClock)? {
       guard let source = query.text(1), let target = query.text(2) else {
-        throw StoreError(.invalidName, "\(kind.table) links what are no record names")
+        throw StoreError(.invalidName, "\(kind.table): source and target must be record names")
       }
       return (query.number(0), "\(source)\n\(target)", (try? query.clock(3)) ?? .leaving)
     }

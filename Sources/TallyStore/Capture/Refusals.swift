@@ -87,7 +87,8 @@ final class Refusals {
   }
 
   private func warn(_ fault: StoreError) {
-    environment.logger.warning("a write from outside cannot be replicated", metadata: ["reason": "\(fault)"])
+    environment.logger.warning(
+      "a value written by another connection cannot be replicated", metadata: ["reason": "\(fault)"])
   }
 
   private func note(_ address: RowAddress, _ fields: Set<FieldID>) throws {
@@ -106,14 +107,14 @@ final class Refusals {
 
   /// Refuses a row whose name no Swift string can hold, noted by a trigger.
   func refuse(unreadable note: Int) throws {
-    environment.logger.warning("a write from outside cannot be replicated: its name is not UTF-8")
+    environment.logger.warning("a row written by another connection cannot be replicated: its id is not UTF-8")
     try connection.execute("UPDATE tally_pending SET op = 4 WHERE n = \(note)")
     hasAny = true
   }
 
   /// Refuses a row whose name no Swift string can hold.
   func refuse(_ kind: KindNumber, unreadable name: [UInt8]) throws {
-    environment.logger.warning("a write from outside cannot be replicated: its name is not UTF-8")
+    environment.logger.warning("a row written by another connection cannot be replicated: its id is not UTF-8")
     let insert = try connection.statement("INSERT INTO tally_pending(kind, op, key) VALUES(?, 4, CAST(? AS TEXT))")
     insert.bind(1, kind)
     insert.bind(2, name)

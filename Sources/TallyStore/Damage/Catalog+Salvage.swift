@@ -1,7 +1,7 @@
 import TallyCRDT
 
 extension Catalog {
-  /// Fills the catalogue with what can be read of it, and gives numbers to what the schema has beside.
+  /// Fills the catalog with what can be read of it, and gives numbers to what the schema has beside.
   ///
   /// A name of which one bit was changed is taken for what it was. Else the number is the one that a store has which
   /// was made with this schema, if nothing else has it.

@@ -44,12 +44,12 @@ enum MissingParts {
       if connection.changes == 0 { lost.append("the zone") }
     }
     if present.contains("tally_meta"), try !connection.exists("SELECT 1 FROM tally_meta WHERE key = 'catalog'") {
-      lost.append("the catalogue's version")
+      lost.append("the catalog's version")
     }
     for statement in statements { try connection.execute(statement) }
     try SchemaMigration.complete(connection)
     lost += try NumberedTable.allCases.compactMap { try $0.putRight(connection) }
-    // A catalogue that has no version yet is taken for that of a new file.
+    // A catalog that has no version yet is taken for that of a new file.
     if !lost.isEmpty {
       try connection.execute("UPDATE tally_meta SET value = abs(random() % 1000000000) + 1 WHERE key = 'catalog'")
     }

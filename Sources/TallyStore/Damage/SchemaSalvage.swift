@@ -56,7 +56,7 @@ enum SchemaSalvage {
   }
 
   /// Puts the definition of an entity's table right if a few bits of it were changed, or makes it anew.
-  /// - Returns: whether it was made anew, from what the catalogue and the rows say of the columns' order.
+  /// - Returns: whether it was made anew, from what the catalog and the rows say of the columns' order.
   static func putRight(_ kind: RecordKind, _ reading: TolerantReading, _ connection: Connection) -> Bool {
     guard let entity = kind.entity, !reading.takes(kind.rowSQL) else { return false }
     let lost = placeholder(kind.type)

@@ -43,7 +43,7 @@ extension StateReader {
 
 extension StoreDoubt {
   /// The reason of a store that holds states that do not match their checksums, and that no peer so far has had.
-  static let unfitStates = "what is stored does not match its checksum, and no device so far has it as it was"
+  static let unfitStates = "the stored content does not match its checksum, and no device so far has it intact"
 
   /// Whether the doubt may turn out to be none: sums go by names, which fit also where a number has come to stand for
   /// another.
@@ -174,7 +174,7 @@ extension Store {
 
 extension StoreError {
   /// The description of content that does not match its checksum.
-  static let unfit = "what is stored does not fit the sum that is kept of it"
+  static let unfit = "the stored content does not match its checksum"
 
   /// Whether an error says that something stored cannot be read, by what SQLite says or by what we make of its bytes.
   static func isDamage(_ error: any Error) -> Bool {

@@ -24,7 +24,7 @@ final class Connection {
   private static let recentCount = 64
   private var rareStatements: [String: SQLStatement] = [:]
   private let database: Database?
-  /// The version of the catalogue whose tables the statements are for.
+  /// The version of the catalog whose tables the statements are for.
   private var catalog: Int?
 
   init(_ handle: OpaquePointer) {
@@ -128,7 +128,7 @@ final class Connection {
     for statement in rareStatements.values { statement.reset() }
   }
 
-  /// Forgets statements for the tables of another catalogue than the one in hand.
+  /// Forgets statements for the tables of another catalog than the one in hand.
   func follow(_ catalog: Int) {
     guard self.catalog != catalog else { return }
     self.catalog = catalog

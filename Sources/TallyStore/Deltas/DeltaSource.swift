@@ -29,7 +29,7 @@ struct DeltaSource {
   /// - Returns: whether everything was read, and summed.
   @discardableResult
   func forEachBlock(of own: StateVector, _ body: (BlockDraft) throws -> Void) throws -> Bool {
-    // Cells can only be of replicas that the catalogue has, so there is nothing to check unless one is not in the
+    // Cells can only be of replicas that the catalog has, so there is nothing to check unless one is not in the
     // vector.
     let strangers = Set(catalog.replicas.values.filter { own[$0] == 0 })
     var builder = BlockBuilder(catalog: catalog, base: base, strangers: strangers)

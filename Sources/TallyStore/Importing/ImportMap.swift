@@ -6,7 +6,8 @@ import Foundation
 /// ```swift
 /// let map = ImportMap(
 ///   tables: [
-///     .init(from: "ZLIST", to: "List", fields: ["title": "ZTITLE"]),
+///     .init(from: "ZLIST", to: "ShoppingList", fields: ["title": "ZTITLE"]),
+///     .init(from: "ZTAG", to: "Tag", fields: ["name": "ZNAME"]),
 ///     .init(from: "ZITEM", to: "Item", fields: [
 ///       "title": "ZTITLE", "due": .init(column: "ZDUE", as: .coreDataSeconds), "list": "ZLIST",
 ///     ]),
@@ -15,8 +16,13 @@ import Foundation
 /// ```
 ///
 /// As a file it is JSON of the same words:
-/// `{"tables": [{"from": "ZLIST", "to": "List", "fields": {"title": "ZTITLE"}}]}`. A column is its name, or an object
-/// such as `{"column": "ZDUE", "as": "coreDataSeconds"}` or `{"sql": "trim(ZNOTES)"}`.
+///
+/// ```json
+/// {"tables": [{"from": "ZLIST", "to": "ShoppingList", "fields": {"title": "ZTITLE"}}]}
+/// ```
+///
+/// A column is its name, or an object such as `{"column": "ZDUE", "as": "coreDataSeconds"}` or
+/// `{"sql": "trim(ZNOTES)"}`.
 ///
 /// Names of records follow from the old ids, so that devices which import the same record, each from its own file,
 /// have one record and not two:
@@ -40,7 +46,13 @@ public struct ImportMap: Sendable, Equatable {
   /// The tables whose rows become members of relationships.
   public var links: [Links]
 
-  /// Creates a map of the given tables and links.
+  /// Creates a map. It is checked when an import begins (`StoreError.invalidMap`), before anything is written.
+  /// - Parameters:
+  ///   - name: what the store notes the progress under; nil for the name of the file. Two imports need two names.
+  ///   - namespace: for old ids that are numbers. Nil for one that only this store has; the same one on every device
+  ///     only if the file is the same everywhere.
+  ///   - tables: the tables whose rows become records, in any order: those that others refer to come first.
+  ///   - links: the join tables. They come last, when all records are there.
   public init(name: String? = nil, namespace: UUID? = nil, tables: [Table], links: [Links] = []) {
     (self.name, self.namespace, self.tables, self.links) = (name, namespace, tables, links)
   }
@@ -55,13 +67,25 @@ public struct ImportMap: Sendable, Equatable {
     public var key: ImportColumn?
     /// The column that names the record; nil for `key`.
     public var id: ImportColumn?
-    /// A condition in SQL: only rows that fulfil it are imported.
+    /// A condition in SQL: only rows that fulfill it are imported.
     public var condition: String?
     /// The columns for the entity's fields and references. Fields that are not listed keep their defaults. A reference
     /// takes a column with the old key of its target.
     public var fields: [String: ImportColumn]
 
-    /// Creates the mapping of a table.
+    /// Says that the rows of a table become records of one type.
+    ///
+    /// ```swift
+    /// let lists = ImportMap.Table(from: "ZLIST", to: "ShoppingList", fields: ["title": "ZTITLE"])
+    /// ```
+    /// - Parameters:
+    ///   - from: the old table.
+    ///   - to: the type of the records. Only one table of a map can become a type.
+    ///   - key: the column to which other rows refer; the primary key unless given. Give it an index, since each
+    ///     reference is looked up.
+    ///   - id: the column that names the record; `key` unless given. A UUID names the same record on every device.
+    ///   - condition: an SQL expression; rows for which it is not true are left out.
+    ///   - fields: the column for each field and reference of the entity.
     public init(
       from: String, to: String, key: ImportColumn? = nil, id: ImportColumn? = nil, where condition: String? = nil,
       fields: [String: ImportColumn]
@@ -81,10 +105,20 @@ public struct ImportMap: Sendable, Equatable {
     public var source: ImportColumn
     /// The column with the old key of the member.
     public var target: ImportColumn
-    /// A condition in SQL: only rows that fulfil it are imported.
+    /// A condition in SQL: only rows that fulfill it are imported.
     public var condition: String?
 
-    /// Creates the mapping of a join table.
+    /// Says that the rows of a join table become members of a relationship.
+    ///
+    /// ```swift
+    /// let tags = ImportMap.Links(from: "Z_1TAGS", to: "Item.tags", source: "Z_1ITEMS", target: "Z_2TAGS")
+    /// ```
+    /// - Parameters:
+    ///   - from: the old join table.
+    ///   - to: the type and the relationship, with a dot between them.
+    ///   - source: the column with the old key of the record that has the relationship.
+    ///   - target: the column with the old key of the member, whose table must be in the map, too.
+    ///   - condition: an SQL expression; rows for which it is not true are left out.
     public init(
       from: String, to: String, source: ImportColumn, target: ImportColumn, where condition: String? = nil
     ) {
@@ -124,12 +158,25 @@ public struct ImportColumn: Sendable, Equatable, ExpressibleByStringLiteral {
   /// left out. Otherwise the import stops at it.
   public var skipsMissing: Bool
 
-  /// A column by its name.
+  /// Takes the values of a column.
+  /// - Parameters:
+  ///   - column: the name of the column in the imported table.
+  ///   - form: what its values are, if SQLite's types do not tell: `.coreDataSeconds` for a `Date` of Core Data,
+  ///     `.utf8` for a text in a blob.
+  ///   - skipsMissing: for a reference or an end of a link: leaves it empty if the target is not imported. Otherwise
+  ///     the import stops there.
   public init(column: String, as form: Form? = nil, skipsMissing: Bool = false) {
     (expression, self.form, self.skipsMissing) = (.column(column), form, skipsMissing)
   }
 
-  /// An expression of SQLite's over the columns of the table, such as `datetime(created, 'unixepoch')`.
+  /// Computes the value from the columns of the row, with an expression of SQLite's.
+  ///
+  /// ```swift
+  /// let note = ImportColumn(sql: "trim(coalesce(ZNOTES, ''))")
+  /// ```
+  ///
+  /// The other parameters are those of `init(column:as:skipsMissing:)`. An expression that SQLite cannot compute is
+  /// `StoreError.invalidMap`.
   public init(sql: String, as form: Form? = nil, skipsMissing: Bool = false) {
     (expression, self.form, self.skipsMissing) = (.sql(sql), form, skipsMissing)
   }

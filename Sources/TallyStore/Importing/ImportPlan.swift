@@ -88,7 +88,7 @@ struct ImportPlan {
     for table in ordered { lookups[table.to] = try Self.lookup(table, source) }
     func target(_ type: String) throws -> Target {
       guard let place = schema.entities.firstIndex(where: { $0.type == type }) else {
-        throw StoreError(.invalidMap, "there is no type \(printable(type)) in the schema")
+        throw StoreError(.invalidMap, "the schema has no type \(printable(type))")
       }
       return Target(type: type, entity: place, lookup: lookups[type])
     }
@@ -112,7 +112,7 @@ struct ImportPlan {
     for table in tables {
       guard schema[table.to] != nil else {
         throw StoreError(
-          .invalidMap, "\(table.from) is to become \(printable(table.to)), which is no type of the schema")
+          .invalidMap, "\(table.from): the schema has no type \(printable(table.to))")
       }
       guard types.updateValue(table, forKey: table.to) == nil else {
         throw StoreError(
@@ -223,7 +223,7 @@ struct ImportPlan {
     else {
       throw StoreError(
         .invalidMap,
-        "\(links.from) is to become \(printable(links.to)), which is no relationship; write Type.relationship")
+        "\(links.from): no relationship \(printable(links.to)); expected Type.relationship")
     }
     let (first, second) = (try target(entity.type), try target(entity.relationships[place].to))
     let from = try source.quoted(table: links.from)

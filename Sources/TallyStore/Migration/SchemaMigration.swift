@@ -128,7 +128,7 @@ struct SchemaMigration {
       for field in come {
         guard let other = gone.first(where: { $0.kind == field.kind }) else { continue }
         transaction.environment.logger.warning(
-          "a field is new and another one of its kind is gone; if it was renamed, keep its wire name",
+          "a new field and a removed one have the same kind; if this is a rename, declare it with renamedFrom: and the old name",
           metadata: ["new": "\(entity.type).\(field.name)", "gone": "\(entity.type).\(other.name)"])
       }
     }

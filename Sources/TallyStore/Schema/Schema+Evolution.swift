@@ -31,7 +31,8 @@ extension EntitySchema {
       guard fields[index].kind == field.kind, fields[index].defaultValue == field.defaultValue else {
         throw StoreError(
           .incompatibleSchema,
-          "\(type).\(field.name) changes its kind or default; give it a new wire name, which makes it a new field")
+          "\(type).\(field.name) changes its kind or default, which a field cannot: declare a new field under another name"
+        )
       }
       fields[index] = field
     }

@@ -64,7 +64,16 @@ public struct SeedRecord: Sendable, Hashable {
   /// For each relationship the keys of its members.
   public var relationships: [String: [String]]
 
-  /// Declares a record of a type that is known by name only, for tools. See the form with an entity.
+  /// Declares a record of a type that is known by name only, for tools that have no Swift type for it.
+  ///
+  /// Apps use `init(_:of:_:references:relationships:)`. Nothing is checked here: an unknown type or field is
+  /// `StoreError.invalidSeeds` when the set is applied.
+  /// - Parameters:
+  ///   - key: the permanent identity of the record within its set.
+  ///   - type: the name of the entity, as its `EntitySchema` has it.
+  ///   - fields: the values by field; those that are left out have their defaults.
+  ///   - references: for each reference the key of a seed of the same set.
+  ///   - relationships: for each relationship the keys of its members.
   public init(
     _ key: String, type: String, _ fields: [String: Value] = [:], references: [String: String] = [:],
     relationships: [String: [String]] = [:]
@@ -108,13 +117,23 @@ public struct SeedKey: Sendable, Hashable {
   /// The type of the record.
   public var type: String
 
-  /// The key of a record of a type known by name.
+  /// Names a seed of a type that is known by name only. Apps use `init(_:of:)`.
+  /// - Parameters:
+  ///   - key: the key under which an earlier version declared the record.
+  ///   - type: the name of the entity, as its `EntitySchema` has it.
   public init(_ key: String, type: String) {
     self.key = key
     self.type = type
   }
 
-  /// The key of a record of an entity.
+  /// Names a seed of an entity, to retire it.
+  ///
+  /// ```swift
+  /// let next = SeedSet("speeches", version: 3, records: [], retired: [SeedKey("roast", of: SpeechType.self)])
+  /// ```
+  ///
+  /// Where nobody has edited the record it disappears with the version that retires it; where somebody has, it stays.
+  /// Keep the key in `retired` in later versions, for devices that skip this one.
   public init<Record: Entity>(_ key: String, of record: Record.Type) { self.init(key, type: Record.schema.type) }
 }
 
@@ -137,7 +156,8 @@ public struct SeedAdoption: Sendable, Hashable {
   /// Fields that an untouched record does not have, such as the date of its last change.
   public var absent: [String]
 
-  /// A rule for a type known by name.
+  /// Declares a rule for a type that is known by name only. Apps use `init(of:matching:present:absent:)`, which says
+  /// what the parameters are.
   public init(type: String, matching: [String], present: [String] = [], absent: [String] = []) {
     self.type = type
     self.matching = matching
@@ -145,7 +165,17 @@ public struct SeedAdoption: Sendable, Hashable {
     self.absent = absent
   }
 
-  /// A rule for an entity.
+  /// Declares a rule for an entity: which of its records are duplicates of a seed.
+  ///
+  /// ```swift
+  /// let rule = SeedAdoption(of: SpeechType.self, matching: ["name"])
+  /// ```
+  /// - Parameters:
+  ///   - record: the type of the records and of the seeds.
+  ///   - matching: the fields that together tell which seed a record is. All must equal those of some version of the
+  ///     seed.
+  ///   - present: fields that are not null in a record that nobody has touched.
+  ///   - absent: fields that are null in such a record, such as the date of its last change.
   public init<Record: Entity>(
     of record: Record.Type, matching: [String], present: [String] = [], absent: [String] = []
   ) {

@@ -38,12 +38,24 @@ public struct SeededRecord: Codable, Sendable, Hashable, FetchableRecord, TableR
 }
 
 extension TableRecord where Self: Entity {
-  /// Those that came from a seed.
+  /// The records that a seed set declares, whether or not a person has edited them since.
+  ///
+  /// ```swift
+  /// let defaults = try store.read { db in try SpeechType.seeded().fetchAll(db) }
+  /// ```
+  ///
+  /// A request like any other: filter, order and observe it.
   public static func seeded() -> QueryInterfaceRequest<Self> {
     filter(sql: "\"\(schema.type)\".id IN (SELECT name FROM tally_seeded)")
   }
 
-  /// Those that a person made or edited: no seed's, or a seed's that is theirs by now.
+  /// The records that a person made or edited: those of no seed set, and seeds that somebody has edited since.
+  ///
+  /// ```swift
+  /// let own = try store.read { db in try SpeechType.belongingToUser().fetchCount(db) }
+  /// ```
+  ///
+  /// An edit on any device makes a seed the user's, once it has arrived here.
   public static func belongingToUser() -> QueryInterfaceRequest<Self> {
     filter(sql: "\"\(schema.type)\".id NOT IN (SELECT name FROM tally_seeded WHERE belongsToUser = 0)")
   }

@@ -70,10 +70,10 @@ struct Catalog: Sendable {
 // MARK: - Reading
 
 extension Catalog {
-  /// The catalogue as this connection sees it; `cached` if that is still right.
+  /// The catalog as this connection sees it; `cached` if that is still right.
   static func load(_ connection: Connection, cached: Catalog?) throws -> Catalog {
     guard let version = try connection.integer("SELECT value FROM tally_meta WHERE key = 'catalog'") else {
-      throw StoreError(.corrupt, "the catalogue is missing")
+      throw StoreError(.corrupt, "the catalog is missing")
     }
     if let cached, cached.version == version { return cached }
     var catalog = Catalog()

@@ -1,6 +1,6 @@
 import TallyCRDT
 
-/// Gives numbers to replicas, types, relationships and fields that have none yet. The only writer of the catalogue.
+/// Gives numbers to replicas, types, relationships and fields that have none yet. The only writer of the catalog.
 final class CatalogWriter {
   private let connection: Connection
   private let reader: StateReader

@@ -90,6 +90,6 @@ extension Catalog {
 extension StoreError {
   /// The error for a record or link whose state does not match the checksum that is stored with it.
   static func unfit(_ label: String) -> StoreError {
-    StoreError(.corrupt, "\(label): what is stored does not match its checksum")
+    StoreError(.corrupt, "\(label): the stored content does not match its checksum")
   }
 }

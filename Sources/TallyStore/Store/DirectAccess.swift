@@ -120,10 +120,10 @@ private struct DirectAccess {
 
   /// Puts back what the file held before the access.
   private func undo() throws -> StoreError {
-    let reason = "the access put another database in the place of the store"
+    let reason = "the store's content was replaced by another database"
     try before?.putBack(db)
     session.invalidate()
-    let outcome = before == nil ? "which had no other copy and is gone" : "what was there has been put back"
+    let outcome = before == nil ? "it was in memory and is lost" : "the previous content was restored"
     store.options.logger.critical("\(reason): \(outcome)")
     return StoreError(.wouldReplaceStore, "\(reason): \(outcome)")
   }

@@ -11,7 +11,11 @@ public struct DynamicRecord: Sendable, Equatable {
   /// The members of each relationship, ascending.
   public var links: [String: [AnyRecordName]]
 
-  /// A record of these values.
+  /// Creates a record in memory, without writing it.
+  /// - Parameters:
+  ///   - name: the whole name, with the type.
+  ///   - fields: values by column, references as text.
+  ///   - links: the members by relationship.
   public init(name: AnyRecordName, fields: [String: Value] = [:], links: [String: [AnyRecordName]] = [:]) {
     self.name = name
     self.fields = fields
@@ -173,7 +177,10 @@ extension EntitySchema {
 }
 
 extension Value {
-  /// A value as GRDB read it.
+  /// Converts a value that GRDB has read, with its storage class: an integer stays an integer, and a blob is not
+  /// decoded.
+  ///
+  /// GRDB reads a text up to its first NUL. Where texts can have one, read the column as a blob.
   public init(_ value: DatabaseValue) {
     switch value.storage {
     case .null: self = .null

@@ -59,14 +59,14 @@ public enum FileRole: Sendable, Equatable {
 extension Store {
   /// Looks whether a store may have this name: a database may stand where one of the files beside it would be written.
   /// - Throws: `StoreError.pathTaken`.
-  public static func checkPlace(_ path: String) throws { try StoreFile.checkNeighbours(path, SystemFiles()) }
+  public static func checkPlace(_ path: String) throws { try StoreFile.checkNeighbors(path, SystemFiles()) }
 }
 
 extension StoreFile {
   /// Sees to it that opening or creating a store writes over no other database: the files beside it have names that
   /// follow from its own, and a database may stand there.
   /// - Throws: `StoreError.pathTaken`.
-  static func checkNeighbours(_ path: String, _ files: any StoreFiles) throws {
+  static func checkNeighbors(_ path: String, _ files: any StoreFiles) throws {
     let isOpenSomewhere = files.kind(of: path + "-wal") != .nothing
     for suffix in FileRole.suffixes {
       // The locks of a store that is open are on this file, and closing it would drop them.

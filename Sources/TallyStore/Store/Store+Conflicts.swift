@@ -89,7 +89,16 @@ extension Store {
   /// everything that lost in it, can bring it back.
   public func dismiss(_ conflict: Conflict) throws { try dismiss(CollectionOfOne(conflict)) }
 
-  /// Takes entries out of this device's journal, in one transaction. Those that are not there are ignored.
+  /// Takes entries out of this device's journal, in one transaction: all of them, or none if it throws.
+  ///
+  /// ```swift
+  /// try store.dismiss(store.conflicts())
+  /// ```
+  ///
+  /// The values that won stay, and nothing replicates: other devices keep entries of their own. Entries that are not
+  /// there are ignored.
+  /// - Throws: GRDB's `DatabaseError`, with SQLITE_BUSY if another process writes for longer than
+  ///   `StoreOptions.busyTimeout`.
   public func dismiss(_ conflicts: some Sequence<Conflict>) throws {
     try write { db in for conflict in conflicts { try Self.forget(db, conflict) } }
   }

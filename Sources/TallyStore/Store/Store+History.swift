@@ -11,7 +11,7 @@ public struct FieldHistory: Sendable, Equatable {
   /// The stamp of the write that the field shows.
   public var stamp: Stamp
   /// Why the app does not see this value although the register holds it; nil if it does.
-  public var hiddenBecause: String?
+  public var hiddenReason: String?
 }
 
 /// The seed's part in a record.
@@ -37,7 +37,7 @@ public struct RecordHistory: Sendable, Equatable {
   /// The seed's part in the record; nil if it is no seed's.
   public var seed: SeedProvenance?
   /// The seed for which the record gave way as a duplicate; nil if it speaks for itself.
-  public var gaveWayTo: AnyRecordName?
+  public var replacedBySeed: AnyRecordName?
   /// The deletes, of which none has seen another.
   public var deletes: [Delete]
   /// Whether it is alive, its owners aside.
@@ -78,11 +78,11 @@ extension Store {
         }
         return FieldHistory(
           field: reader.catalog.fields[cell.field]?.name ?? "?", value: cell.value, stamp: cell.stamp,
-          hiddenBecause: Self.reason(cell, shown, kind, isVisible: stored.place.isVisible))
+          hiddenReason: Self.reason(cell, shown, kind, isVisible: stored.place.isVisible))
       }
       return RecordHistory(
         name: name, existence: stored.state.existence, fields: fields.sorted { $0.field < $1.field },
-        seed: Self.provenance(stored, shownSeed), gaveWayTo: try reader.forward(of: name, stored.state),
+        seed: Self.provenance(stored, shownSeed), replacedBySeed: try reader.forward(of: name, stored.state),
         deletes: stored.state.deletes, isAlive: try visibility.isAlive(name),
         isVisible: stored.place.isVisible, conflicts: try reader.conflicts(of: name))
     }

@@ -51,7 +51,12 @@ extension Store {
     }
   }
 
-  /// When and why the store last took a new replica id, as a copied or restored file does; nil if it never has.
+  /// Returns when and why the store last took a new replica id; nil if it never has.
+  ///
+  /// A store does so when it opens a file that was copied, or restored from a backup: two stores that write under one
+  /// id would give the same identity to different changes. What was written before stays, under the old id, and syncs
+  /// as before. Nothing has to be done about it; it is worth a line in a log.
+  /// - Throws: GRDB's `DatabaseError`.
   public func lastRenewal() throws -> ReplicaRenewal? {
     try snapshot(Self.renewal)
   }
@@ -71,7 +76,7 @@ extension Store {
   /// Cost: one sync of the write-ahead log if the replica has written since the last one; with the log's folder the
   /// first time.
   func makeDurable(_ own: Dot?, _ connection: Connection) throws {
-    guard options.isDurableBeforeSync, file != nil, let own, !durable.withLock({ $0.covers(own) }) else { return }
+    guard options.flushesBeforeSync, file != nil, let own, !durable.withLock({ $0.covers(own) }) else { return }
     try connection.syncLog()
     durable.withLock { $0.include(own) }
   }

@@ -58,7 +58,20 @@ extension Store {
   public private(set) var isLoading = true
   @ObservationIgnored private var task: Task<Void, Never>?
 
-  /// Follows a query whose values can be compared: equal ones in a row do not tell the view anything.
+  /// Follows a query from now until this object is released: its value now, and again after each commit that touches
+  /// what the query reads, whether the app wrote or a sync did.
+  ///
+  /// - Parameters:
+  ///   - value: what `value` is until the query has answered.
+  ///   - store: the store to follow. It is kept for as long.
+  ///   - fetch: the query, which runs on a thread of the database. If it throws, `error` says why, and nothing more
+  ///     comes.
+  public init(_ value: Value, in store: Store, _ fetch: @escaping @Sendable (Database) throws -> Value) {
+    self.value = value
+    follow(store.values(fetch))
+  }
+
+  /// Follows a query whose values can be compared: a value that equals the one before does not redraw the view.
   ///
   /// ```swift
   /// @MainActor func badge(_ store: Store) -> Observed<Int> {
@@ -66,13 +79,7 @@ extension Store {
   /// }
   /// ```
   ///
-  /// The parameters are those of the other form.
-  public init(_ value: Value, in store: Store, _ fetch: @escaping @Sendable (Database) throws -> Value) {
-    self.value = value
-    follow(store.values(fetch))
-  }
-
-  /// Follows a query whose values can be compared: equal ones in a row do not tell the view anything.
+  /// The parameters are those of the form for any value.
   public init(_ value: Value, in store: Store, _ fetch: @escaping @Sendable (Database) throws -> Value)
   where Value: Equatable {
     self.value = value

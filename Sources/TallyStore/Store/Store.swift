@@ -45,8 +45,8 @@ public final class Store: Sendable {
   /// Opens the store at `path`, creating it if there is no file, and makes its tables cover `schema`.
   ///
   /// In a debug build, also compares the types that the schema was made of with it (`Schema.checkDeclarations()`).
-  /// - Throws: `StoreError`: `.notAStore`, `.newerFormat`, `.invalidSchema`, `.incompatibleSchema`,
-  ///   `.incompatibleTable`; or GRDB's `DatabaseError`. The file is then as it was.
+  /// - Throws: `StoreError`: `.notAStore`, `.newerFormat`, `.olderFormat`, `.pathTaken`, `.invalidSchema`,
+  ///   `.incompatibleSchema`, `.incompatibleTable`; or GRDB's `DatabaseError`. The file is then as it was.
   public convenience init(path: String, schema: Schema, options: StoreOptions = StoreOptions()) throws {
     try schema.validate()
     #if DEBUG
@@ -57,8 +57,8 @@ public final class Store: Sendable {
 
   /// Opens an existing store with the schema that the file holds, for tools that do not have the app's types.
   ///
-  /// - Throws: `StoreError`: `.noSuchStore`, `.notAStore`, `.newerFormat`, `.incompatibleTable`; or GRDB's
-  ///   `DatabaseError`.
+  /// - Throws: `StoreError`: `.noSuchStore`, `.notAStore`, `.newerFormat`, `.olderFormat`, `.pathTaken`,
+  ///   `.incompatibleTable`; or GRDB's `DatabaseError`.
   public convenience init(existing path: String, options: StoreOptions = StoreOptions()) throws {
     guard try StoreFile.probe(path, options) else { throw StoreError(.noSuchStore, "there is no store at \(path)") }
     try self.init(path: path, isNew: false, schema: nil, options: options)
@@ -137,7 +137,7 @@ public final class Store: Sendable {
             let willChange = options.willChangeSchema.map { body in { try body(db, $0, $1) } }
             try SchemaMigration(transaction, gone: gone, willChange: willChange).migrate(to: schema)
             if !isNew { try TableShape.check(connection, transaction.catalog) }
-            if let file, options.hasIncarnation {
+            if let file, options.detectsCopies {
               try transaction.checkIncarnation(Incarnation(besides: file, options.files))
             }
           }

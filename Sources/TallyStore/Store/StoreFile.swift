@@ -10,9 +10,9 @@ enum StoreFile {
   static func probe(_ path: String, _ options: StoreOptions) throws -> Bool {
     switch options.files.kind(of: path) {
     case .nothing:
-      try checkNeighbours(path, options.files)
+      try checkNeighbors(path, options.files)
       return false
-    case .file: try checkNeighbours(path, options.files)
+    case .file: try checkNeighbors(path, options.files)
     case .folder: throw StoreError(.notAStore, "\(path) is a folder")
     case .other: throw StoreError(.notAStore, "\(path) is not an ordinary file")
     }

@@ -7,7 +7,7 @@ import TallyCRDT
   import TallyFaults
 #endif
 
-/// The behaviour of a store, and what it takes from its surroundings. The defaults are right for an app.
+/// The behavior of a store, and what it takes from its surroundings. The defaults are right for an app.
 ///
 /// ```swift
 /// var options = StoreOptions()
@@ -28,10 +28,10 @@ public struct StoreOptions: Sendable {
   public var conflictAge: TimeInterval? = 90 * 86_400
   /// Whether this replica's own changes are synced to the disk before a delta with them is handed out. Without it, a
   /// power cut after a sync can lead to two changes with one identity, and replicas that differ.
-  public var isDurableBeforeSync = true
+  public var flushesBeforeSync = true
   /// Whether a token is kept beside the file, in `<file>-incarnation`, by which an older or copied file is recognized.
   /// Off for stores that move between folders on purpose.
-  public var hasIncarnation = true
+  public var detectsCopies = true
   /// Opens the file without writing to it, for a tool that only looks.
   public var isReadOnly = false
   /// Called for each SQLite connection, for the app's functions, collations or pragmas.
@@ -55,7 +55,8 @@ public struct StoreOptions: Sendable {
     private static let usesHookByDefault = true
   #endif
 
-  /// The default options, which are right for an app.
+  /// Creates the default options, which are right for an app: five seconds to wait for another process, durable before
+  /// a peer sees anything, copies recognized, 10,000 conflicts for 90 days, warnings under the label `tally.store`.
   public init() {}
 
   var environment: StoreEnvironment {

@@ -18,7 +18,8 @@ struct EchoDetector {
     }
     count += 1
     guard count == Self.threshold else { return }
-    logger.warning("triggers of the app's answer every change of a peer's with a write; see tally_applying()")
+    logger.warning(
+      "app triggers answer every change from peers with a write; guard them with WHEN NOT tally_applying()")
     try connection.execute("INSERT OR REPLACE INTO tally_meta VALUES('echo', 1)")
   }
 }

@@ -88,7 +88,8 @@ extension StateReader {
   /// Whether what is stored can be read and fits the sums that are kept of it. Cost: reads the whole store.
   func fitsItsSum() throws -> Bool { try soundness() == .sound }
 
-  /// Compares what is stored with the sums that are kept of it, and indexes with their tables. Cost: reads the whole store.
+  /// Compares what is stored with the sums that are kept of it, and indexes with their tables. Cost: reads the whole
+  /// store.
   func soundness() throws -> Soundness {
     do {
       let content = try recomputedContent()

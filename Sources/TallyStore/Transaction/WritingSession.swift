@@ -4,7 +4,7 @@ import GRDBSQLite
 import Logging
 import TallyCRDT
 
-/// The store's one writing connection, with what lives as long as it: prepared statements, the catalogue, the hook that
+/// The store's one writing connection, with what lives as long as it: prepared statements, the catalog, the hook that
 /// notes the app's writes, and what the file said when it was last looked at.
 ///
 /// Used only on the connection's queue, inside a transaction. After an error, or when another process has written, it

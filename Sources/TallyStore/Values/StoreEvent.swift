@@ -33,7 +33,10 @@ public struct StoreEvent: Sendable, Equatable {
   /// The most names that one event lists.
   static let nameLimit = 1000
 
-  /// Whether the event may concern a record.
+  /// Whether the event may concern a record. False is certain.
+  ///
+  /// True is certain as long as the event lists names. A large event, such as the first sync of a device, lists types
+  /// only; then every record of such a type may be concerned: read it again.
   public func mayConcern(_ name: AnyRecordName) -> Bool {
     switch records {
     case .these(let names): names.contains(name)
@@ -41,7 +44,11 @@ public struct StoreEvent: Sendable, Equatable {
     }
   }
 
-  /// Whether the event may concern a record.
+  /// Whether the event may concern a record. False is certain; see the version that takes an `AnyRecordName`.
+  ///
+  /// ```swift
+  /// for await event in store.events() where event.mayConcern(chess) { print("read it again") }
+  /// ```
   public func mayConcern<Record>(_ name: RecordName<Record>) -> Bool { mayConcern(name.name) }
 
   /// Makes one event of two, for a reader who is slower than the changes.

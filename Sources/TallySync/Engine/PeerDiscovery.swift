@@ -4,7 +4,7 @@
 /// for. With `NWBrowser` or another browser it is a stream of what is there:
 ///
 /// ```swift
-/// struct Neighbours: PeerDiscovery {
+/// struct Neighbors: PeerDiscovery {
 ///   let lists: AsyncStream<[any Transport]>
 ///   func peers() -> AsyncStream<[any Transport]> { lists }
 /// }
@@ -24,7 +24,7 @@ extension SyncEngine {
   /// task is cancelled; then all of them are removed.
   ///
   /// ```swift
-  /// let following = Task { await engine.follow(neighbours) }
+  /// let following = Task { await engine.follow(neighbors) }
   /// ```
   ///
   /// Peers that the app has added itself stay as they are, also if one of that name is found.

@@ -2,7 +2,7 @@ import CoreMetrics
 import Logging
 
 extension SyncEngine {
-  /// The behaviour of an engine: intervals, retries, logging and metrics.
+  /// The behavior of an engine: intervals, retries, logging and metrics.
   public struct Settings: Sendable {
     /// Stay connected where the peer wants that too; otherwise sync again after changes and at intervals.
     public var isLive = true
@@ -14,7 +14,7 @@ extension SyncEngine {
     public var interval: Duration = .seconds(60)
     /// The time for which changes are gathered for a mailbox after a pass through it, so that typing does not put a
     /// file for each letter. The first change after a while goes out at once.
-    public var gathering: Duration = .milliseconds(250)
+    public var debounceInterval: Duration = .milliseconds(250)
     /// The interval at which to look whether another program has written into the store's file, an extension of the app
     /// for instance; nil for never. A look costs one small read.
     public var outsideInterval: Duration? = .seconds(1)
@@ -32,7 +32,8 @@ extension SyncEngine {
     /// Between 0 and 1: what varies a pause.
     package var jitter: @Sendable () -> Double = { Double.random(in: 0...1) }
 
-    /// The default settings, which are right for an app.
+    /// Creates the default settings, which are right for an app: live where the peer wants that, otherwise once a
+    /// minute; retries after one second, doubling up to five minutes; other processes' writes noticed within a second.
     public init() {}
   }
 }

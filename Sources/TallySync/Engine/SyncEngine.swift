@@ -78,7 +78,15 @@ public actor SyncEngine {
     publish()
   }
 
-  /// Ends what is under way with a peer and forgets it. Its data stays. A name that is not there is ignored.
+  /// Ends what is under way with a peer or mailbox, and takes it off the engine's list. Returns when that has ended.
+  ///
+  /// ```swift
+  /// await engine.remove("drive")
+  /// ```
+  ///
+  /// The data that came from the peer stays, and so does what a mailbox holds. A transfer that this cuts off goes on
+  /// where it broke if the peer is added again. To forget what is known of a device, call `Store.forget(device:)`. A
+  /// name that is not there is ignored.
   public func remove(_ name: String) async {
     peers.removeAll { $0.name == name }
     status.peers.removeAll { $0.id == name }
@@ -391,7 +399,7 @@ public actor SyncEngine {
   private func gather(since start: ContinuousClock.Instant) async throws {
     // Whoever pauses ends the wait for changes, too.
     try Task.checkCancellation()
-    let rest = settings.gathering - (ContinuousClock.now - start)
+    let rest = settings.debounceInterval - (ContinuousClock.now - start)
     if rest > .zero { try await settings.sleep(rest) }
   }
 
@@ -461,7 +469,7 @@ public actor SyncEngine {
   ///
   /// ```swift
   /// for await status in await engine.statusUpdates() {
-  ///   print(status.isUpToDate ? "up to date" : "syncing")
+  ///   print(status.isPaused ? "paused" : status.isUpToDate ? "up to date" : "not up to date")
   /// }
   /// ```
   ///

@@ -79,7 +79,8 @@ public struct SyncStatus: Sendable, Equatable {
   /// The status of an engine that has not begun: paused, and without peers.
   public init() {}
 
-  /// Whether every peer is known to have everything, and everything of theirs is here.
+  /// Whether there are peers, every one is known to have everything of this store, everything that it has announced is
+  /// here, and no last attempt failed.
   public var isUpToDate: Bool {
     !peers.isEmpty && peers.allSatisfy { $0.pending == 0 && $0.missing == 0 && $0.lastError == nil }
   }
@@ -91,7 +92,9 @@ public struct SyncStatus: Sendable, Equatable {
 /// @MainActor final class Settings {
 ///   let monitor: SyncMonitor
 ///   init(_ engine: SyncEngine) { monitor = SyncMonitor(engine) }
-///   var line: String { monitor.status.isUpToDate ? "up to date" : "syncing" }
+///   var line: String {
+///     monitor.status.isPaused ? "paused" : monitor.status.isUpToDate ? "up to date" : "not up to date"
+///   }
 /// }
 /// ```
 ///
@@ -101,7 +104,10 @@ public struct SyncStatus: Sendable, Equatable {
   public private(set) var status = SyncStatus()
   @ObservationIgnored private var task: Task<Void, Never>?
 
-  /// A monitor of an engine, until it is released.
+  /// Follows an engine for as long as the monitor exists. `status` is that of a paused engine without peers until the
+  /// engine's own has arrived, which takes one hop to it.
+  ///
+  /// Releasing the monitor changes nothing about sync.
   public init(_ engine: SyncEngine) {
     task = Task { [weak self] in
       for await status in await engine.statusUpdates() { self?.status = status }

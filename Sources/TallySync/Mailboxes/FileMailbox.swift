@@ -38,7 +38,8 @@ extension FileMailbox {
     MailboxPage(items: try list(prefix: MailboxFileName.prefix), isListing: true)
   }
 
-  /// Reads a file from its beginning and leaves out what comes before the offset.
+  /// Reads a file from its beginning and leaves out what comes before the offset, so a download that broke off costs
+  /// all of the file again. Implement it where the place can begin in the middle.
   public func get(_ name: String, from offset: Int) async throws -> any AsyncSequence<[UInt8], any Error> {
     let source = try get(name)
     var rest = offset

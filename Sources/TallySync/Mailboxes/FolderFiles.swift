@@ -52,7 +52,7 @@ enum FolderFiles {
     var status = stat()
     guard lstat(path, &status) == 0 else { return nil }
     guard status.st_mode & S_IFMT == S_IFREG else { return MailboxItem(name: name, state: .notAFile) }
-    if isPlaceholder || isDataless(status) { return MailboxItem(name: name, state: .elsewhere) }
+    if isPlaceholder || isDataless(status) { return MailboxItem(name: name, state: .notDownloaded) }
     let (changed, modified) = times(status)
     return MailboxItem(
       name: name,

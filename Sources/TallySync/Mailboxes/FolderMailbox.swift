@@ -11,7 +11,15 @@ public struct FolderMailbox: FileMailbox {
   /// The folder, which must exist when a pass begins.
   public let url: URL
 
-  /// The mailbox in a folder, which must exist when a pass begins. Creating it touches no file.
+  /// Creates a mailbox in a folder, for instance one that a cloud drive carries.
+  ///
+  /// ```swift
+  /// let drive = FolderMailbox(URL(fileURLWithPath: "/Users/ann/Dropbox/Scores", isDirectory: true))
+  /// try await store.sync(through: drive)
+  /// ```
+  ///
+  /// Nothing is touched or checked yet. A pass throws `MailboxError` if the folder is not there, and does not create
+  /// it: a missing folder may be a stick that is not plugged in. An app in a sandbox holds access to the URL itself.
   public init(_ url: URL) { self.url = url }
 
   /// The folder's name, for logs and status.
@@ -19,7 +27,11 @@ public struct FolderMailbox: FileMailbox {
   /// The folder's path. A folder that comes under another path is read again, once.
   public var identity: String { "folder \(url.standardizedFileURL.path)" }
 
-  /// The plain files whose name begins with `prefix`, and what iCloud has put in their place.
+  /// Lists the plain files whose name begins with `prefix`. A file that iCloud has not downloaded is listed as
+  /// `.notDownloaded`, and its download is requested.
+  ///
+  /// Cost: one call of the file system for each file; none is opened.
+  /// - Throws: `MailboxError` if the folder is not there or cannot be read.
   public func list(prefix: String) throws -> [MailboxItem] {
     var items: [String: MailboxItem] = [:]
     try FolderFiles.forEachName(in: url.path) { name in
@@ -27,9 +39,9 @@ public struct FolderMailbox: FileMailbox {
       let real = Self.placeheld(name) ?? name
       guard real.lowercased().hasPrefix(prefix), items.count < MailboxLimits.files else { return }
       guard let item = FolderFiles.item(real, at: path(name), isPlaceholder: real != name) else { return }
-      if item.state == .elsewhere { requestDownload(name) }
+      if item.state == .notDownloaded { requestDownload(name) }
       // A placeholder beside the file itself says nothing.
-      if items[real] == nil || items[real]?.state == .elsewhere { items[real] = item }
+      if items[real] == nil || items[real]?.state == .notDownloaded { items[real] = item }
     }
     return Array(items.values)
   }
@@ -46,7 +58,11 @@ public struct FolderMailbox: FileMailbox {
     return MailboxPieces { try file.next() }
   }
 
-  /// Writes a file aside and renames it.
+  /// Writes a file under a temporary name, flushes it and renames it: nobody on this device sees part of it.
+  ///
+  /// A file of the name is replaced. If the source throws or the disk is full, nothing is left; the temporary file of a
+  /// process that was killed goes with a later listing.
+  /// - Throws: `MailboxError`; what the source throws.
   public func put(_ name: String, from source: () throws -> [UInt8]?) throws {
     let target = try checked(name)
     try FolderFiles.save(source, to: target, in: url.path)

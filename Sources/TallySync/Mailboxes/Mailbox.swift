@@ -47,7 +47,8 @@ public protocol Mailbox: Sendable {
 }
 
 extension Mailbox {
-  /// Ends only when the task is cancelled: for a place that cannot tell what is new.
+  /// Returns only when the task is cancelled, with `CancellationError`: for a place that cannot tell what is new. An
+  /// engine looks into it every `SyncEngine.Settings.interval` instead.
   public func wait(after cursor: MailboxCursor?) async throws {
     let (stream, end) = AsyncStream.makeStream(of: Never.self)
     await withTaskCancellationHandler {
@@ -100,9 +101,9 @@ public struct MailboxItem: Sendable, Hashable {
   /// The availability of an entry.
   public enum State: Sendable, Hashable {
     /// It is here, and can be read.
-    case here
+    case available
     /// It is known to exist and is not on this device. The mailbox has asked for it.
-    case elsewhere
+    case notDownloaded
     /// It is a link, a folder, a pipe: something that nobody reads.
     case notAFile
     /// It was there and has been removed. Only where a page is no listing.
@@ -123,7 +124,7 @@ public struct MailboxItem: Sendable, Hashable {
 
   /// Creates an item of a listing; everything but the name may be unknown.
   public init(
-    name: String, state: State = .here, version: String? = nil, byteCount: Int? = nil, content: [UInt8]? = nil
+    name: String, state: State = .available, version: String? = nil, byteCount: Int? = nil, content: [UInt8]? = nil
   ) {
     self.name = name
     self.state = state

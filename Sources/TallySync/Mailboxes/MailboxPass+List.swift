@@ -21,7 +21,7 @@ extension MailboxPass {
 
   /// Keeps what is known of an entry if it is still the same.
   private mutating func note(_ item: MailboxItem) {
-    let known = item.state == .here ? memory.entry(for: item, in: mailbox.kind) : nil
+    let known = item.state == .available ? memory.entry(for: item, in: mailbox.kind) : nil
     let new = MailboxMemory.Entry(version: item.version, byteCount: item.byteCount)
     memory[item.name] = item.state == .removed ? nil : known ?? new
   }

@@ -133,10 +133,10 @@ struct MailboxPass {
     names.append(name)
     switch item.state {
     case .notAFile: return note(item.name, .init(.notAFile, "it is not a plain file"))
-    case .elsewhere:
+    case .notDownloaded:
       elsewhere.append(name)
-      return note(item.name, .init(.elsewhere, "it is not on this device yet"))
-    case .here, .removed: break
+      return note(item.name, .init(.notDownloaded, "it is not on this device yet"))
+    case .available, .removed: break
     }
     do {
       files.append(try await look(into: item, name))

@@ -35,7 +35,7 @@ struct MailboxReader {
     /// Whether another try may help.
     var isPassing: Bool {
       switch reason {
-      case .waitsForOthers, .elsewhere, .incomplete, .unreadable: true
+      case .waitsForOthers, .notDownloaded, .incomplete, .unreadable: true
       case .newerVersion, .tooLarge, .notAFile, .wrongZone, .refusedByStore: false
       }
     }

@@ -9,7 +9,7 @@ public struct MailboxReport: Sendable, Equatable {
       /// It builds on files that have not arrived.
       case waitsForOthers
       /// It is not on this device yet.
-      case elsewhere
+      case notDownloaded
       /// It is incomplete or damaged; from here the two look the same.
       case incomplete
       /// The place could not read the file.
@@ -76,7 +76,7 @@ public struct MailboxSettings: Sendable {
   /// written.
   public var deltaBytes = 1 << 20
   /// The size that a small delta counts as in that sum: files cost something even when they are empty.
-  public var smallestDelta = 1 << 14
+  public var minimumDeltaWeight = 1 << 14
   /// The destination of counters; nil for what the app has set up with `MetricsSystem.bootstrap`.
   public var metrics: (any MetricsFactory)?
   /// Whether the store remembers whose files it has found: see `Store.devices()`.
@@ -85,6 +85,7 @@ public struct MailboxSettings: Sendable {
   /// pass's thread, up to some thousand times a second; it must not take long.
   public var onProgress: (@Sendable (MailboxProgress) -> Void)?
 
-  /// The default settings, which are right for an app.
+  /// Creates the default settings, which are right for an app: a new snapshot when the deltas since the last one
+  /// outweigh it and a mebibyte.
   public init() {}
 }

@@ -46,7 +46,7 @@ struct MailboxShelf {
     let loose = files.filter { file in
       !file.isFull && !snapshots.contains { $0.header.target.covers(file.header.target) }
     }
-    let weight = loose.reduce(0) { $0 + max($1.byteCount, settings.smallestDelta) }
+    let weight = loose.reduce(0) { $0 + max($1.byteCount, settings.minimumDeltaWeight) }
     return weight > max(settings.deltaBytes, snapshots.map(\.byteCount).max() ?? 0)
   }
 

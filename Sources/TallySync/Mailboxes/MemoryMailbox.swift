@@ -7,7 +7,7 @@ public final class MemoryMailbox: FileMailbox {
     /// Names that listings do not show.
     public var unlisted: Set<String> = []
     /// Names that are listed as being on another device.
-    public var elsewhere: Set<String> = []
+    public var notDownloaded: Set<String> = []
     /// Names of which only the first so many bytes can be read.
     public var cut: [String: Int] = [:]
     /// Names whose first so many bytes are zeros.
@@ -61,7 +61,7 @@ public final class MemoryMailbox: FileMailbox {
         guard name.lowercased().hasPrefix(prefix), !state.faults.unlisted.contains(name) else { return nil }
         let version = "\(file.revision)-\(state.faults.cut[name] ?? -1)-\(state.faults.zeroed[name] ?? 0)"
         return MailboxItem(
-          name: name, state: state.faults.elsewhere.contains(name) ? .elsewhere : .here, version: version)
+          name: name, state: state.faults.notDownloaded.contains(name) ? .notDownloaded : .available, version: version)
       }
     }
   }
@@ -70,7 +70,7 @@ public final class MemoryMailbox: FileMailbox {
   public func get(_ name: String) throws -> () throws -> [UInt8]? {
     let bytes = try call { state in
       guard let file = state.files[name] else { throw MailboxError(.noSuchFile, "there is no such file") }
-      guard !state.faults.unreadable.contains(name), !state.faults.elsewhere.contains(name) else {
+      guard !state.faults.unreadable.contains(name), !state.faults.notDownloaded.contains(name) else {
         throw MailboxError(.unreadable, "the file cannot be read")
       }
       var bytes = Array(file.bytes.prefix(state.faults.cut[name] ?? .max))
@@ -117,6 +117,7 @@ public final class MemoryMailbox: FileMailbox {
     state.withLock { state in state.files.map { ($0.key, $0.value.bytes) } }.sorted { $0.0 < $1.0 }
   }
 
-  /// Puts bytes under a name, as a drive or somebody else might.
+  /// Puts bytes under a name, whatever the faults: as a drive would that cuts a file, or another program that writes
+  /// something else into the folder. The entry gets a new version, so the next pass reads it.
   public func place(_ bytes: [UInt8], as name: String) { state.withLock { $0.put(name, bytes) } }
 }

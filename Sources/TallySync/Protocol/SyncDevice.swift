@@ -14,7 +14,13 @@ public struct SyncDevice: Sendable, Hashable, Codable {
   /// The app and its version; empty if that is nobody's business.
   public let app: String
 
-  /// An introduction. Control characters are left out, and what is longer than `byteLimit` bytes is cut.
+  /// Creates an introduction.
+  /// - Parameters:
+  ///   - name: what people call the device. Every peer sees it, so let them choose it.
+  ///   - app: the app and its version; empty to say nothing.
+  ///
+  /// Control characters are left out, and a text is cut after the last whole character within `byteLimit` bytes of
+  /// UTF-8.
   public init(name: String, app: String = "") { (self.name, self.app) = (Self.plain(name), Self.plain(app)) }
 
   private static func plain(_ text: String) -> String {

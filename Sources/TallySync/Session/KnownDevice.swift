@@ -23,7 +23,13 @@ public struct KnownDevice: Sendable, Equatable, Identifiable {
   /// The number of transactions of this store that it is not known to have.
   public var pending: UInt64
 
-  /// A device that nobody has met, for previews and tests.
+  /// Creates a device that nobody has met, for previews and tests; `Store.devices()` returns the real ones.
+  /// - Parameters:
+  ///   - id: the replica's id.
+  ///   - device: its introduction; nil for a device that has given none.
+  ///   - lastSeen: when it was last heard of.
+  ///   - acknowledged: what it is known to have.
+  ///   - pending: the transactions of this store that it lacks.
   public init(id: ReplicaID, device: SyncDevice?, lastSeen: Date, acknowledged: StateVector, pending: UInt64) {
     (self.id, self.device, self.lastSeen) = (id, device, lastSeen)
     (self.acknowledged, self.pending) = (acknowledged, pending)

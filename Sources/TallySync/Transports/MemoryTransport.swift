@@ -4,7 +4,15 @@ public struct MemoryTransport: Transport {
   public let name: String
   private let accept: @Sendable (MemoryConnection) async throws -> Void
 
-  /// A transport to what `accept` serves, such as `{ try await store.sync(over: $0) }`.
+  /// Creates a transport to something in this process, for tests of an engine without a network.
+  ///
+  /// ```swift
+  /// let transport = MemoryTransport(name: "tablet") { connection in try await tablet.sync(over: connection) }
+  /// await engine.add(transport)
+  /// ```
+  /// - Parameters:
+  ///   - name: the name of the peer in the engine's status.
+  ///   - accept: serves the other end of each connection, in a task of its own.
   public init(name: String, accept: @escaping @Sendable (MemoryConnection) async throws -> Void) {
     self.name = name
     self.accept = accept

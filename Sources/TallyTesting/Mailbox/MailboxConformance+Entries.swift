@@ -12,7 +12,7 @@ extension MailboxConformance {
         let entry = try SampleEntry(number, size: size)
         try await place.put(entry)
         let item = try await place.news().items.first { $0.name == entry.name }
-        guard let item, item.state == .here else { throw place.fail("an entry of \(size) bytes is not listed") }
+        guard let item, item.state == .available else { throw place.fail("an entry of \(size) bytes is not listed") }
         try place.expect(entry, is: try await place.bytes(of: entry.name), "an entry of \(size) bytes")
         if let content = item.content { try place.expect(entry, is: content, "the content sent along") }
         if let byteCount = item.byteCount {

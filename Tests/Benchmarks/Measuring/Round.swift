@@ -124,7 +124,7 @@ final class Round {
   private func prepared(_ files: (plain: String, store: String)) throws -> Pair? {
     guard memoryOf != nil else { return nil }
     var options = StoreOptions()
-    options.hasIncarnation = false
+    options.detectsCopies = false
     let store = try Store(path: files.store, schema: Tables.schema, options: options)
     return Pair(plain: try PlainDatabase.open(files.plain), store: store)
   }

@@ -13,7 +13,7 @@ enum OneChangeWorkload {
     try first.plain.setDurable(false)
     let path = first.store.path
     var options = StoreOptions()
-    (options.isDurableBeforeSync, options.hasIncarnation) = (false, false)
+    (options.flushesBeforeSync, options.detectsCopies) = (false, false)
     let hasty = try Store(path: path, schema: Tables.schema, options: options)
     try measure(
       round, Figure("W7.change", "\(name), without the sync to the disk", against: "\(baseline), neither synced"),

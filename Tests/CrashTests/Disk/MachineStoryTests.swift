@@ -21,7 +21,7 @@ import Testing
   }
 
   /// The two guards of a dot, taken away one at a time: the story must notice.
-  @Test(arguments: [\StoreOptions.isDurableBeforeSync, \StoreOptions.hasIncarnation])
+  @Test(arguments: [\StoreOptions.flushesBeforeSync, \StoreOptions.detectsCopies])
   func withoutAGuardTheStoryFails(guarding: WritableKeyPath<StoreOptions, Bool> & Sendable) throws {
     var options = StoreOptions.quiet
     options[keyPath: guarding] = false

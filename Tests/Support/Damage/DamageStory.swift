@@ -104,7 +104,7 @@ package final class DamageStory {
   // MARK: The story
 
   private func play(_ chosen: Damage?) throws {
-    (settings.deltaBytes, settings.smallestDelta) = (1 << (8 + random.below(6)), 1 << random.below(10))
+    (settings.deltaBytes, settings.minimumDeltaWeight) = (1 << (8 + random.below(6)), 1 << random.below(10))
     for place in 0..<Self.count { stores.append(try open(place)) }
     for _ in 0..<10 + random.below(20) { try step() }
     if random.chance(60) { try meetAll() }
@@ -130,7 +130,7 @@ package final class DamageStory {
 
   func options() -> StoreOptions {
     var options = StoreOptions()
-    options.isDurableBeforeSync = false
+    options.flushesBeforeSync = false
     options.logger = Logger(label: "damage") { _ in SwiftLogNoOpLogHandler() }
     time += 60
     let (now, mint) = (time, mint)

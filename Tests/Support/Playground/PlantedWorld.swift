@@ -9,8 +9,8 @@ import TallyWire
 extension StoreOptions {
   /// Puts a fault into a store. Without the trait `PlantedFaults` only those that its options can bring about.
   package mutating func plant(_ fault: PlantedFault) {
-    if fault.contains(.publishedBeforeDurable) { isDurableBeforeSync = false }
-    if fault.contains(.restoredIDReused) { hasIncarnation = false }
+    if fault.contains(.publishedBeforeDurable) { flushesBeforeSync = false }
+    if fault.contains(.restoredIDReused) { detectsCopies = false }
     if fault.contains(.losersNotJournalled) { conflictLimit = 0 }
     #if PlantedFaults
       planted = fault

@@ -53,7 +53,7 @@ final class RawDevice {
     options.usesHook = index != 1
     options.conflictAge = nil
     // No power is cut here.
-    options.isDurableBeforeSync = false
+    options.flushesBeforeSync = false
     options.plant(planted)
     return options
   }

@@ -75,7 +75,7 @@ final class DescriptorStream: ByteStream {
     }
   }
 
-  func close(saying last: [UInt8]) async {
+  func close(sending last: [UInt8]) async {
     let (reader, writer) = state.withLock { state in
       guard state.last == nil else { return (nil as CheckedContinuation<[UInt8]?, any Error>?, nil as Writing?) }
       defer { (state.reader, state.writer) = (nil, nil) }

@@ -10,7 +10,7 @@ public protocol ByteStream: Sendable {
   func write(_ bytes: [UInt8]) async throws
   /// Closes both directions. `last` goes out before, unless that takes longer than a moment, something is being
   /// written, or a write was given up halfway.
-  func close(saying last: [UInt8]) async
+  func close(sending last: [UInt8]) async
 }
 
 /// Whole messages over a stream of bytes: each with its length before it, at most `SyncLimits.messageBytes`, and an
@@ -33,7 +33,8 @@ public final class FramedConnection: SyncConnection {
   private let stream: any ByteStream
   private let state = Mutex(State())
 
-  /// A connection over a stream, which it closes.
+  /// Creates a connection over a stream of bytes, such as a socket of your own. It owns the stream from now on, and
+  /// closes it with the connection.
   public init(_ stream: any ByteStream) { self.stream = stream }
 
   /// Sends one message.
@@ -91,6 +92,6 @@ public final class FramedConnection: SyncConnection {
     guard isFirst else { return }
     await sending?.wait(atMost: Self.patience)
     let isSilent = state.withLock { $0.sending != nil }
-    await stream.close(saying: isSilent ? [] : FrameDecoder.farewell)
+    await stream.close(sending: isSilent ? [] : FrameDecoder.farewell)
   }
 }

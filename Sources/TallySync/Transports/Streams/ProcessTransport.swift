@@ -17,22 +17,25 @@
     /// The command line that the shell runs.
     public let command: String
     /// The descriptor that becomes the command's standard error; nil for this process's own.
-    public let errors: Int32?
+    public let standardErrorDescriptor: Int32?
 
-    /// A transport through a command.
+    /// Creates a transport through a command. Each `open()` starts the command anew; nothing runs before.
     /// - Parameters:
     ///   - command: a command line for `/bin/sh`; never anything that comes from a peer.
     ///   - name: the name of the peer; the command unless given.
-    ///   - errors: a descriptor that becomes its standard error, and that stays open here; nil for this process's own.
-    public init(command: String, name: String? = nil, errors: Int32? = nil) {
+    ///   - standardErrorDescriptor: a descriptor that becomes the command's standard error, and that stays open here;
+    ///     nil for this process's own.
+    public init(command: String, name: String? = nil, standardErrorDescriptor: Int32? = nil) {
       self.command = command
-      self.errors = errors
+      self.standardErrorDescriptor = standardErrorDescriptor
       self.name = name ?? command
     }
 
     /// Starts the command.
     /// - Throws: what keeps it from starting. That the command itself fails shows where the connection is used.
-    public func open() async throws -> any SyncConnection { try ProcessConnection(command, errors) }
+    public func open() async throws -> any SyncConnection {
+      try ProcessConnection(command, standardErrorDescriptor)
+    }
   }
 
   /// A connection to a child process.

@@ -1,0 +1,49 @@
+// swift-format-ignore-file
+// Made by Scripts/doc-examples.sh from the examples of pages and documentation comments. Compiled, not run.
+
+import Foundation
+import Observation
+import Tally
+import TallyStore
+
+@testable import Pantry
+@testable import struct Pantry.Tag
+
+#if Macros
+  import TallyMacros
+#endif
+#if Inspector
+  import TallyInspector
+#endif
+#if Network
+  import TallyNetwork
+#endif
+
+// Sources/Tally/Tally.docc/ComingFromOthers.md
+private enum Sources_Tally_Tally_docc_ComingFromOthers_md_1 {
+func bringOver(_ oldFile: URL, into store: Store) async throws {
+  let draft = try ImportMap.draft(of: oldFile, for: store.schema)
+  print("not found:", draft.unmatched)
+  let report = try await store.importDatabase(at: oldFile, map: draft.map) { progress in
+    print("\(progress.rows) of \(progress.rowCount)")
+  }
+  print(report.records)
+}
+}
+
+// Sources/Tally/Tally.docc/ComingFromOthers.md
+private func Sources_Tally_Tally_docc_ComingFromOthers_md_2() throws {
+let pantryMap = ImportMap(
+  tables: [
+    .init(from: "ZLIST", to: "ShoppingList", fields: ["title": "ZTITLE"]),
+    .init(from: "ZTAG", to: "Tag", fields: ["name": "ZNAME"]),
+    .init(
+      from: "ZITEM", to: "Item", where: "ZTITLE NOT NULL",
+      fields: [
+        "title": "ZTITLE", "due": .init(column: "ZDUE", as: .coreDataSeconds),
+        "note": .init(sql: "trim(ZNOTES)"), "list": .init(column: "ZLIST", skipsMissing: true),
+      ]),
+  ],
+  links: [.init(from: "Z_1TAGS", to: "Item.tags", source: "Z_1ITEMS", target: "Z_2TAGS")])
+_ = pantryMap
+}
