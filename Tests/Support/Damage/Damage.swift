@@ -30,6 +30,13 @@ package enum Damage: String, CaseIterable, Sendable {
   /// The write-ahead log is cut off or gone.
   case logEnd
 
+  /// Any kind. One that was added later takes a share of another's seeds, so that all other seeds stay the histories
+  /// that they were.
+  package static func any(_ random: inout SplitMix64) -> Damage {
+    let picked = random.pick(allCases.filter { $0 != .indexKey })
+    return picked == .index && random.chance(50) ? .indexKey : picked
+  }
+
   /// Whether there must be a log.
   package var isOfLog: Bool { self == .logBits || self == .logEnd }
 

@@ -109,7 +109,7 @@ package final class DamageStory {
     for _ in 0..<10 + random.below(20) { try step() }
     if random.chance(60) { try meetAll() }
     if random.chance(60) { for _ in 0..<1 + random.below(5) { try write(random.below(Self.count)) } }
-    let damage = chosen ?? random.pick(Damage.allCases)
+    let damage = chosen ?? Damage.any(&random)
     victim = random.below(Self.count)
     try remember()
     try strike(damage)
