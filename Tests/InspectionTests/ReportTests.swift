@@ -46,6 +46,11 @@ import Testing
     #expect(has("schema", "Only the first schema has the reference Book.shelf."))
     #expect(has("vector", "The first store lacks #1 of the replica"))
     #expect(has("clock", "In the second report, writes of the other device are 90 s ahead of its clock."))
+    for seconds in [1e300, -1e300, .infinity, .nan] {
+      other.clockAhead = ["": seconds]
+      let sentences = ReportComparison(one, other).findings.filter { $0.about == "clock" }.map(\.sentence)
+      #expect(sentences.first?.contains("more seconds than can be counted") == true, "\(seconds)")
+    }
     (one.vector, one.fingerprint) = (other.vector, "0")
     #expect(ReportComparison(one, other).findings.contains { $0.about == "content" })
   }
