@@ -26,26 +26,6 @@ package struct PresenceReport: Sendable, Equatable, Codable {
     sentence = Sentence(name: name, presence: presence, directory: directory).text
   }
 
-  /// Adds to "nothing has arrived" what another store knows: which transactions have to come.
-  /// - Parameters:
-  ///   - dots: the transactions of which the record is made in the store that has it.
-  ///   - vector: what the store has seen that lacks it.
-  ///   - owner: the name of the store that has it.
-  ///   - directory: the names of replicas.
-  package mutating func explain(lack dots: [Dot], vector: StateVector, in owner: String, _ directory: ReplicaDirectory)
-  {
-    guard code == .notReceived || code == .unknownType else { return }
-    let missing = dots.filter { !vector.covers($0) }
-    guard let first = missing.first else { return }
-    let seen = vector[first.replica]
-    let standing =
-      seen == 0
-      ? "has seen nothing of \(directory.name(of: first.replica))"
-      : "has seen \(directory.name(of: first.replica)) only up to #\(seen)"
-    sentence =
-      "It has not arrived here: \(owner) has it, written by \(directory.list(missing)), and this store \(standing). "
-      + "It shows after the next sync that brings this."
-  }
 }
 
 /// A reason in words.

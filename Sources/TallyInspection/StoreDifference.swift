@@ -111,8 +111,8 @@ package struct StoreComparison {
   private func record(_ name: AnyRecordName) throws -> StoreDifference.Record? {
     var one = try RecordReport(of: name, in: first.store, directory)
     var two = try RecordReport(of: name, in: second.store, directory)
-    try one.presence.explain(lackIn: first, of: name, besides: second, directory)
-    try two.presence.explain(lackIn: second, of: name, besides: first, directory)
+    try one.presence.explain(lackIn: first.store, of: name, besides: [second], directory)
+    try two.presence.explain(lackIn: second.store, of: name, besides: [first], directory)
     let fields = Self.fields(one, two)
     let sentence = self.sentence(name, one, two, fields)
     return StoreDifference.Record(
@@ -193,15 +193,4 @@ private struct Place {
   }
 
   private static let malformed = StoreError(.invalidName, "the place is none that a page has given")
-}
-
-extension PresenceReport {
-  /// Adds what another store knows of a record that has not arrived here.
-  package mutating func explain(
-    lackIn own: (name: String, store: Store), of name: AnyRecordName, besides other: (name: String, store: Store),
-    _ directory: ReplicaDirectory
-  ) throws {
-    guard code == .notReceived || code == .unknownType, let history = try other.store.history(of: name) else { return }
-    explain(lack: history.dots, vector: try own.store.vector, in: other.name, directory)
-  }
 }
