@@ -15,6 +15,8 @@
     package let controls: InspectorControls?
     let log = InspectorLog()
     let keepers: [LogKeeper]
+    /// Whether a person's query runs.
+    let isQuerying = Atomic<Bool>(false)
     private let watching: Mutex<Watching>
 
     private struct Watching {
