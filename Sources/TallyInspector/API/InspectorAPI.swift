@@ -90,6 +90,8 @@
         var overview: StoreOverview?
         var name: String
         var error: String?
+        /// What to know before one believes the overview.
+        var warning: String?
         var hasEngine: Bool
       }
       var stores: [Entry]
@@ -106,7 +108,9 @@
           let overview = Result { try StoreOverview(of: inspected.store, named: inspected.name) }
           var entry = Stores.Entry(name: inspected.name, hasEngine: inspected.engine != nil)
           switch overview {
-          case .success(let found): entry.overview = found
+          case .success(let found):
+            entry.overview = found
+            if (try? inspected.store.isInPlace()) == false { entry.warning = Self.gone }
           case .failure(let error): entry.error = "\(error)"
           }
           return entry
@@ -118,6 +122,11 @@
           allowsWrites: room.settings.allowsWrites, hasControls: room.controls != nil)
       }
     }
+
+    /// What is to be known of a store whose file was deleted, renamed or replaced while it was open.
+    static let gone =
+      "the file that is open is not the one at its path any more: somebody has deleted, renamed or replaced it. What is "
+      + "shown is the old one; start the inspector again to see the new one"
 
     private struct Peers: Encodable {
       var store: Int

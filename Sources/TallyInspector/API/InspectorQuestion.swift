@@ -200,6 +200,7 @@
     func change(_ path: String) throws -> Done {
       let target = try body(Target.self)
       let store = try inspected(at: target.store).store
+      guard try store.isInPlace() else { throw Refusal(status: .conflict, code: "gone", message: InspectorAPI.gone) }
       let name = try AnyRecordName(target.name ?? "")
       switch path {
       case "/api/record/restore": return Done(dot: try store.restore(name).map { "\($0)" })

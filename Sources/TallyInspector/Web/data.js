@@ -17,6 +17,7 @@ export async function screen(body, parameters) {
     location.hash = address("#/data", { ...rest, text, after, hidden: hidden ? 1 : "", column: column || "" });
   };
   body.append(h("h1", {}, type ? `${type} in ${overview.name}` : "Data"), bar(state, overview, go));
+  if (house.stores[store].warning) body.append(notice("bad", `Careful: ${house.stores[store].warning}.`));
   if (!type) return void body.append(notice("", "The store is empty."));
   const rows = h("section", { "aria-label": "Rows" });
   body.append(rows, console_(store));

@@ -81,6 +81,7 @@ function storesNode() {
     if (!overview) return h("article", { class: "card" }, h("h2", {}, store.name), notice("bad", store.error));
     const vector = Object.entries(overview.vector);
     return h("article", { class: "card" }, h("h2", {}, store.name),
+      store.warning ? notice("bad", `Careful: ${store.warning}.`) : null,
       overview.doubt ? notice("bad", `What it holds is in doubt: ${overview.doubt}`) : null,
       overview.setAside ? notice("warn", `${overview.setAside} rows are set aside: this device's database does not take them.`) : null,
       overview.rejectedWrites ? notice("warn", `${overview.rejectedWrites} rows of other programs cannot be replicated.`) : null,
