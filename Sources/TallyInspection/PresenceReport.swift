@@ -16,6 +16,12 @@ package struct PresenceReport: Sendable, Equatable, Codable {
   /// The record for which it gave way; nil if it speaks for itself.
   package var gaveWayTo: String?
 
+  /// The report of a store that cannot be read.
+  init(unreadable reason: String) {
+    (code, isVisible, owners, deletes) = (.unreadable, false, [], [])
+    sentence = "This store cannot be read, and so nothing is known of the record here: \(reason)."
+  }
+
   /// The report of a record's presence in one store.
   package init(of name: AnyRecordName, _ presence: RecordPresence, _ directory: ReplicaDirectory) {
     code = presence.code
@@ -52,6 +58,7 @@ private struct Sentence {
     case .refused:
       "The app sees it, but another program wrote something into its row that cannot be replicated. "
         + "Other devices show it as it was before, until somebody puts the row right."
+    case .unreadable: "This store cannot be read."
     }
   }
 

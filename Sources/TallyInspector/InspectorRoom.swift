@@ -29,13 +29,13 @@
     /// A room with these stores.
     package init(_ stores: [InspectedStore], _ settings: Inspector.Settings, _ controls: InspectorControls? = nil) {
       (self.stores, self.settings, self.controls) = (stores, settings, controls)
-      let directory = { @Sendable in try ReplicaDirectory(stores.map { ($0.name, $0.store) }) }
+      let directory = { @Sendable in ReplicaDirectory(ofReadable: stores.map { ($0.name, $0.store) }) }
       keepers = stores.enumerated().map { [log] in LogKeeper($0.offset, $0.element, log, directory) }
       watching = Mutex(Watching())
     }
 
     /// The names of replicas, as far as these stores know them.
-    package func directory() throws -> ReplicaDirectory { try ReplicaDirectory(stores.map { ($0.name, $0.store) }) }
+    package func directory() -> ReplicaDirectory { ReplicaDirectory(ofReadable: stores.map { ($0.name, $0.store) }) }
 
     // MARK: Who looks
 

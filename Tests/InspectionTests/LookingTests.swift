@@ -128,10 +128,44 @@ import Testing
     }
     let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
     #expect(throws: QueryRefusal.tookTooLong) { try shelf.phone.query(endless, limit: 1, until: { true }) }
+    // A value of 900 MB is made by nobody's typing, and one as long as a record's may be is.
+    #expect(throws: DatabaseError.self) {
+      try shelf.phone.query("SELECT printf('%.*c', 900000000, 'x')", limit: 1, until: { false })
+    }
+    let long = try shelf.phone.query("SELECT printf('%.*c', 8388608, 'x')", limit: 1, until: { false })
+    #expect(long.rows.first?.first?.bytes == 8_388_608)
     // The connection is as good as before.
     #expect(
       try shelf.phone.query("SELECT count(*) FROM Book", limit: 1, until: { false }).rows.first?.first?.text == "1")
     #expect(try shelf.phone.verify().isSound)
+  }
+
+  @Test func aFileThatWasReplacedOrDeletedIsNotInPlace() throws {
+    let shelf = try Shelf()
+    try shelf.phone.run("INSERT INTO Book(id, title) VALUES('Book|~|a', 'Emma')")
+    #expect(try shelf.phone.isInPlace() && Store(inMemory: Shelf.schema).isInPlace())
+    let (path, away) = (shelf.phone.path, shelf.phone.path + ".away")
+    try FileManager.default.moveItem(atPath: path, toPath: away)
+    #expect(try !shelf.phone.isInPlace())
+    try FileManager.default.copyItem(atPath: away, toPath: path)
+    #expect(try !shelf.phone.isInPlace())
+    try FileManager.default.removeItem(atPath: path)
+    try FileManager.default.moveItem(atPath: away, toPath: path)
+    #expect(try shelf.phone.isInPlace())
+  }
+
+  /// One store that cannot be read does not end a search of those beside it.
+  @Test func aSearchPassesOverAStoreThatCannotBeRead() throws {
+    let shelf = try Shelf()
+    try shelf.phone.run("INSERT INTO Book(id, title) VALUES('Book|~|emma', 'Emma')")
+    try shelf.tablet.close()
+    let search = RecordSearch("emma", in: [shelf.tablet, shelf.phone])
+    let first = try search.step(until: { false })
+    #expect(first.hits.map(\.store) == [1] && first.failures.map(\.store) == [0])
+    let second = try search.step(from: first.next, until: { false })
+    #expect(second.hits.map(\.store) == [1] && second.failures.map(\.store) == [0] && second.next == nil)
+    let directory = ReplicaDirectory(ofReadable: [("tablet", shelf.tablet), ("phone", shelf.phone)])
+    #expect(try directory.names[#require(try shelf.phone.summary().replica)] == "phone")
   }
 
   @Test func sizesAreExactWhereTheyAreSmall() throws {

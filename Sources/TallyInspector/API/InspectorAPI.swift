@@ -115,8 +115,7 @@
           }
           return entry
         }
-        var names = ReplicaDirectory()
-        if entries.allSatisfy({ $0.error == nil }) { names = try room.directory() }
+        let names = room.directory()
         return Stores(
           stores: entries, names: Dictionary(uniqueKeysWithValues: names.names.map { ("\($0.key)", $0.value) }),
           allowsWrites: room.settings.allowsWrites, hasControls: room.controls != nil)

@@ -24,6 +24,8 @@ package struct RecordPresence: Sendable, Equatable {
     case setAside
     /// Another program wrote something into its row that cannot be replicated: others see what it was before.
     case refused
+    /// The store cannot be read. Said by who asks several stores; a store that answers never says it.
+    case unreadable
   }
 
   /// The reason.
