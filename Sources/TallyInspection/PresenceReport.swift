@@ -81,6 +81,7 @@ private struct Sentence {
       case .setAside: "is refused by this device's database: \(presence.refusal ?? "")"
       case .retired: "is no longer part of the default data"
       case .gaveWay: "gave way to default data"
+      case .hiddenByOwner: "is hidden by what owns it, and so on over more than \(presence.owners.count) records"
       default: "is not visible"
       }
     return "It is not deleted, but \(owner.text), \(chain), \(reason). It shows again together with its owner."

@@ -32,9 +32,11 @@ package struct RecordPresence: Sendable, Equatable {
   package var code: Code
   /// Whether the app sees it.
   package var isVisible: Bool
-  /// For `hiddenByOwner`: the owners from the nearest to the one that is the reason for all of them.
+  /// For `hiddenByOwner`: the owners from the nearest to the one that is the reason for all of them, or the first
+  /// hundred of very many.
   package var owners: [AnyRecordName] = []
-  /// For `hiddenByOwner`: why the last of `owners` is not visible.
+  /// For `hiddenByOwner`: why the last of `owners` is not visible; `hiddenByOwner` if there are more than were looked
+  /// at.
   package var ownerCode: Code?
   /// The deletes that took the record, or the last of `owners`, away.
   package var deletes: [Stamp] = []
@@ -96,6 +98,9 @@ extension StateReader {
     return try presence(behindOwnersOf: name, visibility)
   }
 
+  /// The most owners of a record that are looked at.
+  private static let ownerLimit = 100
+
   /// The chain of owners up to the first that is not there for a reason of its own.
   private func presence(
     behindOwnersOf name: AnyRecordName, _ visibility: Visibility<SnapshotFacts>
@@ -107,6 +112,10 @@ extension StateReader {
       let own = try self.presence(ofOwner: owner.target)
       guard own.code == .hiddenByOwner else {
         (presence.ownerCode, presence.deletes, presence.refusal) = (own.code, own.deletes, own.refusal)
+        return presence
+      }
+      guard presence.owners.count < Self.ownerLimit else {
+        presence.ownerCode = .hiddenByOwner
         return presence
       }
       next = owner.target
