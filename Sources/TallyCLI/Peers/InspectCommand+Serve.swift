@@ -36,6 +36,8 @@
         while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
         await inspector.close()
       }
+      // It has no end of its own: however busy it was, its exit code says which signal has ended it.
+      if let number = Ending.signal { Ending.now(number) }
     }
   }
 #endif
