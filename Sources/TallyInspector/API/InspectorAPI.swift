@@ -161,6 +161,9 @@
         throw Refusal(status: .notFound, code: "noControls", message: "nothing can be switched here")
       }
       let wish = try question.body(InspectorQuestion.Wish.self)
+      guard await controls.list().contains(where: { $0.id == wish.id }) else {
+        throw Refusal(status: .notFound, code: "noSuchControl", message: "there is no switch of this name")
+      }
       try await controls.perform(wish.id, wish.isOn ?? true)
       room.tell("controls", store: nil)
       return try await InspectionJSON.bytes(controls.list())
