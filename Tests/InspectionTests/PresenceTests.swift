@@ -42,6 +42,20 @@ import Testing
     #expect(presence.sentence.contains("Room|~|r, which owns it through Shelf|~|s, was deleted by phone #2"))
   }
 
+  @Test func ofVeryManyOwnersAHundredAreNamed() throws {
+    let tree = Schema([EntitySchema("Node", .reference("parent", to: "Node", onDelete: .cascade))])
+    let store = try Store(inMemory: tree)
+    try store.run("INSERT INTO Node(id) VALUES('Node|~|0')")
+    for number in 1..<150 {
+      try store.run("INSERT INTO Node(id, parent) VALUES('Node|~|\(number)', 'Node|~|\(number - 1)')")
+    }
+    try store.run("DELETE FROM Node WHERE id = 'Node|~|0'")
+    let name = try AnyRecordName("Node|~|149")
+    let presence = PresenceReport(of: name, try store.presence(of: name), ReplicaDirectory())
+    #expect(presence.code == .hiddenByOwner && presence.owners.count == 100)
+    #expect(presence.sentence.contains("Node|~|49") && presence.sentence.contains("over more than 100 records"))
+  }
+
   @Test func anOwnerThatHasNotArrivedIsSaidToBeLacking() throws {
     let shelf = try Shelf()
     // A reference to nobody's record comes from another program that does not check.
