@@ -159,6 +159,45 @@
       await house.inspector.close()
     }
 
+    /// A store that cannot be read is said to be that, and those beside it answer.
+    @Test func aBadStoreHidesNothingOfTheOthers() async throws {
+      let (good, bad) = (try Store(inMemory: Self.schema), try Store(inMemory: Self.schema))
+      for store in [good, bad] {
+        try await store.write { try $0.execute(sql: "INSERT INTO Book(id, title) VALUES('Book|~|a', 'Emma')") }
+      }
+      var settings = Inspector.Settings()
+      settings.logger.logLevel = .critical
+      let room = InspectorRoom([InspectedStore("bad", bad), InspectedStore("good", good)], settings)
+      let inspector = Inspector(room)
+      let url = try #require(URLComponents(string: try await inspector.serve()))
+      let client = RawClient(port: try #require(url.port))
+      let welcome = try await client.get("/?\(try #require(url.query))", cookie: "")
+      let cookie = String(try #require(welcome.headers["set-cookie"]).prefix { $0 != ";" })
+      try bad.close()
+      let record = try await client.get("/api/record?name=Book%7C~%7Ca", cookie: cookie)
+      #expect(record.status == 200)
+      #expect(record.body.contains("\"code\":\"unreadable\"") && record.body.contains("\"code\":\"visible\""))
+      let search = try await client.get("/api/search?q=a", cookie: cookie)
+      #expect(search.status == 200 && search.body.contains("Book|~|a"))
+      #expect(search.body.contains("\"failures\":[{\"message\":"))
+      for path in ["rows?store=1&type=Book", "conflicts?store=1", "stores", "timeline?store=1"] {
+        #expect(try await client.get("/api/\(path)", cookie: cookie).status == 200, "\(path)")
+      }
+      await inspector.close()
+    }
+
+    @Test func aSwitchThatIsNotThereIsRefused() async throws {
+      let controls = InspectorControls(list: { [.init("relay", group: "relay", "Running", isOn: true)] }) { _, _ in }
+      let inspector = Inspector(InspectorRoom([], Inspector.Settings(), controls))
+      let url = try #require(URLComponents(string: try await inspector.serve()))
+      let client = RawClient(port: try #require(url.port))
+      let welcome = try await client.get("/?\(try #require(url.query))", cookie: "")
+      let cookie = String(try #require(welcome.headers["set-cookie"]).prefix { $0 != ";" })
+      #expect(try await client.post("/api/controls", "{\"id\":\"relay\",\"isOn\":true}", cookie: cookie).status == 200)
+      #expect(try await client.post("/api/controls", "{\"id\":\"relays\",\"isOn\":true}", cookie: cookie).status == 404)
+      await inspector.close()
+    }
+
     /// The head is enough for a refusal, and whoever goes on saying nothing is not waited for.
     @Test func aStrangersBodyIsNotWaitedFor() async throws {
       let house = try await House()
