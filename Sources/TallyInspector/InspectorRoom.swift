@@ -13,6 +13,8 @@
     package let stores: [InspectedStore]
     package let settings: Inspector.Settings
     package let controls: InspectorControls?
+    /// Stores that could not be opened, which the pages list behind the others.
+    package let unreadable: [(name: String, reason: String)]
     let log = InspectorLog()
     let keepers: [LogKeeper]
     /// Whether a person's query runs.
@@ -27,8 +29,11 @@
     }
 
     /// A room with these stores.
-    package init(_ stores: [InspectedStore], _ settings: Inspector.Settings, _ controls: InspectorControls? = nil) {
-      (self.stores, self.settings, self.controls) = (stores, settings, controls)
+    package init(
+      _ stores: [InspectedStore], _ settings: Inspector.Settings, _ controls: InspectorControls? = nil,
+      unreadable: [(name: String, reason: String)] = []
+    ) {
+      (self.stores, self.settings, self.controls, self.unreadable) = (stores, settings, controls, unreadable)
       let directory = { @Sendable in ReplicaDirectory(ofReadable: stores.map { ($0.name, $0.store) }) }
       keepers = stores.enumerated().map { [log] in LogKeeper($0.offset, $0.element, log, directory) }
       watching = Mutex(Watching())

@@ -77,7 +77,11 @@ import Testing
     #if Inspector
       try bench.refused(66, ["inspect", "phone", "nobody"])
       let files = Spawn.Files(output: bench.path("address"), errors: bench.path("complaints"))
-      let inspector = try Spawn.start([Bench.tool, "inspect", "phone", "tablet"], in: bench.url.path, files: files)
+      // One that is damaged is shown as that, if there is another.
+      try bench.write("no store, but a text of some length", to: "bad")
+      try bench.refused(65, ["inspect", "bad"])
+      let command = [Bench.tool, "inspect", "phone", "bad", "tablet"]
+      let inspector = try Spawn.start(command, in: bench.url.path, files: files)
       for _ in 0..<60_000 where try bench.bytes("address").last != 0x0A { usleep(1000) }
       kill(inspector, SIGTERM)
       #expect(Spawn.wait(for: inspector) == 143)

@@ -115,9 +115,11 @@
           }
           return entry
         }
+        let missing = room.unreadable.map { Stores.Entry(name: $0.name, error: $0.reason, hasEngine: false) }
         let names = room.directory()
         return Stores(
-          stores: entries, names: Dictionary(uniqueKeysWithValues: names.names.map { ("\($0.key)", $0.value) }),
+          stores: entries + missing,
+          names: Dictionary(uniqueKeysWithValues: names.names.map { ("\($0.key)", $0.value) }),
           allowsWrites: room.settings.allowsWrites, hasControls: room.controls != nil)
       }
     }
