@@ -110,7 +110,8 @@
     /// How long to wait for a file that cannot be read, and between two looks at whether it is still the same.
     private static let longInterval = Duration.seconds(1)
 
-    /// Tells of commits of other processes, and of a file that goes away or cannot be read, until the task is cancelled.
+    /// Tells of commits of other processes, and of a file that goes away or cannot be read, until the task is
+    /// cancelled.
     private static func watch(_ store: Store, _ tell: @Sendable () async -> Void) async {
       var (isReadable, isInPlace) = (true, true)
       while !Task.isCancelled {

@@ -10,8 +10,8 @@
     private let process: Process
     private let input = Pipe()
 
-    /// A program that ends as by a power cut once nobody holds its standard input any more, whatever has ended the show:
-    /// a shell waits for that beside it.
+    /// A program that ends as by a power cut once nobody holds its standard input any more, whatever has ended the
+    /// show: a shell waits for that beside it.
     convenience init(endingWithUs executable: URL, _ arguments: [String]) throws {
       let script = "trap '' INT TERM HUP; \"$0\" \"$@\" & program=$!; cat > /dev/null; kill -KILL $program; wait"
       try self.init(URL(fileURLWithPath: "/bin/sh"), ["-c", script, executable.path] + arguments)

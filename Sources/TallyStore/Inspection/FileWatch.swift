@@ -28,8 +28,8 @@ package final class FileWatch: Sendable {
 }
 
 extension Store {
-  /// Whether the store's path still leads to the file that is open: nobody has deleted, renamed or replaced it. True for
-  /// a store in memory.
+  /// Whether the store's path still leads to the file that is open: nobody has deleted, renamed or replaced it. True
+  /// for a store in memory.
   package func isInPlace() throws -> Bool {
     guard file != nil else { return true }
     return try read { db in
