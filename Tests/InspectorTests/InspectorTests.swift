@@ -161,7 +161,11 @@
 
     /// A store that cannot be read is said to be that, and those beside it answer.
     @Test func aBadStoreHidesNothingOfTheOthers() async throws {
-      let (good, bad) = (try Store(inMemory: Self.schema), try Store(inMemory: Self.schema))
+      let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tally-bad-\(UUID().uuidString)")
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(at: folder) }
+      let bad = try Store(path: folder.appendingPathComponent("bad.tally").path, schema: Self.schema)
+      let good = try Store(inMemory: Self.schema)
       for store in [good, bad] {
         try await store.write { try $0.execute(sql: "INSERT INTO Book(id, title) VALUES('Book|~|a', 'Emma')") }
       }
