@@ -191,7 +191,8 @@
     }
 
     @Test func aSwitchThatIsNotThereIsRefused() async throws {
-      let controls = InspectorControls(list: { [.init("relay", group: "relay", "Running", isOn: true)] }) { _, _ in }
+      let controls = InspectorControls(
+        list: { [.init("relay", group: "relay", "Running", isOn: true)] }, perform: { _, _ in })
       let inspector = Inspector(InspectorRoom([], Inspector.Settings(), controls))
       let url = try #require(URLComponents(string: try await inspector.serve()))
       let client = RawClient(port: try #require(url.port))
