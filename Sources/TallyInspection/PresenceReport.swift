@@ -16,6 +16,12 @@ package struct PresenceReport: Sendable, Equatable, Codable {
   /// The record for which it gave way; nil if it speaks for itself.
   package var gaveWayTo: String?
 
+  /// The report of a store that cannot be read.
+  init(unreadable reason: String) {
+    (code, isVisible, owners, deletes) = (.unreadable, false, [], [])
+    sentence = "This store cannot be read, and so nothing is known of the record here: \(reason)."
+  }
+
   /// The report of a record's presence in one store.
   package init(of name: AnyRecordName, _ presence: RecordPresence, _ directory: ReplicaDirectory) {
     code = presence.code
@@ -26,26 +32,6 @@ package struct PresenceReport: Sendable, Equatable, Codable {
     sentence = Sentence(name: name, presence: presence, directory: directory).text
   }
 
-  /// Adds to "nothing has arrived" what another store knows: which transactions have to come.
-  /// - Parameters:
-  ///   - dots: the transactions of which the record is made in the store that has it.
-  ///   - vector: what the store has seen that lacks it.
-  ///   - owner: the name of the store that has it.
-  ///   - directory: the names of replicas.
-  package mutating func explain(lack dots: [Dot], vector: StateVector, in owner: String, _ directory: ReplicaDirectory)
-  {
-    guard code == .notReceived || code == .unknownType else { return }
-    let missing = dots.filter { !vector.covers($0) }
-    guard let first = missing.first else { return }
-    let seen = vector[first.replica]
-    let standing =
-      seen == 0
-      ? "has seen nothing of \(directory.name(of: first.replica))"
-      : "has seen \(directory.name(of: first.replica)) only up to #\(seen)"
-    sentence =
-      "It has not arrived here: \(owner) has it, written by \(directory.list(missing)), and this store \(standing). "
-      + "It shows after the next sync that brings this."
-  }
 }
 
 /// A reason in words.
@@ -72,6 +58,7 @@ private struct Sentence {
     case .refused:
       "The app sees it, but another program wrote something into its row that cannot be replicated. "
         + "Other devices show it as it was before, until somebody puts the row right."
+    case .unreadable: "This store cannot be read."
     }
   }
 
@@ -94,6 +81,7 @@ private struct Sentence {
       case .setAside: "is refused by this device's database: \(presence.refusal ?? "")"
       case .retired: "is no longer part of the default data"
       case .gaveWay: "gave way to default data"
+      case .hiddenByOwner: "is hidden by what owns it, and so on over more than \(presence.owners.count) records"
       default: "is not visible"
       }
     return "It is not deleted, but \(owner.text), \(chain), \(reason). It shows again together with its owner."

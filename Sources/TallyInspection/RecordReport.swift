@@ -66,6 +66,11 @@ package struct RecordReport: Sendable, Codable {
   /// The most links of one relationship that are listed.
   package static let linkLimit = 100
 
+  /// The report of a store that cannot be read.
+  package init(of name: AnyRecordName, unreadable reason: String) {
+    (self.name, presence) = (name.text, PresenceReport(unreadable: reason))
+  }
+
   /// The report of a record in a store. A record of which nothing is known has a report too, which says so.
   /// - Throws: what reading the store throws.
   package init(of name: AnyRecordName, in store: Store, _ directory: ReplicaDirectory) throws {

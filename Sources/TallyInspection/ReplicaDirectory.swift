@@ -26,6 +26,18 @@ package struct ReplicaDirectory: Sendable {
     }
   }
 
+  /// The directory of some stores of which one may be damaged: what cannot be read names nobody.
+  package init(ofReadable stores: [(name: String, store: Store)]) {
+    for entry in stores {
+      guard let found = try? ReplicaDirectory([entry]) else { continue }
+      names.merge(found.names) { first, _ in first }
+    }
+    // The name under which a store is open counts more than what others have heard of it.
+    for (name, store) in stores {
+      if let own = try? store.summary().replica { names[own] = name }
+    }
+  }
+
   /// The name of a replica.
   package func name(of replica: ReplicaID) -> String { names[replica] ?? String("\(replica)".prefix(8)) }
 

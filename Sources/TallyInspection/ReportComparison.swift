@@ -23,7 +23,7 @@ package struct ReportComparison: Sendable, Codable {
     for (name, one, other) in [("first", first, second), ("second", second, first)] {
       for (replica, seconds) in one.clockAhead.sorted(by: { $0.key < $1.key }) {
         let whose = replica == other.replica ? "the other device" : "the replica \(replica.prefix(8))"
-        add("clock", "In the \(name) report, writes of \(whose) are \(Int(seconds)) s ahead of its clock.")
+        add("clock", "In the \(name) report, writes of \(whose) are \(Self.span(seconds)) ahead of its clock.")
       }
       if let doubt = one.doubt { add("store", "The \(name) store is in doubt: \(doubt).") }
       if one.rejectedWrites > 0 {
@@ -37,6 +37,11 @@ package struct ReportComparison: Sendable, Codable {
     if let replica = first.replica, replica == second.replica {
       add("store", "Both are the same replica: one file is a copy of the other, or both reports are of one device.")
     }
+  }
+
+  /// Seconds in words. A report comes from somebody else, and may hold any number.
+  private static func span(_ seconds: Double) -> String {
+    Int(exactly: seconds.rounded(.towardZero)).map { "\($0) s" } ?? "more seconds than can be counted"
   }
 
   private mutating func add(_ about: String, _ sentence: String) {

@@ -15,10 +15,20 @@ package struct SearchReport: Sendable, Codable {
     package var isVisible: Bool
   }
 
+  /// A store that could not be looked through.
+  package struct Failure: Sendable, Codable, Equatable {
+    /// The store, by its place among those that are open.
+    package var store: Int
+    /// What reading it has thrown.
+    package var message: String
+  }
+
   /// The hits of this step.
   package var hits: [Hit]
   /// What to ask for the next step with; nil once everything was looked through.
   package var next: String?
+  /// The stores that could not be read in this step.
+  package var failures: [Failure] = []
 }
 
 /// A search for a record by its name, a part of its key, or a text in it, through several stores.
@@ -39,34 +49,74 @@ package struct RecordSearch {
     var isHidden: Bool
   }
 
-  /// Searches from the beginning or from where the last step has ended.
-  /// - Throws: what reading the stores throws; `StoreError.invalidName` for a place that no step has given.
+  /// Where a step has ended: a store, one of its parts, and the last row that was looked at.
+  private struct Place {
+    var store = 0
+    var part = 0
+    var after: Int64?
+
+    init() {}
+
+    init(_ text: String) throws {
+      let pieces = text.split(separator: ":", omittingEmptySubsequences: false)
+      guard pieces.count == 3, let store = Int(pieces[0]), let part = Int(pieces[1]), store >= 0, part >= 0,
+        pieces[2].isEmpty || Int64(pieces[2]) != nil
+      else { throw StoreError(.invalidName, "the place is none that a search has given") }
+      (self.store, self.part, after) = (store, part, Int64(pieces[2]))
+    }
+
+    var text: String { "\(store):\(part):\(after.map { "\($0)" } ?? "")" }
+  }
+
+  /// Searches from the beginning or from where the last step has ended. A store that cannot be read is passed over.
+  /// - Throws: `StoreError.invalidName` for a place that no step has given.
   package func step(from place: String? = nil, limit: Int = 50, until isOver: () -> Bool) throws -> SearchReport {
     guard !text.isEmpty else { return SearchReport(hits: [], next: nil) }
-    guard let place else { return SearchReport(hits: try named(limit), next: "0:") }
-    let parts = try self.parts()
-    let pieces = place.split(separator: ":", omittingEmptySubsequences: false)
-    guard pieces.count == 2, var number = Int(pieces[0]), number >= 0, pieces[1].isEmpty || Int64(pieces[1]) != nil
-    else {
-      throw StoreError(.invalidName, "the place is none that a search has given")
-    }
-    var after = Int64(pieces[1])
     var report = SearchReport(hits: [], next: nil)
-    while number < parts.count {
-      let page = try look(parts[number], after, limit - report.hits.count, until: isOver, &report)
-      (number, after) = page.map { (number, $0) } ?? (number + 1, nil)
-      if report.hits.count >= limit || isOver() { break }
+    guard let start = try place.map({ try Place($0) }) else {
+      for number in stores.indices {
+        _ = trying(number, &report) { report in
+          report.hits += try named(in: number, limit, until: isOver)
+          return true
+        }
+      }
+      report.next = Place().text
+      return report
     }
-    if number < parts.count { report.next = "\(number):\(after.map { "\($0)" } ?? "")" }
+    var place = start
+    while place.store < stores.count {
+      var isOverHere = false
+      let isDone = trying(place.store, &report) { report in
+        let parts = try self.parts(of: place.store)
+        while place.part < parts.count, !isOverHere {
+          place.after = try look(parts[place.part], place.after, limit - report.hits.count, until: isOver, &report)
+          if place.after == nil { place.part += 1 }
+          isOverHere = report.hits.count >= limit || isOver()
+        }
+        return place.part >= parts.count
+      }
+      if isDone { (place.store, place.part, place.after) = (place.store + 1, 0, nil) }
+      if isOverHere || isOver() { break }
+    }
+    if place.store < stores.count { report.next = place.text }
     return report
   }
 
-  private func parts() throws -> [Part] {
-    try stores.enumerated().flatMap { number, store in
-      let types = try store.schema.entities.map(\.type)
-      return types.map { Part(store: number, type: $0, isHidden: false) }
-        + types.map { Part(store: number, type: $0, isHidden: true) }
+  /// Looks into a store; if it cannot be read, that is noted.
+  /// - Returns: whether the store is done with.
+  private func trying(_ store: Int, _ report: inout SearchReport, _ body: (inout SearchReport) throws -> Bool) -> Bool {
+    do {
+      return try body(&report)
+    } catch {
+      report.failures.append(SearchReport.Failure(store: store, message: "\(error)"))
+      return true
     }
+  }
+
+  private func parts(of store: Int) throws -> [Part] {
+    let types = try stores[store].schema.entities.map(\.type)
+    return types.map { Part(store: store, type: $0, isHidden: false) }
+      + types.map { Part(store: store, type: $0, isHidden: true) }
   }
 
   private func look(
@@ -81,14 +131,17 @@ package struct RecordSearch {
     return page.next
   }
 
-  private func named(_ limit: Int) throws -> [SearchReport.Hit] {
-    try stores.enumerated().flatMap { number, store in
-      try store.names(withKey: text, limit: limit).map { name in
-        let fields = try store.history(of: name)?.fields.map { ValuePreview($0.value, limit: 80) } ?? []
-        let isVisible = try store.presence(of: name).isVisible
-        return SearchReport.Hit(name: name.text, store: number, title: Self.title(fields), isVisible: isVisible)
-      }
+  /// The records whose key begins with the text; those for which the time is too short are found with their rows.
+  private func named(in number: Int, _ limit: Int, until isOver: () -> Bool) throws -> [SearchReport.Hit] {
+    let store = stores[number]
+    var hits: [SearchReport.Hit] = []
+    for name in try store.names(withKey: text, limit: limit) {
+      let fields = try store.history(of: name)?.fields.map { ValuePreview($0.value, limit: 80) } ?? []
+      let isVisible = try store.presence(of: name).isVisible
+      hits.append(.init(name: name.text, store: number, title: Self.title(fields), isVisible: isVisible))
+      if isOver() { break }
     }
+    return hits
   }
 
   private static func title(_ values: [ValuePreview]) -> String {

@@ -29,8 +29,10 @@ package struct StoreDifference: Sendable, Codable {
     package var first: PresenceReport
     /// Whether the app sees it in the second store, and why not.
     package var second: PresenceReport
-    /// The fields that differ.
+    /// The fields that differ, the first fifty of them.
     package var fields: [Field]
+    /// How many more there are.
+    package var otherFields: Int
     /// What differs, in words.
     package var sentence: String
   }
@@ -66,28 +68,38 @@ package struct StoreComparison {
     (self.first, self.second, self.directory) = (first, second, directory)
   }
 
-  /// Compares, from the beginning or from where a page has ended. Cost: what the two do not have in common.
+  /// Compares, from the beginning or from where a page has ended. Cost: what the two do not have in common. A page ends
+  /// when it has so many records, or once `isOver` says that it has taken long enough, with or without records.
   /// - Throws: what reading the stores throws; `StoreError.invalidName` for a place that no page has given.
-  package func page(from place: String? = nil, limit: Int = 50) throws -> StoreDifference {
+  package func page(
+    from place: String? = nil, limit: Int = 50, until isOver: () -> Bool = { false }
+  ) throws -> StoreDifference {
     let (one, other) = (try first.store.summary(), try second.store.summary())
     var result = StoreDifference(
       first: first.name, second: second.name, isSameVector: one.vector == other.vector,
       isSameContent: one.fingerprint == other.fingerprint, firstLacks: Self.gaps(of: other.vector, beyond: one.vector),
       secondLacks: Self.gaps(of: one.vector, beyond: other.vector), sentence: "", records: [])
-    result.sentence = sentence(result)
+    result.sentence = try sentence(result)
     let start = try place.map { try Place($0) } ?? Place(isSecond: false, place: nil)
-    try fill(&result, one.vector, other.vector, from: start, limit)
+    try fill(&result, one.vector, other.vector, from: start, limit, until: isOver)
     return result
   }
 
   private func fill(
-    _ result: inout StoreDifference, _ one: StateVector, _ other: StateVector, from start: Place, _ limit: Int
+    _ result: inout StoreDifference, _ one: StateVector, _ other: StateVector, from start: Place, _ limit: Int,
+    until isOver: () -> Bool
   ) throws {
-    var place = start
-    while result.records.count < limit {
+    var (place, hasLooked) = (start, false)
+    while true {
       let (store, base) = place.isSecond ? (second.store, one) : (first.store, other)
-      let page = try store.names(beyond: base, from: place.place, limit: limit - result.records.count)
-      for name in page.names {
+      // More than may be needed: to find the place in a long transaction costs reading it from its beginning.
+      let page = try store.names(beyond: base, from: place.place, limit: 500)
+      for (name, spot) in zip(page.names, page.places) {
+        if result.records.count >= limit || hasLooked && isOver() {
+          result.next = Place(isSecond: place.isSecond, place: spot).text
+          return
+        }
+        hasLooked = true
         // What both have changed is listed once, with the first store's.
         if place.isSecond, try isTouched(name, in: first.store, beyond: other) { continue }
         if let record = try record(name) { result.records.append(record) }
@@ -100,24 +112,32 @@ package struct StoreComparison {
         return
       }
     }
-    result.next = place.text
   }
 
   private func isTouched(_ name: AnyRecordName, in store: Store, beyond base: StateVector) throws -> Bool {
     guard let history = try store.history(of: name) else { return false }
-    return history.dots.contains { !base.covers($0) }
+    if history.dots.contains(where: { !base.covers($0) }) { return true }
+    let tags = try store.links(of: name, limit: RecordReport.linkLimit).flatMap(\.tags)
+    return tags.contains { tag in
+      [tag.added, tag.removed].contains { stamp in stamp.map { $0.rank != .seed && !base.covers($0.dot) } ?? false }
+    }
   }
 
   private func record(_ name: AnyRecordName) throws -> StoreDifference.Record? {
     var one = try RecordReport(of: name, in: first.store, directory)
     var two = try RecordReport(of: name, in: second.store, directory)
-    try one.presence.explain(lackIn: first, of: name, besides: second, directory)
-    try two.presence.explain(lackIn: second, of: name, besides: first, directory)
+    try one.presence.explain(lackIn: first.store, of: name, besides: [second], directory)
+    try two.presence.explain(lackIn: second.store, of: name, besides: [first], directory)
     let fields = Self.fields(one, two)
-    let sentence = self.sentence(name, one, two, fields)
+    let (shown, rest) = (fields.prefix(Self.fieldLimit), max(0, fields.count - Self.fieldLimit))
+    let sentence = self.sentence(one, two, shown.map(\.field) + (rest > 0 ? ["\(rest) more"] : []))
     return StoreDifference.Record(
-      name: name.text, first: one.presence, second: two.presence, fields: fields, sentence: sentence)
+      name: name.text, first: one.presence, second: two.presence, fields: Array(shown), otherFields: rest,
+      sentence: sentence)
   }
+
+  /// The most fields of one record that a page has.
+  private static let fieldLimit = 50
 
   private static func fields(_ one: RecordReport, _ two: RecordReport) -> [StoreDifference.Record.Field] {
     let names = Set(one.fields.map(\.field)).union(two.fields.map(\.field)).sorted()
@@ -130,9 +150,7 @@ package struct StoreComparison {
 
   // MARK: Words
 
-  private func sentence(
-    _ name: AnyRecordName, _ one: RecordReport, _ two: RecordReport, _ fields: [StoreDifference.Record.Field]
-  ) -> String {
+  private func sentence(_ one: RecordReport, _ two: RecordReport, _ fields: [String]) -> String {
     switch (one.presence.isVisible, two.presence.isVisible) {
     case (true, false): "\(first.name) shows it, \(second.name) does not. \(two.presence.sentence)"
     case (false, true): "\(second.name) shows it, \(first.name) does not. \(one.presence.sentence)"
@@ -141,14 +159,14 @@ package struct StoreComparison {
     case (true, true):
       fields.isEmpty
         ? "Both show it; its links or what it owns differ."
-        : "Both show it, with other values of \(ReplicaDirectory.joined(fields.map(\.field)))."
+        : "Both show it, with other values of \(ReplicaDirectory.joined(fields))."
     }
   }
 
-  private func sentence(_ result: StoreDifference) -> String {
+  private func sentence(_ result: StoreDifference) throws -> String {
     if result.isSameVector {
       return result.isSameContent
-        ? "Both have seen the same and hold the same."
+        ? "Both have seen the same and hold the same." + (try notShown(first) + notShown(second))
         : "Both have seen the same and hold something else. One of them is damaged: verify both; the next sync repairs."
     }
     var parts: [String] = []
@@ -160,6 +178,24 @@ package struct StoreComparison {
       parts.append("\(name) lacks \(ReplicaDirectory.joined(words)).")
     }
     return parts.joined(separator: " ")
+  }
+
+  /// What a store holds and its app does not show as others do: two that hold the same may show something else.
+  private func notShown(_ one: (name: String, store: Store)) throws -> String {
+    let sizes = try one.store.sizes()
+    let newer = sizes.tables.filter { !$0.isKnown }.map(\.hidden).reduce(0, +)
+    let parts = [
+      (sizes.setAside, "are set aside, since its database does not take them"),
+      (sizes.rejectedWrites, "of other programs cannot be replicated"),
+      (newer, "are of types that its version of the app does not have"),
+    ]
+    let words = parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.0 == 1 ? "row" : "rows") \(Self.agreeing($0.1, $0.0))" }
+    return words.isEmpty ? "" : " Not all of it shows the same: of \(one.name), \(ReplicaDirectory.joined(words))."
+  }
+
+  private static func agreeing(_ words: String, _ count: Int) -> String {
+    guard count == 1 else { return words }
+    return words.replacing("are ", with: "is ", maxReplacements: 1).replacing("take them", with: "take it")
   }
 
   private static func gaps(of vector: StateVector, beyond base: StateVector) -> [StoreDifference.Gap] {
@@ -193,15 +229,4 @@ private struct Place {
   }
 
   private static let malformed = StoreError(.invalidName, "the place is none that a page has given")
-}
-
-extension PresenceReport {
-  /// Adds what another store knows of a record that has not arrived here.
-  package mutating func explain(
-    lackIn own: (name: String, store: Store), of name: AnyRecordName, besides other: (name: String, store: Store),
-    _ directory: ReplicaDirectory
-  ) throws {
-    guard code == .notReceived || code == .unknownType, let history = try other.store.history(of: name) else { return }
-    explain(lack: history.dots, vector: try own.store.vector, in: other.name, directory)
-  }
 }

@@ -99,7 +99,11 @@ package struct StoreReport: Sendable, Codable {
     let journal = try store.conflicts(limit: 10_000)
     conflicts = Dictionary(grouping: journal) { "\($0.name.type).\($0.field)" }.mapValues(\.count)
     (rejectedWrites, setAside) = (state.rejectedWrites, state.setAside.count)
-    doubt = state.doubt.map { "\($0.level.rawValue) since \(StampReport.text($0.date)): \($0.reason)" }
+    doubt = state.doubt.map { doubt in
+      // The reason says which record does not fit, by its name.
+      let reason = hasValues ? doubt.reason : "the reason, which may name records, is in a report with values"
+      return "\(doubt.level.rawValue) since \(StampReport.text(doubt.date)): \(reason)"
+    }
     renewal = state.renewal.map { "\(StampReport.text($0.date)): \($0.reason)" }
     clockAhead = state.clockAhead.map { ["\($0.replica)": $0.seconds] } ?? [:]
     hasTriggerLoop = state.hasTriggerLoop

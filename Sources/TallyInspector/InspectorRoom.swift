@@ -13,8 +13,12 @@
     package let stores: [InspectedStore]
     package let settings: Inspector.Settings
     package let controls: InspectorControls?
+    /// Stores that could not be opened, which the pages list behind the others.
+    package let unreadable: [(name: String, reason: String)]
     let log = InspectorLog()
     let keepers: [LogKeeper]
+    /// Whether a person's query runs.
+    let isQuerying = Atomic<Bool>(false)
     private let watching: Mutex<Watching>
 
     private struct Watching {
@@ -25,15 +29,18 @@
     }
 
     /// A room with these stores.
-    package init(_ stores: [InspectedStore], _ settings: Inspector.Settings, _ controls: InspectorControls? = nil) {
-      (self.stores, self.settings, self.controls) = (stores, settings, controls)
-      let directory = { @Sendable in try ReplicaDirectory(stores.map { ($0.name, $0.store) }) }
+    package init(
+      _ stores: [InspectedStore], _ settings: Inspector.Settings, _ controls: InspectorControls? = nil,
+      unreadable: [(name: String, reason: String)] = []
+    ) {
+      (self.stores, self.settings, self.controls, self.unreadable) = (stores, settings, controls, unreadable)
+      let directory = { @Sendable in ReplicaDirectory(ofReadable: stores.map { ($0.name, $0.store) }) }
       keepers = stores.enumerated().map { [log] in LogKeeper($0.offset, $0.element, log, directory) }
       watching = Mutex(Watching())
     }
 
     /// The names of replicas, as far as these stores know them.
-    package func directory() throws -> ReplicaDirectory { try ReplicaDirectory(stores.map { ($0.name, $0.store) }) }
+    package func directory() -> ReplicaDirectory { ReplicaDirectory(ofReadable: stores.map { ($0.name, $0.store) }) }
 
     // MARK: Who looks
 
@@ -100,23 +107,40 @@
       }
     }
 
-    /// Tells of commits of other processes, until the task is cancelled.
+    /// How long to wait for a file that cannot be read, and between two looks at whether it is still the same.
+    private static let longInterval = Duration.seconds(1)
+
+    /// Tells of commits of other processes, and of a file that goes away or cannot be read, until the task is
+    /// cancelled.
     private static func watch(_ store: Store, _ tell: @Sendable () async -> Void) async {
-      do {
-        guard let watch = try FileWatch(store) else { return }
-        var version = try watch.version()
-        while !Task.isCancelled {
-          try await Task.sleep(for: interval)
-          let now = try watch.version()
-          if now != version { await tell() }
-          version = now
+      var (isReadable, isInPlace) = (true, true)
+      while !Task.isCancelled {
+        do {
+          guard let watch = try FileWatch(store) else { return }
+          var (version, ticks) = (try watch.version(), 0)
+          if !isReadable { await tell() }
+          isReadable = true
+          while true {
+            try await Task.sleep(for: interval)
+            let now = try watch.version()
+            var isNews = now != version
+            version = now
+            ticks += 1
+            if ticks.isMultiple(of: Int(longInterval / interval)) {
+              let place = try await BlockingWork.run { try store.isInPlace() }
+              if place != isInPlace { isNews = true }
+              isInPlace = place
+            }
+            if isNews { await tell() }
+          }
+        } catch is CancellationError {
+          return
+        } catch {
+          // The pages read the same file, and show what is wrong with it. It may be readable again.
+          if isReadable { await tell() }
+          isReadable = false
+          do { try await Task.sleep(for: longInterval) } catch { return }
         }
-        try watch.close()
-      } catch is CancellationError {
-        return
-      } catch {
-        // The pages read the same file, and show what is wrong with it.
-        await tell()
       }
     }
   }

@@ -10,7 +10,7 @@
     private let number: Int
     private let inspected: InspectedStore
     private let log: InspectorLog
-    private let directory: @Sendable () throws -> ReplicaDirectory
+    private let directory: @Sendable () -> ReplicaDirectory
     private let last = Mutex<StateVector?>(nil)
 
     /// The least time between two looks at a store that is written to without a pause.
@@ -18,7 +18,7 @@
 
     init(
       _ number: Int, _ inspected: InspectedStore, _ log: InspectorLog,
-      _ directory: @escaping @Sendable () throws -> ReplicaDirectory
+      _ directory: @escaping @Sendable () -> ReplicaDirectory
     ) {
       (self.number, self.inspected, self.log, self.directory) = (number, inspected, log, directory)
     }
@@ -43,7 +43,7 @@
         }
         let news = summary.vector.beyond(before).entries
         guard !news.isEmpty else { return }
-        let names = try await BlockingWork.run { [directory] in try directory() }
+        let names = try await BlockingWork.run { [directory] in directory() }
         for dot in news {
           let first = before[dot.replica] + 1
           let range = first == dot.sequence ? "#\(first)" : "#\(first)–#\(dot.sequence)"

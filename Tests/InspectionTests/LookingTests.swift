@@ -128,10 +128,74 @@ import Testing
     }
     let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
     #expect(throws: QueryRefusal.tookTooLong) { try shelf.phone.query(endless, limit: 1, until: { true }) }
+    // Nobody's query makes a value of 900 MB, and one as long as a record's may be is read.
+    let huge = try shelf.phone.query("SELECT printf('%.*c', 900000000, 'x')", limit: 1, until: { false })
+    #expect(huge.rows.first?.first?.kind == .null)
+    #expect(throws: DatabaseError.self) {
+      try shelf.phone.query("SELECT zeroblob(900000000)", limit: 1, until: { false })
+    }
+    let long = try shelf.phone.query("SELECT printf('%.*c', 8388608, 'x')", limit: 1, until: { false })
+    #expect(long.rows.first?.first?.bytes == 8_388_608)
     // The connection is as good as before.
     #expect(
       try shelf.phone.query("SELECT count(*) FROM Book", limit: 1, until: { false }).rows.first?.first?.text == "1")
     #expect(try shelf.phone.verify().isSound)
+  }
+
+  /// What is shown and what is hidden are searched alike, in all columns.
+  @Test func aSearchFindsTheSameInRowsAndInHiddenRecords() throws {
+    let wide = Schema([EntitySchema(type: "Wide", fields: (0..<450).map { FieldSchema("f\($0)", .text) })])
+    let store = try Store(inMemory: wide)
+    try store.run(
+      "INSERT INTO Wide(id, f449) VALUES('Wide|~|a', 'Émile und EMMA'), ('Wide|~|b', 'Émile und EMMA')")
+    try store.run("DELETE FROM Wide WHERE id = 'Wide|~|b'")
+    for (text, isFound) in [("und emma", true), ("Émile", true), ("émile", false), ("emmas", false), ("wide|~|", true)]
+    {
+      let query = RowQuery("Wide", text: text)
+      #expect(try store.rows(query).rows.map(\.name) == (isFound ? ["Wide|~|a"] : []), "\(text)")
+      #expect(try store.hiddenRows(query).rows.map(\.name) == (isFound ? ["Wide|~|b"] : []), "\(text)")
+    }
+  }
+
+  /// The clock is looked at by bytes, too: a few long records take as long as many short ones.
+  @Test func aSearchThroughLongHiddenRecordsEndsInTime() throws {
+    let shelf = try Shelf()
+    for number in 0..<6 {
+      try shelf.phone.run(
+        "INSERT INTO Book(id, title) VALUES('Book|~|\(number)', replace(hex(zeroblob(600000)), '0', 'x'))")
+    }
+    try shelf.phone.run("DELETE FROM Book")
+    let page = try shelf.phone.hiddenRows(RowQuery("Book", text: "needle"), until: { true })
+    #expect(page.rows.isEmpty && page.next != nil)
+    #expect(try names("needle", [shelf.phone], isOver: { true }).isEmpty)
+  }
+
+  @Test func aFileThatWasReplacedOrDeletedIsNotInPlace() throws {
+    let shelf = try Shelf()
+    try shelf.phone.run("INSERT INTO Book(id, title) VALUES('Book|~|a', 'Emma')")
+    #expect(try shelf.phone.isInPlace() && Store(inMemory: Shelf.schema).isInPlace())
+    let (path, away) = (shelf.phone.path, shelf.phone.path + ".away")
+    try FileManager.default.moveItem(atPath: path, toPath: away)
+    #expect(try !shelf.phone.isInPlace())
+    try FileManager.default.copyItem(atPath: away, toPath: path)
+    #expect(try !shelf.phone.isInPlace())
+    try FileManager.default.removeItem(atPath: path)
+    try FileManager.default.moveItem(atPath: away, toPath: path)
+    #expect(try shelf.phone.isInPlace())
+  }
+
+  /// One store that cannot be read does not end a search of those beside it.
+  @Test func aSearchPassesOverAStoreThatCannotBeRead() throws {
+    let shelf = try Shelf()
+    try shelf.phone.run("INSERT INTO Book(id, title) VALUES('Book|~|emma', 'Emma')")
+    try shelf.tablet.close()
+    let search = RecordSearch("emma", in: [shelf.tablet, shelf.phone])
+    let first = try search.step(until: { false })
+    #expect(first.hits.map(\.store) == [1] && first.failures.map(\.store) == [0])
+    let second = try search.step(from: first.next, until: { false })
+    #expect(second.hits.map(\.store) == [1] && second.failures.map(\.store) == [0] && second.next == nil)
+    let directory = ReplicaDirectory(ofReadable: [("tablet", shelf.tablet), ("phone", shelf.phone)])
+    #expect(try directory.names[#require(try shelf.phone.summary().replica)] == "phone")
   }
 
   @Test func sizesAreExactWhereTheyAreSmall() throws {

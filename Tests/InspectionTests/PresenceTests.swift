@@ -42,6 +42,20 @@ import Testing
     #expect(presence.sentence.contains("Room|~|r, which owns it through Shelf|~|s, was deleted by phone #2"))
   }
 
+  @Test func ofVeryManyOwnersAHundredAreNamed() throws {
+    let tree = Schema([EntitySchema("Node", .reference("parent", to: "Node", onDelete: .cascade))])
+    let store = try Store(inMemory: tree)
+    try store.run("INSERT INTO Node(id) VALUES('Node|~|0')")
+    for number in 1..<150 {
+      try store.run("INSERT INTO Node(id, parent) VALUES('Node|~|\(number)', 'Node|~|\(number - 1)')")
+    }
+    try store.run("DELETE FROM Node WHERE id = 'Node|~|0'")
+    let name = try AnyRecordName("Node|~|149")
+    let presence = PresenceReport(of: name, try store.presence(of: name), ReplicaDirectory())
+    #expect(presence.code == .hiddenByOwner && presence.owners.count == 100)
+    #expect(presence.sentence.contains("Node|~|49") && presence.sentence.contains("over more than 100 records"))
+  }
+
   @Test func anOwnerThatHasNotArrivedIsSaidToBeLacking() throws {
     let shelf = try Shelf()
     // A reference to nobody's record comes from another program that does not check.
@@ -83,10 +97,45 @@ import Testing
     #expect(presence.code == .notReceived)
     #expect(presence.sentence.contains("Nothing of it has arrived here"))
     try presence.explain(
-      lackIn: ("tablet", shelf.tablet), of: try AnyRecordName("Book|~|a"), besides: ("phone", shelf.phone),
-      try shelf.directory)
+      lackIn: shelf.tablet, of: try AnyRecordName("Book|~|a"), besides: [("phone", shelf.phone)], try shelf.directory)
     #expect(presence.sentence.contains("phone has it, written by phone #2"))
     #expect(presence.sentence.contains("has seen phone only up to #1"))
+    #expect(presence.sentence.hasSuffix("It shows after the next sync that brings this."))
+  }
+
+  /// What does not show in the store that has it is not promised to show where it is lacking.
+  @Test func whatArrivesDeletedOrHiddenIsNotPromisedToShow() throws {
+    let shelf = try Shelf()
+    try shelf.phone.run(
+      "INSERT INTO Reader(id, name) VALUES('Reader|~|r', 'Bo')",
+      "INSERT INTO Room(id, name) VALUES('Room|~|r', 'Attic')",
+      "INSERT INTO Shelf(id, name, room) VALUES('Shelf|~|s', 'Novels', 'Room|~|r')")
+    let third = try Store(inMemoryCopyOf: shelf.phone)
+    try shelf.phone.run("DELETE FROM Reader", "DELETE FROM Room")
+    func sentence(_ name: String, _ others: [(name: String, store: Store)]) throws -> String {
+      var presence = try shelf.presence(name, shelf.tablet)
+      try presence.explain(
+        lackIn: shelf.tablet, of: try AnyRecordName(name), besides: others, try shelf.directory)
+      return presence.sentence
+    }
+    let promise = "It shows after the next sync that brings this."
+    let (phone, other) = ((name: "phone", store: shelf.phone), (name: "third", store: third))
+    let deleted = try sentence("Reader|~|r", [phone])
+    #expect(!deleted.contains(promise) && deleted.contains("it arrives as it is there. It was deleted by phone #2"))
+    let hidden = try sentence("Shelf|~|s", [phone])
+    #expect(!hidden.contains(promise) && hidden.contains("It arrives hidden, as it is there. It is not deleted, but"))
+    // Of several that have it, the one that shows it is asked.
+    for others in [[phone, other], [other, phone]] {
+      #expect(try sentence("Reader|~|r", others).contains("third has it"))
+    }
+  }
+
+  @Test func whatTheSchemaLacksIsKeptAndShowsAfterAnUpdate() throws {
+    let shelf = try Shelf(tabletSchema: Shelf.older)
+    try shelf.phone.run("INSERT INTO Room(id, name) VALUES('Room|~|r', 'Attic')")
+    let difference = try shelf.difference()
+    let record = try #require(difference.records.first)
+    #expect(record.second.sentence.hasSuffix("does not have the type Room: it shows once the app is updated."))
   }
 
   @Test func setAsideRepeatsWhatSQLiteSays() throws {

@@ -21,6 +21,23 @@ import Testing
     #expect(full.contains("Secret") && full.contains("secretkey"))
   }
 
+  /// The reason of a doubt is written with the names of the records that do not fit.
+  @Test func theReasonOfADoubtIsLeftOutWithoutValues() throws {
+    let shelf = try Shelf()
+    try shelf.phone.run("INSERT INTO Book(id, title) VALUES('Book|~|secretkey', 'Emma')")
+    let queue = try DatabaseQueue(path: shelf.phone.path)
+    try queue.write { db in
+      try db.execute(sql: "INSERT INTO tally_meta VALUES('doubt', '1000 damaged Book|~|secretkey does not fit')")
+    }
+    try queue.close()
+    let plain = try StoreReport(of: shelf.phone, at: Date())
+    #expect(plain.doubt?.hasPrefix("damaged since 1970-01-01T00:00:01") == true)
+    #expect(try !text(plain).contains("secretkey"))
+    #expect(!ReportComparison(plain, plain).findings.contains { $0.sentence.contains("secretkey") })
+    let full = try StoreReport(of: shelf.phone, at: Date(), hasValues: true)
+    #expect(full.doubt?.hasSuffix("Book|~|secretkey does not fit") == true)
+  }
+
   @Test func aReportReadsBackAsItself() throws {
     let shelf = try Shelf()
     try shelf.phone.run("INSERT INTO Book(id, title) VALUES('Book|~|a', 'Emma')")
@@ -46,6 +63,11 @@ import Testing
     #expect(has("schema", "Only the first schema has the reference Book.shelf."))
     #expect(has("vector", "The first store lacks #1 of the replica"))
     #expect(has("clock", "In the second report, writes of the other device are 90 s ahead of its clock."))
+    for seconds in [1e300, -1e300, .infinity, .nan] {
+      other.clockAhead = ["": seconds]
+      let sentences = ReportComparison(one, other).findings.filter { $0.about == "clock" }.map(\.sentence)
+      #expect(sentences.first?.contains("more seconds than can be counted") == true, "\(seconds)")
+    }
     (one.vector, one.fingerprint) = (other.vector, "0")
     #expect(ReportComparison(one, other).findings.contains { $0.about == "content" })
   }

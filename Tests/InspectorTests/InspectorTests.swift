@@ -159,6 +159,86 @@
       await house.inspector.close()
     }
 
+    /// A store that cannot be read is said to be that, and those beside it answer.
+    @Test func aBadStoreHidesNothingOfTheOthers() async throws {
+      let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tally-bad-\(UUID().uuidString)")
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(at: folder) }
+      let bad = try Store(path: folder.appendingPathComponent("bad.tally").path, schema: Self.schema)
+      let good = try Store(inMemory: Self.schema)
+      for store in [good, bad] {
+        try await store.write { try $0.execute(sql: "INSERT INTO Book(id, title) VALUES('Book|~|a', 'Emma')") }
+      }
+      var settings = Inspector.Settings()
+      settings.logger.logLevel = .critical
+      let room = InspectorRoom([InspectedStore("bad", bad), InspectedStore("good", good)], settings)
+      let inspector = Inspector(room)
+      let url = try #require(URLComponents(string: try await inspector.serve()))
+      let client = RawClient(port: try #require(url.port))
+      let welcome = try await client.get("/?\(try #require(url.query))", cookie: "")
+      let cookie = String(try #require(welcome.headers["set-cookie"]).prefix { $0 != ";" })
+      try bad.close()
+      let record = try await client.get("/api/record?name=Book%7C~%7Ca", cookie: cookie)
+      #expect(record.status == 200)
+      #expect(record.body.contains("\"code\":\"unreadable\"") && record.body.contains("\"code\":\"visible\""))
+      let search = try await client.get("/api/search?q=a", cookie: cookie)
+      #expect(search.status == 200 && search.body.contains("Book|~|a"))
+      #expect(search.body.contains("\"failures\":[{\"message\":"))
+      for path in ["rows?store=1&type=Book", "conflicts?store=1", "stores", "timeline?store=1"] {
+        #expect(try await client.get("/api/\(path)", cookie: cookie).status == 200, "\(path)")
+      }
+      await inspector.close()
+    }
+
+    @Test func aSwitchThatIsNotThereIsRefused() async throws {
+      let controls = InspectorControls(
+        list: { [.init("relay", group: "relay", "Running", isOn: true)] }, perform: { _, _ in })
+      let inspector = Inspector(InspectorRoom([], Inspector.Settings(), controls))
+      let url = try #require(URLComponents(string: try await inspector.serve()))
+      let client = RawClient(port: try #require(url.port))
+      let welcome = try await client.get("/?\(try #require(url.query))", cookie: "")
+      let cookie = String(try #require(welcome.headers["set-cookie"]).prefix { $0 != ";" })
+      #expect(try await client.post("/api/controls", "{\"id\":\"relay\",\"isOn\":true}", cookie: cookie).status == 200)
+      #expect(try await client.post("/api/controls", "{\"id\":\"relays\",\"isOn\":true}", cookie: cookie).status == 404)
+      await inspector.close()
+    }
+
+    /// The head is enough for a refusal, and whoever goes on saying nothing is not waited for.
+    @Test func aStrangersBodyIsNotWaitedFor() async throws {
+      let house = try await House()
+      let begun = ContinuousClock.now
+      let head = "POST /api/query HTTP/1.1\r\nHost: 127.0.0.1:\(house.client.port)\r\nContent-Length: 8000000\r\n\r\n"
+      #expect(try await house.client.send(head).status == 403)
+      await #expect(throws: RawClient.Failure.self) { try await house.client.send("GET / HTTP/1.1\r\n") }
+      #expect(ContinuousClock.now - begun < .seconds(60))
+      await house.inspector.close()
+    }
+
+    @Test func eventsAreRead() async throws {
+      let house = try await House()
+      #expect(try await house.client.post("/api/events", "", cookie: house.cookie).status == 405)
+      await house.inspector.close()
+    }
+
+    /// Endless queries would take every reader of the store, and the other screens have to wait.
+    @Test func oneQueryRunsAtATime() async throws {
+      let house = try await House()
+      let (client, cookie) = (house.client, house.cookie)
+      let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+      let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+        for _ in 0..<8 {
+          group.addTask {
+            try await client.post("/api/query", "{\"store\":0,\"sql\":\"\(endless)\"}", cookie: cookie).status
+          }
+        }
+        return try await group.reduce(into: [Int]()) { $0.append($1) }
+      }
+      #expect(statuses.filter { $0 == 400 }.count >= 1 && statuses.allSatisfy { [400, 429].contains($0) })
+      let after = try await client.post("/api/query", "{\"store\":0,\"sql\":\"SELECT 1\"}", cookie: cookie)
+      #expect(after.status == 200)
+      await house.inspector.close()
+    }
+
     @Test func aPageHearsOfEachChange() async throws {
       let house = try await House()
       let (store, client, cookie) = (house.store, house.client, house.cookie)

@@ -62,6 +62,12 @@ import Testing
     let json = try bench.done("why", "tablet", "SBGame|~|go", "--json")
     #expect(json.contains("\"presence\":{\"code\":\"hiddenByOwner\",\"owners\":[\"SBPerson|~|ann\"]"))
     #expect(try bench.done("why", "phone", "SBGame|~|go", "--json").contains("\"code\":\"visible\""))
+    // What has not arrived has a reason as well, for whoever reads JSON.
+    for (name, code) in [("SBGame|~|none", "notReceived"), ("SBGaem|~|go", "unknownType")] {
+      let outcome = try bench.tally("why", "phone", name, "--json")
+      #expect(outcome.status == (try bench.tally("why", "phone", name).status) && outcome.status != 0)
+      #expect(outcome.lines.count == 1 && outcome.output.contains("\"code\":\"\(code)\""), "\(outcome.output)")
+    }
   }
 
   /// A tool without the trait says how to get it; one with it serves until it is asked to end.
@@ -71,10 +77,14 @@ import Testing
     #if Inspector
       try bench.refused(66, ["inspect", "phone", "nobody"])
       let files = Spawn.Files(output: bench.path("address"), errors: bench.path("complaints"))
-      let inspector = try Spawn.start([Bench.tool, "inspect", "phone", "tablet"], in: bench.url.path, files: files)
+      // One that is damaged is shown as that, if there is another.
+      try bench.write("no store, but a text of some length", to: "bad")
+      try bench.refused(65, ["inspect", "bad"])
+      let command = [Bench.tool, "inspect", "phone", "bad", "tablet"]
+      let inspector = try Spawn.start(command, in: bench.url.path, files: files)
       for _ in 0..<60_000 where try bench.bytes("address").last != 0x0A { usleep(1000) }
       kill(inspector, SIGTERM)
-      #expect(Spawn.wait(for: inspector) == 0)
+      #expect(Spawn.wait(for: inspector) == 143)
       #expect(try bench.bytes("complaints").isEmpty)
       let address = String(decoding: try bench.bytes("address"), as: UTF8.self)
       #expect(address.hasPrefix("http://127.0.0.1:") && address.contains("/?token="))

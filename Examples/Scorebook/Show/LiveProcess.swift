@@ -10,6 +10,13 @@
     private let process: Process
     private let input = Pipe()
 
+    /// A program that ends as by a power cut once nobody holds its standard input any more, whatever has ended the
+    /// show: a shell waits for that beside it.
+    convenience init(endingWithUs executable: URL, _ arguments: [String]) throws {
+      let script = "trap '' INT TERM HUP; \"$0\" \"$@\" & program=$!; cat > /dev/null; kill -KILL $program; wait"
+      try self.init(URL(fileURLWithPath: "/bin/sh"), ["-c", script, executable.path] + arguments)
+    }
+
     init(_ executable: URL, _ arguments: [String]) throws {
       let (process, output) = (Process(), Pipe())
       (process.executableURL, process.arguments) = (executable, arguments)
@@ -41,11 +48,6 @@
       process.waitUntilExit()
     }
 
-    /// Ends it as a power cut would.
-    func kill() {
-      Foundation.kill(process.processIdentifier, SIGKILL)
-      process.waitUntilExit()
-    }
   }
 
   /// A relay that can be killed and started again at the same address.
@@ -63,7 +65,7 @@
 
     init(_ folder: URL) async throws {
       data = folder.appendingPathComponent("relay.sqlite").path
-      let process = try LiveProcess(Self.tool, ["relay", "--data", data, "--listen", "127.0.0.1:0"])
+      let process = try LiveProcess(endingWithUs: Self.tool, ["relay", "--data", data, "--listen", "127.0.0.1:0"])
       self.process = process
       var lines = process.lines.makeAsyncIterator()
       guard let place = await lines.next()?.split(separator: " ").last else { throw LiveProcess.Ended() }
@@ -79,13 +81,13 @@
 
     func turn(isOn: Bool) async throws {
       if !isOn {
-        process?.kill()
+        process?.end()
         process = nil
       } else if process == nil {
-        process = try LiveProcess(Self.tool, ["relay", "--data", data, "--listen", place])
+        process = try LiveProcess(endingWithUs: Self.tool, ["relay", "--data", data, "--listen", place])
       }
     }
 
-    func end() { process?.kill() }
+    func end() { process?.end() }
   }
 #endif

@@ -5,9 +5,20 @@
 /// these.
 enum Show {
   #if Inspector && Relay
+    private static let usage = """
+      usage: Scorebook show [port]
+        port   where the inspector listens; a free one without it
+      """
+
     static func run(_ arguments: [String]) async throws {
       switch (arguments.first, arguments.count) {
-      case ("show", 1), ("show", 2): try await Stage.run(port: arguments.dropFirst().first.flatMap { Int($0) } ?? 0)
+      case ("show", 2) where ["--help", "-h"].contains(arguments[1]): print(usage)
+      case ("show", 1): try await Stage.run(port: 0)
+      case ("show", 2):
+        guard let port = Int(arguments[1]), (0...65_535).contains(port) else {
+          throw Arguments.Misuse(reason: "show takes a port and nothing else")
+        }
+        try await Stage.run(port: port)
       case ("device", 5):
         let device = try await LiveDevice(arguments[1], folder: arguments[2], arguments[3], token: arguments[4])
         await device.run()

@@ -47,8 +47,10 @@ struct DiffCommand: ParsableCommand {
         try output.line(page.sentence)
       }
       var left = limit
+      // A record that several transactions have changed may be on several pages.
+      var named = Set<String>()
       while true {
-        for record in page.records.prefix(left) {
+        for record in page.records.prefix(left) where named.insert(record.name).inserted {
           for line in json ? [try InspectionJSON.text(record)] : Self.lines(record, page) { try output.line(line) }
         }
         left -= page.records.count
@@ -66,6 +68,7 @@ struct DiffCommand: ParsableCommand {
       let (mine, theirs) = (text(field.first), text(field.second))
       lines.append("  \(field.field): \(page.first) \(mine), \(page.second) \(theirs)")
     }
+    if record.otherFields > 0 { lines.append("  and \(record.otherFields) more fields") }
     return lines
   }
 

@@ -1,16 +1,28 @@
 import Tally
+import TallyInspection
 import TallyStore
+
+extension PresenceReport {
+  /// Whether the app sees the record, in few words.
+  var headline: String {
+    switch code {
+    case .visible: "visible"
+    case .refused: "visible, with something that cannot be replicated"
+    case .hiddenByOwner: "hidden: what owns it is \(deletes.isEmpty ? "not visible" : "deleted")"
+    case .setAside: "\(isVisible ? "visible in an old state" : "hidden"): the database refuses its row"
+    case .newerSchema: "hidden: its type is of a newer schema"
+    case .deleted: "deleted"
+    case .retired: "retired by its seed"
+    case .gaveWay: "gave way to its seed"
+    case .notReceived: "not received"
+    case .unknownType: "of an unknown type"
+    case .unreadable: "cannot be read"
+    }
+  }
+}
 
 /// The output of `tally why` about seeds.
 extension RecordHistory {
-  /// Whether the app sees the record, in words.
-  var presence: String {
-    if isVisible { return "visible" }
-    if isAlive { return "hidden: what owns it is deleted" }
-    if replacedBySeed != nil { return "gave way to its seed" }
-    return deletes.isEmpty && seed?.isRetired == true ? "retired by its seed" : "deleted"
-  }
-
   /// The lines about its seed, and about the seed for which it gave way.
   var seedLines: [String] {
     var lines: [String] = []

@@ -25,7 +25,14 @@ struct WhyCommand: ParsableCommand {
   func run() throws {
     let name = try recordName(name)
     try store.reading { store in
-      let explanation = try Explanation(of: name, field: field, in: store)
+      let explanation: Explanation
+      do {
+        explanation = try Explanation(of: name, field: field, in: store)
+      } catch let error as StoreError where json && [.noSuchRecord, .unknownType].contains(error.code) {
+        // Whoever reads JSON gets the reason in it; the exit code is that of the error.
+        try Output.run { try $0.line(Explanation.absence(of: name, in: store).text) }
+        throw error
+      }
       try Output.run { output in
         for line in json ? [explanation.json.text] : explanation.lines { try output.line(line) }
       }
@@ -62,6 +69,20 @@ struct Explanation {
     isOfField = field != nil
   }
 
+  /// What is said of a record of which nothing is here.
+  static func absence(of name: AnyRecordName, in store: Store) throws -> JSON {
+    let presence = PresenceReport(
+      of: name, try store.presence(of: name), try ReplicaDirectory([("this store", store)]))
+    return .object(["name": .string(name.text), "isVisible": .bool(false), "presence": Self.json(presence)])
+  }
+
+  private static func json(_ presence: PresenceReport) -> JSON {
+    .object([
+      "code": .string(presence.code.rawValue), "sentence": .string(presence.sentence),
+      "owners": .array(presence.owners.map { .string($0) }),
+    ])
+  }
+
   var json: JSON {
     let fields = history.fields.map { field in
       JSON.object([
@@ -81,15 +102,12 @@ struct Explanation {
       "existence": history.existence.map(StampOutput.json) ?? .null, "fields": .array(fields),
       "deletes": .array(deletes), "seed": history.seedJSON, "gaveWayTo": .string(history.replacedBySeed?.text),
       "conflicts": .array(history.conflicts.map { ConflictOutput(conflict: $0, entity: entity).json }),
-      "presence": .object([
-        "code": .string(presence.code.rawValue), "sentence": .string(presence.sentence),
-        "owners": .array(presence.owners.map { .string($0) }),
-      ]),
+      "presence": Self.json(presence),
     ])
   }
 
   var lines: [String] {
-    var lines = ["\(history.name)  \(history.presence)"]
+    var lines = ["\(history.name)  \(presence.headline)"]
     // The first line says the rest.
     if ![.visible, .deleted, .retired, .gaveWay].contains(presence.code) { lines.append("  \(presence.sentence)") }
     lines += history.seedLines

@@ -5,25 +5,38 @@
 
   extension InspectCommand {
     /// Serves until the tool is asked to end.
-    func serve() throws { try open(Array(zip(Self.names(of: stores), stores)), []) }
+    func serve() throws { try open(Array(zip(Self.names(of: stores), stores)), [], []) }
 
-    /// Opens one store after the other, each for as long as the next are open.
-    private func open(_ rest: [(name: String, path: String)], _ opened: [InspectedStore]) throws {
-      guard let next = rest.first else { return try serve(opened) }
-      let body: (Store) throws -> Void = { store in
-        try open(Array(rest.dropFirst()), opened + [InspectedStore(next.name, store)])
+    /// Opens one store after the other, each for as long as the next are open. One that is damaged is shown as that,
+    /// beside those that are not.
+    private func open(
+      _ rest: [(name: String, path: String)], _ opened: [InspectedStore], _ bad: [(name: String, error: any Error)]
+    ) throws {
+      guard let next = rest.first else {
+        if opened.isEmpty, let error = bad.first?.error { throw error }
+        return try serve(opened, bad.map { ($0.name, Failure.message(of: $0.error)) })
       }
-      if allowWrites {
-        try OpenStore.writing(next.path, waiting.timeout, body)
-      } else {
-        try OpenStore.reading(next.path, waiting.timeout, body)
+      let others = Array(rest.dropFirst())
+      var isOpen = false
+      let body: (Store) throws -> Void = { store in
+        isOpen = true
+        try open(others, opened + [InspectedStore(next.name, store)], bad)
+      }
+      do {
+        if allowWrites {
+          try OpenStore.writing(next.path, waiting.timeout, body)
+        } else {
+          try OpenStore.reading(next.path, waiting.timeout, body)
+        }
+      } catch  where !isOpen && ExitStatus(of: error) == .badData {
+        try open(others, opened, bad + [(next.name, error)])
       }
     }
 
-    private func serve(_ opened: [InspectedStore]) throws {
+    private func serve(_ opened: [InspectedStore], _ bad: [(name: String, reason: String)]) throws {
       var settings = Inspector.Settings()
       settings.allowsWrites = allowWrites
-      let (inspector, port) = (Inspector(InspectorRoom(opened, settings)), port)
+      let (inspector, port) = (Inspector(InspectorRoom(opened, settings, unreadable: bad)), port)
       try Waiting.run {
         let address: String
         do {
@@ -36,6 +49,8 @@
         while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
         await inspector.close()
       }
+      // It has no end of its own: however busy it was, its exit code says which signal has ended it.
+      if let number = Ending.signal { Ending.now(number) }
     }
   }
 #endif

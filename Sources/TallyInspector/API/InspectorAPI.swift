@@ -90,6 +90,8 @@
         var overview: StoreOverview?
         var name: String
         var error: String?
+        /// What to know before one believes the overview.
+        var warning: String?
         var hasEngine: Bool
       }
       var stores: [Entry]
@@ -106,18 +108,26 @@
           let overview = Result { try StoreOverview(of: inspected.store, named: inspected.name) }
           var entry = Stores.Entry(name: inspected.name, hasEngine: inspected.engine != nil)
           switch overview {
-          case .success(let found): entry.overview = found
+          case .success(let found):
+            entry.overview = found
+            if (try? inspected.store.isInPlace()) == false { entry.warning = Self.gone }
           case .failure(let error): entry.error = "\(error)"
           }
           return entry
         }
-        var names = ReplicaDirectory()
-        if entries.allSatisfy({ $0.error == nil }) { names = try room.directory() }
+        let missing = room.unreadable.map { Stores.Entry(name: $0.name, error: $0.reason, hasEngine: false) }
+        let names = room.directory()
         return Stores(
-          stores: entries, names: Dictionary(uniqueKeysWithValues: names.names.map { ("\($0.key)", $0.value) }),
+          stores: entries + missing,
+          names: Dictionary(uniqueKeysWithValues: names.names.map { ("\($0.key)", $0.value) }),
           allowsWrites: room.settings.allowsWrites, hasControls: room.controls != nil)
       }
     }
+
+    /// What is to be known of a store whose file was deleted, renamed or replaced while it was open.
+    static let gone =
+      "the file that is open is not the one at its path any more: somebody has deleted, renamed or replaced it. What is "
+      + "shown is the old one; start the inspector again to see the new one"
 
     private struct Peers: Encodable {
       var store: Int
@@ -153,6 +163,9 @@
         throw Refusal(status: .notFound, code: "noControls", message: "nothing can be switched here")
       }
       let wish = try question.body(InspectorQuestion.Wish.self)
+      guard await controls.list().contains(where: { $0.id == wish.id }) else {
+        throw Refusal(status: .notFound, code: "noSuchControl", message: "there is no switch of this name")
+      }
       try await controls.perform(wish.id, wish.isOn ?? true)
       room.tell("controls", store: nil)
       return try await InspectionJSON.bytes(controls.list())

@@ -1,5 +1,6 @@
 #if Inspector
   import Foundation
+  import Synchronization
   import TallyCRDT
   import TallyInspection
   import TallyStore
@@ -69,10 +70,11 @@
       }
       var others: [Int: StateVector] = [:]
       for number in room.stores.indices where number != place {
-        others[number] = try room.stores[number].store.vector
+        // What cannot be read is not said to lack anything.
+        others[number] = try? room.stores[number].store.vector
       }
       return try RowReport(
-        of: store.store, query, isHidden: parameters["hidden"] == "1", try room.directory(), besides: others,
+        of: store.store, query, isHidden: parameters["hidden"] == "1", room.directory(), besides: others,
         until: Clocks.limit(Self.patience))
     }
 
@@ -83,14 +85,17 @@
 
     func record() throws -> Record {
       let name = try AnyRecordName(try required("name"))
-      let directory = try room.directory()
-      var reports = try room.stores.map { try RecordReport(of: name, in: $0.store, directory) }
-      // What has not arrived in one store, another may have.
-      for number in reports.indices {
-        let own = room.stores[number]
-        for (place, other) in room.stores.enumerated() where place != number {
-          try reports[number].presence.explain(
-            lackIn: (own.name, own.store), of: name, besides: (other.name, other.store), directory)
+      let directory = room.directory()
+      let stores = room.stores.map { (name: $0.name, store: $0.store) }
+      let reports = stores.enumerated().map { number, own in
+        do {
+          var report = try RecordReport(of: name, in: own.store, directory)
+          // What has not arrived in one store, another may have.
+          let others = stores.indices.filter { $0 != number }.map { stores[$0] }
+          try report.presence.explain(lackIn: own.store, of: name, besides: others, directory)
+          return report
+        } catch {
+          return RecordReport(of: name, unreadable: "\(error)")
         }
       }
       return Record(name: name.text, stores: reports)
@@ -103,7 +108,7 @@
 
     func conflicts() throws -> Conflicts {
       let store = try inspected().store
-      let directory = try room.directory()
+      let directory = room.directory()
       return Conflicts(
         conflicts: try store.conflicts(limit: try limit(1_000)).map { ConflictReport($0) },
         kept: try store.keptRecords().map { KeptReport($0, directory) })
@@ -128,9 +133,9 @@
 
     func difference() throws -> StoreDifference {
       let (one, other) = (try inspected("first"), try inspected("second"))
-      let comparison = StoreComparison((one.name, one.store), (other.name, other.store), try room.directory())
+      let comparison = StoreComparison((one.name, one.store), (other.name, other.store), room.directory())
       let place = parameters["from"].flatMap { $0.isEmpty ? nil : $0 }
-      return try comparison.page(from: place, limit: try limit(100))
+      return try comparison.page(from: place, limit: try limit(100), until: Clocks.limit(Self.patience))
     }
 
     // MARK: Asking with a body
@@ -149,6 +154,12 @@
     func query() throws -> Answer {
       let query = try body(Query.self)
       let store = try inspected(at: query.store).store
+      // A query has a reader of the store for as long as it runs, and the other screens need readers too.
+      guard !room.isQuerying.exchange(true, ordering: .acquiring) else {
+        throw Refusal(
+          status: .tooManyRequests, code: "busy", message: "another query is running, which ends within five seconds")
+      }
+      defer { room.isQuerying.store(false, ordering: .releasing) }
       let result: QueryResult
       do {
         result = try store.query(query.sql, limit: 200, until: Clocks.limit(Self.longPatience))
@@ -193,6 +204,7 @@
     func change(_ path: String) throws -> Done {
       let target = try body(Target.self)
       let store = try inspected(at: target.store).store
+      guard try store.isInPlace() else { throw Refusal(status: .conflict, code: "gone", message: InspectorAPI.gone) }
       let name = try AnyRecordName(target.name ?? "")
       switch path {
       case "/api/record/restore": return Done(dot: try store.restore(name).map { "\($0)" })

@@ -24,7 +24,11 @@
 
     init(port: Int) { self.port = port }
 
-    private var hosts: [String] { ["127.0.0.1:\(port)", "localhost:\(port)", "[::1]:\(port)"] }
+    private var hosts: [String] {
+      let names = ["127.0.0.1", "localhost", "[::1]"]
+      // Browsers leave out the port that http has anyway.
+      return names.map { "\($0):\(port)" } + (port == 80 ? names : [])
+    }
     /// Cookies know no ports: two inspectors on one machine need two names.
     private var cookieName: String { "tally_inspector_\(port)" }
 

@@ -9,17 +9,37 @@
     static let bodyLimit = 8 << 20
 
     var head: HTTPRequestHead
-    /// The body; nil if it was larger than the limit.
+    /// The body; nil if it was larger than the limit, or was not read.
     var body: [UInt8]?
     /// The path, percent-encoding undone; nil if it is malformed.
     var path: String?
     /// The parameters behind the path. Of two with one name the last counts.
     var parameters: [String: String] = [:]
 
-    /// Reads the next request of a connection; nil at its end.
+    /// Reads the head of the next request of a connection; nil at its end.
     init?(_ parts: inout NIOAsyncChannelInboundStream<HTTPServerRequestPart>.AsyncIterator) async throws {
       guard case .head(let head)? = try await parts.next() else { return nil }
       self.head = head
+      let pieces = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+      path = pieces.first.flatMap { String($0).removingPercentEncoding }
+      for pair in pieces.dropFirst().first?.split(separator: "&") ?? [] {
+        let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map {
+          $0.replacing("+", with: " ").removingPercentEncoding
+        }
+        guard let name = parts.first ?? nil else { continue }
+        parameters[name] = parts.count == 2 ? parts[1] : ""
+      }
+    }
+
+    /// Whether a body is to come.
+    var hasBody: Bool {
+      head.headers.contains(name: "Transfer-Encoding") || head.headers["content-length"].contains { $0 != "0" }
+    }
+
+    /// Reads the body, which only who is let in has kept in memory.
+    mutating func readBody(
+      _ parts: inout NIOAsyncChannelInboundStream<HTTPServerRequestPart>.AsyncIterator
+    ) async throws {
       var bytes: [UInt8]? = []
       while let part = try await parts.next() {
         if case .end = part { break }
@@ -31,15 +51,6 @@
         }
       }
       body = bytes
-      let pieces = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-      path = pieces.first.flatMap { String($0).removingPercentEncoding }
-      for pair in pieces.dropFirst().first?.split(separator: "&") ?? [] {
-        let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map {
-          $0.replacing("+", with: " ").removingPercentEncoding
-        }
-        guard let name = parts.first ?? nil else { continue }
-        parameters[name] = parts.count == 2 ? parts[1] : ""
-      }
     }
   }
 

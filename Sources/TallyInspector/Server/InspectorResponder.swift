@@ -15,24 +15,25 @@
       api = InspectorAPI(room)
     }
 
-    func answer(_ request: InspectorRequest) async -> InspectorAnswer {
+    /// What is to be said without reading the body: a refusal, or the way in; nil for a request that is let in.
+    func greeting(_ request: InspectorRequest) -> InspectorResponse? {
       let isHome = request.path == "/"
       switch gate.verdict(request.head, token: isHome ? request.parameters["token"] : nil) {
       case .refused(let why):
         room.settings.logger.notice("the inspector refused a request", metadata: ["reason": "\(why)"])
-        return .whole(Self.refusal(.forbidden, why, isPage: isHome))
+        return Self.refusal(.forbidden, why, isPage: isHome)
       case .welcome(let cookie):
         var page = Self.moving
         page.cookie = cookie
-        return .whole(page)
+        return page
       case .allowed:
         // The token does not stay in the address bar.
-        if isHome, request.parameters["token"] != nil { return .whole(Self.moving) }
-        return await allowed(request)
+        return isHome && request.parameters["token"] != nil ? Self.moving : nil
       }
     }
 
-    private func allowed(_ request: InspectorRequest) async -> InspectorAnswer {
+    /// The answer to a request that is let in, with its body.
+    func answer(_ request: InspectorRequest) async -> InspectorAnswer {
       guard let path = request.path else { return .whole(Self.refusal(.badRequest, "the path is malformed")) }
       guard path.hasPrefix("/api/") else {
         guard [.GET, .HEAD].contains(request.head.method) else {
@@ -45,7 +46,12 @@
         refusal.closes = true
         return .whole(refusal)
       }
-      if path == "/api/events" { return .stream(room.listen()) }
+      if path == "/api/events" {
+        guard request.head.method == .GET else {
+          return .whole(InspectorAPI.failure(.methodNotAllowed, "method", "events are read"))
+        }
+        return .stream(room.listen())
+      }
       return .whole(await api.answer(request.head.method, path, request.parameters, body))
     }
 

@@ -61,6 +61,9 @@
 
     // MARK: Connections
 
+    /// How long a connection may take for its first request, and how long a browser may keep one for the next.
+    private static let (firstPatience, idlePatience) = (TimeAmount.seconds(10), TimeAmount.seconds(60))
+
     /// The most connections at a time. A browser opens six.
     private static let connectionLimit = 128
 
@@ -98,11 +101,25 @@
       do {
         try await connection.executeThenClose { inbound, outbound in
           var parts = inbound.makeAsyncIterator()
-          while let request = try await InspectorRequest(&parts) {
+          var limit = TimeLimit(connection.channel, firstPatience)
+          defer { limit.lift() }
+          while var request = try await InspectorRequest(&parts) {
+            let isHead = request.head.method == .HEAD
+            if var greeting = responder.greeting(request) {
+              greeting.closes = !request.head.isKeepAlive || request.hasBody
+              try await greeting.write(to: outbound, isHead: isHead)
+              // What comes behind the head is thrown away; the limit ends it.
+              while let part = try await parts.next() { if case .end = part { break } }
+              if greeting.closes { return }
+              continue
+            }
+            try await request.readBody(&parts)
+            limit.lift()
             switch await responder.answer(request) {
             case .whole(let response):
-              try await response.write(to: outbound, isHead: request.head.method == .HEAD)
+              try await response.write(to: outbound, isHead: isHead)
               guard request.head.isKeepAlive, !response.closes else { return }
+              limit = TimeLimit(connection.channel, idlePatience)
             case .stream(let events):
               try await stream(events, outbound, until: &parts)
               return
@@ -135,6 +152,17 @@
         writing.cancel()
       }
     }
+  }
+
+  /// Closes a connection that takes too long to say what it wants.
+  private struct TimeLimit {
+    private let closing: Scheduled<Void>
+
+    init(_ channel: any Channel, _ time: TimeAmount) {
+      closing = channel.eventLoop.scheduleTask(in: time) { channel.close(promise: nil) }
+    }
+
+    func lift() { closing.cancel() }
   }
 
   /// Counts what goes on at a time.

@@ -106,22 +106,35 @@ async function drawControls() {
     }, control.label)))));
 }
 
+// A browser has six connections to a host, for all of its tabs together: one that nobody sees gives its own up, and
+// brings itself up to date when it is looked at again.
+let events = null, wasLost = false;
 function follow() {
-  const events = new EventSource("/api/events");
+  if (document.hidden || events) return;
+  events = new EventSource("/api/events");
   const say = (className, text) => {
     live.className = `live ${className}`;
     live.textContent = text;
   };
   events.addEventListener("hello", () => {
-    const wasLost = live.classList.contains("off");
     say("on", "live");
     if (wasLost) update();
+    wasLost = false;
   });
   events.addEventListener("change", update);
   events.addEventListener("status", () => { if (["peers", "log", "search"].includes(shown.name)) update(); });
   events.addEventListener("controls", () => void drawControls());
-  events.onerror = () => say("off", "not connected");
+  events.onerror = () => {
+    wasLost = true;
+    say("off", "not connected");
+  };
 }
+
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden) return follow();
+  events?.close();
+  [events, wasLost] = [null, true];
+});
 
 document.getElementById("find").addEventListener("submit", event => {
   event.preventDefault();

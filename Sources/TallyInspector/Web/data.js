@@ -11,16 +11,25 @@ export async function screen(body, parameters) {
     return null;
   }
   const type = parameters.get("type") ?? overview.tables[0]?.type;
-  const state = { store, type, hidden: parameters.get("hidden") === "1", text: parameters.get("text") ?? "", column: Number(parameters.get("column") ?? 0), after: parameters.get("after") ?? "" };
+  // Of a type that this app does not have there is no table: all of it is hidden.
+  const isKnown = overview.tables.find(entry => entry.type === type)?.isKnown ?? true;
+  const state = { store, type, isKnown, hidden: parameters.get("hidden") === "1" || !isKnown, text: parameters.get("text") ?? "", column: Number(parameters.get("column") ?? 0), after: parameters.get("after") ?? "" };
   const go = change => {
-    const { text, hidden, column, after, ...rest } = { ...state, after: "", ...change };
+    const { text, hidden, column, after, isKnown, ...rest } = { ...state, after: "", ...change };
     location.hash = address("#/data", { ...rest, text, after, hidden: hidden ? 1 : "", column: column || "" });
   };
   body.append(h("h1", {}, type ? `${type} in ${overview.name}` : "Data"), bar(state, overview, go));
+  if (house.stores[store].warning) body.append(notice("bad", `Careful: ${house.stores[store].warning}.`));
   if (!type) return void body.append(notice("", "The store is empty."));
   const rows = h("section", { "aria-label": "Rows" });
   body.append(rows, console_(store));
-  const update = async () => replace(rows, await page(state, go));
+  const update = async () => {
+    try {
+      replace(rows, await page(state, go));
+    } catch (error) {
+      replace(rows, notice("bad", error.message));
+    }
+  };
   await update();
   return update;
 }
@@ -31,9 +40,9 @@ function bar(state, overview, go) {
   const filter = h("input", { type: "search", value: state.text, key: "filter", spellcheck: "false", autocomplete: "off" });
   return h("div", { class: "row" },
     house.stores.length > 1 ? pick("Store", house.stores.map((store, number) => [String(number), store.name]), String(state.store), value => ({ store: Number(value), column: 0 })) : null,
-    pick("Type", overview.tables.map(entry => [entry.type, `${entry.type} (${countText(entry.rows, entry.isExact)})`]), state.type, value => ({ type: value, column: 0, text: "" })),
+    pick("Type", overview.tables.map(entry => [entry.type, `${entry.type} (${countText(entry.rows, entry.isExact)})`]), state.type, value => ({ type: value, column: 0, text: "", hidden: state.isKnown && state.hidden })),
     h("div", { role: "group", "aria-label": "Which records" },
-      h("button", { type: "button", key: "seen", "aria-pressed": String(!state.hidden), onclick: () => go({ hidden: false }) }, "Shown"), " ",
+      h("button", { type: "button", key: "seen", disabled: !state.isKnown, "aria-pressed": String(!state.hidden), onclick: () => go({ hidden: false }) }, "Shown"), " ",
       h("button", { type: "button", key: "hidden", "aria-pressed": String(state.hidden), onclick: () => go({ hidden: true }) }, "Not shown")),
     h("form", { class: "row", onsubmit: event => { event.preventDefault(); go({ text: filter.value.trim() }); } },
       h("label", {}, "Filter", filter), h("button", { type: "submit" }, "Filter")));

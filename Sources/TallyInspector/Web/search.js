@@ -22,7 +22,8 @@ async function search(text, results, body) {
   const found = new Map();
   const list = h("ul", { class: "plain hits" });
   const state = h("p", { class: "dim", role: "status" }, "Searching…");
-  replace(results, state, list);
+  const problems = h("div", {}), failed = new Map();
+  replace(results, state, problems, list);
   let from, steps = 0;
   try {
     do {
@@ -34,6 +35,8 @@ async function search(text, results, body) {
         found.set(hit.name, entry);
       }
       if (page.hits.length || steps === 0) replace(list, [...found.values()].slice(0, 100).map(hitNode));
+      for (const failure of page.failures) failed.set(failure.store, failure.message);
+      if (page.failures.length) replace(problems, [...failed].map(([store, message]) => notice("bad", `${storeName(store)} cannot be searched: ${message}`)));
       from = page.next;
       steps += 1;
       state.textContent = from ? `${found.size} so far, searching…` : words(found.size);
@@ -44,8 +47,10 @@ async function search(text, results, body) {
   }
   results.dataset.done = text;
   if (found.size === 0 && text.length > 0) {
-    results.append(notice("", "Nothing of that name or text is here, deleted records included. If another device has it, it has not arrived: ",
-      h("a", { href: recordAddress(text) }, "ask for it by its whole name"), " to see what is lacking."));
+    results.append(text.includes("|~|")
+      ? notice("", "Nothing of that name or text is here, deleted records included. If another device has it, it has not arrived: ",
+        h("a", { href: recordAddress(text) }, "ask for it by its whole name"), " to see what is lacking.")
+      : notice("", "Nothing of that name or text is here, deleted records included. If another device has it, it has not arrived; its whole name, Type|~|key, says what is lacking."));
   }
 }
 
@@ -81,6 +86,7 @@ function storesNode() {
     if (!overview) return h("article", { class: "card" }, h("h2", {}, store.name), notice("bad", store.error));
     const vector = Object.entries(overview.vector);
     return h("article", { class: "card" }, h("h2", {}, store.name),
+      store.warning ? notice("bad", `Careful: ${store.warning}.`) : null,
       overview.doubt ? notice("bad", `What it holds is in doubt: ${overview.doubt}`) : null,
       overview.setAside ? notice("warn", `${overview.setAside} rows are set aside: this device's database does not take them.`) : null,
       overview.rejectedWrites ? notice("warn", `${overview.rejectedWrites} rows of other programs cannot be replicated.`) : null,

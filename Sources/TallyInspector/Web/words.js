@@ -83,7 +83,7 @@ export const recordLink = (name, key) => h("a", { href: recordAddress(name), cla
 
 const marks = { visible: ["good", "shown"], deleted: ["bad", "deleted"], hiddenByOwner: ["warn", "hidden by its owner"],
   setAside: ["bad", "refused by SQLite"], refused: ["warn", "cannot be replicated"], notReceived: ["warn", "not received"],
-  unknownType: ["warn", "unknown type"], newerSchema: ["warn", "of a newer schema"], retired: ["warn", "retired"], gaveWay: ["warn", "gave way"] };
+  unknownType: ["warn", "unknown type"], newerSchema: ["warn", "of a newer schema"], retired: ["warn", "retired"], unreadable: ["bad", "cannot be read"], gaveWay: ["warn", "gave way"] };
 export function presenceBadge(presence) {
   const [kind, word] = marks[presence.code] ?? ["", presence.code];
   return h("span", { class: `badge ${kind}` }, word);

@@ -1,4 +1,5 @@
 import GRDB
+import GRDBSQLite
 
 /// Notices what other connections and processes commit to a store's file, by asking.
 ///
@@ -24,4 +25,18 @@ package final class FileWatch: Sendable {
 
   /// Closes the connection.
   package func close() throws { try queue.close() }
+}
+
+extension Store {
+  /// Whether the store's path still leads to the file that is open: nobody has deleted, renamed or replaced it. True
+  /// for a store in memory.
+  package func isInPlace() throws -> Bool {
+    guard file != nil else { return true }
+    return try read { db in
+      var hasMoved: Int32 = 0
+      // https://sqlite.org/c3ref/c_fcntl_begin_atomic_write.html
+      let result = sqlite3_file_control(try StoreFile.handle(db), "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
+      return result != SQLITE_OK || hasMoved == 0
+    }
+  }
 }

@@ -23,13 +23,18 @@ package enum QueryRefusal: String, Error, Sendable {
 }
 
 extension Store {
+  /// The most bytes of a value that a person's query may make or read. SQLite's own limit is a billion, and it has the
+  /// value in memory twice. https://sqlite.org/c3ref/limit.html
+  private static let longest: Int32 = 16 << 20
+
   /// Runs one query that reads, and nothing else: SELECT, VALUES, WITH or EXPLAIN, on a connection that cannot write.
   /// - Parameters:
   ///   - sql: the query, alone.
   ///   - limit: the most rows to read.
   ///   - isOver: asked again and again; the query ends once it is true.
   /// - Returns: the first rows.
-  /// - Throws: `QueryRefusal`; GRDB's `DatabaseError` for SQL that SQLite does not understand.
+  /// - Throws: `QueryRefusal`; GRDB's `DatabaseError` for SQL that SQLite does not understand, and for a value of more
+  ///   than 16 MiB.
   package func query(_ sql: String, limit: Int, until isOver: @escaping () -> Bool) throws -> QueryResult {
     do {
       return try read { db in
@@ -39,6 +44,8 @@ extension Store {
         guard statement.isReadonly, Self.isQuery(sql) else { throw QueryRefusal.notAQuery }
         guard try statements.next() == nil else { throw QueryRefusal.severalStatements }
         let connection = Connection(try StoreFile.handle(db))
+        let length = sqlite3_limit(connection.handle, SQLITE_LIMIT_LENGTH, Self.longest)
+        defer { sqlite3_limit(connection.handle, SQLITE_LIMIT_LENGTH, length) }
         return try connection.interrupting(when: isOver) { try Self.rows(statement, connection, limit) }
       }
     } catch is SQLInterruption {

@@ -24,15 +24,19 @@ package struct RecordPresence: Sendable, Equatable {
     case setAside
     /// Another program wrote something into its row that cannot be replicated: others see what it was before.
     case refused
+    /// The store cannot be read. Said by who asks several stores; a store that answers never says it.
+    case unreadable
   }
 
   /// The reason.
   package var code: Code
   /// Whether the app sees it.
   package var isVisible: Bool
-  /// For `hiddenByOwner`: the owners from the nearest to the one that is the reason for all of them.
+  /// For `hiddenByOwner`: the owners from the nearest to the one that is the reason for all of them, or the first
+  /// hundred of very many.
   package var owners: [AnyRecordName] = []
-  /// For `hiddenByOwner`: why the last of `owners` is not visible.
+  /// For `hiddenByOwner`: why the last of `owners` is not visible; `hiddenByOwner` if there are more than were looked
+  /// at.
   package var ownerCode: Code?
   /// The deletes that took the record, or the last of `owners`, away.
   package var deletes: [Stamp] = []
@@ -94,6 +98,9 @@ extension StateReader {
     return try presence(behindOwnersOf: name, visibility)
   }
 
+  /// The most owners of a record that are looked at.
+  private static let ownerLimit = 100
+
   /// The chain of owners up to the first that is not there for a reason of its own.
   private func presence(
     behindOwnersOf name: AnyRecordName, _ visibility: Visibility<SnapshotFacts>
@@ -105,6 +112,10 @@ extension StateReader {
       let own = try self.presence(ofOwner: owner.target)
       guard own.code == .hiddenByOwner else {
         (presence.ownerCode, presence.deletes, presence.refusal) = (own.code, own.deletes, own.refusal)
+        return presence
+      }
+      guard presence.owners.count < Self.ownerLimit else {
+        presence.ownerCode = .hiddenByOwner
         return presence
       }
       next = owner.target

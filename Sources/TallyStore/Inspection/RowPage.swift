@@ -25,7 +25,7 @@ package struct RowQuery: Sendable {
   package var type: String
   /// The columns to show, by their places in the schema; those beyond the end are ignored.
   package var columns: Range<Int>
-  /// The text that the name or a value must contain, capital or small; nil for all rows.
+  /// The text that the name or a value must contain, letters of ASCII capital or small; nil for all rows.
   package var text: String?
   /// Go on after this place; nil to begin.
   package var after: Int64?
@@ -59,8 +59,10 @@ extension Store {
 }
 
 extension StateReader {
-  /// How many rows are looked at between two looks at the clock.
-  private static let stretch = 1_000
+  /// How many rows are looked at between two looks at the clock, and at first, when nobody knows how long they are.
+  private static let (stretch, firstStretch) = (1_024, 16)
+  /// How many bytes of hidden records are looked at between two looks at the clock.
+  private static let stretchBytes = 1 << 20
 
   func rows(_ query: RowQuery, until isOver: () -> Bool) throws -> RowPage {
     guard let kind = catalog.kind(of: query.type), let entity = kind.entity else {
@@ -78,8 +80,10 @@ extension StateReader {
       SELECT min(n), count(*)
       FROM (SELECT rowid AS n FROM main."\(kind.type)" WHERE rowid < ? ORDER BY rowid DESC LIMIT ?)
       """)
+    var stretch = Self.firstStretch
     while true {
-      let size = query.text == nil ? query.limit : Self.stretch
+      let size = query.text == nil ? query.limit : stretch
+      stretch = min(stretch * 2, Self.stretch)
       ends.bind(1, after)
       ends.bind(2, size)
       guard try ends.step() else { break }
@@ -116,10 +120,14 @@ extension StateReader {
     let list = shown.map { ", \"\($0)\"" }.joined()
     var sql = "SELECT rowid, id, tally_clock\(list) FROM main.\"\(query.type)\" WHERE rowid >= ?1 AND rowid < ?2"
     if query.text != nil {
-      // Wide rows are searched in the columns that a person can read, as many as SQLite's parser allows.
+      // In the columns that a person can read. SQLite's parser allows an expression a depth of a thousand, so those of
+      // wide rows are put together in groups.
       let blobs = Set(entity.fields.filter { $0.kind == .blob }.map(\.name))
-      let searched = (["id"] + all.filter { !blobs.contains($0) }).prefix(400)
-      sql += " AND (" + searched.map { "\"\($0)\" LIKE ?3 ESCAPE '\\'" }.joined(separator: " OR ") + ")"
+      let terms = (["id"] + all.filter { !blobs.contains($0) }).map { "\"\($0)\" LIKE ?3 ESCAPE '\\'" }
+      let groups = stride(from: 0, to: terms.count, by: 200).map { start in
+        "(" + terms[start..<min(start + 200, terms.count)].joined(separator: " OR ") + ")"
+      }
+      sql += " AND (" + groups.joined(separator: " OR ") + ")"
     }
     return sql + " ORDER BY rowid DESC"
   }
@@ -140,28 +148,32 @@ extension StateReader {
       connection.handle, "SELECT n, key, body FROM tally_hidden WHERE kind = ? AND n < ? ORDER BY n DESC")
     statement.bind(1, kind.number)
     statement.bind(2, query.after ?? Int64.max)
-    var looked = 0
+    let text = query.text.map(FoldedText.init)
+    var (looked, bytes) = (0, 0)
     while try statement.step() {
       let place = statement.int64(0)
-      looked += 1
+      (looked, bytes) = (looked + 1, bytes + statement.byteCount(2))
       let state = try statement.withBlob(2) { try StateCoding.decodeRecord($0, self, row: nil).state }
       let name = statement.text(1) ?? ""
-      if matches(query.text, name, state) {
+      if matches(text, name, state) {
         page.rows.append(
           RowPage.Row(name: name, values: previews(state, kind, query.columns), stamp: state.uniformStamp))
       }
       page.next = place
-      if page.rows.count == query.limit || looked % Self.stretch == 0 && isOver() { return page }
+      if page.rows.count == query.limit { return page }
+      guard looked >= Self.stretch || bytes >= Self.stretchBytes else { continue }
+      (looked, bytes) = (0, 0)
+      if isOver() { return page }
     }
     page.next = nil
     return page
   }
 
-  private func matches(_ text: String?, _ name: String, _ state: RecordState) -> Bool {
-    guard let text = text?.lowercased() else { return true }
-    return name.lowercased().contains(text)
+  private func matches(_ text: FoldedText?, _ name: String, _ state: RecordState) -> Bool {
+    guard let text else { return true }
+    return text.isIn(name)
       || state.fields.contains { cell in
-        if case .text(let value) = cell.value { value.lowercased().contains(text) } else { false }
+        if case .text(let value) = cell.value { text.isIn(value) } else { false }
       }
   }
 
@@ -193,5 +205,28 @@ extension StateReader {
       try take(SQLStatement(connection.handle, sql), from: start)
     }
     return found
+  }
+}
+
+/// A text to search for as SQLite's LIKE does: of ASCII's letters, capital and small are one.
+/// https://sqlite.org/lang_expr.html#the_like_glob_regexp_match_and_extract_operators
+private struct FoldedText {
+  private let bytes: [UInt8]
+
+  init(_ text: String) { bytes = text.utf8.map(Self.folded) }
+
+  private static func folded(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
+
+  /// Whether a text contains this one. Nothing of it is copied.
+  func isIn(_ text: String) -> Bool {
+    var text = text
+    return text.withUTF8 { whole in
+      guard let first = bytes.first else { return true }
+      guard whole.count >= bytes.count else { return false }
+      for start in 0...(whole.count - bytes.count) where Self.folded(whole[start]) == first {
+        if bytes.indices.allSatisfy({ Self.folded(whole[start + $0]) == bytes[$0] }) { return true }
+      }
+      return false
+    }
   }
 }

@@ -15,6 +15,8 @@ package struct TouchedNames: Sendable {
 
   /// The names, each once; of a changed link the end whose relationship it is.
   package var names: [AnyRecordName] = []
+  /// Of each of the names the place from which to go on to begin with it.
+  package var places: [Place] = []
   /// Where to go on; nil at the end.
   package var next: Place?
 }
@@ -59,6 +61,8 @@ extension StateReader {
           done += 1
           if done > skipped, item.name.type != SeedHistory.setType, seen.insert(item.name).inserted {
             result.names.append(item.name)
+            result.places.append(
+              TouchedNames.Place(dot: Dot(replica: entry.replica, sequence: sequence), done: done - 1))
           }
         }
       }

@@ -47,6 +47,7 @@ class Inspected:
 
     def __init__(self, tool, *arguments, program=None):
         command = [program, *arguments] if program else [tool.program, "inspect", *arguments]
+        self.expected = 0 if program else 143
         self.process = subprocess.Popen(
             command, cwd=tool.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.address = self.process.stdout.readline().strip().removeprefix("Open ")
@@ -58,9 +59,10 @@ class Inspected:
         self.base = f"http://127.0.0.1:{parts.port}"
 
     def close(self):
+        """Asks it to end. Returns 0 if it has ended as it should: the tool says by which signal, the show does not."""
         self.process.terminate()
         self.process.communicate(timeout=60)
-        return self.process.returncode
+        return 0 if self.process.returncode == self.expected else self.process.returncode or -1
 
 
 PANTRY = {"entities": [

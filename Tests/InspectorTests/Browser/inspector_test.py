@@ -311,6 +311,17 @@ class InspectorTest(unittest.TestCase):
         page.wait("/problems in|cannot|malformed|damage/i.test(document.querySelector('main').innerText)", "damage is told")
         self.assertEqual([line for line in page.complaints() if "Failed to load resource" not in line], [])
 
+    def test_a_type_of_a_newer_schema_opens_with_what_is_hidden(self):
+        house.pantry(self.tool)
+        self.tool.new("old.tally", house.OLDER)
+        self.tool.run("sync", "phone.tally", "old.tally")
+        _, page = self.inspect("phone.tally", "old.tally")
+        self.show(page, "#/data?store=1&type=List")
+        self.assertIn("List|~|home", self.text(page))
+        self.assertIn("of a newer schema", self.text(page))
+        self.show(page, "#/data?store=1&type=Nothing")
+        self.assertTrue(page.run("document.querySelector('main select') !== null"))
+
     def damage(self, name):
         """Writes nonsense over one page of the type's table, where rows are."""
         self.tool.run("verify", name)
