@@ -409,6 +409,22 @@ import Testing
     )
   }
 
+  /// GRDB closes the one connection in memory and uses it all the same.
+  @Test func aStoreInMemoryThatIsClosedSaysSo() async throws {
+    let store = try Store(inMemory: scorebook)
+    try await store.write { try Game(name: "Chess").insert($0) }
+    try store.close()
+    #expect(code(refusal { _ = try store.read { try Game.fetchCount($0) } }) == .closed)
+    #expect(code(refusal { try store.write { try Game(name: "Go").insert($0) } }) == .closed)
+    #expect(code(refusal { _ = try store.delta() }) == .closed)
+    #expect(code(refusal { _ = try store.vector }) == .closed)
+    #expect(code(refusal { try store.unsafeReentrantRead { _ in } }) == .closed)
+    #expect(code(refusal { try store.barrierWriteWithoutTransaction { _ in } }) == .closed)
+    #expect(code(await asyncRefusal { _ = try await store.read { try Game.fetchCount($0) } }) == .closed)
+    #expect(code(await asyncRefusal { try await store.write { try Game(name: "Go").insert($0) } }) == .closed)
+    #expect(code(await asyncRefusal { try await store.writeWithoutTransaction { _ in } }) == .closed)
+  }
+
   @Test func aStoreThatOnlyReadsWritesNothing() throws {
     try store.close()
     var options = StoreOptions()

@@ -162,7 +162,7 @@ extension Store {
   func snapshot<T>(_ body: (StateReader) throws -> T) throws -> T {
     do {
       guard let snapshots else {
-        return try writer.read { db in try read(on: try Connection(db), body) }
+        return try usable.read { db in try read(on: try Connection(db), body) }
       }
       return try snapshots.read { try read(on: $0, body) }
     } catch {

@@ -27,6 +27,7 @@ extension Store: DatabaseReader {
   /// - Parameter value: is given the database, or the error that there is instead: `StoreError.closed` after
   ///   `close()`.
   public func asyncRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
+    guard let writer = try? usable else { return value(.failure(Self.closed)) }
     writer.asyncRead { [self] in value($0.mapError(explain)) }
   }
 
@@ -34,17 +35,18 @@ extension Store: DatabaseReader {
   /// - Throws: what the body throws; `StoreError.closed`; `DatabaseError` with SQLITE_READONLY if it tries to write.
   @_disfavoredOverload  // In an asynchronous context the asynchronous version, as in GRDB.
   public func unsafeRead<T>(_ value: (Database) throws -> T) throws -> T {
-    do { return try writer.unsafeRead { db in try db.readOnly { try value(db) } } } catch { throw explain(error) }
+    do { return try usable.unsafeRead { db in try db.readOnly { try value(db) } } } catch { throw explain(error) }
   }
 
   /// Reads without the isolation of one snapshot, without blocking the caller's thread. See the synchronous version.
   public func unsafeRead<T: Sendable>(_ value: @Sendable (Database) throws -> T) async throws -> T {
-    do { return try await writer.unsafeRead { db in try db.readOnly { try value(db) } } } catch { throw explain(error) }
+    do { return try await usable.unsafeRead { db in try db.readOnly { try value(db) } } } catch { throw explain(error) }
   }
 
   /// Reads without the isolation of one snapshot, on a queue of GRDB's, and returns at once.
   /// - Parameter value: is given the database, or the error that there is instead.
   public func asyncUnsafeRead(_ value: @escaping @Sendable (Result<Database, any Error>) -> Void) {
+    guard let writer = try? usable else { return value(.failure(Self.closed)) }
     writer.asyncUnsafeRead { [self] result in
       switch result {
       case .failure(let error): value(.failure(explain(error)))
@@ -63,7 +65,7 @@ extension Store: DatabaseReader {
   /// - Throws: what the body throws; `StoreError.closed`; `DatabaseError` with SQLITE_READONLY if it tries to write.
   public func unsafeReentrantRead<T>(_ value: (Database) throws -> T) throws -> T {
     do {
-      return try writer.unsafeReentrantRead { db in try db.readOnly { try value(db) } }
+      return try usable.unsafeReentrantRead { db in try db.readOnly { try value(db) } }
     } catch {
       throw explain(error)
     }

@@ -41,14 +41,14 @@ extension Store: DatabaseWriter {
   /// Runs statements outside of any transaction, without blocking the caller's thread. See the synchronous version.
   /// - Throws: what the body throws; `StoreError.closed`, `.wouldReplaceStore`.
   public func writeWithoutTransaction<T: Sendable>(_ updates: @Sendable (Database) throws -> T) async throws -> T {
-    do { return try await writer.writeWithoutTransaction { try strictly($0, updates) } } catch { throw explain(error) }
+    do { return try await usable.writeWithoutTransaction { try strictly($0, updates) } } catch { throw explain(error) }
   }
 
   /// Runs statements outside of any transaction while nobody reads through this store.
   /// - Throws: what the body throws; `StoreError.closed`, `.wouldReplaceStore`.
   @_disfavoredOverload  // In an asynchronous context the asynchronous version, as in GRDB.
   public func barrierWriteWithoutTransaction<T>(_ updates: (Database) throws -> T) throws -> T {
-    do { return try writer.barrierWriteWithoutTransaction { try strictly($0, updates) } } catch { throw explain(error) }
+    do { return try usable.barrierWriteWithoutTransaction { try strictly($0, updates) } } catch { throw explain(error) }
   }
 
   /// The same without blocking the caller's thread. See the synchronous version.
@@ -56,7 +56,7 @@ extension Store: DatabaseWriter {
     _ updates: @Sendable (Database) throws -> T
   ) async throws -> T {
     do {
-      return try await writer.barrierWriteWithoutTransaction { try strictly($0, updates) }
+      return try await usable.barrierWriteWithoutTransaction { try strictly($0, updates) }
     } catch {
       throw explain(error)
     }
@@ -68,6 +68,7 @@ extension Store: DatabaseWriter {
   public func asyncBarrierWriteWithoutTransaction(
     _ updates: @escaping @Sendable (Result<Database, any Error>) -> Void
   ) {
+    guard let writer = try? usable else { return updates(.failure(Self.closed)) }
     writer.asyncBarrierWriteWithoutTransaction { [self] result in
       switch result {
       case .success(let db): _ = direct(db) { updates(.success($0)) }
@@ -130,6 +131,6 @@ extension Store: DatabaseWriter {
   public func checkpoint(_ kind: Database.CheckpointMode = .passive) throws -> (
     walFrameCount: Int, checkpointedFrameCount: Int
   ) {
-    do { return try writer.writeWithoutTransaction { try $0.checkpoint(kind) } } catch { throw explain(error) }
+    do { return try usable.writeWithoutTransaction { try $0.checkpoint(kind) } } catch { throw explain(error) }
   }
 }

@@ -202,10 +202,20 @@ public final class Store: Sendable {
     try writer.close()
   }
 
+  static let closed = StoreError(.closed, "the store is closed")
+
+  /// The writer of a store that is open. GRDB would go on using the connection in memory that `close` has freed.
+  var usable: any DatabaseWriter {
+    get throws {
+      guard !isClosed.load(ordering: .relaxed) else { throw Self.closed }
+      return writer
+    }
+  }
+
   /// GRDB says of a connection that is gone that SQLite was misused.
   func explain(_ error: any Error) -> any Error {
     guard isClosed.load(ordering: .relaxed), error is DatabaseError else { return error }
-    return StoreError(.closed, "the store is closed")
+    return Self.closed
   }
 
   deinit {
@@ -227,7 +237,7 @@ public final class Store: Sendable {
   /// - Throws: `StoreError.closed` after `close()`; what the body throws; GRDB's `DatabaseError`.
   @_disfavoredOverload  // In an asynchronous context the asynchronous version, as in GRDB.
   public func read<T>(_ body: (Database) throws -> T) throws -> T {
-    do { return try writer.read(body) } catch { throw explain(error) }
+    do { return try usable.read(body) } catch { throw explain(error) }
   }
 
   /// Reads, in one snapshot of the database, without blocking the caller's thread.
@@ -237,7 +247,7 @@ public final class Store: Sendable {
   /// ```
   /// - Throws: `StoreError.closed` after `close()`; what the body throws; GRDB's `DatabaseError`; `CancellationError`.
   public func read<T: Sendable>(_ body: @Sendable (Database) throws -> T) async throws -> T {
-    do { return try await writer.read(body) } catch { throw explain(error) }
+    do { return try await usable.read(body) } catch { throw explain(error) }
   }
 
   /// Writes, in one transaction: all of it becomes visible and is replicated together, or none.
@@ -273,7 +283,7 @@ public final class Store: Sendable {
     do {
       let rest = turns.rest
       if rest > 0 { try await Task.sleep(nanoseconds: rest) }
-      let commit = try await writer.write { db in try self.transact(db, body) }
+      let commit = try await usable.write { db in try self.transact(db, body) }
       turns.end()
       announce(commit)
       return commit.value
@@ -316,7 +326,7 @@ public final class Store: Sendable {
   func perform<T>(by follower: ChangeFollower? = nil, _ body: (Database) throws -> Commit<T>) throws -> Commit<T> {
     do {
       turns.wait()
-      let commit = try writer.write(body)
+      let commit = try usable.write(body)
       turns.end()
       announce(commit, by: follower)
       return commit

@@ -145,7 +145,7 @@ enum StoreFile {
   }
 
   static func handle(_ db: Database) throws -> OpaquePointer {
-    guard let handle = db.sqliteConnection else { throw StoreError(.corrupt, "the connection is closed") }
+    guard let handle = db.sqliteConnection else { throw Store.closed }
     return handle
   }
 }
