@@ -23,6 +23,8 @@ export async function screen(body) {
 function draw(all, act) {
   return house.stores.map((store, number) => {
     const entry = all[number];
+    // A store that could not be opened.
+    if (!entry) return h("section", { "aria-label": store.name }, h("h2", {}, store.name), notice("bad", store.error));
     return h("section", { "aria-label": store.name }, h("h2", {}, store.name, " ",
       entry.hasEngine ? h("span", { class: `badge ${entry.isPaused ? "warn" : entry.isUpToDate ? "good" : "warn"}` }, entry.isPaused ? "paused" : entry.isUpToDate ? "up to date" : "not up to date") : null),
       store.error ? notice("bad", store.error) : null,
