@@ -109,7 +109,7 @@ class InspectorTest(unittest.TestCase):
         self.show(page, "#/data?store=0&type=Item&hidden=1")
         self.assertIn("hidden by its owner", self.text(page))
         self.assertNotIn("Coffee beans", self.text(page))
-        self.show(page, "#/data?store=0&type=Item&text=ORGANIC")
+        self.show(page, "#/data?store=0&type=Item&text=MILK")
         self.assertIn("Item|~|milk", self.text(page))
         self.assertNotIn("Rye bread", self.text(page))
         page.run("document.querySelector('details').open = true")
