@@ -84,8 +84,9 @@ def pantry(tool):
     lines += ["link phone 'Item|~|milk' tags 'Tag|~|diet'", "sync phone tablet"]
     # Concurrent: two titles, an amount, a delete against an edit, a list that goes with what it owns.
     lines += [
-        "put tablet 'Item|~|milk' 'title=Soy milk' quantity=4", "put phone 'Item|~|milk' 'title=Oat milk, organic'",
-        "delete tablet 'Item|~|bread'", "put phone 'Item|~|bread' 'note=from the baker'", "delete tablet 'List|~|party'",
+        "put tablet 'Item|~|milk' 'title=Soy milk' quantity=4", "put phone 'Item|~|bread' 'note=from the baker'",
+        # The phone's second write since the sync, so it is later than the tablet's first even within one millisecond.
+        "put phone 'Item|~|milk' 'title=Oat milk, organic'", "delete tablet 'Item|~|bread'", "delete tablet 'List|~|party'",
         "delete tablet 'Item|~|tea'", "sync phone tablet"]
     # What only one of the two has.
     lines += ["put phone 'Item|~|beans' 'title=Coffee beans' 'list=List|~|home'", "put tablet 'Item|~|milk' quantity=6"]
