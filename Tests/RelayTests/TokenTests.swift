@@ -187,7 +187,7 @@
     ])
     func whatIsNoAddressIsRefused(_ address: String) {
       let refused = #expect(throws: RelayError.self) { try RelayMailbox(address, token: "tally1_") }
-      #expect(refused?.code == .unreachable && RelaySpaceAddress(address) == nil)
+      #expect(refused?.code == .invalidAddress && RelaySpaceAddress(address) == nil)
     }
 
     @Test func healthIsOnAListenerOfItsOwn() async throws {
