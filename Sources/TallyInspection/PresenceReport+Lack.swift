@@ -33,7 +33,7 @@ extension PresenceReport {
 private struct Holder {
   let name: String
   let presence: PresenceReport
-  /// What the other store lacks of that of which the record is made.
+  /// The transactions of the record that the other store lacks.
   let missing: [Dot]
 
   /// - Returns: nil if the store has nothing of the record that the other lacks.
@@ -48,7 +48,7 @@ private struct Holder {
     presence = PresenceReport(of: record, try store.presence(of: record), directory)
   }
 
-  /// What comes of the record once it has arrived where it is lacking.
+  /// Whether the other store will show the record once it has arrived there.
   func outlook(isKnown: Bool, _ type: String) -> String {
     guard isKnown else {
       return "The next sync that brings this keeps it here, but this version of the app does not have the type "

@@ -19,7 +19,7 @@ package struct SearchReport: Sendable, Codable {
   package struct Failure: Sendable, Codable, Equatable {
     /// The store, by its place among those that are open.
     package var store: Int
-    /// What reading it has thrown.
+    /// The error of reading it.
     package var message: String
   }
 
@@ -61,7 +61,7 @@ package struct RecordSearch {
       let pieces = text.split(separator: ":", omittingEmptySubsequences: false)
       guard pieces.count == 3, let store = Int(pieces[0]), let part = Int(pieces[1]), store >= 0, part >= 0,
         pieces[2].isEmpty || Int64(pieces[2]) != nil
-      else { throw StoreError(.invalidName, "the place is none that a search has given") }
+      else { throw StoreError(.invalidName, "invalid position: it does not come from a search") }
       (self.store, self.part, after) = (store, part, Int64(pieces[2]))
     }
 

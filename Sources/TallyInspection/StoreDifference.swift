@@ -180,7 +180,7 @@ package struct StoreComparison {
     return parts.joined(separator: " ")
   }
 
-  /// What a store holds and its app does not show as others do: two that hold the same may show something else.
+  /// Rows that a store holds and its app may not show. Two stores with equal content can differ in these.
   private func notShown(_ one: (name: String, store: Store)) throws -> String {
     let sizes = try one.store.sizes()
     let newer = sizes.tables.filter { !$0.isKnown }.map(\.hidden).reduce(0, +)

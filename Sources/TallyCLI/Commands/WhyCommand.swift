@@ -69,7 +69,7 @@ struct Explanation {
     isOfField = field != nil
   }
 
-  /// What is said of a record of which nothing is here.
+  /// The answer for a record of which this store has nothing.
   static func absence(of name: AnyRecordName, in store: Store) throws -> JSON {
     let presence = PresenceReport(
       of: name, try store.presence(of: name), try ReplicaDirectory([("this store", store)]))

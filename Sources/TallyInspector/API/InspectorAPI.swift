@@ -90,7 +90,7 @@
         var overview: StoreOverview?
         var name: String
         var error: String?
-        /// What to know before one believes the overview.
+        /// A reason to distrust the overview.
         var warning: String?
         var hasEngine: Bool
       }
@@ -124,7 +124,7 @@
       }
     }
 
-    /// What is to be known of a store whose file was deleted, renamed or replaced while it was open.
+    /// The warning for a store whose file was deleted, renamed or replaced while it was open.
     static let gone =
       "the file that is open is not the one at its path any more: somebody has deleted, renamed or replaced it. What is "
       + "shown is the old one; start the inspector again to see the new one"
@@ -164,7 +164,7 @@
       }
       let wish = try question.body(InspectorQuestion.Wish.self)
       guard await controls.list().contains(where: { $0.id == wish.id }) else {
-        throw Refusal(status: .notFound, code: "noSuchControl", message: "there is no switch of this name")
+        throw Refusal(status: .notFound, code: "noSuchControl", message: "no such switch")
       }
       try await controls.perform(wish.id, wish.isOn ?? true)
       room.tell("controls", store: nil)
