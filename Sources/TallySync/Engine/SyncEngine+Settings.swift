@@ -2,7 +2,14 @@ import CoreMetrics
 import Logging
 
 extension SyncEngine {
-  /// The behavior of an engine: intervals, retries, logging and metrics.
+  /// The behavior of an engine: intervals, retries, logging and metrics. An engine reads them when it is made.
+  ///
+  /// ```swift
+  /// var settings = SyncEngine.Settings()
+  /// settings.interval = .seconds(15)
+  /// settings.device = SyncDevice(name: "Ann's laptop", app: "Scores 2.1")
+  /// let engine = SyncEngine(store, settings)
+  /// ```
   public struct Settings: Sendable {
     /// Stay connected where the peer wants that too; otherwise sync again after changes and at intervals.
     public var isLive = true
@@ -10,7 +17,8 @@ extension SyncEngine {
     public var shortestRetry: Duration = .seconds(1)
     /// The longest pause after failures.
     public var longestRetry: Duration = .seconds(300)
-    /// The interval at which to sync with a peer that does not stay connected, and to look into a mailbox.
+    /// The interval at which to sync with a peer that does not stay connected, and to look into a mailbox that cannot
+    /// tell of news, as a folder cannot.
     public var interval: Duration = .seconds(60)
     /// The time for which changes are gathered for a mailbox after a pass through it, so that typing does not put a
     /// file for each letter. The first change after a while goes out at once.
@@ -21,7 +29,7 @@ extension SyncEngine {
     /// The introduction of this device to its peers. With one, the store also remembers the devices that it meets:
     /// see `Store.devices()`.
     public var device: SyncDevice?
-    /// The time to wait for a peer that says nothing.
+    /// The time to wait for a peer that says nothing. Then the sync fails with `SyncError.timedOut` and is tried again.
     public var timeout: Duration = .seconds(60)
     /// The destination of counters; nil for what the app has set up with `MetricsSystem.bootstrap`.
     public var metrics: (any MetricsFactory)?

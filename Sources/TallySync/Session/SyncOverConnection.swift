@@ -65,10 +65,17 @@ public struct SyncSettings: Sendable {
 extension Store {
   /// Syncs with the peer at the other end of a connection, and closes it.
   ///
+  /// ```swift
+  /// let home = ProcessTransport(command: "ssh home.example tally serve scores.tally --stdio", name: "home")
+  /// let outcome = try await store.sync(over: home.open())
+  /// print(outcome.changes, outcome.bytesSent + outcome.bytesReceived)
+  /// ```
+  ///
   /// Each delta is applied whole or not at all. If the connection breaks, what was applied stays, and the next sync
-  /// does the rest.
+  /// does the rest. An engine does this for each of its peers, and tries again; call it where one attempt is what is
+  /// wanted, as in a tool. It blocks no thread of a task.
   /// - Returns: what was done. A live session returns when the peer closes.
-  /// - Throws: `SyncError`; `WireError` for damaged bytes; what the store throws, `StoreError.damaged` also if it is
+  /// - Throws: ``SyncError``; `WireError` for damaged bytes; what the store throws, `StoreError.damaged` also if it is
   ///   damaged and the peer has nothing to heal it with; `CancellationError`.
   @discardableResult
   public func sync(over connection: any SyncConnection, _ settings: SyncSettings = SyncSettings()) async throws
