@@ -23,6 +23,11 @@ import Testing
   import TallyNetwork
 #endif
 
+// Sources/TallyStore/Damage/StoreDoubt.swift
+private func Sources_TallyStore_Damage_StoreDoubt_swift_1() throws {
+if let doubt = try store.doubt() { print(doubt.level, doubt.reason) }
+}
+
 // Sources/TallyStore/Importing/ImportMap+Draft.swift
 private func Sources_TallyStore_Importing_ImportMap_Draft_swift_1() throws {
 let draft = try ImportMap.draft(of: url, for: schema)
@@ -146,36 +151,42 @@ _ = schema
 
 // Sources/TallyStore/Schema/EntitySchema.swift
 private func Sources_TallyStore_Schema_EntitySchema_swift_3() throws {
+let schema = EntitySchema(type: "Note", fields: [])
+_ = schema
+}
+
+// Sources/TallyStore/Schema/EntitySchema.swift
+private func Sources_TallyStore_Schema_EntitySchema_swift_4() throws {
 let note = EntitySchema("Note", .text("title", default: ""), .text("body", renamedFrom: "text"))
 _ = note
 }
 
 // Sources/TallyStore/Schema/EntitySchema.swift
-private func Sources_TallyStore_Schema_EntitySchema_swift_4() throws {
+private func Sources_TallyStore_Schema_EntitySchema_swift_5() throws {
 let item = EntitySchema("Item", .integer("amount", default: 1))
 _ = item
 }
 
 // Sources/TallyStore/Schema/EntitySchema.swift
-private func Sources_TallyStore_Schema_EntitySchema_swift_5() throws {
+private func Sources_TallyStore_Schema_EntitySchema_swift_6() throws {
 let item = EntitySchema("Item", .date("due"))
 _ = item
 }
 
 // Sources/TallyStore/Schema/EntitySchema.swift
-private func Sources_TallyStore_Schema_EntitySchema_swift_6() throws {
+private func Sources_TallyStore_Schema_EntitySchema_swift_7() throws {
 let game = EntitySchema("Game", .json("rules"))
 _ = game
 }
 
 // Sources/TallyStore/Schema/EntitySchema.swift
-private func Sources_TallyStore_Schema_EntitySchema_swift_7() throws {
+private func Sources_TallyStore_Schema_EntitySchema_swift_8() throws {
 let item = EntitySchema("Item", .reference("list", to: "ShoppingList", onDelete: .cascade))
 _ = item
 }
 
 // Sources/TallyStore/Schema/EntitySchema.swift
-private func Sources_TallyStore_Schema_EntitySchema_swift_8() throws {
+private func Sources_TallyStore_Schema_EntitySchema_swift_9() throws {
 let game = EntitySchema("Game", .toMany("players", to: "Person"))
 _ = game
 }
@@ -241,29 +252,45 @@ _ = speechTypes
 // Sources/TallyStore/Seeds/SeedSet.swift
 private func Sources_TallyStore_Seeds_SeedSet_swift_2() throws {
 let toast = SeedRecord("toast", of: SpeechType.self, ["name": "Toast", "seconds": 120])
+let speechTypes = SeedSet("speech-types", version: 1, records: [toast])
 _ = toast
+_ = speechTypes
 }
 
 // Sources/TallyStore/Seeds/SeedSet.swift
 private func Sources_TallyStore_Seeds_SeedSet_swift_3() throws {
-let roast = SeedRecord("roast", of: SpeechType.self, ["name": "Roast"])
-_ = roast
+let toast = SeedRecord("toast", of: SpeechType.self, ["name": "Toast", "seconds": 120])
+_ = toast
 }
 
 // Sources/TallyStore/Seeds/SeedSet.swift
 private func Sources_TallyStore_Seeds_SeedSet_swift_4() throws {
-let next = SeedSet("speeches", version: 3, records: [], retired: [SeedKey("roast", of: SpeechType.self)])
-_ = next
+let roast = SeedRecord("roast", of: SpeechType.self, ["name": "Roast"])
+let speech = SeedRecord("first", of: Speech.self, ["title": "To my friends"], references: ["type": "roast"])
+_ = roast
+_ = speech
 }
 
 // Sources/TallyStore/Seeds/SeedSet.swift
 private func Sources_TallyStore_Seeds_SeedSet_swift_5() throws {
+let toast = try SeedRecord("toast", SpeechType(name: "Toast", seconds: 120))
+_ = toast
+}
+
+// Sources/TallyStore/Seeds/SeedSet.swift
+private func Sources_TallyStore_Seeds_SeedSet_swift_6() throws {
 let next = SeedSet("speeches", version: 3, records: [], retired: [SeedKey("roast", of: SpeechType.self)])
 _ = next
 }
 
 // Sources/TallyStore/Seeds/SeedSet.swift
-private func Sources_TallyStore_Seeds_SeedSet_swift_6() throws {
+private func Sources_TallyStore_Seeds_SeedSet_swift_7() throws {
+let next = SeedSet("speeches", version: 3, records: [], retired: [SeedKey("roast", of: SpeechType.self)])
+_ = next
+}
+
+// Sources/TallyStore/Seeds/SeedSet.swift
+private func Sources_TallyStore_Seeds_SeedSet_swift_8() throws {
 let rule = SeedAdoption(of: SpeechType.self, matching: ["name"])
 let set = SeedSet(
   "speeches", version: 1, records: [SeedRecord("toast", of: SpeechType.self, ["name": "Toast"])], adoptions: [rule])
@@ -273,7 +300,7 @@ _ = set
 }
 
 // Sources/TallyStore/Seeds/SeedSet.swift
-private func Sources_TallyStore_Seeds_SeedSet_swift_7() throws {
+private func Sources_TallyStore_Seeds_SeedSet_swift_9() throws {
 let rule = SeedAdoption(of: SpeechType.self, matching: ["name"])
 _ = rule
 }

@@ -34,6 +34,11 @@ private func Sources_TallyStore_Store_DynamicRecord_swift_2() throws {
 try schema.put(db, AnyRecordName("Game|~|chess"), ["name": "Chess"])
 }
 
+// Sources/TallyStore/Store/FileRole.swift
+private func Sources_TallyStore_Store_FileRole_swift_1() throws {
+try Store.checkPlace(path)
+}
+
 // Sources/TallyStore/Store/Relationship+Association.swift
 private enum Sources_TallyStore_Store_Relationship_Association_swift_1 {
 struct GameWithPlayers: Decodable, FetchableRecord {
@@ -159,15 +164,27 @@ _ = count
 
 // Sources/TallyStore/Store/Store+Delta.swift
 private func Sources_TallyStore_Store_Store_Delta_swift_1() throws {
+let news = try phone.delta(since: tablet.vector)
+_ = news
+}
+
+// Sources/TallyStore/Store/Store+Delta.swift
+private func Sources_TallyStore_Store_Store_Delta_swift_2() throws {
 let news = try phone.delta(since: try tablet.vector)
 try tablet.apply(news)
 _ = news
 }
 
 // Sources/TallyStore/Store/Store+Delta.swift
-private func Sources_TallyStore_Store_Store_Delta_swift_2() throws {
+private func Sources_TallyStore_Store_Store_Delta_swift_3() throws {
 let result = try tablet.apply(try phone.delta())
 _ = result
+}
+
+// Sources/TallyStore/Store/Store+Delta.swift
+private func Sources_TallyStore_Store_Store_Delta_swift_4() throws {
+let types = try store.schema.entities.map(\.type)
+_ = types
 }
 
 // Sources/TallyStore/Store/Store+Events.swift
@@ -220,11 +237,35 @@ try store.write { db in
 
 // Sources/TallyStore/Store/Store+Shared.swift
 private func Sources_TallyStore_Store_Store_Shared_swift_2() throws {
-try store.write { db in try store.restore(db, chess) }
+try store.write { db in try store.restore(db, chess.name) }
 }
 
 // Sources/TallyStore/Store/Store+Shared.swift
 private func Sources_TallyStore_Store_Store_Shared_swift_3() throws {
+try store.write { db in try store.restore(db, chess) }
+}
+
+// Sources/TallyStore/Store/Store+Shared.swift
+private func Sources_TallyStore_Store_Store_Shared_swift_4() throws {
+try store.write { db in
+  for conflict in try store.conflicts(db) {
+    if let draft = conflict.merged() { try store.resolve(db, conflict, with: .text(draft)) }
+  }
+}
+}
+
+// Sources/TallyStore/Store/Store+Shared.swift
+private func Sources_TallyStore_Store_Store_Shared_swift_5() throws {
+try store.write { db in for conflict in try store.conflicts(db) { try store.restore(db, conflict) } }
+}
+
+// Sources/TallyStore/Store/Store+Shared.swift
+private func Sources_TallyStore_Store_Store_Shared_swift_6() throws {
+try store.write { db in try store.dismiss(db, store.conflicts(db)) }
+}
+
+// Sources/TallyStore/Store/Store+Shared.swift
+private func Sources_TallyStore_Store_Store_Shared_swift_7() throws {
 let conflicts = store.values { db in try store.conflicts(db) }
 _ = conflicts
 }

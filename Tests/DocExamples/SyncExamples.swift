@@ -78,7 +78,13 @@ _ = store
 }
 
 // Sources/TallySync/Engine/Container.swift
-private func Sources_TallySync_Engine_Container_swift_9() throws {
+private func Sources_TallySync_Engine_Container_swift_9() async throws {
+let store = try await container.signOut()
+_ = store
+}
+
+// Sources/TallySync/Engine/Container.swift
+private func Sources_TallySync_Engine_Container_swift_10() throws {
 try container.erase(.person("ann"))
 }
 

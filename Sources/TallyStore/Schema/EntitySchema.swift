@@ -180,6 +180,12 @@ public struct EntitySchema: Sendable, Hashable {
   /// ```
   ///
   /// Mistakes, such as an invalid name, are found when a store is opened (`StoreError.invalidSchema`).
+  /// - Parameters:
+  ///   - type: the table's name, and the first part of the records' names. It cannot change.
+  ///   - deleteWins: whether a delete beats concurrent edits; see ``deleteWins``.
+  ///   - follows: what a person's edit of a seeded record means for later versions of the seed.
+  ///   - properties: the columns and relationships. Their order is that of a new table's columns, and means nothing
+  ///     else.
   public init(
     _ type: String, deleteWins: Bool = false, follows: SeedFollowing = .untilEdited, _ properties: Property...
   ) {
@@ -194,6 +200,12 @@ public struct EntitySchema: Sendable, Hashable {
   }
 
   /// Declares an entity of parts, for a schema that is made at run time. See the form with properties.
+  ///
+  /// ```swift
+  /// let schema = EntitySchema(type: "Note", fields: [])
+  /// ```
+  ///
+  /// Its types, `FieldSchema` and the like, are in `TallyStore`.
   public init(
     type: String, fields: [FieldSchema] = [], references: [ReferenceSchema] = [],
     relationships: [RelationshipSchema] = [], deleteWins: Bool = false, follows: SeedFollowing = .untilEdited

@@ -29,8 +29,19 @@ public struct SeedSet: Sendable, Hashable {
 
   /// Declares a version of a seed set. The order of the records does not matter.
   ///
+  /// ```swift
+  /// let toast = SeedRecord("toast", of: SpeechType.self, ["name": "Toast", "seconds": 120])
+  /// let speechTypes = SeedSet("speech-types", version: 1, records: [toast])
+  /// ```
+  ///
   /// Its rules are checked when it is applied (`StoreError.invalidSeeds`). The content is identity: two builds that
   /// ship different records under one version are two sets, of which one shows.
+  /// - Parameters:
+  ///   - name: what every version is called: 1 to 64 printable ASCII characters.
+  ///   - version: counted from 1, and raised with every change.
+  ///   - records: all records of this version.
+  ///   - retired: records of earlier versions that are withdrawn.
+  ///   - adoptions: rules for what older versions of the app, without seed sets, wrote for themselves.
   public init(
     _ name: String, version: Int, records: [SeedRecord], retired: [SeedKey] = [], adoptions: [SeedAdoption] = []
   ) {
@@ -92,7 +103,14 @@ public struct SeedRecord: Sendable, Hashable {
   ///
   /// ```swift
   /// let roast = SeedRecord("roast", of: SpeechType.self, ["name": "Roast"])
+  /// let speech = SeedRecord("first", of: Speech.self, ["title": "To my friends"], references: ["type": "roast"])
   /// ```
+  /// - Parameters:
+  ///   - key: the permanent identity of the record within its set. Never change or translate it.
+  ///   - record: the type of the record.
+  ///   - fields: the values by field.
+  ///   - references: for each reference the key of a seed of the same set.
+  ///   - relationships: for each relationship the keys of its members.
   public init<Record: Entity>(
     _ key: String, of record: Record.Type, _ fields: [String: Value] = [:], references: [String: String] = [:],
     relationships: [String: [String]] = [:]
@@ -102,6 +120,18 @@ public struct SeedRecord: Sendable, Hashable {
   }
 
   /// A record with the values of one of the app's own; its `id` and its references are not taken.
+  ///
+  /// ```swift
+  /// let toast = try SeedRecord("toast", SpeechType(name: "Toast", seconds: 120))
+  /// ```
+  ///
+  /// All of its columns are part of the set's content, also those that have their defaults: a date of now would make
+  /// another set on each device.
+  /// - Parameters:
+  ///   - key: the permanent identity of the record within its set.
+  ///   - record: the values.
+  ///   - references: for each reference the key of a seed of the same set.
+  ///   - relationships: for each relationship the keys of its members.
   /// - Throws: what encoding the record throws.
   public init<Record: Entity & EncodableRecord>(
     _ key: String, _ record: Record, references: [String: String] = [:], relationships: [String: [String]] = [:]

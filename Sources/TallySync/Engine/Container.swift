@@ -17,7 +17,7 @@ import TallyWire
 public enum Account: Sendable, Hashable, CustomStringConvertible {
   /// Nobody is signed in; the data belongs to the device.
   case local
-  /// A person, by the id that the account's service gives them.
+  /// A person, by the id that the account's service gives them. It is any text; the file is named after a hash of it.
   case person(String)
 
   /// `local`, or the person's id.
@@ -86,6 +86,10 @@ public final class Container: Sendable {
   /// ```swift
   /// let container = try Container(directory: folder, schema: schema)
   /// ```
+  /// - Parameters:
+  ///   - directory: a folder of its own, as in the app's support folder.
+  ///   - schema: what all of its stores are opened with.
+  ///   - options: what all of its stores are opened with.
   /// - Throws: `StoreError.invalidSchema`; `.newerFormat` or `.corrupt` for a list of accounts that cannot be read;
   ///   what the file system throws.
   public init(directory: URL, schema: Schema, options: StoreOptions = StoreOptions()) throws {
@@ -158,8 +162,11 @@ public final class Container: Sendable {
   /// let store = try container.signIn("ann", localData: .move)
   /// ```
   ///
-  /// Pause the engine of the store that is shown before. The person's store is created if this device has none. Signing
-  /// in deletes nothing.
+  /// Pause the engine of the store that is shown before, and give views and engines the store that this returns. The
+  /// person's store is created if this device has none. Signing in deletes nothing. With ``LocalData/move`` the local
+  /// store is closed.
+  ///
+  /// Cost: with ``LocalData/copy`` and ``LocalData/move``, a sync of the local data into the account's.
   /// - Parameters:
   ///   - id: the person, by the id that the account's service gives them; any text.
   ///   - localData: what becomes of what was made while nobody was signed in.
@@ -211,8 +218,13 @@ public final class Container: Sendable {
 
   /// Shows the data of nobody from now on, without blocking the task's thread. See the synchronous version.
   ///
+  /// ```swift
+  /// let store = try await container.signOut()
+  /// ```
+  ///
   /// A task that is cancelled before this has begun throws `CancellationError`, and nothing has changed.
   /// - Returns: the local store.
+  /// - Throws: what opening a store throws. The current account is then as before.
   public func signOut() async throws -> Store { try await BlockingWork.run { [self] in try signOut() } }
 
   /// Deletes an account's file for good. What has not been synced is lost: ask the person first.
