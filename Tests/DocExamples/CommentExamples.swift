@@ -147,6 +147,16 @@ _ = client
 _ = mailbox
 }
 
+// Sources/TallyRelay/RelayError.swift
+private func Sources_TallyRelay_RelayError_swift_1() async throws {
+do {
+  let status = try await RelayMailbox("https://relay.example/s/3f2a", token: token).status()
+  print(status)
+} catch let error as RelayError where error.code == .unauthenticated {
+  print("Ask for another token: \(error.message)")
+}
+}
+
 // Sources/TallyRelay/RelayMailbox.swift
 private func Sources_TallyRelay_RelayMailbox_swift_1() async throws {
 let mailbox = try RelayMailbox("https://relay.example/s/3f2a…", token: token)
@@ -156,7 +166,16 @@ _ = mailbox
 }
 
 // Sources/TallyRelay/RelayMailbox.swift
-private func Sources_TallyRelay_RelayMailbox_swift_2() async throws {
+private func Sources_TallyRelay_RelayMailbox_swift_2() throws {
+var settings = RelayClient.Settings()
+settings.timeout = .seconds(20)
+let mailbox = try RelayMailbox("https://relay.example/s/3f2a", token: token, settings)
+_ = settings
+_ = mailbox
+}
+
+// Sources/TallyRelay/RelayMailbox.swift
+private func Sources_TallyRelay_RelayMailbox_swift_3() async throws {
 let status = try await RelayMailbox("https://relay.example/s/3f2a", token: token).status()
 _ = status
 }

@@ -203,6 +203,11 @@ let schema = try Schema(json: Data(#"{"entities": [{"type": "Note", "fields": {"
 _ = schema
 }
 
+// Sources/TallyStore/Schema/Schema+JSON.swift
+private func Sources_TallyStore_Schema_Schema_JSON_swift_2() throws {
+try schema.json().write(to: url)
+}
+
 // Sources/TallyStore/Schema/Schema.swift
 private func Sources_TallyStore_Schema_Schema_swift_1() throws {
 let schema = Schema(Person.self, Game.self)
@@ -237,6 +242,20 @@ try Schema([EntitySchema("Note", .text("text"))]).validate()
 private func Sources_TallyStore_Seeds_SeedIdentity_swift_1() throws {
 let toast = RecordName<SpeechType>(seed: "toast", of: "speech-types")
 _ = toast
+}
+
+// Sources/TallyStore/Seeds/SeedSet+JSON.swift
+private func Sources_TallyStore_Seeds_SeedSet_JSON_swift_1() throws {
+let set = try SeedSet(json: Data(contentsOf: url))
+try store.seed(set)
+_ = set
+}
+
+// Sources/TallyStore/Seeds/SeedSet+JSON.swift
+private func Sources_TallyStore_Seeds_SeedSet_JSON_swift_2() throws {
+let set = SeedSet("speeches", version: 1, records: [SeedRecord("toast", of: SpeechType.self, ["name": "Toast"])])
+try set.json().write(to: url)
+_ = set
 }
 
 // Sources/TallyStore/Seeds/SeedSet.swift
@@ -366,6 +385,13 @@ do {
 
 // Sources/TallyStore/Values/StoreEvent.swift
 private func Sources_TallyStore_Values_StoreEvent_swift_1() async throws {
+for await event in store.events() where event.tables.contains("Game") {
+  if case .these(let names) = event.records { print(names.count, "records") } else { print("read all again") }
+}
+}
+
+// Sources/TallyStore/Values/StoreEvent.swift
+private func Sources_TallyStore_Values_StoreEvent_swift_2() async throws {
 for await event in store.events() where event.mayConcern(chess) { print("read it again") }
 }
 

@@ -229,6 +229,13 @@ precondition(MailboxCursor("\(cursor)") == cursor)
 _ = cursor
 }
 
+// Sources/TallySync/Mailboxes/MailboxReport.swift
+private func Sources_TallySync_Mailboxes_MailboxReport_swift_1() async throws {
+let report = try await store.sync(through: FolderMailbox(folder))
+for issue in report.pending + report.refused { print(issue.name, issue.message) }
+_ = report
+}
+
 // Sources/TallySync/Mailboxes/Store+Mailbox.swift
 private func Sources_TallySync_Mailboxes_Store_Mailbox_swift_1() async throws {
 let folder = FolderMailbox(driveURL)
@@ -298,6 +305,20 @@ await engine.add(ProcessTransport(command: "ssh home.example tally serve scores.
 // Sources/TallySync/Transports/Streams/StreamConnection.swift
 private func Sources_TallySync_Transports_Streams_StreamConnection_swift_1() async throws {
 let outcome = try await store.sync(over: StreamConnection.standardStreams())
+_ = outcome
+}
+
+// Sources/TallySync/Transports/Streams/StreamConnection.swift
+private func Sources_TallySync_Transports_Streams_StreamConnection_swift_2() async throws {
+try await engine.accept(StreamConnection.standardStreams(), from: "laptop")
+}
+
+// Sources/TallySync/Transports/Streams/StreamConnection.swift
+private func Sources_TallySync_Transports_Streams_StreamConnection_swift_3() async throws {
+let (here, there) = try StreamConnection.pair()
+async let other = tablet.sync(over: there)
+let outcome = try await phone.sync(over: here)
+_ = try await other
 _ = outcome
 }
 

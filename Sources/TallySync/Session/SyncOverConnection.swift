@@ -2,7 +2,9 @@ import CoreMetrics
 import TallyCRDT
 import TallyStore
 
-/// The outcome of a sync over a connection.
+/// The outcome of a sync over a connection, as `Store.sync(over:_:)` and ``SyncEngine/accept(_:from:)`` return it: what
+/// has changed here, what went over, and who the peer is. That it is returned at all means that both sides had what the
+/// other had when they met.
 public struct SyncOutcome: Sendable, Equatable {
   /// Records and links of this store that changed.
   public var changes = 0
