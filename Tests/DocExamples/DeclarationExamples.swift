@@ -123,8 +123,8 @@ _ = id
 
 // Sources/TallyStore/Schema/Entity.swift
 private func Sources_TallyStore_Schema_Entity_swift_7() throws {
-let settings = try RecordName<Game>(key: "chess")
-_ = settings
+let chess = try RecordName<Game>(key: "chess")
+_ = chess
 }
 
 // Sources/TallyStore/Schema/Entity.swift
@@ -241,6 +241,7 @@ try Schema([EntitySchema("Note", .text("text"))]).validate()
 // Sources/TallyStore/Seeds/SeedIdentity.swift
 private func Sources_TallyStore_Seeds_SeedIdentity_swift_1() throws {
 let toast = RecordName<SpeechType>(seed: "toast", of: "speech-types")
+try store.write { db in try Speech(title: "To my friends", type: toast).insert(db) }
 _ = toast
 }
 
@@ -369,6 +370,12 @@ for conflict in try store.conflicts() where conflict.kind == .overwritten {
 
 // Sources/TallyStore/Values/Conflict.swift
 private func Sources_TallyStore_Values_Conflict_swift_2() throws {
+let open = try store.conflicts().map { "\($0.id)" }
+_ = open
+}
+
+// Sources/TallyStore/Values/Conflict.swift
+private func Sources_TallyStore_Values_Conflict_swift_3() throws {
 for conflict in try store.conflicts() {
   if let draft = conflict.merged() { print(draft) }
 }

@@ -244,6 +244,12 @@ _ = folder
 _ = report
 }
 
+// Sources/TallySync/Mailboxes/Store+Mailbox.swift
+private func Sources_TallySync_Mailboxes_Store_Mailbox_swift_2() throws {
+let report = try store.sync(through: FolderMailbox(driveURL))
+_ = report
+}
+
 // Sources/TallySync/Protocol/SyncDevice.swift
 private func Sources_TallySync_Protocol_SyncDevice_swift_1() throws {
 var settings = SyncEngine.Settings()

@@ -106,7 +106,7 @@ public struct RecordName<Record: Entity>: Hashable, Sendable {
   /// The name with a key of the app's own, such as `"chess"`, for a record that every device is to know by one name.
   ///
   /// ```swift
-  /// let settings = try RecordName<Game>(key: "chess")
+  /// let chess = try RecordName<Game>(key: "chess")
   /// ```
   ///
   /// A UUID is written in small letters, so that `uuid.uuidString` names the same record as `uuid` itself. For default

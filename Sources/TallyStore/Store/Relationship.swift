@@ -28,6 +28,8 @@ public struct Relationship<Source: Entity, Target: Entity>: Sendable {
   /// ```swift
   /// let players = Relationship<Game, Person>("players")
   /// ```
+  ///
+  /// Nothing is read or written; the value is a name and two types.
   /// - Precondition: the schema has it, with members of the type `Target`.
   public init(_ name: String) {
     let isDeclared = Source.schema.relationships.contains { $0.name == name && $0.to == Target.schema.type }

@@ -22,9 +22,8 @@ public struct SetAsideRow: Sendable, Equatable {
 /// ```
 ///
 /// Look here if a record does not show: ``setAside`` lists rows that this device's database does not take,
-/// ``rejectedWrites`` counts what cannot be replicated, and ``clockAhead`` tells of a clock that is wrong. None of
-/// these needs anything done at once; nothing is lost by them. It is a snapshot, and does not change. ``SyncStatus`` is
-/// the state of sync with others.
+/// ``rejectedWrites`` counts what cannot be replicated, and ``clockAhead`` tells of a clock that is wrong. It is a
+/// snapshot, and does not change. ``SyncStatus`` is the state of sync with others.
 public struct StoreStatus: Sendable, Equatable {
   /// The number of records or links of one type.
   public struct Count: Sendable, Equatable {

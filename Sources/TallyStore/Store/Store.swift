@@ -78,7 +78,7 @@ public final class Store: Sendable {
   /// let types = try Store(existing: path).schema.entities.map(\.type)
   /// ```
   ///
-  /// Nothing is created. With ``StoreOptions/isReadOnly`` nothing is written either.
+  /// No store is created. With ``StoreOptions/isReadOnly`` the file is not written to either.
   /// - Throws: `StoreError`: `.noSuchStore`, `.notAStore`, `.newerFormat`, `.olderFormat`, `.pathTaken`,
   ///   `.incompatibleTable`; or GRDB's `DatabaseError`.
   public convenience init(existing path: String, options: StoreOptions = StoreOptions()) throws {
@@ -200,9 +200,9 @@ public final class Store: Sendable {
   /// try store.close()
   /// ```
   ///
-  /// Every later call throws `StoreError.closed`, and sequences of ``events()`` end. Everything is in the file itself
-  /// then, and the write-ahead log beside it is gone or empty, unless another process or another `Store` has the file
-  /// open: the last one to close sees to it. A store that is released is closed as well.
+  /// Later reads and writes throw `StoreError.closed`, and sequences of ``events()`` end. Everything is in the file
+  /// itself then, and the write-ahead log beside it is gone or empty, unless another process or another `Store` has the
+  /// file open: the last one to close sees to it. A store that is released is closed as well.
   /// - Throws: `DatabaseError` with SQLITE_BUSY if the store is in use; it stays open.
   public func close() throws {
     try snapshots?.close()

@@ -14,8 +14,8 @@ import TallyCRDT
 /// entry out of this device's journal. Other devices have entries of their own, which go by themselves once what lost
 /// is there again, and not because of a third value: see ``Store/conflicts(limit:)``.
 ///
-/// An entry is a value: it does not change while a list shows it, and deciding one that has gone meanwhile is no error.
-/// Its `id` is the same on every device that lists it. The journal keeps 10,000 entries for 90 days, unless
+/// An entry is a value, and does not change while a list shows it; dismissing one that has gone meanwhile is no error.
+/// Its ``id`` is the same on every device that lists it. The journal keeps 10,000 entries for 90 days, unless
 /// ``StoreOptions`` say otherwise.
 public struct Conflict: Sendable, Equatable, Identifiable {
   /// What has lost to what. What can be done about it depends on it: a value can take the place of both for the first
@@ -60,7 +60,12 @@ public struct Conflict: Sendable, Equatable, Identifiable {
   /// When this replica noticed, by its own clock.
   public var noticed: Date
 
-  /// The entry's identity, for lists: the same on every device that has the entry.
+  /// The entry's identity, for lists: the same on every device that has the entry. Its description is stable text, for
+  /// a record that says what was decided.
+  ///
+  /// ```swift
+  /// let open = try store.conflicts().map { "\($0.id)" }
+  /// ```
   public var id: ID { ID(name: name, field: field, loser: loser.dot) }
 
   /// Both texts in one, for a long text that two people have edited: the lines that both have, and between them what

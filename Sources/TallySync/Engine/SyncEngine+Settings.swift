@@ -11,11 +11,13 @@ extension SyncEngine {
   /// let engine = SyncEngine(store, settings)
   /// ```
   public struct Settings: Sendable {
-    /// Stay connected where the peer wants that too; otherwise sync again after changes and at intervals.
+    /// Stay connected where the peer wants that too, and send changes as they are committed; otherwise sync again after
+    /// changes and every ``interval``.
     public var isLive = true
-    /// The first pause after a failure; each further one doubles it.
+    /// The first pause after a failure; each further one doubles it, up to ``longestRetry``, and varies, so that
+    /// devices do not come all at once. A peer that asks for a longer pause gets it.
     public var shortestRetry: Duration = .seconds(1)
-    /// The longest pause after failures.
+    /// The longest pause after failures. ``SyncEngine/syncNow()`` ends any pause.
     public var longestRetry: Duration = .seconds(300)
     /// The interval at which to sync with a peer that does not stay connected, and to look into a mailbox that cannot
     /// tell of news, as a folder cannot.
