@@ -162,7 +162,7 @@ let package = Package(
     .target(
       name: "TallyRelayServer",
       dependencies: [
-        "TallyRelayProtocol", grdb, logging, libpq,
+        "TallyRelayProtocol", "TallyStore", grdb, logging, libpq,
         relay("Hummingbird", "hummingbird"), relay("HummingbirdCore", "hummingbird"),
         relay("HummingbirdTLS", "hummingbird"), relay("NIOSSL", "swift-nio-ssl"),
         relay("HTTPTypes", "swift-http-types"), relay("ServiceLifecycle", "swift-service-lifecycle"),
@@ -246,6 +246,9 @@ let package = Package(
     .testTarget(
       name: "ChinookTests", dependencies: ["Tally", "TallyCRDT", "TallyStore", grdb], resources: [.copy("Fixtures")]),
     .testTarget(name: "ReadmeTests", dependencies: ["Tally"]),
+    // What an app writes that imports another module with names of Tally's, as SwiftData is one.
+    .target(name: "Namesakes", path: "Tests/Namesakes"),
+    .testTarget(name: "NamesakeTests", dependencies: ["Namesakes", "Tally"]),
     .testTarget(
       name: "DocExamples",
       dependencies: [

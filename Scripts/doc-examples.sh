@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The Swift examples of documentation comments and pages, as a file that is compiled with the tests.
-#   Scripts/doc-examples.sh           writes Tests/DocExamples/{DocExamples,PageExamples*,StoreExamples,CommentExamples}.swift
+#   Scripts/doc-examples.sh           writes Tests/DocExamples/*Examples*.swift, in several files since none is long
 #   Scripts/doc-examples.sh --check   fails if it is not what the examples say
 #
 # Each block becomes the body of a function, or of a type if it declares something; Tests/DocExamples/DocContext.swift has what
@@ -142,9 +142,13 @@ combinations=$(further=list examples Sources/Tally/Tally.docc/*.md | sort -u)
 while IFS= read -r further; do write "PageExamples${further// /}" Sources/Tally/Tally.docc/*.md; done <<<"$combinations"
 further=all
 # shellcheck disable=SC2046  # paths without spaces
-write StoreExamples $(git ls-files 'Sources/TallyStore/*.swift')
+write StoreExamples $(git ls-files 'Sources/TallyStore/Store/*.swift')
 # shellcheck disable=SC2046  # paths without spaces
-write CommentExamples $(git ls-files 'Sources/*.swift' ':!Sources/TallyStore')
+write DeclarationExamples $(git ls-files 'Sources/TallyStore/*.swift' ':!Sources/TallyStore/Store')
+# shellcheck disable=SC2046  # paths without spaces
+write SyncExamples $(git ls-files 'Sources/TallySync/*.swift')
+# shellcheck disable=SC2046  # paths without spaces
+write CommentExamples $(git ls-files 'Sources/*.swift' ':!Sources/TallyStore' ':!Sources/TallySync')
 
 # A combination of modules that no page has any more.
 for out in Tests/DocExamples/PageExamples*.swift; do

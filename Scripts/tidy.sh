@@ -55,6 +55,11 @@ while read -r rule file _; do
   [ -f "$file" ] || complain "Scripts/tidy-allowed.txt lets $file pass ($rule), which is not there"
 done < <(grep -vE '^#' Scripts/tidy-allowed.txt)
 
+# Each decision is in the list of them.
+for file in Docs/Decisions/0*.md; do
+  grep -q "]($(basename "$file"))" Docs/Decisions/README.md || complain "Docs/Decisions/README.md does not list $file"
+done
+
 # What the documentation promises of seeds is what the tests are named after.
 bash Scripts/seed-scenarios.sh --check || status=1
 # Examples of pages and documentation comments are compiled.

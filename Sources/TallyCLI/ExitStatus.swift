@@ -124,7 +124,7 @@ struct Failure: Error {
     switch error {
     case let error as Failure: error.message
     case let error as DatabaseError: "SQLite: \(error.message ?? "error") (\(error.extendedResultCode.rawValue))"
-    case let error as RecordNameError: "malformed record name: \(explain(error))"
+    case let error as RecordNameError: "malformed record name: \(error.message)"
     case let error as StoreError where error.code == .baseNotCovered:
       "the delta starts after what is here; make one with --since '\(error.vector?.description ?? "")'"
     case let error as StoreError: "\(error)"
@@ -133,17 +133,6 @@ struct Failure: Error {
     case let error as RelayError: error.message
     case let error as CocoaError: error.localizedDescription
     default: "\(error)"
-    }
-  }
-
-  /// Why a name was refused, in words.
-  static func explain(_ error: RecordNameError) -> String {
-    switch error {
-    case .delimiter: "it needs exactly one |~|, as in SBGame|~|chess"
-    case .empty: "nothing stands before or after the |~|"
-    case .tooLong(let length): "it has \(length) bytes; the limit is \(AnyRecordName.maximumLength)"
-    case .notPrintableASCII(let offset): "byte \(offset + 1) is not printable ASCII"
-    case .type: "the part before |~| is not a letter followed by letters, digits and underscores"
     }
   }
 }

@@ -15,11 +15,21 @@ public enum RecordNameError: Error, Hashable, Sendable {
 /// The name of a record whose type is known only at run time: `Type|~|key`, for example
 /// `SBGame|~|386c1919-5f25-4be2-975f-5b34506c51db`.
 ///
+/// ```swift
+/// let name = try AnyRecordName("Game|~|chess")
+/// print(name.type, name.key)   // Game chess
+/// if let history = try store.history(of: name) { print(history.isVisible) }
+/// ```
+///
+/// Calls that concern records of any type take and give it: ``Store/history(of:)``, ``Conflict/name``, the events of a
+/// store. ``RecordName`` is the same name with the entity's Swift type; its `name` is one of these, and
+/// `RecordName<Game>(name)` goes the other way.
+///
 /// The type is part of the name, so that a deletion can be applied by somebody who knows nothing but the name.
 /// Printable ASCII, at most 255 bytes, exactly one delimiter. Names are compared byte by byte: a UUID in capitals is
 /// another name than the same UUID in small letters.
 public struct AnyRecordName: Hashable, Sendable {
-  /// The whole name: the type, `|~|`, and the key.
+  /// The whole name: the type, `|~|`, and the key. It is what an `id` column, a reference column and JSON hold.
   public let text: String
   /// The number of bytes of `text` that are the type.
   @usableFromInline let typeLength: UInt8
@@ -31,11 +41,14 @@ public struct AnyRecordName: Hashable, Sendable {
   /// The most bytes the type may have.
   public static let maximumTypeLength = 64
 
-  /// Reads a name from its text.
+  /// Reads a name from its text, as from a link, a notification or a command line.
   ///
   /// ```swift
   /// let name = try AnyRecordName("Game|~|chess")
   /// ```
+  ///
+  /// Nothing is looked up: the record need not be there, nor its type be in any schema. Use ``RecordName/init(_:)``
+  /// where only records of one entity are wanted.
   /// - Throws: `RecordNameError` if it is longer than 255 bytes, holds anything but printable ASCII, or has not exactly
   ///   one delimiter between a type and a key.
   public init(_ text: String) throws(RecordNameError) {
@@ -87,7 +100,10 @@ public struct AnyRecordName: Hashable, Sendable {
   /// ```swift
   /// let name = try AnyRecordName(type: "Game", key: "chess")
   /// ```
-  /// - Throws: `RecordNameError` if the result is malformed.
+  ///
+  /// A UUID is not written in small letters here, as ``RecordName/init(key:)`` does it.
+  /// - Throws: `RecordNameError` if the result is malformed: a key that is empty or holds `|~|`, a type that is no
+  ///   identifier, more than 255 bytes together.
   public init(type: String, key: String) throws(RecordNameError) {
     try self.init(type + Self.delimiter + key)
   }
@@ -113,10 +129,10 @@ public struct AnyRecordName: Hashable, Sendable {
     }
   }
 
-  /// The part before the delimiter.
+  /// The part before the delimiter: the entity's type, which is also its table's name.
   public var type: String { String(decoding: text.utf8.prefix(Int(typeLength)), as: UTF8.self) }
 
-  /// The part after the delimiter.
+  /// The part after the delimiter: a UUID, unless the app has chosen something else.
   public var key: String { String(decoding: text.utf8.dropFirst(Int(typeLength) + 3), as: UTF8.self) }
 
   /// Calls `body` with the bytes of the key.

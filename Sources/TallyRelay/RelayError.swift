@@ -2,6 +2,18 @@ import TallyRelayProtocol
 import TallyStore
 
 /// Why a relay did not do what it was asked. Never with a token in it.
+///
+/// ```swift
+/// do {
+///   let status = try await RelayMailbox("https://relay.example/s/3f2a", token: token).status()
+///   print(status)
+/// } catch let error as RelayError where error.code == .unauthenticated {
+///   print("Ask for another token: \(error.message)")
+/// }
+/// ```
+///
+/// An engine catches these errors itself: the peer's status has the code, `isPermanent` decides whether it is given up,
+/// and `retryAfter` is kept to. What a pass had taken in before stays, and the next one does the rest.
 public struct RelayError: TallyError {
   /// The kinds of failures that a relay's client reports.
   public enum Code: String, Sendable, Hashable, CaseIterable {

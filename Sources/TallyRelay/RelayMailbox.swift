@@ -10,8 +10,13 @@ import TallySync
 /// await engine.add(mailbox, named: "relay")
 /// ```
 ///
-/// Until spaces are encrypted, the relay's owner can read all that is put there. Errors are `RelayError`, but where
-/// `Mailbox` asks for a `MailboxError`.
+/// All who use the space sync with each other through it, also if they are never online together. The relay numbers and
+/// keeps what devices put there and understands nothing of it: stores merge, so what wins is the same as over any other
+/// way. An engine hears of news as they arrive, and needs no interval for them.
+///
+/// Until spaces are encrypted, the relay's owner can read all that is put there. Whoever has a token of the space can
+/// read it, and change it if the token is a writer's. Errors are `RelayError`, but where `Mailbox` asks for a
+/// `MailboxError`. A mailbox is a value of one address: copies share their client and its connections.
 public struct RelayMailbox: Mailbox {
   /// The address of the space at the relay.
   public let address: RelaySpaceAddress
@@ -19,6 +24,12 @@ public struct RelayMailbox: Mailbox {
   private let follower: RelayFollower
 
   /// Creates a mailbox for a space on a relay. Nothing is sent until it is used.
+  ///
+  /// ```swift
+  /// var settings = RelayClient.Settings()
+  /// settings.timeout = .seconds(20)
+  /// let mailbox = try RelayMailbox("https://relay.example/s/3f2a", token: token, settings)
+  /// ```
   ///
   /// - Parameters:
   ///   - address: `https://HOST/s/ID`, as `tally relay token` prints it.
@@ -59,6 +70,7 @@ public struct RelayMailbox: Mailbox {
   public var kind: MailboxKind { .log }
 
   /// Returns what has arrived after a cursor: one request, or none if it has arrived over the stream of events.
+  /// - Throws: `RelayError`; `CancellationError`.
   public func changes(after cursor: MailboxCursor?) async throws -> MailboxPage {
     if let cursor = RelayCursor(cursor), let page = await follower.page(after: cursor) { return MailboxPage(page) }
     let answer = try await send(
@@ -68,12 +80,15 @@ public struct RelayMailbox: Mailbox {
   }
 
   /// The bytes from an offset on, a mebibyte a request. Where one breaks off, the next goes on.
+  /// - Throws: `MailboxError` of code `noSuchFile` if there is no such entry, here or with the first piece;
+  ///   `RelayError`, with the piece that fails.
   public func get(_ name: String, from offset: Int) async throws -> any AsyncSequence<[UInt8], any Error> {
     guard RelayNames.isEntry(name) else { throw MailboxError(.noSuchFile, "no entry has such a name") }
     return RelayPieces(mailbox: self, name: name, offset: offset)
   }
 
-  /// Removes entries, one request each.
+  /// Removes entries, one request each. One that is not there is no error.
+  /// - Throws: `RelayError`, `forbidden` if the token only reads; entries before it are removed then.
   public func remove(_ names: [String]) async throws {
     for name in names where RelayNames.isEntry(name) {
       let answer = try await send("DELETE", "/entries/\(name)", limit: RelayLimits.problemBytes)
@@ -84,6 +99,7 @@ public struct RelayMailbox: Mailbox {
   /// Follows the relay's events, or asks it to answer when there is something, again and again.
   ///
   /// The stream of events stays open for a while after the wait, so that the next one goes on with it.
+  /// - Throws: `RelayError` if the relay cannot be reached; `CancellationError`.
   public func wait(after cursor: MailboxCursor?) async throws {
     guard !(try await follower.wait(after: RelayCursor(cursor))) else { return }
     let seconds = min(max(1, client.settings.longPoll.components.seconds), Int64(RelayLimits.longestWait))

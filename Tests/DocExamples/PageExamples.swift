@@ -60,7 +60,30 @@ for conflict in try store.conflicts() {
 }
 
 // Sources/Tally/Tally.docc/ConflictsAndUndo.md
-private func Sources_Tally_Tally_docc_ConflictsAndUndo_md_2() throws {
+private enum Sources_Tally_Tally_docc_ConflictsAndUndo_md_2 {
+struct Decision: Entity, Codable, FetchableRecord, PersistableRecord {
+  static let schema = EntitySchema("Decision", .text("conflict", default: ""))
+  var id = RecordName<Decision>()
+  var conflict = ""
+}
+
+func decide(_ conflict: Conflict, with text: String, in store: Store) throws {
+  try store.write { db in
+    try store.resolve(db, conflict, with: .text(text))   // or store.dismiss(db, conflict)
+    try Decision(conflict: "\(conflict.id)").insert(db)
+  }
+}
+
+func dropDecided(in store: Store) throws {   // when an event's tables contain "Decision"
+  try store.write { db in
+    let decided = try String.fetchSet(db, Decision.select(Column("conflict")))
+    try store.dismiss(db, store.conflicts(db, limit: .max).filter { decided.contains("\($0.id)") })
+  }
+}
+}
+
+// Sources/Tally/Tally.docc/ConflictsAndUndo.md
+private func Sources_Tally_Tally_docc_ConflictsAndUndo_md_3() throws {
 if let history = try store.history(of: Pantry.groceries.name) {
   for field in history.fields { print(field.field, field.value, field.stamp) }
 }

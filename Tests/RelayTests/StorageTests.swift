@@ -4,6 +4,7 @@
   import TallyRelay
   import TallyRelayProtocol
   @testable import TallyRelayServer
+  import TallyStore
   import TallySync
   import TallyWire
   import Testing
@@ -32,7 +33,7 @@
       do {
         let store = try RelayStore(path: path, for: .serving)
         let refusal = #expect(throws: RelayStoreError.self) { try RelayStore(path: path, for: .serving) }
-        #expect(refusal?.code == .inUse)
+        #expect(refusal?.code == .inUse && refusal?.isPermanent == false)
         let beside = try RelayStore(path: path, for: .administration)
         let token = try await beside.makeToken(space: nil, role: .writer)
         #expect(try await store.tokens().map(\.id) == [token.id])
@@ -41,6 +42,15 @@
       }
       // The lock ends with whoever held it.
       try RelayStore(path: path, for: .serving).close()
+    }
+
+    @Test func anErrorOfARelaysFileIsOneOfTallys() throws {
+      let refusal = #expect(throws: RelayStoreError.self) {
+        try RelayStore(path: path, for: .administration, mayCreate: false)
+      }
+      let error: (any TallyError)? = refusal
+      #expect(error?.code.rawValue == "noSuchFile" && error?.isPermanent == true && error?.retryAfter == nil)
+      #expect(error.map { "\($0)" } == "there is no file \(path) (noSuchFile)")
     }
 
     @Test func filesOfOthersAreRefusedAndLeftAlone() throws {

@@ -197,6 +197,48 @@ import Testing
     try expectConverged(here, there)
   }
 
+  /// Journals do not replicate; records do. This is what the page on conflicts shows.
+  private struct Decision: Entity, Codable, FetchableRecord, PersistableRecord {
+    static let schema = EntitySchema("Decision", .text("conflict", default: ""))
+    var id = RecordName<Decision>()
+    var conflict = ""
+  }
+
+  private func decide(_ conflict: Conflict, with text: String, in store: Store) throws {
+    try store.write { db in
+      try store.resolve(db, conflict, with: .text(text))
+      try Decision(conflict: "\(conflict.id)").insert(db)
+    }
+  }
+
+  private func dropDecided(in store: Store) throws {
+    try store.write { db in
+      let decided = try String.fetchSet(db, Decision.select(Column("conflict")))
+      try store.dismiss(db, store.conflicts(db, limit: .max).filter { decided.contains("\($0.id)") })
+    }
+  }
+
+  @Test func aDecisionThatIsARecordSettlesTheEntryOfOtherDevices() throws {
+    let schema = Schema(Person.self, Game.self, Match.self, Score.self, Decision.self)
+    let stores = try ["phone", "tablet"].map { try scratch.store($0, schema: schema) }
+    let (phone, tablet) = (stores[0], stores[1])
+    for store in stores { try store.sync(with: here) }
+    for name in ["Go", "Hearts"] {
+      try rename(phone, name)
+      try rename(tablet, name + "!")
+      try phone.sync(with: tablet)
+    }
+    let conflicts = try phone.conflicts()
+    #expect(try conflicts.count == 2 && Set(tablet.conflicts().map(\.id)) == Set(conflicts.map(\.id)))
+    try decide(conflicts[0], with: "Whist", in: phone)
+    try phone.sync(with: tablet)
+    // A third value by itself settles nothing: whoever wrote it need not have seen what was lost.
+    #expect(try tablet.conflicts().count == 2)
+    try dropDecided(in: tablet)
+    #expect(try tablet.conflicts().map(\.id) == [conflicts[1].id] && phone.conflicts() == [conflicts[1]])
+    try expectConverged(phone, tablet)
+  }
+
   @Test func aLongTextIsMergedLineByLine() throws {
     func merged(_ winner: String, _ loser: String) throws -> String? {
       var conflict = try #require(try here.conflicts().first)

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallyCRDT
 import Testing
 
 /// Bad input gets a clear error, and nothing changes.
@@ -13,6 +14,21 @@ import Testing
   {
     let error = #expect(throws: StoreError.self, sourceLocation: location) { try body() }
     #expect(error?.code == code, sourceLocation: location)
+  }
+
+  @Test(arguments: [
+    ("chess", "delimiter", "it needs exactly one |~|, as in SBGame|~|chess"),
+    ("|~|chess", "empty", "nothing stands before or after the |~|"),
+    ("A|~|" + String(repeating: "k", count: 252), "tooLong", "it has 256 bytes; the limit is 255"),
+    ("A|~|\n", "notPrintableASCII", "byte 5 is not printable ASCII"),
+    ("1|~|a", "type", "the part before |~| is not a letter followed by letters, digits and underscores"),
+  ])
+  func aMalformedNameIsAnErrorOfTallys(name: String, code: String, message: String) {
+    let refusal = #expect(throws: RecordNameError.self) { try AnyRecordName(name) }
+    let error: (any TallyError)? = refusal
+    #expect(error?.code.rawValue == code && error?.message == message)
+    #expect(error?.isPermanent == true && error?.retryAfter == nil)
+    #expect(error?.description == "\(message) (\(code))")
   }
 
   @Test func aForeignDatabaseIsRefusedAndNotTouched() throws {

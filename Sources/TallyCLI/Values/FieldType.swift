@@ -173,6 +173,6 @@ func recordName(_ text: String) throws -> AnyRecordName {
   do {
     return try AnyRecordName(text)
   } catch {
-    throw Failure(.badData, "\(shown(text)) is not a record name: \(Failure.explain(error))")
+    throw Failure(.badData, "\(shown(text)) is not a record name: \(error.message)")
   }
 }

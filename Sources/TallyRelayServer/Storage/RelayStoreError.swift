@@ -1,6 +1,9 @@
 #if Relay
+  // One shape for all errors of Tally's. It is all that a relay takes from stores, of which it knows nothing.
+  import protocol TallyStore.TallyError
+
   /// Why a relay's file, its database or its certificate cannot be used.
-  public struct RelayStoreError: Error, Sendable, CustomStringConvertible {
+  public struct RelayStoreError: TallyError {
     /// The kind of failure.
     public enum Code: String, Sendable {
       /// There is no such file, or nothing of a relay in the database.
@@ -33,6 +36,9 @@
     public let message: String
 
     init(_ code: Code, _ message: String) { (self.code, self.message) = (code, message) }
+
+    /// True unless time alone can help: another process may let go of the file, and a database may be reached again.
+    public var isPermanent: Bool { code != .inUse && code != .unreachable }
 
     /// The message and the code.
     public var description: String { "\(message) (\(code.rawValue))" }

@@ -111,8 +111,15 @@ extension WriteTransaction {
 }
 
 extension Store {
-  /// Whether, and why, what is stored is in doubt; nil if nothing is known against it. Damage is found by whatever
-  /// reads everything: a delta for a new device, a repair, `verify`.
+  /// Whether, and why, what is stored is in doubt; nil if nothing is known against it.
+  ///
+  /// ```swift
+  /// if let doubt = try store.doubt() { print(doubt.level, doubt.reason) }
+  /// ```
+  ///
+  /// Damage is found by whatever reads everything: a delta for a new device, a repair, ``verify(onProgress:)``. A store
+  /// that is damaged gives nothing away, and is healed by the next sync with an intact device.
+  /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
   public func doubt() throws -> StoreDoubt? { try snapshot { try $0.doubt() } }
 
   /// Reads everything and looks whether it fits the sum that is kept of it. If not, the damage is noted.

@@ -127,18 +127,35 @@ public enum SeedFollowing: String, Sendable, Codable {
 ///   .reference("owner", to: "SBPerson", onDelete: .cascade),
 ///   .toMany("players", to: "SBPerson"))
 /// ```
+///
+/// - A field (`text`, `integer`, `real`, `bool`, `date`, `uuid`, `blob`, `json`) is a column. Of concurrent writes the
+///   later stays, as a whole; the other is in the conflict journal.
+/// - A `reference` is a column with the name of one record, and merges in the same way.
+/// - A `toMany` is a join table. Of concurrent changes all adds stay that the remover had not seen.
+///
+/// The column `id` is there without being declared. A field with a default is NOT NULL; every other column can be null.
+///
+/// A later release may add entities, fields, references and relationships, rename fields (`renamedFrom:`), and change
+/// delete rules, ``deleteWins``, ``follows`` and indexes. It may leave out what it no longer uses: that stays in the
+/// file and on other devices. It cannot change a field's kind or default, or what a reference names: opening the store
+/// throws `StoreError.incompatibleSchema`, and a field under a new name is the way.
+///
+/// Mistakes, such as an invalid name, are found when a store is opened, or by ``Schema/validate()``:
+/// `StoreError.invalidSchema`.
 public struct EntitySchema: Sendable, Hashable {
   /// One column or relationship of an entity.
   public enum Property: Sendable {
-    /// A column that holds a value.
+    /// A column that holds a value. Declare it with `text`, `integer`, `real`, `bool`, `date`, `uuid`, `blob` or
+    /// `json`.
     case field(FieldSchema)
-    /// A column with the name of one other record.
+    /// A column with the name of one other record. Declare it with `reference`.
     case reference(ReferenceSchema)
-    /// A set of other records, in a join table.
+    /// A set of other records, in a join table. Declare it with `toMany`.
     case relationship(RelationshipSchema)
   }
 
-  /// The type, which is also the table's name and the first part of the records' names.
+  /// The type, which is also the table's name and the first part of the records' names: a letter, then letters, digits
+  /// and underscores, at most 64 bytes. It cannot change, whatever becomes of the Swift type's name.
   public var type: String
   /// The columns with values, in the order of their declaration.
   public var fields: [FieldSchema]
@@ -146,9 +163,14 @@ public struct EntitySchema: Sendable, Hashable {
   public var references: [ReferenceSchema]
   /// The sets of other records, each with a join table.
   public var relationships: [RelationshipSchema]
-  /// Whether a delete beats concurrent edits. By default a concurrent edit keeps the record.
+  /// Whether a delete beats concurrent edits. By default a concurrent edit keeps the record, and the delete is in the
+  /// conflict journal as ``Conflict/Kind/deleteUndone``.
+  ///
+  /// With `true` the record goes, and the edit is in the journal as ``Conflict/Kind/deleted``; restoring that entry
+  /// brings back both.
   public var deleteWins: Bool
-  /// The meaning of a person's edit for later versions of a seed.
+  /// The meaning of a person's edit for later versions of a seed: whether the record is theirs as a whole from then on,
+  /// or only the fields that they have edited. See ``SeedSet``.
   public var follows: SeedFollowing
 
   /// Declares an entity of the given columns and relationships.
@@ -158,6 +180,12 @@ public struct EntitySchema: Sendable, Hashable {
   /// ```
   ///
   /// Mistakes, such as an invalid name, are found when a store is opened (`StoreError.invalidSchema`).
+  /// - Parameters:
+  ///   - type: the table's name, and the first part of the records' names. It cannot change.
+  ///   - deleteWins: whether a delete beats concurrent edits; see ``deleteWins``.
+  ///   - follows: what a person's edit of a seeded record means for later versions of the seed.
+  ///   - properties: the columns and relationships. Their order is that of a new table's columns, and means nothing
+  ///     else.
   public init(
     _ type: String, deleteWins: Bool = false, follows: SeedFollowing = .untilEdited, _ properties: Property...
   ) {
@@ -172,6 +200,12 @@ public struct EntitySchema: Sendable, Hashable {
   }
 
   /// Declares an entity of parts, for a schema that is made at run time. See the form with properties.
+  ///
+  /// ```swift
+  /// let schema = EntitySchema(type: "Note", fields: [])
+  /// ```
+  ///
+  /// Its types, `FieldSchema` and the like, are in `TallyStore`.
   public init(
     type: String, fields: [FieldSchema] = [], references: [ReferenceSchema] = [],
     relationships: [RelationshipSchema] = [], deleteWins: Bool = false, follows: SeedFollowing = .untilEdited
@@ -204,11 +238,15 @@ extension EntitySchema.Property {
   }
   /// A column of signed 64-bit integers, NOT NULL if it has a default.
   ///
+  /// ```swift
+  /// let item = EntitySchema("Item", .integer("amount", default: 1))
+  /// ```
+  ///
   /// It is a register, not a counter: of two concurrent increments one is lost, and shows in the conflict journal.
   /// Count rows instead, or keep one record for each thing that is counted.
   /// - Parameters:
   ///   - name: the column's name.
-  ///   - value: the value of records that have none; nil for null.
+  ///   - value: the value of records that have none; nil for null. It is part of the schema and cannot change.
   ///   - oldName: the name under which the column was first declared, if it was renamed since.
   /// - Returns: the column, for a schema.
   public static func integer(_ name: String, default value: Int64? = nil, renamedFrom oldName: String? = nil) -> Self {
@@ -248,7 +286,12 @@ extension EntitySchema.Property {
   }
   /// A column of dates as GRDB writes them: text in UTC, to the millisecond. It can be null, and has no default.
   ///
-  /// Text of any other form is refused, so that no device receives a date that it cannot read.
+  /// ```swift
+  /// let item = EntitySchema("Item", .date("due"))
+  /// ```
+  ///
+  /// In Swift it is a `Date?`. Text of any other form is refused with `StoreError.typeMismatch`, so that no device
+  /// receives a date that it cannot read; SQL compares and sorts the text as it stands.
   /// - Parameters:
   ///   - name: the column's name.
   ///   - oldName: the name under which the column was first declared, if it was renamed since.
@@ -268,8 +311,13 @@ extension EntitySchema.Property {
   }
   /// A column that holds a `Codable` value as JSON. It can be null, and has no default.
   ///
-  /// It merges as a whole: of two concurrent edits of parts of it one is lost. Use an entity, or more columns, for
-  /// parts that people edit apart from each other.
+  /// ```swift
+  /// let game = EntitySchema("Game", .json("rules"))
+  /// ```
+  ///
+  /// It merges as a whole: of two concurrent edits of parts of it one is lost, and shows in the conflict journal. Use
+  /// an entity, or more columns, for parts that people edit apart from each other. Text that is not JSON is refused
+  /// with `StoreError.typeMismatch`.
   /// - Parameters:
   ///   - name: the column's name.
   ///   - oldName: the name under which the column was first declared, if it was renamed since.
@@ -279,11 +327,19 @@ extension EntitySchema.Property {
   }
   /// A column with the name of one other record. Declare one side of a relation; the other is a query.
   ///
-  /// It is always nullable: the record may be deleted, or may not have arrived yet. A reference cannot be renamed.
+  /// ```swift
+  /// let item = EntitySchema("Item", .reference("list", to: "ShoppingList", onDelete: .cascade))
+  /// ```
+  ///
+  /// It is always nullable: the record may be deleted, or may not have arrived yet. It merges as a field does. A
+  /// reference cannot be renamed, and cannot name another type later. Writing the name of a record that is not there
+  /// fails the transaction with `StoreError.danglingReference`.
   /// - Parameters:
   ///   - name: the column's name.
   ///   - type: the type of the record that it names.
-  ///   - onDelete: what becomes of this record when that one is deleted.
+  ///   - onDelete: what becomes of this record when that one is deleted: `.nullify` shows null while it is gone,
+  ///     `.cascade` makes it the owner, with which this record goes and comes back, and `.deny` refuses the delete, on
+  ///     the device that tries it.
   ///   - isIndexed: whether the column has an index. Without one, deleting what it names reads the whole table.
   /// - Returns: the column, for a schema.
   public static func reference(
@@ -293,7 +349,12 @@ extension EntitySchema.Property {
   }
   /// A set of other records, in a join table `Type_name`, and no column.
   ///
-  /// Concurrent adds all stay, and an add that the remover had not seen stays too. `Relationship` reads and writes it.
+  /// ```swift
+  /// let game = EntitySchema("Game", .toMany("players", to: "Person"))
+  /// ```
+  ///
+  /// Concurrent adds all stay, and an add that the remover had not seen stays too. ``Relationship`` reads and writes
+  /// it.
   /// - Parameters:
   ///   - name: the relationship's name, which cannot change.
   ///   - type: the type of its members, which may be this one.

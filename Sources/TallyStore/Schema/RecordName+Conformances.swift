@@ -7,7 +7,9 @@ extension RecordName: LosslessStringConvertible {
   /// ```swift
   /// let id = RecordName<Game>("Game|~|chess")
   /// ```
-  /// `description` is the text, so a name goes through a link, a notification or a command line and back.
+  ///
+  /// `description` is the text, so a name goes through a link, a notification or a command line and back. The record
+  /// need not be there. ``AnyRecordName/init(_:)`` says what is wrong with a text.
   public init?(_ description: String) {
     guard let name = try? AnyRecordName(description) else { return nil }
     self.init(name)

@@ -25,7 +25,11 @@ extension Schema {
     try validate()
   }
 
-  /// The schema as JSON, with sorted keys: what `tally new --schema` reads.
+  /// The schema as JSON, with sorted keys: what ``init(json:)`` and `tally new --schema` read.
+  ///
+  /// ```swift
+  /// try schema.json().write(to: url)
+  /// ```
   ///
   /// Equal schemas give equal bytes.
   /// - Throws: what encoding throws, which it does not for a valid schema.

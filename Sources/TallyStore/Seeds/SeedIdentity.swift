@@ -35,6 +35,10 @@ extension RecordName {
   ///
   /// ```swift
   /// let toast = RecordName<SpeechType>(seed: "toast", of: "speech-types")
+  /// try store.write { db in try Speech(title: "To my friends", type: toast).insert(db) }
   /// ```
+  ///
+  /// Nothing is looked up: a key that no version of the set has gives a name that no record has. It is a UUID of
+  /// version 5 (RFC 9562) of both texts, so neither may ever change.
   public init(seed key: String, of set: String) { self.init(uuid: SeedIdentity.uuid(ofKey: key, set: set)) }
 }

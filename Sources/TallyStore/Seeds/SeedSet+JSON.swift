@@ -21,6 +21,11 @@ extension SeedSet: Codable {
   private enum Key: String, CodingKey, CaseIterable { case name, version, records, retired, adoptions }
 
   /// Reads a set from JSON. Whether it fits a schema shows when it is seeded.
+  ///
+  /// ```swift
+  /// let set = try SeedSet(json: Data(contentsOf: url))
+  /// try store.seed(set)
+  /// ```
   /// - Throws: `StoreError.invalidSeeds`, with the place of what is wrong.
   public init(json: Data) throws(StoreError) {
     do {
@@ -30,8 +35,13 @@ extension SeedSet: Codable {
     }
   }
 
-  /// The set as JSON with sorted keys: what `init(json:)` and `tally seed --set` read. Its identity is the same in
+  /// The set as JSON with sorted keys: what ``init(json:)`` and `tally seed --set` read. Its identity is the same in
   /// either form.
+  ///
+  /// ```swift
+  /// let set = SeedSet("speeches", version: 1, records: [SeedRecord("toast", of: SpeechType.self, ["name": "Toast"])])
+  /// try set.json().write(to: url)
+  /// ```
   /// - Throws: what encoding throws, which it does not for a valid set.
   public func json() throws -> Data {
     let encoder = JSONEncoder()

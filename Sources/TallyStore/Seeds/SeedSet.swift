@@ -22,15 +22,26 @@ public struct SeedSet: Sendable, Hashable {
   public var version: Int
   /// Every record of this version; a version is complete, not a difference.
   public var records: [SeedRecord]
-  /// The records that this version withdraws: each disappears where nobody edited it.
+  /// The records that this version withdraws: each disappears where nobody edited it. Keep them in later versions.
   public var retired: [SeedKey]
   /// Rules that recognize what older versions of the app, without seed sets, wrote for themselves.
   public var adoptions: [SeedAdoption]
 
   /// Declares a version of a seed set. The order of the records does not matter.
   ///
+  /// ```swift
+  /// let toast = SeedRecord("toast", of: SpeechType.self, ["name": "Toast", "seconds": 120])
+  /// let speechTypes = SeedSet("speech-types", version: 1, records: [toast])
+  /// ```
+  ///
   /// Its rules are checked when it is applied (`StoreError.invalidSeeds`). The content is identity: two builds that
   /// ship different records under one version are two sets, of which one shows.
+  /// - Parameters:
+  ///   - name: what every version is called: 1 to 64 printable ASCII characters.
+  ///   - version: counted from 1, and raised with every change.
+  ///   - records: all records of this version.
+  ///   - retired: records of earlier versions that are withdrawn.
+  ///   - adoptions: rules for what older versions of the app, without seed sets, wrote for themselves.
   public init(
     _ name: String, version: Int, records: [SeedRecord], retired: [SeedKey] = [], adoptions: [SeedAdoption] = []
   ) {
@@ -49,8 +60,11 @@ public struct SeedSet: Sendable, Hashable {
 /// ```
 ///
 /// A record's name follows from the set's name and the key, so every device makes the same record:
-/// `RecordName(seed:of:)` knows it without a database. References and relationships are given by the keys of other
-/// seeds of the set.
+/// ``RecordName/init(seed:of:)`` knows it without a database. References and relationships are given by the keys of
+/// other seeds of the set.
+///
+/// Values are literals or `Value`s: texts, numbers, `true` and `false`, and nil for null. Nothing is checked before
+/// ``Store/seed(_:)``, which throws `StoreError.invalidSeeds` for an unknown type or field, or a value of another kind.
 public struct SeedRecord: Sendable, Hashable {
   /// The permanent identity of the record within its set: 1 to 128 printable ASCII characters. Never a text that is
   /// translated.
@@ -89,7 +103,14 @@ public struct SeedRecord: Sendable, Hashable {
   ///
   /// ```swift
   /// let roast = SeedRecord("roast", of: SpeechType.self, ["name": "Roast"])
+  /// let speech = SeedRecord("first", of: Speech.self, ["title": "To my friends"], references: ["type": "roast"])
   /// ```
+  /// - Parameters:
+  ///   - key: the permanent identity of the record within its set. Never change or translate it.
+  ///   - record: the type of the record.
+  ///   - fields: the values by field.
+  ///   - references: for each reference the key of a seed of the same set.
+  ///   - relationships: for each relationship the keys of its members.
   public init<Record: Entity>(
     _ key: String, of record: Record.Type, _ fields: [String: Value] = [:], references: [String: String] = [:],
     relationships: [String: [String]] = [:]
@@ -99,6 +120,18 @@ public struct SeedRecord: Sendable, Hashable {
   }
 
   /// A record with the values of one of the app's own; its `id` and its references are not taken.
+  ///
+  /// ```swift
+  /// let toast = try SeedRecord("toast", SpeechType(name: "Toast", seconds: 120))
+  /// ```
+  ///
+  /// All of its columns are part of the set's content, also those that have their defaults: a date of now would make
+  /// another set on each device.
+  /// - Parameters:
+  ///   - key: the permanent identity of the record within its set.
+  ///   - record: the values.
+  ///   - references: for each reference the key of a seed of the same set.
+  ///   - relationships: for each relationship the keys of its members.
   /// - Throws: what encoding the record throws.
   public init<Record: Entity & EncodableRecord>(
     _ key: String, _ record: Record, references: [String: String] = [:], relationships: [String: [String]] = [:]
@@ -110,7 +143,15 @@ public struct SeedRecord: Sendable, Hashable {
   }
 }
 
-/// Names one record of a seed set.
+/// Names one record of a seed set, in order to retire it.
+///
+/// ```swift
+/// let next = SeedSet("speeches", version: 3, records: [], retired: [SeedKey("roast", of: SpeechType.self)])
+/// ```
+///
+/// A retired record disappears where nobody has edited it, also on devices that skip the version that says so, as long
+/// as later versions go on listing it. Where somebody has edited it, or made a record that it owns, it stays. See
+/// ``SeedSet/retired``.
 public struct SeedKey: Sendable, Hashable {
   /// The key of the record within its set.
   public var key: String
@@ -140,12 +181,19 @@ public struct SeedKey: Sendable, Hashable {
 /// A rule for recognizing the default data of app versions before seed sets: plain inserts, with ids that differ on
 /// each device.
 ///
+/// ```swift
+/// let rule = SeedAdoption(of: SpeechType.self, matching: ["name"])
+/// let set = SeedSet(
+///   "speeches", version: 1, records: [SeedRecord("toast", of: SpeechType.self, ["name": "Toast"])], adoptions: [rule])
+/// try store.seed(set)
+/// ```
+///
 /// A record is taken for such a duplicate of a seed if its natural key equals that of some version of the seed, if it
 /// is untouched as `present` and `absent` say, and if nobody has changed it since it was inserted here. Then everything
 /// that refers to it refers to the seed instead, members move over, attributes that the seed leaves open keep the
 /// newest value, and the duplicate is deleted. A concurrent edit of the duplicate, on any device, keeps it, also where
 /// deletes win. A member that another device added to the duplicate meanwhile moves to the seed at the next call of
-/// `seed`; what a person took out of the seed stays out.
+/// ``Store/seed(_:)``; what a person took out of the seed stays out.
 public struct SeedAdoption: Sendable, Hashable {
   /// The type of the records that the rule is about.
   public var type: String

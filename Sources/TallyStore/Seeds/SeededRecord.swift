@@ -6,9 +6,12 @@ import TallyCRDT
 /// ```sql
 /// SELECT t.*, s.version, s.belongsToUser FROM SpeechType t LEFT JOIN tally_seeded s ON s.name = t.id
 /// ```
+/// ```swift
+/// let isOwn = try store.read { db in try SeededRecord.fetchOne(db, of: toast.name)?.belongsToUser ?? true }
+/// ```
 ///
 /// A record without a row is no seed's. The table follows merges and edits, also for `ValueObservation`; do not write
-/// to it.
+/// to it. `SpeechType.seeded()` and `SpeechType.belongingToUser()` are requests for an entity's records of either sort.
 public struct SeededRecord: Codable, Sendable, Hashable, FetchableRecord, TableRecord {
   /// The view in the file that lists seeded records.
   public static let databaseTableName = "tally_seeded"

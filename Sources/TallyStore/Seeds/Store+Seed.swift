@@ -35,11 +35,17 @@ public struct SeedSetStatus: Sendable, Equatable {
 extension Store {
   /// Brings a seed set into the store: call it at every launch.
   ///
-  /// The first time, all of it appears in one transaction. From then on the call reads and writes nothing. A record
-  /// that a person edited does not change; one that they deleted does not return. Peers that have no such set get it by
-  /// sync; peers that have it exchange nothing about it.
+  /// ```swift
+  /// let toast = SeedRecord("toast", of: SpeechType.self, ["name": "Toast", "seconds": 120])
+  /// try store.seed(SeedSet("speeches", version: 1, records: [toast]))
+  /// ```
+  ///
+  /// The first time, all of it appears in one transaction. From then on the call reads and writes nothing but what the
+  /// set's adoptions find. A record that a person edited does not change; one that they deleted does not return. Peers
+  /// that have no such set get it by sync; peers that have it exchange nothing about it.
   ///
   /// Cost: generating and hashing the set; if it is new, like applying a delta of it.
+  /// - Returns: whether the version was new here, and which records gave way to seeds by ``SeedSet/adoptions``.
   /// - Throws: `StoreError.invalidSeeds` if the set breaks a rule or does not fit the schema, `.seedVersionBackwards`
   ///   if this store has applied a newer version; GRDB's `DatabaseError`. The store is as it was.
   @discardableResult
@@ -79,6 +85,12 @@ extension Store {
 
   /// The seed sets that this store knows of, with their versions: those that its app has seeded, and those that came
   /// from peers.
+  ///
+  /// ```swift
+  /// for set in try store.seedSets() { print(set.name, set.versions.map(\.version), set.applied ?? 0) }
+  /// ```
+  /// - Returns: the sets, by name.
+  /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
   public func seedSets() throws -> [SeedSetStatus] { try snapshot { try $0.seedSets() } }
 }
 

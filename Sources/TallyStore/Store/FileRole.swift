@@ -58,6 +58,11 @@ public enum FileRole: Sendable, Equatable {
 
 extension Store {
   /// Looks whether a store may have this name: a database may stand where one of the files beside it would be written.
+  /// For a dialog in which people choose a name; opening checks it too.
+  ///
+  /// ```swift
+  /// try Store.checkPlace(path)
+  /// ```
   /// - Throws: `StoreError.pathTaken`.
   public static func checkPlace(_ path: String) throws { try StoreFile.checkNeighbors(path, SystemFiles()) }
 }

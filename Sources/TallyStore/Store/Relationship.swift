@@ -11,9 +11,14 @@ import TallyCRDT
 /// let names = try Game.players.members(db, of: chess)
 /// ```
 ///
-/// It is an observed-remove set: what anybody added while somebody else removed it stays. The rows are in the join
-/// table `Type_relationship` with the columns `source` and `target`, which raw SQL and GRDB associations may use just
-/// as well.
+/// It is an observed-remove set: what anybody added while somebody else removed it stays. Two devices that add one
+/// member at the same time add it once. There is no order among members; a position is a field of an entity in between.
+///
+/// The rows are in the join table `Type_relationship` with the columns `source` and `target`, which raw SQL and GRDB
+/// associations may use just as well: see ``association`` and ``inverse``. A member that is deleted is no member any
+/// more, and is one again when it is restored.
+///
+/// All calls take the database of a ``Store/read(_:)`` or ``Store/write(_:)``, and run where that runs.
 public struct Relationship<Source: Entity, Target: Entity>: Sendable {
   /// The name in the schema.
   public let name: String
@@ -23,6 +28,8 @@ public struct Relationship<Source: Entity, Target: Entity>: Sendable {
   /// ```swift
   /// let players = Relationship<Game, Person>("players")
   /// ```
+  ///
+  /// Nothing is read or written; the value is a name and two types.
   /// - Precondition: the schema has it, with members of the type `Target`.
   public init(_ name: String) {
     let isDeclared = Source.schema.relationships.contains { $0.name == name && $0.to == Target.schema.type }
@@ -33,24 +40,30 @@ public struct Relationship<Source: Entity, Target: Entity>: Sendable {
   /// The name of the join table, for SQL and for GRDB's associations.
   public var table: String { Schema.joinTable(Source.schema.type, name) }
 
-  /// The members of one record. Costs one look into the join table's index.
+  /// The members of one record.
   ///
   /// ```swift
   /// let players = try Person.filter(keys: Game.players.members(db, of: chess)).fetchAll(db)
   /// ```
+  ///
+  /// Cost: one look into the join table's index, and the names in memory. For a list of many records with their
+  /// members, ``association`` needs one query for all.
   /// - Returns: the names of the members that are visible; none if the record has none, or is not there.
+  /// - Throws: GRDB's `DatabaseError`.
   public func members(_ db: Database, of source: RecordName<Source>) throws -> Set<RecordName<Target>> {
     try RecordName<Target>.fetchSet(
       db, sql: "SELECT target FROM \"\(table)\" WHERE source = ?", arguments: [source])
   }
 
-  /// The records that have `target` as a member: the inverse of `members(_:of:)`, which needs no declaration. Costs one
-  /// look into the join table's index.
+  /// The records that have `target` as a member: the inverse of ``members(_:of:)``, which needs no declaration.
   ///
   /// ```swift
   /// let games = try Game.filter(keys: Game.players.sources(db, of: ann)).fetchAll(db)
   /// ```
-  /// - Returns: the names of the records that are visible.
+  ///
+  /// Cost: one look into the join table's index, and the names in memory. In requests, ``inverse`` does the same.
+  /// - Returns: the names of the records that are visible; none if there are none.
+  /// - Throws: GRDB's `DatabaseError`.
   public func sources(_ db: Database, of target: RecordName<Target>) throws -> Set<RecordName<Source>> {
     try RecordName<Source>.fetchSet(
       db, sql: "SELECT source FROM \"\(table)\" WHERE target = ?", arguments: [target])
@@ -58,18 +71,27 @@ public struct Relationship<Source: Entity, Target: Entity>: Sendable {
 
   /// Adds a member; nothing happens if it is one.
   ///
-  /// Both records must be there at the end of the transaction. An add that somebody has not seen stays, whatever they
-  /// remove.
+  /// ```swift
+  /// try store.write { db in try Game.players.insert(db, ann, to: chess) }
+  /// ```
+  ///
+  /// Both records must be there at the end of the transaction, in which they may also be inserted. An add that somebody
+  /// has not seen stays, whatever they remove. Cost: one row.
   /// - Throws: `StoreError.danglingReference` or GRDB's `DatabaseError` at the latest when the transaction commits, if
-  ///   either record is missing.
+  ///   either record is missing. Nothing has changed then.
   public func insert(_ db: Database, _ target: RecordName<Target>, to source: RecordName<Source>) throws {
     try db.execute(
       sql: "INSERT OR IGNORE INTO \"\(table)\"(source, target) VALUES(?, ?)", arguments: [source, target])
   }
 
-  /// Removes a member; nothing happens if it is not one.
+  /// Removes a member; nothing happens if it is not one. The record itself stays.
   ///
-  /// Adds that this device has not seen stay, so the member may be there again after the next sync.
+  /// ```swift
+  /// try store.write { db in try Game.players.remove(db, ann, from: chess) }
+  /// ```
+  ///
+  /// The removal goes for the adds that this device has seen. One that it has not seen stays, so the member may be
+  /// there again after the next sync.
   /// - Throws: GRDB's `DatabaseError`.
   public func remove(_ db: Database, _ target: RecordName<Target>, from source: RecordName<Source>) throws {
     try db.execute(sql: "DELETE FROM \"\(table)\" WHERE source = ? AND target = ?", arguments: [source, target])
@@ -77,8 +99,14 @@ public struct Relationship<Source: Entity, Target: Entity>: Sendable {
 
   /// Adds and removes so that exactly these are members.
   ///
+  /// ```swift
+  /// try store.write { db in try Game.players.set(db, [ann], of: chess) }
+  /// ```
+  ///
   /// Only the difference is written: members that stay are not touched, so what another device does with them at the
-  /// same time is not overwritten.
+  /// same time is not overwritten. Two devices that set different members end with all that either has added, without
+  /// those that either has removed.
+  /// - Throws: as ``insert(_:_:to:)``.
   public func set(_ db: Database, _ targets: Set<RecordName<Target>>, of source: RecordName<Source>) throws {
     let current = try members(db, of: source)
     for target in current.subtracting(targets) { try remove(db, target, from: source) }

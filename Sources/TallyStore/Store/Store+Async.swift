@@ -10,9 +10,13 @@ import TallyCRDT
 /// has begun throws `CancellationError`, and nothing has changed; work that has begun comes to its end.
 extension Store {
   /// Brings a deleted record back, complete, without blocking the task's thread. See the synchronous `restore(_:)`.
+  ///
+  /// ```swift
+  /// try await store.restore(chess.name)
+  /// ```
   /// - Returns: the dot of the restore.
   /// - Throws: `StoreError.noSuchRecord`, `.notDeleted`; `CancellationError` if the task was cancelled before the work
-  ///   began.
+  ///   began. Nothing has changed then.
   @discardableResult
   public func restore(_ name: AnyRecordName) async throws -> Dot? {
     try await BlockingWork.run { [self] in try restore(name) }

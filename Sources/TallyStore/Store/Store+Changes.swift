@@ -41,8 +41,11 @@ extension Store {
   /// for await _ in store.changes() { print(try store.vector) }
   /// ```
   ///
-  /// Several commits in a row may be told once. What other processes wrote, with plain SQL or a store of their own, is
-  /// told by `captureChanges()` or the next write. To follow what a query gives, use `values(_:)`.
+  /// Several commits in a row may be told once, and what was committed before the call is not told. What other
+  /// processes wrote, with plain SQL or a store of their own, is told by ``captureChanges()`` or the next write. It
+  /// says nothing of what has changed: to follow what a query gives, use ``values(_:)``, and for the names of records
+  /// ``events()``.
+  /// - Returns: a sequence of its own for each call. It ends with the task that iterates.
   public func changes() -> AsyncStream<Void> { follow().changes }
 
   /// The same, for one who also applies and need not hear of that.

@@ -3,29 +3,50 @@ import GRDB
 import TallyCRDT
 
 extension Store {
-  /// The conflict journal, newest first: concurrent changes that lost. Bounded by `StoreOptions.conflictLimit`.
+  /// The conflict journal, newest first: concurrent changes that lost. Bounded by ``StoreOptions/conflictLimit`` and
+  /// ``StoreOptions/conflictAge``.
+  ///
+  /// ```swift
+  /// for conflict in try store.conflicts() where conflict.kind == .overwritten {
+  ///   print("\(conflict.name): \(conflict.loserValue) lost to \(conflict.winnerValue)")
+  /// }
+  /// ```
   ///
   /// It has writes that lost to a write of the same field, edits that lost to a delete (where the entity lets deletes
-  /// win), deletes that an edit has undone, and references that a delete has cleared; `Conflict.kind` says which. An
-  /// entry goes by itself when nothing is left to decide: the lost value shows again, on whichever device that was
-  /// done, the record is deleted again, or the reference shows or was written again.
+  /// win), deletes that an edit has undone, and references that a delete has cleared; ``Conflict/kind`` says which.
+  ///
+  /// The journal is of this device and does not replicate. An entry goes by itself when nothing is left to decide: the
+  /// lost value shows again, on whichever device that was done, the record is deleted again, or the reference shows or
+  /// was written again. A third value settles nothing on other devices, also one that ``resolve(_:with:)`` has written
+  /// there: cells do not say what their author had seen, and who edits a field again need not have looked at what was
+  /// lost. ``dismiss(_:)`` is local, too. Where decisions should count everywhere, make each a record: *Conflicts and
+  /// undo* shows how.
   ///
   /// A replica lists a lost write if both writes met there: one was here, the other came from a replica that had not
-  /// seen the first. Cells do not say what their author had seen, so who gets the winner from a replica that had both
-  /// lists nothing, even the author of the lost write; the replica between them does. Two writes of one time are
-  /// concurrent wherever they are met. A repair lists everything that lost in it.
+  /// seen the first. So who gets the winner from a replica that had both lists nothing, even the author of the lost
+  /// write; the replica between them does. Two writes of one time are concurrent wherever they are met. A repair lists
+  /// everything that lost in it.
+  ///
+  /// Cost: reads the entries. To follow them, observe `conflicts(_:limit:)`, which takes a `db`.
+  /// - Parameter limit: the most entries to read.
+  /// - Returns: the entries, newest first; none if there are none.
+  /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
   public func conflicts(limit: Int = 100) throws -> [Conflict] {
     try snapshot { try $0.conflicts(limit: limit) }
   }
 
   /// Makes what lost count after all, as a new edit made now: it wins everywhere over what it had lost to.
   ///
+  /// ```swift
+  /// if let conflict = try store.conflicts(limit: 1).first { try store.restore(conflict) }
+  /// ```
+  ///
   /// A value is written back; if it had lost to a delete, the record comes back first, in a transaction of its own
   /// (`restore(_:)` of its name). A delete that was undone is made again. For a reference that was cleared, the record
   /// that it names comes back.
   ///
   /// The entry leaves the journal in the same transaction, and the value that it replaces is not journalled: this
-  /// replica has seen both.
+  /// replica has seen both. Other devices drop their entry once they receive what was restored.
   /// - Returns: the dot of the edit, or of the record's restore if that has shown the value; nil if the field has the
   ///   value already.
   /// - Throws: `StoreError.noSuchRecord` if the record is not there, `.unknownField` if this schema does not have the
@@ -40,7 +61,13 @@ extension Store {
   }
 
   /// Writes a value in the place of both that were in conflict, as a new edit made now: a person has decided. The entry
-  /// leaves the journal in the same transaction.
+  /// leaves this device's journal in the same transaction; other devices get the value, and keep entries of their own.
+  ///
+  /// ```swift
+  /// for conflict in try store.conflicts() {
+  ///   if let draft = conflict.merged() { try store.resolve(conflict, with: .text(draft)) }
+  /// }
+  /// ```
   ///
   /// If the winner was a delete, the record comes back first, in a transaction of its own (`restore(_:)` of its name).
   /// A delete that was undone has no field, so no value can take its place: restore or dismiss it.
@@ -85,8 +112,9 @@ extension Store {
   /// for conflict in try store.conflicts() { try store.dismiss(conflict) }
   /// ```
   ///
-  /// Nothing happens if the entry is not there. Other devices keep entries of their own. A later repair, which lists
-  /// everything that lost in it, can bring it back.
+  /// Nothing happens if the entry is not there. Nothing replicates: other devices keep entries of their own. A later
+  /// repair, which lists everything that lost in it, can bring it back.
+  /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
   public func dismiss(_ conflict: Conflict) throws { try dismiss(CollectionOfOne(conflict)) }
 
   /// Takes entries out of this device's journal, in one transaction: all of them, or none if it throws.

@@ -16,7 +16,12 @@ extension Store {
       replica: try reader.ownNumber().flatMap { reader.catalog.replicas[$0] })
   }
 
-  /// The state vector: which transactions of which replicas the store has.
+  /// The state vector: which transactions of which replicas the store has. A store whose vector covers another's has
+  /// all that the other has.
+  ///
+  /// ```swift
+  /// let news = try phone.delta(since: tablet.vector)
+  /// ```
   public var vector: StateVector { get throws { try summary().vector } }
 
   // MARK: Giving
@@ -183,7 +188,11 @@ extension Store {
     return try body(reader)
   }
 
-  /// The schema that the file holds.
+  /// The schema that the file holds: all that this app and its earlier versions have declared.
+  ///
+  /// ```swift
+  /// let types = try store.schema.entities.map(\.type)
+  /// ```
   public var schema: Schema { get throws { try snapshot { $0.catalog.schema } } }
 }
 

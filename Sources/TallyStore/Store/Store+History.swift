@@ -57,7 +57,15 @@ extension Store {
   ///   for field in history.fields { print(field.field, field.value, field.stamp) }
   /// }
   /// ```
+  ///
+  /// It is the place to look when a record does not show, or shows something unexpected: a field that the app does not
+  /// see says why, and `isVisible` tells a deleted record from one that is hidden because its owner is. `tally why`
+  /// prints the same.
+  ///
+  /// Cost: reads this record, its part of the conflict journal, and as much of what it owns and what owns it as its
+  /// visibility takes.
   /// - Returns: the history, also of a deleted record; nil if nothing is known of the name.
+  /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
   public func history(of name: AnyRecordName) throws -> RecordHistory? {
     try capturedSnapshot { reader in
       guard let kind = reader.catalog.kind(of: name.type), let stored = try reader.record(name, kind) else {

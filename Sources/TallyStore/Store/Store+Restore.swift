@@ -6,9 +6,20 @@ extension Store {
   /// with its owner brings the owner back as well, and the owner's owner; an owner whose deletes win is restored along
   /// with it.
   ///
-  /// A restore is a write: it wins over every delete that it has seen, on all devices.
+  /// ```swift
+  /// try store.write { db in _ = try Game.deleteOne(db, id: chess) }
+  /// try store.restore(chess.name)
+  /// ```
+  ///
+  /// A restore is a write: it wins over every delete that it has seen, on all devices. For an undo of the app's, keep
+  /// the name of what was deleted. Inserting under the name instead begins a new life of the record, in which old
+  /// fields and members do not return.
+  ///
+  /// It is a transaction of its own; `restore` with a `db` is part of a write of the app's. It waits as ``write(_:)``
+  /// does.
   /// - Returns: the dot of the restore.
-  /// - Throws: `StoreError.noSuchRecord` if nothing is known of the record, `.notDeleted` if it is there.
+  /// - Throws: `StoreError.noSuchRecord` if nothing is known of the record, `.notDeleted` if it is there. Nothing has
+  ///   changed then.
   @discardableResult
   public func restore(_ name: AnyRecordName) throws -> Dot? {
     try replicate { try $0.restore(name) }.value
@@ -20,7 +31,8 @@ extension Store {
   /// try store.restore(chess)
   /// ```
   /// - Returns: the dot of the restore.
-  /// - Throws: `StoreError.noSuchRecord` if nothing is known of the record, `.notDeleted` if it is there.
+  /// - Throws: `StoreError.noSuchRecord` if nothing is known of the record, `.notDeleted` if it is there. Nothing has
+  ///   changed then.
   @discardableResult
   public func restore<Record>(_ name: RecordName<Record>) throws -> Dot? { try restore(name.name) }
 }

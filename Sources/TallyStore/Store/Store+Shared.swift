@@ -15,6 +15,10 @@ import TallyCRDT
 /// calls ends the whole transaction, also if the app catches it: `write` throws it again, and nothing has changed.
 extension Store {
   /// Brings a deleted record back as part of a write. See `restore(_:)`.
+  ///
+  /// ```swift
+  /// try store.write { db in try store.restore(db, chess.name) }
+  /// ```
   /// - Throws: `StoreError.noSuchRecord`, `.notDeleted`; `.notInWrite` if `db` is not that of a `write` of this store.
   ///   The whole write fails.
   public func restore(_ db: Database, _ name: AnyRecordName) throws {
@@ -31,8 +35,17 @@ extension Store {
   public func restore<Record>(_ db: Database, _ name: RecordName<Record>) throws { try restore(db, name.name) }
 
   /// Decides a conflict as part of a write: the value takes the place of both, and the entry leaves the journal. If the
-  /// winner was a delete, the record comes back first. See `resolve(_:with:)`.
-  /// - Throws: `StoreError.noSuchRecord`, `.unknownType`, `.unknownField`, `.typeMismatch`; `.notInWrite`.
+  /// winner was a delete, the record comes back first. See ``resolve(_:with:)``.
+  ///
+  /// ```swift
+  /// try store.write { db in
+  ///   for conflict in try store.conflicts(db) {
+  ///     if let draft = conflict.merged() { try store.resolve(db, conflict, with: .text(draft)) }
+  ///   }
+  /// }
+  /// ```
+  /// - Throws: `StoreError.noSuchRecord`, `.unknownType`, `.unknownField`, `.typeMismatch`; `.notInWrite` if `db` is
+  ///   not that of a `write` of this store.
   public func resolve(_ db: Database, _ conflict: Conflict, with value: Value) throws {
     let schema = try listeningSession(db).reader.catalog.schema
     let column = try Self.column(of: conflict, schema)
@@ -41,6 +54,10 @@ extension Store {
   }
 
   /// Makes what lost count after all, as part of a write. See `restore(_:)` of a conflict.
+  ///
+  /// ```swift
+  /// try store.write { db in for conflict in try store.conflicts(db) { try store.restore(db, conflict) } }
+  /// ```
   /// - Throws: `StoreError.noSuchRecord`, `.unknownType`, `.unknownField`, `.typeMismatch`; `.notInWrite`. The whole
   ///   write fails.
   public func restore(_ db: Database, _ conflict: Conflict) throws {
@@ -63,6 +80,10 @@ extension Store {
 
   /// Takes entries out of this device's journal as part of a write, and leaves what won. Those that are not there are
   /// ignored.
+  ///
+  /// ```swift
+  /// try store.write { db in try store.dismiss(db, store.conflicts(db)) }
+  /// ```
   /// - Throws: GRDB's `DatabaseError`.
   public func dismiss(_ db: Database, _ conflicts: some Sequence<Conflict>) throws {
     for conflict in conflicts { try Self.forget(db, conflict) }

@@ -12,10 +12,18 @@ public struct SetAsideRow: Sendable, Equatable {
   public var reason: String
 }
 
-/// The state of one store, as `Store.status()` gives it and `tally status` prints it.
+/// The state of one store, as ``Store/status()`` gives it and `tally status` prints it.
 ///
-/// Look here if a record does not show: `setAside` lists rows that this device's database does not take,
-/// `rejectedWrites` counts what cannot be replicated, and `clockAhead` tells of a clock that is wrong.
+/// ```swift
+/// let status = try store.status()
+/// for row in status.setAside { print("\(row.row) does not show: \(row.reason)") }
+/// if let lead = status.clockAhead { print("a clock is off by \(lead.seconds) seconds") }
+/// if let doubt = status.doubt { print("sync with another device: \(doubt.reason)") }
+/// ```
+///
+/// Look here if a record does not show: ``setAside`` lists rows that this device's database does not take,
+/// ``rejectedWrites`` counts what cannot be replicated, and ``clockAhead`` tells of a clock that is wrong. It is a
+/// snapshot, and does not change. ``SyncStatus`` is the state of sync with others.
 public struct StoreStatus: Sendable, Equatable {
   /// The number of records or links of one type.
   public struct Count: Sendable, Equatable {
@@ -33,9 +41,10 @@ public struct StoreStatus: Sendable, Equatable {
   public var summary: StoreSummary
   /// The numbers of records and links, ordered by type.
   public var counts: [Count]
-  /// Entries in the conflict journal.
+  /// Entries in the conflict journal: ``Store/conflicts(limit:)`` has them.
   public var conflicts: Int
-  /// Rows written by other programs that cannot be replicated as they are.
+  /// Rows written by other programs that cannot be replicated as they are, such as a 7 in a column of yes or no. They
+  /// stay on this device.
   public var rejectedWrites: Int
   /// Rows that this device's database does not take, or does not let go, as the state says. The state goes on to
   /// replicate; each is tried again with the commits that follow.
@@ -43,9 +52,10 @@ public struct StoreStatus: Sendable, Equatable {
   /// Whether triggers of the app's have answered each of the last changes of peers with a write of their own: if a
   /// peer's do so too, the two never come to rest.
   public var hasTriggerLoop: Bool
-  /// The size of the database in bytes.
+  /// The size of the database in bytes, without the write-ahead log.
   public var byteCount: Int
-  /// Whether, and why, what is stored is in doubt.
+  /// Whether, and why, what is stored is in doubt; nil for a store that is sound. A damaged store is healed by the next
+  /// sync with an intact device.
   public var doubt: StoreDoubt?
   /// The last time that the store gave up its replica id, and why; nil if never.
   public var renewal: ReplicaRenewal?
@@ -70,8 +80,10 @@ extension Store {
   /// for row in status.setAside { print(row.row, row.reason) }
   /// ```
   ///
-  /// For the state of sync with others, see `SyncEngine.status`. Counts all rows, so it costs one pass over the
-  /// indexes.
+  /// For the state of sync with others, see ``SyncEngine/status``. For a number on a badge, observe the table instead.
+  ///
+  /// Cost: counts all rows, so one pass over the indexes; some milliseconds for 100,000 records. What other processes
+  /// have written is captured before.
   /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
   public func status() throws -> StoreStatus {
     try capturedSnapshot { reader in

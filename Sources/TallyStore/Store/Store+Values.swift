@@ -23,6 +23,10 @@ extension Store {
 
   /// Observes a query whose values can be compared: its result now, and again after each commit that changes it.
   ///
+  /// ```swift
+  /// for try await count in store.values({ db in try Game.fetchCount(db) }) { print(count) }
+  /// ```
+  ///
   /// A value that equals the one before is not told again. In everything else it is like the form for other values.
   /// - Parameter fetch: reads the value, again after each commit that may have changed it.
   /// - Returns: a sequence that throws what the query throws, and then has ended.

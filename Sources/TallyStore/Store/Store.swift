@@ -17,10 +17,16 @@ import TallyWire
 /// Each entity is an ordinary SQLite table, each to-many relationship an ordinary join table. Records, the query
 /// interface, raw SQL and `ValueObservation` work as with GRDB alone, and what other connections and processes write to
 /// the file is captured as well. Rows that `REPLACE` deletes because of an app-defined unique index are captured,
-/// starting with the transaction after the one that creates the index. Of concurrent writes to one field the later
-/// wins; a relationship keeps what anybody added; a concurrent edit survives a delete.
+/// starting with the transaction after the one that creates the index.
 ///
-/// A store may be used from any thread. Opening costs the same for any number of records.
+/// Of concurrent writes to one field the later wins, and ``conflicts(limit:)`` has the other; a relationship keeps what
+/// anybody added; a concurrent edit survives a delete. What is deleted is kept, and ``restore(_:)`` brings it back. A
+/// ``SyncEngine`` brings stores of other devices to the same state; ``values(_:)`` and ``Observed`` follow what a query
+/// gives.
+///
+/// A store may be used from any thread. Calls that read or write the file block; in an asynchronous function the form
+/// that is awaited is chosen, and blocks no thread of a task. Opening costs the same for any number of records. Keep
+/// one store for a file as long as the app runs.
 public final class Store: Sendable {
   /// The file; nil in memory.
   package let file: String?
@@ -44,7 +50,18 @@ public final class Store: Sendable {
 
   /// Opens the store at `path`, creating it if there is no file, and makes its tables cover `schema`.
   ///
-  /// In a debug build, also compares the types that the schema was made of with it (`Schema.checkDeclarations()`).
+  /// ```swift
+  /// let store = try Store(path: path, schema: Schema(Person.self, Game.self))
+  /// ```
+  ///
+  /// The folder must exist. Beside the file stand others that belong to it, under its name with `-wal`, `-shm`,
+  /// `-incarnation` and `-transfers` behind. Tables are altered in one transaction, together with
+  /// ``StoreOptions/willChangeSchema``. In a debug build, the types that the schema was made of are compared with it
+  /// (``Schema/checkDeclarations()``).
+  /// - Parameters:
+  ///   - path: the file. Any number of stores and processes may have it open.
+  ///   - schema: what the app declares. A file that has more keeps it.
+  ///   - options: see ``StoreOptions``.
   /// - Throws: `StoreError`: `.notAStore`, `.newerFormat`, `.olderFormat`, `.pathTaken`, `.invalidSchema`,
   ///   `.incompatibleSchema`, `.incompatibleTable`; or GRDB's `DatabaseError`. The file is then as it was.
   public convenience init(path: String, schema: Schema, options: StoreOptions = StoreOptions()) throws {
@@ -57,6 +74,11 @@ public final class Store: Sendable {
 
   /// Opens an existing store with the schema that the file holds, for tools that do not have the app's types.
   ///
+  /// ```swift
+  /// let types = try Store(existing: path).schema.entities.map(\.type)
+  /// ```
+  ///
+  /// No store is created. With ``StoreOptions/isReadOnly`` the file is not written to either.
   /// - Throws: `StoreError`: `.noSuchStore`, `.notAStore`, `.newerFormat`, `.olderFormat`, `.pathTaken`,
   ///   `.incompatibleTable`; or GRDB's `DatabaseError`.
   public convenience init(existing path: String, options: StoreOptions = StoreOptions()) throws {
@@ -173,8 +195,14 @@ public final class Store: Sendable {
 
   /// Closes the file: all of its connections, so that the store cannot be used afterwards.
   ///
-  /// Everything is in the file itself then, and the write-ahead log beside it is gone or empty, unless another process
-  /// or another `Store` has the file open: the last one to close sees to it.
+  /// ```swift
+  /// await engine.pause()
+  /// try store.close()
+  /// ```
+  ///
+  /// Later reads and writes throw `StoreError.closed`, and sequences of ``events()`` end. Everything is in the file
+  /// itself then, and the write-ahead log beside it is gone or empty, unless another process or another `Store` has the
+  /// file open: the last one to close sees to it. A store that is released is closed as well.
   /// - Throws: `DatabaseError` with SQLITE_BUSY if the store is in use; it stays open.
   public func close() throws {
     try snapshots?.close()
@@ -233,19 +261,21 @@ public final class Store: Sendable {
   /// ```
   ///
   /// A store in a file reads while others write, and sees none of what commits meanwhile. One in memory has a single
-  /// connection, and waits its turn. In an asynchronous function the form that is awaited is chosen.
-  /// - Throws: `StoreError.closed` after `close()`; what the body throws; GRDB's `DatabaseError`.
+  /// connection, and waits its turn. The body cannot write, and must not call `read` or `write` of the store again.
+  /// - Returns: what the body returns.
+  /// - Throws: `StoreError.closed` after ``close()``; what the body throws; GRDB's `DatabaseError`.
   @_disfavoredOverload  // In an asynchronous context the asynchronous version, as in GRDB.
   public func read<T>(_ body: (Database) throws -> T) throws -> T {
     do { return try usable.read(body) } catch { throw explain(error) }
   }
 
-  /// Reads, in one snapshot of the database, without blocking the caller's thread.
+  /// Reads, in one snapshot of the database, without blocking the caller's thread. Otherwise as the synchronous `read`.
   ///
   /// ```swift
   /// let count = try await store.read { db in try Game.fetchCount(db) }
   /// ```
-  /// - Throws: `StoreError.closed` after `close()`; what the body throws; GRDB's `DatabaseError`; `CancellationError`.
+  /// - Throws: `StoreError.closed` after ``close()``; what the body throws; GRDB's `DatabaseError`;
+  ///   `CancellationError`.
   public func read<T: Sendable>(_ body: @Sendable (Database) throws -> T) async throws -> T {
     do { return try await usable.read(body) } catch { throw explain(error) }
   }
@@ -264,11 +294,14 @@ public final class Store: Sendable {
   /// changes nothing replicates nothing.
   ///
   /// One writer at a time: this waits for other writes of the process, and for other processes up to
-  /// `StoreOptions.busyTimeout`. Writes cannot be nested.
+  /// ``StoreOptions/busyTimeout``. Writes cannot be nested. The calls of a store that take a `db`, such as `restore`
+  /// and `resolve`, can be part of a write.
   ///
-  /// - Throws: what the body throws; `StoreError` for a value or name that cannot be replicated, a reference to a
-  ///   record that is not there, or a delete that is denied; `StoreError.closed` after `close()`; GRDB's
-  ///   `DatabaseError`. Nothing has changed then.
+  /// - Returns: what the body returns.
+  /// - Throws: what the body throws; `StoreError` for what cannot be replicated (`.typeMismatch`, `.invalidName`,
+  ///   `.valueTooLarge`), a reference to a record that is not there (`.danglingReference`), a delete that is denied
+  ///   (`.deleteDenied`); `StoreError.closed` after ``close()``; GRDB's `DatabaseError`, with SQLITE_BUSY when another
+  ///   process writes for too long. Nothing has changed then.
   @discardableResult
   public func write<T>(_ body: (Database) throws -> T) throws -> T { try commit(body).value }
 
@@ -277,7 +310,8 @@ public final class Store: Sendable {
   /// ```swift
   /// try await store.write { db in try Game(name: "Chess").insert(db) }
   /// ```
-  /// - Throws: as the synchronous `write`. Nothing has changed then.
+  /// - Throws: as the synchronous `write`; `CancellationError` if the task is cancelled before the commit. Nothing has
+  ///   changed then.
   @discardableResult
   public func write<T: Sendable>(_ body: @Sendable (Database) throws -> T) async throws -> T {
     do {
@@ -293,7 +327,7 @@ public final class Store: Sendable {
     }
   }
 
-  /// The outcome of a transaction: the value of its body, and its dot.
+  /// The outcome of a transaction, as ``Store/commit(_:)`` returns it: the value of its body, and its dot.
   public struct Commit<Value> {
     /// The value that the body of the transaction returned.
     public let value: Value
@@ -309,7 +343,8 @@ public final class Store: Sendable {
     let events: [StoreEvent]
   }
 
-  /// Writes like `write`, and returns the transaction's dot once it is committed, by which it is known on all devices.
+  /// Writes like ``write(_:)``, and returns the transaction's dot once it is committed, by which it is known on all
+  /// devices.
   ///
   /// ```swift
   /// let commit = try store.commit { db in try Game(name: "Chess").insert(db) }

@@ -14,17 +14,21 @@ import TallyCRDT
 /// options.prepareDatabase = { db in try db.execute(sql: "PRAGMA cache_size = -8000") }
 /// let store = try Store(path: path, schema: schema, options: options)
 /// ```
+///
+/// They are read when a store is opened, and hold as long as it is open. They are of this device alone: none is in the
+/// file, and devices that differ in them end up with the same data.
 public struct StoreOptions: Sendable {
-  /// The seconds that a write waits for another process that is writing.
+  /// The seconds that a write waits for another process that is writing. Then it fails with GRDB's `DatabaseError` and
+  /// SQLITE_BUSY, and nothing has changed. Writes of one process wait for each other as long as it takes.
   public var busyTimeout: TimeInterval = 5
-  /// The clock. Only the stamps of local writes depend on it.
+  /// The clock: for the stamps of local writes, and for when a conflict was noticed and is too old. Tests set it.
   public var now: @Sendable () -> Date = { Date() }
   /// The logger for warnings, under the label `tally.store` unless set.
   public var logger = Logger(label: "tally.store")
-  /// The number of entries that the conflict journal keeps; older ones go first.
+  /// The number of entries that the conflict journal keeps; older ones go first. See ``Store/conflicts(limit:)``.
   public var conflictLimit = 10_000
   /// The seconds for which the conflict journal keeps an entry, by this device's clock: 90 days. Nil keeps entries
-  /// whatever their age.
+  /// whatever their age, up to ``conflictLimit``.
   public var conflictAge: TimeInterval? = 90 * 86_400
   /// Whether this replica's own changes are synced to the disk before a delta with them is handed out. Without it, a
   /// power cut after a sync can lead to two changes with one identity, and replicas that differ.
@@ -32,13 +36,16 @@ public struct StoreOptions: Sendable {
   /// Whether a token is kept beside the file, in `<file>-incarnation`, by which an older or copied file is recognized.
   /// Off for stores that move between folders on purpose.
   public var detectsCopies = true
-  /// Opens the file without writing to it, for a tool that only looks.
+  /// Opens the file without writing to it, for a tool that only looks. Writes throw, the schema stays as the file has
+  /// it, and what other programs have written is not captured: where that matters, calls throw
+  /// `StoreError.notCaptured`.
   public var isReadOnly = false
-  /// Called for each SQLite connection, for the app's functions, collations or pragmas.
+  /// Called for each SQLite connection when it is opened, for the app's functions, collations or pragmas. A store in a
+  /// file has several connections, so it is called more than once, and on any thread.
   public var prepareDatabase: (@Sendable (Database) throws -> Void)?
   /// Called when opening is about to change the tables, in the same transaction, with the file's schema and the one to
   /// come: the place to drop what depends on columns that get other names, such as a full-text index with external
-  /// content.
+  /// content. What it throws, opening throws, and the file is as it was.
   public var willChangeSchema: (@Sendable (Database, Schema, Schema) throws -> Void)?
   /// The files beside the database.
   package var files: any StoreFiles = SystemFiles()

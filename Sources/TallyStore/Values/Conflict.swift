@@ -8,12 +8,18 @@ import TallyCRDT
 ///   print("\(conflict.name): \(conflict.loserValue) lost to \(conflict.winnerValue)")
 /// }
 /// ```
+///
 /// Both sides are kept until somebody decides: `store.restore(conflict)` makes what lost count after all,
-/// `store.resolve(conflict, with: value)` writes another value, and `store.dismiss(conflict)` leaves what is there.
-/// Each takes the entry out of this device's journal. Other devices have entries of their own, which go by themselves
-/// once what lost is there again.
+/// ``Store/resolve(_:with:)`` writes another value, and ``Store/dismiss(_:)`` leaves what is there. Each takes the
+/// entry out of this device's journal. Other devices have entries of their own, which go by themselves once what lost
+/// is there again, and not because of a third value: see ``Store/conflicts(limit:)``.
+///
+/// An entry is a value, and does not change while a list shows it; dismissing one that has gone meanwhile is no error.
+/// Its ``id`` is the same on every device that lists it. The journal keeps 10,000 entries for 90 days, unless
+/// ``StoreOptions`` say otherwise.
 public struct Conflict: Sendable, Equatable, Identifiable {
-  /// What has lost to what.
+  /// What has lost to what. What can be done about it depends on it: a value can take the place of both for the first
+  /// two, and a delete or a reference can be made to count after all.
   public enum Kind: String, Sendable, CaseIterable {
     /// A write of a field lost to another write of it.
     case overwritten
@@ -40,28 +46,40 @@ public struct Conflict: Sendable, Equatable, Identifiable {
   public var name: AnyRecordName
   /// The field's wire name, which a rename does not change; empty for a delete that was undone.
   public var field: String
-  /// The column that this schema has for the field; nil if it has none.
+  /// The column that this schema has for the field; nil if it has none, and for a delete that was undone.
   public var column: String?
-  /// The stamp of the write that lost.
+  /// The stamp of the write that lost: when and by which replica.
   public var loser: Stamp
-  /// The value that lost, kept here until somebody decides.
+  /// The value that lost, kept here until somebody decides; null for a delete that was undone.
   public var loserValue: Value
-  /// The stamp of the write that won.
+  /// The stamp of the write that won: when and by which replica.
   public var winner: Stamp
-  /// The value that won; null for a delete, and of a delete that was undone.
+  /// The value that won when the two met; null for a delete, and of a delete that was undone. The record may show a
+  /// later one by now.
   public var winnerValue: Value
   /// When this replica noticed, by its own clock.
   public var noticed: Date
 
-  /// The entry's identity, for lists: the same on every device that has the entry.
+  /// The entry's identity, for lists: the same on every device that has the entry. Its description is stable text, for
+  /// a record that says what was decided.
+  ///
+  /// ```swift
+  /// let open = try store.conflicts().map { "\($0.id)" }
+  /// ```
   public var id: ID { ID(name: name, field: field, loser: loser.dot) }
 
   /// Both texts in one, for a long text that two people have edited: the lines that both have, and between them what
   /// the winner has and then what the loser has. Nil unless both values are texts.
   ///
+  /// ```swift
+  /// for conflict in try store.conflicts() {
+  ///   if let draft = conflict.merged() { print(draft) }
+  /// }
+  /// ```
+  ///
   /// The journal does not keep what the two had in front of them, so a line that one of them deleted is still there:
   /// nothing that anybody wrote is missing, and a person decides what goes. Offer it as a draft, and write it with
-  /// `Store.resolve(_:with:)`. Cost: the product of the lines that differ.
+  /// ``Store/resolve(_:with:)``. Cost: the product of the lines that differ.
   public func merged() -> String? {
     guard case .text(let won) = winnerValue, case .text(let lost) = loserValue else { return nil }
     let (mine, theirs) = (Self.lines(won), Self.lines(lost))

@@ -3,7 +3,21 @@ import TallyWire
 
 /// Why a store refused something. The store is as it was before the call.
 ///
+/// ```swift
+/// do {
+///   try store.write { db in _ = try Person.deleteOne(db, id: ann) }
+/// } catch let error as StoreError where error.code == .deleteDenied {
+///   print("Somebody still refers to this person.")
+/// }
+/// ```
+///
+/// ``code`` says what to do about it, ``message`` is for a log and names records, types and fields, never values. Codes
+/// that an app meets in its own writes are those of mistakes (``Code/typeMismatch``, ``Code/unknownField``), of
+/// references (``Code/danglingReference``, ``Code/deleteDenied``) and ``Code/closed``; at launch those of files
+/// (``Code/newerFormat``: the app has to be updated) and of schemas (``Code/incompatibleSchema``).
+///
 /// Faults of the disk and of SQLite itself arrive as GRDB's `DatabaseError`, damaged or foreign bytes as `WireError`.
+/// ``TallyError`` is the shape that all of Tally's errors share.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
   /// The kinds of refusals. Codes may be added: have a `default` in a `switch`.
   public enum Code: String, Sendable {
@@ -13,13 +27,14 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case noSuchStore
     /// The name, or that of a file beside it, belongs to another database. Nothing was opened or created.
     case pathTaken
-    /// The file was written by a newer version of the format.
+    /// The file was written by a newer version of the format: update the app. The file is untouched.
     case newerFormat
     /// The file was written by a version from before the first release, in a format that is no longer read.
     case olderFormat
     /// A schema breaks a rule; nothing was created.
     case invalidSchema
-    /// A schema cannot follow the one in the file.
+    /// A schema cannot follow the one in the file: a field has another kind or default, or a reference or relationship
+    /// another type. The message names it. The file is as it was.
     case incompatibleSchema
     /// The app has rebuilt a table of an entity or relationship in a way that no store can use; the message names it
     /// and says how to build it. Nothing was changed.
@@ -32,20 +47,21 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case unknownField
     /// The relationship is not in the schema.
     case unknownRelationship
-    /// A value has the wrong type for its field.
+    /// A value has the wrong type for its field, such as a text that is no date in a column of dates.
     case typeMismatch
     /// A text or blob is over the limit of `WireLimits.valueBytes`, or all values of a record together over
     /// `recordBytes`.
     case valueTooLarge
-    /// A reference names a record that is not there.
+    /// A reference, or an end of a relationship, names a record that is not there.
     case danglingReference
     /// A record was to own itself, directly. It would be shown without its owner.
     case ownsItself
-    /// A record that others refer to with `onDelete: .deny` was deleted.
+    /// A record that others refer to with `onDelete: .deny` was deleted. Write those first, in the same transaction if
+    /// you like.
     case deleteDenied
     /// The record is not there.
     case noSuchRecord
-    /// The record was never deleted, so it cannot be restored.
+    /// The record is there, so it cannot be restored.
     case notDeleted
     /// A seed set breaks a rule; nothing of it was applied.
     case invalidSeeds
@@ -94,11 +110,11 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case contentsDiffer
   }
 
-  /// The kind of refusal, to decide what to do about it.
+  /// The kind of refusal, to decide what to do about it. Its raw value is stable, for logs and statistics.
   public let code: Code
   /// A message for a log. Names records, types and fields, never values.
   public let message: String
-  /// The underlying error; nil if there is none.
+  /// The underlying error, such as GRDB's; nil if there is none.
   public let cause: (any Error)?
   /// For `baseNotCovered`: the vector to ask for a delta since.
   public let vector: StateVector?

@@ -1,6 +1,15 @@
 import TallyCRDT
 
-/// Changes of replicated records that are committed: what `Store.events()` tells.
+/// Changes of replicated records that are committed: what ``Store/events()`` tells.
+///
+/// ```swift
+/// for await event in store.events() where event.tables.contains("Game") {
+///   if case .these(let names) = event.records { print(names.count, "records") } else { print("read all again") }
+/// }
+/// ```
+///
+/// It says which records have changed, not how: read them. One that was deleted, or is hidden since its owner was, is
+/// among them as well.
 public struct StoreEvent: Sendable, Equatable {
   /// The origin of a change.
   public enum Origin: Sendable, Hashable, CaseIterable {

@@ -1,7 +1,9 @@
+import TallyCRDT
 import TallyWire
 
-/// An error of Tally's own, whichever part of it fails: `StoreError`, `SyncError`, `MailboxError`, `RelayError` and
-/// `WireError` all have this shape, so that an app needs one place that logs them and decides what to tell people.
+/// An error of Tally's own, whichever part of it fails: ``StoreError``, ``SyncError``, `RecordNameError`,
+/// `MailboxError`, `RelayError`, `RelayStoreError` and `WireError` all have this shape, so that an app needs one place
+/// that logs them and decides what to tell people.
 ///
 /// ```swift
 /// do {
@@ -11,7 +13,11 @@ import TallyWire
 /// }
 /// ```
 ///
-/// Faults of the disk and of SQLite arrive as GRDB's `DatabaseError`, what the file system says as Foundation's errors.
+/// Catch one type, such as ``StoreError``, to `switch` over its codes; catch `any TallyError` for the code as text,
+/// which is stable. Messages are in English and for logs. What people read, the app says, by the code.
+///
+/// Faults of the disk and of SQLite arrive as GRDB's `DatabaseError`, what the file system says as Foundation's errors,
+/// and the end of a cancelled task as `CancellationError`. None of these has this shape.
 public protocol TallyError: Error, Sendable, CustomStringConvertible {
   /// The kinds of failures. Codes may be added: have a `default` in a `switch`.
   associatedtype Code: RawRepresentable<String>, Sendable
@@ -48,4 +54,48 @@ extension StoreError: TallyError {
 extension WireError: TallyError {
   /// True for a format that only a newer version reads. Other bytes may be whole the next time they are sent.
   public var isPermanent: Bool { code == .unsupportedVersion }
+}
+
+extension RecordNameError: TallyError {
+  /// The kinds of malformed names: the cases of the error, without what some of them carry.
+  public enum Code: String, Sendable {
+    /// The name has no `|~|`, or more than one.
+    case delimiter
+    /// The part before or after the delimiter is empty.
+    case empty
+    /// The name is longer than 255 bytes.
+    case tooLong
+    /// A byte is outside printable ASCII.
+    case notPrintableASCII
+    /// The type is not a letter followed by letters, digits and underscores, or has more than 64 bytes.
+    case type
+  }
+
+  /// The kind of mistake, for a log; a `switch` over the error itself also has the length or the offset.
+  public var code: Code {
+    switch self {
+    case .delimiter: .delimiter
+    case .empty: .empty
+    case .tooLong: .tooLong
+    case .notPrintableASCII: .notPrintableASCII
+    case .type: .type
+    }
+  }
+
+  /// What is wrong with the name, without the name itself.
+  public var message: String {
+    switch self {
+    case .delimiter: "it needs exactly one |~|, as in SBGame|~|chess"
+    case .empty: "nothing stands before or after the |~|"
+    case .tooLong(let length): "it has \(length) bytes; the limit is \(AnyRecordName.maximumLength)"
+    case .notPrintableASCII(let offset): "byte \(offset + 1) is not printable ASCII"
+    case .type: "the part before |~| is not a letter followed by letters, digits and underscores"
+    }
+  }
+
+  /// Always true: the same text is never a name.
+  public var isPermanent: Bool { true }
+
+  /// The message and the code.
+  public var description: String { "\(message) (\(code.rawValue))" }
 }

@@ -11,11 +11,13 @@ import TallyWire
 /// print(account == .local ? "not signed in" : "signed in as \(account)")
 /// ```
 ///
-/// See `Container`.
+/// Each has a store of its own in the folder of a ``Container``, and ``Container/signIn(_:localData:)`` and
+/// ``Container/signOut()`` go from one to the other. Tally has no accounts and asks no server: an id is whatever the
+/// app gives.
 public enum Account: Sendable, Hashable, CustomStringConvertible {
   /// Nobody is signed in; the data belongs to the device.
   case local
-  /// A person, by the id that the account's service gives them.
+  /// A person, by the id that the account's service gives them. It is any text; the file is named after a hash of it.
   case person(String)
 
   /// `local`, or the person's id.
@@ -33,7 +35,9 @@ public enum Account: Sendable, Hashable, CustomStringConvertible {
 /// let store = try container.signIn("ann", localData: .copy)
 /// ```
 ///
-/// Joining is a merge: what the account has already is neither doubled nor overwritten.
+/// Joining is a merge, as a sync is: what the account has already is neither doubled nor overwritten, seeds are the
+/// same records on both sides, and of two writes of one field the later stays. It happens before
+/// ``Container/signIn(_:localData:)`` returns. If it fails, nobody is signed in, and the local data is as it was.
 public enum LocalData: Sendable {
   /// It stays where it is, and shows again after signing out.
   case keepApart
@@ -53,7 +57,11 @@ public enum LocalData: Sendable {
 /// ```
 ///
 /// Signing out and signing in as somebody else delete nothing, whatever the account's service says: each account's file
-/// stays until `erase` is asked for. Stop the sync engine of one store before taking another.
+/// stays until ``erase(_:)`` is asked for. Pause the sync engine of one store before taking another.
+///
+/// A container may be used from any thread; its calls wait for each other, and block while a store is opened or joined.
+/// Who is signed in is kept in the folder (`accounts.json`), and is the same at the next launch. Make one container for
+/// a folder: another one, or another process, does not hear of changes before it is made anew.
 public final class Container: Sendable {
   private struct Contents: Codable {
     var version = 1
@@ -78,6 +86,10 @@ public final class Container: Sendable {
   /// ```swift
   /// let container = try Container(directory: folder, schema: schema)
   /// ```
+  /// - Parameters:
+  ///   - directory: a folder of its own, as in the app's support folder.
+  ///   - schema: what all of its stores are opened with.
+  ///   - options: what all of its stores are opened with.
   /// - Throws: `StoreError.invalidSchema`; `.newerFormat` or `.corrupt` for a list of accounts that cannot be read;
   ///   what the file system throws.
   public init(directory: URL, schema: Schema, options: StoreOptions = StoreOptions()) throws {
@@ -114,12 +126,13 @@ public final class Container: Sendable {
 
   // MARK: Accounts
 
-  /// The account whose data the app shows.
+  /// The account whose data the app shows: that of the last ``signIn(_:localData:)`` or ``signOut()``, also of an
+  /// earlier launch. It is ``Account/local`` at first.
   public var current: Account {
     state.withLock { $0.contents.current.map(Account.person) ?? .local }
   }
 
-  /// Everybody who ever signed in and was not erased, by id.
+  /// Everybody who ever signed in on this device and was not erased, by id, in order: for a menu of accounts.
   public var people: [String] { state.withLock { $0.contents.people.values.sorted() } }
 
   /// The store of the current account, opened at the first call and the same object from then on.
@@ -133,7 +146,13 @@ public final class Container: Sendable {
   public func store() throws -> Store { try store(of: current) }
 
   /// The store of an account, current or not, opened at the first call and the same object from then on. One that does
-  /// not exist is created.
+  /// not exist is created, and the person is listed in ``people``.
+  ///
+  /// ```swift
+  /// let store = try container.store(of: .person("ann"))
+  /// ```
+  ///
+  /// Who is signed in stays as it is.
   /// - Throws: what opening a store throws.
   public func store(of account: Account) throws -> Store { try state.withLock { try open(account, &$0) } }
 
@@ -143,8 +162,11 @@ public final class Container: Sendable {
   /// let store = try container.signIn("ann", localData: .move)
   /// ```
   ///
-  /// Pause the engine of the store that is shown before. The person's store is created if this device has none. Signing
-  /// in deletes nothing.
+  /// Pause the engine of the store that is shown before, and give views and engines the store that this returns. The
+  /// person's store is created if this device has none. Signing in deletes nothing. With ``LocalData/move`` the local
+  /// store is closed.
+  ///
+  /// Cost: with ``LocalData/copy`` and ``LocalData/move``, a sync of the local data into the account's.
   /// - Parameters:
   ///   - id: the person, by the id that the account's service gives them; any text.
   ///   - localData: what becomes of what was made while nobody was signed in.
@@ -173,7 +195,8 @@ public final class Container: Sendable {
   /// let store = try await container.signOut()
   /// ```
   ///
-  /// Pause the engine of the store that is shown before.
+  /// Pause the engine of the store that is shown before, and give views and engines the store that this returns. The
+  /// person's store stays open, in case they come back.
   /// - Returns: the local store.
   /// - Throws: what opening a store throws. The current account is then as before.
   public func signOut() throws -> Store {
@@ -195,15 +218,26 @@ public final class Container: Sendable {
 
   /// Shows the data of nobody from now on, without blocking the task's thread. See the synchronous version.
   ///
+  /// ```swift
+  /// let store = try await container.signOut()
+  /// ```
+  ///
   /// A task that is cancelled before this has begun throws `CancellationError`, and nothing has changed.
   /// - Returns: the local store.
+  /// - Throws: what opening a store throws. The current account is then as before.
   public func signOut() async throws -> Store { try await BlockingWork.run { [self] in try signOut() } }
 
   /// Deletes an account's file for good. What has not been synced is lost: ask the person first.
   ///
-  /// Its store is closed; pause its engine before. Other devices and the account's service keep what they have.
+  /// ```swift
+  /// try container.erase(.person("ann"))
+  /// ```
+  ///
+  /// Its store is closed; pause its engine before. Other devices and the account's service keep what they have. An
+  /// account that has no file is no error.
   /// - Precondition: it is not the current account.
-  /// - Throws: what closing the store and removing files throw.
+  /// - Throws: what closing the store and removing files throw; then some of the files may be left, and the account is
+  ///   still listed.
   public func erase(_ account: Account) throws {
     try state.withLock { state in
       let shown = state.contents.current.map(Account.person) ?? .local

@@ -2,15 +2,25 @@ import CoreMetrics
 import Logging
 
 extension SyncEngine {
-  /// The behavior of an engine: intervals, retries, logging and metrics.
+  /// The behavior of an engine: intervals, retries, logging and metrics. An engine reads them when it is made.
+  ///
+  /// ```swift
+  /// var settings = SyncEngine.Settings()
+  /// settings.interval = .seconds(15)
+  /// settings.device = SyncDevice(name: "Ann's laptop", app: "Scores 2.1")
+  /// let engine = SyncEngine(store, settings)
+  /// ```
   public struct Settings: Sendable {
-    /// Stay connected where the peer wants that too; otherwise sync again after changes and at intervals.
+    /// Stay connected where the peer wants that too, and send changes as they are committed; otherwise sync again after
+    /// changes and every ``interval``.
     public var isLive = true
-    /// The first pause after a failure; each further one doubles it.
+    /// The first pause after a failure; each further one doubles it, up to ``longestRetry``, and varies, so that
+    /// devices do not come all at once. A peer that asks for a longer pause gets it.
     public var shortestRetry: Duration = .seconds(1)
-    /// The longest pause after failures.
+    /// The longest pause after failures. ``SyncEngine/syncNow()`` ends any pause.
     public var longestRetry: Duration = .seconds(300)
-    /// The interval at which to sync with a peer that does not stay connected, and to look into a mailbox.
+    /// The interval at which to sync with a peer that does not stay connected, and to look into a mailbox that cannot
+    /// tell of news, as a folder cannot.
     public var interval: Duration = .seconds(60)
     /// The time for which changes are gathered for a mailbox after a pass through it, so that typing does not put a
     /// file for each letter. The first change after a while goes out at once.
@@ -21,7 +31,7 @@ extension SyncEngine {
     /// The introduction of this device to its peers. With one, the store also remembers the devices that it meets:
     /// see `Store.devices()`.
     public var device: SyncDevice?
-    /// The time to wait for a peer that says nothing.
+    /// The time to wait for a peer that says nothing. Then the sync fails with `SyncError.timedOut` and is tried again.
     public var timeout: Duration = .seconds(60)
     /// The destination of counters; nil for what the app has set up with `MetricsSystem.bootstrap`.
     public var metrics: (any MetricsFactory)?

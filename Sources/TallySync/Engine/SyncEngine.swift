@@ -14,8 +14,9 @@ import TallyWire
 /// await engine.resume()
 /// ```
 ///
-/// It begins paused; `resume()` and `pause()` are the switch in an app's settings. A failure is tried again after a
-/// pause that grows and varies. Nothing is ever deleted because a peer, a network or an account failed.
+/// It begins paused; ``resume()`` and ``pause()`` are the switch in an app's settings. A failure is tried again after a
+/// pause that grows and varies. Nothing is ever deleted because a peer, a network or an account failed. ``status`` and
+/// ``SyncMonitor`` tell how it stands; no call of an engine throws because a peer failed, but ``accept(_:from:)``.
 public actor SyncEngine {
   private let store: Store
   let settings: Settings
@@ -32,7 +33,7 @@ public actor SyncEngine {
   private var looking: Task<Void, Never>?
   private var followers: [Int: AsyncStream<SyncStatus>.Continuation] = [:]
   private var nextFollower = 0
-  /// The state of sync as of now. `statusUpdates()` gives it again whenever it changes.
+  /// The state of sync as of now. ``statusUpdates()`` gives it again whenever it changes.
   public private(set) var status = SyncStatus()
 
   /// Creates an engine that is paused and has no peers. Keep it, one for a store, for as long as the store is open.
@@ -129,8 +130,9 @@ public actor SyncEngine {
 
   // MARK: The switch
 
-  /// Begins to sync with everybody, or begins again; peers that were given up are tried again. Returns at once: the
-  /// status shows the result. Has no effect on an engine that is running.
+  /// Begins to sync with everybody. Returns at once: the status shows the result.
+  ///
+  /// A running engine goes on, and tries peers again that were given up (``PeerStatus/Phase/blocked``).
   public func resume() {
     status.isPaused = false
     lookOutside()

@@ -6,11 +6,20 @@ import TallyCRDT
 ///
 /// ```swift
 /// for peer in await engine.status.peers {
-///   print(peer.id, peer.phase, peer.lastError ?? "")
+///   let behind = peer.pending.map { "\($0) changes to send" } ?? "not met yet"
+///   print(peer.device?.name ?? peer.id, peer.phase, peer.lastError ?? behind)
 /// }
 /// ```
+///
+/// ``phase`` is what the engine is doing, ``pending`` and ``missing`` are what either side lacks, and ``lastError``
+/// with ``errorCode`` is why the last attempt failed. Decide by the code what to tell people: `unauthorized` for a
+/// secret that is wrong, `unreachable` for a peer that is away, as it often is. Counts are of this engine, and begin
+/// with it. A status is a value, and does not change.
+///
+/// A peer that has connected to this device is listed for as long as it is connected; ``Store/devices()`` remembers
+/// devices for longer.
 public struct PeerStatus: Sendable, Equatable, Identifiable {
-  /// The engine's activities with regard to a peer.
+  /// The engine's activities with regard to a peer, for a symbol or a word beside its name.
   public enum Phase: String, Sendable {
     /// Nothing: the engine is paused, or has not begun.
     case paused
@@ -33,13 +42,15 @@ public struct PeerStatus: Sendable, Equatable, Identifiable {
   public var id: String
   /// The engine's current activity with regard to the peer.
   public var phase: Phase = .paused
-  /// The fraction of the deltas under way that has arrived, 0 to 1; nil if none is under way.
+  /// The fraction of what is under way that has arrived, 0 to 1: bytes of a delta, or files of a mailbox; nil if
+  /// nothing is under way.
   public var fraction: Double?
   /// Bytes of deltas, since the engine began.
   public var bytesSent: UInt64 = 0, bytesReceived: UInt64 = 0
   /// Records and links that changed here, since the engine began; grows with each delta that is committed.
   public var changesReceived = 0
-  /// Transactions of this store that the peer is not known to have; nil before the first connection.
+  /// Transactions of this store that the peer is not known to have; nil before the first connection. For a mailbox:
+  /// that it is not known to hold.
   public var pending: UInt64?
   /// Transactions of the peer that are not here yet; nil before the first connection, and for a mailbox that holds
   /// something that cannot be taken in.
@@ -50,9 +61,9 @@ public struct PeerStatus: Sendable, Equatable, Identifiable {
   public var replica: ReplicaID?
   /// The peer's introduction; nil if it has given none, and for a mailbox.
   public var device: SyncDevice?
-  /// When both were last known to be equal.
+  /// When both were last known to be equal, by this device's clock; nil if not since the engine began.
   public var lastSuccess: Date?
-  /// Why the last attempt failed; nil after a success.
+  /// Why the last attempt failed, in English, for a log or a row of details; nil after a success.
   public var lastError: String?
   /// The code of that error, such as `unreachable` or `unauthenticated`, to decide what to tell people; nil after a
   /// success, and if the error is not one of Tally's.
@@ -70,8 +81,12 @@ public struct PeerStatus: Sendable, Equatable, Identifiable {
 /// let status = await engine.status
 /// print(status.isPaused ? "off" : status.isUpToDate ? "up to date" : "\(status.peers.count) peers")
 /// ```
+///
+/// ``SyncEngine/statusUpdates()`` gives one after each change, and a ``SyncMonitor`` keeps the newest for a view. It is
+/// a value: compare it, keep it, make one for a preview. It says nothing of conflicts and of rows that do not show:
+/// ``Store/conflicts(limit:)`` and ``StoreStatus`` do.
 public struct SyncStatus: Sendable, Equatable {
-  /// Whether the switch is off.
+  /// Whether the switch is off: ``SyncEngine/pause()`` was called last, or ``SyncEngine/resume()`` never.
   public var isPaused = true
   /// The peers, in the order in which they were added.
   public var peers: [PeerStatus] = []
@@ -81,6 +96,9 @@ public struct SyncStatus: Sendable, Equatable {
 
   /// Whether there are peers, every one is known to have everything of this store, everything that it has announced is
   /// here, and no last attempt failed.
+  ///
+  /// It is false without peers, and before the first sync with each. A paused engine keeps what was known when it was
+  /// paused. What a peer has written since it was last in touch cannot be known.
   public var isUpToDate: Bool {
     !peers.isEmpty && peers.allSatisfy { $0.pending == 0 && $0.missing == 0 && $0.lastError == nil }
   }
@@ -104,9 +122,13 @@ public struct SyncStatus: Sendable, Equatable {
   public private(set) var status = SyncStatus()
   @ObservationIgnored private var task: Task<Void, Never>?
 
-  /// Follows an engine for as long as the monitor exists. `status` is that of a paused engine without peers until the
-  /// engine's own has arrived, which takes one hop to it.
+  /// Follows an engine for as long as the monitor exists.
   ///
+  /// ```swift
+  /// @MainActor func monitor(_ engine: SyncEngine) -> SyncMonitor { SyncMonitor(engine) }
+  /// ```
+  ///
+  /// ``status`` is that of a paused engine without peers until the engine's own has arrived, which takes one hop to it.
   /// Releasing the monitor changes nothing about sync.
   public init(_ engine: SyncEngine) {
     task = Task { [weak self] in

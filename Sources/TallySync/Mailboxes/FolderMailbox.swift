@@ -2,11 +2,19 @@ import Foundation
 
 /// A folder that several devices share: on a cloud drive, a file server, or a stick that goes from one to the other.
 ///
-/// The folder must exist. If it is gone a pass fails and nothing is created in its place, so that a stick that is
-/// pulled out is not mistaken for an empty one. Folders below it and everybody else's files are left alone.
+/// ```swift
+/// await engine.add(FolderMailbox(driveURL), named: "drive")
+/// ```
+///
+/// All who use the folder sync with each other through it, also if they are never online together. The folder must
+/// exist. If it is gone a pass fails and nothing is created in its place, so that a stick that is pulled out is not
+/// mistaken for an empty one. Folders below it and everybody else's files are left alone. Who can read the folder can
+/// read the data, and who can write to it can change it: files are not encrypted.
 ///
 /// A file is written under another name, brought to the disk and renamed, so nobody on this device sees it before it is
-/// whole. What a drive makes of it on other devices is another matter; see `Docs/SharedFolder.md`.
+/// whole. What a drive makes of it on other devices is another matter; see `Docs/SharedFolder.md`. A folder tells
+/// nobody of news: an engine looks into it every `SyncEngine.Settings.interval` and after changes of its own, at the
+/// cost of one listing.
 public struct FolderMailbox: FileMailbox {
   /// The folder, which must exist when a pass begins.
   public let url: URL
@@ -24,7 +32,7 @@ public struct FolderMailbox: FileMailbox {
 
   /// The folder's name, for logs and status.
   public var name: String { url.lastPathComponent }
-  /// The folder's path. A folder that comes under another path is read again, once.
+  /// The folder's path. A folder that comes under another path is read again, once; nothing is applied twice.
   public var identity: String { "folder \(url.standardizedFileURL.path)" }
 
   /// Lists the plain files whose name begins with `prefix`. A file that iCloud has not downloaded is listed as

@@ -2,20 +2,26 @@ import TallyStore
 import TallyWire
 
 /// A place that several replicas can reach at different times and that keeps whole entries by name: a relay, a bucket,
-/// a folder of a cloud drive. `Store.sync(through:)` syncs with everybody who uses it.
+/// a folder of a cloud drive. ``Store/sync(through:_:)`` syncs with everybody who uses it, and
+/// ``SyncEngine/add(_:named:)`` does so again and again.
+///
+/// ```swift
+/// let report = try await store.sync(through: FolderMailbox(driveURL))
+/// print(report.changes, report.isComplete)
+/// ```
 ///
 /// An entry is never changed, only put and removed, and its name always stands for one content. It may show late, or
 /// not be readable for a while, or come back after it was removed. Nothing is lost by that, it only takes longer.
 ///
 /// A place that is a folder of files, and whose calls may block, conforms to `FileMailbox` instead, which takes about
 /// forty lines; this protocol is for places that tell what is new and that are reached over a network.
-/// `MailboxConformance` of `TallyTesting` checks what is said here.
+/// ``FolderMailbox`` and `RelayMailbox` are there. `MailboxConformance` of `TallyTesting` checks what is said here.
 ///
 /// Passes make one call at a time; several passes may make theirs at once. A call ends soon when its task is cancelled.
 /// Every error of `get` concerns that entry alone; an error of any other call ends the pass, and the next one does the
-/// rest.
+/// rest. An engine tries again, unless the error is a ``TallyError`` that is permanent.
 public protocol Mailbox: Sendable {
-  /// The name of the place in logs and status.
+  /// The name of the place in logs. An engine lists it in its status by the name that it was added under.
   var name: String { get }
   /// The identity by which a store remembers the place: the same in every process, and another for another place. Two
   /// places with one identity cost reading again.

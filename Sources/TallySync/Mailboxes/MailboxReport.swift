@@ -1,6 +1,13 @@
 import CoreMetrics
 
 /// The outcome of a pass through a mailbox.
+///
+/// ```swift
+/// let report = try await store.sync(through: FolderMailbox(folder))
+/// for issue in report.pending + report.refused { print(issue.name, issue.message) }
+/// ```
+///
+/// A file that cannot be taken in is no error of the pass: it is listed here, holds up no other, and stays where it is.
 public struct MailboxReport: Sendable, Equatable {
   /// A file that was not taken in.
   public struct Issue: Sendable, Hashable {
@@ -66,7 +73,8 @@ public struct MailboxReport: Sendable, Equatable {
   /// The report of a pass that did nothing.
   public init() {}
 
-  /// Whether the mailbox holds nothing that this store lacks, as far as could be seen.
+  /// Whether the mailbox holds nothing that this store lacks, as far as could be seen: nothing is pending and nothing
+  /// was refused.
   public var isComplete: Bool { pending.isEmpty && refused.isEmpty }
 }
 

@@ -9,12 +9,13 @@ extension Store {
   /// ```
   ///
   /// Call it when the app starts, after changes, and when the mailbox may have changed; a pass that finds nothing new
-  /// costs one listing. The others need not be there at the time. What cannot be read yet is reported as pending and
-  /// does not hold up the rest.
+  /// costs one listing. An engine does all of that. The others need not be there at the time. What cannot be read yet
+  /// is reported as pending and does not hold up the rest.
   ///
   /// The store remembers what it has read, in the transaction that applies it, so that a pass reads nothing a second
   /// time, in another process either. Each file is applied whole or not at all. An error, a cancelled task or a crash
   /// leaves store and mailbox sound.
+  /// - Returns: what was taken in and put, and which files were not, with the reason.
   /// - Throws: `MailboxError` if the mailbox is not there or cannot be written; what the store throws;
   ///   `CancellationError`.
   @discardableResult
@@ -27,7 +28,13 @@ extension Store {
   }
 
   /// Syncs with everybody who uses a set of files, and blocks the calling thread meanwhile. See the asynchronous
-  /// `sync(through:)`.
+  /// `sync(through:)`, which is chosen where it can be awaited.
+  ///
+  /// ```swift
+  /// let report = try store.sync(through: FolderMailbox(driveURL))
+  /// ```
+  /// - Returns: what was taken in and put, and which files were not, with the reason.
+  /// - Throws: as the asynchronous version.
   @discardableResult
   public func sync(through mailbox: any FileMailbox, _ settings: MailboxSettings = MailboxSettings()) throws
     -> MailboxReport

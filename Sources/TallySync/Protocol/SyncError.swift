@@ -58,7 +58,9 @@ public struct SyncError: TallyError {
     self.cause = cause
   }
 
-  /// True for a peer that needs another version of the app, syncs another zone, or does not let this device in.
+  /// True for a peer that needs another version of the app, syncs another zone, or does not let this device in. An
+  /// engine gives such a peer up (``PeerStatus/Phase/blocked``) until ``SyncEngine/resume()`` or
+  /// ``SyncEngine/syncNow()``.
   public var isPermanent: Bool { [.upgradeRequired, .wrongZone, .unauthorized].contains(code) }
 
   /// The message and the code.

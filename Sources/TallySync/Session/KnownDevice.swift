@@ -11,6 +11,10 @@ import TallyWire
 ///   print(device.name ?? "a device", device.pending == 0 ? "has everything" : "is \(device.pending) changes behind")
 /// }
 /// ```
+///
+/// ``Store/devices()`` returns them, if this device introduces itself (``SyncDevice``). The list is of this device
+/// alone. A device may have more than it is known to have, for instance by way of another one. ``PeerStatus`` tells of
+/// peers that the engine is connected to right now.
 public struct KnownDevice: Sendable, Equatable, Identifiable {
   /// The replica. A device that gets a new replica id, as a restored backup does, is another one.
   public var id: ReplicaID
@@ -69,6 +73,13 @@ extension Store {
   public func devices() async throws -> [KnownDevice] { try await BlockingWork.run { [self] in try devices() } }
 
   /// Takes a device off the list, for instance one that was sold. It comes back when it is met again.
+  ///
+  /// ```swift
+  /// for device in try store.devices() where device.name == "old phone" { try store.forget(device: device.id) }
+  /// ```
+  ///
+  /// What it has written stays, and it may still sync: who is let in is for the transport or the mailbox to decide. A
+  /// device that is not listed is no error.
   /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
   public func forget(device id: ReplicaID) throws { try note(NoteBatch(Self.deviceScope, ["\(id)": nil])) }
 

@@ -2,7 +2,9 @@ import CoreMetrics
 import TallyCRDT
 import TallyStore
 
-/// The outcome of a sync over a connection.
+/// The outcome of a sync over a connection, as `Store.sync(over:_:)` and ``SyncEngine/accept(_:from:)`` return it: what
+/// has changed here, what went over, and who the peer is. That it is returned at all means that both sides had what the
+/// other had when they met.
 public struct SyncOutcome: Sendable, Equatable {
   /// Records and links of this store that changed.
   public var changes = 0
@@ -65,10 +67,17 @@ public struct SyncSettings: Sendable {
 extension Store {
   /// Syncs with the peer at the other end of a connection, and closes it.
   ///
+  /// ```swift
+  /// let home = ProcessTransport(command: "ssh home.example tally serve scores.tally --stdio", name: "home")
+  /// let outcome = try await store.sync(over: home.open())
+  /// print(outcome.changes, outcome.bytesSent + outcome.bytesReceived)
+  /// ```
+  ///
   /// Each delta is applied whole or not at all. If the connection breaks, what was applied stays, and the next sync
-  /// does the rest.
+  /// does the rest. An engine does this for each of its peers, and tries again; call it where one attempt is what is
+  /// wanted, as in a tool. It blocks no thread of a task.
   /// - Returns: what was done. A live session returns when the peer closes.
-  /// - Throws: `SyncError`; `WireError` for damaged bytes; what the store throws, `StoreError.damaged` also if it is
+  /// - Throws: ``SyncError``; `WireError` for damaged bytes; what the store throws, `StoreError.damaged` also if it is
   ///   damaged and the peer has nothing to heal it with; `CancellationError`.
   @discardableResult
   public func sync(over connection: any SyncConnection, _ settings: SyncSettings = SyncSettings()) async throws

@@ -29,13 +29,18 @@ public protocol SyncConnection: Sendable {
 /// }
 /// ```
 ///
-/// `ProcessTransport` and, behind the package trait `Network`, `TCPTransport` are there. `Docs/Transports.md` shows how
-/// to write one, and `TransportConformance` of `TallyTesting` checks it.
+/// ``SyncEngine/add(_:)`` takes one for each peer. `ProcessTransport` and, behind the package trait `Network`,
+/// `TCPTransport` are there. A transport of your own only has to carry bytes to the peer and back; what they mean, and
+/// who wins, is decided by the stores. Whom it lets in, and whether anybody can listen, is up to it.
+/// `Docs/Transports.md` shows how to write one, and `TransportConformance` of `TallyTesting` checks it.
 public protocol Transport: Sendable {
-  /// The name of the peer in logs and status.
+  /// The name of the peer in logs and status. In one engine it stands for one peer: a second transport of the name
+  /// takes the first one's place.
   var name: String { get }
   /// Opens a connection. Ends soon, one way or the other, and at once when the task is cancelled: the engine waits for
   /// it.
-  /// - Throws: what keeps it from being opened; the engine tries again later.
+  /// - Returns: a connection that is open, for one sync or as long as both sides stay live. The engine closes it.
+  /// - Throws: what keeps it from being opened; the engine tries again later, unless it is a ``TallyError`` that is
+  ///   permanent, such as ``SyncError`` of code `unauthorized`.
   func open() async throws -> any SyncConnection
 }

@@ -34,6 +34,13 @@ public final class StreamConnection: SyncConnection {
 
   /// Takes over standard input and output of this process. From then on whatever else prints goes to standard error, so
   /// that it cannot come between messages, and standard input is empty.
+  ///
+  /// ```swift
+  /// try await engine.accept(StreamConnection.standardStreams(), from: "laptop")
+  /// ```
+  ///
+  /// It is for a program that somebody else starts, as `ProcessTransport` does. Call it once.
+  /// - Throws: `POSIXError` if the process may open no more files.
   public static func standardStreams() throws -> StreamConnection {
     let (input, output) = (dup(STDIN_FILENO), dup(STDOUT_FILENO))
     guard input >= 0, output >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EBADF) }
@@ -48,7 +55,15 @@ public final class StreamConnection: SyncConnection {
     return try StreamConnection(reading: input, writing: output)
   }
 
-  /// Two ends of one connection, over two pipes.
+  /// Two ends of one connection, over two pipes, for a test.
+  ///
+  /// ```swift
+  /// let (here, there) = try StreamConnection.pair()
+  /// async let other = tablet.sync(over: there)
+  /// let outcome = try await phone.sync(over: here)
+  /// _ = try await other
+  /// ```
+  /// - Throws: `POSIXError` if the process may open no more files.
   public static func pair() throws -> (StreamConnection, StreamConnection) {
     let (there, back) = (try Pipes.make(), try Pipes.make())
     return (
