@@ -42,6 +42,7 @@ models:
 models-gate:
 	cd Tests/Models && $(PYTHON) -B scenarios.py --brief
 	cd Tests/Models && $(PYTHON) -B checkvalues.py | cmp - check-values.json
+	cd Tests/Models && $(PYTHON) -B golden.py | cmp - ../TallyWireTests/Golden/life.hex
 	cd Tests/Models && $(PYTHON) -B histories.py gate --seconds 40
 
 # What only traits build: TCP and TLS, the relay, and macros. One build folder for all; a first build takes some minutes more. It is also the

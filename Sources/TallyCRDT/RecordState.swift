@@ -2,8 +2,7 @@
 /// names.
 ///
 /// A reference is part of the record's presence and outlasts its lives (`Life`), since it may mean ownership: whether
-/// it does is the schema's business, and a join knows no schema. Nothing marks references yet, since neither the file
-/// nor the wire has a place for the mark.
+/// it does is the schema's business, and a join knows no schema. So names on the wire and in the file are marked.
 public struct FieldID: Hashable, Sendable, Comparable {
   /// The number, and in the lowest bit whether the field is a reference.
   @usableFromInline let bits: UInt64

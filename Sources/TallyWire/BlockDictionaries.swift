@@ -1,11 +1,14 @@
 import TallyCRDT
 
-/// The stamps and delete contexts that the items of a block share.
+/// The stamps that the items of a block share, and what deletes and lives had seen.
 struct BlockDictionaries {
   /// Ascending in `order`.
   var stamps: [Stamp] = []
   /// The context of each stamp that is a delete's.
   var contexts: [Stamp: StateVector] = [:]
+  /// The context of each stamp that is the beginning of a life. Apart from those of deletes: where two copies of a
+  /// store have written under one stamp, a delete keeps the greater of what they had seen, a life the lesser.
+  var lifeContexts: [Stamp: StateVector] = [:]
   /// The position of each stamp in `stamps`.
   private var numbers: [Stamp: Int] = [:]
   private var last: (stamp: Stamp, number: Int)?
@@ -28,6 +31,10 @@ struct BlockDictionaries {
     for delete in state.deletes {
       note(delete.stamp)
       contexts[delete.stamp, default: StateVector()].merge(delete.context)
+    }
+    if let life = state.life {
+      note(life.stamp)
+      lifeContexts[life.stamp] = life.context
     }
     guard let seed = state.seed else { return }
     for layer in seed.layers { note(layer.stamp) }
@@ -69,11 +76,16 @@ extension BlockDictionaries {
       encode(stamp, after: previous, to: &writer, replicas)
       previous = stamp
     }
-    let deletes = stamps.enumerated().filter { contexts[$0.element] != nil }
-    writer.varint(deletes.count)
-    for (number, stamp) in deletes {
-      writer.varint(number)
-      writer.vector(contexts[stamp] ?? StateVector(), replicas)
+    var entries: [(number: Int, context: StateVector)] = []
+    for (number, stamp) in stamps.enumerated() {
+      let ofDelete = contexts[stamp]
+      if let ofDelete { entries.append((number, ofDelete)) }
+      if let ofLife = lifeContexts[stamp], ofLife != ofDelete { entries.append((number, ofLife)) }
+    }
+    writer.varint(entries.count)
+    for entry in entries {
+      writer.varint(entry.number)
+      writer.vector(entry.context, replicas)
     }
   }
 
@@ -103,18 +115,29 @@ extension BlockDictionaries {
       }
       result.stamps.append(stamp)
     }
-    var lastNumber = -1
-    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 2, "contexts")) {
-      let number = try reader.count(limit: max(0, count - 1), "a stamp number")
-      guard number > lastNumber, number < count else { throw WireError(.malformed, "the contexts are not ascending") }
-      lastNumber = number
-      let context = try reader.vector(limits, &budget)
-      guard context.covers(result.stamps[number].dot) else {
-        throw WireError(.malformed, "a delete's context does not cover the delete")
-      }
-      result.contexts[result.stamps[number]] = context
-    }
+    try result.decodeContexts(&reader, limits, &budget)
     return result
+  }
+
+  /// A stamp that a delete and a life have both has one context, or two: the delete's and then the life's.
+  private mutating func decodeContexts(
+    _ reader: inout ByteReader, _ limits: [Dot], _ budget: inout BlockBudget
+  ) throws(WireError) {
+    var last: (number: Int, isSecond: Bool) = (-1, false)
+    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 2, "contexts")) {
+      let number = try reader.count(limit: max(0, stamps.count - 1), "a stamp number")
+      let isSecond = number == last.number
+      guard number > last.number || isSecond && !last.isSecond, number < stamps.count else {
+        throw WireError(.malformed, "the contexts are not ascending")
+      }
+      last = (number, isSecond)
+      let context = try reader.vector(limits, &budget)
+      guard context.covers(stamps[number].dot) else {
+        throw WireError(.malformed, "a context does not cover what it belongs to")
+      }
+      if !isSecond { contexts[stamps[number]] = context }
+      lifeContexts[stamps[number]] = context
+    }
   }
 
   private static func decodeStamp(

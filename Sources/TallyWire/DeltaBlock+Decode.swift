@@ -57,7 +57,9 @@ extension BlockDraft {
     let type = try reader.identifier("a type")
     let (fields, columns) = try decodeColumns(&reader, &budget)
     let keys = try decodeKeys(&reader, type: type, &budget)
-    var decoder = RecordDecoder(columns: columns, dictionaries: dictionaries, limits: limits, budget: budget)
+    var decoder = RecordDecoder(
+      columns: columns, references: fields.map { FieldKey.isReference($0) }, dictionaries: dictionaries, limits: limits,
+      budget: budget)
     var group = DeltaBlock.Records(type: type, fields: fields, items: [])
     var packed: PackedRecords?
     if packs, fields.count <= PackedRecords.maximumFields {
@@ -85,7 +87,7 @@ extension BlockDraft {
     let count = try reader.count(limit: WireLimits.fields, "fields")
     try budget.take(names: count)
     for _ in 0..<count {
-      let field = try reader.identifier("a field")
+      let field = try reader.fieldKey()
       if let last = fields.last, !last.utf8.lexicographicallyPrecedes(field.utf8) {
         throw WireError(.malformed, "the fields are not ascending")
       }
@@ -156,14 +158,19 @@ extension BlockDraft {
 private struct RecordDecoder {
   /// The values that are left of each field.
   var columns: [ByteReader]
+  /// For each field whether it is a reference, which is in no life.
+  private let references: [Bool]
   let dictionaries: BlockDictionaries
   let limits: [Dot]
   private(set) var budget: BlockBudget
   /// The values of the record that is being packed.
   private var values: [UnsafeRawBufferPointer] = []
 
-  init(columns: [ByteReader], dictionaries: BlockDictionaries, limits: [Dot], budget: BlockBudget) {
-    (self.columns, self.dictionaries, self.limits, self.budget) = (columns, dictionaries, limits, budget)
+  init(
+    columns: [ByteReader], references: [Bool], dictionaries: BlockDictionaries, limits: [Dot], budget: BlockBudget
+  ) {
+    (self.columns, self.references, self.dictionaries) = (columns, references, dictionaries)
+    (self.limits, self.budget) = (limits, budget)
   }
 
   /// Packs a record that exists and has one stamp.
@@ -213,8 +220,25 @@ private struct RecordDecoder {
     }
     if flags & RecordFlags.deletes != 0 { state.deletes = try decodeDeletes(&reader) }
     if flags & (RecordFlags.layers | RecordFlags.basis) != 0 { state.seed = try decodeSeed(&reader, flags) }
+    if flags & RecordFlags.life != 0 { state.life = try decodeLife(&reader, of: state.fields) }
     guard !state.isEmpty else { throw WireError(.malformed, "a record without cells") }
     return state
+  }
+
+  private mutating func decodeLife(_ reader: inout ByteReader, of cells: [FieldCell]) throws(WireError) -> Life {
+    let stamp = try reader.stamp(dictionaries)
+    guard stamp.rank == .user else { throw WireError(.malformed, "a life has the wrong rank") }
+    guard let context = dictionaries.lifeContexts[stamp] else { throw WireError(.malformed, "a life has no context") }
+    // Records share it, and what is made of a record's life they do not.
+    try budget.take(cells: 1 + context.count)
+    var life = Life(time: stamp.time, dot: stamp.dot, context: context)
+    life.said = try reader.dot(in: life, limits)
+    for cell in cells where !references[Int(cell.field.rawValue)] {
+      guard let dot = try reader.dot(in: life, limits) else { continue }
+      try budget.take(cells: 1)
+      life.vias.append(Life.Via(field: cell.field, dot: dot))
+    }
+    return life
   }
 
   private mutating func decodeFields(
@@ -321,6 +345,18 @@ extension RecordState {
 }
 
 extension ByteReader {
+  /// A dot in a life; nil for none.
+  fileprivate mutating func dot(in life: Life, _ limits: [Dot]) throws(WireError) -> Dot? {
+    let number = try varint()
+    guard number >= UInt64(LifeDots.other) else { return number == UInt64(LifeDots.own) ? life.dot : nil }
+    let limit = try limit(number: number - UInt64(LifeDots.other), limits)
+    let sequence = try varint()
+    guard sequence > 0, sequence <= limit.sequence else {
+      throw WireError(.malformed, "a sequence is beyond the delta's vector")
+    }
+    return Dot(replica: limit.replica, sequence: sequence)
+  }
+
   fileprivate mutating func stamp(_ dictionaries: BlockDictionaries) throws(WireError) -> Stamp {
     try dictionaries.stamp(number: try varint())
   }

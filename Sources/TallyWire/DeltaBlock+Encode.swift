@@ -88,7 +88,17 @@ enum RecordFlags {
   static let deletes: UInt8 = 8
   static let layers: UInt8 = 16
   static let basis: UInt8 = 32
-  static let all: UInt8 = 63
+  static let life: UInt8 = 64
+  static let all: UInt8 = 127
+}
+
+/// The numbers that stand for a dot in a life; from `other` on the number of a replica, and a sequence follows.
+enum LifeDots {
+  /// None is said, or a register travels by its stamp's dot.
+  static let none = 0
+  /// The dot of the life itself.
+  static let own = 1
+  static let other = 2
 }
 
 /// The flags of a link.
@@ -243,7 +253,6 @@ private struct RecordEncoder {
     _ state: RecordState, to parts: inout Parts, _ dictionaries: inout BlockDictionaries,
     _ replicas: [ReplicaID: Int]
   ) {
-    precondition(state.life == nil, "version 1 of the wire format has no place for the life of a record")
     let shared = state.sharedStamp
     var flags: UInt8 = state.existence == nil ? 0 : RecordFlags.existence
     if shared != nil { flags |= RecordFlags.oneStamp }
@@ -253,6 +262,7 @@ private struct RecordEncoder {
       if !seed.layers.isEmpty { flags |= RecordFlags.layers }
       if seed.basis != nil { flags |= RecordFlags.basis }
     }
+    if state.life != nil { flags |= RecordFlags.life }
     parts.heads.byte(flags)
     if let stamp = shared ?? state.existence { parts.heads.varint(dictionaries.number(of: stamp)) }
     encodeFields(state.fields, hasSharedStamp: shared != nil, to: &parts, &dictionaries)
@@ -262,6 +272,25 @@ private struct RecordEncoder {
       for delete in state.deletes { parts.heads.varint(dictionaries.number(of: delete.stamp)) }
     }
     if let seed = state.seed { encode(seed, to: &parts, &dictionaries) }
+    if let life = state.life { encode(life, of: state, to: &parts, &dictionaries, replicas) }
+  }
+
+  /// The life's beginning, whether existence is said in it, and by what each register in it travels.
+  private func encode(
+    _ life: Life, of state: RecordState, to parts: inout Parts, _ dictionaries: inout BlockDictionaries,
+    _ replicas: [ReplicaID: Int]
+  ) {
+    parts.heads.varint(dictionaries.number(of: life.stamp))
+    if let said = life.said { parts.heads.dot(said, in: life, replicas) } else { parts.heads.varint(LifeDots.none) }
+    let placed = zip(state.fields, state.fieldVias).map { (place: places[Int($0.field.rawValue)], cell: $0, via: $1) }
+      .sorted { $0.place < $1.place }
+    for (place, cell, via) in placed where !FieldKey.isReference(fields[place]) {
+      if via == cell.stamp.dot {
+        parts.heads.varint(LifeDots.none)
+      } else {
+        parts.heads.dot(via, in: life, replicas)
+      }
+    }
   }
 
   private func encode(_ seed: SeedState, to parts: inout Parts, _ dictionaries: inout BlockDictionaries) {
@@ -305,6 +334,12 @@ extension RecordState {
 }
 
 extension ByteWriter {
+  fileprivate mutating func dot(_ dot: Dot, in life: Life, _ replicas: [ReplicaID: Int]) {
+    guard dot != life.dot else { return varint(LifeDots.own) }
+    varint(LifeDots.other + number(of: dot.replica, replicas))
+    varint(dot.sequence)
+  }
+
   fileprivate mutating func link(
     _ source: RecordKey?, _ target: RecordKey, _ element: ORSetElement, _ dictionaries: inout BlockDictionaries
   ) {

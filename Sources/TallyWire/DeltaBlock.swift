@@ -23,7 +23,7 @@ public struct DeltaBlock: Hashable, Sendable {
   public struct Records: Hashable, Sendable {
     /// The type that all records of the group have.
     public var type: String
-    /// The wire names of the fields that the records' cells refer to by place, without repetition; at most
+    /// The keys (`FieldKey`) of the fields that the records' cells refer to by place, without repetition; at most
     /// `WireLimits.fields`. Those that no cell uses are not written.
     public var fields: [String]
     /// The records of the group, with their cells.

@@ -35,7 +35,7 @@ public struct DeltaHeader: Hashable, Sendable {
   }
 
   /// The version of the format that this code writes, and the only one it reads.
-  public static let version: UInt8 = 1
+  public static let version: UInt8 = 2
   static let magic: [UInt8] = [0x54, 0x4C]  // "TL"
 
   private struct Flags {

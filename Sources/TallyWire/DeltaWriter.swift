@@ -25,15 +25,11 @@ public struct DeltaWriter {
 
   /// Writes one block; an empty one writes nothing.
   /// - Precondition: all replicas in the block are in the header's target vector. Readers refuse what is beyond it.
-  /// - Throws: `WireError.limitExceeded` for a block over `WireLimits.blockBytes`, `WireError.unsupportedVersion` for
-  ///   one with a record that has a life, of which version 1 of the format knows nothing; nothing of it is written.
+  /// - Throws: `WireError.limitExceeded` for a block over `WireLimits.blockBytes`; nothing of it is written.
   public mutating func append(_ block: DeltaBlock) throws { try append(BlockDraft(block)) }
 
   package mutating func append(_ draft: BlockDraft) throws {
     guard !draft.isEmpty else { return }
-    guard !draft.block.records.contains(where: { $0.items.contains { $0.state.life != nil } }) else {
-      throw WireError(.unsupportedVersion, "a record has a life")
-    }
     let output = draft.output(replicas: replicas)
     guard !output.repeatsKey else { throw WireError(.malformed, "two records or links of a block have one name") }
     let raw = output.writer.bytes

@@ -22,7 +22,7 @@ package struct PackedRecords: Sendable {
   package static let maximumFields = 64
 
   package let type: String
-  /// The wire names of the fields, ascending by bytes.
+  /// The keys of the fields (`FieldKey`), ascending by bytes.
   package let fields: [String]
   package private(set) var items: [Item] = []
   package private(set) var stamps: [Stamp] = []

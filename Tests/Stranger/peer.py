@@ -123,8 +123,8 @@ def digest(vector, fingerprint):
 def header(delta):
     """Base, target and fingerprint of a delta: WireFormat, section 3."""
     reader = Reader(delta)
-    if reader.take(3) != b"TL\x01":
-        raise ValueError("not a delta of version 1")
+    if reader.take(3) != b"TL\x02":
+        raise ValueError("not a delta of version 2")
     flags, base, target = reader.byte(), {}, {}
     for _ in range(reader.varint()):
         replica = reader.take(16).hex()

@@ -40,7 +40,7 @@ import Testing
     let ann = "0001" + "00000001" + "01A1FE9587F3" + "DF228D"
     #expect(try hex(store, "tally_clock", of: "SBPerson WHERE name = 'Ann'") == [ann])
     #expect(try hex(store, "tally_clock", of: "SBGame") == ["FFFF" + "000000000001" + "00000000" + "000000"])
-    let body = "01" + "78C901" + "02" + "0602A0A0ACE9BF68" + "06048001" + "01" + "03" + "0801" + "00" + "00"
+    let body = "01" + "82286D" + "02" + "0602A0A0ACE9BF68" + "06048001" + "01" + "03" + "0801" + "00" + "00"
     #expect(try hex(store, "body", of: "tally_extra") == [body])
     #expect(try store.verify().problems == [])
   }

@@ -12,16 +12,16 @@ import Testing
     blocks.flatMap { $0.records.flatMap(\.items) }.map(\.name)
   }
 
-  @Test func headerBytesAreThoseOfVersion1() throws {
+  @Test func headerBytesAreThoseOfVersion2() throws {
     try expect(Bytes.header(Golden.plainHeader), are: "header")
     try expect(Bytes.header(Golden.fullHeader), are: "header-zone-fingerprint")
   }
 
-  @Test func deltaBytesAreThoseOfVersion1() throws {
+  @Test func deltaBytesAreThoseOfVersion2() throws {
     try expect(Bytes.write(Golden.plainHeader, Golden.blocks()), are: "delta")
   }
 
-  @Test func emptyDeltaBytesAreThoseOfVersion1() throws {
+  @Test func emptyDeltaBytesAreThoseOfVersion2() throws {
     try expect(Bytes.write(DeltaHeader(base: StateVector(), target: StateVector()), []), are: "empty")
   }
 

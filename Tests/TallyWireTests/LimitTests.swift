@@ -252,7 +252,7 @@ import Testing
   @Test func hugeNumberOfReplicasIsRefused() {
     for count in [UInt64(WireLimits.replicas) + 1, Self.huge, .max] {
       var writer = ByteWriter()
-      writer.bytes = [0x54, 0x4C, 1, 0]
+      writer.bytes = [0x54, 0x4C, DeltaHeader.version, 0]
       writer.varint(count)
       #expect(Bytes.refusal(of: writer.bytes)?.code == .limitExceeded)
     }
@@ -261,7 +261,7 @@ import Testing
   @Test func sequencesBeyondTheirRangeAreRefused() {
     for (from, more) in [(UInt64.max, UInt64(1)), (0, 0), (0, 1 << 63), (1 << 62, 1 << 62)] {
       var writer = ByteWriter()
-      writer.bytes = [0x54, 0x4C, 1, 0]
+      writer.bytes = [0x54, 0x4C, DeltaHeader.version, 0]
       writer.varint(1)
       writer.replica(ReplicaID(high: 1, low: 2))
       writer.varint(from)
@@ -314,23 +314,6 @@ import Testing
     var writer = try DeltaWriter(header: header) { count += $0.count }
     let before = count
     #expect { try writer.append(DeltaBlock(records: [group])) } throws: { ($0 as? WireError)?.code == .limitExceeded }
-    #expect(count == before)
-  }
-
-  /// Version 1 has no place for it, and content without its life would be of another one.
-  @Test func writerRefusesARecordWithALifeAndWritesNothingOfIt() throws {
-    var samples = Samples(seed: 9)
-    let stamp = samples.stamp()
-    var state = RecordState(inserted: stamp, fields: [])
-    state.life = Life(time: stamp.time, dot: stamp.dot, context: StateVector())
-    let group = DeltaBlock.Records(
-      type: "A", fields: [], items: [DeltaBlock.Record(name: try AnyRecordName("A|~|b"), state: state)])
-    var count = 0
-    var writer = try DeltaWriter(header: samples.header) { count += $0.count }
-    let before = count
-    #expect { try writer.append(DeltaBlock(records: [group])) } throws: {
-      ($0 as? WireError)?.code == .unsupportedVersion
-    }
     #expect(count == before)
   }
 

@@ -127,7 +127,11 @@ import Testing
             cells.insert(Cell(name: item.name, field: field, stamp: cell.stamp, value: cell.value))
           }
         }
+        for via in item.state.life?.vias ?? [] {
+          cells.insert(["\(item.name)", group.fields[Int(via.field.rawValue)], "\(via.dot)"])
+        }
         var rest = item
+        rest.state.life?.vias = []
         rest.state.fields = []
         rest.state.seed = item.state.seed.map { seed in
           let layers = seed.layers.map { SeedLayer(stamp: $0.stamp, isRetired: $0.isRetired) }

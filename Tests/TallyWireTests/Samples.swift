@@ -9,6 +9,8 @@ struct Samples {
   let header: DeltaHeader
   /// One context a delete, as one transaction has only one.
   private var contexts: [Dot: StateVector] = [:]
+  /// The same of lives. Two copies of a store may have begun a life and deleted under one stamp.
+  private var lifeContexts: [Dot: StateVector] = [:]
 
   init(seed: UInt64, replicas count: Int = 4) {
     var random = SplitMix64(seed: seed)
@@ -58,11 +60,11 @@ struct Samples {
   }
 
   private mutating func records(_ type: String, _ count: Int) -> DeltaBlock.Records {
-    let fields = ["title", "a", "zulu", "b2", "Upper", "under_score", "x7", "y", "z", "k"].shuffled(using: &random)
+    let fields = ["title", "a", "zulu", "b2", "Upper", "under_score", "x7", "y", "y&", "k&"].shuffled(using: &random)
     let names = Set((0..<count).compactMap { _ in name(type) })
     return DeltaBlock.Records(
       type: type, fields: fields,
-      items: names.sorted().map { DeltaBlock.Record(name: $0, state: state(fields.count)) }.shuffled(using: &random))
+      items: names.sorted().map { DeltaBlock.Record(name: $0, state: state(fields)) }.shuffled(using: &random))
   }
 
   private mutating func links(_ relationship: String, _ count: Int) -> DeltaBlock.Links {
@@ -98,7 +100,8 @@ struct Samples {
       dot: Dot(replica: entry.replica, sequence: 1 + random.next() % entry.sequence))
   }
 
-  private mutating func state(_ fields: Int) -> RecordState {
+  private mutating func state(_ keys: [String]) -> RecordState {
+    let fields = keys.count
     var state = RecordState()
     let shared = stamp()
     let isUniform = random.chance(40)
@@ -113,7 +116,28 @@ struct Samples {
     }
     if random.chance(20) || state.isEmpty { state.deletes = deletes() }
     if random.chance(30) { state.seed = seed(fields) }
+    if random.chance(25) {
+      state.life = life(of: state.fields.filter { !FieldKey.isReference(keys[Int($0.field.rawValue)]) })
+    }
     return state
+  }
+
+  /// A life, in which some of the registers travel by other dots than those of their stamps.
+  private mutating func life(of fields: [FieldCell]) -> Life {
+    // Now and then of a transaction that deletes something as well.
+    let dot = random.chance(50) ? contexts.keys.min() ?? stamp().dot : stamp().dot
+    var context =
+      lifeContexts[dot]
+      ?? StateVector(header.target.entries.map { ($0.replica, random.next() % ($0.sequence + 1)) })
+    context.include(dot)
+    lifeContexts[dot] = context
+    var life = Life(time: HybridTime(milliseconds: dot.sequence), dot: dot, context: context)
+    if random.chance(50) { life.said = random.chance(50) ? dot : stamp().dot }
+    for cell in fields where random.chance(50) {
+      let via = random.chance(50) ? dot : stamp().dot
+      if via != cell.stamp.dot { life[via: cell.field] = via }
+    }
+    return life
   }
 
   /// Layers, a basis, or both: a delta may carry either alone.

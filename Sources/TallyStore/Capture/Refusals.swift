@@ -145,7 +145,7 @@ final class Refusals {
         var reader = ByteReader(raw)
         do throws(WireError) {
           while reader.remaining > 0 {
-            fields.insert(FieldID(rawValue: UInt32(truncatingIfNeeded: try reader.varint())))
+            fields.insert(catalog.field(UInt32(truncatingIfNeeded: try reader.varint())))
           }
         } catch {
           throw StoreError(stored: error)

@@ -22,7 +22,7 @@ extension Catalog {
     }
     read(.field) { row in
       guard let number = UInt32(exactly: row.number), let kind = Int(row.text(0)) else { return }
-      found.add(field: FieldID(rawValue: number), kind: KindNumber(rawValue: kind), name: row.text(1))
+      _ = found.add(field: number, kind: KindNumber(rawValue: kind), key: row.text(1))
     }
     read(.replica) { row in
       let id = row.values[0]
@@ -68,19 +68,19 @@ extension Catalog {
     var place: UInt32 = 0
     let count = UInt32(schema.entities.reduce(0) { $0 + $1.fields.count + $1.references.count })
     for entity in schema.entities {
-      let wanted = entity.fields.map(\.wireName) + entity.references.map(\.name)
+      let wanted = entity.fields.map(\.wireName) + entity.references.map(\.key)
       guard let kind = kindOfType[entity.type] else { continue }
-      for name in wanted {
+      for key in wanted {
         place += 1
-        guard !fields.values.contains(where: { $0.kind == kind && $0.name == name }) else { continue }
+        guard !fields.values.contains(where: { $0.kind == kind && $0.key == key }) else { continue }
         let damaged = fields.first { _, field in
-          field.kind == kind && !wanted.contains(field.name) && field.name.isOneBit(from: name)
+          field.kind == kind && !wanted.contains(field.key) && field.key.isOneBit(from: key)
         }?.key
-        let natural = FieldID(rawValue: place)
-        let next = FieldID(rawValue: 1 + (fields.keys.map(\.rawValue).max() ?? 0) + count)
-        let number = damaged ?? (fields[natural] == nil ? natural : next)
-        if damaged == nil { guesses.insert(number) }
-        add(field: number, kind: kind, name: name)
+        if let damaged { fields[damaged] = nil }
+        let isTaken = fields.keys.contains { $0.rawValue == place }
+        let next = 1 + (fields.keys.map(\.rawValue).max() ?? 0) + count
+        let field = add(field: damaged?.rawValue ?? (isTaken ? next : place), kind: kind, key: key)
+        if damaged == nil { guesses.insert(field) }
       }
     }
     return guesses

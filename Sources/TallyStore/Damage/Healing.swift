@@ -288,7 +288,11 @@ extension RecordState {
   func within(_ vector: StateVector) -> RecordState {
     var result = self
     if let existence, !vector.covers(existence.dot) { result.existence = nil }
-    result.fields.removeAll { !vector.covers($0.stamp.dot) }
+    if let life {
+      result.keepContent(of: life, within: vector)
+    } else {
+      result.fields.removeAll { !vector.covers($0.stamp.dot) }
+    }
     result.deletes.removeAll { !vector.covers($0.stamp.dot) }
     result.supersededTouches = StateVector(
       supersededTouches.entries.compactMap { vector.covers($0) ? ($0.replica, $0.sequence) : nil })
@@ -298,6 +302,19 @@ extension RecordState {
       result.seed = layers.isEmpty && basis == nil ? nil : SeedState(layers: layers, basis: basis)
     }
     return result
+  }
+
+  /// Keeps the registers that travel by what `vector` covers; of a life that it does not cover none but references.
+  private mutating func keepContent(of life: Life, within vector: StateVector) {
+    let isKept = vector.covers(life.dot)
+    let vias = fieldVias
+    fields = zip(fields, vias).filter { (isKept || $0.field.isReference) && vector.covers($1) }.map(\.0)
+    guard isKept else {
+      self.life = nil
+      return
+    }
+    if let said = life.said, !vector.covers(said) { self.life?.said = nil }
+    self.life?.vias = life.vias.filter { vector.covers($0.dot) }
   }
 
   fileprivate var nonEmpty: RecordState? { isEmpty ? nil : self }

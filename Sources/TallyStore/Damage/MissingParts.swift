@@ -99,11 +99,11 @@ extension Catalog {
   /// Whether every entity of the schema has its numbers.
   var isComplete: Bool {
     schema.entities.allSatisfy { entity in
-      guard let number = kindOfType[entity.type], let fields = fieldOfName[number] ?? (entity.hasColumns ? nil : [:])
+      guard let number = kindOfType[entity.type], let fields = fieldOfKey[number] ?? (entity.hasColumns ? nil : [:])
       else {
         return false
       }
-      return (entity.fields.map(\.wireName) + entity.references.map(\.name)).allSatisfy { fields[$0] != nil }
+      return (entity.fields.map(\.wireName) + entity.references.map(\.key)).allSatisfy { fields[$0] != nil }
         && entity.relationships.allSatisfy { linkOfName[LinkKind.wireName(entity.type, $0.name, $0.to)] != nil }
     }
   }

@@ -199,6 +199,7 @@ private final class Salvage {
     try read { name, kind, state in
       self.cover(state.dots)
       for delete in state.deletes { self.target.merge(delete.context) }
+      if let life = state.life { self.target.merge(life.context) }
       self.count(kind.number, name.text)
       self.sum += self.catalog.fingerprint(name, kind, from: nil, to: state)
     } link: { key, kind, element in
@@ -291,17 +292,20 @@ private final class Salvage {
   private func within(_ state: RecordState) -> RecordState {
     guard isVectorSound else { return state }
     var result = state.within(target)
-    // A delete cannot have seen more than there was.
-    for index in result.deletes.indices {
-      let context = result.deletes[index].context
-      result.deletes[index].context = StateVector(
-        context.entries.compactMap { entry in
-          let sequence = min(entry.sequence, target[entry.replica])
-          return sequence > 0 ? (entry.replica, sequence) : nil
-        })
-    }
+    // Neither a delete nor the author of a life can have seen more than there was.
+    for index in result.deletes.indices { result.deletes[index].context = possible(result.deletes[index].context) }
+    if let life = result.life { result.life?.context = possible(life.context) }
     return result
   }
+
+  private func possible(_ context: StateVector) -> StateVector {
+    StateVector(
+      context.entries.compactMap { entry in
+        let sequence = min(entry.sequence, target[entry.replica])
+        return sequence > 0 ? (entry.replica, sequence) : nil
+      })
+  }
+
   private func within(_ element: ORSetElement) -> ORSetElement { isVectorSound ? element.within(target) : element }
 
   private func cover(_ dots: Set<Dot>) { for dot in dots { target.include(dot) } }
@@ -355,6 +359,10 @@ extension RecordState {
     if let existence, isUnsound(existence) { result.existence = nil }
     result.fields.removeAll { isUnsound($0.stamp) }
     result.deletes.removeAll { isUnsound($0.stamp) }
+    if let life, life.dot.sequence == 0 {
+      result.life = nil
+      result.fields.removeAll { !$0.field.isReference }
+    }
     return result
   }
 }

@@ -5,9 +5,10 @@ enum Format {
   /// "TALY" in `PRAGMA application_id`.
   static let applicationID = 0x5441_4C59
   /// The version in `PRAGMA user_version`.
-  static let version = 2
-  /// The oldest version that is read: 1 had clocks and bodies without checksums, and was never released.
-  static let oldest = 2
+  static let version = 3
+  /// The oldest version that is read. Version 1 had clocks and bodies without checksums, version 2 did not tell
+  /// references from other fields; neither was released.
+  static let oldest = 3
   static let tables = """
     CREATE TABLE tally_meta(key TEXT NOT NULL PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
     CREATE TABLE tally_zone(

@@ -13,8 +13,9 @@ struct BlockBuilder {
   private var packed: [(kind: KindNumber, records: PackedRecords)] = []
   /// The most tags of a link that travel in one block.
   private static let tagLimit = WireLimits.blockCells / 4
-  /// The contexts of the deletes in the block.
+  /// The contexts of the deletes in the block, and of the lives.
   private var contexts: [Stamp: StateVector] = [:]
+  private var lifeContexts: [Stamp: StateVector] = [:]
   private var count = 0
   private var byteCount = 0
   private var cellCount = 0
@@ -32,7 +33,7 @@ struct BlockBuilder {
   ) throws {
     guard let delta = state.delta(since: base) else { return }
     if !strangers.isEmpty {
-      let vectors = delta.deletes.map(\.context) + [delta.supersededTouches]
+      let vectors = delta.deletes.map(\.context) + [delta.supersededTouches, delta.life?.context ?? StateVector()]
       try check(delta.dots.union(vectors.flatMap(\.entries)))
     }
     let size = delta.approximateByteCount
@@ -53,10 +54,12 @@ struct BlockBuilder {
     // A block has one context for each stamp. Two copies of one store can have deleted under one stamp and not have
     // seen the same.
     for delete in part.deletes where contexts[delete.stamp].map({ $0 != delete.context }) ?? false { try handOut(body) }
+    if let life = part.life, lifeContexts[life.stamp].map({ $0 != life.context }) ?? false { try handOut(body) }
     // What is large by itself shares a block with nothing: beside a block that is nearly full it could be too much.
     if size > WireLimits.targetBlockBytes { try handOut(body) }
     try makeRoom(cells: part.cellCount, names: newNames(of: part, kind), of: kind, body)
     for delete in part.deletes { contexts[delete.stamp] = delete.context }
+    if let life = part.life { lifeContexts[life.stamp] = life.context }
     if records[kind.number] == nil { records[kind.number] = .init(type: kind.type, fields: [], items: []) }
     var part = part
     part.renumberFields { FieldID(rawValue: number(of: $0, kind.number)) }
@@ -77,7 +80,7 @@ struct BlockBuilder {
     if !strangers.isEmpty { try check([stamp.dot]) }
     // Rows come kind by kind.
     if isNew {
-      let fields = kind.wireOrder.map { kind.columns[$0].wireName }
+      let fields = kind.wireOrder.map { kind.columns[$0].key }
       packed.append((kind.number, PackedRecords(type: kind.type, fields: fields)))
       nameCount += fields.count
     }
@@ -150,7 +153,7 @@ struct BlockBuilder {
     if let known = fields[kind]?[field] { return known }
     let number = UInt32(records[kind]?.fields.count ?? 0)
     fields[kind, default: [:]][field] = number
-    records[kind]?.fields.append(catalog.fields[field]?.name ?? "")
+    records[kind]?.fields.append(catalog.fields[field]?.key ?? "")
     nameCount += 1
     return number
   }
@@ -160,7 +163,7 @@ struct BlockBuilder {
     guard count > 0 else { return }
     let block = DeltaBlock(records: Array(records.values), links: Array(links.values))
     try body(BlockDraft(block, packed: packed.map(\.records)))
-    (records, fields, links, contexts) = ([:], [:], [:], [:])
+    (records, fields, links, contexts, lifeContexts) = ([:], [:], [:], [:], [:])
     (count, byteCount, cellCount, nameCount) = (0, 0, 0, 0)
     // More rows of the last kind may come; their memory is used again.
     packed.removeFirst(max(0, packed.count - 1))

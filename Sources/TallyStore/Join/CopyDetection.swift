@@ -36,7 +36,11 @@ extension RecordState {
   func contradicts(_ replica: ReplicaID, by other: RecordState) -> Bool {
     if let existence = other.existence, existence.dot.replica == replica, existence != self.existence { return true }
     if let basis = other.seed?.basis, basis.stamp.dot.replica == replica, basis != seed?.basis { return true }
-    return other.fields.contains { $0.stamp.dot.replica == replica && self[$0.field] != $0 }
+    // A register of another life is void on one side.
+    let isSameLife = life?.stamp == other.life?.stamp
+    return other.fields.contains { cell in
+      (isSameLife || cell.field.isReference) && cell.stamp.dot.replica == replica && self[cell.field] != cell
+    }
       || other.deletes.contains { $0.stamp.dot.replica == replica && !deletes.contains($0) }
   }
 }

@@ -5,7 +5,7 @@ import TallyCRDT
 extension Join {
   /// - Returns: whether the record is joined. Otherwise nothing was written.
   mutating func joinEdit(_ name: AnyRecordName, _ kind: RecordKind, _ received: RecordState) throws -> Bool {
-    guard !isRepair, received.existence == nil, received.deletes.isEmpty, received.seed == nil,
+    guard !isRepair, received.existence == nil, received.deletes.isEmpty, received.seed == nil, received.life == nil,
       received.supersededTouches.isEmpty, !received.fields.isEmpty, transaction.hasPlainRows(kind),
       let places = places(of: received.fields, kind), let row = try transaction.editedRow(name, kind, places),
       var state = try writer.stampedState(row.clock)

@@ -48,8 +48,8 @@
         guard let kind = transaction.catalog.kind(of: group.type) else { continue }
         for item in group.items.indices {
           block.records[index].items[item].state.fields.removeAll { cell in
-            let name = group.fields[Int(cell.field.rawValue)]
-            guard let column = kind.columns.first(where: { $0.wireName == name }) else { return false }
+            let key = group.fields[Int(cell.field.rawValue)]
+            guard let column = kind.columns.first(where: { $0.key == key }) else { return false }
             return column.target(of: cell.value).map { (try? reader.hasRow($0)) == false } ?? false
           }
         }

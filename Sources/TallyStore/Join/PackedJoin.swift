@@ -46,7 +46,7 @@ final class PackedJoin {
     guard transaction.hasPlainRows(kind) else { return nil }
     var places: [Int] = []
     for field in packed.fields {
-      guard let place = kind.columns.firstIndex(where: { $0.wireName == field }) else { return nil }
+      guard let place = kind.columns.firstIndex(where: { $0.key == field }) else { return nil }
       places.append(place)
     }
     (self.transaction, self.kind, self.packed, self.places) = (transaction, kind, packed, places)

@@ -111,7 +111,7 @@ struct SchemaMigration {
     for entity in schema.entities {
       let kind = try numbers.kind(source: entity.type)
       for field in entity.fields { _ = try numbers.field(field.wireName, kind: kind) }
-      for reference in entity.references { _ = try numbers.field(reference.name, kind: kind) }
+      for reference in entity.references { _ = try numbers.field(reference.key, kind: kind) }
       for relationship in entity.relationships {
         _ = try numbers.kind(source: entity.type, relationship: relationship.name, target: relationship.to)
       }

@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyWire
 
 /// The type of a field's values: the column's type and how the value merges (always last writer wins).
 public enum FieldKind: String, Sendable, CaseIterable {
@@ -93,6 +94,11 @@ public struct ReferenceSchema: Sendable, Hashable {
     self.onDelete = onDelete
     self.isIndexed = isIndexed
   }
+}
+
+extension ReferenceSchema {
+  /// What the reference is called on the wire (`FieldKey`).
+  var key: String { FieldKey.key(of: name, isReference: true) }
 }
 
 /// A to-many relationship: an observed-remove set of record names, in a join table `Type_name` with the columns

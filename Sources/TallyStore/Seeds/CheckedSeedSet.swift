@@ -94,7 +94,7 @@ struct CheckedSeedSet {
       guard let reference = entity.references.first(where: { $0.name == column }) else {
         throw Self.error("\(self.name).\(record.key): \(record.type) has no reference \(printable(column))")
       }
-      values.append((reference.name, .text(try target(key, reference.to, "\(record.key).\(column)").text)))
+      values.append((reference.key, .text(try target(key, reference.to, "\(record.key).\(column)").text)))
     }
     let size = values.reduce(0) { $0 + $1.1.byteCount }
     guard size <= WireLimits.seedRecordBytes else { throw Self.error("\(self.name).\(record.key) has \(size) bytes") }

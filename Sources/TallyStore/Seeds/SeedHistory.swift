@@ -5,7 +5,8 @@ import TallyWire
 ///
 /// Every installation generates the same one. The virtual replica's id is the first half of the SHA-256 of
 /// `"TallySeeds", generator version, length and UTF-8 of the set's name, version, block`, where the block is the
-/// canonical block of the delta format, version 1, with the replica id zero. So the id covers all values and their
+/// canonical block of the delta format, version 1, with the replica id zero: what version 2 writes, but for the mark
+/// behind a reference's name. So the id covers all values and their
 /// dots, and depends on nothing else: not on the order of declaration, the platform, the locale or the time.
 struct SeedHistory {
   /// The version of the generator, which every change of the encoding would raise.
@@ -34,7 +35,11 @@ struct SeedHistory {
     writer.byte(Self.generator)
     writer.text(set.name)
     writer.varint(set.version)
-    writer.bytes += set.block(by: nobody).encoded(replicas: [nobody])
+    var identity = set.block(by: nobody)
+    for place in identity.records.indices {
+      identity.records[place].fields = identity.records[place].fields.map { FieldKey.name(in: $0) }
+    }
+    writer.bytes += identity.encoded(replicas: [nobody])
     replica = SeedIdentity.replica(of: writer.bytes)
     block = set.block(by: replica)
   }

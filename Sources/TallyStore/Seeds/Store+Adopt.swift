@@ -5,6 +5,8 @@ import TallyWire
 extension SeedAdoption {
   /// The field by which a duplicate says for which seed it gave way. It travels like any field.
   static let forwardField = "tally_forward"
+  /// The same on the wire: it names a record, as a reference does, and outlasts what is said of the record.
+  static let forwardKey = FieldKey.key(of: forwardField, isReference: true)
 }
 
 extension Store {
@@ -132,7 +134,7 @@ extension WriteTransaction {
   }
 
   private func giveWay(_ duplicate: StateReader.Duplicate, _ kind: RecordKind, _ stamp: Stamp) throws {
-    let forward = try session.numbers.field(SeedAdoption.forwardField, kind: kind.number)
+    let forward = try session.numbers.field(SeedAdoption.forwardKey, kind: kind.number)
     // The first duplicate of a type makes the field, which the kind did not have.
     guard let kind = catalog.records[kind.number] else { return }
     var written = RecordState()

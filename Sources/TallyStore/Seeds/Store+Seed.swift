@@ -146,6 +146,6 @@ extension StateReader {
   }
 
   private func value(_ field: String, _ layer: SeedLayer, _ kind: RecordKind) -> Value? {
-    catalog.fieldOfName[kind.number]?[field].flatMap { layer[$0]?.value }
+    catalog.fieldOfKey[kind.number]?[field].flatMap { layer[$0]?.value }
   }
 }

@@ -6,8 +6,16 @@ import TallyWire
 struct Catalog: Sendable {
   struct Field: Sendable {
     var kind: KindNumber
-    var name: String
-    var hash: UInt64
+    /// What the field is called everywhere (`FieldKey`), and the hash of it.
+    let key: String
+    let hash: UInt64
+
+    /// The wire name.
+    var name: String { FieldKey.name(in: key) }
+
+    init(kind: KindNumber, key: String) {
+      (self.kind, self.key, hash) = (kind, key, SipHash13.hash(key))
+    }
   }
 
   var version = -1
@@ -18,6 +26,8 @@ struct Catalog: Sendable {
   var records: [KindNumber: RecordKind] = [:]
   var links: [KindNumber: LinkKind] = [:]
   var fields: [FieldID: Field] = [:]
+  /// For each number whether it is that of a reference.
+  private var references: [Bool] = []
   var replicas: [ReplicaNumber: ReplicaID] = [:]
   /// The kinds in whose rows clocks cannot be written in place; see `StateWriter`.
   var updatesClocks = Set<KindNumber>()
@@ -35,7 +45,7 @@ struct Catalog: Sendable {
 
   private(set) var kindOfType: [String: KindNumber] = [:]
   private(set) var linkOfName: [String: KindNumber] = [:]
-  private(set) var fieldOfName: [KindNumber: [String: FieldID]] = [:]
+  private(set) var fieldOfKey: [KindNumber: [String: FieldID]] = [:]
   private(set) var replicaNumbers: [ReplicaID: ReplicaNumber] = [:]
   /// For each type the columns of other types that refer to it.
   private(set) var referrers: [String: [(kind: KindNumber, column: Column)]] = [:]
@@ -109,11 +119,10 @@ extension Catalog {
     let rows = try connection.statement(text: NumberedTable.field.query)
     while try rows.step() {
       try NumberedTable.field.check(rows)
-      let name = rows.text(2) ?? ""
       guard let number = UInt32(exactly: rows.int(0)) else {
         throw StoreError(.corrupt, "a field's number is out of range")
       }
-      fields[FieldID(rawValue: number)] = Field(kind: rows.number(1), name: name, hash: SipHash13.hash(name))
+      add(Field(kind: rows.number(1), key: rows.text(2) ?? ""), number)
     }
     let replicas = try connection.statement(text: NumberedTable.replica.query)
     var ids = Set<[UInt8]>()
@@ -132,8 +141,8 @@ extension Catalog {
     kindOfType = Dictionary(uniqueKeysWithValues: records.values.map { ($0.type, $0.number) })
     linkOfName = Dictionary(uniqueKeysWithValues: links.values.map { ($0.wireName, $0.number) })
     replicaNumbers = Dictionary(uniqueKeysWithValues: replicas.map { ($0.value, $0.key) })
-    fieldOfName = [:]
-    for (id, field) in fields { fieldOfName[field.kind, default: [:]][field.name] = id }
+    fieldOfKey = [:]
+    for (id, field) in fields { fieldOfKey[field.kind, default: [:]][field.key] = id }
     referrers = [:]
     for number in records.keys.sorted() {
       let columns = columns(of: number)
@@ -143,7 +152,7 @@ extension Catalog {
       records[number] = records[number].map { kind in
         RecordKind(
           number: number, type: kind.type, entity: kind.entity, columns: columns, mayCycle: ownershipReaches(number),
-          forwardField: fieldOfName[number]?[SeedAdoption.forwardField])
+          forwardField: fieldOfKey[number]?[SeedAdoption.forwardKey])
       }
     }
     orderedKinds = inOrder()
@@ -152,7 +161,7 @@ extension Catalog {
   }
 
   private func columns(of number: KindNumber) -> [Column] {
-    guard let entity = records[number]?.entity, let ids = fieldOfName[number] else { return [] }
+    guard let entity = records[number]?.entity, let ids = fieldOfKey[number] else { return [] }
     let fields = entity.fields.compactMap { field in
       ids[field.wireName].map {
         Column(
@@ -160,7 +169,7 @@ extension Catalog {
       }
     }
     let references = entity.references.compactMap { reference in
-      ids[reference.name].map {
+      ids[reference.key].map {
         Column(field: $0, name: reference.name, wireName: reference.name, defaultValue: .null, reference: reference)
       }
     }
@@ -204,13 +213,29 @@ extension Catalog {
     }
   }
 
-  mutating func add(field: FieldID, kind: KindNumber, name: String) {
-    fields[field] = Field(kind: kind, name: name, hash: SipHash13.hash(name))
-    fieldOfName[kind, default: [:]][name] = field
-    guard name == SeedAdoption.forwardField, let known = records[kind] else { return }
+  /// The field with a number. Bodies keep the number alone.
+  func field(_ number: UInt32) -> FieldID {
+    FieldID(rawValue: number, isReference: number < references.count && references[Int(number)])
+  }
+
+  @discardableResult
+  private mutating func add(_ field: Field, _ number: UInt32) -> FieldID {
+    let id = FieldID(rawValue: number, isReference: FieldKey.isReference(field.key))
+    fields[id] = field
+    guard id.isReference else { return id }
+    while references.count <= number { references.append(false) }
+    references[Int(number)] = true
+    return id
+  }
+
+  mutating func add(field number: UInt32, kind: KindNumber, key: String) -> FieldID {
+    let field = add(Field(kind: kind, key: key), number)
+    fieldOfKey[kind, default: [:]][key] = field
+    guard key == SeedAdoption.forwardKey, let known = records[kind] else { return field }
     records[kind] = RecordKind(
       number: kind, type: known.type, entity: known.entity, columns: known.columns, mayCycle: known.mayCycle,
       forwardField: field)
+    return field
   }
 
   /// - Throws: `StoreError.corrupt` if the file's schema is lost.

@@ -39,15 +39,14 @@ final class CatalogWriter {
     return number
   }
 
-  /// The id of a field, given to it now if it has none.
-  func field(_ name: String, kind: KindNumber) throws -> FieldID {
-    if let known = reader.catalog.fieldOfName[kind]?[name] { return known }
-    let number = try NumberedTable.field.add(connection, [Array("\(kind)".utf8), Array(name.utf8)])
+  /// The id of the field with a key (`FieldKey`), given to it now if it has none.
+  func field(_ key: String, kind: KindNumber) throws -> FieldID {
+    if let known = reader.catalog.fieldOfKey[kind]?[key] { return known }
+    let number = try NumberedTable.field.add(connection, [Array("\(kind)".utf8), Array(key.utf8)])
     guard let known = UInt32(exactly: number) else {
       throw StoreError(.corrupt, "the file has no number left for another field")
     }
-    let field = FieldID(rawValue: known)
-    reader.catalog.add(field: field, kind: kind, name: name)
+    let field = reader.catalog.add(field: known, kind: kind, key: key)
     isChanged = true
     return field
   }

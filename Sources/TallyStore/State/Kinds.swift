@@ -6,7 +6,9 @@ final class Column: Sendable {
   let field: FieldID
   let name: String
   let wireName: String
-  /// The hash of the wire name, for the fingerprint.
+  /// What the field is called on the wire and in the file (`FieldKey`).
+  let key: String
+  /// The hash of the key, for the fingerprint.
   let hash: UInt64
   let defaultValue: Value
   /// Nil for a reference.
@@ -19,7 +21,9 @@ final class Column: Sendable {
     field: FieldID, name: String, wireName: String, defaultValue: Value, kind: FieldKind? = nil,
     reference: ReferenceSchema? = nil
   ) {
-    (self.field, self.name, self.wireName, hash) = (field, name, wireName, SipHash13.hash(wireName))
+    (self.field, self.name, self.wireName) = (field, name, wireName)
+    key = FieldKey.key(of: wireName, isReference: reference != nil)
+    hash = SipHash13.hash(key)
     (self.defaultValue, self.kind, self.reference) = (defaultValue, kind, reference)
     targetPrefix = reference.map { Array("\($0.to)\(AnyRecordName.delimiter)".utf8) } ?? []
   }
@@ -85,7 +89,7 @@ final class RecordKind: Sendable {
   let insert: RowSQL
   /// Like `insert`, but leaves an existing row of that name alone.
   let insertIfNew: RowSQL
-  /// The places of the columns, ascending by the bytes of their wire names: the order of the wire format.
+  /// The places of the columns, ascending by the bytes of their keys: the order of the wire format.
   let wireOrder: [Int]
   /// For each column: binds clock, value and row id.
   let updates: [RowSQL]
@@ -129,7 +133,7 @@ final class RecordKind: Sendable {
     let insert = "INSERT INTO main.\"\(type)\"(id, tally_clock\(list)) VALUES(?, ?\(marks))"
     (self.insert, insertIfNew) = (RowSQL(insert), RowSQL(insert + " ON CONFLICT(id) DO NOTHING"))
     wireOrder = columns.indices.sorted {
-      columns[$0].wireName.utf8.lexicographicallyPrecedes(columns[$1].wireName.utf8)
+      columns[$0].key.utf8.lexicographicallyPrecedes(columns[$1].key.utf8)
     }
     updates = columns.map { RowSQL("UPDATE main.\"\(type)\" SET tally_clock = ?, \"\($0.name)\" = ? WHERE rowid = ?") }
   }

@@ -4,41 +4,49 @@ import TallyWire
 /// The bytes in `tally_extra` and `tally_hidden`: the state of one record or link, with local numbers for replicas and
 /// fields.
 ///
-/// A value that the record's row shows is left out here. What a delete had seen is in `tally_context`, which all
-/// deletes of a transaction share; here only if another copy of the store has deleted something else under the same
-/// stamp. The first byte is the kind of body, the next three are the state's checksum.
+/// A value that the record's row shows is left out here. What a delete or a life had seen is in `tally_context`, which
+/// all of a transaction share; here only if another copy of the store has written something else under the same stamp.
+/// The first byte is the kind of body, the next three are the state's checksum.
 enum StateCoding {
   static let record: UInt8 = 1
   private static let link: UInt8 = 2
   private static let seededRecord: UInt8 = 3
+  /// What the kind of a record with a life has beside.
+  private static let life: UInt8 = 4
 
   /// Encodes a record's state without what the row shows; without a row, all of it. `isShared` says whether
   /// `tally_context` holds what a delete had seen.
   static func encode(
-    _ state: RecordState, _ sum: StateSum, row: RowValues?, isShared: (Delete) -> Bool,
+    _ state: RecordState, _ sum: StateSum, row: RowValues?, isShared: (StateVector, Stamp) -> Bool,
     replicaNumber: (ReplicaID) throws -> ReplicaNumber
   ) rethrows -> [UInt8] {
-    precondition(state.life == nil, "version 1 of the storage format has no place for the life of a record")
     var writer = ByteWriter()
     writer.bytes.reserveCapacity(64)
-    writer.byte(state.seed == nil ? record : seededRecord)
+    writer.byte((state.seed == nil ? record : seededRecord) + (state.life == nil ? 0 : life))
     writer.append(sum)
     var stamps = StampTable()
     if let existence = state.existence { stamps.note(existence) }
     for cell in state.fields { stamps.note(cell.stamp) }
     for delete in state.deletes { stamps.note(delete.stamp) }
     if let seed = state.seed { stamps.note(seed) }
+    if let life = state.life { stamps.note(life.stamp) }
     try stamps.encode(to: &writer, replicaNumber)
     writer.varint(state.existence.map { stamps.number(of: $0) + 1 } ?? 0)
     encode(state.fields, to: &writer, stamps, row)
     try encode(state.supersededTouches, to: &writer, replicaNumber)
     writer.varint(state.deletes.count)
     for delete in state.deletes {
-      let hasOwn = !isShared(delete)
+      let hasOwn = !isShared(delete.context, delete.stamp)
       writer.varint(stamps.number(of: delete.stamp) << 1 | (hasOwn ? 1 : 0))
       if hasOwn { try encode(delete.context, to: &writer, replicaNumber) }
     }
     if let seed = state.seed { encode(seed, to: &writer, stamps, row) }
+    if let life = state.life {
+      let hasOwn = !isShared(life.context, life.stamp)
+      writer.varint(stamps.number(of: life.stamp) << 1 | (hasOwn ? 1 : 0))
+      if hasOwn { try encode(life.context, to: &writer, replicaNumber) }
+      try encode(life, of: state, to: &writer, replicaNumber)
+    }
     return writer.bytes
   }
 
@@ -61,20 +69,81 @@ enum StateCoding {
   }
 
   private static func decodeFields(
-    _ reader: inout ByteReader, _ stamps: StampTable, _ row: RowValues?
+    _ reader: inout ByteReader, _ stamps: StampTable, _ catalog: Catalog, _ row: RowValues?
   ) throws -> [FieldCell] {
     // A cell takes at least two bytes.
     let head = try reader.count(limit: reader.remaining + 1, "fields")
     var listed: [FieldCell] = []
     listed.reserveCapacity(head >> 1)
     for _ in 0..<head >> 1 {
-      let (field, shown) = try decodeField(&reader, row)
+      let (field, shown) = try decodeField(&reader, catalog, row)
       let stamp = try stamps.at(try reader.varint())
       listed.append(FieldCell(field: field, stamp: stamp, value: try shown ?? reader.value()))
     }
     guard head & 1 == 1 else { return listed }
     guard let row else { throw StoreError(.corrupt, "a stored state lacks its values") }
     return row.completing(listed, stamp: try stamps.at(0))
+  }
+
+  /// How the registers of a life travel: by the dots of their stamps, all by the life's own, or by dots that are
+  /// listed.
+  private enum Travel {
+    static let byStamps = 0
+    static let byLife = 1
+    static let listed = 2
+  }
+
+  private static func encode(
+    _ life: Life, of state: RecordState, to writer: inout ByteWriter,
+    _ replicaNumber: (ReplicaID) throws -> ReplicaNumber
+  ) rethrows {
+    func encode(_ dot: Dot) throws {
+      writer.varint(try replicaNumber(dot.replica).rawValue)
+      writer.varint(dot.sequence)
+    }
+    // No replica has the number 0.
+    if let said = life.said { try encode(said) } else { writer.varint(0) }
+    guard !life.vias.isEmpty else { return writer.varint(Travel.byStamps) }
+    guard life.vias != life.viasOfItsOwn(state.fields) else { return writer.varint(Travel.byLife) }
+    writer.varint(Travel.listed)
+    writer.varint(life.vias.count)
+    for via in life.vias {
+      writer.varint(UInt64(via.field.rawValue))
+      try encode(via.dot)
+    }
+  }
+
+  /// Reads a life; `fields` are the record's registers.
+  private static func decodeLife(
+    _ reader: inout ByteReader, _ stamps: StampTable, _ states: StateReader, _ fields: [FieldCell]
+  ) throws -> Life {
+    let head = try reader.varint()
+    let stamp = try stamps.at(head >> 1)
+    let context = try head & 1 == 1 ? decodeVector(&reader, states.catalog.replicas) : states.context(of: stamp)
+    var life = Life(time: stamp.time, dot: stamp.dot, context: context)
+    life.said = try decodeDot(&reader, states.catalog.replicas)
+    switch try reader.count(limit: Travel.listed, "ways to travel") {
+    case Travel.byStamps: break
+    case Travel.byLife: life.vias = life.viasOfItsOwn(fields)
+    default:
+      for _ in 0..<(try reader.count(ofElementsWithAtLeast: 3, "dots to travel by")) {
+        let field = states.catalog.field(UInt32(truncatingIfNeeded: try reader.varint()))
+        guard let dot = try decodeDot(&reader, states.catalog.replicas) else {
+          throw StoreError(.corrupt, "a register travels by no dot")
+        }
+        life.vias.append(Life.Via(field: field, dot: dot))
+      }
+    }
+    return life
+  }
+
+  private static func decodeDot(_ reader: inout ByteReader, _ replicas: [ReplicaNumber: ReplicaID]) throws -> Dot? {
+    let number = try reader.count(limit: ReplicaNumber.largest.rawValue, "a replica number")
+    guard number > 0 else { return nil }
+    guard let replica = replicas[ReplicaNumber(rawValue: number)] else {
+      throw StoreError(.corrupt, "a replica is not known")
+    }
+    return Dot(replica: replica, sequence: try reader.sequence())
   }
 
   private static func encode(
@@ -96,7 +165,7 @@ enum StateCoding {
   }
 
   private static func decodeSeed(
-    _ reader: inout ByteReader, _ stamps: StampTable, _ row: RowValues?
+    _ reader: inout ByteReader, _ stamps: StampTable, _ catalog: Catalog, _ row: RowValues?
   ) throws -> SeedState {
     var layers: [SeedLayer] = []
     for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "layers")) {
@@ -105,7 +174,7 @@ enum StateCoding {
       var fields: [FieldCell] = []
       if head & 1 == 0 {
         for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "fields")) {
-          let (field, shown) = try decodeField(&reader, row)
+          let (field, shown) = try decodeField(&reader, catalog, row)
           fields.append(FieldCell(field: field, stamp: stamp, value: try shown ?? reader.value()))
         }
       }
@@ -118,9 +187,11 @@ enum StateCoding {
   }
 
   /// Reads the number of a field and finds what the row shows of it; nil if its value comes next.
-  private static func decodeField(_ reader: inout ByteReader, _ row: RowValues?) throws -> (FieldID, shown: Value?) {
+  private static func decodeField(
+    _ reader: inout ByteReader, _ catalog: Catalog, _ row: RowValues?
+  ) throws -> (FieldID, shown: Value?) {
     let head = try reader.varint()
-    let field = FieldID(rawValue: UInt32(truncatingIfNeeded: head >> 1))
+    let field = catalog.field(UInt32(truncatingIfNeeded: head >> 1))
     if head & 1 == 1 { return (field, nil) }
     guard let known = row?[field] else { throw StoreError(.corrupt, "a stored state lacks a value") }
     return (field, known)
@@ -162,13 +233,14 @@ enum StateCoding {
     _ reader: inout ByteReader, _ states: StateReader, _ row: RowValues?
   ) throws -> (state: RecordState, sum: StateSum) {
     let tag = try reader.byte()
-    guard tag == record || tag == seededRecord else { throw StoreError(.corrupt, "a stored state is not a record") }
+    let kind = tag & ~life
+    guard kind == record || kind == seededRecord else { throw StoreError(.corrupt, "a stored state is not a record") }
     let sum = try reader.stateSum()
     let stamps = try StampTable.decode(&reader, states.catalog.replicas)
     var state = RecordState()
     let existence = try reader.count(limit: stamps.count, "a stamp number")
     if existence > 0 { state.existence = stamps[existence - 1] }
-    state.fields = try decodeFields(&reader, stamps, row)
+    state.fields = try decodeFields(&reader, stamps, states.catalog, row)
     state.supersededTouches = try decodeVector(&reader, states.catalog.replicas)
     for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "deletes")) {
       let head = try reader.varint()
@@ -176,7 +248,13 @@ enum StateCoding {
       let context = try head & 1 == 1 ? decodeVector(&reader, states.catalog.replicas) : states.context(of: stamp)
       state.deletes.append(Delete(stamp: stamp, context: context))
     }
-    if tag == seededRecord { state.seed = try decodeSeed(&reader, stamps, row) }
+    if kind == seededRecord { state.seed = try decodeSeed(&reader, stamps, states.catalog, row) }
+    if tag & life != 0 {
+      state.life = try decodeLife(&reader, stamps, states, state.fields)
+      guard state.brokenInvariants.isEmpty else {
+        throw StoreError(.corrupt, "the life of a stored state is malformed")
+      }
+    }
     return (state, sum)
   }
 
@@ -251,6 +329,15 @@ extension StoreError {
   /// the delta's.
   init(stored error: WireError) {
     self.init(.corrupt, "what is stored cannot be read: \(error.message)", cause: error)
+  }
+}
+
+extension Life {
+  /// What `vias` is if everything in this life was said by the transaction that began it.
+  fileprivate func viasOfItsOwn(_ fields: [FieldCell]) -> [Via] {
+    fields.compactMap { cell in
+      cell.field.isReference || cell.stamp.dot == dot ? nil : Via(field: cell.field, dot: dot)
+    }
   }
 }
 

@@ -137,7 +137,7 @@ final class StateWriter {
     bodies = handle
     // What cannot be sought is read the other way, which says why.
     do { try handle.seek(place.number) } catch is DatabaseError { return try reader.stampedState(clock) }
-    return try handle.read { try StampedState($0, reader.catalog.replicas) }
+    return try handle.read { try StampedState($0, reader.catalog) }
   }
 
   /// Whether there are so many edits that opening a blob pays.
@@ -376,30 +376,33 @@ final class StateWriter {
     announced = nil
   }
 
-  /// The body of a record; what its deletes had seen is stored first.
+  /// The body of a record; what its deletes and its life had seen is stored first.
   private func encode(_ state: RecordState, _ sum: StateSum, row: RowValues?) throws -> [UInt8] {
     try storeContexts(of: state)
     return try StateCoding.encode(
-      state, sum, row: row, isShared: { reader.knows(context: $0.context, of: $0.stamp) },
+      state, sum, row: row, isShared: { reader.knows(context: $0, of: $1) },
       replicaNumber: numbers.number(of:))
   }
 
   private func storeContexts(of state: RecordState) throws {
-    // All deletes of a transaction share one, and the first that comes keeps it: other records' deletes may rely on it.
-    // The time tells apart most deletes of a dot that two copies of one store have both issued.
-    for delete in state.deletes where !reader.hasContext(of: delete.stamp) {
-      let insert = try connection.statement("INSERT OR IGNORE INTO tally_context VALUES(?, ?, ?, ?)")
-      var writer = ByteWriter()
-      try StateCoding.encode(delete.context, to: &writer, numbers.number(of:))
-      insert.bind(1, try numbers.number(of: delete.stamp.dot.replica))
-      insert.bind(2, Int64(delete.stamp.dot.sequence))
-      insert.bind(3, Int64(delete.stamp.time.milliseconds))
-      insert.bind(4, writer.bytes)
-      try insert.run()
-      reader.note(
-        context: connection.changes == 0 ? try reader.context(of: delete.stamp) : delete.context, of: delete.stamp)
-      facts.hasDeletes = true
-    }
+    // All of a transaction share one, and the first that comes keeps it: other records may rely on it. The time tells
+    // apart most deletes of a dot that two copies of one store have both issued.
+    for delete in state.deletes { try store(delete.context, of: delete.stamp) }
+    if let life = state.life { try store(life.context, of: life.stamp) }
+  }
+
+  private func store(_ context: StateVector, of stamp: Stamp) throws {
+    guard !reader.hasContext(of: stamp) else { return }
+    let insert = try connection.statement("INSERT OR IGNORE INTO tally_context VALUES(?, ?, ?, ?)")
+    var writer = ByteWriter()
+    try StateCoding.encode(context, to: &writer, numbers.number(of:))
+    insert.bind(1, try numbers.number(of: stamp.dot.replica))
+    insert.bind(2, Int64(stamp.dot.sequence))
+    insert.bind(3, Int64(stamp.time.milliseconds))
+    insert.bind(4, writer.bytes)
+    try insert.run()
+    reader.note(context: connection.changes == 0 ? try reader.context(of: stamp) : context, of: stamp)
+    facts.hasDeletes = true
   }
 
   // MARK: Set aside

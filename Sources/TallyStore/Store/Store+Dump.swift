@@ -1,5 +1,6 @@
 import GRDB
 import TallyCRDT
+import TallyWire
 
 /// The forms of a dump: the whole state, or the app's view of it.
 public enum DumpForm: Sendable {
@@ -65,6 +66,7 @@ extension StateReader {
       (fieldName(cell), "{\"stamp\":\(JSONText.stamp(cell.stamp)),\"value\":\(JSONText.value(cell.value))}")
     }
     if !fields.isEmpty { parts.append("\"fields\":\(JSONText.object(fields))") }
+    if let life = state.life { parts.append("\"life\":\(text(life))") }
     parts.append("\"name\":\(JSONText.quoted(name.text))")
     if let seed = state.seed { parts.append("\"seed\":\(text(seed))") }
     if !state.supersededTouches.isEmpty {
@@ -73,7 +75,23 @@ extension StateReader {
     return "{\(parts.joined(separator: ","))}\n"
   }
 
-  private func fieldName(_ cell: FieldCell) -> String { catalog.fields[cell.field]?.name ?? "" }
+  private func fieldName(_ cell: FieldCell) -> String { fieldName(cell.field) }
+
+  /// The wire name, or the key where the type has a field and a reference of one name.
+  private func fieldName(_ id: FieldID) -> String {
+    guard let field = catalog.fields[id] else { return "" }
+    let other = FieldKey.key(of: field.name, isReference: !id.isReference)
+    return catalog.fieldOfKey[field.kind]?[other] == nil ? field.name : field.key
+  }
+
+  private func text(_ life: Life) -> String {
+    var parts = ["\"context\":\(JSONText.vector(life.context))"]
+    if let said = life.said { parts.append("\"said\":\(JSONText.quoted("\(said)"))") }
+    parts.append("\"stamp\":\(JSONText.stamp(life.stamp))")
+    let vias = life.vias.map { (fieldName($0.field), JSONText.quoted("\($0.dot)")) }
+    if !vias.isEmpty { parts.append("\"vias\":\(JSONText.object(vias))") }
+    return "{\(parts.joined(separator: ","))}"
+  }
 
   private func text(_ seed: SeedState) -> String {
     let layers = seed.layers.map { layer in

@@ -267,9 +267,7 @@ private final class Verifier {
     count()
     if stored.state.isEmpty { return problem("\(name) has no state") }
     let dots = stored.state.dots
-    check(
-      dots, listed: stored.state.deletes.isEmpty ? dots : stored.state.listedDots, "\(kind.number) \(name.text)",
-      name.text)
+    check(dots, listed: stored.state.listedDots, "\(kind.number) \(name.text)", name.text)
     let part = stored.state.fingerprint(name: SipHash13.hash(name.text)) { catalog.hash(of: $0) }
     sum += part
     if StateSum(part) != stored.sum { problem("\(name): what is stored does not match its checksum") }

@@ -123,7 +123,7 @@ final class WriteTransaction {
   ) throws {
     if kind.isKnown { writer.touches?.note(name) }
     if facts.hasConflicts { view.watch.note(name) }
-    if let old, old.deletes != new.deletes {
+    if let old, old.deletes != new.deletes || old.life?.stamp != new.life?.stamp {
       try relist(name, kind, from: old, to: new, dots: dots)
     } else {
       if old != nil { outdates = true }

@@ -38,6 +38,22 @@ enum FuzzSamples {
     return state
   }
 
+  /// In its second life, with a reference.
+  static var lived: RecordState {
+    let shred = stamp(second, 3, 1_700_000_000_009)
+    var state = RecordState(
+      inserted: insert,
+      fields: [
+        cell(0, edit, .integer(1)), cell(1, insert, .text("Go")), cell(2, insert, Value(text: "SBGame|~|chess")),
+      ])
+    var life = Life(time: shred.time, dot: shred.dot, context: vector([(first, 4), (second, 3)]))
+    life.said = Dot(replica: second, sequence: 4)
+    life[via: FieldID(rawValue: 0)] = Dot(replica: second, sequence: 4)
+    life[via: FieldID(rawValue: 1)] = shred.dot
+    state.life = life
+    return state
+  }
+
   static var seeded: RecordState {
     let (old, new) = (stamp(first, 5, 1, rank: .seed), stamp(first, 6, 2, rank: .seed))
     var state = RecordState(inserted: edit, fields: [cell(0, edit, .blob([0, 255])), cell(1, edit, .null)])
@@ -59,11 +75,13 @@ enum FuzzSamples {
   static func blocks() throws -> [DeltaBlock] {
     let go = try AnyRecordName("SBGame|~|386c1919-5f25-4be2-975f-5b34506c51db")
     let chess = try AnyRecordName("SBGame|~|chess")
-    let records = [(go, inserted), (chess, deleted), (try AnyRecordName("SBGame|~|seed"), seeded)]
+    let records =
+      [(go, inserted), (chess, deleted), (try AnyRecordName("SBGame|~|seed"), seeded)]
+      + [(try AnyRecordName("SBGame|~|hex"), lived)]
     return [
       DeltaBlock(records: [
         .init(
-          type: "SBGame", fields: ["count", "title"],
+          type: "SBGame", fields: ["count", "title", "owner&"],
           items: records.map { DeltaBlock.Record(name: $0.0, state: $0.1) })
       ]),
       DeltaBlock(links: [

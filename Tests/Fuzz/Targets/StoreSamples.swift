@@ -68,10 +68,11 @@ enum StoreSamples {
       let (number, row) = (numbers(reader), try row(reader))
       let sum = StateSum(rawValue: 0x010203)
       var seeds: [[UInt8]] = []
-      for state in [FuzzSamples.inserted, FuzzSamples.deleted, FuzzSamples.seeded] {
-        seeds.append([0] + StateCoding.encode(state, sum, row: row, isShared: { _ in true }, replicaNumber: number))
+      for state in [FuzzSamples.inserted, FuzzSamples.deleted, FuzzSamples.seeded, FuzzSamples.lived] {
+        seeds.append([0] + StateCoding.encode(state, sum, row: row, isShared: { _, _ in true }, replicaNumber: number))
       }
-      let own = StateCoding.encode(FuzzSamples.deleted, sum, row: row, isShared: { _ in false }, replicaNumber: number)
+      let own = StateCoding.encode(
+        FuzzSamples.deleted, sum, row: row, isShared: { _, _ in false }, replicaNumber: number)
       seeds.append([0] + own)
       seeds.append([1] + StateCoding.encode(FuzzSamples.element, sum, replicaNumber: number))
       let clocks = [

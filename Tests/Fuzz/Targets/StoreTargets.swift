@@ -21,7 +21,7 @@ extension FuzzTarget {
     case 0:
       let row = try StoreSamples.row(reader)
       guard let (state, sum) = try stored({ try StateCoding.decodeRecord(body, reader, row: row) }) else { return }
-      let isShared = { (delete: Delete) in (try? reader.context(of: delete.stamp)) == delete.context }
+      let isShared = { (context: StateVector, stamp: Stamp) in (try? reader.context(of: stamp)) == context }
       let body = StateCoding.encode(state, sum, row: nil, isShared: isShared, replicaNumber: number)
       let read = try body.withUnsafeBytes { try StateCoding.decodeRecord($0, reader, row: nil) }
       try claim(read.state == state && read.sum == sum, "a stored state reads back as it was")
