@@ -22,19 +22,19 @@ struct StampedState {
 
   /// Reads a body; nil if there is more to the record than stamps: deletes, layers of seeds, values that its row does
   /// not show.
-  init?(_ bytes: UnsafeRawBufferPointer, _ catalog: Catalog) throws {
+  init?(_ bytes: UnsafeRawBufferPointer, _ states: StateReader) throws {
     var reader = ByteReader(bytes)
     do {
-      try self.init(&reader, catalog)
+      try self.init(&reader, states)
     } catch let error as WireError {
       throw StoreError(stored: error)
     }
   }
 
-  private init?(_ reader: inout ByteReader, _ catalog: Catalog) throws {
+  private init?(_ reader: inout ByteReader, _ states: StateReader) throws {
     guard try reader.byte() == StateCoding.record else { return nil }
     sum = try reader.stateSum()
-    let stamps = try StampTable.decode(&reader, catalog.replicas)
+    let stamps = try StampTable.decode(&reader, states.catalog.replicas)
     guard try reader.varint() == 1, stamps.count > 0 else { return nil }
     existence = stamps[0]
     let head = try reader.count(limit: reader.remaining + 1, "fields")
@@ -44,9 +44,9 @@ struct StampedState {
       let field = try reader.varint()
       guard field & 1 == 0 else { return nil }
       let stamp = try stamps.at(try reader.varint())
-      listed.append((catalog.field(UInt32(truncatingIfNeeded: field >> 1)), stamp))
+      listed.append((states.catalog.field(UInt32(truncatingIfNeeded: field >> 1)), stamp))
     }
-    supersededTouches = try StateCoding.decodeVector(&reader, catalog.replicas)
+    supersededTouches = try StateCoding.decodeVector(&reader, states.catalog.replicas)
     guard try reader.varint() == 0 else { return nil }
   }
 
@@ -108,7 +108,7 @@ extension StateReader {
     switch clock {
     case .unstamped, .leaving: nil
     case .uniform(let uniform): try stamp(clock).map { StampedState(inserted: $0, uniform.sum) }
-    case .extra(let place): try extra(place.number) { try StampedState($0, catalog) }
+    case .extra(let place): try extra(place.number) { try StampedState($0, self) }
     }
   }
 

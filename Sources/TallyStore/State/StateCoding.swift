@@ -69,14 +69,14 @@ enum StateCoding {
   }
 
   private static func decodeFields(
-    _ reader: inout ByteReader, _ stamps: StampTable, _ catalog: Catalog, _ row: RowValues?
+    _ reader: inout ByteReader, _ stamps: StampTable, _ states: StateReader, _ row: RowValues?
   ) throws -> [FieldCell] {
     // A cell takes at least two bytes.
     let head = try reader.count(limit: reader.remaining + 1, "fields")
     var listed: [FieldCell] = []
     listed.reserveCapacity(head >> 1)
     for _ in 0..<head >> 1 {
-      let (field, shown) = try decodeField(&reader, catalog, row)
+      let (field, shown) = try decodeField(&reader, states, row)
       let stamp = try stamps.at(try reader.varint())
       listed.append(FieldCell(field: field, stamp: stamp, value: try shown ?? reader.value()))
     }
@@ -165,7 +165,7 @@ enum StateCoding {
   }
 
   private static func decodeSeed(
-    _ reader: inout ByteReader, _ stamps: StampTable, _ catalog: Catalog, _ row: RowValues?
+    _ reader: inout ByteReader, _ stamps: StampTable, _ states: StateReader, _ row: RowValues?
   ) throws -> SeedState {
     var layers: [SeedLayer] = []
     for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "layers")) {
@@ -174,7 +174,7 @@ enum StateCoding {
       var fields: [FieldCell] = []
       if head & 1 == 0 {
         for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "fields")) {
-          let (field, shown) = try decodeField(&reader, catalog, row)
+          let (field, shown) = try decodeField(&reader, states, row)
           fields.append(FieldCell(field: field, stamp: stamp, value: try shown ?? reader.value()))
         }
       }
@@ -188,10 +188,10 @@ enum StateCoding {
 
   /// Reads the number of a field and finds what the row shows of it; nil if its value comes next.
   private static func decodeField(
-    _ reader: inout ByteReader, _ catalog: Catalog, _ row: RowValues?
+    _ reader: inout ByteReader, _ states: StateReader, _ row: RowValues?
   ) throws -> (FieldID, shown: Value?) {
     let head = try reader.varint()
-    let field = catalog.field(UInt32(truncatingIfNeeded: head >> 1))
+    let field = states.catalog.field(UInt32(truncatingIfNeeded: head >> 1))
     if head & 1 == 1 { return (field, nil) }
     guard let known = row?[field] else { throw StoreError(.corrupt, "a stored state lacks a value") }
     return (field, known)
@@ -240,7 +240,7 @@ enum StateCoding {
     var state = RecordState()
     let existence = try reader.count(limit: stamps.count, "a stamp number")
     if existence > 0 { state.existence = stamps[existence - 1] }
-    state.fields = try decodeFields(&reader, stamps, states.catalog, row)
+    state.fields = try decodeFields(&reader, stamps, states, row)
     state.supersededTouches = try decodeVector(&reader, states.catalog.replicas)
     for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "deletes")) {
       let head = try reader.varint()
@@ -248,7 +248,7 @@ enum StateCoding {
       let context = try head & 1 == 1 ? decodeVector(&reader, states.catalog.replicas) : states.context(of: stamp)
       state.deletes.append(Delete(stamp: stamp, context: context))
     }
-    if kind == seededRecord { state.seed = try decodeSeed(&reader, stamps, states.catalog, row) }
+    if kind == seededRecord { state.seed = try decodeSeed(&reader, stamps, states, row) }
     if tag & life != 0 {
       state.life = try decodeLife(&reader, stamps, states, state.fields)
       guard state.brokenInvariants.isEmpty else {

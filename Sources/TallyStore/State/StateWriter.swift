@@ -137,7 +137,7 @@ final class StateWriter {
     bodies = handle
     // What cannot be sought is read the other way, which says why.
     do { try handle.seek(place.number) } catch is DatabaseError { return try reader.stampedState(clock) }
-    return try handle.read { try StampedState($0, reader.catalog) }
+    return try handle.read { try StampedState($0, reader) }
   }
 
   /// Whether there are so many edits that opening a blob pays.
