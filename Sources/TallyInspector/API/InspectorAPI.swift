@@ -24,10 +24,10 @@
     }
 
     func answer(
-      _ method: HTTPMethod, _ path: String, _ parameters: [String: String], _ body: [UInt8]
+      _ method: HTTPMethod, _ path: String, _ parameters: [String: String], _ body: [UInt8], _ client: InspectorClient
     ) async -> InspectorResponse {
       do {
-        let question = InspectorQuestion(parameters: parameters, body: body, room: room)
+        let question = InspectorQuestion(parameters: parameters, body: body, room: room, client: client)
         switch method {
         case .GET: return InspectorResponse(json: try await read(path, question))
         case .POST: return InspectorResponse(json: try await act(path, question))
