@@ -72,6 +72,26 @@ class StoresTest(PageTest):
         page.wait("document.querySelector('main').innerText.includes('title of Item|~|milk')")
         self.sound(page)
 
+    def test_a_store_that_breaks_and_is_mended_is_followed(self):
+        house.pantry(self.tool)
+        _, page = self.inspect("phone.tally", "tablet.tally")
+        self.show(page, "#/conflicts?store=1")
+        page.wait("document.querySelector('#live').textContent === 'live'")
+        told = self.text(page)
+        with open(self.tool.path("tablet.tally"), "r+b") as file:
+            whole = file.read()
+            file.truncate(6000)
+        page.wait("document.querySelector('main').innerText.includes('tablet cannot be read')", "damage is told by itself")
+        with open(self.tool.path("tablet.tally"), "r+b") as file:
+            file.write(whole)
+        page.wait("!document.querySelector('main').innerText.includes('cannot be read')", "it is looked at again by itself")
+        self.assertEqual(self.text(page), told)
+        # What is written from then on shows.
+        self.show(page, "#/record?name=Item%7C~%7Cmilk")
+        self.tool.run("put", "tablet.tally", "Item|~|milk", "title=Rice milk")
+        page.wait("document.querySelector('main').innerText.includes('Rice milk')")
+        self.sound(page)
+
     def test_a_file_that_was_replaced_is_not_written_to(self):
         house.pantry(self.tool)
         _, page = self.inspect("phone.tally", "--allow-writes")
