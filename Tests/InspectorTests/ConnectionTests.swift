@@ -9,6 +9,9 @@
 
   /// Connections: how long they may last, and what becomes of work that nobody waits for any more.
   @Suite(.serialized, .timeLimit(.minutes(5))) struct ConnectionTests {
+    private static let endless =
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+
     /// An inspector of a store in memory with limits of its own, and a client that is let in.
     private struct House {
       let store: Store
@@ -36,8 +39,8 @@
 
       /// Begins an endless query, and goes away once it runs and `body` is done.
       func abandonQuery(after body: () async throws -> Void = {}) async throws {
-        let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
-        try await client.abandon(client.change("/api/query", Self.body(endless), cookie: cookie)) {
+        let request = client.change("/api/query", Self.body(ConnectionTests.endless), cookie: cookie)
+        try await client.abandon(request) {
           while try await query("SELECT 1") != 429 {}
           try await body()
         }
@@ -60,8 +63,19 @@
 
     @Test func aQueryHasItsTime() async throws {
       let house = try await House { $0.query = .milliseconds(20) }
-      let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
-      #expect(try await house.query(endless) == 400)
+      #expect(try await house.query(Self.endless) == 400)
+      await house.inspector.close()
+    }
+
+    /// Endless queries would take every reader of the store, and the other screens have to wait.
+    @Test func oneQueryRunsAtATime() async throws {
+      let house = try await House { $0.query = .milliseconds(500) }
+      let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+        for _ in 0..<8 { group.addTask { try await house.query(Self.endless) } }
+        return try await group.reduce(into: [Int]()) { $0.append($1) }
+      }
+      #expect(statuses.filter { $0 == 400 }.count >= 1 && statuses.allSatisfy { [400, 429].contains($0) })
+      #expect(try await house.query("SELECT 1") == 200)
       await house.inspector.close()
     }
 

@@ -214,25 +214,6 @@
       await house.inspector.close()
     }
 
-    /// Endless queries would take every reader of the store, and the other screens have to wait.
-    @Test func oneQueryRunsAtATime() async throws {
-      let house = try await House()
-      let (client, cookie) = (house.client, house.cookie)
-      let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
-      let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
-        for _ in 0..<8 {
-          group.addTask {
-            try await client.post("/api/query", "{\"store\":0,\"sql\":\"\(endless)\"}", cookie: cookie).status
-          }
-        }
-        return try await group.reduce(into: [Int]()) { $0.append($1) }
-      }
-      #expect(statuses.filter { $0 == 400 }.count >= 1 && statuses.allSatisfy { [400, 429].contains($0) })
-      let after = try await client.post("/api/query", "{\"store\":0,\"sql\":\"SELECT 1\"}", cookie: cookie)
-      #expect(after.status == 200)
-      await house.inspector.close()
-    }
-
     @Test func aPageHearsOfEachChange() async throws {
       let house = try await House()
       let (store, client, cookie) = (house.store, house.client, house.cookie)
