@@ -78,6 +78,30 @@ class ScreensTest(PageTest):
         # A query that is refused is an answer of 400, which the browser notes as such.
         self.assertEqual([line for line in page.complaints() if "Failed to load resource" not in line], [])
 
+    def test_a_query_that_was_given_up_makes_room_for_the_next(self):
+        house.pantry(self.tool)
+        _, page = self.inspect("phone.tally", "tablet.tally")
+        endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+
+        def ask(sql):
+            page.run(f"document.querySelector('details').open = true; document.querySelector('#sql').value = {json.dumps(sql)}")
+            self.press(page, "details button")
+
+        self.show(page, "#/data?store=0&type=Item")
+        asked = lambda count: page.wait_for(lambda: sum(event["request"]["url"].endswith("/api/query") for event in page.mine("Network.requestWillBeSent")) == count, "a query is on its way")
+        ask(endless)
+        asked(1)
+        ask("SELECT 'the second'")
+        page.wait("document.querySelector('[aria-label=\"Result of the query\"]')?.innerText.includes('the second')")
+        # Whoever goes to another screen gives up the query, too.
+        ask(endless)
+        asked(3)
+        self.show(page, "#/time?store=0")
+        self.show(page, "#/data?store=0&type=Item")
+        ask("SELECT 'the fourth'")
+        page.wait("document.querySelector('[aria-label=\"Result of the query\"]')?.innerText.includes('the fourth')")
+        self.sound(page)
+
     def test_what_was_lost_is_taken_back(self):
         house.pantry(self.tool)
         _, page = self.inspect("phone.tally", "tablet.tally", "--allow-writes")
