@@ -69,12 +69,13 @@ function hitNode({ hit, stores }) {
     h("span", { class: "name dim" }, plain(hit.name)), " ", badges));
 }
 
-// What the stores lack of each other, in one sentence a pair.
+// What the stores lack of each other, in one sentence a pair. Of many stores each stands beside the first alone: all
+// pairs of sixteen are a hundred and twenty, and the first screen would wait for them.
 async function standing() {
-  const lines = [];
-  for (let first = 0; first < house.stores.length; first += 1) {
-    for (let second = first + 1; second < house.stores.length; second += 1) {
-      if (house.stores[first].error || house.stores[second].error) continue;
+  const readable = house.stores.flatMap((store, number) => store.overview ? [number] : []), isMany = readable.length > 4;
+  const lines = isMany ? [h("p", { class: "dim" }, `Each beside ${storeName(readable[0])}. Compare shows any two.`)] : [];
+  for (const first of isMany ? readable.slice(0, 1) : readable) {
+    for (const second of readable.filter(number => number > first)) {
       const difference = await get("/api/diff", { first, second, limit: 1 });
       const isEqual = difference.isSameVector && difference.isSameContent;
       lines.push(h("p", { class: `notice ${isEqual ? "good" : "warn"}` },

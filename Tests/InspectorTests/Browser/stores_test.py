@@ -47,6 +47,19 @@ class StoresTest(PageTest):
         page.wait("/problems in|cannot|malformed|damage/i.test(document.querySelector('main').innerText)", "damage is told")
         self.assertEqual([line for line in page.complaints() if "Failed to load resource" not in line], [])
 
+    def test_many_stores_stand_beside_the_first(self):
+        house.pantry(self.tool)
+        names = [f"copy{number}.tally" for number in range(4)]
+        for name in names:
+            self.tool.new(name, house.PANTRY)
+        self.tool.run("sync", "phone.tally", names[1])
+        _, page = self.inspect("phone.tally", "tablet.tally", *names)
+        told = self.text(page, "[aria-label=Results]")
+        self.assertIn("Each beside phone.", told)
+        self.assertEqual(page.run("document.querySelectorAll('[aria-label=Results] .notice').length"), 5)
+        self.assertIn("phone and copy1: Both have seen the same and hold the same.", told)
+        self.sound(page)
+
     def test_a_store_that_cannot_be_read_beside_one_that_can(self):
         house.pantry(self.tool)
         with open(self.tool.path("tablet.tally"), "r+b") as file:
