@@ -18,8 +18,8 @@
     let limits: InspectorLimits
     let log = InspectorLog()
     let keepers: [LogKeeper]
-    /// Whether a person's query runs.
-    let isQuerying = Atomic<Bool>(false)
+    /// The work that takes long and is under way: one of a kind at a time.
+    let running = Mutex<Set<String>>([])
     private let watching: Mutex<Watching>
 
     private struct Watching {

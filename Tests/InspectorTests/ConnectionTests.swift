@@ -1,5 +1,6 @@
 #if Inspector
   import Foundation
+  import Synchronization
   import Tally
   import TallyInspection
   import TallyInspector
@@ -54,6 +55,20 @@
       try await house.abandonQuery()
       while try await house.query("SELECT 1") != 200 {}
       await house.inspector.close()
+    }
+
+    /// Work that takes long leaves the threads alone that everything else shares, however few cores there are.
+    @Test func longWorkHoldsUpNobody() async throws {
+      let isOver = Mutex(false)
+      let compute: @Sendable () throws -> Void = { while !isOver.withLock({ $0 }) {} }
+      let end: @Sendable () throws -> Void = { isOver.withLock { $0 = true } }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<2 * ProcessInfo.processInfo.activeProcessorCount {
+          group.addTask { try await LongWork.run(compute) }
+        }
+        group.addTask { try await BlockingWork.run(end) }
+        try await group.waitForAll()
+      }
     }
 
     @Test func closingEndsAQueryThatRuns() async throws {

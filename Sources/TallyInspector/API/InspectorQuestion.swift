@@ -1,6 +1,5 @@
 #if Inspector
   import Foundation
-  import Synchronization
   import TallyCRDT
   import TallyInspection
   import TallyStore
@@ -159,12 +158,6 @@
     func query() throws -> Answer {
       let query = try body(Query.self)
       let store = try inspected(at: query.store).store
-      // A query has a reader of the store for as long as it runs, and the other screens need readers too.
-      guard !room.isQuerying.exchange(true, ordering: .acquiring) else {
-        throw Refusal(
-          status: .tooManyRequests, code: "busy", message: "another query is running, which ends within five seconds")
-      }
-      defer { room.isQuerying.store(false, ordering: .releasing) }
       let result: QueryResult
       do {
         result = try store.query(query.sql, limit: 200, until: isOver)
