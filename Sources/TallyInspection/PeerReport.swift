@@ -26,6 +26,12 @@ package struct PeerReport: Sendable, Codable, Equatable {
   package var errorCode: String?
   /// Failed attempts in a row.
   package var failures: Int
+  /// When it is tried again; nil unless it is about to be.
+  package var nextRetry: String?
+  /// The lowest and the highest version of the protocol that it speaks; nil while unknown.
+  package var protocolVersions: [Int]?
+  /// The app that it has introduced itself with, and its version.
+  package var app: String?
   /// What to do about it, in words; nil if nothing is wrong.
   package var advice: String?
 
@@ -38,6 +44,9 @@ package struct PeerReport: Sendable, Codable, Equatable {
     (pending, missing, waitingFiles) = (peer.pending, peer.missing, peer.waitingFiles)
     replica = peer.replica.map { "\($0)" }
     device = hasNames ? peer.device?.name : nil
+    nextRetry = peer.nextRetry.map { StampReport.text($0) }
+    protocolVersions = peer.protocolVersions.map { [Int($0.lowerBound), Int($0.upperBound)] }
+    app = hasNames ? peer.device.flatMap { $0.app.isEmpty ? nil : $0.app } : nil
     lastSuccess = peer.lastSuccess.map { StampReport.text($0) }
     lastError = hasNames ? peer.lastError : nil
     (errorCode, failures) = (peer.errorCode, peer.failures)

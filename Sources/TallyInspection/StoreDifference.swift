@@ -92,8 +92,9 @@ package struct StoreComparison {
     var (place, hasLooked) = (start, false)
     while true {
       let (store, base) = place.isSecond ? (second.store, one) : (first.store, other)
-      // More than may be needed: to find the place in a long transaction costs reading it from its beginning.
-      let page = try store.names(beyond: base, from: place.place, limit: 500)
+      // To find the place in a row of the log costs reading that from its beginning, for however few records.
+      let wanted = max(Self.leastNames, limit - result.records.count + 1)
+      let page = try store.names(beyond: base, from: place.place, limit: wanted, until: isOver)
       for (name, spot) in zip(page.names, page.places) {
         if result.records.count >= limit || hasLooked && isOver() {
           result.next = Place(isSecond: place.isSecond, place: spot).text
@@ -106,6 +107,10 @@ package struct StoreComparison {
       }
       if let next = page.next {
         place = Place(isSecond: place.isSecond, place: next)
+        if isOver() {
+          result.next = place.text
+          return
+        }
       } else if !place.isSecond {
         place = Place(isSecond: true, place: nil)
       } else {
@@ -114,10 +119,13 @@ package struct StoreComparison {
     }
   }
 
+  /// So many names at least are looked for at a time.
+  private static let leastNames = 20
+
   private func isTouched(_ name: AnyRecordName, in store: Store, beyond base: StateVector) throws -> Bool {
     guard let history = try store.history(of: name) else { return false }
     if history.dots.contains(where: { !base.covers($0) }) { return true }
-    let tags = try store.links(of: name, limit: RecordReport.linkLimit).flatMap(\.tags)
+    let tags = try store.links(of: name, limit: TouchedNames.linkLimit).flatMap(\.tags)
     return tags.contains { tag in
       [tag.added, tag.removed].contains { stamp in stamp.map { $0.rank != .seed && !base.covers($0.dot) } ?? false }
     }
@@ -213,7 +221,7 @@ private struct Place {
   init(isSecond: Bool, place: TouchedNames.Place?) { (self.isSecond, self.place) = (isSecond, place) }
 
   var text: String {
-    let rest = place.map { "\($0.dot):\($0.done)" } ?? ""
+    let rest = place.map { "\($0.dot):\($0.row):\($0.done)" } ?? ""
     return "\(isSecond ? 2 : 1):\(rest)"
   }
 
@@ -222,10 +230,10 @@ private struct Place {
     guard let side = parts.first, side == "1" || side == "2" else { throw Self.malformed }
     isSecond = side == "2"
     if parts.count == 2, parts[1].isEmpty { return }
-    guard parts.count == 4, let replica = ReplicaID(String(parts[1])), let sequence = UInt64(parts[2]), sequence > 0,
-      sequence <= UInt64(Int64.max), let done = Int(parts[3]), done >= 0
+    guard parts.count == 5, let replica = ReplicaID(String(parts[1])), let sequence = UInt64(parts[2]), sequence > 0,
+      sequence <= UInt64(Int64.max), let row = Int64(parts[3]), row >= 0, let done = Int(parts[4]), done >= 0
     else { throw Self.malformed }
-    place = TouchedNames.Place(dot: Dot(replica: replica, sequence: sequence), done: done)
+    place = TouchedNames.Place(dot: Dot(replica: replica, sequence: sequence), row: row, done: done)
   }
 
   private static let malformed = StoreError(.invalidName, "the place is none that a page has given")

@@ -15,10 +15,11 @@
     package let controls: InspectorControls?
     /// Stores that could not be opened, which the pages list behind the others.
     package let unreadable: [(name: String, reason: String)]
+    let limits: InspectorLimits
     let log = InspectorLog()
     let keepers: [LogKeeper]
-    /// Whether a person's query runs.
-    let isQuerying = Atomic<Bool>(false)
+    /// The work that takes long and is under way: one of a kind at a time.
+    let running = Mutex<Set<String>>([])
     private let watching: Mutex<Watching>
 
     private struct Watching {
@@ -31,9 +32,10 @@
     /// A room with these stores.
     package init(
       _ stores: [InspectedStore], _ settings: Inspector.Settings, _ controls: InspectorControls? = nil,
-      unreadable: [(name: String, reason: String)] = []
+      unreadable: [(name: String, reason: String)] = [], limits: InspectorLimits = InspectorLimits()
     ) {
       (self.stores, self.settings, self.controls, self.unreadable) = (stores, settings, controls, unreadable)
+      self.limits = limits
       let directory = { @Sendable in ReplicaDirectory(ofReadable: stores.map { ($0.name, $0.store) }) }
       keepers = stores.enumerated().map { [log] in LogKeeper($0.offset, $0.element, log, directory) }
       watching = Mutex(Watching())

@@ -65,6 +65,59 @@ import Testing
     #expect(names.count == 120 && Set(names).count == 120)
   }
 
+  /// A page knows nothing of those before it, and still a record that many transactions have changed is on one alone.
+  @Test func aRecordOfManyTransactionsIsOnOnePage() throws {
+    let shelf = try Shelf()
+    let (phone, tablet) = (shelf.phone, shelf.tablet)
+    try phone.run(
+      "INSERT INTO Reader(id, name) VALUES('Reader|~|a', 'Ann'), ('Reader|~|b', 'Ben')",
+      "INSERT INTO Book(id, title) VALUES('Book|~|old', 'Emma'), ('Book|~|gone', 'Lolita'), ('Book|~|both', 'Ulysses')")
+    try shelf.sync()
+    // Each round leaves something of the round before, and overwrites something else.
+    for round in 1...4 {
+      for book in ["new\(round)", "again"] { try phone.run("INSERT OR IGNORE INTO Book(id) VALUES('Book|~|\(book)')") }
+      try phone.run("UPDATE Book SET pages = \(round) WHERE id IN ('Book|~|old', 'Book|~|again', 'Book|~|both')")
+      try phone.run("UPDATE Book SET title = 'Round \(round)' WHERE id = 'Book|~|new\(max(1, round - 1))'")
+      try tablet.run("UPDATE Book SET title = 'Round \(round)' WHERE id = 'Book|~|both'")
+      try tablet.run("UPDATE Book SET pages = \(round) WHERE id = 'Book|~|both'")
+    }
+    try phone.run("UPDATE Book SET title = 'Persuasion' WHERE id = 'Book|~|old'")
+    for reader in ["a", "b"] {
+      try phone.run("INSERT INTO Book_readers(source, target) VALUES('Book|~|old', 'Reader|~|\(reader)')")
+      try tablet.run("INSERT INTO Book_readers(source, target) VALUES('Book|~|both', 'Reader|~|\(reader)')")
+    }
+    try phone.run("DELETE FROM Book_readers WHERE target = 'Reader|~|a'")
+    try phone.run("UPDATE Book SET pages = 7 WHERE id = 'Book|~|gone'")
+    try phone.run("DELETE FROM Book WHERE id = 'Book|~|gone'")
+    let all = ["again", "both", "gone", "new1", "new2", "new3", "new4", "old"].map { "Book|~|\($0)" }
+    for limit in [1, 2, 3, 50] {
+      var (names, place): ([String], String?) = ([], nil)
+      repeat {
+        let page = try shelf.difference(from: place, limit: limit)
+        names += page.records.map(\.name)
+        place = page.next
+      } while place != nil
+      #expect(names.sorted() == all, "\(limit)")
+    }
+  }
+
+  /// A transaction of very many records has several rows in the log. A page begins in the row where the last has ended.
+  @Test func pagesOfALargeTransactionMeet() throws {
+    let (store, count) = (try Store(inMemory: Shelf.schema), 30_000)
+    try store.run(
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count)) "
+        + "INSERT INTO Reader(id, name) SELECT 'Reader|~|' || i, 'r' FROM n")
+    var (names, rows, place) = ([AnyRecordName](), Set<Int64>(), TouchedNames.Place?.none)
+    repeat {
+      let page = try store.names(beyond: StateVector(), from: place, limit: 3_000)
+      names += page.names
+      rows.formUnion(page.places.map(\.row))
+      #expect(page.places.allSatisfy { $0.done < 20_000 })
+      place = page.next
+    } while place != nil
+    #expect(names.count == count && Set(names).count == count && rows.count > 1)
+  }
+
   @Test func ofAWideRecordFiftyFieldsAreNamedAndTheRestCounted() throws {
     let wide = Schema([EntitySchema(type: "Wide", fields: (0..<80).map { FieldSchema("f\($0)", .text) })])
     let (one, other) = (try Store(inMemory: wide), try Store(inMemory: wide))
@@ -95,7 +148,8 @@ import Testing
   @Test func aPlaceThatNoPageGaveIsRefused() throws {
     let shelf = try Shelf()
     for place in [
-      "", "3:", "1:x", "1:\(String(repeating: "0", count: 32)):0:0", "2:\(String(repeating: "f", count: 32)):-1:0",
+      "", "3:", "1:\(String(repeating: "0", count: 32)):1:-1:0", "1:x", "1:\(String(repeating: "0", count: 32)):0:0",
+      "2:\(String(repeating: "f", count: 32)):-1:0",
     ] {
       #expect(throws: StoreError.self, "\(place)") { try shelf.difference(from: place) }
     }

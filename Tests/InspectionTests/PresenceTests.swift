@@ -174,4 +174,25 @@ import Testing
     #expect(presence.code == .retired)
     #expect(presence.sentence.contains("default data no longer has it"))
   }
+
+  @Test func whatGaveWayNamesWhatShowsInstead() throws {
+    let shelf = try Shelf()
+    try shelf.phone.run("INSERT INTO Book(id, title) VALUES('Book|~|old', 'Emma')")
+    let set =
+      #"{"name":"books","version":1,"records":[{"type":"Book","key":"emma","fields":{"title":"Emma"}}],"#
+      + #""adoptions":[{"type":"Book","matching":["title"]}]}"#
+    try shelf.phone.seed(try SeedSet(json: Data(set.utf8)))
+    let shown = try #require(try shelf.phone.read { try String.fetchOne($0, sql: "SELECT id FROM Book") })
+    let presence = try shelf.presence("Book|~|old", shelf.phone)
+    #expect(presence.code == .gaveWay && !presence.isVisible && presence.gaveWayTo == shown)
+    #expect(presence.sentence.contains("gave way to \(shown), which shows instead"))
+  }
+
+  @Test func aStoreThatCannotBeReadSaysWhy() throws {
+    let report = RecordReport(of: try AnyRecordName("Book|~|a"), unreadable: "the disk is gone")
+    #expect(report.presence.code == .unreadable && !report.presence.isVisible)
+    #expect(
+      report.presence.sentence == "This store cannot be read, and so nothing is known of the record here: "
+        + "the disk is gone.")
+  }
 }

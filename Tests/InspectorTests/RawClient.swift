@@ -20,7 +20,8 @@
       try await BlockingWork.run { try sendBlocking(request) }
     }
 
-    private func sendBlocking(_ request: String) throws -> Answer {
+    /// As `send`, on the thread of whoever calls.
+    func sendBlocking(_ request: String) throws -> Answer {
       let descriptor = try connected()
       defer { close(descriptor) }
       try Array(request.utf8).withUnsafeBytes { bytes in
@@ -57,6 +58,16 @@
       return received
     }
 
+    /// Sends bytes, and goes away without an answer after `body`.
+    func abandon(_ request: String, after body: () async throws -> Void) async throws {
+      let descriptor = try connected()
+      defer { close(descriptor) }
+      try Array(request.utf8).withUnsafeBytes { bytes in
+        guard write(descriptor, bytes.baseAddress, bytes.count) == bytes.count else { throw Failure() }
+      }
+      try await body()
+    }
+
     /// A request of a page that is let in.
     func get(_ path: String, cookie: String, extra: String = "") async throws -> Answer {
       try await send(
@@ -65,12 +76,16 @@
 
     /// A change that a page of the server itself asks for.
     func post(_ path: String, _ body: String, cookie: String, origin: String? = nil) async throws -> Answer {
+      try await send(change(path, body, cookie: cookie, origin: origin))
+    }
+
+    /// The bytes of such a change.
+    func change(_ path: String, _ body: String, cookie: String, origin: String? = nil) -> String {
       let origin = origin ?? "http://127.0.0.1:\(port)"
-      return try await send(
-        """
+      return """
         POST \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nOrigin: \(origin)\r\nCookie: \(cookie)\r\n\
         Content-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n\(body)
-        """)
+        """
     }
 
     private func connected() throws -> Int32 {

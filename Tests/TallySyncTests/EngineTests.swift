@@ -41,6 +41,7 @@ import Testing
     await engine.pause()
     try World.expectEqual(phone, mac, watch)
     #expect(await engine.status.peers.allSatisfy { $0.phase == .paused && $0.lastSuccess != nil })
+    #expect(await engine.status.peers.allSatisfy { $0.protocolVersions == SyncHello.versions })
   }
 
   @Test func aPeerThatFailsIsTriedAgainWithGrowingPausesAndHoldsUpNobody() async throws {
@@ -120,13 +121,19 @@ import Testing
     await engine.add(Failing(name: "busy", error: Failing.Refusal(code: .busy)))
     await engine.add(Failing(name: "row", error: StoreError(.typeMismatch, "a row cannot be captured")))
     await engine.add(Failing(name: "closed", error: StoreError(.closed, "the store is closed")))
+    let before = Date()
     await engine.resume()
     try await until(engine) { $0.peers.allSatisfy { $0.failures == 1 } }
     let status = await engine.status
     #expect(status.peers.map(\.phase) == [.blocked, .retrying, .retrying, .blocked])
     #expect(status.peers.map(\.errorCode) == ["gone", "busy", "typeMismatch", "closed"])
+    // Those that are given up are not tried again; the one that was asked for a pause makes it.
+    #expect(status.peers.map { $0.nextRetry != nil } == [false, true, true, false])
+    let (busy, row) = (try #require(status.peers[1].nextRetry), try #require(status.peers[2].nextRetry))
+    #expect(busy > before + 100 && busy < Date() + 101 && row > before && row < Date() + 1)
     for await pause in pauses where pause == .seconds(100) { break }
     await engine.pause()
+    #expect(await engine.status.peers.allSatisfy { $0.nextRetry == nil })
   }
 
   @Test func connectionsThatPeersOpenAreServed() async throws {
@@ -249,6 +256,7 @@ import Testing
     isAway.withLock { $0 = false }
     await engine.syncNow()
     try await until(engine) { $0.peers[0].phase == .live || $0.peers[0].phase == .idle }
+    #expect(await engine.status.peers[0].nextRetry == nil)
     await engine.pause()
     try World.expectEqual(phone, mac)
   }

@@ -15,6 +15,7 @@
       var lastSuccess: Date?
       var lastError: String?, errorCode: String?
       var failures: Int
+      var nextRetry: Date?
     }
 
     var isPaused: Bool
@@ -27,7 +28,7 @@
           id: peer.id, phase: peer.phase.rawValue, bytesSent: peer.bytesSent, bytesReceived: peer.bytesReceived,
           changesReceived: peer.changesReceived, pending: peer.pending, missing: peer.missing,
           waitingFiles: peer.waitingFiles, lastSuccess: peer.lastSuccess, lastError: peer.lastError,
-          errorCode: peer.errorCode, failures: peer.failures)
+          errorCode: peer.errorCode, failures: peer.failures, nextRetry: peer.nextRetry)
       }
     }
 
@@ -41,7 +42,7 @@
         result.changesReceived = peer.changesReceived
         (result.pending, result.missing, result.waitingFiles) = (peer.pending, peer.missing, peer.waitingFiles)
         (result.lastSuccess, result.lastError) = (peer.lastSuccess, peer.lastError)
-        (result.errorCode, result.failures) = (peer.errorCode, peer.failures)
+        (result.errorCode, result.failures, result.nextRetry) = (peer.errorCode, peer.failures, peer.nextRetry)
         return result
       }
       return status

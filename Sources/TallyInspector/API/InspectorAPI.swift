@@ -24,10 +24,10 @@
     }
 
     func answer(
-      _ method: HTTPMethod, _ path: String, _ parameters: [String: String], _ body: [UInt8]
+      _ method: HTTPMethod, _ path: String, _ parameters: [String: String], _ body: [UInt8], _ client: InspectorClient
     ) async -> InspectorResponse {
       do {
-        let question = InspectorQuestion(parameters: parameters, body: body, room: room)
+        let question = InspectorQuestion(parameters: parameters, body: body, room: room, client: client)
         switch method {
         case .GET: return InspectorResponse(json: try await read(path, question))
         case .POST: return InspectorResponse(json: try await act(path, question))
@@ -46,6 +46,8 @@
       case "/api/record": try await blocking { try question.record() }
       case "/api/conflicts": try await blocking { try question.conflicts() }
       case "/api/timeline": try await blocking { try question.timeline() }
+      case "/api/storage" where question.parameters["measure"] == "1":
+        try await long("measure", "a store is being measured; wait for it") { try question.storage() }
       case "/api/storage": try await blocking { try question.storage() }
       case "/api/diff": try await blocking { try question.difference() }
       case "/api/peers": try await InspectionJSON.bytes(peers())
@@ -58,9 +60,18 @@
 
     private func act(_ path: String, _ question: InspectorQuestion) async throws -> Data {
       switch path {
-      case "/api/query": return try await blocking { try question.query() }
+      case "/api/query":
+        // One that was given up a moment ago is about to end.
+        let isLate = Clocks.limit(.milliseconds(300))
+        while room.running.withLock({ $0.contains("query") }), !isLate() {
+          try await Task.sleep(for: .milliseconds(10))
+        }
+        return try await long("query", "another query is running, which ends within five seconds") {
+          try question.query()
+        }
       case "/api/report/compare": return try await blocking { try question.comparison() }
-      case "/api/verify": return try await blocking { try question.verification() }
+      case "/api/verify":
+        return try await long("verify", "a store is being verified; wait for it") { try question.verification() }
       case "/api/sync":
         guard let engine = try question.inspected().engine else {
           throw Refusal(status: .conflict, code: "noEngine", message: "no engine of this store is at hand")
@@ -81,6 +92,18 @@
     /// Reads a store, on a thread that may block.
     private func blocking<T: Encodable & Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> Data {
       try await BlockingWork.run { try InspectionJSON.bytes(body()) }
+    }
+
+    /// Reads a store for seconds, one of a kind at a time: it has a reader of the store for as long as it runs, and the
+    /// other screens need readers too.
+    private func long<T: Encodable & Sendable>(
+      _ kind: String, _ refusal: String, _ body: @escaping @Sendable () throws -> T
+    ) async throws -> Data {
+      guard room.running.withLock({ $0.insert(kind).inserted }) else {
+        throw Refusal(status: .tooManyRequests, code: "busy", message: refusal)
+      }
+      defer { _ = room.running.withLock { $0.remove(kind) } }
+      return try await LongWork.run { try InspectionJSON.bytes(body()) }
     }
 
     // MARK: What asks engines

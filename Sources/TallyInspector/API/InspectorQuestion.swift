@@ -1,6 +1,5 @@
 #if Inspector
   import Foundation
-  import Synchronization
   import TallyCRDT
   import TallyInspection
   import TallyStore
@@ -10,11 +9,15 @@
     let parameters: [String: String]
     let body: [UInt8]
     let room: InspectorRoom
+    let client: InspectorClient
 
     /// How long a page of a search may take.
     private static let patience = Duration.milliseconds(60)
-    /// How long a person's own query, and measuring a file, may take.
-    private static let longPatience = Duration.seconds(5)
+    /// What takes long ends with its time, or with whoever has asked.
+    private var isOver: @Sendable () -> Bool {
+      let (limit, client) = (Clocks.limit(room.limits.query), client)
+      return { limit() || client.isGone }
+    }
 
     typealias Refusal = InspectorAPI.Refusal
 
@@ -32,7 +35,7 @@
       return number
     }
 
-    private func limit(_ most: Int = 200) throws -> Int { min(try number("limit") ?? 50, most) }
+    private func limit(_ most: Int = 200) throws -> Int { min(max(try number("limit") ?? 50, 1), most) }
 
     /// The store that the question is about; the first unless it says.
     func inspected(_ parameter: String = "store") throws -> InspectedStore {
@@ -98,7 +101,8 @@
           return RecordReport(of: name, unreadable: "\(error)")
         }
       }
-      return Record(name: name.text, stores: reports)
+      let missing = room.unreadable.map { RecordReport(of: name, unreadable: $0.reason) }
+      return Record(name: name.text, stores: reports + missing)
     }
 
     struct Conflicts: Encodable {
@@ -128,7 +132,7 @@
     func storage() throws -> SizeReport {
       let store = try inspected().store
       guard parameters["measure"] == "1" else { return try SizeReport(of: store) }
-      return try SizeReport(of: store, measuringUntil: Clocks.limit(Self.longPatience))
+      return try SizeReport(of: store, measuringUntil: isOver)
     }
 
     func difference() throws -> StoreDifference {
@@ -154,15 +158,9 @@
     func query() throws -> Answer {
       let query = try body(Query.self)
       let store = try inspected(at: query.store).store
-      // A query has a reader of the store for as long as it runs, and the other screens need readers too.
-      guard !room.isQuerying.exchange(true, ordering: .acquiring) else {
-        throw Refusal(
-          status: .tooManyRequests, code: "busy", message: "another query is running, which ends within five seconds")
-      }
-      defer { room.isQuerying.store(false, ordering: .releasing) }
       let result: QueryResult
       do {
-        result = try store.query(query.sql, limit: 200, until: Clocks.limit(Self.longPatience))
+        result = try store.query(query.sql, limit: 200, until: isOver)
       } catch let error where !(error is QueryRefusal) {
         throw Refusal(status: .badRequest, code: "sql", message: "\(error)")
       }

@@ -33,7 +33,7 @@
     }
 
     /// The answer to a request that is let in, with its body.
-    func answer(_ request: InspectorRequest) async -> InspectorAnswer {
+    func answer(_ request: InspectorRequest, for client: InspectorClient) async -> InspectorAnswer {
       guard let path = request.path else { return .whole(Self.refusal(.badRequest, "the path is malformed")) }
       guard path.hasPrefix("/api/") else {
         guard [.GET, .HEAD].contains(request.head.method) else {
@@ -52,7 +52,7 @@
         }
         return .stream(room.listen())
       }
-      return .whole(await api.answer(request.head.method, path, request.parameters, body))
+      return .whole(await api.answer(request.head.method, path, request.parameters, body, client))
     }
 
     /// Goes on to the page itself. A redirection would be counted as a step from whatever site led here, and the cookie

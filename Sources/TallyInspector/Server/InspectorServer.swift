@@ -61,9 +61,6 @@
 
     // MARK: Connections
 
-    /// How long a connection may take for its first request, and how long a browser may keep one for the next.
-    private static let (firstPatience, idlePatience) = (TimeAmount.seconds(10), TimeAmount.seconds(60))
-
     /// The most connections at a time. A browser opens six.
     private static let connectionLimit = 128
 
@@ -101,7 +98,9 @@
       do {
         try await connection.executeThenClose { inbound, outbound in
           var parts = inbound.makeAsyncIterator()
-          var limit = TimeLimit(connection.channel, firstPatience)
+          let (client, limits) = (InspectorClient(), responder.room.limits)
+          connection.channel.closeFuture.whenComplete { _ in client.leave() }
+          var limit = TimeLimit(connection.channel, limits.first)
           defer { limit.lift() }
           while var request = try await InspectorRequest(&parts) {
             let isHead = request.head.method == .HEAD
@@ -115,11 +114,16 @@
             }
             try await request.readBody(&parts)
             limit.lift()
-            switch await responder.answer(request) {
+            let answer = await withTaskCancellationHandler {
+              await responder.answer(request, for: client)
+            } onCancel: {
+              client.leave()
+            }
+            switch answer {
             case .whole(let response):
               try await response.write(to: outbound, isHead: isHead)
               guard request.head.isKeepAlive, !response.closes else { return }
-              limit = TimeLimit(connection.channel, idlePatience)
+              limit = TimeLimit(connection.channel, limits.idle)
             case .stream(let events):
               try await stream(events, outbound, until: &parts)
               return
@@ -158,8 +162,8 @@
   private struct TimeLimit {
     private let closing: Scheduled<Void>
 
-    init(_ channel: any Channel, _ time: TimeAmount) {
-      closing = channel.eventLoop.scheduleTask(in: time) { channel.close(promise: nil) }
+    init(_ channel: any Channel, _ time: Duration) {
+      closing = channel.eventLoop.scheduleTask(in: TimeAmount(time)) { channel.close(promise: nil) }
     }
 
     func lift() { closing.cancel() }

@@ -6,12 +6,15 @@ export class Refusal extends Error {
   }
 }
 
+export const unreachable = () => new Refusal("unreachable", "The inspector does not answer. Is it still running?");
+
 async function ask(path, options) {
   let response;
   try {
     response = await fetch(path, { cache: "no-store", credentials: "same-origin", ...options });
-  } catch {
-    throw new Refusal("unreachable", "The inspector does not answer. Is it still running?");
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw unreachable();
   }
   const text = await response.text();
   if (response.ok) return text;
@@ -34,5 +37,18 @@ export function address(path, parameters) {
 
 export const getText = (path, parameters) => ask(address(path, parameters));
 export const get = async (path, parameters) => JSON.parse(await getText(path, parameters));
-export const post = async (path, body) =>
-  JSON.parse(await ask(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }));
+export const post = async (path, body, signal) =>
+  JSON.parse(await ask(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal }));
+
+// What takes long comes in steps, with or without entries: asks from a place on until there is a page of entries, or
+// for three seconds. The answer is the last one, with the entries of all: where it has no `next`, there is no more.
+export async function page(path, parameters, { place, entries, size = 50 }) {
+  const end = performance.now() + 3000, found = [];
+  let answer, from = parameters[place];
+  do {
+    answer = await get(path, { ...parameters, [place]: from, limit: size - found.length });
+    found.push(...answer[entries]);
+    from = answer.next;
+  } while (from && found.length < size && performance.now() < end);
+  return { ...answer, [entries]: found };
+}

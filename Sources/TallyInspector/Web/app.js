@@ -1,6 +1,6 @@
 // Starts the page: tabs, routes, the search field, and what is live.
 import { h, replace, notice } from "/dom.js";
-import { get, post } from "/api.js";
+import { get, post, unreachable } from "/api.js";
 import { house, settle } from "/words.js";
 
 const screens = {
@@ -37,6 +37,14 @@ export function failed(error) {
   return h("div", { class: "notice bad", role: "alert" }, h("strong", {}, "This cannot be shown. "), error.message ?? String(error));
 }
 
+async function load(name) {
+  try {
+    return await screens[name][1]();
+  } catch (error) {
+    throw error instanceof TypeError ? unreachable() : error;
+  }
+}
+
 async function show() {
   const { name, parameters } = route();
   const isOther = name !== shown.name;
@@ -47,7 +55,7 @@ async function show() {
   const mine = shown;
   try {
     await overview;
-    const { screen } = await screens[name][1]();
+    const { screen } = await load(name);
     if (mine !== shown) return;
     const body = h("div", {});
     mine.update = await screen(body, parameters);
@@ -111,7 +119,7 @@ async function drawControls() {
 let events = null, wasLost = false;
 function follow() {
   if (document.hidden || events) return;
-  events = new EventSource("/api/events");
+  const source = events = new EventSource("/api/events");
   const say = (className, text) => {
     live.className = `live ${className}`;
     live.textContent = text;
@@ -125,8 +133,12 @@ function follow() {
   events.addEventListener("status", () => { if (["peers", "log", "search"].includes(shown.name)) update(); });
   events.addEventListener("controls", () => void drawControls());
   events.onerror = () => {
+    if (source !== events) return;
     wasLost = true;
-    say("off", "not connected");
+    // The browser tries again by itself, but not after a refusal: then whoever looks at the tab again does.
+    const isRefused = source.readyState === EventSource.CLOSED;
+    if (isRefused) events = null;
+    say("off", isRefused ? "not let in" : "not connected");
   };
 }
 
@@ -168,4 +180,6 @@ const overview = refreshStores();
 overview.then(() => { if (house.hasControls) void drawControls(); }, () => {});
 query.value = route().name === "search" ? route().parameters.get("q") ?? "" : "";
 follow();
-show();
+// The other screens are fetched after the first, so that they are there when the server is not. What fails here is told
+// when the screen is opened.
+show().then(() => Promise.allSettled(Object.keys(screens).map(load)));

@@ -1,6 +1,7 @@
 // Two stores side by side: what one has and the other lacks, record by record.
 import { h, replace, notice, table } from "/dom.js";
-import { get } from "/api.js";
+import { page } from "/api.js";
+import { unreadable } from "/picker.js";
 import { house, recordLink, sentence, valueNode, stampNode, presenceBadge, replicaNode } from "/words.js";
 
 export async function screen(body, parameters) {
@@ -11,21 +12,9 @@ export async function screen(body, parameters) {
   body.append(h("h1", {}, "Compare"), h("div", { class: "row" },
     pick("First", first, second, value => { location.hash = `#/compare?first=${value}&second=${second}`; }),
     pick("Second", second, first, value => { location.hash = `#/compare?first=${first}&second=${value}`; })), content);
-  const update = async () => replace(content, draw(await page(first, second, from), first, second, from));
+  const update = async () => replace(content, unreadable(first) ?? unreadable(second) ?? draw(await page("/api/diff", { first, second, from }, { place: "from", entries: "records" }), first, second, from));
   await update();
   return update;
-}
-
-// What takes long comes in steps, with or without records: it goes on by itself for a page, or for three seconds.
-async function page(first, second, from) {
-  const end = performance.now() + 3000;
-  const found = await get("/api/diff", { first, second, from });
-  while (found.next && found.records.length < 50 && performance.now() < end) {
-    const more = await get("/api/diff", { first, second, from: found.next, limit: 50 - found.records.length });
-    found.records.push(...more.records);
-    found.next = more.next;
-  }
-  return found;
 }
 
 function draw(difference, first, second, from) {

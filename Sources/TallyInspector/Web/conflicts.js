@@ -2,7 +2,7 @@
 import { h, replace, notice } from "/dom.js";
 import { get, post } from "/api.js";
 import { house, recordLink, sentence, valueNode, stampNode, timeNode } from "/words.js";
-import { storePicker } from "/picker.js";
+import { storePicker, unreadable } from "/picker.js";
 
 export async function screen(body, parameters) {
   const store = Number(parameters.get("store") ?? 0);
@@ -17,7 +17,7 @@ export async function screen(body, parameters) {
       replace(problems, notice("bad", error.message));
     }
   };
-  const update = async () => replace(content, draw(await get("/api/conflicts", { store, limit: 200 }), act));
+  const update = async () => replace(content, unreadable(store) ?? draw(await get("/api/conflicts", { store, limit: 200 }), act));
   await update();
   return update;
 }

@@ -1,13 +1,14 @@
 // The rows of a type: seen or hidden, filtered, with what other stores lack marked; and queries of one's own.
 import { h, replace, notice, table } from "/dom.js";
-import { get, post, address } from "/api.js";
+import { page, post, address } from "/api.js";
 import { house, plain, recordLink, sentence, valueNode, presenceBadge, storeName, countText } from "/words.js";
+import { storePicker, unreadable } from "/picker.js";
 
 export async function screen(body, parameters) {
   const store = Number(parameters.get("store") ?? 0);
   const overview = house.stores[store]?.overview;
   if (!overview) {
-    body.append(h("h1", {}, "Data"), notice("bad", house.stores[store]?.error ?? "There is no such store."));
+    body.append(h("h1", {}, "Data"), storePicker("data", store) ?? "", unreadable(store));
     return null;
   }
   const type = parameters.get("type") ?? overview.tables[0]?.type;
@@ -19,13 +20,13 @@ export async function screen(body, parameters) {
     location.hash = address("#/data", { ...rest, text, after, hidden: hidden ? 1 : "", column: column || "" });
   };
   body.append(h("h1", {}, type ? `${type} in ${overview.name}` : "Data"), bar(state, overview, go));
-  if (house.stores[store].warning) body.append(notice("bad", `Careful: ${house.stores[store].warning}.`));
   if (!type) return void body.append(notice("", "The store is empty."));
   const rows = h("section", { "aria-label": "Rows" });
   body.append(rows, console_(store));
   const update = async () => {
     try {
-      replace(rows, await page(state, go));
+      const found = unreadable(store) ?? await draw(state, go), { warning } = house.stores[store];
+      replace(rows, warning ? notice("bad", `Careful: ${warning}.`) : null, found);
     } catch (error) {
       replace(rows, notice("bad", error.message));
     }
@@ -48,21 +49,9 @@ function bar(state, overview, go) {
       h("label", {}, "Filter", filter), h("button", { type: "submit" }, "Filter")));
 }
 
-// A filter that looks through very many rows goes on by itself until it has a page, or for three seconds.
-async function filtered(state) {
-  const found = { rows: [] };
-  let after = state.after;
-  const end = performance.now() + 3000;
-  do {
-    const answer = await get("/api/rows", { store: state.store, type: state.type, text: state.text, after, column: state.column, hidden: state.hidden ? 1 : "" });
-    Object.assign(found, answer, { rows: found.rows.concat(answer.rows) });
-    after = answer.next;
-  } while (after && found.rows.length < 50 && performance.now() < end);
-  return found;
-}
-
-async function page(state, go) {
-  const found = await filtered(state);
+async function draw(state, go) {
+  const found = await page("/api/rows", { store: state.store, type: state.type, text: state.text, after: state.after, column: state.column, hidden: state.hidden ? 1 : "" },
+    { place: "after", entries: "rows" });
   const columns = ["Record", ...found.columns, ...(state.hidden ? ["Why"] : []), ...(house.stores.length > 1 ? ["Lacks this state"] : [])];
   const rows = found.rows.map(row => h("tr", { class: `pick${row.hidden ? " gone" : ""}` },
     h("th", { scope: "row" }, recordLink(row.name)), row.values.map(value => h("td", {}, valueNode(value))),
@@ -89,14 +78,19 @@ const pager = (state, found, go) => h("p", { class: "row" },
 function console_(store) {
   const sql = h("textarea", { rows: "3", id: "sql", spellcheck: "false", key: "sql" });
   const answer = h("div", { "aria-live": "polite" });
+  // A query whose answer nobody will see is given up, and the server ends it.
+  let running = null;
+  window.addEventListener("hashchange", () => running?.abort(), { once: true });
   const run = async event => {
     event.preventDefault();
+    running?.abort();
+    const mine = running = new AbortController();
     try {
-      const result = await post("/api/query", { store, sql: sql.value });
+      const result = await post("/api/query", { store, sql: sql.value }, mine.signal);
       const rows = result.rows.map(row => h("tr", {}, row.map(value => h("td", {}, valueNode(value)))));
       replace(answer, result.rows.length ? table("Result of the query", result.columns.map(plain), rows) : notice("", "No rows."), result.hasMore ? notice("", "There are more rows.") : null);
     } catch (error) {
-      replace(answer, notice("bad", error.message));
+      if (!mine.signal.aborted) replace(answer, notice("bad", error.message));
     }
   };
   return h("details", {}, h("summary", {}, "SQL"), h("form", { onsubmit: run },

@@ -15,7 +15,7 @@ export function events(record) {
     all.set(id(stamp), event);
     return event;
   };
-  const unseen = [];
+  const unseen = [], removals = new Map();
   for (const report of record.stores) {
     add(report.existence, "insert");
     for (const field of report.fields) add(field.written, field.field);
@@ -28,15 +28,17 @@ export function events(record) {
     for (const link of report.links) for (const tag of link.tags) {
       add(tag.added, `${link.relationship} +`);
       add(tag.removed, `${link.relationship} −`);
+      if (all.has(id(tag.added)) && tag.removed && all.has(id(tag.removed))) removals.set(`${id(tag.added)}|${id(tag.removed)}`, [id(tag.added), id(tag.removed)]);
     }
   }
   const sorted = [...all.values()].sort((one, other) => (one.stamp.at ?? "").localeCompare(other.stamp.at ?? "") || one.stamp.sequence - other.stamp.sequence);
-  return { events: sorted, unseen };
+  return { events: sorted, unseen, removals: [...removals.values()].filter(([add, removal]) => add !== removal) };
 }
 
-// Which transactions a delete had seen: of each other replica the last one, and all those that it had not.
-export function arrows({ events, unseen }) {
-  const seen = [], not = new Set(unseen.map(pair => pair.slice().sort().join("|")));
+// Which transactions a delete had seen: of each other replica the last one, and all those that it had not. Who removes
+// a link removes the adds that they have seen, and no others, so a removal had seen each add that it took away.
+export function arrows({ events, unseen, removals }) {
+  const seen = removals.filter(pair => pair[0].split(":")[0] !== pair[1].split(":")[0]), not = new Set(unseen.map(pair => pair.slice().sort().join("|")));
   for (const event of events.filter(event => event.context)) {
     const last = new Map();
     for (const other of events) {
@@ -44,7 +46,10 @@ export function arrows({ events, unseen }) {
       if (other.stamp.sequence <= (event.context[other.stamp.by] ?? 0)) last.set(other.stamp.by, other);
       else if (!(other.context && event.stamp.sequence <= (other.context[event.stamp.by] ?? 0)) && other.stamp.at <= event.stamp.at) not.add([id(other.stamp), id(event.stamp)].sort().join("|"));
     }
-    for (const other of last.values()) seen.push([id(other.stamp), id(event.stamp)]);
+    for (const other of last.values()) {
+      const pair = [id(other.stamp), id(event.stamp)];
+      if (!seen.some(known => known[0] === pair[0] && known[1] === pair[1])) seen.push(pair);
+    }
   }
   return { seen, unseen: [...not].map(pair => pair.split("|")) };
 }
@@ -80,10 +85,10 @@ export function lanes(record) {
     }));
   return [h("h2", {}, "Life"),
     h("div", { class: "card" }, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The record's life as lanes" }, picture),
-      h("p", { class: "dim" }, seen.length ? "Arrows: the delete had seen the write. " : null, unseen.length ? "Broken lines: neither had seen the other. " : null, "Times are those of the writers' clocks."))];
+      h("p", { class: "dim" }, seen.length ? "Arrows: the delete or removal had seen the write. " : null, unseen.length ? "Broken lines: neither had seen the other. " : null, "Times are those of the writers' clocks."))];
 }
 
 function describe(life, seen, unseen) {
   const list = life.events.map(event => `${dotText(event.stamp)}: ${[...event.words].join(", ")}`).join("; ");
-  return `${life.events.length} transactions: ${list}. ${seen.length} were seen by a delete, ${unseen.length} pairs had not seen each other.`;
+  return `${life.events.length} transactions: ${list}. ${seen.length} ${seen.length === 1 ? "was" : "were"} seen by a delete or removal, ${unseen.length} pairs had not seen each other.`;
 }

@@ -2,6 +2,7 @@
 import { h, replace, notice, table } from "/dom.js";
 import { get, post } from "/api.js";
 import { house, bytesText, timeNode, replicaNode, replicaName, storeName } from "/words.js";
+import { unreadable } from "/picker.js";
 
 export async function screen(body) {
   const content = h("div", {}), problems = h("div", { "aria-live": "assertive" });
@@ -24,13 +25,13 @@ function draw(all, act) {
   return house.stores.map((store, number) => {
     const entry = all[number];
     // A store that could not be opened.
-    if (!entry) return h("section", { "aria-label": store.name }, h("h2", {}, store.name), notice("bad", store.error));
+    if (!entry) return h("section", { "aria-label": store.name }, h("h2", {}, store.name), unreadable(number));
     return h("section", { "aria-label": store.name }, h("h2", {}, store.name, " ",
       entry.hasEngine ? h("span", { class: `badge ${entry.isPaused ? "warn" : entry.isUpToDate ? "good" : "warn"}` }, entry.isPaused ? "paused" : entry.isUpToDate ? "up to date" : "not up to date") : null),
-      store.error ? notice("bad", store.error) : null,
+      unreadable(number),
       h("div", { class: "row" },
         entry.hasEngine ? h("button", { type: "button", key: `sync ${number}`, onclick: () => act("/api/sync", { store: number, id: "" }) }, "Sync now") : null,
-        h("button", { type: "button", key: `verify ${number}`, onclick: event => {
+        store.overview && h("button", { type: "button", key: `verify ${number}`, onclick: event => {
           event.target.disabled = true;
           act("/api/verify", { store: number }, verified);
         } }, "Verify")),
@@ -47,12 +48,20 @@ const phases = { live: "good", idle: "good", syncing: "good", connecting: "warn"
 function peers(entry, number) {
   if (!entry.peers.length) return notice("", "The engine has no peers.");
   return table(`Peers of ${storeName(number)}`, ["Peer", "State", { title: "It lacks", className: "number" }, { title: "Lacks here", className: "number" }, "Sent", "Received", "Last equal", "Trouble"],
-    entry.peers.map(peer => h("tr", {}, h("th", { scope: "row" }, peer.id, peer.device ? h("div", { class: "dim" }, peer.device) : null, peer.replica ? h("div", {}, replicaNode(peer.replica)) : null),
+    entry.peers.map(peer => h("tr", {}, h("th", { scope: "row" }, peer.id, peer.device ? h("div", { class: "dim" }, peer.device) : null, peer.replica ? h("div", {}, replicaNode(peer.replica)) : null,
+      versions(peer).map(words => h("div", { class: "dim" }, words))),
       h("td", {}, h("span", { class: `badge ${phases[peer.phase] ?? ""}` }, peer.phase), peer.fraction !== undefined && peer.fraction !== null ? ` ${Math.round(peer.fraction * 100)} %` : null,
+        peer.nextRetry ? h("div", { class: "dim" }, "next try ", timeNode(peer.nextRetry)) : null,
         peer.waitingFiles ? h("div", { class: "dim" }, `${peer.waitingFiles} files wait`) : null),
       h("td", { class: "number" }, peer.pending ?? "?"), h("td", { class: "number" }, peer.missing ?? "?"),
       h("td", {}, bytesText(peer.bytesSent)), h("td", {}, bytesText(peer.bytesReceived)), h("td", {}, timeNode(peer.lastSuccess)),
       h("td", {}, peer.lastError ? [h("span", { class: "lost" }, peer.lastError), peer.failures > 1 ? ` (${peer.failures} times)` : "", peer.advice ? h("div", { class: "dim" }, peer.advice) : null] : peer.advice ?? "–"))));
+}
+
+// The app that a peer says it runs, and the versions of the protocol that it speaks.
+function versions(peer) {
+  const [first, last] = peer.protocolVersions ?? [];
+  return [peer.app, first && (first === last ? `protocol ${first}` : `protocol ${first} to ${last}`)].filter(Boolean);
 }
 
 // One line a device that the store has met or that is open beside it, one bar a replica.

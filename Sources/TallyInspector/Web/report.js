@@ -2,10 +2,12 @@
 import { h, replace, notice } from "/dom.js";
 import { getText, post } from "/api.js";
 import { house } from "/words.js";
-import { storePicker } from "/picker.js";
+import { storePicker, unreadable } from "/picker.js";
 
 export async function screen(body, parameters) {
   const store = Number(parameters.get("store") ?? 0), values = parameters.get("values") === "1";
+  const bad = unreadable(store);
+  if (bad) return void body.append(h("h1", {}, "Report"), storePicker("report", store) ?? "", bad);
   const text = await getText("/api/report", { store, values: values ? 1 : "" });
   const name = `tally-report-${(house.stores[store]?.name ?? "store").replace(/[^A-Za-z0-9]+/g, "-")}.json`;
   const link = h("a", { href: URL.createObjectURL(new Blob([text], { type: "application/json" })), download: name, key: "save" }, "Save the report");

@@ -2,6 +2,7 @@
 import { h, replace, notice, table } from "/dom.js";
 import { get } from "/api.js";
 import { house, plain, recordAddress, replicaNode, storeName, countText, bytesText, timeNode } from "/words.js";
+import { unreadable } from "/picker.js";
 
 export async function screen(body, parameters) {
   const text = parameters.get("q") ?? "";
@@ -22,7 +23,11 @@ async function search(text, results, body) {
   const found = new Map();
   const list = h("ul", { class: "plain hits" });
   const state = h("p", { class: "dim", role: "status" }, "Searching…");
-  const problems = h("div", {}), failed = new Map();
+  // A store that could not be opened is not asked, and one that cannot be read says so itself.
+  const failed = new Map(house.stores.flatMap((store, number) => store.overview ? [] : [[number, store.error]]));
+  const problems = h("div", {});
+  const tell = () => replace(problems, [...failed].map(([store, message]) => notice("bad", `${storeName(store)} cannot be searched: ${message}`)));
+  tell();
   replace(results, state, problems, list);
   let from, steps = 0;
   try {
@@ -36,7 +41,7 @@ async function search(text, results, body) {
       }
       if (page.hits.length || steps === 0) replace(list, [...found.values()].slice(0, 100).map(hitNode));
       for (const failure of page.failures) failed.set(failure.store, failure.message);
-      if (page.failures.length) replace(problems, [...failed].map(([store, message]) => notice("bad", `${storeName(store)} cannot be searched: ${message}`)));
+      if (page.failures.length) tell();
       from = page.next;
       steps += 1;
       state.textContent = from ? `${found.size} so far, searching…` : words(found.size);
@@ -64,12 +69,13 @@ function hitNode({ hit, stores }) {
     h("span", { class: "name dim" }, plain(hit.name)), " ", badges));
 }
 
-// What the stores lack of each other, in one sentence a pair.
+// What the stores lack of each other, in one sentence a pair. Of many stores each stands beside the first alone: all
+// pairs of sixteen are a hundred and twenty, and the first screen would wait for them.
 async function standing() {
-  const lines = [];
-  for (let first = 0; first < house.stores.length; first += 1) {
-    for (let second = first + 1; second < house.stores.length; second += 1) {
-      if (house.stores[first].error || house.stores[second].error) continue;
+  const readable = house.stores.flatMap((store, number) => store.overview ? [number] : []), isMany = readable.length > 4;
+  const lines = isMany ? [h("p", { class: "dim" }, `Each beside ${storeName(readable[0])}. Compare shows any two.`)] : [];
+  for (const first of isMany ? readable.slice(0, 1) : readable) {
+    for (const second of readable.filter(number => number > first)) {
       const difference = await get("/api/diff", { first, second, limit: 1 });
       const isEqual = difference.isSameVector && difference.isSameContent;
       lines.push(h("p", { class: `notice ${isEqual ? "good" : "warn"}` },
@@ -83,7 +89,7 @@ async function standing() {
 function storesNode() {
   return h("div", { class: "cards" }, house.stores.map((store, number) => {
     const overview = store.overview;
-    if (!overview) return h("article", { class: "card" }, h("h2", {}, store.name), notice("bad", store.error));
+    if (!overview) return h("article", { class: "card" }, h("h2", {}, store.name), unreadable(number));
     const vector = Object.entries(overview.vector);
     return h("article", { class: "card" }, h("h2", {}, store.name),
       store.warning ? notice("bad", `Careful: ${store.warning}.`) : null,

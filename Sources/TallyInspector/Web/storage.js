@@ -2,7 +2,7 @@
 import { h, replace, notice, table } from "/dom.js";
 import { get } from "/api.js";
 import { bytesText, countText, recordLink } from "/words.js";
-import { storePicker } from "/picker.js";
+import { storePicker, unreadable } from "/picker.js";
 
 export async function screen(body, parameters) {
   const store = Number(parameters.get("store") ?? 0);
@@ -16,8 +16,13 @@ export async function screen(body, parameters) {
     }
     measure.disabled = false;
   } }, "Measure tables and records");
-  body.append(h("h1", {}, "Storage"), storePicker("storage", store) ?? "", content, h("p", { class: "row" }, measure, h("span", { class: "dim" }, "reads all of the file, for ten seconds at most")), measured);
-  const update = async () => replace(content, draw(await get("/api/storage", { store })));
+  const offer = h("p", { class: "row" }, measure, h("span", { class: "dim" }, "reads all of the file, for ten seconds at most"));
+  body.append(h("h1", {}, "Storage"), storePicker("storage", store) ?? "", content, offer, measured);
+  const update = async () => {
+    const bad = unreadable(store);
+    offer.hidden = bad !== null;
+    replace(content, bad ?? draw(await get("/api/storage", { store })));
+  };
   await update();
   return update;
 }

@@ -2,7 +2,7 @@
 import { h, replace, notice, table } from "/dom.js";
 import { get } from "/api.js";
 import { house, recordLink, timeNode, replicaName, lane, plain } from "/words.js";
-import { storePicker } from "/picker.js";
+import { storePicker, unreadable } from "/picker.js";
 
 export async function screen(body, parameters) {
   const store = Number(parameters.get("store") ?? 0), replica = parameters.get("replica") ?? "", before = parameters.get("before") ?? "";
@@ -10,6 +10,8 @@ export async function screen(body, parameters) {
   body.append(h("h1", {}, "Time line"), storePicker("time", store), picker(store, replica), content);
   let known = null;
   const update = async () => {
+    const bad = unreadable(store);
+    if (bad) return replace(content, bad);
     const entries = await get("/api/timeline", { store, replica, before });
     replace(content, draw(entries, store, replica, known));
     known = new Set(entries.map(id));

@@ -20,7 +20,7 @@ extension Store {
 }
 
 extension StateReader {
-  fileprivate func links(of name: AnyRecordName, limit: Int) throws -> [LinkHistory] {
+  func links(of name: AnyRecordName, limit: Int) throws -> [LinkHistory] {
     var result: [LinkHistory] = []
     for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) where kind.source == name.type {
       var count = 0

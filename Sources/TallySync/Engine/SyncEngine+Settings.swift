@@ -45,6 +45,15 @@ extension SyncEngine {
     /// Creates the default settings, which are right for an app: live where the peer wants that, otherwise once a
     /// minute; retries after one second, doubling up to five minutes; other processes' writes noticed within a second.
     public init() {}
+
+    /// The pause after so many failures in a row: doubles with each up to the limit, then varies between half of it and
+    /// all of it.
+    func pause(after failures: Int) -> Duration {
+      var pause = shortestRetry
+      for _ in 1..<max(2, failures) where pause < longestRetry && failures > 1 { pause *= 2 }
+      pause = min(pause, longestRetry)
+      return pause / 2 + (pause / 2) * jitter()
+    }
   }
 }
 

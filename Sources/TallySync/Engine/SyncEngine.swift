@@ -155,6 +155,7 @@ public actor SyncEngine {
     for index in status.peers.indices {
       status.peers[index].phase = .paused
       status.peers[index].fraction = nil
+      status.peers[index].nextRetry = nil
     }
     publish()
   }
@@ -341,6 +342,7 @@ public actor SyncEngine {
       peer.changesReceived = before.changesReceived + step.changesReceived
       peer.replica = step.peer ?? peer.replica
       peer.device = step.device ?? peer.device
+      peer.protocolVersions = step.peerVersions ?? peer.protocolVersions
       if step.phase != .connecting { (peer.pending, peer.missing) = (step.pending, step.missing) }
     }
   }
@@ -413,11 +415,14 @@ public actor SyncEngine {
     let isPermanent = (error as? StoreError).map { $0.code == .closed } ?? failure?.isPermanent ?? false
     let pending = await pending(peer)
     rounds[name, default: 0] += 1
+    let failures = (status.peers.first { $0.id == name }?.failures ?? 0) + 1
+    let pause = max(settings.pause(after: failures), failure?.retryAfter ?? .zero)
     update(name) { peer in
       if let pending { peer.pending = pending }
       peer.phase = isPermanent ? .blocked : .retrying
       peer.fraction = nil
-      peer.failures += 1
+      peer.failures = failures
+      peer.nextRetry = isPermanent ? nil : Date() + pause / .seconds(1)
       peer.lastError = "\(error)"
       peer.errorCode = failure?.code.rawValue
     }
@@ -426,9 +431,8 @@ public actor SyncEngine {
       tasks[name] = nil
       return false
     }
-    let failures = status.peers.first { $0.id == name }?.failures ?? 1
     do {
-      try await sleep(max(pause(after: failures), failure?.retryAfter ?? .zero), orUntil: wake)
+      try await sleep(pause, orUntil: wake)
       SyncMetrics(through: peer.isConnected ? "connection" : "mailbox", settings.metrics).countRetry()
       return true
     } catch {
@@ -455,14 +459,6 @@ public actor SyncEngine {
       settings.logger.warning("what is pending is not known", metadata: ["peer": "\(name)", "error": "\(error)"])
       return nil
     }
-  }
-
-  /// Doubles with each failure up to the limit, then varies between half of it and all of it.
-  private func pause(after failures: Int) -> Duration {
-    var pause = settings.shortestRetry
-    for _ in 1..<max(2, failures) where pause < settings.longestRetry && failures > 1 { pause *= 2 }
-    pause = min(pause, settings.longestRetry)
-    return pause / 2 + (pause / 2) * settings.jitter()
   }
 
   // MARK: Status
@@ -492,6 +488,7 @@ public actor SyncEngine {
     guard !status.isPaused, let index = status.peers.firstIndex(where: { $0.id == name }) else { return }
     let before = status.peers[index]
     change(&status.peers[index])
+    if status.peers[index].phase != .retrying { status.peers[index].nextRetry = nil }
     if status.peers[index] != before { publish() }
   }
 

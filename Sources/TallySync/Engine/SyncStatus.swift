@@ -70,6 +70,12 @@ public struct PeerStatus: Sendable, Equatable, Identifiable {
   public var errorCode: String?
   /// Failed attempts in a row.
   public var failures = 0
+  /// When the engine tries again by itself, by this device's clock; nil unless the phase is `retrying`. `syncNow()`
+  /// does not wait for it.
+  public var nextRetry: Date?
+  /// The versions of the protocol that the peer speaks, as of the last connection; nil while unknown, and for a
+  /// mailbox. The two use the highest that both speak, see `SyncHello.versions`.
+  public var protocolVersions: ClosedRange<UInt8>?
 
   /// The status of a peer of which nothing is known yet, for previews.
   public init(id: String) { self.id = id }

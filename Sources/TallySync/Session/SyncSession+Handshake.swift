@@ -6,6 +6,7 @@ import TallyWire
 extension SyncSession {
   mutating func greeted(_ hello: SyncHello, _ actions: inout [Action]) throws {
     guard case .greeting(let greeting) = stage else { throw violation("a second hello") }
+    progress.peerVersions = hello.versions
     guard let common = hello.common else {
       throw SyncError(
         .upgradeRequired,

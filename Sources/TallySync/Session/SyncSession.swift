@@ -117,6 +117,8 @@ public struct SyncSession: Sendable {
     public var peer: ReplicaID?
     /// The peer's introduction; nil if it has given none.
     public var device: SyncDevice?
+    /// The versions of the protocol that the peer speaks; nil before its hello.
+    public var peerVersions: ClosedRange<UInt8>?
     /// The vector that the peer is known to have: a commit whose dot this covers has arrived, and is committed there.
     public var acknowledged = StateVector()
     /// Whether vectors were equal and contents were not, so that everything was exchanged.

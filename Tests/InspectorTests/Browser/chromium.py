@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
+import time
 
 # Generous: the machine may be busy with something else. What takes long fails by its own condition.
 TIME_LIMIT = 60
@@ -93,12 +94,12 @@ class Browser:
             raise ProtocolError(f"{method}: {content['error']['message']}")
         return content["result"]
 
-    def page(self, width=1280, height=900):
-        """A page in a context of its own, with cookies of its own."""
-        context = self.ask("Target.createBrowserContext")["browserContextId"]
+    def page(self, width=1280, height=900, beside=None):
+        """A page in a context of its own, with cookies of its own; or a tab beside another page, in front of it."""
+        context = beside.context if beside else self.ask("Target.createBrowserContext")["browserContextId"]
         target = self.ask("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
         session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        return Page(self, context, session, width, height)
+        return Page(self, context, target, session, width, height)
 
     def close(self):
         try:
@@ -114,8 +115,8 @@ class Browser:
 class Page:
     """One page, and what happened in it."""
 
-    def __init__(self, browser, context, session, width, height):
-        self.browser, self.context, self.session = browser, context, session
+    def __init__(self, browser, context, target, session, width, height):
+        self.browser, self.context, self.target, self.session = browser, context, target, session
         for domain in ("Page", "Runtime", "Log", "Network", "DOM", "Accessibility"):
             self.ask(f"{domain}.enable")
         self.resize(width, height)
@@ -125,6 +126,13 @@ class Page:
 
     def close(self):
         self.browser.ask("Target.disposeBrowserContext", browserContextId=self.context)
+
+    def close_tab(self):
+        """Closes this tab alone, not those beside it."""
+        self.browser.ask("Target.closeTarget", targetId=self.target)
+
+    def come_to_front(self):
+        self.ask("Page.bringToFront")
 
     def resize(self, width, height):
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
@@ -167,6 +175,14 @@ class Page:
                     shown = self.run("document.body?.innerText ?? ''") or ""
                     raise AssertionError(f"{what or condition}: {error}\nThe page shows:\n{shown[:3000]}") from error
         return None
+
+    def wait_for(self, condition, what):
+        """Waits for something that the browser tells, asking the page in between."""
+        end = time.monotonic() + TIME_LIMIT
+        while not condition():
+            if time.monotonic() > end:
+                raise AssertionError(f"{what}: waited in vain")
+            self.run("new Promise(resolve => setTimeout(resolve, 15))")
 
     def key(self, key, code=None, text=None):
         parameters = {"key": key, "code": code or key}

@@ -55,7 +55,7 @@ def main():
         name = page.run(f"fetch('/api/rows?store=0&type={kind}&limit=1').then(r => r.json()).then(r => r.rows[0].name)")
         addresses = {
             "stores": "/api/stores", "rows": f"/api/rows?store=0&type={kind}", "a search, the first step": f"/api/search?q={text}",
-            "a search, the longest step": f"/api/search?q={text}&from=0:", "record": "/api/record?name=" + urllib.parse.quote(name),
+            "a search, the longest step": f"/api/search?q={text}&from=0:0:", "record": "/api/record?name=" + urllib.parse.quote(name),
             "conflicts": "/api/conflicts?store=0", "timeline": "/api/timeline?store=0", "storage": "/api/storage?store=0", "peers": "/api/peers",
         }
         for what, address in addresses.items():

@@ -2,8 +2,10 @@
 import json
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
+import threading
 import urllib.parse
 
 
@@ -63,6 +65,65 @@ class Inspected:
         self.process.terminate()
         self.process.communicate(timeout=60)
         return 0 if self.process.returncode == self.expected else self.process.returncode or -1
+
+
+class Proxy:
+    """Stands between a browser and an inspector, under a port of its own, and can be away for a while."""
+
+    def __init__(self, port):
+        self.behind = port
+        self.port = 0
+        self.connections = []
+        self.lock = threading.Lock()
+        self.open()
+
+    def open(self):
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", self.port))
+        listener.listen(64)
+        self.listener, self.port = listener, listener.getsockname()[1]
+        # Ports of as many digits, so that replacing one by the other changes no length.
+        assert len(str(self.port)) == len(str(self.behind))
+        threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        with self.lock:
+            gone, self.connections = self.connections, []
+        for connection in gone:
+            self._end(connection)
+
+    def _accept(self, listener):
+        while True:
+            try:
+                browser, _ = listener.accept()
+            except OSError:
+                return
+            server = socket.create_connection(("127.0.0.1", self.behind))
+            with self.lock:
+                self.connections += [browser, server]
+            threading.Thread(target=self._pass, args=(browser, server, True), daemon=True).start()
+            threading.Thread(target=self._pass, args=(server, browser, False), daemon=True).start()
+
+    def _pass(self, one, other, is_request):
+        try:
+            while piece := one.recv(1 << 16):
+                if is_request:
+                    piece = piece.replace(f"127.0.0.1:{self.port}".encode(), f"127.0.0.1:{self.behind}".encode())
+                other.sendall(piece)
+        except OSError:
+            pass
+        self._end(one)
+        self._end(other)
+
+    @staticmethod
+    def _end(connection):
+        try:
+            connection.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
 
 
 PANTRY = {"entities": [

@@ -1,0 +1,147 @@
+"""What stores may hold, and what may have become of them."""
+import json
+import os
+import re
+import sqlite3
+import urllib.request
+
+import house
+from page_test import LOOKS, SCREENS, PageTest
+
+
+class StoresTest(PageTest):
+    """Hostile, empty, broken and replaced stores."""
+
+    def test_hostile_values_are_text(self):
+        house.hostile(self.tool)
+        _, page = self.inspect("hostile.tally")
+        for address in ("#/data?store=0&type=Item", "#/search?q=script", "#/record?name=Item%7C~%7Cscript", "#/record?name=Item%7C~%7Crtl", "#/record?name=Item%7C~%7Cnul",
+                        "#/record?name=Item%7C~%7Clong", "#/record?name=" + urllib.request.quote("Item|~|<b>&'\"`${}"), "#/record?name=" + urllib.request.quote("<img src=x onerror=window.harmed=4>"),
+                        "#/time?store=0", "#/search?q=" + urllib.request.quote(house.HOSTILE), "#/data?store=0&type=Wide", "#/data?store=0&type=Wide&column=990", "#/record?name=Wide%7C~%7Cw"):
+            self.show(page, address)
+            self.assertEqual(page.run("[window.harmed ?? 0, document.querySelectorAll('main img, main script, main iframe').length]"), [0, 0], address)
+        self.show(page, "#/record?name=Item%7C~%7Cscript")
+        self.assertIn(house.HOSTILE, self.text(page))
+        self.show(page, "#/record?name=Item%7C~%7Crtl")
+        self.assertIn("⟨U+202E⟩gnirts desrever⟨U+202C⟩ שלום", self.text(page))
+        self.show(page, "#/record?name=Item%7C~%7Cnul")
+        self.assertIn("before␀after␇␛[31m", self.text(page))
+        self.show(page, "#/record?name=Item%7C~%7Clong")
+        self.assertIn("(1.0 MiB)", self.text(page))
+        self.assertLess(len(self.text(page)), 20_000)
+        self.show(page, "#/data?store=0&type=Wide&column=990")
+        self.assertIn("Columns 991 to 1000 of 1000", self.text(page))
+        self.assertIn("value 999", self.text(page))
+        self.assertEqual([line for line in page.complaints() if "Failed to load resource" not in line], [])
+
+    def test_empty_and_broken_stores(self):
+        self.tool.new("empty.tally", house.PANTRY)
+        house.pantry(self.tool)
+        self.damage("tablet.tally")
+        _, page = self.inspect("empty.tally", "tablet.tally")
+        for name, address in SCREENS.items():
+            self.show(page, address)
+            self.assertTrue(self.text(page).strip(), name)
+        self.show(page, "#/peers")
+        self.press(page, "button[data-key='verify 1']")
+        page.wait("/problems in|cannot|malformed|damage/i.test(document.querySelector('main').innerText)", "damage is told")
+        self.assertEqual([line for line in page.complaints() if "Failed to load resource" not in line], [])
+
+    def test_many_stores_stand_beside_the_first(self):
+        house.pantry(self.tool)
+        names = [f"copy{number}.tally" for number in range(4)]
+        for name in names:
+            self.tool.new(name, house.PANTRY)
+        self.tool.run("sync", "phone.tally", names[1])
+        _, page = self.inspect("phone.tally", "tablet.tally", *names)
+        told = self.text(page, "[aria-label=Results]")
+        self.assertIn("Each beside phone.", told)
+        self.assertEqual(page.run("document.querySelectorAll('[aria-label=Results] .notice').length"), 5)
+        self.assertIn("phone and copy1: Both have seen the same and hold the same.", told)
+        self.sound(page)
+
+    def test_a_store_that_cannot_be_read_beside_one_that_can(self):
+        house.pantry(self.tool)
+        with open(self.tool.path("tablet.tally"), "r+b") as file:
+            file.truncate(6000)
+        for end in ("-wal", "-shm"):
+            if os.path.exists(self.tool.path("tablet.tally" + end)):
+                os.remove(self.tool.path("tablet.tally" + end))
+        _, page = self.inspect("phone.tally", "tablet.tally")
+        for name, address in SCREENS.items():
+            for store in (0, 1) if "store=" in address else (None,):
+                self.show(page, address if store is None else re.sub("store=\\d", f"store={store}", address))
+                told = self.text(page)
+                # Each screen says so, except one of the healthy store alone, and the log, in which nothing has happened.
+                self.assertEqual("cannot be" in told, store != 0 and name != "log", f"{name} {store}: {told}")
+                self.assertNotIn("This cannot be shown", told)
+                self.assertTrue(name != "record" or "The app sees it." in told and "Oat milk, organic" in told)
+                self.assertEqual(page.run(LOOKS), [], f"{name} {store}")
+        self.show(page, "#/data?store=0&type=Item")
+        self.assertIn("Coffee beans", self.text(page))
+        # From the one to the other with its button.
+        self.show(page, "#/conflicts?store=1")
+        self.press(page, "[data-key='store 0']")
+        page.wait("document.querySelector('main').innerText.includes('title of Item|~|milk')")
+        self.sound(page)
+
+    def test_a_store_that_breaks_and_is_mended_is_followed(self):
+        house.pantry(self.tool)
+        _, page = self.inspect("phone.tally", "tablet.tally")
+        self.show(page, "#/conflicts?store=1")
+        page.wait("document.querySelector('#live').textContent === 'live'")
+        told = self.text(page)
+        with open(self.tool.path("tablet.tally"), "r+b") as file:
+            whole = file.read()
+            file.truncate(6000)
+        page.wait("document.querySelector('main').innerText.includes('tablet cannot be read')", "damage is told by itself")
+        with open(self.tool.path("tablet.tally"), "r+b") as file:
+            file.write(whole)
+        page.wait("!document.querySelector('main').innerText.includes('cannot be read')", "it is looked at again by itself")
+        self.assertEqual(self.text(page), told)
+        # What is written from then on shows.
+        self.show(page, "#/record?name=Item%7C~%7Cmilk")
+        self.tool.run("put", "tablet.tally", "Item|~|milk", "title=Rice milk")
+        page.wait("document.querySelector('main').innerText.includes('Rice milk')")
+        self.sound(page)
+
+    def test_a_file_that_was_replaced_is_not_written_to(self):
+        house.pantry(self.tool)
+        _, page = self.inspect("phone.tally", "--allow-writes")
+        self.show(page, "#/record?name=Item%7C~%7Cbeans")
+        os.rename(self.tool.path("phone.tally"), self.tool.path("away.tally"))
+        self.press(page, "button[data-key='delete 0']")
+        page.wait("document.querySelector('[aria-live=assertive]').innerText.includes('somebody has deleted, renamed or replaced it')")
+        answer = page.run("""fetch('/api/record/delete', {method: 'POST', body: JSON.stringify({store: 0, name: 'Item|~|beans'})})
+          .then(async response => [response.status, (await response.json()).error.code])""")
+        self.assertEqual(answer, [409, "gone"])
+        self.show(page, "#/data?store=0&type=Item")
+        page.wait("document.querySelector('main').innerText.includes('Careful: the file that is open')")
+        self.assertIn("Coffee beans", self.text(page))
+        os.rename(self.tool.path("away.tally"), self.tool.path("phone.tally"))
+        self.show(page, "#/record?name=Item%7C~%7Cbeans")
+        self.press(page, "button[data-key='delete 0']")
+        page.wait("document.querySelector('main').innerText.includes('It was deleted by phone')")
+
+    def test_a_type_of_a_newer_schema_opens_with_what_is_hidden(self):
+        house.pantry(self.tool)
+        self.tool.new("old.tally", house.OLDER)
+        self.tool.run("sync", "phone.tally", "old.tally")
+        _, page = self.inspect("phone.tally", "old.tally")
+        self.show(page, "#/data?store=1&type=List")
+        self.assertIn("List|~|home", self.text(page))
+        self.assertIn("of a newer schema", self.text(page))
+        self.show(page, "#/data?store=1&type=Nothing")
+        self.assertTrue(page.run("document.querySelector('main select') !== null"))
+
+    def damage(self, name):
+        """Writes nonsense over one page of the type's table, where rows are."""
+        self.tool.run("verify", name)
+        connection = sqlite3.connect(self.tool.path(name))
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        page_size = connection.execute("PRAGMA page_size").fetchone()[0]
+        root = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'Item'").fetchone()[0]
+        connection.close()
+        with open(self.tool.path(name), "r+b") as file:
+            file.seek((root - 1) * page_size + page_size // 2)
+            file.write(b"\xa5" * (page_size // 2))

@@ -1,0 +1,144 @@
+#if Inspector
+  import Foundation
+  import Synchronization
+  import Tally
+  import TallyInspection
+  import TallyInspector
+  import TallyStore
+  import TallySync
+  import Testing
+
+  /// Connections: how long they may last, and what becomes of work that nobody waits for any more.
+  @Suite(.serialized, .timeLimit(.minutes(5))) struct ConnectionTests {
+    private static let endless =
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+
+    /// An inspector of a store in memory with limits of its own, and a client that is let in.
+    private struct House {
+      let store: Store
+      let inspector: Inspector
+      let client: RawClient
+      let cookie: String
+
+      init(_ engine: EngineView? = nil, _ change: (inout InspectorLimits) -> Void = { _ in }) async throws {
+        var (limits, settings) = (InspectorLimits(), Inspector.Settings())
+        // Nothing here ends by a limit that its test does not set.
+        (limits.first, limits.idle, limits.query) = (.seconds(100_000), .seconds(100_000), .seconds(100_000))
+        change(&limits)
+        settings.logger.logLevel = .critical
+        store = try Store(inMemory: InspectorTests.schema)
+        inspector = Inspector(InspectorRoom([InspectedStore("phone", store, engine)], settings, limits: limits))
+        let url = try #require(URLComponents(string: try await inspector.serve()))
+        client = RawClient(port: try #require(url.port))
+        let welcome = try await client.get("/?\(try #require(url.query))", cookie: "")
+        cookie = String(try #require(welcome.headers["set-cookie"]).prefix { $0 != ";" })
+      }
+
+      func query(_ sql: String) async throws -> Int {
+        try await client.post("/api/query", Self.body(sql), cookie: cookie).status
+      }
+
+      /// Begins an endless query, and goes away once it runs and `body` is done.
+      func abandonQuery(after body: () async throws -> Void = {}) async throws {
+        let request = client.change("/api/query", Self.body(ConnectionTests.endless), cookie: cookie)
+        try await client.abandon(request) {
+          while try await query("SELECT 1") != 429 {}
+          try await body()
+        }
+      }
+
+      private static func body(_ sql: String) -> String { "{\"store\":0,\"sql\":\"\(sql)\"}" }
+    }
+
+    @Test func aQueryEndsWithWhoeverHasAsked() async throws {
+      let house = try await House()
+      try await house.abandonQuery()
+      while try await house.query("SELECT 1") != 200 {}
+      await house.inspector.close()
+    }
+
+    /// Work that takes long leaves the threads alone that everything else shares, however few cores there are.
+    @Test func longWorkHoldsUpNobody() async throws {
+      let isOver = Mutex(false)
+      let compute: @Sendable () throws -> Void = { while !isOver.withLock({ $0 }) {} }
+      let end: @Sendable () throws -> Void = { isOver.withLock { $0 = true } }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<2 * ProcessInfo.processInfo.activeProcessorCount {
+          group.addTask { try await LongWork.run(compute) }
+        }
+        group.addTask { try await BlockingWork.run(end) }
+        try await group.waitForAll()
+      }
+    }
+
+    @Test func closingEndsAQueryThatRuns() async throws {
+      let house = try await House()
+      try await house.abandonQuery { await house.inspector.close() }
+    }
+
+    @Test func aQueryHasItsTime() async throws {
+      let house = try await House { $0.query = .milliseconds(20) }
+      #expect(try await house.query(Self.endless) == 400)
+      await house.inspector.close()
+    }
+
+    /// Endless queries would take every reader of the store, and the other screens have to wait.
+    @Test func oneQueryRunsAtATime() async throws {
+      let house = try await House { $0.query = .milliseconds(500) }
+      let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+        for _ in 0..<8 { group.addTask { try await house.query(Self.endless) } }
+        return try await group.reduce(into: [Int]()) { $0.append($1) }
+      }
+      #expect(statuses.filter { $0 == 400 }.count >= 1 && statuses.allSatisfy { [400, 429].contains($0) })
+      #expect(try await house.query("SELECT 1") == 200)
+      await house.inspector.close()
+    }
+
+    /// The head is enough for a refusal, and whoever goes on saying nothing is not waited for.
+    @Test func aStrangersBodyIsNotWaitedFor() async throws {
+      let house = try await House { $0.first = .seconds(2) }
+      let head = "POST /api/query HTTP/1.1\r\nHost: 127.0.0.1:\(house.client.port)\r\nContent-Length: 8000000\r\n\r\n"
+      #expect(try await house.client.send(head).status == 403)
+      await #expect(throws: RawClient.Failure.self) { try await house.client.send("GET / HTTP/1.1\r\n") }
+      await house.inspector.close()
+    }
+
+    /// A connection that is kept for the next request is closed after a while; a page that listens is not idle.
+    @Test func anIdleConnectionIsClosedAndOneThatListensIsNot() async throws {
+      let house = try await House { $0.idle = .milliseconds(20) }
+      let (store, client, cookie) = (house.store, house.client, house.cookie)
+      let kept = "GET /api/log HTTP/1.1\r\nHost: 127.0.0.1:\(client.port)\r\nCookie: \(cookie)\r\n\r\n"
+      let heard = try await client.follow("/api/events", cookie: cookie, until: "event: change") {
+        // It ends when the server closes it: more than the limit has passed then.
+        for _ in 0..<3 { #expect(try client.sendBlocking(kept).status == 200) }
+        try store.write { try $0.execute(sql: "INSERT INTO Book(id, title) VALUES('Book|~|a', 'Emma')") }
+      }
+      #expect(heard.contains("data: {\"store\":0}"))
+      await house.inspector.close()
+    }
+
+    @Test func aPageOfNoSizeIsOneOfOne() async throws {
+      let house = try await House()
+      try await house.store.write {
+        try $0.execute(sql: "INSERT INTO Book(id, title) VALUES('Book|~|a', 'Emma'), ('Book|~|b', 'Lolita')")
+      }
+      let rows = try await house.client.get("/api/rows?type=Book&limit=0", cookie: house.cookie)
+      #expect(rows.status == 200 && rows.body.contains("\"next\":") && rows.body.contains("Book|~|b"))
+      await house.inspector.close()
+    }
+
+    @Test func peersSayWhenTheyAreTriedAgainAndWhatTheySpeak() async throws {
+      var (status, peer) = (SyncStatus(), PeerStatus(id: "mac"))
+      (peer.phase, peer.lastError, peer.failures) = (.retrying, "the peer is away", 2)
+      (peer.nextRetry, peer.protocolVersions) = (Date(timeIntervalSince1970: 1_800_000_000), 1...4)
+      peer.device = SyncDevice(name: "Ann\u{2019}s Mac", app: "Books 2.1")
+      (status.isPaused, status.peers) = (false, [peer])
+      let house = try await House(
+        EngineView(status: { [status] in status }, updates: { AsyncStream { $0.finish() } }, syncNow: {}))
+      let peers = try await house.client.get("/api/peers", cookie: house.cookie).body
+      #expect(peers.contains("\"nextRetry\":\"2027-01-15T08:00:00.000Z\""))
+      #expect(peers.contains("\"protocolVersions\":[1,4]") && peers.contains("\"app\":\"Books 2.1\""))
+      await house.inspector.close()
+    }
+  }
+#endif
