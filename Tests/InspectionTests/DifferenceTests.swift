@@ -7,6 +7,18 @@ import Testing
 
 /// What one store has and the other lacks.
 @Suite struct DifferenceTests {
+  /// Whoever goes on after a sync is told of what differs now.
+  @Test func aPlaceFromBeforeASyncNamesNothingThatIsEqualSince() throws {
+    let shelf = try Shelf()
+    for number in 0..<6 { try shelf.phone.run("INSERT INTO Book(id, title) VALUES('Book|~|\(number)', 'Emma')") }
+    let page = try shelf.difference(limit: 2)
+    #expect(page.records.count == 2 && page.next != nil)
+    try shelf.sync()
+    try shelf.phone.run("INSERT INTO Book(id, title) VALUES('Book|~|new', 'Emma')")
+    let next = try shelf.difference(from: page.next, limit: 50)
+    #expect(next.records.map(\.name) == ["Book|~|new"])
+  }
+
   @Test func equalStoresSaySo() throws {
     let shelf = try Shelf()
     try shelf.phone.run("INSERT INTO Book(id, title) VALUES('Book|~|a', 'Emma')")

@@ -111,6 +111,45 @@ import Testing
     #expect(try shelf.phone.keptRecords().map(\.name.text) == ["Book|~|a"])
   }
 
+  /// The clock of whoever deleted is two hours fast.
+  @Test func aRestoreByASlowerClockIsNoSurprise() throws {
+    let shelf = try Shelf()
+    var options = StoreOptions()
+    options.now = { Date() + 7200 }
+    let fast = try Store(
+      path: shelf.url.appendingPathComponent("fast.tally").path, schema: Shelf.schema, options: options)
+    try shelf.phone.run("INSERT INTO Book(id, title) VALUES('Book|~|a', 'Emma')")
+    #expect(try shelf.phone.sync(with: fast).isConverged)
+    try fast.run("DELETE FROM Book")
+    #expect(try shelf.phone.sync(with: fast).isConverged)
+    try shelf.phone.restore(try AnyRecordName("Book|~|a"))
+    #expect(try shelf.phone.keptRecords().isEmpty)
+  }
+
+  /// A store that is read only has one connection.
+  @Test func whatTakesLongKeepsNobodyWaiting() throws {
+    let shelf = try Shelf()
+    try shelf.phone.run("INSERT INTO Book(id, title) VALUES('Book|~|a', 'Emma')")
+    var options = StoreOptions()
+    options.isReadOnly = true
+    let file = try #require(shelf.phone.file)
+    let store = try Store(existing: file, options: options)
+    let count = try store.withoutOccupying { other in
+      try other.read { db in
+        let done = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+          if (try? store.verify().problems) == [] { done.signal() }
+        }
+        #expect(done.wait(timeout: .now() + 60) == .success)
+        return try Int.fetchOne(db, sql: "SELECT count(*) FROM Book")
+      }
+    }
+    #expect(count == 1)
+    #expect(throws: CancellationError.self) { try store.withoutOccupying { _ in throw CancellationError() } }
+    // Others have connections for it already.
+    try shelf.phone.withoutOccupying { #expect($0 === shelf.phone) }
+  }
+
   @Test func onlyQueriesAreRun() throws {
     let shelf = try Shelf()
     try shelf.phone.run("INSERT INTO Book(id, title) VALUES('Book|~|a', 'Emma')")

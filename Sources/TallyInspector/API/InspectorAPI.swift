@@ -94,8 +94,7 @@
       try await BlockingWork.run { try InspectionJSON.bytes(body()) }
     }
 
-    /// Reads a store for seconds, one of a kind at a time: it has a reader of the store for as long as it runs, and the
-    /// other screens need readers too.
+    /// Reads a store for seconds, one of a kind at a time: it has a connection to the store for as long as it runs.
     private func long<T: Encodable & Sendable>(
       _ kind: String, _ refusal: String, _ body: @escaping @Sendable () throws -> T
     ) async throws -> Data {

@@ -132,7 +132,7 @@
     func storage() throws -> SizeReport {
       let store = try inspected().store
       guard parameters["measure"] == "1" else { return try SizeReport(of: store) }
-      return try SizeReport(of: store, measuringUntil: isOver)
+      return try store.withoutOccupying { try SizeReport(of: $0, measuringUntil: isOver) }
     }
 
     func difference() throws -> StoreDifference {
@@ -160,7 +160,7 @@
       let store = try inspected(at: query.store).store
       let result: QueryResult
       do {
-        result = try store.query(query.sql, limit: 200, until: isOver)
+        result = try store.withoutOccupying { try $0.query(query.sql, limit: 200, until: isOver) }
       } catch let error where !(error is QueryRefusal) {
         throw Refusal(status: .badRequest, code: "sql", message: "\(error)")
       }
@@ -189,7 +189,7 @@
     }
 
     func verification() throws -> Verification {
-      let report = try inspected(at: try body(Target.self).store).store.verify()
+      let report = try inspected(at: try body(Target.self).store).store.withoutOccupying { try $0.verify() }
       return Verification(checked: report.checked, problems: report.problems.map { "\($0)" })
     }
 

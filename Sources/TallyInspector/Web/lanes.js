@@ -44,7 +44,8 @@ export function arrows({ events, unseen, removals }) {
     for (const other of events) {
       if (other === event || other.stamp.by === event.stamp.by) continue;
       if (other.stamp.sequence <= (event.context[other.stamp.by] ?? 0)) last.set(other.stamp.by, other);
-      else if (!(other.context && event.stamp.sequence <= (other.context[event.stamp.by] ?? 0)) && other.stamp.at <= event.stamp.at) not.add([id(other.stamp), id(event.stamp)].sort().join("|"));
+      // Only another delete says what it had seen; of edits the conflicts do. Times prove nothing: a clock may be slow.
+      else if (other.context && event.stamp.sequence > (other.context[event.stamp.by] ?? 0)) not.add([id(other.stamp), id(event.stamp)].sort().join("|"));
     }
     for (const other of last.values()) {
       const pair = [id(other.stamp), id(event.stamp)];

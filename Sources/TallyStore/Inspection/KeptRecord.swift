@@ -44,12 +44,9 @@ extension StateReader {
     guard let kind = catalog.kind(of: name.type), let stored = try record(name, kind), stored.place.isVisible,
       let delete = stored.state.deletes.first(where: { $0.stamp.dot == dot })
     else { return nil }
-    // A restore has seen the delete: somebody wanted the record back, and nothing was undone behind anybody's back.
-    if let existence = stored.state.existence, existence.time > delete.stamp.time,
-      !delete.context.covers(existence.dot)
-    {
-      return nil
-    }
+    // A restore has seen the delete: somebody wanted the record back, and nothing was undone behind anybody's back. Its
+    // time does not say so: a clock may be slow.
+    if let existence = stored.state.existence, !delete.context.covers(existence.dot) { return nil }
     let edits = stored.state.touches.beyond(delete.context).entries
     return KeptRecord(name: name, delete: delete.stamp, edits: edits)
   }

@@ -61,7 +61,8 @@ extension StateReader {
         SELECT sequence, n, items FROM tally_log WHERE zone = 0 AND replica = \(number) AND sequence > ?
         ORDER BY sequence, n
         """)
-      query.bind(1, Int64(start.map { $0.dot.sequence - 1 } ?? base[entry.replica]))
+      // Since the page before, somebody may have got what it has named.
+      query.bind(1, Int64(max(start.map { $0.dot.sequence - 1 } ?? 0, base[entry.replica])))
       while try query.step() {
         let (dot, row) = (Dot(replica: entry.replica, sequence: try query.sequence(0)), query.int64(1))
         let isStart = dot == start?.dot
