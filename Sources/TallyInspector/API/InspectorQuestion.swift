@@ -13,7 +13,7 @@
 
     /// How long a page of a search may take.
     private static let patience = Duration.milliseconds(60)
-    /// What takes long ends with its time, or with whoever has asked.
+    /// Long work ends when its time is over, or when the client has gone.
     private var isOver: @Sendable () -> Bool {
       let (limit, client) = (Clocks.limit(room.limits.query), client)
       return { limit() || client.isGone }

@@ -97,7 +97,7 @@ public struct ReferenceSchema: Sendable, Hashable {
 }
 
 extension ReferenceSchema {
-  /// What the reference is called on the wire (`FieldKey`).
+  /// The reference's key on the wire (`FieldKey`).
   var key: String { FieldKey.key(of: name, isReference: true) }
 }
 

@@ -6,7 +6,7 @@ import TallyWire
 struct Catalog: Sendable {
   struct Field: Sendable {
     var kind: KindNumber
-    /// What the field is called everywhere (`FieldKey`), and the hash of it.
+    /// The field's key (`FieldKey`), and its hash.
     let key: String
     let hash: UInt64
 

@@ -6,7 +6,7 @@ final class Column: Sendable {
   let field: FieldID
   let name: String
   let wireName: String
-  /// What the field is called on the wire and in the file (`FieldKey`).
+  /// The field's key, on the wire and in the file (`FieldKey`).
   let key: String
   /// The hash of the key, for the fingerprint.
   let hash: UInt64

@@ -11,7 +11,7 @@ enum StateCoding {
   static let record: UInt8 = 1
   private static let link: UInt8 = 2
   private static let seededRecord: UInt8 = 3
-  /// What the kind of a record with a life has beside.
+  /// Added to the kind of body of a record that has a life.
   private static let life: UInt8 = 4
 
   /// Encodes a record's state without what the row shows; without a row, all of it. `isShared` says whether
@@ -333,7 +333,7 @@ extension StoreError {
 }
 
 extension Life {
-  /// What `vias` is if everything in this life was said by the transaction that began it.
+  /// The value of `vias` if the transaction that began this life said everything in it.
   fileprivate func viasOfItsOwn(_ fields: [FieldCell]) -> [Via] {
     fields.compactMap { cell in
       cell.field.isReference || cell.stamp.dot == dot ? nil : Via(field: cell.field, dot: dot)
