@@ -246,7 +246,7 @@ let package = Package(
     .testTarget(
       name: "ChinookTests", dependencies: ["Tally", "TallyCRDT", "TallyStore", grdb], resources: [.copy("Fixtures")]),
     .testTarget(name: "ReadmeTests", dependencies: ["Tally"]),
-    // What an app writes that imports another module with names of Tally's, as SwiftData is one.
+    // An app that imports a module with names of Tally's, as SwiftData has.
     .target(name: "Namesakes", path: "Tests/Namesakes"),
     .testTarget(name: "NamesakeTests", dependencies: ["Namesakes", "Tally"]),
     .testTarget(

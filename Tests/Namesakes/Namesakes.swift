@@ -9,7 +9,7 @@ public final class Schema {
   public init(_ names: String...) { self.names = names }
 }
 
-/// What a scene is made of, as RealityKit's class of this name.
+/// An object of a scene, as RealityKit's class of this name.
 open class Entity {
   /// An entity of nothing.
   public init() {}

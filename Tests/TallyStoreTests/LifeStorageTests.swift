@@ -170,7 +170,7 @@ import Testing
     #expect(try text == dump(spelling))
   }
 
-  /// What a schema does not have it forwards, marked as it came.
+  /// A store forwards references that its schema lacks, still marked as references.
   @Test func anOlderAppForwardsTheReferencesOfANewerOne() throws {
     let newer = try Store(inMemory: Self.schema)
     let older = try Store(inMemory: Schema([EntitySchema("Book", .text("title"))]))

@@ -23,7 +23,7 @@ import Testing
     return life
   }
 
-  /// What `Tests/Models/golden.py` writes, in another order.
+  /// The records of `Tests/Models/golden.py`, in another order.
   private static func block() throws -> DeltaBlock {
     let seen = [(Golden.first, UInt64(5)), (Golden.second, UInt64(1))]
     let place = Value(text: "SBPlace|~|0f1e2d3c-4b5a-4978-8695-a4b3c2d1e0ff")

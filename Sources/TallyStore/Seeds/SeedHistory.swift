@@ -6,8 +6,8 @@ import TallyWire
 /// Every installation generates the same one. The virtual replica's id is the first half of the SHA-256 of
 /// `"TallySeeds", generator version, length and UTF-8 of the set's name, version, block`, where the block is the
 /// canonical block of the delta format, version 1, with the replica id zero: what version 2 writes, but for the mark
-/// behind a reference's name. So the id covers all values and their
-/// dots, and depends on nothing else: not on the order of declaration, the platform, the locale or the time.
+/// behind a reference's name. So the id covers all values and their dots, and depends on nothing else: not on the order
+/// of declaration, the platform, the locale or the time.
 struct SeedHistory {
   /// The version of the generator, which every change of the encoding would raise.
   static let generator: UInt8 = 1

@@ -18,8 +18,8 @@ import TallyCRDT
 /// Its ``id`` is the same on every device that lists it. The journal keeps 10,000 entries for 90 days, unless
 /// ``StoreOptions`` say otherwise.
 public struct Conflict: Sendable, Equatable, Identifiable {
-  /// What has lost to what. What can be done about it depends on it: a value can take the place of both for the first
-  /// two, and a delete or a reference can be made to count after all.
+  /// The kinds of loss. They differ in the remedy: the first two can be resolved with a third value, and a delete or a
+  /// reference can be made to count after all.
   public enum Kind: String, Sendable, CaseIterable {
     /// A write of a field lost to another write of it.
     case overwritten

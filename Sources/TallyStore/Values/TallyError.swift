@@ -82,7 +82,7 @@ extension RecordNameError: TallyError {
     }
   }
 
-  /// What is wrong with the name, without the name itself.
+  /// The fault of the name, without the name itself.
   public var message: String {
     switch self {
     case .delimiter: "it needs exactly one |~|, as in SBGame|~|chess"

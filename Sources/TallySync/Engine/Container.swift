@@ -60,8 +60,8 @@ public enum LocalData: Sendable {
 /// stays until ``erase(_:)`` is asked for. Pause the sync engine of one store before taking another.
 ///
 /// A container may be used from any thread; its calls wait for each other, and block while a store is opened or joined.
-/// Who is signed in is kept in the folder (`accounts.json`), and is the same at the next launch. Make one container for
-/// a folder: another one, or another process, does not hear of changes before it is made anew.
+/// The current account is kept in the folder (`accounts.json`), and is the same at the next launch. Make one container
+/// for each folder: a second one, or another process, reads the file only when it is created.
 public final class Container: Sendable {
   private struct Contents: Codable {
     var version = 1
@@ -152,7 +152,7 @@ public final class Container: Sendable {
   /// let store = try container.store(of: .person("ann"))
   /// ```
   ///
-  /// Who is signed in stays as it is.
+  /// The current account does not change.
   /// - Throws: what opening a store throws.
   public func store(of account: Account) throws -> Store { try state.withLock { try open(account, &$0) } }
 

@@ -78,8 +78,8 @@ extension Store {
   /// for device in try store.devices() where device.name == "old phone" { try store.forget(device: device.id) }
   /// ```
   ///
-  /// What it has written stays, and it may still sync: who is let in is for the transport or the mailbox to decide. A
-  /// device that is not listed is no error.
+  /// Its changes stay, and it may still sync: access is up to the transport or the mailbox. A device that is not listed
+  /// is no error.
   /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
   public func forget(device id: ReplicaID) throws { try note(NoteBatch(Self.deviceScope, ["\(id)": nil])) }
 

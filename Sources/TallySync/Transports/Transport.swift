@@ -31,7 +31,7 @@ public protocol SyncConnection: Sendable {
 ///
 /// ``SyncEngine/add(_:)`` takes one for each peer. `ProcessTransport` and, behind the package trait `Network`,
 /// `TCPTransport` are there. A transport of your own only has to carry bytes to the peer and back; what they mean, and
-/// who wins, is decided by the stores. Whom it lets in, and whether anybody can listen, is up to it.
+/// who wins, is decided by the stores. Access and encryption are its own.
 /// `Docs/Transports.md` shows how to write one, and `TransportConformance` of `TallyTesting` checks it.
 public protocol Transport: Sendable {
   /// The name of the peer in logs and status. In one engine it stands for one peer: a second transport of the name
