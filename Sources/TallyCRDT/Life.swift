@@ -61,6 +61,13 @@ public struct Life: Hashable, Sendable {
   /// The same life with nothing in it.
   var beginning: Life { Life(time: time, dot: dot, context: context) }
 
+  /// The same life, in which a transaction says that the record exists, and nothing else.
+  package func beginning(saying dot: Dot) -> Life {
+    var life = beginning
+    life.said = dot
+    return life
+  }
+
   /// Every dot of the life itself: its beginning, what was said, and what registers travel by.
   var dots: [Dot] { [dot] + (said.map { [$0] } ?? []) + vias.map { $0.dot } }
 

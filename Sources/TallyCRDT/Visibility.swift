@@ -32,6 +32,8 @@ public struct RecordFacts: Sendable {
   public var forward: AnyRecordName?
   /// Whether a delete beats concurrent edits.
   public var deleteWins: Bool
+  /// Whether nothing is said of the record in its present life (`RecordState.saysNothing`).
+  public var saysNothing = false
   /// Its owners, as the registers say.
   public var owners: [Owner]
   /// Overrides the state on this device: its database refuses to store the row, or to remove it.
@@ -82,6 +84,9 @@ public protocol VisibilitySource {
 ///   insert or restore.
 /// - A seeded record is also alive while the newest version of its seed has it and nobody ever deleted it.
 /// - A record is **visible** when it is alive and all its owners are visible.
+/// - A record is **hollow** if nothing is said of it in its present life (`Life`), nor of any living record that it
+///   owns: it was purged together with an owner whose name somebody has used again. What is visible is **shown**, unless
+///   it or one of its owners is hollow.
 /// - Owner references that form a cycle are broken: of a cycle's edges the one with the least stamp gives way, as if it
 ///   were null, until no cycle is left. Of equal stamps the record with the lesser name gives way, then the lesser wire
 ///   name of the field: local numbers differ from file to file.
@@ -94,6 +99,8 @@ public final class Visibility<Source: VisibilitySource> {
   private var facts: [AnyRecordName: RecordFacts?] = [:]
   private var alive: [AnyRecordName: StateVector] = [:]
   private var visible: [AnyRecordName: Bool] = [:]
+  private var shown: [AnyRecordName: Bool] = [:]
+  private var hollow: [AnyRecordName: Bool] = [:]
   private var owners: [AnyRecordName: [RecordFacts.Owner]] = [:]
   /// About how many vector entries are memoized, and how many may be before they are forgotten.
   private var weight = 0
@@ -102,34 +109,57 @@ public final class Visibility<Source: VisibilitySource> {
   /// An evaluation over the state that `source` shows.
   public init(_ source: Source) { self.source = source }
 
-  /// Whether the app sees the record.
+  /// Whether the record and all its owners are alive. The app sees it unless one of them is hollow: see
+  /// `isShown(_:)`.
   /// - Throws: what the source throws.
   public func isVisible(_ name: AnyRecordName) throws(Source.Failure) -> Bool {
-    if let known = visible[name] { return known }
-    if weight > Self.weightLimit { (facts, alive, visible, owners, weight) = ([:], [:], [:], [:], 0) }
+    try holds(for: name, known: \.visible) { name throws(Source.Failure) in try self.isAlive(name) }
+  }
+
+  /// Whether the app sees the record: it and all its owners are alive, and none of them is hollow.
+  /// - Throws: what the source throws.
+  public func isShown(_ name: AnyRecordName) throws(Source.Failure) -> Bool {
+    try holds(for: name, known: \.shown) { name throws(Source.Failure) in
+      guard try self.isAlive(name) else { return false }
+      return try !self.isHollow(name)
+    }
+  }
+
+  /// Whether a condition holds for a record and everything above it.
+  private func holds(
+    for name: AnyRecordName, known: ReferenceWritableKeyPath<Visibility, [AnyRecordName: Bool]>,
+    _ condition: (AnyRecordName) throws(Source.Failure) -> Bool
+  ) throws(Source.Failure) -> Bool {
+    if let known = self[keyPath: known][name] { return known }
+    if weight > Self.weightLimit { forget() }
     var stack = [name]
     while let top = stack.last {
-      guard visible[top] == nil else {
+      guard self[keyPath: known][top] == nil else {
         stack.removeLast()
         continue
       }
       if let isShown = try lookUp(top)?.isShown {
-        visible[top] = isShown
+        self[keyPath: known][top] = isShown
         continue
       }
-      guard try isAlive(top) else {
-        visible[top] = false
+      guard try condition(top) else {
+        self[keyPath: known][top] = false
         continue
       }
       let edges = try effectiveOwners(of: top)
-      let open = edges.map { $0.target }.filter { visible[$0] == nil }
+      let open = edges.map { $0.target }.filter { self[keyPath: known][$0] == nil }
       if open.isEmpty {
-        visible[top] = edges.allSatisfy { visible[$0.target] == true }
+        self[keyPath: known][top] = edges.allSatisfy { self[keyPath: known][$0.target] == true }
       } else {
         stack.append(contentsOf: open)
       }
     }
-    return visible[name] == true
+    return self[keyPath: known][name] == true
+  }
+
+  private func forget() {
+    (facts, alive, visible, owners, weight) = ([:], [:], [:], [:], 0)
+    (shown, hollow) = ([:], [:])
   }
 
   /// Whether the record is alive, its owners aside. False for a record of which nothing is known.
@@ -141,6 +171,37 @@ public final class Visibility<Source: VisibilitySource> {
     if own.deletedContext.isEmpty, !own.isSeeded { return !own.touches.isEmpty || own.existence != nil }
     if !own.touches.beyond(own.deletedContext).isEmpty { return true }
     return try !survivingTouches(of: name).isEmpty
+  }
+
+  /// Whether nothing is said of a record in its present life, and of no living record that it owns. False for a record
+  /// in its first life, and for one of which nothing is known. Cost: what is below it, as far as nothing is said there.
+  /// - Throws: what the source throws.
+  public func isHollow(_ name: AnyRecordName) throws(Source.Failure) -> Bool {
+    var stack = [name]
+    var below: [AnyRecordName: [AnyRecordName]] = [:]
+    while let top = stack.last {
+      guard hollow[top] == nil else {
+        stack.removeLast()
+        continue
+      }
+      guard try lookUp(top)?.saysNothing == true else {
+        hollow[top] = false
+        continue
+      }
+      var children = below[top] ?? []
+      if below[top] == nil {
+        for child in try effectivelyOwned(by: top) where try isAlive(child) { children.append(child) }
+        below[top] = children
+      }
+      if children.contains(where: { hollow[$0] == false }) {
+        hollow[top] = false
+      } else if let open = children.first(where: { hollow[$0] == nil }) {
+        stack.append(open)
+      } else {
+        hollow[top] = true
+      }
+    }
+    return hollow[name] == true
   }
 
   /// The owners of a record after cycles are broken.

@@ -96,7 +96,8 @@ class Checks:
                 elif not theirs or field not in theirs.cells or covers(vector, theirs.cells[field][2]):
                     self.flag("voidValueCameBack", (replica.name, source.name, name, field))
         touched = {n for n in replica.state.records
-                   if any(d[1] > vector.get(d[0], 0) for d in look.own_surviving(n).items())}
+                   if any(d[1] > vector.get(d[0], 0) and not replica.has_seen(replica.state.records[n].life, d)
+                          for d in look.own_surviving(n).items())}
         for name in touched:
             if look.is_visible(name) and not any(look.is_hollow(n) for n in list(look.chain(name))[1:]):
                 if not look.is_shown(name):

@@ -307,14 +307,14 @@ class Replica:
         shown = check[0]
         part = source.state.delta(base)
         lost, news = {}, {}
-        touched = []
-        touched += [k[0] for k, t in part.links.items() if any(not covers(old, d) for d in t)]
+        touched = {}
+        for key, tags in part.links.items():
+            touched.setdefault(key[0], set()).update(d for d in tags if not covers(old, d))
         for name, other in part.records.items():
             record = state.record(name)
             mine = record.copy()
             had = old if self.has("numbersAreUnique") else mine.touched
-            if beyond(other.touched, old) or beyond(other.touched, had):
-                touched.append(name)
+            touched.setdefault(name, set()).update([*beyond(other.touched, old).items(), *beyond(other.touched, had).items()])
             record.join_presence(other)
             if other.is_later(record) and not self.has("livesMix"):
                 # A repair holds all that the sender has: also whether a number that it covers stands for this very edit.
@@ -338,6 +338,9 @@ class Replica:
             self.plain.join(source.plain)
         self.heard(source)
         world.after_apply(self, source, check, is_repair)
+
+    def has_seen(self, life, d):
+        return covers(self.world.seen.get(life[2:], {}), d) if not self.has("sayKnown") else False
 
     def lift(self, source, shown, lost, news, touched):
         state = self.state
@@ -363,7 +366,9 @@ class Replica:
                 if is_said:
                     said.append(name)
         if not self.has("noSayTouched"):
-            said += touched
+            # What the author of the life had seen counts for nothing: it was known when the record was emptied.
+            said += [n for n, dots in touched.items()
+                     if n in state.records and any(not self.has_seen(state.records[n].life, d) for d in dots)]
         records = state.records
         cells = [(n, f, c) for n, f, c in cells if not records[n].cells.get(f) or records[n].cells[f][0] < c[0]]
         starts = [(n, r, x) for n, r, x in starts if x < records[n].start(r)]

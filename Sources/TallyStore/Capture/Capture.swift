@@ -207,7 +207,8 @@ struct Capture {
     #endif
     let areLost = isLost || returned.contains(address)
     let cells = try newLife(kind, values, hidden?.state ?? RecordState(), stamp, areLost: areLost)
-    let written = RecordState(inserted: stamp, fields: cells)
+    var written = RecordState(inserted: stamp, fields: cells)
+    written.life = hidden?.state.life?.beginning(saying: stamp.dot)
     let state = hidden?.state.merging(written) ?? written
     // Over a time that nothing exceeds, the greater replica wins, and that may be the other one.
     if hidden != nil, cells.contains(where: { state[$0.field] != $0 }) { transaction.view.mark(name) }
@@ -216,7 +217,10 @@ struct Capture {
       row: after.id, name, kind, state, hidden: hidden, shown: after.values, difference: difference)
     try transaction.changed(
       name, kind, from: hidden?.state, to: state, dots: CollectionOfOne(stamp.dot), fingerprint: difference)
-    if hidden != nil { try endMemberships(of: name) }
+    if hidden != nil {
+      try endMemberships(of: name)
+      transaction.view.appeared.note(inserted: name)
+    }
     try transaction.view.markWaiting(for: name)
   }
 
@@ -225,14 +229,15 @@ struct Capture {
   private func captureEdit(
     of hidden: StoredRecord, _ name: AnyRecordName, _ kind: RecordKind, _ after: WrittenRow, _ refused: Set<Int>
   ) throws {
-    var written = RecordState()
+    var cells: [FieldCell] = []
     for (index, column) in kind.columns.enumerated() where !refused.contains(index) {
       let (value, old) = (after.values[index], hidden.state[column.field])
       guard value != column.defaultValue, old?.value != value else { continue }
-      written.fields.append(
-        FieldCell(field: column.field, stamp: try transaction.stamp(over: old?.stamp.time), value: value))
+      let stamp = try transaction.stamp(over: hidden.state.overwrittenTime(column.field))
+      cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
     }
-    if let first = written.fields.first { written.seed = hidden.state.basis(for: first.stamp, kind) }
+    var written = hidden.state.written(cells)
+    if let first = cells.first { written.seed = hidden.state.basis(for: first.stamp, kind) }
     let state = hidden.state.merging(written)
     let difference = catalog.fingerprint(name, kind, from: hidden.state, to: state)
     try writer.adopt(
@@ -265,12 +270,16 @@ struct Capture {
     for (column, value) in zip(kind.columns, values) {
       let old = earlier[column.field]
       let isSeeded = earlier.seed?.layers.contains { $0[column.field] != nil } ?? false
-      guard value != column.defaultValue || isSeeded || areLost || (old != nil && old?.value != value) else { continue }
-      let stamp = old == nil ? stamp : try transaction.stamp(over: old?.stamp.time)
+      // Of a purged record nobody knows which fields it had.
+      let isPurged = earlier.life != nil && !column.field.isReference
+      guard value != column.defaultValue || isSeeded || areLost || isPurged || (old != nil && old?.value != value)
+      else { continue }
+      let overwritten = earlier.overwrittenTime(column.field)
+      let stamp = overwritten == nil ? stamp : try transaction.stamp(over: overwritten)
       cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
     }
     for cell in earlier.fields where !kind.columns.contains(where: { $0.field == cell.field }) && !cell.value.isNull {
-      let stamp = try transaction.stamp(over: cell.stamp.time)
+      let stamp = try transaction.stamp(over: earlier.overwrittenTime(cell.field))
       cells.append(FieldCell(field: cell.field, stamp: stamp, value: .null))
     }
     return cells.sorted { $0.field < $1.field }
@@ -289,12 +298,11 @@ struct Capture {
       // Putting a refused value back to what the register holds writes nothing.
       let register = wasRefused ? old.cell(column.field, followsNewest: kind.followsNewest) : nil
       if wasRefused, (register?.value ?? column.defaultValue) == value { continue }
-      let stamp = try transaction.stamp(over: old[column.field]?.stamp.time)
+      let stamp = try transaction.stamp(over: old.overwrittenTime(column.field))
       cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
     }
     guard !cells.isEmpty || after.clock != clock || !refused.isEmpty || !earlier.isEmpty else { return }
-    var written = RecordState()
-    written.fields = cells
+    var written = old.written(cells)
     if let first = cells.first { written.seed = old.basis(for: first.stamp, kind) }
     #if PlantedFaults
       if environment.planted.contains(.seedOverwritesEdits) { written.seed = nil }

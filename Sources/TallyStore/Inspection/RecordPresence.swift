@@ -107,7 +107,7 @@ extension StateReader {
   ) throws -> RecordPresence {
     var presence = RecordPresence(.hiddenByOwner)
     var next = name
-    while let owner = try visibility.effectiveOwners(of: next).first(where: { try !visibility.isVisible($0.target) }) {
+    while let owner = try visibility.effectiveOwners(of: next).first(where: { try !visibility.isShown($0.target) }) {
       presence.owners.append(owner.target)
       let own = try self.presence(ofOwner: owner.target)
       guard own.code == .hiddenByOwner else {

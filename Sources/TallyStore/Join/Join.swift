@@ -22,6 +22,12 @@ struct Join {
   private let enforcesKeys: Bool
   /// The vector of what is here already, where nobody vouches for what comes: then only what is beyond it is taken.
   private var vouched: StateVector?
+  /// What was said of records that were shown, and whose lives the delta has ended.
+  let seenContents: SeenContents
+  /// The vector before anything was joined.
+  var before: StateVector { journal.before }
+  /// Whether a peer's content takes the place of the own: nothing is lifted then.
+  var isHealing: Bool { healing != nil }
   /// Whether something was not found here although the vector covers it.
   private var isMissing = false
 
@@ -42,6 +48,8 @@ struct Join {
     copies = CopyDetection(own: transaction.replica, before: vector, header, isRepair: isRepair, hasLost: hasLost)
     journal = ConflictJournal(transaction, header, isRepair: isRepair)
     transaction.view.watch.isJoining = true
+    transaction.view.appeared.isLocal = false
+    seenContents = SeenContents(transaction.connection)
     enforcesKeys = transaction.connection.enforcesForeignKeys
     try check(vector)
     if isFromPeer { try judge(vector) } else { vouched = vector }
@@ -114,7 +122,8 @@ struct Join {
     if copies.hasFoundCopy {
       try transaction.renewReplica(because: "another copy of this store has written under its replica id")
     }
-    // After a renewal: what triggers write in response has the new id.
+    // After a renewal: what is lifted, and what triggers write in response, has the new id.
+    try liftSeen()
     try transaction.settleJoined()
     // It may be here all the same, and not be found; then there are two of it now.
     guard try !isMissing || reader.indexesMatch() else { throw StoreError(.corrupt, StoreError.wrongIndex) }
@@ -304,6 +313,7 @@ struct Join {
     #if PlantedFaults
       environment.planted.spoil(&state, joinOf: stored.state, received, &lost)
     #endif
+    let isLifted = try lift(into: &state, name, kind, received, over: stored)
     guard state != stored.state || isRepair else { return }
     copies.look { stored.state.contradicts($0, by: received) }
     for write in lost { try journal.note(write, name) }
@@ -313,7 +323,8 @@ struct Join {
     let difference = catalog.fingerprint(name, kind, from: stored.state, to: state)
     try storeMerged(name, kind, state, stored, difference)
     try transaction.changed(
-      name, kind, from: stored.state, to: state, dots: dots(of: received, over: stored.state),
+      name, kind, from: stored.state, to: state,
+      dots: dots(of: received, over: stored.state).union(isLifted ? transaction.dot.map { [$0] } ?? [] : []),
       fingerprint: difference)
   }
 
@@ -333,21 +344,26 @@ struct Join {
 
   /// A record that was not here. It is written as if it were visible; what may not be is looked at when all is in.
   private mutating func receive(
-    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ fingerprint: Fingerprint?
+    _ name: AnyRecordName, _ kind: RecordKind, _ received: RecordState, _ fingerprint: Fingerprint?
   ) throws {
     changes += 1
+    var state = received
+    let isSaid = try state.life != nil && sayTouched(&state, name, kind, received, had: StateVector())
     // Who leaves out the insert takes it for known.
     if state.existence.map({ isCovered($0.dot) }) ?? (state.seed == nil) { isMissing = true }
     copies.look { RecordState().contradicts($0, by: state) }
     let mayBeVisible = kind.isKnown && state.deletes.isEmpty && state.seed?.newest?.isRetired != true
     let shown = mayBeVisible ? kind.plainValues(of: state) : nil
-    let fingerprint = fingerprint ?? catalog.fingerprint(name, kind, from: nil, to: state)
+    let known = isSaid ? nil : fingerprint
+    let fingerprint = known ?? catalog.fingerprint(name, kind, from: nil, to: state)
     // Triggers of the app's may write to it at once, and what it is known by then is this.
     try transaction.changed(
-      name, kind, from: nil, to: state, dots: dots(of: state, over: nil), fingerprint: fingerprint)
+      name, kind, from: nil, to: state,
+      dots: dots(of: received, over: nil).union(isSaid ? transaction.dot.map { [$0] } ?? [] : []),
+      fingerprint: fingerprint)
     let isAsAsked = try writer.put(name, kind, state, previous: nil, shown: shown, difference: fingerprint)
     // Without an insert, whether it is seen depends on who wrote the fields.
-    if try !isAsAsked || state.existence == nil || shown.map({ try dangles(kind, $0) }) == true {
+    if try !isAsAsked || state.existence == nil || state.life != nil || shown.map({ try dangles(kind, $0) }) == true {
       transaction.view.mark(name)
     }
     if shown != nil { try transaction.view.markWaiting(for: name) }
@@ -377,7 +393,10 @@ struct Join {
       return
     }
     var shown = stored.values
-    for (index, column) in kind.columns.enumerated() {
+    // Whether content goes with its life is known when everything has come.
+    let isNewLife = state.life?.stamp != stored.state.life?.stamp
+    if isNewLife { transaction.view.mark(name) }
+    for (index, column) in kind.columns.enumerated() where !isNewLife || column.reference != nil {
       let old = stored.state.cell(column.field, followsNewest: kind.followsNewest)
       let new = state.cell(column.field, followsNewest: kind.followsNewest)
       guard old?.value != new?.value else { continue }
@@ -420,6 +439,7 @@ struct Join {
     if kind.isKnown, element.mayBeMember, !isShown || !isAsAsked { transaction.view.mark(kind.number, key) }
     try transaction.changed(
       key, kind, from: old, to: element, dots: unlisted(received.dots) { old.dots }, fingerprint: difference)
+    try sayTouched(by: received, source: key.source)
   }
 }
 

@@ -153,7 +153,7 @@ extension WriteTransaction {
     guard let seed = try reader.record(duplicate.seed, kind), seed.place.isVisible, !seed.state.belongsToUser else {
       return
     }
-    var written = RecordState()
+    var written = seed.state.written([])
     for column in kind.columns {
       guard let cell = duplicate.record.state[column.field],
         seed.state.shownSeed(followsNewest: kind.followsNewest)?[column.field] == nil

@@ -6,6 +6,8 @@ final class FileFacts {
   /// Whether any record has a delete or a retired seed, so that what is below it matters.
   var hasDeletes = false
   var hasWaits = false
+  /// Whether any record may be in a later life than its first.
+  var hasLives = false
   /// Whether the conflict journal may have entries.
   var hasConflicts = false
   /// The kinds of which something is hidden: of others nothing needs to be looked up.
@@ -16,6 +18,7 @@ final class FileFacts {
     hasDeletes =
       try connection.exists("SELECT 1 FROM tally_context LIMIT 1")
       || connection.exists("SELECT 1 FROM tally_meta WHERE key = 'retired'")
+    hasLives = try connection.exists("SELECT 1 FROM tally_meta WHERE key = 'lives'")
     hasWaits = try connection.exists("SELECT 1 FROM tally_wait LIMIT 1")
     hasConflicts = try connection.exists("SELECT 1 FROM tally_conflict LIMIT 1")
     let hidden = try connection.statement(

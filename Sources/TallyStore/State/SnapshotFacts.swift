@@ -3,8 +3,13 @@ import TallyCRDT
 /// The facts that `Visibility` looks up, read from the states that a connection sees.
 struct SnapshotFacts: VisibilitySource {
   private let reader: StateReader
+  /// Whether rows that SQLite did not take count as it took them: see `RecordFacts.isShown`.
+  private let countsRefusals: Bool
 
-  init(_ reader: StateReader) { self.reader = reader }
+  /// The facts that `reader` reads. Unless `countsRefusals`, they are what the states say, whatever SQLite takes.
+  init(_ reader: StateReader, countsRefusals: Bool = true) {
+    (self.reader, self.countsRefusals) = (reader, countsRefusals)
+  }
 
   func facts(of name: AnyRecordName) throws -> RecordFacts? {
     guard let kind = reader.catalog.kind(of: name.type), let stored = try reader.record(name, kind) else { return nil }
@@ -18,7 +23,8 @@ struct SnapshotFacts: VisibilitySource {
     }
     var facts = RecordFacts(state: state, deleteWins: kind.entity?.deleteWins ?? false, owners: owners)
     facts.forward = try reader.forward(of: name, state)
-    if !reader.aside.isEmpty, let entry = reader.aside[RowAddress(kind: kind.number, key: name.text)] {
+    facts.saysNothing = state.saysNothing(followsNewest: kind.followsNewest)
+    if countsRefusals, !reader.aside.isEmpty, let entry = reader.aside[RowAddress(kind: kind.number, key: name.text)] {
       facts.isShown = entry.mode == .kept
     }
     #if PlantedFaults
@@ -69,9 +75,9 @@ extension Visibility {
         let isEffective = try effectiveOwners(of: name).contains { $0.field == column.wireName }
         guard isEffective else { return .null }
       }
-      guard try !isVisible(target) else { return cell.value }
+      guard try !isShown(target) else { return cell.value }
       target = try resolved(target)
-      return try isVisible(target) ? .text(target.text) : .null
+      return try isShown(target) ? .text(target.text) : .null
     }
   }
 }

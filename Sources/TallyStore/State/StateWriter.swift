@@ -377,7 +377,7 @@ final class StateWriter {
   }
 
   /// The body of a record; what its deletes and its life had seen is stored first.
-  private func encode(_ state: RecordState, _ sum: StateSum, row: RowValues?) throws -> [UInt8] {
+  func encode(_ state: RecordState, _ sum: StateSum, row: RowValues?) throws -> [UInt8] {
     try storeContexts(of: state)
     return try StateCoding.encode(
       state, sum, row: row, isShared: { reader.knows(context: $0, of: $1) },
@@ -388,7 +388,11 @@ final class StateWriter {
     // All of a transaction share one, and the first that comes keeps it: other records may rely on it. The time tells
     // apart most deletes of a dot that two copies of one store have both issued.
     for delete in state.deletes { try store(delete.context, of: delete.stamp) }
-    if let life = state.life { try store(life.context, of: life.stamp) }
+    guard let life = state.life else { return }
+    try store(life.context, of: life.stamp)
+    guard !facts.hasLives else { return }
+    try connection.execute("INSERT OR REPLACE INTO tally_meta VALUES('lives', 1)")
+    facts.hasLives = true
   }
 
   private func store(_ context: StateVector, of stamp: Stamp) throws {

@@ -18,8 +18,8 @@ extension Store {
   /// It is a transaction of its own; `restore` with a `db` is part of a write of the app's. It waits as ``write(_:)``
   /// does.
   /// - Returns: the dot of the restore.
-  /// - Throws: `StoreError.noSuchRecord` if nothing is known of the record, `.notDeleted` if it is there. Nothing has
-  ///   changed then.
+  /// - Throws: `StoreError.noSuchRecord` if nothing is known of the record, `.notDeleted` if it is there, `.purged` if
+  ///   its content is gone. Nothing has changed then.
   @discardableResult
   public func restore(_ name: AnyRecordName) throws -> Dot? {
     try replicate { try $0.restore(name) }.value
@@ -31,8 +31,8 @@ extension Store {
   /// try store.restore(chess)
   /// ```
   /// - Returns: the dot of the restore.
-  /// - Throws: `StoreError.noSuchRecord` if nothing is known of the record, `.notDeleted` if it is there. Nothing has
-  ///   changed then.
+  /// - Throws: `StoreError.noSuchRecord` if nothing is known of the record, `.notDeleted` if it is there, `.purged` if
+  ///   its content is gone. Nothing has changed then.
   @discardableResult
   public func restore<Record>(_ name: RecordName<Record>) throws -> Dot? { try restore(name.name) }
 }
@@ -43,6 +43,9 @@ extension WriteTransaction {
       throw StoreError(.noSuchRecord, "no record named \(name), not even a deleted one")
     }
     guard !stored.place.isVisible else { throw StoreError(.notDeleted, "\(name) is not deleted") }
+    guard try !Visibility(SnapshotFacts(reader)).isHollow(name) else {
+      throw StoreError(.purged, "the content of \(name) was removed for good; insert a new record")
+    }
     // Found before anything is written: what is known of visibility is of one state.
     let owners = try ownersToRestore(of: name)
     let dot = try restore(name, kind, stored)
@@ -79,6 +82,7 @@ extension WriteTransaction {
     var state = stored.state
     var written = RecordState(inserted: stamp, fields: [])
     written.seed = state.basis(for: stamp, kind)
+    written.life = state.life?.beginning(saying: stamp.dot)
     state.merge(written)
     try writer.put(name, kind, state, previous: stored, shown: nil)
     try changed(name, kind, from: stored.state, to: state, dots: CollectionOfOne(stamp.dot))

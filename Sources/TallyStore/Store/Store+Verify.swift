@@ -275,7 +275,7 @@ private final class Verifier {
     if !reader.aside.isEmpty, reader.aside[RowAddress(kind: kind.number, key: name.text)] != nil {
       return noteAside(name, kind, stored)
     }
-    let isVisible = try visibility.isVisible(name)
+    let isVisible = try visibility.isShown(name)
     guard isVisible == stored.place.isVisible else {
       return problem("\(name) is \(isVisible ? "hidden but should be seen" : "seen but should be hidden")")
     }
@@ -317,7 +317,7 @@ private final class Verifier {
       return report.setAside.append(key.text)
     }
     let isShown =
-      try reader.isMember(key, stored.element) && visibility.isVisible(key.source) && visibility.isVisible(key.target)
+      try reader.isMember(key, stored.element) && visibility.isShown(key.source) && visibility.isShown(key.target)
     if isShown != stored.place.isVisible {
       problem("\(label) is \(isShown ? "hidden but should be seen" : "seen but should be hidden")")
     }

@@ -155,6 +155,8 @@ public final class Store: Sendable {
       let commit = try explaining(connection) {
         try withSession(db) { session in
           try session.transaction { transaction in
+            // What a newer schema shows is no write of a person's.
+            transaction.view.appeared.isLocal = false
             if let lost { try transaction.note(doubt: .damaged, because: lost) }
             let willChange = options.willChangeSchema.map { body in { try body(db, $0, $1) } }
             try SchemaMigration(transaction, gone: gone, willChange: willChange).migrate(to: schema)

@@ -30,6 +30,9 @@ public struct StoreOptions: Sendable {
   /// The seconds for which the conflict journal keeps an entry, by this device's clock: 90 days. Nil keeps entries
   /// whatever their age, up to ``conflictLimit``.
   public var conflictAge: TimeInterval? = 90 * 86_400
+  /// When the content of deleted records is removed for good: once a day by a sync engine, 30 days after the delete was
+  /// first synced, unless set.
+  public var compaction = Compaction.automatic(restoreWindow: .days(30))
   /// Whether this replica's own changes are synced to the disk before a delta with them is handed out. Without it, a
   /// power cut after a sync can lead to two changes with one identity, and replicas that differ.
   public var flushesBeforeSync = true

@@ -304,6 +304,7 @@ final class WriteTransaction {
   func commit() throws {
     try raise(to: incoming)
     try settle()
+    try sayWhatAppeared()
     if isSumLost {
       try renewWhatFollows()
       try settle()
@@ -332,9 +333,10 @@ final class WriteTransaction {
   func settleJoined() throws {
     try raise(to: incoming)
     try settle()
+    try sayWhatAppeared()
   }
 
-  private func settle() throws {
+  func settle() throws {
     try captureEcho()
     // Whatever was written may have cleared the way: a row of the app's own table, an index that is gone.
     // Rows that move meanwhile may clear it too: a rival that is gone, values that were swapped or rotated.

@@ -63,6 +63,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case noSuchRecord
     /// The record is there, so it cannot be restored.
     case notDeleted
+    /// The content of the record was removed for good, here or on another device, so there is nothing to restore.
+    case purged
     /// A seed set breaks a rule; nothing of it was applied.
     case invalidSeeds
     /// A seed set has a lower version than the one that this store has applied; nothing was applied.

@@ -28,6 +28,8 @@ final class ViewMaintainer {
   private var lookedBelow: Set<AnyRecordName>?
   /// What the conflict journal looks at once all is settled.
   let watch = JournalWatch()
+  /// What must be said of records that have appeared, once all is settled.
+  var appeared = AppearedRecords()
 
   init(_ writer: StateWriter, _ refusals: Refusals, _ environment: StoreEnvironment) {
     self.writer = writer
@@ -49,6 +51,7 @@ final class ViewMaintainer {
   ) throws {
     visibility = nil
     if !new.deletes.isEmpty, !isSettled { dirty.insert(name) }
+    if new.life != nil || old?.life != nil { markLife(name, kind, from: old, to: new) }
     // A new life shows nothing of its seed.
     let isNewLife = new.seed != nil && old?.existence != new.existence
     if old?.seed != new.seed || isNewLife { try markSeed(name, kind, new) }
@@ -59,6 +62,16 @@ final class ViewMaintainer {
     guard !kind.ownerColumns.isEmpty, facts.hasDeletes || kind.mayCycle else { return }
     if kind.mayCycle { dirty.insert(name) }
     dirty.climb(from: owners(kind, old, new), old.map { Self.reach(kind, from: $0, to: new) } ?? reachOfNew(kind, new))
+  }
+
+  /// Marks what another life, or what is said in one, can mean: the record, and whoever is seen through it.
+  private func markLife(_ name: AnyRecordName, _ kind: RecordKind, from old: RecordState?, to new: RecordState) {
+    let didSay = old.map { !$0.saysNothing(followsNewest: kind.followsNewest) } ?? false
+    let says = !new.saysNothing(followsNewest: kind.followsNewest)
+    guard didSay != says || old?.life?.stamp != new.life?.stamp else { return }
+    facts.hasDeletes = true
+    dirty.insert(name)
+    dirty.climb(from: owners(kind, old, new))
   }
 
   /// Marks the owners of a record that was touched and is otherwise as it was.
@@ -231,7 +244,8 @@ final class ViewMaintainer {
     guard let stored = try reader.record(name, kind), !stored.state.isEmpty else { return }
     let visibility = currentVisibility()
     let isDone: Bool
-    if try visibility.isVisible(name) {
+    if try visibility.isShown(name) {
+      if !isRetry { appeared.note(name, stored) }
       isDone = try show(name, kind, stored, visibility)
     } else {
       // What refers to a duplicate follows its seed, which may have appeared, or no longer does.
@@ -270,6 +284,7 @@ final class ViewMaintainer {
       }
     }
     watch.note(name, kind, stored, shown)
+    if stored.state.saysNothing(followsNewest: kind.followsNewest) { appeared.note(unsaid: name) }
     if !stored.place.isVisible || shown != stored.values {
       writer.touches?.note(name)
       if facts.hasConflicts { watch.note(name) }
@@ -289,7 +304,7 @@ final class ViewMaintainer {
     guard let stored = try reader.link(key, kind) else { return }
     let visibility = currentVisibility()
     let isShown =
-      try reader.isMember(key, stored.element) && visibility.isVisible(key.source) && visibility.isVisible(key.target)
+      try reader.isMember(key, stored.element) && visibility.isShown(key.source) && visibility.isShown(key.target)
     if isShown != stored.place.isVisible {
       try writer.put(key, kind, stored.element, previous: stored, isShown: isShown)
       writer.touches?.note(key, kind)

@@ -1,0 +1,209 @@
+import TallyCRDT
+import TallyWire
+
+/// What outlives the life that it was said in: *lifting* (decision 24).
+///
+/// Where an earlier life meets a later one, the join leaves the registers of the later. Nothing that its author had not
+/// seen may be lost by that, nor what somebody sees. So the transaction that joins says such registers again in the
+/// later life, each with its own stamp, under its own dot: a lift is a local write, and no edit.
+///
+/// - *Unsent*: all that was here, if the sender lacks any of it.
+/// - *News*: what the sender has of an earlier life than the one here, and what was never here.
+/// - *Seen*: all that was here, if the record is seen before and after. That is known only when everything has come.
+/// - *Touched*: that the record exists, if nothing is said of it and an edit has come that the life had not seen.
+extension Join {
+  /// Lifts into a joined state what must outlive the life that it was said in.
+  /// - Parameters:
+  ///   - state: the join of `received` with what was here.
+  ///   - stored: what was here.
+  /// - Returns: whether anything was lifted.
+  func lift(
+    into state: inout RecordState, _ name: AnyRecordName, _ kind: RecordKind, _ received: RecordState,
+    over stored: StoredRecord
+  ) throws -> Bool {
+    let here = stored.state
+    guard here.life != nil || received.life != nil else { return false }
+    var isLifted = false
+    if received.isInLaterLife(than: here) {
+      let seen = SeenContent(of: here)
+      if isUnsent(here, received) {
+        isLifted = try lift(seen, into: &state, kind)
+      } else if try wasShown(name, kind, stored) {
+        try remember(seen, of: name)
+      }
+    } else if here.isInLaterLife(than: received) {
+      let had = here.touches
+      let fresh = received.content.filter { cell, via in
+        !before.covers(via) || cell.stamp.rank >= .user && !had.covers(cell.stamp.dot)
+      }
+      let isSaid = received.life?.said.map { !before.covers($0) } ?? false
+      isLifted = try lift(SeenContent(cells: fresh.map(\.cell), isSaid: isSaid), into: &state, kind)
+    }
+    return try sayTouched(&state, name, kind, received, had: here.touches) || isLifted
+  }
+
+  /// Says that a record exists, if nothing is said of it and something has come that keeps it: an edit, or a member.
+  ///
+  /// What the author of the life had seen counts for nothing: it was known when the record was emptied.
+  /// - Returns: whether that was said.
+  func sayTouched(
+    _ state: inout RecordState, _ name: AnyRecordName, _ kind: RecordKind, _ received: RecordState, had: StateVector
+  ) throws -> Bool {
+    guard let life = state.life, state.saysNothing(followsNewest: kind.followsNewest) else { return false }
+    let isNews = received.touches.entries.contains { dot in
+      !life.context.covers(dot) && (!before.covers(dot) || !had.covers(dot))
+    }
+    guard try isNews || hasNewMember(name, unseenBy: life) else { return false }
+    state.life?.said = try transaction.stamp().dot
+    return true
+  }
+
+  private func hasNewMember(_ name: AnyRecordName, unseenBy life: Life) throws -> Bool {
+    guard transaction.catalog.links.values.contains(where: { $0.source == name.type }) else { return false }
+    return try SnapshotFacts(reader).liveTags(of: name).contains { !before.covers($0) && !life.context.covers($0) }
+  }
+
+  /// The same for the source of a link that has come: an add is an edit of the record that has the relationship.
+  func sayTouched(by received: ORSetElement, source name: AnyRecordName) throws {
+    guard transaction.facts.hasLives, !isHealing, received.liveDots.contains(where: { !before.covers($0) }),
+      let kind = transaction.catalog.kind(of: name.type), let stored = try reader.record(name, kind)
+    else { return }
+    var state = stored.state
+    guard try sayTouched(&state, name, kind, RecordState(), had: state.touches) else { return }
+    try write(state, name, kind, over: stored)
+  }
+
+  /// Whether the sender lacks anything of what was here, by what its vector claims. A repair holds all that the sender
+  /// has, so there it also counts which edits that knows.
+  private func isUnsent(_ here: RecordState, _ received: RecordState) -> Bool {
+    let known = isRepair ? received.touches : nil
+    return here.content.contains { cell, via in
+      if !header.target.covers(via) { return true }
+      return known.map { cell.stamp.rank >= .user && !$0.covers(cell.stamp.dot) } ?? false
+    } || here.life?.said.map { !header.target.covers($0) } ?? false
+  }
+
+  /// Whether the record was shown before the delta, as far as its state is concerned and not what SQLite takes.
+  private func wasShown(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws -> Bool {
+    guard !reader.aside.isEmpty else { return stored.place.isVisible }
+    let facts = SnapshotFacts(reader)
+    var (chain, known) = ([name], Set([name]))
+    while let next = chain.popLast() {
+      guard let nextKind = transaction.catalog.kind(of: next.type) else { continue }
+      switch reader.aside[RowAddress(kind: nextKind.number, key: next.text)]?.mode {
+      case .withheld: return true
+      case .kept where next == name: return false
+      case .kept, nil: break
+      }
+      for owner in try facts.facts(of: next)?.owners ?? [] where known.insert(owner.target).inserted {
+        chain.append(owner.target)
+      }
+    }
+    return stored.place.isVisible
+  }
+
+  private func lift(_ content: SeenContent, into state: inout RecordState, _ kind: RecordKind) throws -> Bool {
+    var isLifted = false
+    for cell in content.cells where state[cell.field].map({ $0.stamp < cell.stamp }) ?? true {
+      if state.lift(cell, by: try transaction.stamp().dot) { isLifted = true }
+    }
+    guard content.isSaid, state.saysNothing(followsNewest: kind.followsNewest) else { return isLifted }
+    state.life?.said = try transaction.stamp().dot
+    return true
+  }
+
+  // MARK: What is seen
+
+  /// Remembers what was said of a record that was shown, until it is known whether it still is.
+  private func remember(_ content: SeenContent, of name: AnyRecordName) throws {
+    try seenContents.insert(content, name, writer)
+  }
+
+  /// Lifts what was shown before the delta and still is.
+  func liftSeen() throws {
+    guard seenContents.hasAny else { return }
+    let visibility = Visibility(SnapshotFacts(reader, countsRefusals: false))
+    try seenContents.forEach(reader) { name, content in
+      guard try visibility.isVisible(name), let kind = transaction.catalog.kind(of: name.type),
+        let stored = try reader.record(name, kind)
+      else { return }
+      var state = stored.state
+      guard try lift(content, into: &state, kind) else { return }
+      try write(state, name, kind, over: stored)
+    }
+    try seenContents.clear()
+  }
+
+  /// Writes a state in which something was lifted; the view follows when all is settled.
+  private func write(_ state: RecordState, _ name: AnyRecordName, _ kind: RecordKind, over stored: StoredRecord) throws {
+    guard let dot = transaction.dot else { return }
+    let difference = transaction.catalog.fingerprint(name, kind, from: stored.state, to: state)
+    transaction.view.mark(name)
+    let shown = stored.place.isVisible ? stored.values : nil
+    try writer.put(name, kind, state, previous: stored, shown: shown, difference: difference)
+    try transaction.changed(
+      name, kind, from: stored.state, to: state, dots: CollectionOfOne(dot), fingerprint: difference)
+  }
+}
+
+extension RecordState {
+  /// Whether the life of this state takes the place of the other's.
+  fileprivate func isInLaterLife(than other: RecordState) -> Bool {
+    guard let life else { return false }
+    return other.life.map(life.isLater) ?? true
+  }
+}
+
+/// What a life said of a record: its registers, and whether it said that the record exists.
+struct SeenContent {
+  var cells: [FieldCell]
+  /// In the first life everything counts as said.
+  var isSaid: Bool
+}
+
+extension SeenContent {
+  init(of state: RecordState) {
+    cells = state.content.map(\.cell)
+    isSaid = state.life.map { $0.said != nil } ?? true
+  }
+}
+
+/// What was said of the records that were shown before a delta and whose lives it has ended, on SQLite's temporary
+/// disk: a purge may concern as many records as there are.
+final class SeenContents {
+  private let connection: Connection
+  private(set) var hasAny = false
+
+  init(_ connection: Connection) { self.connection = connection }
+
+  /// Adds what was said of a record. What was said first stays: a record may come in pieces.
+  func insert(_ content: SeenContent, _ name: AnyRecordName, _ writer: StateWriter) throws {
+    if !hasAny {
+      try connection.execute(
+        "CREATE TEMP TABLE IF NOT EXISTS tally_seen(name TEXT PRIMARY KEY, said INTEGER, body BLOB) WITHOUT ROWID")
+      try clear()
+      hasAny = true
+    }
+    var state = RecordState()
+    state.fields = content.cells
+    let insert = try connection.statement("INSERT OR IGNORE INTO temp.tally_seen VALUES(?, ?, ?)")
+    insert.bind(1, name.text)
+    insert.bind(2, content.isSaid ? 1 : 0)
+    insert.bind(3, try writer.encode(state, StateSum(), row: nil))
+    try insert.run()
+  }
+
+  func forEach(_ reader: StateReader, _ body: (AnyRecordName, SeenContent) throws -> Void) throws {
+    let query = try SQLStatement(connection.handle, "SELECT name, said, body FROM temp.tally_seen ORDER BY name")
+    while try query.step() {
+      guard let name = try? AnyRecordName(query.text(0) ?? "") else { continue }
+      let state = try query.withBlob(2) { try StateCoding.decodeRecord($0, reader, row: nil).0 }
+      try body(name, SeenContent(cells: state.fields, isSaid: query.int(1) == 1))
+    }
+  }
+
+  func clear() throws {
+    try connection.execute("DELETE FROM temp.tally_seen")
+    hasAny = false
+  }
+}

@@ -1,0 +1,89 @@
+import TallyCRDT
+
+/// Decides which records may be emptied, and empties them (decision 24): by a new life with nothing in it.
+///
+/// Presence is untouched: what is deleted stays deleted, and an edit that nobody had seen still revives. The life is an
+/// ordinary write, which replicates; who meets it says again what it had not seen (`Join+Lift`).
+struct Shredding {
+  /// The deletes and edits that have been with others for long enough, for records that this store deleted, and for
+  /// those that others did; nil to wait for nothing.
+  var ripe: (own: StateVector, others: StateVector)?
+  private let transaction: WriteTransaction
+  private let visibility: Visibility<SnapshotFacts>
+  private var reader: StateReader { transaction.reader }
+
+  enum Verdict {
+    /// It holds nothing, or the app sees it, or it is not hidden by a delete.
+    case stays
+    /// It is hidden by deletes that have not been with others for long enough.
+    case waits
+    /// It may be emptied.
+    case goes
+  }
+
+  init(_ transaction: WriteTransaction, ripe: (own: StateVector, others: StateVector)?) {
+    (self.transaction, self.ripe) = (transaction, ripe)
+    visibility = Visibility(SnapshotFacts(transaction.reader, countsRefusals: false))
+  }
+
+  /// Whether a record may be emptied now.
+  func verdict(_ name: AnyRecordName, _ stored: StoredRecord) throws -> Verdict {
+    let state = stored.state
+    let holds = state.hasContent || state.life.map { $0.said != nil } ?? (state.existence != nil)
+    guard holds, !stored.place.isVisible, try !visibility.isVisible(name) else { return .stays }
+    let chain = try chain(name)
+    let hiding = try chain.filter { try !$0.state.deletes.isEmpty && !visibility.isAlive($0.name) }
+    guard !hiding.isEmpty else { return .stays }
+    guard let ripe else { return .goes }
+    let deletes = chain.flatMap(\.state.deletes)
+    let isOwn = deletes.map(\.stamp).max()?.dot.replica == transaction.replica
+    let covered = isOwn ? ripe.own : ripe.others
+    let context = chain.reduce(StateVector()) { $0.merging($1.state.deletedContext) }
+    var touches = state.touches
+    for dot in try SnapshotFacts(reader).liveTags(of: name) { touches.include(dot) }
+    let unseen = touches.beyond(state.deletedContext).beyond(context)
+    let isOver = deletes.allSatisfy { covered.covers($0.stamp.dot) } && unseen.entries.allSatisfy(covered.covers)
+    return isOver ? .goes : .waits
+  }
+
+  /// The record and its owners, as far as anything is known of them.
+  private func chain(_ name: AnyRecordName) throws -> [(name: AnyRecordName, state: RecordState)] {
+    var chain: [(AnyRecordName, RecordState)] = []
+    var (open, known) = ([name], Set([name]))
+    while let next = open.popLast() {
+      guard let kind = transaction.catalog.kind(of: next.type), let stored = try reader.record(next, kind) else {
+        continue
+      }
+      chain.append((next, stored.state))
+      for owner in try visibility.effectiveOwners(of: next) where known.insert(owner.target).inserted {
+        open.append(owner.target)
+      }
+    }
+    return chain
+  }
+
+  /// Empties a record.
+  /// - Returns: the bytes of the values that are gone.
+  func empty(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws -> Int {
+    var state = stored.state
+    let life = try transaction.newLife(of: state, now: transaction.now)
+    state.begin(life)
+    let difference = transaction.catalog.fingerprint(name, kind, from: stored.state, to: state)
+    try transaction.writer.put(name, kind, state, previous: stored, shown: nil, difference: difference)
+    try transaction.changed(
+      name, kind, from: stored.state, to: state, dots: CollectionOfOne(life.dot), fingerprint: difference)
+    try transaction.forgetConflicts(of: name)
+    return stored.state.content.reduce(0) { $0 + $1.cell.value.byteCount }
+  }
+}
+
+extension WriteTransaction {
+  /// Takes the entries of a record out of the conflict journal, which hold values of it.
+  func forgetConflicts(of name: AnyRecordName) throws {
+    guard facts.hasConflicts else { return }
+    let delete = try connection.statement("DELETE FROM tally_conflict WHERE name = ?")
+    delete.bind(1, name.text)
+    try delete.run()
+    if connection.changes > 0 { writer.touch(ConflictRow.databaseTableName) }
+  }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import TallyCRDT
+
+/// The outcome of a compaction or a purge.
+public struct CompactionReport: Sendable, Equatable {
+  /// The number of records whose content was removed; of a dry run, would have been.
+  public var emptied = 0
+  /// The bytes of the values that were removed. The file shrinks by about as much when its pages are given back.
+  public var byteCount = 0
+  /// The number of deleted records that still have content, because they can be restored for a while.
+  public var waiting = 0
+}
+
+extension Store {
+  /// Removes for good what deleted records held, once they can no longer be restored.
+  ///
+  /// ```swift
+  /// let report = try store.compact()
+  /// print("\(report.emptied) records emptied, \(report.waiting) can still be restored")
+  /// ```
+  ///
+  /// A record that a delete hides, its own or that of an owner, loses its values once the restore window is over for
+  /// all that hides it: counted from the day on which the delete was first synced, and in a store that has never met
+  /// another, from the first compaction after it. About sixty bytes stay, which say that it is deleted, so that it
+  /// never comes back by itself. The removal replicates: values go on every device with its next sync. What a device
+  /// had written that had not been seen is said again and survives; see ``purge(_:)`` and the page on deleting.
+  ///
+  /// Work is done in slices of at most 50 ms, between which other writes go on; call it once a day. It blocks meanwhile.
+  /// Cost: reads every hidden record. Design after Almeida, Shoker and Baquero (2018); the rules are our own.
+  /// - Parameters:
+  ///   - restoreWindow: how long deleted records can be restored; that of ``StoreOptions/compaction`` unless given.
+  ///   - isDryRun: only counts.
+  /// - Returns: what went, and how much waits.
+  /// - Throws: `StoreError.closed`, `.damaged`; GRDB's `DatabaseError`. What was emptied before stays so.
+  @discardableResult
+  public func compact(restoreWindow: RestoreWindow? = nil, isDryRun: Bool = false) throws -> CompactionReport {
+    let window = restoreWindow ?? options.compaction.restoreWindow
+    let ripe = try replicate { transaction in
+      try transaction.noteShared(nil, window: window)
+      let (days, today) = (try transaction.sharedDays(), SharedDays.day(of: transaction.environment.now()))
+      return (
+        days.ripe(today: today, after: window.days),
+        days.ripe(today: today, after: window.days + SharedDays.grace)
+      )
+    }.value
+    return try empty(ripe: ripe, isDryRun: isDryRun)
+  }
+
+  /// Empties what may go by now; with nil, whatever a delete hides.
+  @discardableResult
+  package func empty(ripe: (own: StateVector, others: StateVector)?, isDryRun: Bool = false) throws -> CompactionReport {
+    var report = CompactionReport()
+    var position: HiddenPosition? = HiddenPosition()
+    while let start = position {
+      position = try replicate { transaction in
+        guard try transaction.reader.doubt()?.level != .damaged else {
+          throw StoreError(.damaged, "what is stored is damaged, and nothing is removed before it is healed")
+        }
+        return try transaction.emptySlice(from: start, ripe: ripe, isDryRun: isDryRun, &report)
+      }.value
+    }
+    return report
+  }
+
+  /// Removes the content of a deleted record for good, and of all that was deleted with it, without waiting.
+  ///
+  /// ```swift
+  /// try store.write { db in _ = try Diary.deleteOne(db, id: entry) }
+  /// try store.purge(entry.name)
+  /// ```
+  ///
+  /// It cannot be restored afterwards, here or, once they have synced, anywhere: ``restore(_:)`` throws
+  /// `StoreError.purged`. What it was called, when and by which devices it was written and deleted, and which records it
+  /// referred to stays, so that it stays deleted. A device that was away and had edited it, or still shows it because of
+  /// somebody's edit, brings back what it knows. Files that others keep, such as backups, are out of reach.
+  ///
+  /// A transaction of its own; cost: what it owns.
+  /// - Returns: how many records were emptied: 0 if there was nothing left.
+  /// - Throws: `StoreError.noSuchRecord` if nothing is known of the record, `.notDeleted` if no delete hides it. Nothing
+  ///   has changed then.
+  @discardableResult
+  public func purge(_ name: AnyRecordName) throws -> CompactionReport {
+    try replicate { try $0.purge(name) }.value
+  }
+
+  /// Removes the content of a deleted record for good. See `purge(_:)` of any name.
+  /// - Returns: how many records were emptied: 0 if there was nothing left.
+  /// - Throws: `StoreError.noSuchRecord`, `.notDeleted`. Nothing has changed then.
+  @discardableResult
+  public func purge<Record>(_ name: RecordName<Record>) throws -> CompactionReport { try purge(name.name) }
+}
+
+/// How far the hidden records have been looked at.
+struct HiddenPosition {
+  var kind = 0
+  var number = 0
+}
+
+extension WriteTransaction {
+  /// The most records that one transaction empties, and for how long it goes on.
+  private static let sliceCount = 4096
+  private static let sliceTime = Duration.milliseconds(50)
+
+  /// Looks at some hidden records, and empties those that may go.
+  /// - Returns: where the next slice begins; nil at the end.
+  fileprivate func emptySlice(
+    from start: HiddenPosition, ripe: (own: StateVector, others: StateVector)?, isDryRun: Bool,
+    _ report: inout CompactionReport
+  ) throws -> HiddenPosition? {
+    let shredding = Shredding(self, ripe: ripe)
+    let began = ContinuousClock.now
+    var (position, seen) = (start, 0)
+    while let (kind, rows) = try hiddenRecords(from: position) {
+      for (number, name) in rows {
+        position = HiddenPosition(kind: kind.number.rawValue, number: number)
+        guard let stored = try reader.record(hidden: name, kind) else { continue }
+        switch try shredding.verdict(name, stored) {
+        case .stays: break
+        case .waits: report.waiting += 1
+        case .goes:
+          report.emptied += 1
+          report.byteCount +=
+            isDryRun
+            ? stored.state.content.reduce(0) { $0 + $1.cell.value.byteCount }
+            : try shredding.empty(name, kind, stored)
+        }
+        seen += 1
+      }
+      if seen >= Self.sliceCount || began.duration(to: .now) > Self.sliceTime { return position }
+      if rows.isEmpty { position = HiddenPosition(kind: kind.number.rawValue + 1) }
+    }
+    return nil
+  }
+
+  /// The next hidden records of the first kind that may have some; nil if no kind is left.
+  private func hiddenRecords(from position: HiddenPosition) throws -> (RecordKind, [(Int, AnyRecordName)])? {
+    let kinds = catalog.records.values.filter { $0.number.rawValue >= position.kind && facts.hiddenKinds.contains($0.number) }
+    guard let kind = kinds.min(by: { $0.number < $1.number }) else { return nil }
+    let query = try connection.statement("SELECT n, key FROM tally_hidden WHERE kind = ? AND n > ? ORDER BY n LIMIT 256")
+    query.bind(1, kind.number)
+    query.bind(2, kind.number.rawValue == position.kind ? position.number : 0)
+    var rows: [(Int, AnyRecordName)] = []
+    while try query.step() {
+      if let name = try? AnyRecordName(query.text(1) ?? "") { rows.append((query.int(0), name)) }
+    }
+    return (kind, rows)
+  }
+
+  /// Empties a deleted record and what is hidden below it.
+  func purge(_ name: AnyRecordName) throws -> CompactionReport {
+    guard let kind = catalog.kind(of: name.type), let stored = try reader.record(name, kind) else {
+      throw StoreError(.noSuchRecord, "no record named \(name), not even a deleted one")
+    }
+    let shredding = Shredding(self, ripe: nil)
+    let visibility = Visibility(SnapshotFacts(reader, countsRefusals: false))
+    guard try !stored.place.isVisible && !visibility.isVisible(name) else {
+      throw StoreError(.notDeleted, "\(name) is not deleted, so it cannot be purged")
+    }
+    var report = CompactionReport()
+    var (open, known) = ([name], Set([name]))
+    while let next = open.popLast() {
+      guard let kind = catalog.kind(of: next.type), let stored = try reader.record(next, kind) else { continue }
+      for below in try SnapshotFacts(reader).owned(by: next) where known.insert(below).inserted {
+        if try visibility.effectiveOwners(of: below).contains(where: { $0.target == next }) { open.append(below) }
+      }
+      guard case .goes = try shredding.verdict(next, stored) else { continue }
+      report.emptied += 1
+      report.byteCount += try shredding.empty(next, kind, stored)
+    }
+    return report
+  }
+}
+
+extension Store {
+  /// Notes that another device has what `vector` covers as well, from when on deletes that it covers count as synced.
+  package func noteShared(_ vector: StateVector) throws {
+    guard !options.isReadOnly, options.compaction != .off else { return }
+    let known = try snapshot { try NoteTable($0.connection).read(SharedDays.scope) }
+    var days = SharedDays(known ?? [:])
+    let before = days
+    let today = SharedDays.day(of: options.environment.now())
+    days.note(vector, today: today, isShared: true, window: options.compaction.restoreWindow)
+    guard days != before || known == nil else { return }
+    try replicate { try $0.noteShared(vector, window: options.compaction.restoreWindow) }
+  }
+}

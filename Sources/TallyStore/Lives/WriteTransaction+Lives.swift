@@ -1,0 +1,48 @@
+import TallyCRDT
+
+/// What a transaction says of the records that have come into view, and how it begins lives (`Life`; decision 24).
+extension WriteTransaction {
+  /// A life that this transaction begins, for a record in this state.
+  func newLife(of state: RecordState, now: HybridTime = HybridTime(milliseconds: 0)) throws -> Life {
+    let dot = try stamp().dot
+    return Life(time: state.nextLifeTime(now: now), dot: dot, context: context)
+  }
+
+  /// Says again what came back into view by a write of this store's, and that exists what is shown through what it
+  /// owns. The view is settled before, and afterwards.
+  ///
+  /// A record that a transaction brings back begins a life in which all that is here of it is said, so that the restore
+  /// is complete in itself: a shred by somebody who did not know of it takes nothing away.
+  func sayWhatAppeared() throws {
+    // What is shown without content may be damage, which heals first.
+    guard !view.appeared.isEmpty, try reader.doubt() == nil else { return view.appeared.forget() }
+    while !view.appeared.isEmpty {
+      for name in view.appeared.takeReturned() {
+        try rewrite(name) { state in try state.sayAgain(in: newLife(of: state)) }
+      }
+      try settle()
+      for name in view.appeared.takeUnsaid() {
+        guard let kind = catalog.kind(of: name.type) else { continue }
+        try rewrite(name) { state in
+          guard state.saysNothing(followsNewest: kind.followsNewest) else { return }
+          state.life?.said = try stamp().dot
+        }
+      }
+      try settle()
+    }
+  }
+
+  /// Writes another state of a record that is seen; what it shows stays as it is.
+  private func rewrite(_ name: AnyRecordName, _ change: (inout RecordState) throws -> Void) throws {
+    guard let kind = catalog.kind(of: name.type), let stored = try reader.record(name, kind), stored.place.isVisible,
+      reader.aside[RowAddress(kind: kind.number, key: name.text)] == nil
+    else { return }
+    var state = stored.state
+    try change(&state)
+    guard state != stored.state, let dot else { return }
+    let difference = catalog.fingerprint(name, kind, from: stored.state, to: state)
+    try writer.put(name, kind, state, previous: stored, shown: stored.values, difference: difference)
+    try changed(
+      name, kind, from: stored.state, to: state, dots: CollectionOfOne(dot), fingerprint: difference)
+  }
+}

@@ -1,0 +1,126 @@
+import Tally
+import TallyCRDT
+import Testing
+
+@testable import TallyStore
+
+/// For how long a deleted record can be restored, by clocks of all kinds.
+@Suite struct RestoreWindowTests {
+  private static let day: Int64 = 86_400_000
+  private static let year = 365 * day
+  private static let window = RestoreWindow.days(30)
+
+  private final class World {
+    let z: ShredStage
+    init(skewOfA: Int64 = 0) throws {
+      z = try ShredStage(skewOfA: skewOfA)
+      z.time.value = 1_800_000_000_000
+    }
+
+    func days(_ count: Int64) { z.time.value += count * RestoreWindowTests.day }
+
+    /// `device` takes in what `source` has, and both note what they share.
+    func pull(_ device: ShredStage.Device, from source: ShredStage.Device) throws {
+      let shared = try source.store.vector
+      try z.pull(device, from: source)
+      for each in [device, source] { try each.store.noteShared(shared) }
+    }
+
+    func compacted(_ device: ShredStage.Device, _ key: String = "p") throws -> Bool {
+      try device.store.compact(restoreWindow: RestoreWindowTests.window)
+      return try z.held(device, key) == 0
+    }
+  }
+
+  @Test func itBeginsWithTheFirstExchange() throws {
+    let w = try World()
+    try w.z.start()
+    try w.pull(w.z.b, from: w.z.a)
+    try w.z.delete(w.z.a, "p")
+    w.days(40)
+    #expect(try !w.compacted(w.z.a))
+    try w.pull(w.z.b, from: w.z.a)
+    w.days(20)
+    #expect(try !w.compacted(w.z.a))
+    w.days(11)
+    #expect(try w.compacted(w.z.a))
+  }
+
+  @Test func itIsWhole() throws {
+    let w = try World()
+    try w.z.start()
+    try w.pull(w.z.b, from: w.z.a)
+    w.z.time.value += Self.day - w.z.time.value % Self.day - 3_600_000
+    try w.z.delete(w.z.a, "p")
+    try w.pull(w.z.b, from: w.z.a)
+    w.days(29)
+    w.z.time.value += 4 * 3_600_000
+    #expect(try !w.compacted(w.z.a))
+    w.days(1)
+    #expect(try w.compacted(w.z.a))
+  }
+
+  @Test func aClockThatStartsIn1970EndsNothingAtOnce() throws {
+    let w = try World(skewOfA: -56 * Self.year)
+    try w.z.start()
+    try w.pull(w.z.b, from: w.z.a)
+    try w.z.delete(w.z.a, "p")
+    try w.pull(w.z.b, from: w.z.a)
+    w.z.a.clock.value = 0
+    #expect(try !w.compacted(w.z.a))
+  }
+
+  @Test func aClockIn2200CountsDaysLikeAnyOther() throws {
+    let w = try World(skewOfA: 173 * Self.year)
+    try w.z.start()
+    try w.pull(w.z.b, from: w.z.a)
+    try w.z.delete(w.z.a, "p")
+    try w.pull(w.z.b, from: w.z.a)
+    w.days(29)
+    #expect(try !w.compacted(w.z.a))
+    w.days(2)
+    #expect(try w.compacted(w.z.a))
+  }
+
+  @Test func itBeginsAnewWithTheFirstPeer() throws {
+    let w = try World()
+    try w.z.insert(w.z.a, "p", x: 1)
+    try w.z.delete(w.z.a, "p")
+    #expect(try !w.compacted(w.z.a))
+    w.days(20)
+    try w.pull(w.z.b, from: w.z.a)
+    w.days(11)
+    #expect(try !w.compacted(w.z.a))
+    w.days(20)
+    #expect(try w.compacted(w.z.a))
+  }
+
+  /// A store alone counts from its own compactions.
+  @Test func aStoreWithoutPeersCompactsToo() throws {
+    let w = try World()
+    try w.z.insert(w.z.a, "p", x: 1)
+    try w.z.delete(w.z.a, "p")
+    #expect(try !w.compacted(w.z.a))
+    w.days(31)
+    let dry = try w.z.a.store.compact(restoreWindow: Self.window, isDryRun: true)
+    #expect(dry.emptied == 1 && dry.byteCount > 0)
+    #expect(try w.z.held(w.z.a, "p") == 1)
+    #expect(try w.compacted(w.z.a))
+    #expect(try w.z.a.store.compact(restoreWindow: Self.window) == CompactionReport())
+  }
+
+  /// Who did not delete the record leaves a week to who did.
+  @Test func theAuthorGoesFirst() throws {
+    let w = try World()
+    try w.z.start()
+    try w.pull(w.z.b, from: w.z.a)
+    try w.z.delete(w.z.a, "p")
+    w.days(40)
+    try w.pull(w.z.b, from: w.z.a)
+    #expect(try !w.compacted(w.z.b))
+    w.days(31)
+    #expect(try w.z.b.store.compact(restoreWindow: Self.window).waiting == 1)
+    w.days(7)
+    #expect(try w.compacted(w.z.b))
+  }
+}
