@@ -21,7 +21,7 @@
       return entity.map { EntityCode($0).members } ?? []
     }
 
-    /// The conformances.
+    /// Returns an extension with the conformances of the entity.
     public static func expansion(
       of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
       providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],

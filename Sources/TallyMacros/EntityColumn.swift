@@ -114,7 +114,7 @@
   }
 
   extension EntityColumn where Value: Codable {
-    /// A column of JSON.
+    /// A column that holds a `Codable` value as JSON text.
     @_disfavoredOverload
     public static func column(
       _ name: String, default value: @autoclosure @escaping @Sendable () -> Value, isConstant: Bool,
@@ -147,7 +147,7 @@
       nullable(name, .json(in: Record.self, name), wireName: wireName)
     }
 
-    /// A to-one reference.
+    /// A column that refers to one record of another entity, or of this one.
     public static func column<Target: Entity>(
       _ name: String, default _: @autoclosure () -> Value = nil, isConstant _: Bool = false,
       onDelete: DeleteRule = .nullify, isIndexed: Bool = true

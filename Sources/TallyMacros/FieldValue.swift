@@ -30,51 +30,51 @@
   }
 
   extension String: FieldValue {
-    /// Text.
+    /// A column of text, as it is.
     public static var fieldKind: FieldKind { .text }
   }
   extension Bool: FieldValue {
-    /// 0 or 1.
+    /// A column of 0 for false and 1 for true.
     public static var fieldKind: FieldKind { .bool }
   }
   extension Int: FieldValue {
-    /// An integer.
+    /// A column of SQLite's integers, of up to 64 bits.
     public static var fieldKind: FieldKind { .integer }
   }
   extension Int8: FieldValue {
-    /// An integer.
+    /// A column of SQLite's integers, of up to 64 bits.
     public static var fieldKind: FieldKind { .integer }
   }
   extension Int16: FieldValue {
-    /// An integer.
+    /// A column of SQLite's integers, of up to 64 bits.
     public static var fieldKind: FieldKind { .integer }
   }
   extension Int32: FieldValue {
-    /// An integer.
+    /// A column of SQLite's integers, of up to 64 bits.
     public static var fieldKind: FieldKind { .integer }
   }
   extension Int64: FieldValue {
-    /// An integer.
+    /// A column of SQLite's integers, of up to 64 bits.
     public static var fieldKind: FieldKind { .integer }
   }
   extension UInt8: FieldValue {
-    /// An integer.
+    /// A column of SQLite's integers, of up to 64 bits.
     public static var fieldKind: FieldKind { .integer }
   }
   extension UInt16: FieldValue {
-    /// An integer.
+    /// A column of SQLite's integers, of up to 64 bits.
     public static var fieldKind: FieldKind { .integer }
   }
   extension UInt32: FieldValue {
-    /// An integer.
+    /// A column of SQLite's integers, of up to 64 bits.
     public static var fieldKind: FieldKind { .integer }
   }
   extension Float: FieldValue {
-    /// A double.
+    /// A column of SQLite's floating-point numbers.
     public static var fieldKind: FieldKind { .real }
   }
   extension Double: FieldValue {
-    /// A double.
+    /// A column of SQLite's floating-point numbers.
     public static var fieldKind: FieldKind { .real }
   }
   extension Date: FieldValue {
@@ -82,19 +82,19 @@
     public static var fieldKind: FieldKind { .date }
   }
   extension Data: FieldValue {
-    /// Bytes.
+    /// A column of bytes, as they are.
     public static var fieldKind: FieldKind { .blob }
   }
   extension UUID: FieldValue {
-    /// Sixteen bytes.
+    /// A column of sixteen bytes, as GRDB stores them.
     public static var fieldKind: FieldKind { .uuid }
   }
   extension URL: FieldValue {
-    /// The absolute string.
+    /// A column of text: the absolute string.
     public static var fieldKind: FieldKind { .text }
   }
   extension Decimal: FieldValue {
-    /// Digits.
+    /// A column of text: the digits, without loss.
     public static var fieldKind: FieldKind { .text }
   }
 #endif

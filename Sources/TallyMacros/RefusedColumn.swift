@@ -4,10 +4,10 @@
 
   /// The placeholder for the column of a property that can have none: using it is an error that gives the reason.
   public struct RefusedColumn<Reason>: Sendable {
-    /// Never called.
+    /// Never called: there is no such column to read.
     public func read<Value>(_ row: Row, _ unread: inout UnreadValues) throws -> Value { fatalError("refused") }
 
-    /// Never called.
+    /// Never called: there is no such column to write.
     public func write<Value>(_ value: Value, _ unread: UnreadValues, to container: inout PersistenceContainer) throws {
       fatalError("refused")
     }
@@ -33,7 +33,7 @@
   extension UInt64: UnsignedWord {}
 
   extension RefusedColumn where Reason == Refusal.RequiredReference {
-    /// Unavailable.
+    /// Unavailable, so that the compiler gives the reason where the property is declared.
     @available(
       *, unavailable,
       message: "A reference must be optional: its record may be deleted, or may not have arrived yet"
@@ -42,19 +42,19 @@
   }
 
   extension RefusedColumn where Reason == Refusal.RenamedReference {
-    /// Unavailable.
+    /// Unavailable, so that the compiler gives the reason where the property is declared.
     @available(*, unavailable, message: "A reference cannot be renamed: remove 'renamedFrom'")
     public var property: EntitySchema.Property { fatalError("refused") }
   }
 
   extension RefusedColumn where Reason == Refusal.NoReference {
-    /// Unavailable.
+    /// Unavailable, so that the compiler gives the reason where the property is declared.
     @available(*, unavailable, message: "Only a reference has 'onDelete' and 'isIndexed': remove them")
     public var property: EntitySchema.Property { fatalError("refused") }
   }
 
   extension RefusedColumn where Reason == Refusal.References {
-    /// Unavailable.
+    /// Unavailable, so that the compiler gives the reason where the property is declared.
     @available(
       *, unavailable, message: "Make it a relationship: @Members static var name: Relationship<Record, Target>"
     )
@@ -62,7 +62,7 @@
   }
 
   extension RefusedColumn where Reason == Refusal.Unsigned {
-    /// Unavailable.
+    /// Unavailable, so that the compiler gives the reason where the property is declared.
     @available(*, unavailable, message: "SQLite's integers are signed: use Int64, or Data for more bits")
     public var property: EntitySchema.Property { fatalError("refused") }
   }

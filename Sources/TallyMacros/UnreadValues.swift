@@ -18,7 +18,7 @@
     /// Nil in nearly all records.
     private var values: [String: Unread]?
 
-    /// Nothing is unread.
+    /// The values of a record that was not read from a row: none.
     public init() {}
 
     mutating func keep(_ stored: DatabaseValue, shown: DatabaseValue, for column: String) {
@@ -35,14 +35,14 @@
   extension UnreadValues: Hashable {
     /// Always true: records that show the same are equal.
     public static func == (lhs: UnreadValues, rhs: UnreadValues) -> Bool { true }
-    /// Adds nothing.
+    /// Adds nothing, as equality does not compare it.
     public func hash(into hasher: inout Hasher) {}
   }
 
   extension UnreadValues: Codable {
-    /// Nothing is unread.
+    /// Reads nothing: values that could not be read are no part of a record's `Codable` form.
     public init(from decoder: any Decoder) throws { self.init() }
-    /// Writes nothing.
+    /// Writes nothing, since reading takes nothing.
     public func encode(to encoder: any Encoder) throws {}
   }
 

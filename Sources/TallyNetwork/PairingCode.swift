@@ -18,7 +18,7 @@
     private static let scheme = "tally"
     /// The host where the device listens: a name or an address.
     public let host: String
-    /// The port there.
+    /// The TCP port on which that device listens.
     public let port: Int
     /// The name that people gave the device.
     public let name: String

@@ -15,11 +15,11 @@
       self.remoteAddress = remoteAddress
     }
 
-    /// Sends one message.
+    /// Sends one message, and waits while the peer reads too slowly.
     public func send(_ message: [UInt8]) async throws { try await framed.send(message) }
     /// The next message; nil at an orderly end.
     public func receive() async throws -> [UInt8]? { try await framed.receive() }
-    /// Says farewell and closes.
+    /// Tells the peer that nothing more comes, and closes.
     public func close() async { await framed.close() }
   }
 

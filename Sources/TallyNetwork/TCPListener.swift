@@ -16,7 +16,7 @@
   /// touches no other. Beyond `NetworkLimits.connections` at once, further ones are closed unheard. Strangers do not
   /// count there: they have a number of their own, `NetworkLimits.strangers`, and make room for one another.
   public final class TCPListener: Sendable {
-    /// Serves one peer.
+    /// A function that serves one peer, until the connection ends.
     public typealias Service = @Sendable (TCPConnection) async throws -> Void
     /// Told of each peer that was refused or failed: its address and why.
     public typealias FailureHandler = @Sendable (String, any Error) -> Void

@@ -11,7 +11,7 @@
     public struct Identity: Sendable {
       /// The certificate, and those between it and the root.
       public var certificatePath: String
-      /// The private key.
+      /// The file of the certificate's private key, in PEM.
       public var keyPath: String
 
       /// Creates an identity from two files in PEM form. They are read when a connection is opened or a listener
@@ -25,7 +25,7 @@
       }
     }
 
-    /// Whom one trusts.
+    /// The certificates that one side accepts from the other.
     public enum Trust: Sendable {
       /// Clients: servers with a certificate that the system trusts and that bears the host's name. Servers: like
       /// `anybody`.
@@ -40,7 +40,7 @@
 
     /// The identity of this side; a server needs one.
     public var identity: Identity?
-    /// Whom this side trusts.
+    /// The certificates that this side accepts from the other.
     public var trust: Trust
 
     /// Creates settings for one side.

@@ -3,7 +3,7 @@ import Foundation
 /// An event of `text/event-stream` that a relay sends to those who follow a space. It is a hint: the log is what `GET
 /// changes` answers.
 public struct RelayEvent: Sendable, Hashable {
-  /// The kinds of events.
+  /// The kinds of events that a stream brings.
   public enum Kind: String, Sendable, CaseIterable {
     /// The changes that have come after the cursor of the previous event, as a page.
     case page
@@ -13,7 +13,7 @@ public struct RelayEvent: Sendable, Hashable {
     case listing
   }
 
-  /// The kind.
+  /// The kind of this event.
   public let kind: Kind
   /// The position of the log after the event.
   public let cursor: RelayCursor
@@ -27,7 +27,7 @@ public struct RelayEvent: Sendable, Hashable {
     (kind, self.page) = isWhole ? (.page, page) : (.news, nil)
   }
 
-  /// News without a page.
+  /// An event that tells of something and brings no page.
   public init(_ kind: Kind, at cursor: RelayCursor) { self.init(kind, cursor, nil) }
 
   private init(_ kind: Kind, _ cursor: RelayCursor, _ page: RelayPage?) {

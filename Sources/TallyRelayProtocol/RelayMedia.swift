@@ -6,7 +6,7 @@ public enum RelayMedia {
   public static let entry = "application/octet-stream"
   /// A stream of events: `RelayEvent`.
   public static let events = "text/event-stream"
-  /// A problem.
+  /// The media type of an answer that reports a problem (RFC 9457).
   public static let problem = "application/problem+json"
   /// The status of a space.
   public static let status = "application/json"

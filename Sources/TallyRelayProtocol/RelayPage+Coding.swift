@@ -13,7 +13,7 @@ extension RelayPage {
     static let removal: UInt8 = 3
   }
 
-  /// The page's bytes.
+  /// Returns the page as the bytes that go over the wire.
   public func bytes() -> [UInt8] {
     var bytes = Self.magic
     bytes.append((isListing ? Flag.listing : 0) | (hasMore ? Flag.more : 0))

@@ -12,12 +12,12 @@ public struct RelayPage: Sendable, Hashable {
 
     /// The position in the log.
     public let position: UInt64
-    /// The entry's name.
+    /// The name under which the entry was put.
     public let name: String
     /// The change at that position.
     public let change: Change
 
-    /// A frame.
+    /// Creates a frame from its position, name and change.
     public init(position: UInt64, name: String, change: Change) {
       (self.position, self.name, self.change) = (position, name, change)
     }
@@ -48,7 +48,7 @@ public struct RelayPage: Sendable, Hashable {
   /// Entries and removals, oldest first; a name once.
   public var frames: [Frame]
 
-  /// A page.
+  /// Creates a page from its frames and the cursor after them.
   public init(isListing: Bool, hasMore: Bool, cursor: RelayCursor, frames: [Frame]) {
     (self.isListing, self.hasMore, self.cursor, self.frames) = (isListing, hasMore, cursor, frames)
   }

@@ -55,7 +55,7 @@ public struct RelayProblem: Error, Sendable, Hashable, Codable {
     case `internal`
   }
 
-  /// The kind of problem.
+  /// The kind of problem, to decide what to do about it.
   public let code: Code
   /// The status of the answer.
   public let status: Int
@@ -64,7 +64,7 @@ public struct RelayProblem: Error, Sendable, Hashable, Codable {
   /// After how many seconds to try again.
   public var retryAfter: Int?
 
-  /// A problem.
+  /// Creates a problem from its kind and a title for people.
   public init(_ code: Code, _ title: String, retryAfter: Int? = nil) {
     (self.code, self.title, self.retryAfter) = (code, title, retryAfter)
     status = code.status

@@ -21,7 +21,7 @@
       public var connections = 20_000
       /// The maximum number of bytes of bodies that are taken in at once, of all requests together.
       public var bodyBytes = 256 << 20
-      /// The largest entry.
+      /// The most bytes of one entry; a larger one is refused.
       public var entryBytes = 1 << 30
       /// The time that a body may take before its rate counts.
       public var slowBody: Duration = .seconds(10)
@@ -35,7 +35,7 @@
       /// The time that requests in progress are given when the relay is asked to stop.
       public var draining: Duration = .seconds(20)
 
-      /// The usual limits.
+      /// Creates the limits that the relay has unless its administrator gives others.
       public init() {}
     }
 
@@ -62,7 +62,7 @@
     public struct Certificate: Sendable, Hashable {
       /// The certificate, followed by the intermediate certificates up to a root that clients trust.
       public var chainPath: String
-      /// The certificate's private key.
+      /// The file of the certificate's private key, in PEM.
       public var keyPath: String
 
       /// A certificate with its key.
@@ -84,7 +84,7 @@
     /// Receives the lines of the log without line ends; nil for none. Called on event loops, so it must not block.
     public var log: (@Sendable (String) -> Void)?
 
-    /// The usual settings.
+    /// Creates settings with the usual limits, for an address and perhaps one for administrators.
     public init(address: Address, admin: Address? = nil) { (self.address, self.admin) = (address, admin) }
   }
 #endif

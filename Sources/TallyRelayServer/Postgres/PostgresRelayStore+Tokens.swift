@@ -63,7 +63,7 @@
       return try rows.first?.integer(0) ?? 0
     }
 
-    /// All tokens, oldest first.
+    /// All tokens, the oldest first, without the secrets.
     public func tokens() async throws -> [RelayStore.TokenInfo] {
       try await reading.run { session in
         let rows = try session.execute(

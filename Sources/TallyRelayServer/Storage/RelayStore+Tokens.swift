@@ -7,7 +7,7 @@
   extension RelayStore {
     /// A token that was made just now. The relay keeps its hash, so nobody can ask for it again.
     public struct NewToken: Sendable {
-      /// The token.
+      /// The token itself, which is shown this once and not stored.
       public let token: String
       /// The name of the token in `tally relay list` and `revoke`: the beginning of its hash.
       public let id: String
@@ -79,7 +79,7 @@
         arguments: [id, Data(RelayChain.start(of: id)), quota, time])
     }
 
-    /// All tokens, oldest first.
+    /// All tokens, the oldest first, without the secrets.
     public func tokens() async throws -> [TokenInfo] {
       try await pool.read { db in
         let rows = try Row.fetchAll(

@@ -62,10 +62,10 @@
       (self.now, self.random) = (now, random)
     }
 
-    /// The machine's clock.
+    /// The time of the machine's clock, in seconds since 1970.
     public static let systemTime: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970) }
 
-    /// The machine's random bytes.
+    /// Random bytes from the machine's own generator.
     public static let systemRandom: Random = { count in
       var generator = SystemRandomNumberGenerator()
       return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }

@@ -4,7 +4,7 @@
 
   /// Why a relay's file, its database or its certificate cannot be used.
   public struct RelayStoreError: TallyError {
-    /// The kind of failure.
+    /// The kinds of failure of a relay's storage.
     public enum Code: String, Sendable {
       /// There is no such file, or nothing of a relay in the database.
       case noSuchFile
@@ -30,7 +30,7 @@
       case noSuchToken
     }
 
-    /// The kind of failure.
+    /// The kind of failure, to decide what to answer.
     public let code: Code
     /// A description of the error, for people.
     public let message: String
