@@ -20,7 +20,8 @@ struct TallyTool: ParsableCommand {
       """,
     version: "0.1.0",
     subcommands: [
-      NewCommand.self, PutCommand.self, GetCommand.self, DeleteCommand.self, RestoreCommand.self, LinkCommand.self,
+      NewCommand.self, PutCommand.self, GetCommand.self, DeleteCommand.self, RestoreCommand.self,
+      DeletedCommand.self, PurgeCommand.self, CompactCommand.self, LinkCommand.self,
       UnlinkCommand.self, ListCommand.self, ImportCommand.self, ExportCommand.self, DumpCommand.self,
       VerifyCommand.self,
       StatusCommand.self,

@@ -55,7 +55,7 @@ private struct Holder {
         + "\(type): it shows once the app is updated."
     }
     switch presence.code {
-    case .deleted, .retired, .gaveWay:
+    case .deleted, .retired, .gaveWay, .emptied:
       return "It does not show after the sync that brings this either: it arrives as it is there. \(presence.sentence)"
     case .hiddenByOwner:
       return "It arrives hidden, as it is there. \(presence.sentence)"

@@ -15,6 +15,8 @@ package struct PresenceReport: Sendable, Equatable, Codable {
   package var deletes: [StampReport]
   /// The record for which it gave way; nil if it speaks for itself.
   package var gaveWayTo: String?
+  /// The write that removed its content for good; nil if it can be restored.
+  package var emptying: StampReport?
 
   /// The report of a store that cannot be read.
   init(unreadable reason: String) {
@@ -29,6 +31,7 @@ package struct PresenceReport: Sendable, Equatable, Codable {
     owners = presence.owners.map(\.text)
     deletes = presence.deletes.map { StampReport($0) }
     gaveWayTo = presence.gaveWayTo?.text
+    emptying = presence.emptying.map { StampReport($0) }
     sentence = Sentence(name: name, presence: presence, directory: directory).text
   }
 
@@ -49,6 +52,10 @@ private struct Sentence {
     case .newerSchema:
       "It is here and goes on to other devices, but this version of the app does not have the type \(name.type). "
         + "It shows once the app is updated."
+    case .deleted where presence.emptying != nil:
+      "It was deleted\(by), and its content was removed for good\(emptying). It cannot be restored."
+    case .emptied:
+      "Its content was removed for good\(emptying), together with that of its owner, whose name was then used again."
     case .deleted: "It was deleted\(by), and no edit that the delete had not seen keeps it. A restore brings it back."
     case .retired: "The newest version of the default data no longer has it, and nobody has edited it."
     case .gaveWay:
@@ -69,6 +76,10 @@ private struct Sentence {
     return " by \(directory.list(dots))\(time)"
   }
 
+  private var emptying: String {
+    presence.emptying.map { " by \(directory.list([$0.dot])), at \(StampReport.text($0.time))" } ?? ""
+  }
+
   private var hidden: String {
     guard let owner = presence.owners.last else { return "A record that owns it is not visible." }
     let between = presence.owners.dropLast().last
@@ -76,6 +87,7 @@ private struct Sentence {
     let reason =
       switch presence.ownerCode {
       case .deleted: "was deleted\(by)"
+      case .emptied: "was removed for good"
       case .notReceived, .unknownType: "has not arrived here yet"
       case .newerSchema: "is of a type that this version of the app does not have"
       case .setAside: "is refused by this device's database: \(presence.refusal ?? "")"

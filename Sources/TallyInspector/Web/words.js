@@ -81,7 +81,7 @@ export const sentence = text => plain(text).replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g,
 export const recordAddress = name => `#/record?name=${encodeURIComponent(name)}`;
 export const recordLink = (name, key) => h("a", { href: recordAddress(name), class: "name", key: key === undefined ? `record ${name}` : key }, plain(name));
 
-const marks = { visible: ["good", "shown"], deleted: ["bad", "deleted"], hiddenByOwner: ["warn", "hidden by its owner"],
+const marks = { visible: ["good", "shown"], deleted: ["bad", "deleted"], emptied: ["bad", "removed for good"], hiddenByOwner: ["warn", "hidden by its owner"],
   setAside: ["bad", "refused by SQLite"], refused: ["warn", "cannot be replicated"], notReceived: ["warn", "not received"],
   unknownType: ["warn", "unknown type"], newerSchema: ["warn", "of a newer schema"], retired: ["warn", "retired"], unreadable: ["bad", "cannot be read"], gaveWay: ["warn", "gave way"] };
 export function presenceBadge(presence) {

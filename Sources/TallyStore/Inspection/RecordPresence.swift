@@ -20,6 +20,8 @@ package struct RecordPresence: Sendable, Equatable {
     case gaveWay
     /// It is alive, and a record that owns it is not visible.
     case hiddenByOwner
+    /// Its content was removed for good together with that of an owner, whose name somebody has used again.
+    case emptied
     /// This device's database does not take its row, or does not let it go.
     case setAside
     /// Another program wrote something into its row that cannot be replicated: others see what it was before.
@@ -40,6 +42,8 @@ package struct RecordPresence: Sendable, Equatable {
   package var ownerCode: Code?
   /// The deletes that took the record, or the last of `owners`, away.
   package var deletes: [Stamp] = []
+  /// The write that removed the content of the record for good; nil if it can be restored.
+  package var emptying: Stamp?
   /// The record for which it gave way.
   package var gaveWayTo: AnyRecordName?
   /// The message of SQLite or of a trigger about a row that is set aside.
@@ -93,6 +97,12 @@ extension StateReader {
       let isRetired = stored.state.deletes.isEmpty && stored.state.seed != nil
       var presence = RecordPresence(isRetired ? .retired : .deleted)
       presence.deletes = stored.state.deletes.map(\.stamp)
+      if try visibility.isHollow(name) { presence.emptying = stored.state.life?.stamp }
+      return presence
+    }
+    if try visibility.isHollow(name), try visibility.effectiveOwners(of: name).allSatisfy({ try visibility.isShown($0.target) }) {
+      var presence = RecordPresence(.emptied)
+      presence.emptying = stored.state.life?.stamp
       return presence
     }
     return try presence(behindOwnersOf: name, visibility)

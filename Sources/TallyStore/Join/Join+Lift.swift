@@ -17,7 +17,7 @@ extension Join {
   ///   - state: the join of `received` with what was here.
   ///   - stored: what was here.
   /// - Returns: whether anything was lifted.
-  func lift(
+  mutating func lift(
     into state: inout RecordState, _ name: AnyRecordName, _ kind: RecordKind, _ received: RecordState,
     over stored: StoredRecord
   ) throws -> Bool {
@@ -27,6 +27,7 @@ extension Join {
     if received.isInLaterLife(than: here) {
       let seen = SeenContent(of: here)
       if isUnsent(here, received) {
+        try noteLost(seen.cells, to: state, name, wereLocal: true)
         isLifted = try lift(seen, into: &state, kind)
       } else if try wasShown(name, kind, stored) {
         try remember(seen, of: name)
@@ -36,6 +37,7 @@ extension Join {
       let fresh = received.content.filter { cell, via in
         !before.covers(via) || cell.stamp.rank >= .user && !had.covers(cell.stamp.dot)
       }
+      try noteLost(fresh.map(\.cell), to: state, name, wereLocal: false)
       let isSaid = received.life?.said.map { !before.covers($0) } ?? false
       isLifted = try lift(SeenContent(cells: fresh.map(\.cell), isSaid: isSaid), into: &state, kind)
     }
@@ -110,6 +112,20 @@ extension Join {
     guard content.isSaid, state.saysNothing(followsNewest: kind.followsNewest) else { return isLifted }
     state.life?.said = try transaction.stamp().dot
     return true
+  }
+
+  /// Notes the writes that lose where lives meet: a value to a later one of the other life.
+  private mutating func noteLost(
+    _ cells: [FieldCell], to state: RecordState, _ name: AnyRecordName, wereLocal: Bool
+  ) throws {
+    for cell in cells {
+      guard let other = state[cell.field], other.value != cell.value, other.stamp != cell.stamp else { continue }
+      let lost =
+        other.stamp < cell.stamp
+        ? LostWrite(loser: other, winner: cell, wasLocal: !wereLocal)
+        : LostWrite(loser: cell, winner: other, wasLocal: wereLocal)
+      try note(lost, name)
+    }
   }
 
   // MARK: What is seen

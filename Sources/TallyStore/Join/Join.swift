@@ -48,7 +48,6 @@ struct Join {
     copies = CopyDetection(own: transaction.replica, before: vector, header, isRepair: isRepair, hasLost: hasLost)
     journal = ConflictJournal(transaction, header, isRepair: isRepair)
     transaction.view.watch.isJoining = true
-    transaction.view.appeared.isLocal = false
     seenContents = SeenContents(transaction.connection)
     enforcesKeys = transaction.connection.enforcesForeignKeys
     try check(vector)

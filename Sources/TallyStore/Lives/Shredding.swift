@@ -65,6 +65,7 @@ struct Shredding {
   /// Empties a record.
   /// - Returns: the bytes of the values that are gone.
   func empty(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws -> Int {
+    try transaction.writer.overwriteDeleted()
     var state = stored.state
     let life = try transaction.newLife(of: state, now: transaction.now)
     state.begin(life)

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import TallyCRDT
 
 /// The outcome of a compaction or a purge.
@@ -46,6 +47,23 @@ extension Store {
     return try empty(ripe: ripe, isDryRun: isDryRun)
   }
 
+  /// Compacts once a day, if the options say so. Costs nothing measurable on the same day.
+  package func compactIfDue() throws {
+    guard case .automatic = options.compaction, !options.isReadOnly else { return }
+    let today = SharedDays.day(of: options.environment.now())
+    guard lastCompaction.withLock({ $0 }) != today else { return }
+    let known = try snapshot { try NoteTable($0.connection).read(Self.compactionScope)?[Self.dayKey] }
+    let bytes = withUnsafeBytes(of: Int64(today).bigEndian) { Array($0) }
+    if known != bytes {
+      try compact()
+      try note(NoteBatch(Self.compactionScope, [Self.dayKey: bytes]))
+    }
+    lastCompaction.withLock { $0 = today }
+  }
+
+  private static let compactionScope = "compaction"
+  private static let dayKey = "day"
+
   /// Empties what may go by now; with nil, whatever a delete hides.
   @discardableResult
   package func empty(ripe: (own: StateVector, others: StateVector)?, isDryRun: Bool = false) throws -> CompactionReport {
@@ -59,6 +77,7 @@ extension Store {
         return try transaction.emptySlice(from: start, ripe: ripe, isDryRun: isDryRun, &report)
       }.value
     }
+    if report.emptied > 0, !isDryRun { try emptyLog() }
     return report
   }
 
@@ -80,7 +99,9 @@ extension Store {
   ///   has changed then.
   @discardableResult
   public func purge(_ name: AnyRecordName) throws -> CompactionReport {
-    try replicate { try $0.purge(name) }.value
+    let report = try replicate { try $0.purge(name) }.value
+    if report.emptied > 0 { try emptyLog() }
+    return report
   }
 
   /// Removes the content of a deleted record for good. See `purge(_:)` of any name.
@@ -172,15 +193,39 @@ extension WriteTransaction {
 }
 
 extension Store {
-  /// Notes that another device has what `vector` covers as well, from when on deletes that it covers count as synced.
+  /// Notes that another device has what `vector` covers as well: from then on deletes that it covers count as synced.
   package func noteShared(_ vector: StateVector) throws {
     guard !options.isReadOnly, options.compaction != .off else { return }
-    let known = try snapshot { try NoteTable($0.connection).read(SharedDays.scope) }
-    var days = SharedDays(known ?? [:])
-    let before = days
-    let today = SharedDays.day(of: options.environment.now())
-    days.note(vector, today: today, isShared: true, window: options.compaction.restoreWindow)
-    guard days != before || known == nil else { return }
-    try replicate { try $0.noteShared(vector, window: options.compaction.restoreWindow) }
+    let window = options.compaction.restoreWindow
+    let isNew = try snapshot { reader in
+      let before = SharedDays(try NoteTable(reader.connection).read(SharedDays.scope) ?? [:])
+      var days = before
+      let today = SharedDays.day(of: options.environment.now())
+      days.note(vector.limited(to: try reader.vector()), today: today, isShared: true, window: window)
+      return days != before
+    }
+    guard isNew else { return }
+    try replicate { try $0.noteShared(vector.limited(to: $0.standing.vector), window: window) }
+  }
+
+  /// Empties the write-ahead log into the file, as far as readers let it: pages in it still hold what was removed.
+  private func emptyLog() throws {
+    try writer.writeWithoutTransaction { db in
+      do {
+        try db.checkpoint(.truncate)
+      } catch let error as DatabaseError
+        where [.SQLITE_BUSY, .SQLITE_LOCKED].contains(error.resultCode.primaryResultCode)
+      {
+        // Whoever reads still needs it. The next checkpoint goes further.
+        options.environment.logger.info("the write-ahead log is still read")
+      }
+    }
+  }
+}
+
+extension StateVector {
+  /// What both vectors cover.
+  fileprivate func limited(to other: StateVector) -> StateVector {
+    StateVector(entries.map { ($0.replica, min($0.sequence, other[$0.replica])) }.filter { $0.1 > 0 })
   }
 }

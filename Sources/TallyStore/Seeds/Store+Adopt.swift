@@ -117,6 +117,7 @@ extension WriteTransaction {
     var late = Set<LateMember>()
     for rule in set.adoptions { try late.formUnion(reader.lateMembers(rule.type)) }
     let adopted = duplicates.keys.sorted()
+    view.appeared.isLocal = true
     for name in adopted {
       guard let duplicate = duplicates[name], let kind = catalog.kind(of: name.type) else { continue }
       let stamp = try stamp(rank: .adopted)

@@ -24,6 +24,7 @@ final class StateWriter {
   /// The bodies in `tally_extra`, and how many edits have wanted one.
   private var bodies: BlobHandle?
   private var edits = 0
+  var overwritesDeleted = false
   /// Whether the triggers that capture fire for the store's own writes too.
   var announcesRows = false
   private var announced: InlineClock?
@@ -382,31 +383,6 @@ final class StateWriter {
     return try StateCoding.encode(
       state, sum, row: row, isShared: { reader.knows(context: $0, of: $1) },
       replicaNumber: numbers.number(of:))
-  }
-
-  private func storeContexts(of state: RecordState) throws {
-    // All of a transaction share one, and the first that comes keeps it: other records may rely on it. The time tells
-    // apart most deletes of a dot that two copies of one store have both issued.
-    for delete in state.deletes { try store(delete.context, of: delete.stamp) }
-    guard let life = state.life else { return }
-    try store(life.context, of: life.stamp)
-    guard !facts.hasLives else { return }
-    try connection.execute("INSERT OR REPLACE INTO tally_meta VALUES('lives', 1)")
-    facts.hasLives = true
-  }
-
-  private func store(_ context: StateVector, of stamp: Stamp) throws {
-    guard !reader.hasContext(of: stamp) else { return }
-    let insert = try connection.statement("INSERT OR IGNORE INTO tally_context VALUES(?, ?, ?, ?)")
-    var writer = ByteWriter()
-    try StateCoding.encode(context, to: &writer, numbers.number(of:))
-    insert.bind(1, try numbers.number(of: stamp.dot.replica))
-    insert.bind(2, Int64(stamp.dot.sequence))
-    insert.bind(3, Int64(stamp.time.milliseconds))
-    insert.bind(4, writer.bytes)
-    try insert.run()
-    reader.note(context: connection.changes == 0 ? try reader.context(of: stamp) : context, of: stamp)
-    facts.hasDeletes = true
   }
 
   // MARK: Set aside

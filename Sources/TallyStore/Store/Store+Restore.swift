@@ -48,6 +48,7 @@ extension WriteTransaction {
     }
     // Found before anything is written: what is known of visibility is of one state.
     let owners = try ownersToRestore(of: name)
+    view.appeared.isLocal = true
     let dot = try restore(name, kind, stored)
     for owner in owners {
       guard let kind = catalog.kind(of: owner.type), let stored = try reader.record(owner, kind) else { continue }

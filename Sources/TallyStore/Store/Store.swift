@@ -39,6 +39,8 @@ public final class Store: Sendable {
   private let applying = Applying()
   let turns = Turns()
   let catalogCache = Mutex<Catalog?>(nil)
+  /// The day on which this store has last compacted, or found that it had been.
+  let lastCompaction = Mutex<Int?>(nil)
   let listeners = ChangeListeners()
   let eventFollowers = EventFollowers()
   /// The state after the last transaction of this store, to tell what others have committed since.
@@ -155,8 +157,6 @@ public final class Store: Sendable {
       let commit = try explaining(connection) {
         try withSession(db) { session in
           try session.transaction { transaction in
-            // What a newer schema shows is no write of a person's.
-            transaction.view.appeared.isLocal = false
             if let lost { try transaction.note(doubt: .damaged, because: lost) }
             let willChange = options.willChangeSchema.map { body in { try body(db, $0, $1) } }
             try SchemaMigration(transaction, gone: gone, willChange: willChange).migrate(to: schema)

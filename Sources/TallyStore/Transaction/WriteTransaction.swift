@@ -279,6 +279,7 @@ final class WriteTransaction {
   func capture(_ origin: Capture.Origin, lost: LostRows?) throws {
     isCapturing = true
     defer { isCapturing = false }
+    if incoming.isEmpty, origin != .trigger { view.appeared.isLocal = true }
     try Capture(self, origin, returned: lost?.returned ?? []).run()
     if let lost { try captureGone(lost) }
   }

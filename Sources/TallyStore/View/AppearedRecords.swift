@@ -6,8 +6,9 @@ struct AppearedRecords {
   private(set) var returned = Set<AnyRecordName>()
   /// Records that are seen through what they own, while nothing is said of themselves in their life.
   private(set) var unsaid = Set<AnyRecordName>()
-  /// Whether records that return are of interest: in a transaction of this store's own, and not in a join.
-  var isLocal = true
+  /// Whether somebody here brings records back: the app that writes, a restore, an adoption. What a delta, another
+  /// schema or a repair shows was there all along.
+  var isLocal = false
 
   /// Takes note of a record that is seen according to its state. `stored` is how it stands so far.
   mutating func note(_ name: AnyRecordName, _ stored: StoredRecord) {

@@ -160,21 +160,25 @@ public actor SyncEngine {
     publish()
   }
 
-  /// Captures what other programs write, which tells everybody who follows the store's changes.
+  /// Captures what other programs write, which tells everybody who follows the store's changes; and compacts once a day.
   private func lookOutside() {
-    guard looking == nil, let interval = settings.outsideInterval else { return }
+    guard looking == nil else { return }
+    let (interval, looksOutside) = (settings.outsideInterval ?? .seconds(60), settings.outsideInterval != nil)
     looking = Task { [weak store, logger = settings.logger] in
       var lastError = ""
       while !Task.isCancelled {
         do {
           try await Task.sleep(for: interval)
           guard let store else { return }
-          try await withTaskExecutorPreference(QueueExecutor()) { try store.captureChanges() }
+          try await withTaskExecutorPreference(QueueExecutor()) {
+            if looksOutside { try store.captureChanges() }
+            try store.compactIfDue()
+          }
         } catch is CancellationError {
           return
         } catch {
           // The passes meet the same error and say so in the status.
-          if "\(error)" != lastError { logger.warning("changes cannot be captured", metadata: ["error": "\(error)"]) }
+          if "\(error)" != lastError { logger.warning("changes cannot be captured, or deleted records emptied", metadata: ["error": "\(error)"]) }
           lastError = "\(error)"
         }
       }

@@ -87,7 +87,12 @@ struct MailboxPass {
     try await takeIn()
     try await verifyTheRest()
     save()
-    if settings.remembersDevices { try store.remember(writers: writers()) }
+    if settings.remembersDevices {
+      let writers = writers()
+      try store.remember(writers: writers)
+      let shared = writers.reduce(StateVector()) { $0.merging($1.value) }
+      if !shared.isEmpty { try store.noteShared(shared) }
+    }
     try noticeOlderCopy()
     if isContradicted || own.replica != formerReplica { try await joinEverything() }
     if isDoubled, own.replica == formerReplica {

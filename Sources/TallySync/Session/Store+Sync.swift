@@ -105,9 +105,11 @@ private struct Exchange {
         return try again(error)
       }
     }
+    try exchangeAnswers()
     if try differs() {
       try repair()
       report.repaired = true
+      try exchangeAnswers()
     }
     let (c, d) = (try first.summary(), try second.summary())
     report.isConverged = c.vector == d.vector && c.fingerprint == d.fingerprint
@@ -115,6 +117,18 @@ private struct Exchange {
     report.first.fingerprintMismatch = c.vector == d.vector && !report.isConverged
     report.second.fingerprintMismatch = report.first.fingerprintMismatch
   }
+
+  /// Exchanges what the stores have written while they applied: values that a later life had not seen are said again,
+  /// and triggers of the app's may answer. Triggers that answer each other's answers end nowhere.
+  private mutating func exchangeAnswers() throws {
+    for _ in 0..<Self.mostAnswers {
+      let (a, b) = (try first.summary(), try second.summary())
+      guard a.vector != b.vector else { return }
+      try exchange(since: (a.vector, b.vector), isRepair: false)
+    }
+  }
+
+  private static let mostAnswers = 3
 
   private mutating func again(_ error: any Error) throws {
     guard rest > 0 else { throw error }

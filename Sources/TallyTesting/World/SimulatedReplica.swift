@@ -86,7 +86,20 @@ public final class SimulatedReplica {
   /// Adds what arrived with a delta.
   func learn(_ events: EventSet) throws {
     seen.formUnion(events)
+    try noteLifts()
     try noteCommit()
+  }
+
+  /// Notes the transactions in which the store has said values again that a later life had not seen: its own writes, in
+  /// which nobody wrote anything.
+  func noteLifts() throws {
+    let summary = try store.summary()
+    guard let own = summary.replica else { return }
+    while true {
+      let next = world.oracle.count(of: own, in: seen) + 1
+      guard next <= summary.vector[own] else { return }
+      seen.insert(try world.oracle.noteUnknown(by: Dot(replica: own, sequence: next), seen: seen))
+    }
   }
 
   func renew(_ reason: String) throws {

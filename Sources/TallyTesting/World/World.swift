@@ -170,6 +170,7 @@ public final class World {
     let report = try replica.store.blockingSync(through: replica.mailbox)
     note("replica \(index) visits the mailbox, takes \(report.taken.count), puts \(report.written.count)")
     for name in report.taken { replica.seen.formUnion(shelved[name] ?? EventSet()) }
+    try replica.noteLifts()
     for name in report.written { shelved[name, default: EventSet()].formUnion(replica.seen) }
     if !report.taken.isEmpty { try replica.noteCommit() }
     try relay?.wait(index, after: report.cursor)

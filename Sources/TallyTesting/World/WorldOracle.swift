@@ -41,6 +41,15 @@ struct WorldOracle {
     return event
   }
 
+  /// The number of the latest transaction of a replica among some events.
+  func count(of replica: ReplicaID, in seen: EventSet) -> UInt64 {
+    let name = replica.description
+    return seen.reduce(0) { count, event in
+      let author = specification.events[event].author
+      return author.name == name ? max(count, author.sequence) : count
+    }
+  }
+
   private mutating func number(_ event: Int, _ dot: Dot) throws {
     dots.append(dot)
     let expected = specification.events[event].author.sequence

@@ -241,8 +241,13 @@ package final class DamageStory {
 
   /// Lines that only one of two has must be of records in doubt.
   private func explain(_ one: Set<String>, _ other: Set<String>, _ complaint: String) throws {
-    for line in one.symmetricDifference(other) where !doubtful.contains(where: line.contains) {
-      throw Failure(description: "\(complaint): \(line)")
+    func sure(_ lines: Set<String>) -> [String] {
+      lines.filter { line in !doubtful.contains(where: line.contains) }.sorted()
+    }
+    let (left, right) = (sure(one.subtracting(other)), sure(other.subtracting(one)))
+    guard left.isEmpty, right.isEmpty else {
+      throw Failure(
+        description: (["\(complaint):"] + left.map { "- \($0)" } + right.map { "+ \($0)" }).joined(separator: "\n"))
     }
   }
 

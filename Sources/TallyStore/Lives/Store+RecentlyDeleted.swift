@@ -1,0 +1,88 @@
+import Foundation
+import GRDB
+import TallyCRDT
+
+/// A deleted record that can be restored.
+public struct DeletedRecord: Sendable, Equatable {
+  /// The name of the record, for ``Store/restore(_:)`` or ``Store/purge(_:)``.
+  public var name: AnyRecordName
+  /// The latest delete: by which device, and when by its clock.
+  public var delete: Stamp
+  /// The values that it had, by columns; those that were never written have their defaults.
+  public var values: [String: Value]
+  /// Until when it can be restored, as far as is known: a compaction after that removes its content. Nil as long as no
+  /// other device has heard of the delete, since the time counts from then.
+  public var restorableUntil: Date?
+}
+
+extension Store {
+  /// Lists deleted records of a type that can be restored, those that were deleted last first.
+  ///
+  /// ```swift
+  /// for item in try store.recentlyDeleted(Game.self) {
+  ///   print(item.values["name"] ?? .null, item.restorableUntil ?? "not synced yet")
+  /// }
+  /// ```
+  ///
+  /// A record that went with its owner is not listed: it comes back with the owner. Cost: reads the hidden records of
+  /// the type.
+  /// - Parameters:
+  ///   - type: the type of the records.
+  ///   - limit: the most records of the list.
+  /// - Returns: the records that have content left.
+  /// - Throws: `StoreError.unknownType`, `.closed`; GRDB's `DatabaseError`.
+  public func recentlyDeleted<Record: Entity>(_ type: Record.Type, limit: Int = 100) throws -> [DeletedRecord] {
+    try recentlyDeleted(ofType: Record.schema.type, limit: limit)
+  }
+
+  /// The same for a type that is known by name only.
+  /// - Returns: the records that have content left.
+  /// - Throws: `StoreError.unknownType`, `.closed`; GRDB's `DatabaseError`.
+  public func recentlyDeleted(ofType type: String, limit: Int = 100) throws -> [DeletedRecord] {
+    let window = options.compaction.restoreWindow
+    return try capturedSnapshot { reader in
+      guard let kind = reader.catalog.kind(of: type), kind.isKnown else {
+        throw StoreError(.unknownType, "the type \(printable(type)) is not in the schema")
+      }
+      let days = SharedDays(try NoteTable(reader.connection).read(SharedDays.scope) ?? [:])
+      let visibility = Visibility(SnapshotFacts(reader))
+      var found: [DeletedRecord] = []
+      try reader.forEachHiddenRecord(kind.number) { name, stored in
+        guard let delete = stored.state.deletes.map(\.stamp).max(), try !visibility.isAlive(name),
+          try !visibility.isHollow(name), try reader.forward(of: name, stored.state) == nil
+        else { return }
+        let deletes = stored.state.deletes.map(\.stamp.dot)
+        found.append(
+          DeletedRecord(
+            name: name, delete: delete, values: kind.values(of: stored.state),
+            restorableUntil: days.end(of: window) { vector in deletes.allSatisfy(vector.covers) }))
+        // Of very many the oldest go now and then.
+        if found.count > 2 * max(limit, 50) { found = Self.newest(found, limit) }
+      }
+      return Self.newest(found, limit)
+    }
+  }
+
+  private static func newest(_ records: [DeletedRecord], _ limit: Int) -> [DeletedRecord] {
+    Array(records.sorted { ($1.delete.time, $0.name) < ($0.delete.time, $1.name) }.prefix(max(0, limit)))
+  }
+}
+
+extension RecordKind {
+  /// The values of a state, by columns.
+  fileprivate func values(of state: RecordState) -> [String: Value] {
+    Dictionary(
+      uniqueKeysWithValues: columns.map { column in
+        (column.name, state.cell(column.field, followsNewest: followsNewest)?.value ?? column.defaultValue)
+      })
+  }
+}
+
+extension SharedDays {
+  /// The end of the window of what `isCovered` is true for; nil if no row covers it yet.
+  fileprivate func end(of window: RestoreWindow, _ isCovered: (StateVector) -> Bool) -> Date? {
+    rows.filter { isCovered($0.vector) }.map(\.day).min().map {
+      Date(timeIntervalSince1970: Double($0 + window.days + 1) * 86_400)
+    }
+  }
+}
