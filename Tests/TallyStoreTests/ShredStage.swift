@@ -61,6 +61,9 @@ final class ShredStage {
     d = try Device("D", time, skew: 0, schema: schema)
   }
 
+  /// All devices, in order.
+  var all: [Device] { [a, b, c, d] }
+
   static func name(_ key: String) throws -> AnyRecordName { try AnyRecordName(type: "Item", key: key) }
 
   // MARK: Acts
@@ -91,6 +94,40 @@ final class ShredStage {
       #expect(db.changesCount == 1, sourceLocation: location)
     }
     try after(device, location)
+  }
+
+  /// Writes to a record that the app sees; nothing otherwise.
+  func editIfThere(_ device: Device, _ key: String, _ field: String, _ value: Int) throws {
+    try device.store.write { db in
+      try db.execute(sql: "UPDATE Item SET \(field) = ? WHERE id = ?", arguments: [value, "Item|~|\(key)"])
+    }
+    time.value += 1000
+  }
+
+  /// Gives a record another owner, if the app sees both and the owner does not belong to the record itself.
+  func moveIfThere(_ device: Device, _ key: String, to owner: String) throws {
+    try device.store.write { db in
+      try db.execute(
+        sql: """
+          UPDATE Item SET owner = ?2 WHERE id = ?1 AND EXISTS(SELECT 1 FROM Item WHERE id = ?2)
+          """, arguments: ["Item|~|\(key)", "Item|~|\(owner)"])
+    }
+    time.value += 1000
+  }
+
+  func insertIfNew(_ device: Device, _ key: String, x: Int) throws {
+    try device.store.write { db in
+      try db.execute(
+        sql: "INSERT OR IGNORE INTO Item(id, x) VALUES(?, ?)", arguments: ["Item|~|\(key)", x])
+    }
+    time.value += 1000
+  }
+
+  func deleteIfThere(_ device: Device, _ key: String) throws {
+    try device.store.write { db in
+      try db.execute(sql: "DELETE FROM Item WHERE id = ?", arguments: ["Item|~|\(key)"])
+    }
+    time.value += 1000
   }
 
   func move(
