@@ -47,7 +47,7 @@
         }
       }
 
-      private static func body(_ sql: String) -> String { "{\"store\":0,\"sql\":\"\(sql)\"}" }
+      static func body(_ sql: String) -> String { "{\"store\":0,\"sql\":\"\(sql)\"}" }
     }
 
     @Test func aQueryEndsWithWhoeverHasAsked() async throws {
@@ -56,6 +56,32 @@
       while try await house.query("SELECT 1") != 200 {}
       await house.inspector.close()
     }
+
+    /// Browsers send one request after the other. Who sends many behind one that takes long gets no answer, and what it
+    /// has asked for ends.
+    @Test func whatComesBehindAnUnansweredRequestIsLimited() async throws {
+      let house = try await House()
+      let (client, cookie) = (house.client, house.cookie)
+      let query = client.change("/api/query", House.body(Self.endless), cookie: cookie)
+        .replacingOccurrences(of: "Connection: close\r\n", with: "")
+      let next = "GET /api/log HTTP/1.1\r\nHost: 127.0.0.1:\(client.port)\r\nCookie: \(cookie)\r\n\r\n"
+      for behind in [String(repeating: next, count: 2_000), client.change("/api/x", Self.large, cookie: cookie)] {
+        // The connection is closed, though no limit of time is near.
+        await #expect(throws: RawClient.Failure.self) { try await client.send(query + behind) }
+        while try await house.query("SELECT 1") != 200 {}
+      }
+      // A few are answered, each in its turn.
+      let last = next.replacingOccurrences(of: "\r\n\r\n", with: "\r\nConnection: close\r\n\r\n")
+      let quick = query.replacingOccurrences(of: House.body(Self.endless), with: House.body("SELECT 12345"))
+        .replacingOccurrences(
+          of: "\(House.body(Self.endless).utf8.count)", with: "\(House.body("SELECT 12345").utf8.count)")
+      let answers = try await client.send(quick + String(repeating: next, count: 5) + last)
+      #expect(answers.status == 200 && answers.body.contains("12345"))
+      #expect(answers.body.components(separatedBy: "HTTP/1.1 200").count == 7)
+      await house.inspector.close()
+    }
+
+    private static let large = String(repeating: "x", count: 4 << 20)
 
     /// Work that takes long leaves the threads alone that everything else shares, however few cores there are.
     @Test func longWorkHoldsUpNobody() async throws {
