@@ -176,6 +176,7 @@ extension Store {
   }
 
   private func read<T>(on connection: Connection, _ body: (StateReader) throws -> T) throws -> T {
+    try StoreFile.checkFormat(connection, of: path)
     let catalog = try Catalog.load(connection, cached: catalogCache.withLock { $0 })
     try catalog.checkSchema()
     catalogCache.withLock { $0 = catalog }
