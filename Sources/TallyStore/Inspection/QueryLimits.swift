@@ -11,8 +11,8 @@ enum QueryLimits {
   static let longest: Int32 = 16 << 20
   /// The most bytes of a value in a query that calls a function outside `linear`.
   static let shortest: Int32 = 32 << 10
-  /// The most bytes of a pattern of LIKE, which takes as long as pattern and text multiplied: five seconds at most.
-  static let pattern: Int32 = 100
+  /// The most bytes of a pattern of LIKE, which takes as long as pattern and text multiplied.
+  static let pattern: Int32 = 32
   /// The instructions between two looks at the clock: each of them may be a function of a long value.
   static let instructions: Int32 = 16
 

@@ -28,9 +28,9 @@ extension Store {
   /// Runs one query that reads, and nothing else: SELECT, VALUES, WITH or EXPLAIN, on a connection that cannot write.
   ///
   /// It makes and reads no value above 16 MiB, and none above 32 KiB if it calls a function whose time may grow faster
-  /// than its operands, as instr, replace, trim, GLOB and those of JSON; patterns of LIKE and GLOB have 100 bytes at
-  /// most. So no single call, in which nobody looks at `isOver`, takes longer than five seconds, and most take less
-  /// than a tenth of one.
+  /// than its operands, as instr, replace, trim, GLOB and those of JSON; patterns of LIKE and GLOB have 32 bytes at
+  /// most. Within a single call nobody looks at `isOver`; how long the slowest that we know take is measured in
+  /// Docs/Inspector.md.
   /// - Parameters:
   ///   - sql: the query, alone.
   ///   - limit: the most rows to read.
