@@ -2,7 +2,7 @@ import GRDBSQLite
 
 /// How long the values are that a person's query may make and read, so that it can be ended in time.
 ///
-/// SQLite looks at the clock between its own instructions, and a function is part of one. Most functions take as long as
+/// SQLite looks at the clock between its own instructions, and a function is part of one. Most functions take time as
 /// their operands are long; instr, replace, trim and others as the product of two operands, which is hours for some
 /// megabytes. Those have short operands, and so has whatever is not known here, as an app's own functions.
 enum QueryLimits {
