@@ -64,7 +64,7 @@
     }
 
     /// SQLite's own check, the first part of a verify, looks at the CHECK of each row of a table of the app's. The
-    /// function that is called there waits until it may go on.
+    /// function that is called there waits until it may go on. It is handed the row: SQLite calls it once otherwise.
     private final class Gate: Sendable {
       private let isOpen = Mutex(true)
       private let passed = Mutex(0)
@@ -77,7 +77,7 @@
         var options = StoreOptions()
         options.prepareDatabase = { db in
           db.add(
-            function: DatabaseFunction("gate", argumentCount: 0, pure: true) { _ in
+            function: DatabaseFunction("gate", argumentCount: 1, pure: true) { _ in
               self.pass()
               return true
             })
@@ -97,7 +97,7 @@
 
       func shut(_ store: Store) throws {
         try store.write {
-          try $0.execute(sql: "CREATE TABLE gates(n INTEGER PRIMARY KEY, CHECK(gate() OR n > 0))")
+          try $0.execute(sql: "CREATE TABLE gates(n INTEGER PRIMARY KEY, CHECK(gate(n)))")
           try $0.execute(
             sql: """
               WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT \(Self.count))
