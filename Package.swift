@@ -291,7 +291,7 @@ let package = Package(
       dependencies: ["Tally", "TallyCRDT", "TallyInspection", "TallyStore", "TallySync", "TallyTesting", grdb]),
     .testTarget(
       name: "InspectorTests",
-      dependencies: ["Tally", "TallyInspection", "TallyStore", "TallySync", tallyInspector],
+      dependencies: ["Tally", "TallyInspection", "TallyStore", "TallySync", tallyInspector, grdb],
       exclude: ["Browser"]),
     .testTarget(
       name: "TallyCLITests", dependencies: ["TallyCLI", "Tally", "TallyCRDT", "TallySync", "TallyWire", grdb]),

@@ -19,7 +19,7 @@
     let log = InspectorLog()
     let keepers: [LogKeeper]
     /// The work that takes long and is under way: one of a kind at a time.
-    let running = Mutex<Set<String>>([])
+    package let running = Mutex<Set<String>>([])
     private let watching: Mutex<Watching>
 
     private struct Watching {

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Tally
 import TallyCRDT
 import TallyInspection
@@ -167,17 +168,144 @@ import Testing
     }
     let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
     #expect(throws: QueryRefusal.tookTooLong) { try shelf.phone.query(endless, limit: 1, until: { true }) }
-    // Nobody's query makes a value of 900 MB, and one as long as a record's may be is read.
-    let huge = try shelf.phone.query("SELECT printf('%.*c', 900000000, 'x')", limit: 1, until: { false })
-    #expect(huge.rows.first?.first?.kind == .null)
-    #expect(throws: DatabaseError.self) {
-      try shelf.phone.query("SELECT zeroblob(900000000)", limit: 1, until: { false })
-    }
-    let long = try shelf.phone.query("SELECT printf('%.*c', 8388608, 'x')", limit: 1, until: { false })
-    #expect(long.rows.first?.first?.bytes == 8_388_608)
     // The connection is as good as before.
     #expect(
       try shelf.phone.query("SELECT count(*) FROM Book", limit: 1, until: { false }).rows.first?.first?.text == "1")
+    #expect(try shelf.phone.verify().isSound)
+  }
+
+  /// SQLite does not look at the clock within a function, and some take the product of the lengths of two operands.
+  @Test func noFunctionOfAQueryTakesLong() throws {
+    let shelf = try Shelf()
+    try shelf.phone.run("INSERT INTO Book(id, title) VALUES('Book|~|a', replace(hex(zeroblob(300000)), '0', 'x'))")
+    func query(_ sql: String, until isOver: @escaping () -> Bool = { false }) throws -> ValuePreview? {
+      try shelf.phone.query(sql, limit: 1, until: isOver).rows.first?.first
+    }
+    // Nobody's query makes a value of 900 MB, and one as long as a record's may be is made and read.
+    #expect(throws: QueryRefusal.tooLong) { try query("SELECT zeroblob(900000000)") }
+    #expect(try query("SELECT printf('%.*c', 8388608, 'x')")?.bytes == 8_388_608)
+    #expect(try query("; SELECT title FROM Book")?.bytes == 600_000)
+    // Each of these would take minutes or hours in one call.
+    let (long, short) = ("zeroblob(8000000)", "zeroblob(4000000)")
+    let text = "hex(zeroblob(4000000))"
+    let json =
+      "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 50000) "
+      + "SELECT '{' || group_concat('\"' || i || '\":1') || '}' FROM n)"
+    for sql in [
+      "SELECT instr(\(long), \(short) || x'01')", "SELECT InStr(title, title || 'y') FROM Book",
+      "SELECT replace(\(long), \(short) || x'01', 'x')", "SELECT trim(\(text), \(text))",
+      "SELECT count(*) FROM Book WHERE rtrim(title, title) = ''", "SELECT json_patch(\(json), \(json))",
+      "WITH x(v) AS (SELECT \(long)) SELECT max(instr(v, v)) OVER () FROM x",
+    ] {
+      #expect(throws: QueryRefusal.tooLong, "\(sql)") { try query(sql) }
+    }
+    // Of short values they are what they always are, and a pattern may look into long ones.
+    #expect(try query("SELECT instr('Emma', 'm')")?.text == "2")
+    #expect(try query("SELECT instr(id, '|~|') FROM Book")?.text == "5")
+    #expect(try query("SELECT count(*) FROM Book WHERE title LIKE '%xX%'")?.text == "1")
+    #expect(
+      try query("SELECT count(*) FROM Book WHERE title LIKE '%\(String(repeating: "x", count: 31))'")?.text == "1")
+    #expect(throws: DatabaseError.self) {
+      try query("SELECT count(*) FROM Book WHERE title LIKE '%\(String(repeating: "x", count: 32))'")
+    }
+    // What explains a query runs nothing of it.
+    #expect(try query("EXPLAIN SELECT instr(title, title) FROM Book") != nil)
+    // Between two calls the clock is looked at.
+    var looks = 0
+    let calls = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000) SELECT sum(abs(i)) FROM n"
+    #expect(
+      try query(calls) {
+        looks += 1
+        return false
+      } != nil)
+    #expect(looks > 500)
+    #expect(try shelf.phone.verify().isSound)
+  }
+
+  /// A NUL ends a text for most of SQLite's functions, and for no search.
+  @Test func aSearchLooksBehindANul() throws {
+    let shelf = try Shelf()
+    try shelf.phone.run(
+      """
+      INSERT INTO Book(id, title) VALUES
+        ('Book|~|a', 'Emma' || char(0) || 'Woodhouse'), ('Book|~|b', 'Emma'), ('Book|~|c', 'Woodhouse' || char(0)),
+        ('Book|~|d', 'a%b_c\\d')
+      """)
+    let expected = [
+      "woodhouse": ["c", "a"], "emma": ["b", "a"], "a\0w": ["a"], "\0": ["c", "a"], "emma\0x": [], "\0emma": [],
+      "%B_c\\": ["d"], "a_b": [],
+    ]
+    for isHidden in [false, true] {
+      if isHidden { try shelf.phone.run("DELETE FROM Book") }
+      for (text, keys) in expected {
+        let query = RowQuery("Book", text: text)
+        let page = try isHidden ? shelf.phone.hiddenRows(query) : shelf.phone.rows(query)
+        // Deleting goes by name, so that what is hidden has another order.
+        #expect(page.rows.map(\.name).sorted() == keys.map { "Book|~|\($0)" }.sorted(), "\(text.debugDescription)")
+      }
+    }
+  }
+
+  /// The answer to a check is of use only to whoever asked.
+  @Test func aVerifyEndsWhenNobodyWaits() throws {
+    let shelf = try Shelf()
+    let rows = (0..<2_500).map { "('Book|~|\($0)', 'title \($0)')" }.joined(separator: ",")
+    try shelf.phone.run("INSERT INTO Book(id, title) VALUES\(rows)")
+    #expect(throws: CancellationError.self) { try shelf.phone.verify(until: { true }) }
+    var looks = 0
+    #expect(throws: CancellationError.self) {
+      try shelf.phone.verify(until: {
+        looks += 1
+        return looks == 20
+      })
+    }
+    #expect(looks == 20)
+    let report = try shelf.phone.verify(until: { false })
+    #expect(report == (try shelf.phone.verify()) && report.checked == 2_500 && report.isSound)
+  }
+
+  /// A newer version of the app, beside this one, may bring the file to its own format.
+  @Test func aFileOfAnotherFormatIsNotReadAsOneOfThis() throws {
+    let shelf = try Shelf()
+    try shelf.phone.run("INSERT INTO Book(id, title) VALUES('Book|~|a', 'Emma')")
+    var options = StoreOptions()
+    options.isReadOnly = true
+    let reading = try Store(existing: shelf.phone.path, options: options)
+    let name = try AnyRecordName("Book|~|a")
+    for (version, code) in [(99, StoreError.Code.newerFormat), (1, .olderFormat)] {
+      let other = try DatabaseQueue(path: shelf.phone.path)
+      let before = try other.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } ?? 0
+      try other.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = \(version)") }
+      for store in [shelf.phone, reading] {
+        let asked: [(String, () throws -> Void)] = [
+          ("rows", { _ = try store.rows(RowQuery("Book")) }), ("summary", { _ = try store.summary() }),
+          ("history", { _ = try store.history(of: name) }), ("presence", { _ = try store.presence(of: name) }),
+          ("conflicts", { _ = try store.conflicts() }), ("sizes", { _ = try store.sizes() }),
+          ("log", { _ = try store.transactions() }), ("verify", { _ = try store.verify() }),
+          ("query", { _ = try store.query("SELECT 1", limit: 1, until: { false }) }),
+          ("search", { _ = try store.names(withKey: "a", limit: 1) }),
+        ]
+        for (what, ask) in asked {
+          do {
+            try ask()
+            Issue.record("\(what) of format \(version) was read")
+          } catch let error as StoreError {
+            #expect(error.code == code, "\(what)")
+          }
+        }
+      }
+      // Nor is it written to.
+      do {
+        try shelf.phone.run("UPDATE Book SET pages = 9")
+        Issue.record("a file of format \(version) was written to")
+      } catch let error as StoreError {
+        #expect(error.code == code)
+      }
+      try other.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = \(before)") }
+      try other.close()
+      for store in [shelf.phone, reading] { #expect(try store.rows(RowQuery("Book")).rows.map(\.name) == ["Book|~|a"]) }
+    }
+    try shelf.phone.run("UPDATE Book SET pages = 9")
     #expect(try shelf.phone.verify().isSound)
   }
 

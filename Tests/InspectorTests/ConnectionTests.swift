@@ -1,5 +1,6 @@
 #if Inspector
   import Foundation
+  import GRDB
   import Synchronization
   import Tally
   import TallyInspection
@@ -16,18 +17,23 @@
     /// An inspector of a store in memory with limits of its own, and a client that is let in.
     private struct House {
       let store: Store
+      let room: InspectorRoom
       let inspector: Inspector
       let client: RawClient
       let cookie: String
 
-      init(_ engine: EngineView? = nil, _ change: (inout InspectorLimits) -> Void = { _ in }) async throws {
+      init(
+        _ engine: EngineView? = nil, _ options: StoreOptions = StoreOptions(),
+        _ change: (inout InspectorLimits) -> Void = { _ in }
+      ) async throws {
         var (limits, settings) = (InspectorLimits(), Inspector.Settings())
         // Nothing here ends by a limit that its test does not set.
         (limits.first, limits.idle, limits.query) = (.seconds(100_000), .seconds(100_000), .seconds(100_000))
         change(&limits)
         settings.logger.logLevel = .critical
-        store = try Store(inMemory: InspectorTests.schema)
-        inspector = Inspector(InspectorRoom([InspectedStore("phone", store, engine)], settings, limits: limits))
+        store = try Store(inMemory: InspectorTests.schema, options: options)
+        room = InspectorRoom([InspectedStore("phone", store, engine)], settings, limits: limits)
+        inspector = Inspector(room)
         let url = try #require(URLComponents(string: try await inspector.serve()))
         client = RawClient(port: try #require(url.port))
         let welcome = try await client.get("/?\(try #require(url.query))", cookie: "")
@@ -47,7 +53,7 @@
         }
       }
 
-      private static func body(_ sql: String) -> String { "{\"store\":0,\"sql\":\"\(sql)\"}" }
+      static func body(_ sql: String) -> String { "{\"store\":0,\"sql\":\"\(sql)\"}" }
     }
 
     @Test func aQueryEndsWithWhoeverHasAsked() async throws {
@@ -56,6 +62,121 @@
       while try await house.query("SELECT 1") != 200 {}
       await house.inspector.close()
     }
+
+    /// SQLite's own check, the first part of a verify, looks at the CHECK of each row of a table of the app's. The
+    /// function that is called there waits until it may go on. It is handed the row: SQLite calls it once otherwise.
+    private final class Gate: Sendable {
+      private let isOpen = Mutex(true)
+      private let passed = Mutex(0)
+      private let rows = DispatchSemaphore(value: 0)
+      /// Says when a row has been come to while it is not open.
+      let arrivals = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingOldest(1))
+      static let count = 3_000
+
+      var options: StoreOptions {
+        var options = StoreOptions()
+        options.prepareDatabase = { db in
+          db.add(
+            function: DatabaseFunction("gate", argumentCount: 1, pure: true) { _ in
+              self.pass()
+              return true
+            })
+        }
+        return options
+      }
+
+      /// How many rows have been looked at while it was not open.
+      var count: Int { passed.withLock { $0 } }
+
+      private func pass() {
+        guard !isOpen.withLock({ $0 }) else { return }
+        passed.withLock { $0 += 1 }
+        arrivals.continuation.yield()
+        rows.wait()
+      }
+
+      func shut(_ store: Store) throws {
+        try store.write {
+          try $0.execute(sql: "CREATE TABLE gates(n INTEGER PRIMARY KEY, CHECK(gate(n)))")
+          try $0.execute(
+            sql: """
+              WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT \(Self.count))
+              INSERT INTO gates SELECT i FROM n
+              """)
+        }
+        isOpen.withLock { $0 = false }
+      }
+
+      func letOnePass() { rows.signal() }
+
+      func open() {
+        isOpen.withLock { $0 = true }
+        rows.signal()
+      }
+
+      func arrival() async { for await _ in arrivals.stream { return } }
+    }
+
+    /// It ends after some rows. What else is asked takes longer than for the server to notice who has gone.
+    @Test func aVerifyEndsWithWhoeverHasAsked() async throws {
+      let gate = Gate()
+      let house = try await House(nil, gate.options)
+      try gate.shut(house.store)
+      try await house.client.abandon(house.client.change("/api/verify", "{\"store\":0}", cookie: house.cookie)) {
+        await gate.arrival()
+      }
+      while house.room.running.withLock({ $0.contains("verify") }) {
+        gate.letOnePass()
+        #expect(try await house.client.get("/api/log", cookie: house.cookie).status == 200)
+      }
+      #expect((1..<Gate.count).contains(gate.count))
+      gate.open()
+      let next = try await house.client.post("/api/verify", "{\"store\":0}", cookie: house.cookie)
+      #expect(next.status == 200 && next.body.contains("\"problems\":[]"), "\(next.body)")
+      await house.inspector.close()
+    }
+
+    @Test func oneVerifyRunsAtATime() async throws {
+      let gate = Gate()
+      let house = try await House(nil, gate.options)
+      let (client, cookie) = (house.client, house.cookie)
+      try gate.shut(house.store)
+      async let first = client.post("/api/verify", "{\"store\":0}", cookie: cookie)
+      await gate.arrival()
+      let second = try await client.post("/api/verify", "{\"store\":0}", cookie: cookie)
+      #expect(second.status == 429 && second.body.contains("\"busy\""))
+      #expect(gate.count == 1)
+      gate.open()
+      #expect(try await first.status == 200)
+      #expect(try await client.post("/api/verify", "{\"store\":0}", cookie: cookie).status == 200)
+      await house.inspector.close()
+    }
+
+    /// Browsers send one request after the other. Who sends many behind one that takes long gets no answer, and what it
+    /// has asked for ends.
+    @Test func whatComesBehindAnUnansweredRequestIsLimited() async throws {
+      let house = try await House()
+      let (client, cookie) = (house.client, house.cookie)
+      let query = client.change("/api/query", House.body(Self.endless), cookie: cookie)
+        .replacingOccurrences(of: "Connection: close\r\n", with: "")
+      let next = "GET /api/log HTTP/1.1\r\nHost: 127.0.0.1:\(client.port)\r\nCookie: \(cookie)\r\n\r\n"
+      for behind in [String(repeating: next, count: 2_000), client.change("/api/x", Self.large, cookie: cookie)] {
+        // The connection is closed, though no limit of time is near.
+        await #expect(throws: RawClient.Failure.self) { try await client.send(query + behind) }
+        while try await house.query("SELECT 1") != 200 {}
+      }
+      // A few are answered, each in its turn.
+      let last = next.replacingOccurrences(of: "\r\n\r\n", with: "\r\nConnection: close\r\n\r\n")
+      let quick = query.replacingOccurrences(of: House.body(Self.endless), with: House.body("SELECT 12345"))
+        .replacingOccurrences(
+          of: "\(House.body(Self.endless).utf8.count)", with: "\(House.body("SELECT 12345").utf8.count)")
+      let answers = try await client.send(quick + String(repeating: next, count: 5) + last)
+      #expect(answers.status == 200 && answers.body.contains("12345"))
+      #expect(answers.body.components(separatedBy: "HTTP/1.1 200").count == 7)
+      await house.inspector.close()
+    }
+
+    private static let large = String(repeating: "x", count: 4 << 20)
 
     /// Work that takes long leaves the threads alone that everything else shares, however few cores there are.
     @Test func longWorkHoldsUpNobody() async throws {

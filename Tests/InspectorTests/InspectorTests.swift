@@ -145,7 +145,9 @@
       for path in [
         "record", "record?name=x", "rows", "rows?type=Nothing", "rows?type=Book&after=x", "rows?type=Book&store=9",
         "timeline?replica=x", "timeline?store=-1", "diff?first=0&second=7", "search?q=a&from=x", "storage?store=x",
-        "nothing",
+        "nothing", "rows?type=Book&text=%ff", "rows?type=Book&text=%", "rows?type=Book&%ff=x", "rows?type=%c3",
+        "search?q=%ff", "record?name=%ed%a0%80", "rows?type=Book&text=\(String(repeating: "x", count: 1_001))",
+        "search?q=\(String(repeating: "x", count: 1_001))",
       ] {
         let answer = try await house.client.get("/api/\(path)", cookie: house.cookie)
         #expect(
@@ -193,6 +195,24 @@
         #expect(try await client.get("/api/\(path)", cookie: cookie).status == 200, "\(path)")
       }
       await inspector.close()
+    }
+
+    @Test func aFilterWithANulIsTakenAsItIs() async throws {
+      let house = try await House()
+      try await house.store.write {
+        try $0.execute(sql: "INSERT INTO Book(id, title) VALUES('Book|~|nul', 'Em' || char(0) || 'ma')")
+      }
+      for (text, names) in [("m%00M", ["nul"]), ("ma", ["a", "nul"]), ("m%00x", []), ("%00", ["nul"])] {
+        let rows = try await house.client.get("/api/rows?type=Book&text=\(text)", cookie: house.cookie)
+        let search = try await house.client.get("/api/search?q=\(text)&from=0:0:", cookie: house.cookie)
+        for answer in [rows, search] {
+          #expect(answer.status == 200, "\(text)")
+          for name in ["a", "nul"] {
+            #expect(answer.body.contains("\"Book|~|\(name)\"") == names.contains(name), "\(text): \(answer.body)")
+          }
+        }
+      }
+      await house.inspector.close()
     }
 
     @Test func aSwitchThatIsNotThereIsRefused() async throws {

@@ -213,6 +213,7 @@
       case let error as Refusal: failure(error.status, error.code, error.message)
       case let error as StoreError: failure(.unprocessableEntity, error.code.rawValue, error.message)
       case let error as QueryRefusal: failure(.badRequest, error.rawValue, words(error))
+      case is CancellationError: failure(.serviceUnavailable, "givenUp", "nobody waited for the answer")
       case is RecordNameError: failure(.badRequest, "invalidName", "the name is not Type|~|key")
       case is DecodingError: failure(.badRequest, "malformed", "the body is not what was expected")
       default: failure(.internalServerError, "failed", "\(error)")
@@ -224,6 +225,9 @@
       case .notAQuery: "only SELECT, VALUES, WITH and EXPLAIN are run here"
       case .severalStatements: "one query at a time"
       case .tookTooLong: "the query took too long and was ended"
+      case .tooLong:
+        "a value is longer than 16 MiB, or longer than 32 KiB in a query that calls a function such as instr, replace "
+          + "or json, which can take hours for long ones; substr and LIKE take long ones"
       }
     }
   }

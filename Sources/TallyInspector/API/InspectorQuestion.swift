@@ -54,10 +54,22 @@
       return text
     }
 
+    /// The most bytes of a text to search for.
+    private static let textLimit = 1_000
+
+    /// A text to search for; nil for none. What is too long is refused: its beginning alone would find other records.
+    private func text(_ name: String) throws -> String? {
+      guard let text = parameters[name], !text.isEmpty else { return nil }
+      guard text.utf8.count <= Self.textLimit else {
+        throw Refusal.malformed("\(name) is longer than \(Self.textLimit) bytes")
+      }
+      return text
+    }
+
     // MARK: Reading
 
     func search() throws -> SearchReport {
-      let search = RecordSearch(String((parameters["q"] ?? "").prefix(200)), in: room.stores.map(\.store))
+      let search = RecordSearch(try text("q") ?? "", in: room.stores.map(\.store))
       return try search.step(from: parameters["from"], limit: try limit(), until: Clocks.limit(Self.patience))
     }
 
@@ -66,7 +78,7 @@
       let store = try inspected(at: place)
       let first = min(try number("column") ?? 0, 10_000)
       var query = RowQuery(try required("type"), columns: first..<first + 30, limit: try limit())
-      query.text = parameters["text"].flatMap { $0.isEmpty ? nil : String($0.prefix(200)) }
+      query.text = try text("text")
       query.after = try parameters["after"].flatMap { $0.isEmpty ? nil : $0 }.map { text in
         guard let place = Int64(text) else { throw Refusal.malformed("after is not a number") }
         return place
@@ -161,7 +173,7 @@
       let result: QueryResult
       do {
         result = try store.withoutOccupying { try $0.query(query.sql, limit: 200, until: isOver) }
-      } catch let error where !(error is QueryRefusal) {
+      } catch let error where !(error is QueryRefusal || error is StoreError) {
         throw Refusal(status: .badRequest, code: "sql", message: "\(error)")
       }
       return Answer(columns: result.columns, rows: result.rows, hasMore: result.hasMore)
@@ -189,7 +201,10 @@
     }
 
     func verification() throws -> Verification {
-      let report = try inspected(at: try body(Target.self).store).store.withoutOccupying { try $0.verify() }
+      let client = client
+      let report = try inspected(at: try body(Target.self).store).store.withoutOccupying { store in
+        try store.verify { client.isGone }
+      }
       return Verification(checked: report.checked, problems: report.problems.map { "\($0)" })
     }
 

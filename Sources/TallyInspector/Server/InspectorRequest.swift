@@ -15,6 +15,8 @@
     var path: String?
     /// The parameters behind the path. Of two with one name the last counts.
     var parameters: [String: String] = [:]
+    /// Whether all parameters can be decoded. One that is no UTF-8 must not count as one that is not there.
+    var isWellFormed = true
 
     /// Reads the head of the next request of a connection; nil at its end.
     init?(_ parts: inout NIOAsyncChannelInboundStream<HTTPServerRequestPart>.AsyncIterator) async throws {
@@ -26,8 +28,11 @@
         let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map {
           $0.replacing("+", with: " ").removingPercentEncoding
         }
-        guard let name = parts.first ?? nil else { continue }
-        parameters[name] = parts.count == 2 ? parts[1] : ""
+        guard let name = parts[0], let value = parts.count == 2 ? parts[1] : "" else {
+          isWellFormed = false
+          continue
+        }
+        parameters[name] = value
       }
     }
 

@@ -41,6 +41,9 @@
         }
         return .whole(WebFiles.response(path) ?? Self.refusal(.notFound, "there is no such page"))
       }
+      guard request.isWellFormed else {
+        return .whole(InspectorAPI.failure(.badRequest, "malformed", "a parameter is not percent-encoded UTF-8"))
+      }
       guard let body = request.body else {
         var refusal = Self.refusal(.payloadTooLarge, "the body is too large")
         refusal.closes = true

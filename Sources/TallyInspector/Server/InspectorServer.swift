@@ -41,7 +41,10 @@
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
         .bind(host: "127.0.0.1", port: port) { channel in
           channel.eventLoop.makeCompletedFuture {
-            try channel.pipeline.syncOperations.configureHTTPServerPipeline(withErrorHandling: true)
+            let pipeline = channel.pipeline.syncOperations
+            try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
+            let keeper = try pipeline.handler(type: HTTPServerPipelineHandler.self)
+            try pipeline.addHandler(PipeliningLimit(), position: .before(keeper))
             return try Connection(wrappingChannelSynchronously: channel)
           }
         }

@@ -7,13 +7,16 @@ import { unreadable } from "/picker.js";
 export async function screen(body) {
   const content = h("div", {}), problems = h("div", { "aria-live": "assertive" });
   body.append(h("h1", {}, "Peers"), problems, content);
+  // A check whose answer nobody will see is given up, and the server ends it.
+  const leaving = new AbortController();
+  window.addEventListener("hashchange", () => leaving.abort(), { once: true });
   const act = async (path, wish, words) => {
     try {
-      const answer = await post(path, wish);
+      const answer = await post(path, wish, leaving.signal);
       replace(problems, words ? words(answer) : null);
       await update();
     } catch (error) {
-      replace(problems, notice("bad", error.message));
+      if (!leaving.signal.aborted) replace(problems, notice("bad", error.message));
     }
   };
   const update = async () => replace(content, draw(await get("/api/peers"), act));

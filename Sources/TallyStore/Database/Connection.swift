@@ -26,6 +26,8 @@ final class Connection {
   private let database: Database?
   /// The version of the catalog whose tables the statements are for.
   private var catalog: Int?
+  /// What `ifChanged` has last done something for.
+  private var content: UInt32?
 
   init(_ handle: OpaquePointer) {
     self.handle = handle
@@ -94,6 +96,17 @@ final class Connection {
       if sqlite3_get_autocommit(handle) == 0 { try execute("ROLLBACK") }
       throw error
     }
+  }
+
+  /// Does something if the file may have another content than the last time that this succeeded, whoever changed it.
+  /// Within a transaction that has read already; a look costs a tenth of the smallest statement.
+  func ifChanged(_ body: () throws -> Void) throws {
+    var version: UInt32 = 0
+    // https://sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntldataversion
+    let isKnown = sqlite3_file_control(handle, nil, SQLITE_FCNTL_DATA_VERSION, &version) == SQLITE_OK
+    guard !isKnown || content != version else { return }
+    try body()
+    content = isKnown ? version : nil
   }
 
   func execute(_ sql: String) throws {

@@ -20,21 +20,24 @@ package enum QueryRefusal: String, Error, Sendable {
   case severalStatements
   /// It took too long.
   case tookTooLong
+  /// It made or read a value that is too long for it.
+  case tooLong
 }
 
 extension Store {
-  /// The most bytes of a value that a person's query may make or read. SQLite's own limit is a billion, and it has the
-  /// value in memory twice. https://sqlite.org/c3ref/limit.html
-  private static let longest: Int32 = 16 << 20
-
   /// Runs one query that reads, and nothing else: SELECT, VALUES, WITH or EXPLAIN, on a connection that cannot write.
+  ///
+  /// It makes and reads no value above 16 MiB, and none above 32 KiB if it calls a function whose time may grow faster
+  /// than its operands, as instr, replace, trim, GLOB and those of JSON; patterns of LIKE and GLOB have 32 bytes at
+  /// most. Within a single call nobody looks at `isOver`; how long the slowest that we know take is measured in
+  /// Docs/Inspector.md.
   /// - Parameters:
   ///   - sql: the query, alone.
   ///   - limit: the most rows to read.
   ///   - isOver: asked again and again; the query ends once it is true.
   /// - Returns: the first rows.
-  /// - Throws: `QueryRefusal`; GRDB's `DatabaseError` for SQL that SQLite does not understand, and for a value of more
-  ///   than 16 MiB.
+  /// - Throws: `QueryRefusal`; GRDB's `DatabaseError` for SQL that SQLite does not understand; `StoreError.newerFormat`
+  ///   and `olderFormat` if another program has changed the file's format.
   package func query(_ sql: String, limit: Int, until isOver: @escaping () -> Bool) throws -> QueryResult {
     do {
       return try read { db in
@@ -44,18 +47,26 @@ extension Store {
         guard statement.isReadonly, Self.isQuery(sql) else { throw QueryRefusal.notAQuery }
         guard try statements.next() == nil else { throw QueryRefusal.severalStatements }
         let connection = Connection(try StoreFile.handle(db))
-        let length = sqlite3_limit(connection.handle, SQLITE_LIMIT_LENGTH, Self.longest)
-        defer { sqlite3_limit(connection.handle, SQLITE_LIMIT_LENGTH, length) }
-        return try connection.interrupting(when: isOver) { try Self.rows(statement, connection, limit) }
+        try StoreFile.checkFormat(connection, of: path)
+        let sql = String(statement.sql.drop { $0.isWhitespace || $0 == ";" })
+        return try QueryLimits.within(connection, of: sql) {
+          try connection.interrupting(when: isOver, every: QueryLimits.instructions) {
+            try Self.rows(statement.columnNames, sql, connection, limit)
+          }
+        }
       }
     } catch is SQLInterruption {
       throw QueryRefusal.tookTooLong
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_TOOBIG {
+      throw QueryRefusal.tooLong
     }
   }
 
-  private static func rows(_ statement: Statement, _ connection: Connection, _ limit: Int) throws -> QueryResult {
-    var result = QueryResult(columns: statement.columnNames, rows: [], hasMore: false)
-    let query = try SQLStatement(connection.handle, statement.sql)
+  private static func rows(
+    _ columns: [String], _ sql: String, _ connection: Connection, _ limit: Int
+  ) throws -> QueryResult {
+    var result = QueryResult(columns: columns, rows: [], hasMore: false)
+    let query = try SQLStatement(connection.handle, sql)
     while try query.step() {
       if result.rows.count == limit {
         result.hasMore = true

@@ -73,7 +73,7 @@ extension StateReader {
     var page = RowPage()
     var after = query.after ?? Int64.max
     let statement = try SQLStatement(connection.handle, Self.sql(query, shown: Array(shown), all: names, entity))
-    if let text = query.text { statement.bind(3, "%\(Self.escaped(text))%") }
+    if let text = query.text { statement.bind(3, FoldedText(text).bytes) }
     let ends = try SQLStatement(
       connection.handle,
       """
@@ -120,23 +120,16 @@ extension StateReader {
     let list = shown.map { ", \"\($0)\"" }.joined()
     var sql = "SELECT rowid, id, tally_clock\(list) FROM main.\"\(query.type)\" WHERE rowid >= ?1 AND rowid < ?2"
     if query.text != nil {
-      // In the columns that a person can read. SQLite's parser allows an expression a depth of a thousand, so those of
-      // wide rows are put together in groups.
+      // In the columns that a person can read.
       let blobs = Set(entity.fields.filter { $0.kind == .blob }.map(\.name))
-      let terms = (["id"] + all.filter { !blobs.contains($0) }).map { "\"\($0)\" LIKE ?3 ESCAPE '\\'" }
-      let groups = stride(from: 0, to: terms.count, by: 200).map { start in
-        "(" + terms[start..<min(start + 200, terms.count)].joined(separator: " OR ") + ")"
+      let columns = (["id"] + all.filter { !blobs.contains($0) }).map { "\"\($0)\"" }
+      let terms = stride(from: 0, to: columns.count, by: FoldedText.valueLimit).map { start in
+        let part = columns[start..<min(start + FoldedText.valueLimit, columns.count)]
+        return "\(FoldedText.function)(?3, \(part.joined(separator: ", ")))"
       }
-      sql += " AND (" + groups.joined(separator: " OR ") + ")"
+      sql += " AND (" + terms.joined(separator: " OR ") + ")"
     }
     return sql + " ORDER BY rowid DESC"
-  }
-
-  private static func escaped(_ text: String) -> String {
-    text.reduce(into: "") { result, character in
-      if "%_\\".contains(character) { result.append("\\") }
-      result.append(character)
-    }
   }
 
   func hiddenRows(_ query: RowQuery, until isOver: () -> Bool) throws -> RowPage {
@@ -205,28 +198,5 @@ extension StateReader {
       try take(SQLStatement(connection.handle, sql), from: start)
     }
     return found
-  }
-}
-
-/// A text to search for as SQLite's LIKE does: of ASCII's letters, capital and small are one.
-/// https://sqlite.org/lang_expr.html#the_like_glob_regexp_match_and_extract_operators
-private struct FoldedText {
-  private let bytes: [UInt8]
-
-  init(_ text: String) { bytes = text.utf8.map(Self.folded) }
-
-  private static func folded(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
-
-  /// Whether a text contains this one. Nothing of it is copied.
-  func isIn(_ text: String) -> Bool {
-    var text = text
-    return text.withUTF8 { whole in
-      guard let first = bytes.first else { return true }
-      guard whole.count >= bytes.count else { return false }
-      for start in 0...(whole.count - bytes.count) where Self.folded(whole[start]) == first {
-        if bytes.indices.allSatisfy({ Self.folded(whole[start + $0]) == bytes[$0] }) { return true }
-      }
-      return false
-    }
   }
 }

@@ -11,12 +11,15 @@ extension Connection {
   /// The number of SQLite's instructions between two looks at the clock: some tenths of a millisecond.
   private static let instructions: Int32 = 20_000
 
-  /// Runs queries that end with `SQLInterruption` once `isOver` says so. Nobody else's queries are interrupted.
-  func interrupting<T>(when isOver: @escaping () -> Bool, _ body: () throws -> T) throws -> T {
+  /// Runs queries that end with `SQLInterruption` once `isOver` says so, which is asked after so many of SQLite's
+  /// instructions. Nobody else's queries are interrupted.
+  func interrupting<T>(
+    when isOver: @escaping () -> Bool, every instructions: Int32 = instructions, _ body: () throws -> T
+  ) throws -> T {
     let box = Unmanaged.passRetained(InterruptionBox(isOver))
     // https://sqlite.org/c3ref/progress_handler.html
     sqlite3_progress_handler(
-      handle, Self.instructions,
+      handle, instructions,
       { context in
         guard let context else { return 0 }
         return Unmanaged<InterruptionBox>.fromOpaque(context).takeUnretainedValue().isOver() ? 1 : 0

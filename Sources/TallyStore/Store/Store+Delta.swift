@@ -176,7 +176,16 @@ extension Store {
   }
 
   private func read<T>(on connection: Connection, _ body: (StateReader) throws -> T) throws -> T {
-    let catalog = try Catalog.load(connection, cached: catalogCache.withLock { $0 })
+    let catalog: Catalog
+    do {
+      catalog = try Catalog.load(connection, cached: catalogCache.withLock { $0 })
+    } catch {
+      // The tables of another format may be others.
+      try StoreFile.checkFormat(connection, of: path)
+      throw error
+    }
+    // Nobody else gets at a store in memory.
+    if file != nil { try connection.ifChanged { try StoreFile.checkFormat(connection, of: path) } }
     try catalog.checkSchema()
     catalogCache.withLock { $0 = catalog }
     connection.follow(catalog.version)

@@ -29,9 +29,27 @@ extension Store {
   /// - Throws: `StoreError.notCaptured` if another program's writes wait to be captured and the store only reads;
   ///   GRDB's `DatabaseError`.
   public func verify(onProgress: ((Int) -> Void)? = nil) throws -> VerifyReport {
+    try verify(onProgress) { try $0.run() }
+  }
+
+  /// Checks the file as `verify(onProgress:)` does, as long as somebody waits for it.
+  /// - Parameter isOver: asked again and again; the check ends once it is true.
+  /// - Returns: the contradictions that were found, if any.
+  /// - Throws: `CancellationError` if it was ended; nothing has been noted then. What `verify(onProgress:)` throws.
+  package func verify(until isOver: @escaping () -> Bool) throws -> VerifyReport {
+    do {
+      return try verify(nil) { verifier in
+        try verifier.reader.connection.interrupting(when: isOver, every: Verifier.instructions) { try verifier.run() }
+      }
+    } catch is SQLInterruption {
+      throw CancellationError()
+    }
+  }
+
+  private func verify(_ onProgress: ((Int) -> Void)?, _ run: (Verifier) throws -> Void) throws -> VerifyReport {
     let report = try capturedSnapshot { reader in
       let verifier = Verifier(reader, onProgress)
-      try verifier.run()
+      try run(verifier)
       return verifier.report
     }
     // Most problems are in what is derived from the content. Whether it is the content itself, its sum says.
@@ -41,7 +59,9 @@ extension Store {
 }
 
 private final class Verifier {
-  private let reader: StateReader
+  fileprivate let reader: StateReader
+  /// SQLite's instructions between two looks at whether anybody still waits.
+  static let instructions: Int32 = 1_000
   /// The visibility computed from the states. It remembers, so it is rebuilt now and then.
   private var visibility: Visibility<SnapshotFacts>
   private let vector: StateVector

@@ -66,6 +66,12 @@ enum StoreFile {
     }
   }
 
+  /// Refuses a file that another program has brought to another format while it was open here, such as a newer version
+  /// of the app beside this one.
+  static func checkFormat(_ connection: Connection, of path: String) throws {
+    try check(connection.integer("PRAGMA user_version") ?? 0, of: path)
+  }
+
   private static func check(_ version: Int, of path: String) throws(StoreError) {
     if version > Format.version {
       throw StoreError(.newerFormat, "\(path) has format \(version); this version knows up to \(Format.version)")
@@ -131,6 +137,7 @@ enum StoreFile {
           // The connection keeps its functions, and so the pacer, until it is closed.
           withExtendedLifetime(pacer) { applying.isOn }
         })
+      try FoldedText.register(try handle(db))
       try prepare?(db)
     }
     return configuration

@@ -332,6 +332,7 @@ final class WritingSession {
   // MARK: Following the file
 
   private func reload() throws {
+    try StoreFile.checkFormat(connection, of: "the file")
     reader.forget()
     let before = reader.catalog.version
     reader.catalog = try Catalog.load(connection, cached: before < 0 ? nil : reader.catalog)

@@ -27,7 +27,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case noSuchStore
     /// The name, or that of a file beside it, belongs to another database. Nothing was opened or created.
     case pathTaken
-    /// The file was written by a newer version of the format: update the app. The file is untouched.
+    /// The file was written by a newer version of the format: update the app. The file is untouched. A store that is
+    /// open throws it, too, once another program has brought its file to such a format.
     case newerFormat
     /// The file was written by a version from before the first release, in a format that is no longer read.
     case olderFormat

@@ -1,5 +1,6 @@
 """The screens: what they tell, for everybody."""
 import json
+import os
 import urllib.request
 
 import house
@@ -40,6 +41,60 @@ class ScreensTest(PageTest):
         # The tablet's delete had seen what the phone wrote.
         self.show(page, "#/record?name=Item%7C~%7Ctea")
         self.assertEqual(page.run(arrows), 1)
+        self.sound(page)
+
+    def test_broken_lines_are_drawn_where_neither_had_seen_the_other(self):
+        house.pantry(self.tool)
+        self.tool.run("sync", "phone.tally", "tablet.tally")
+        for store in ("phone.tally", "tablet.tally"):
+            self.tool.run("delete", store, "Item|~|beans")
+        self.tool.run("sync", "phone.tally", "tablet.tally")
+        _, page = self.inspect("phone.tally", "tablet.tally")
+        broken = "document.querySelectorAll('svg.lanes path.unseen').length"
+        # Two titles were written at the same time: the journal says so.
+        self.show(page, "#/record?name=Item%7C~%7Cmilk")
+        self.assertEqual(page.run(broken), 1)
+        # Two deletes, each with what its author had seen.
+        self.show(page, "#/record?name=Item%7C~%7Cbeans")
+        self.assertEqual(page.run(broken), 1)
+        # A delete that had seen all there was.
+        self.show(page, "#/record?name=Item%7C~%7Ctea")
+        self.assertEqual(page.run(broken), 0)
+        self.sound(page)
+
+    def test_a_slow_clock_breaks_no_line(self):
+        program = os.path.join(os.path.dirname(os.path.abspath(self.tool_path)), "Scorebook")
+        _, page = self.inspect("show", program=program)
+        ask = lambda path: page.run(f"fetch({json.dumps(path)}).then(answer => answer.json())")
+        press = lambda name: self.press(page, f"[data-key='control {name}']")
+        page.wait("document.querySelectorAll('#controls button').length > 12")
+        for name, on in (("phone edits", "false"), ("tablet edits", "false"), ("tablet clock", "true")):
+            press(name)
+            page.wait(f"document.querySelector(\"[data-key='control {name}']\").getAttribute('aria-checked') === '{on}'", name)
+        self.show(page, "#/compare?first=0&second=1")
+        page.wait("document.querySelector('main').innerText.includes('Both have seen the same and hold the same.')")
+        tablet = next(number for number, store in enumerate(ask("/api/stores")["stores"]) if store["name"] == "tablet")
+        # The tablet, two hours ahead, deletes a game and brings it back. Then the phone, which has seen both, edits it.
+        hidden = lambda: ask(f"/api/rows?store={1 - tablet}&type=SBGame&hidden=1")["rows"]
+        press("tablet delete")
+        page.wait_for(hidden, "the phone has the delete")
+        name = hidden()[0]["name"]
+        press("tablet undelete")
+        page.wait_for(lambda: not hidden(), "the phone has the game again")
+        address = urllib.request.quote(name)
+
+        def edits():
+            """The phone's edits, by its clock from before the delete that it had seen."""
+            press("phone edit")
+            report = ask(f"/api/record?name={address}")["stores"][1 - tablet]
+            delete, = report["deletes"]
+            others = [field["written"] for field in report["fields"] if field["written"]["by"] != delete["written"]["by"]]
+            return [edit for edit in others if edit["sequence"] > delete["context"].get(edit["by"], 0) and edit["at"] < delete["written"]["at"]]
+
+        page.wait_for(edits, "an edit of the game")
+        self.show(page, f"#/record?name={address}")
+        self.assertIn("delete", page.run("document.querySelector('svg.lanes').getAttribute('aria-label')"))
+        self.assertEqual(page.run("document.querySelectorAll('svg.lanes path.unseen').length"), 0)
         self.sound(page)
 
     def test_a_record_that_does_not_show_says_why(self):

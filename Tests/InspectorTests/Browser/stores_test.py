@@ -123,6 +123,39 @@ class StoresTest(PageTest):
         self.press(page, "button[data-key='delete 0']")
         page.wait("document.querySelector('main').innerText.includes('It was deleted by phone')")
 
+    def test_a_file_that_gets_another_format_is_not_read_as_before(self):
+        house.pantry(self.tool)
+        _, page = self.inspect("phone.tally", "tablet.tally", "--allow-writes")
+        self.show(page, "#/record?name=Item%7C~%7Cmilk")
+        page.wait("document.querySelector('#live').textContent === 'live'")
+        told = self.text(page)
+        for version, words in ((99, "has format 99; this version knows up to"), (1, "has format 1, from before the first release")):
+            before = self.format(version)
+            page.wait(f"document.querySelector('main').innerText.includes({json.dumps(words)})", "the format is told by itself")
+            # The store beside it answers as ever, and nothing is written to this one.
+            self.assertIn("tablet", self.text(page))
+            answer = page.run("""fetch('/api/record/delete', {method: 'POST', body: JSON.stringify({store: 0, name: 'Item|~|milk'})})
+              .then(async response => [response.status, (await response.json()).error.code])""")
+            self.assertEqual(answer, [422, "newerFormat" if version == 99 else "olderFormat"])
+            for name, address in SCREENS.items():
+                self.show(page, address)
+                self.assertNotIn("This cannot be shown", self.text(page), name)
+                self.assertTrue(name in ("log", "hidden") or words in self.text(page), f"{name}: {self.text(page)}")
+            self.show(page, "#/record?name=Item%7C~%7Cmilk")
+            self.format(before)
+            page.wait(f"!document.querySelector('main').innerText.includes({json.dumps(words)})", "it is read again by itself")
+        self.assertEqual(self.text(page), told)
+        self.assertEqual([line for line in page.complaints() if "Failed to load resource" not in line], [])
+
+    def format(self, version):
+        """Sets the version of the file's format, as another program does. Returns the one before."""
+        connection = sqlite3.connect(self.tool.path("phone.tally"))
+        before = connection.execute("PRAGMA user_version").fetchone()[0]
+        connection.execute(f"PRAGMA user_version = {version}")
+        connection.commit()
+        connection.close()
+        return before
+
     def test_a_type_of_a_newer_schema_opens_with_what_is_hidden(self):
         house.pantry(self.tool)
         self.tool.new("old.tally", house.OLDER)
