@@ -19,6 +19,7 @@ extension RecordState {
   /// Whether the record is in a later life than the first of which nothing is said, and shows nothing of a seed. Such a
   /// record is seen only through what it owns.
   /// - Parameter followsNewest: see `SeedState.shown(followsNewest:)`.
+  /// - Returns: whether nothing is said. False in the first life, in which everything counts as said.
   public func saysNothing(followsNewest: Bool) -> Bool {
     guard let life, life.said == nil, !hasContent else { return false }
     return shownSeed(followsNewest: followsNewest) == nil
@@ -75,7 +76,9 @@ extension RecordState {
 
   /// Says a register of an earlier life in the present one, with its own stamp, unless that has one of the field which
   /// is not earlier. A lift is no edit: it is no touch, and loses to every later write.
-  /// - Parameter dot: the transaction that lifts, by which the register travels from now on.
+  /// - Parameters:
+  ///   - cell: the register.
+  ///   - dot: the transaction that lifts, by which the register travels from now on.
   /// - Returns: whether it was.
   package mutating func lift(_ cell: FieldCell, by dot: Dot) -> Bool {
     guard life != nil, !cell.field.isReference else { return false }

@@ -85,8 +85,8 @@ public protocol VisibilitySource {
 /// - A seeded record is also alive while the newest version of its seed has it and nobody ever deleted it.
 /// - A record is **visible** when it is alive and all its owners are visible.
 /// - A record is **hollow** if nothing is said of it in its present life (`Life`), nor of any living record that it
-///   owns: it was purged together with an owner whose name somebody has used again. What is visible is **shown**, unless
-///   it or one of its owners is hollow.
+///   owns: it was purged together with an owner whose name somebody has used again. What is visible is **shown**,
+///   unless it or one of its owners is hollow.
 /// - Owner references that form a cycle are broken: of a cycle's edges the one with the least stamp gives way, as if it
 ///   were null, until no cycle is left. Of equal stamps the record with the lesser name gives way, then the lesser wire
 ///   name of the field: local numbers differ from file to file.

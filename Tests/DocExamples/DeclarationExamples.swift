@@ -75,6 +75,40 @@ _ = map
 _ = report
 }
 
+// Sources/TallyStore/Lives/Compaction.swift
+private func Sources_TallyStore_Lives_Compaction_swift_1() throws {
+var options = StoreOptions()
+options.compaction = .automatic(restoreWindow: .days(90))
+_ = options
+}
+
+// Sources/TallyStore/Lives/RestoreWindow.swift
+private func Sources_TallyStore_Lives_RestoreWindow_swift_1() throws {
+var options = StoreOptions()
+options.compaction = .automatic(restoreWindow: .days(90))
+_ = options
+}
+
+// Sources/TallyStore/Lives/Store+Compact.swift
+private func Sources_TallyStore_Lives_Store_Compact_swift_1() throws {
+let report = try store.compact()
+print("\(report.emptied) records emptied, \(report.waiting) can still be restored")
+_ = report
+}
+
+// Sources/TallyStore/Lives/Store+Compact.swift
+private func Sources_TallyStore_Lives_Store_Compact_swift_2() throws {
+try store.write { db in _ = try Game.deleteOne(db, id: chess) }
+try store.purge(chess.name)
+}
+
+// Sources/TallyStore/Lives/Store+RecentlyDeleted.swift
+private func Sources_TallyStore_Lives_Store_RecentlyDeleted_swift_1() throws {
+for item in try store.recentlyDeleted(Game.self) {
+  print(item.values["name"] ?? .null, item.restorableUntil ?? "not synced yet")
+}
+}
+
 // Sources/TallyStore/Schema/Entity.swift
 private enum Sources_TallyStore_Schema_Entity_swift_1 {
 struct Game: Entity, Codable, FetchableRecord, PersistableRecord {

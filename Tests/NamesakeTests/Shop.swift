@@ -1,5 +1,6 @@
 import Namesakes
 import Tally
+
 import protocol Tally.Entity
 import struct Tally.Schema
 

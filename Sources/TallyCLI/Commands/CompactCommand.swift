@@ -105,7 +105,9 @@ extension CompactionReport {
 
 extension DeletedRecord {
   fileprivate var line: String {
-    let end = restorableUntil.map { "until \(ISODate.iso(milliseconds: UInt64(max(0, $0.timeIntervalSince1970) * 1000)))" } ?? "not synced yet"
+    let end =
+      restorableUntil.map { "until \(ISODate.iso(milliseconds: UInt64(max(0, $0.timeIntervalSince1970) * 1000)))" }
+      ?? "not synced yet"
     return "\(name)  deleted \(StampOutput.text(delete)); \(end)"
   }
 
@@ -117,7 +119,9 @@ extension DeletedRecord {
           uniqueKeysWithValues: values.map { column, value in
             ((column), ((try? entity.fieldType(column)) ?? .field(.text)).json(value))
           })),
-      "restorableUntil": restorableUntil.map { .string(ISODate.iso(milliseconds: UInt64(max(0, $0.timeIntervalSince1970) * 1000))) } ?? .null,
+      "restorableUntil": restorableUntil.map {
+        .string(ISODate.iso(milliseconds: UInt64(max(0, $0.timeIntervalSince1970) * 1000)))
+      } ?? .null,
     ])
   }
 }

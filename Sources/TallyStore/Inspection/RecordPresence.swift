@@ -100,7 +100,9 @@ extension StateReader {
       if try visibility.isHollow(name) { presence.emptying = stored.state.life?.stamp }
       return presence
     }
-    if try visibility.isHollow(name), try visibility.effectiveOwners(of: name).allSatisfy({ try visibility.isShown($0.target) }) {
+    if try visibility.isHollow(name),
+      try visibility.effectiveOwners(of: name).allSatisfy({ try visibility.isShown($0.target) })
+    {
       var presence = RecordPresence(.emptied)
       presence.emptying = stored.state.life?.stamp
       return presence

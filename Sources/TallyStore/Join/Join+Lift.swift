@@ -12,11 +12,8 @@ import TallyWire
 /// - *Seen*: all that was here, if the record is seen before and after. That is known only when everything has come.
 /// - *Touched*: that the record exists, if nothing is said of it and an edit has come that the life had not seen.
 extension Join {
-  /// Lifts into a joined state what must outlive the life that it was said in.
-  /// - Parameters:
-  ///   - state: the join of `received` with what was here.
-  ///   - stored: what was here.
-  /// - Returns: whether anything was lifted.
+  /// Lifts into the join of a received state with the stored one what must outlive the life that it was said in, and
+  /// tells whether that was anything.
   mutating func lift(
     into state: inout RecordState, _ name: AnyRecordName, _ kind: RecordKind, _ received: RecordState,
     over stored: StoredRecord
@@ -151,7 +148,8 @@ extension Join {
   }
 
   /// Writes a state in which something was lifted; the view follows when all is settled.
-  private func write(_ state: RecordState, _ name: AnyRecordName, _ kind: RecordKind, over stored: StoredRecord) throws {
+  private func write(_ state: RecordState, _ name: AnyRecordName, _ kind: RecordKind, over stored: StoredRecord) throws
+  {
     guard let dot = transaction.dot else { return }
     let difference = transaction.catalog.fingerprint(name, kind, from: stored.state, to: state)
     transaction.view.mark(name)

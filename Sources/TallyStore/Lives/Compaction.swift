@@ -5,7 +5,8 @@
 /// options.compaction = .automatic(restoreWindow: .days(90))
 /// ```
 public enum Compaction: Sendable, Hashable {
-  /// A sync engine compacts once a day, after syncing. Without an engine, call ``Store/compact(restoreWindow:isDryRun:)``.
+  /// A sync engine compacts once a day while it runs. Without an engine, call
+  /// ``Store/compact(restoreWindow:isDryRun:)``.
   case automatic(restoreWindow: RestoreWindow)
   /// When the app calls ``Store/compact(restoreWindow:isDryRun:)``, and not otherwise.
   case manual(restoreWindow: RestoreWindow)

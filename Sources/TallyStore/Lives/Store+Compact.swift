@@ -26,8 +26,9 @@ extension Store {
   /// never comes back by itself. The removal replicates: values go on every device with its next sync. What a device
   /// had written that had not been seen is said again and survives; see ``purge(_:)`` and the page on deleting.
   ///
-  /// Work is done in slices of at most 50 ms, between which other writes go on; call it once a day. It blocks meanwhile.
-  /// Cost: reads every hidden record. Design after Almeida, Shoker and Baquero (2018); the rules are our own.
+  /// Work is done in slices of about 50 ms, between which other writes go on; call it once a day. It blocks meanwhile.
+  /// Cost: reads every hidden record. The state is a lexicographic product as in Almeida, Shoker and Baquero, "Delta
+  /// State Replicated Data Types" (2018); lives and lifts are our own.
   /// - Parameters:
   ///   - restoreWindow: how long deleted records can be restored; that of ``StoreOptions/compaction`` unless given.
   ///   - isDryRun: only counts.
@@ -66,7 +67,8 @@ extension Store {
 
   /// Empties what may go by now; with nil, whatever a delete hides.
   @discardableResult
-  package func empty(ripe: (own: StateVector, others: StateVector)?, isDryRun: Bool = false) throws -> CompactionReport {
+  package func empty(ripe: (own: StateVector, others: StateVector)?, isDryRun: Bool = false) throws -> CompactionReport
+  {
     var report = CompactionReport()
     var position: HiddenPosition? = HiddenPosition()
     while let start = position {
@@ -84,19 +86,19 @@ extension Store {
   /// Removes the content of a deleted record for good, and of all that was deleted with it, without waiting.
   ///
   /// ```swift
-  /// try store.write { db in _ = try Diary.deleteOne(db, id: entry) }
-  /// try store.purge(entry.name)
+  /// try store.write { db in _ = try Game.deleteOne(db, id: chess) }
+  /// try store.purge(chess.name)
   /// ```
   ///
   /// It cannot be restored afterwards, here or, once they have synced, anywhere: ``restore(_:)`` throws
-  /// `StoreError.purged`. What it was called, when and by which devices it was written and deleted, and which records it
-  /// referred to stays, so that it stays deleted. A device that was away and had edited it, or still shows it because of
-  /// somebody's edit, brings back what it knows. Files that others keep, such as backups, are out of reach.
+  /// `StoreError.purged`. What it was called, when and by which devices it was written and deleted, and which records
+  /// it referred to stays, so that it stays deleted. A device that was away and had edited it, or that still shows it
+  /// because of somebody's edit, brings back what it knows. Files that others keep, such as backups, are out of reach.
   ///
   /// A transaction of its own; cost: what it owns.
   /// - Returns: how many records were emptied: 0 if there was nothing left.
-  /// - Throws: `StoreError.noSuchRecord` if nothing is known of the record, `.notDeleted` if no delete hides it. Nothing
-  ///   has changed then.
+  /// - Throws: `StoreError.noSuchRecord` if nothing is known of the record, `.notDeleted` if no delete hides it.
+  ///   Nothing has changed then.
   @discardableResult
   public func purge(_ name: AnyRecordName) throws -> CompactionReport {
     let report = try replicate { try $0.purge(name) }.value
@@ -120,7 +122,7 @@ struct HiddenPosition {
 extension WriteTransaction {
   /// The most records that one transaction empties, and for how long it goes on.
   private static let sliceCount = 4096
-  private static let sliceTime = Duration.milliseconds(50)
+  private static let sliceMilliseconds: UInt64 = 50
 
   /// Looks at some hidden records, and empties those that may go.
   /// - Returns: where the next slice begins; nil at the end.
@@ -129,7 +131,7 @@ extension WriteTransaction {
     _ report: inout CompactionReport
   ) throws -> HiddenPosition? {
     let shredding = Shredding(self, ripe: ripe)
-    let began = ContinuousClock.now
+    let end = environment.now().milliseconds + Self.sliceMilliseconds
     var (position, seen) = (start, 0)
     while let (kind, rows) = try hiddenRecords(from: position) {
       for (number, name) in rows {
@@ -147,7 +149,7 @@ extension WriteTransaction {
         }
         seen += 1
       }
-      if seen >= Self.sliceCount || began.duration(to: .now) > Self.sliceTime { return position }
+      if seen >= Self.sliceCount || environment.now().milliseconds > end { return position }
       if rows.isEmpty { position = HiddenPosition(kind: kind.number.rawValue + 1) }
     }
     return nil
@@ -155,9 +157,12 @@ extension WriteTransaction {
 
   /// The next hidden records of the first kind that may have some; nil if no kind is left.
   private func hiddenRecords(from position: HiddenPosition) throws -> (RecordKind, [(Int, AnyRecordName)])? {
-    let kinds = catalog.records.values.filter { $0.number.rawValue >= position.kind && facts.hiddenKinds.contains($0.number) }
+    let kinds = catalog.records.values.filter {
+      $0.number.rawValue >= position.kind && facts.hiddenKinds.contains($0.number)
+    }
     guard let kind = kinds.min(by: { $0.number < $1.number }) else { return nil }
-    let query = try connection.statement("SELECT n, key FROM tally_hidden WHERE kind = ? AND n > ? ORDER BY n LIMIT 256")
+    let query = try connection.statement(
+      "SELECT n, key FROM tally_hidden WHERE kind = ? AND n > ? ORDER BY n LIMIT 256")
     query.bind(1, kind.number)
     query.bind(2, kind.number.rawValue == position.kind ? position.number : 0)
     var rows: [(Int, AnyRecordName)] = []

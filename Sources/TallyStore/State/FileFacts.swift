@@ -19,6 +19,8 @@ final class FileFacts {
       try connection.exists("SELECT 1 FROM tally_context LIMIT 1")
       || connection.exists("SELECT 1 FROM tally_meta WHERE key = 'retired'")
     hasLives = try connection.exists("SELECT 1 FROM tally_meta WHERE key = 'lives'")
+    // As in `StateWriter.overwriteDeleted`.
+    if hasLives { try connection.execute("PRAGMA secure_delete = ON") }
     hasWaits = try connection.exists("SELECT 1 FROM tally_wait LIMIT 1")
     hasConflicts = try connection.exists("SELECT 1 FROM tally_conflict LIMIT 1")
     let hidden = try connection.statement(

@@ -342,7 +342,6 @@ final class WritingSession {
     }
     standing = try Standing(reader)
     try facts.load(connection)
-    if facts.hasLives { try writer.overwriteDeleted() }
     reader.aside = try SetAside(connection)
     try refusals.load()
     try rowCounts.load()

@@ -18,7 +18,7 @@ import TallyWire
 /// pause that grows and varies. Nothing is ever deleted because a peer, a network or an account failed. ``status`` and
 /// ``SyncMonitor`` tell how it stands; no call of an engine throws because a peer failed, but ``accept(_:from:)``.
 public actor SyncEngine {
-  private let store: Store
+  let store: Store
   let settings: Settings
   private var peers: [SyncPeer] = []
   private var tasks: [String: Task<Void, Never>] = [:]
@@ -30,7 +30,7 @@ public actor SyncEngine {
   /// The number of rounds with each peer that have ended, well or not.
   private(set) var rounds: [String: Int] = [:]
   /// Looks for what other programs write.
-  private var looking: Task<Void, Never>?
+  var looking: Task<Void, Never>?
   private var followers: [Int: AsyncStream<SyncStatus>.Continuation] = [:]
   private var nextFollower = 0
   /// The state of sync as of now. ``statusUpdates()`` gives it again whenever it changes.
@@ -158,31 +158,6 @@ public actor SyncEngine {
       status.peers[index].nextRetry = nil
     }
     publish()
-  }
-
-  /// Captures what other programs write, which tells everybody who follows the store's changes; and compacts once a day.
-  private func lookOutside() {
-    guard looking == nil else { return }
-    let (interval, looksOutside) = (settings.outsideInterval ?? .seconds(60), settings.outsideInterval != nil)
-    looking = Task { [weak store, logger = settings.logger] in
-      var lastError = ""
-      while !Task.isCancelled {
-        do {
-          try await Task.sleep(for: interval)
-          guard let store else { return }
-          try await withTaskExecutorPreference(QueueExecutor()) {
-            if looksOutside { try store.captureChanges() }
-            try store.compactIfDue()
-          }
-        } catch is CancellationError {
-          return
-        } catch {
-          // The passes meet the same error and say so in the status.
-          if "\(error)" != lastError { logger.warning("changes cannot be captured, or deleted records emptied", metadata: ["error": "\(error)"]) }
-          lastError = "\(error)"
-        }
-      }
-    }
   }
 
   /// Ends all waits, and tries peers again that were given up.

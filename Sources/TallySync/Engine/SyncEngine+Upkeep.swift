@@ -1,0 +1,32 @@
+import TallyStore
+
+/// What an engine does for its store besides syncing.
+extension SyncEngine {
+  /// Captures what other programs write, which tells everybody who follows the store's changes, and compacts once a
+  /// day.
+  func lookOutside() {
+    guard looking == nil else { return }
+    let (interval, looksOutside) = (settings.outsideInterval ?? .seconds(60), settings.outsideInterval != nil)
+    looking = Task { [weak store, logger = settings.logger] in
+      var lastError = ""
+      while !Task.isCancelled {
+        do {
+          try await Task.sleep(for: interval)
+          guard let store else { return }
+          try await withTaskExecutorPreference(QueueExecutor()) {
+            if looksOutside { try store.captureChanges() }
+            try store.compactIfDue()
+          }
+        } catch is CancellationError {
+          return
+        } catch {
+          // The passes meet the same error and say so in the status.
+          if "\(error)" != lastError {
+            logger.warning("changes cannot be captured, or deleted records emptied", metadata: ["error": "\(error)"])
+          }
+          lastError = "\(error)"
+        }
+      }
+    }
+  }
+}
