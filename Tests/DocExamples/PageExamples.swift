@@ -158,6 +158,27 @@ struct Player: Entity, Codable, FetchableRecord, PersistableRecord {
 }
 }
 
+// Sources/Tally/Tally.docc/Deleting.md
+private func Sources_Tally_Tally_docc_Deleting_md_1() throws {
+let bin = try store.recentlyDeleted(Item.self)
+for item in bin { print(item.values["title"] ?? .null, item.restorableUntil ?? "not synced yet") }
+if let last = bin.first { try store.restore(last.name) }
+_ = bin
+}
+
+// Sources/Tally/Tally.docc/Deleting.md
+private func Sources_Tally_Tally_docc_Deleting_md_2() throws {
+var options = StoreOptions()
+options.compaction = .automatic(restoreWindow: .days(90))
+_ = options
+}
+
+// Sources/Tally/Tally.docc/Deleting.md
+private func Sources_Tally_Tally_docc_Deleting_md_3() throws {
+try store.write { db in _ = try ShoppingList.deleteOne(db, id: Pantry.groceries) }
+try store.purge(Pantry.groceries)
+}
+
 // Sources/Tally/Tally.docc/GettingStarted.md
 private enum Sources_Tally_Tally_docc_GettingStarted_md_1 {
 

@@ -11,7 +11,7 @@ RULES = {
     "noLiftSeen": ("harsh", None), "noLiftUnsent": ("harsh", None), "noLiftNews": ("harsh", None),
     "liftKeepsVia": ("harsh", None), "liftIsWrite": ("harsh", None), "liftTouches": ("harsh", None),
     "liftKnown": ("harsh", None), "liftIfVisible": ("harsh", None), "newsIfVisible": ("harsh", None),
-    "noSayTouched": ("harsh", None), "noSayShown": ("harsh", ["cycles"]), "sayShownFirst": ("harsh", ["cycles"]),
+    "noSayTouched": ("harsh", None), "sayKnown": ("harsh", None), "noSayShown": ("harsh", ["cycles"]), "sayShownFirst": ("harsh", ["cycles"]),
     "restoreBare": ("ordinary", None), "insertBare": ("harsh", None), "noHollow": ("ordinary", None),
     "livesMix": ("harsh", None), "lifeCounts": ("harsh", None), "noFloor": ("harsh", None),
     "equalLivesMerge": ("harsh", ["counters"]), "dropCoveredTouches": ("copies", None), "viaFirst": ("copies", None),

@@ -187,6 +187,15 @@ def hears_of_both_at_once(z):
     return z.see(z.A, "c")
 
 
+@scenario("sayKnown", (None, None))
+def newcomer(z):
+    "p owns c; both are shredded; D, which is new, takes it in and says nothing of its own; nor is c there when p's name is used again"
+    z.start(owner=True), z.delete(z.A, "p"), z.A.compact(), z.pull(z.D, z.A)
+    before = z.D.vector.get("D0")
+    z.insert(z.A, "p", x=9), z.pull(z.D, z.A)
+    return before, z.see(z.D, "c")
+
+
 # Lives
 
 @scenario("livesMix", ({}, True))
