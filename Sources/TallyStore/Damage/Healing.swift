@@ -49,10 +49,14 @@ final class Healing {
   private var reader: StateReader { transaction.reader }
   private var catalog: Catalog { transaction.catalog }
 
+  /// What only this store has said of records in a life that the peer's takes the place of: to be lifted at the end.
+  private let voided: SeenContents
+
   init(
-    _ transaction: WriteTransaction, _ level: StoreDoubt.Level, _ header: DeltaHeader
+    _ transaction: WriteTransaction, _ level: StoreDoubt.Level, _ header: DeltaHeader, _ voided: SeenContents
   ) throws {
     (self.transaction, self.level, target, voucher) = (transaction, level, header.target, header.fingerprint)
+    self.voided = voided
     (own, kept) = (transaction.standing.vector, transaction.standing.fingerprint)
     rebuild = Rebuild(transaction, unreadable: .dropped)
     try rebuild.makeReadable()
@@ -82,7 +86,12 @@ final class Healing {
     let stored = try reader.record(name, kind)
     var new = received
     if seen.insert(Rebuild.address(kind.number, name.text)).inserted {
-      if let stored, let rest = rest(stored, name, kind, received) { new.merge(rest) }
+      if let stored, let rest = rest(stored, name, kind, received) {
+        if received.isInLaterLife(than: rest), rest.hasContent {
+          try voided.insert(SeenContent(of: rest), name, transaction.writer)
+        }
+        new.merge(rest)
+      }
       if rebuild.dropped[Rebuild.address(kind.number, name.text)] != nil, replaced.count < Self.limit,
         !received.deletes.isEmpty || stored?.values != kind.plainValues(of: received)
       {

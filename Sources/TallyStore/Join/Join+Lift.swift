@@ -132,12 +132,15 @@ extension Join {
     try seenContents.insert(content, name, writer)
   }
 
-  /// Lifts what was shown before the delta and still is.
+  /// Lifts what was shown before the delta and still is. Where a peer's content has taken the place of the own, lifts
+  /// what only this store had.
   func liftSeen() throws {
     guard seenContents.hasAny else { return }
+    // What is damaged still has not found its place.
+    guard try !isHealing || reader.doubt()?.level != .damaged else { return try seenContents.clear() }
     let visibility = Visibility(SnapshotFacts(reader, countsRefusals: false))
     try seenContents.forEach(reader) { name, content in
-      guard try visibility.isVisible(name), let kind = transaction.catalog.kind(of: name.type),
+      guard try isHealing || visibility.isVisible(name), let kind = transaction.catalog.kind(of: name.type),
         let stored = try reader.record(name, kind)
       else { return }
       var state = stored.state
@@ -162,7 +165,7 @@ extension Join {
 
 extension RecordState {
   /// Whether the life of this state takes the place of the other's.
-  fileprivate func isInLaterLife(than other: RecordState) -> Bool {
+  func isInLaterLife(than other: RecordState) -> Bool {
     guard let life else { return false }
     return other.life.map(life.isLater) ?? true
   }

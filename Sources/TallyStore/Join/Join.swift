@@ -24,6 +24,8 @@ struct Join {
   private var vouched: StateVector?
   /// What was said of records that were shown, and whose lives the delta has ended.
   let seenContents: SeenContents
+  /// Records with a new life of which the conflict journal may hold values.
+  private var emptied: [AnyRecordName] = []
   /// The vector before anything was joined.
   var before: StateVector { journal.before }
   /// Whether a peer's content takes the place of the own: nothing is lifted then.
@@ -78,7 +80,7 @@ struct Join {
       guard level == .unvouched else { throw StoreError(.damaged, StoreError.unfit) }
       return
     }
-    healing = try Healing(transaction, level, header)
+    healing = try Healing(transaction, level, header, seenContents)
   }
 
   private func check(_ vector: StateVector) throws {
@@ -126,6 +128,7 @@ struct Join {
     try transaction.settleJoined()
     // It may be here all the same, and not be found; then there are two of it now.
     guard try !isMissing || reader.indexesMatch() else { throw StoreError(.corrupt, StoreError.wrongIndex) }
+    for name in emptied { try transaction.forgetConflicts(ofEmptied: name) }
     try journal.noteSettled()
     try journal.trim()
     result.conflicts = journal.count
@@ -383,10 +386,11 @@ struct Join {
         || transaction.connection.hasOpenReferences())
   }
 
-  private func storeMerged(
+  private mutating func storeMerged(
     _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ stored: StoredRecord, _ difference: Fingerprint
   ) throws {
     guard stored.place.isVisible else {
+      if transaction.facts.hasConflicts, state.life?.stamp != stored.state.life?.stamp { emptied.append(name) }
       transaction.view.mark(name)
       try writer.put(name, kind, state, previous: stored, shown: nil, difference: difference)
       return
@@ -394,7 +398,10 @@ struct Join {
     var shown = stored.values
     // Whether content goes with its life is known when everything has come.
     let isNewLife = state.life?.stamp != stored.state.life?.stamp
-    if isNewLife { transaction.view.mark(name) }
+    if isNewLife {
+      transaction.view.mark(name)
+      if transaction.facts.hasConflicts { emptied.append(name) }
+    }
     for (index, column) in kind.columns.enumerated() where !isNewLife || column.reference != nil {
       let old = stored.state.cell(column.field, followsNewest: kind.followsNewest)
       let new = state.cell(column.field, followsNewest: kind.followsNewest)

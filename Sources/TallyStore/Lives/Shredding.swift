@@ -79,6 +79,14 @@ struct Shredding {
 }
 
 extension WriteTransaction {
+  /// The same for a record that another device has emptied, if it is hidden and holds nothing.
+  func forgetConflicts(ofEmptied name: AnyRecordName) throws {
+    guard let kind = catalog.kind(of: name.type), let stored = try reader.record(name, kind), !stored.place.isVisible,
+      !stored.state.hasContent
+    else { return }
+    try forgetConflicts(of: name)
+  }
+
   /// Takes the entries of a record out of the conflict journal, which hold values of it.
   func forgetConflicts(of name: AnyRecordName) throws {
     guard facts.hasConflicts else { return }

@@ -1,0 +1,121 @@
+import Foundation
+import Tally
+import TallyCRDT
+import TallyTesting
+import Testing
+
+@testable import TallyStore
+
+/// Deleting for good, beside what SQL and disks do to a store.
+@Suite struct PurgeTests {
+  private static func name(_ text: String) throws -> AnyRecordName { try AnyRecordName(text) }
+
+  /// No byte of a purged value is in any file of two devices, whatever its size and wherever it has been.
+  @Test(arguments: CapturePath.allCases) func aPurgedValueIsInNoFile(_ path: CapturePath) throws {
+    let lab = try Lab(path)
+    let canaries = ["canary-short-7f3a", "canary-middle-91bc", "canary-large-55de", "canary-lost-20aa"]
+    let middle = String(repeating: canaries[1] + " ", count: 300)
+    let large = String(repeating: canaries[2] + " ", count: 60_000)
+    try lab.a.write { db in
+      try db.execute(
+        sql: "INSERT INTO P(id, name, icon, settings) VALUES('P|~|x', ?, ?, ?)",
+        arguments: [canaries[0], Data(large.utf8), "\"\(middle)\""])
+      try db.execute(sql: "INSERT INTO P(id, name) VALUES('P|~|stays', 'still here')")
+      try db.execute(sql: "INSERT INTO G(id, name, owner) VALUES('G|~|g', ?, 'P|~|x')", arguments: [canaries[0]])
+    }
+    try lab.sync()
+    // A conflict, whose journal has the value that lost.
+    try lab.a.run("UPDATE P SET name = '\(canaries[3])' WHERE id = 'P|~|x'")
+    try lab.b.run("UPDATE P SET name = 'wins' WHERE id = 'P|~|x'")
+    try lab.sync()
+    #expect(try lab.a.conflicts().count + lab.b.conflicts().count > 0)
+    try lab.a.run("DELETE FROM P WHERE id = 'P|~|x'")
+    try lab.sync()
+    #expect(try lab.a.purge(Self.name("P|~|x")).emptied == 2)
+    try lab.sync()
+    try lab.expectEqual()
+    for store in [lab.a, lab.b] {
+      #expect(try store.conflicts().isEmpty)
+      #expect(try store.history(of: Self.name("P|~|x"))?.fields.isEmpty == true)
+    }
+    try lab.a.close()
+    try lab.b.close()
+    for device in ["a", "b"] {
+      let file = URL(fileURLWithPath: lab.scratch.path(device))
+      let folder = file.deletingLastPathComponent()
+      for found in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+      where found.lastPathComponent.hasPrefix(file.lastPathComponent) {
+        guard let bytes = try? Data(contentsOf: found) else { continue }
+        for canary in canaries {
+          #expect(bytes.range(of: Data(canary.utf8)) == nil, "\(canary) is in \(found.lastPathComponent)")
+        }
+      }
+    }
+  }
+
+  /// A device that is damaged takes a peer's content, and what it had edited unseen outlives a purge all the same.
+  @Test(arguments: CapturePath.allCases) func aDamagedDeviceKeepsWhatAPurgeHadNotSeen(_ path: CapturePath) throws {
+    let lab = try Lab(path)
+    try lab.a.run(
+      "INSERT INTO P(id, name, pos) VALUES('P|~|1', 'one', 1)", "INSERT INTO P(id, name, pos) VALUES('P|~|2', 'two', 2)"
+    )
+    try lab.sync()
+    try lab.b.run("UPDATE P SET pos = 22 WHERE id = 'P|~|2'")
+    try lab.a.run("DELETE FROM P WHERE id = 'P|~|2'")
+    try lab.a.purge(Self.name("P|~|2"))
+    try lab.shell(
+      "b", "DROP TRIGGER tally_P_update", "UPDATE P SET name = 'zzz' WHERE id = 'P|~|1'",
+      "UPDATE tally_zone SET fingerprint = fingerprint")
+    let full = try lab.a.delta()
+    let b = try lab.reopened("b")
+    #expect(try b.verify().problems != [])
+    try b.apply(full, isRepair: true)
+    #expect(try Lab.text(b, "SELECT name FROM P WHERE id = 'P|~|1'") == "one")
+    #expect(try Lab.text(b, "SELECT pos FROM P WHERE id = 'P|~|2'") == "22")
+    try lab.a.sync(with: b)
+    #expect(try Lab.text(lab.a, "SELECT pos FROM P WHERE id = 'P|~|2'") == "22")
+    try expectConverged(lab.a, b)
+  }
+
+  /// A purged name that is written anew, in whichever way, has what was written and defaults, and nothing of before.
+  @Test(
+    arguments: CapturePath.allCases,
+    [
+      "INSERT INTO P(id, pos) VALUES('P|~|x', 5)", "INSERT OR REPLACE INTO P(id, pos) VALUES('P|~|x', 5)",
+      "INSERT INTO P(id, pos) VALUES('P|~|x', 5) ON CONFLICT(id) DO UPDATE SET pos = 6",
+    ])
+  func aPurgedNameIsWrittenAnew(_ path: CapturePath, sql: String) throws {
+    let lab = try Lab(path)
+    try lab.a.run("INSERT INTO P(id, name, pos) VALUES('P|~|x', 'old', 1)")
+    try lab.sync()
+    // An edit that nobody has seen yet lifts the old name.
+    try lab.b.run("UPDATE P SET pos = 3 WHERE id = 'P|~|x'")
+    try lab.a.run("DELETE FROM P WHERE id = 'P|~|x'")
+    try lab.a.purge(Self.name("P|~|x"))
+    try lab.a.run(sql)
+    try lab.sync()
+    try lab.expectEqual()
+    #expect(try Lab.text(lab.a, "SELECT quote(name) || pos FROM P WHERE id = 'P|~|x'") == "NULL5")
+  }
+
+  /// Deleted records are listed until they are purged, with what they held.
+  @Test func recentlyDeletedRecordsCanBeRestored() throws {
+    let lab = try Lab(.hook)
+    try lab.a.run("INSERT INTO P(id, name, pos) VALUES('P|~|x', 'ex', 1)", "INSERT INTO P(id) VALUES('P|~|y')")
+    try lab.sync()
+    try lab.a.run("DELETE FROM P WHERE id = 'P|~|x'")
+    try lab.a.run("DELETE FROM P WHERE id = 'P|~|y'")
+    let bin = try lab.a.recentlyDeleted(ofType: "P")
+    #expect(bin.map(\.name.text) == ["P|~|y", "P|~|x"])
+    #expect(bin.last?.values["name"] == .text("ex"))
+    #expect(bin.allSatisfy { $0.restorableUntil == nil })
+    #expect(try lab.a.recentlyDeleted(ofType: "P", limit: 1).map(\.name.text) == ["P|~|y"])
+    try lab.a.noteShared(try lab.a.vector)
+    #expect(try lab.a.recentlyDeleted(ofType: "P").allSatisfy { $0.restorableUntil != nil })
+    try lab.a.purge(Self.name("P|~|x"))
+    #expect(try lab.a.recentlyDeleted(ofType: "P").map(\.name.text) == ["P|~|y"])
+    try lab.a.restore(Self.name("P|~|y"))
+    #expect(try lab.a.recentlyDeleted(ofType: "P").isEmpty)
+    #expect(throws: StoreError.self) { try lab.a.recentlyDeleted(ofType: "Nothing") }
+  }
+}
