@@ -113,48 +113,49 @@ public final class Visibility<Source: VisibilitySource> {
   /// `isShown(_:)`.
   /// - Throws: what the source throws.
   public func isVisible(_ name: AnyRecordName) throws(Source.Failure) -> Bool {
-    try holds(for: name, known: \.visible) { name throws(Source.Failure) in try self.isAlive(name) }
+    if let known = visible[name] { return known }
+    return try answer(name, countsHollow: false)
   }
 
   /// Whether the app sees the record: it and all its owners are alive, and none of them is hollow.
   /// - Throws: what the source throws.
   public func isShown(_ name: AnyRecordName) throws(Source.Failure) -> Bool {
-    try holds(for: name, known: \.shown) { name throws(Source.Failure) in
-      guard try self.isAlive(name) else { return false }
-      return try !self.isHollow(name)
-    }
+    if let known = shown[name] { return known }
+    return try answer(name, countsHollow: true)
   }
 
-  /// Whether a condition holds for a record and everything above it.
-  private func holds(
-    for name: AnyRecordName, known: ReferenceWritableKeyPath<Visibility, [AnyRecordName: Bool]>,
-    _ condition: (AnyRecordName) throws(Source.Failure) -> Bool
-  ) throws(Source.Failure) -> Bool {
-    if let known = self[keyPath: known][name] { return known }
+  /// Whether a record and everything above it is alive, and not hollow if that counts.
+  private func answer(_ name: AnyRecordName, countsHollow: Bool) throws(Source.Failure) -> Bool {
     if weight > Self.weightLimit { forget() }
+    var answers = countsHollow ? shown : visible
+    // One copy of what is known, and no other while it grows.
+    if countsHollow { shown = [:] } else { visible = [:] }
+    defer { if countsHollow { shown = answers } else { visible = answers } }
     var stack = [name]
     while let top = stack.last {
-      guard self[keyPath: known][top] == nil else {
+      guard answers[top] == nil else {
         stack.removeLast()
         continue
       }
       if let isShown = try lookUp(top)?.isShown {
-        self[keyPath: known][top] = isShown
+        answers[top] = isShown
         continue
       }
-      guard try condition(top) else {
-        self[keyPath: known][top] = false
+      let isThere = try isAlive(top)
+      let isEmpty = countsHollow && isThere ? try isHollow(top) : false
+      guard isThere, !isEmpty else {
+        answers[top] = false
         continue
       }
       let edges = try effectiveOwners(of: top)
-      let open = edges.map { $0.target }.filter { self[keyPath: known][$0] == nil }
+      let open = edges.map { $0.target }.filter { answers[$0] == nil }
       if open.isEmpty {
-        self[keyPath: known][top] = edges.allSatisfy { self[keyPath: known][$0.target] == true }
+        answers[top] = edges.allSatisfy { answers[$0.target] == true }
       } else {
         stack.append(contentsOf: open)
       }
     }
-    return self[keyPath: known][name] == true
+    return answers[name] == true
   }
 
   private func forget() {

@@ -143,6 +143,23 @@ package struct PlantedFault: OptionSet, Sendable {
   /// A relay knows a cursor by its position alone.
   package static let cursorIsPosition = PlantedFault(rawValue: 1 << 55)
 
+  // MARK: Of deleting for good (named as in Tests/Models)
+
+  /// What is shown is not said again in a later life.
+  package static let noLiftSeen = PlantedFault(rawValue: 1 << 57)
+  /// What the sender of a later life lacks is not said again in it.
+  package static let noLiftUnsent = PlantedFault(rawValue: 1 << 58)
+  /// What comes of an earlier life than the own is dropped, also if it is new.
+  package static let noLiftNews = PlantedFault(rawValue: 1 << 59)
+  /// A value that is lifted travels by its own dot, as before.
+  package static let liftKeepsVia = PlantedFault(rawValue: 1 << 60)
+  /// What a local write brings back begins no life.
+  package static let restoreBare = PlantedFault(rawValue: 1 << 61)
+  /// An insert under a purged name writes only what is given.
+  package static let insertBare = PlantedFault(rawValue: 1 << 62)
+  /// What is alive is shown, whether anything is said of it or not.
+  package static let noHollow = PlantedFault(rawValue: 1 << 63)
+
   // MARK: Of damage
 
   /// A delta takes up a state that is not what was last written.

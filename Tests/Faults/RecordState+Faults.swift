@@ -7,6 +7,7 @@ extension RecordState {
     let touches = supersededTouches.merging(other.supersededTouches)
     var other = other
     other.fields.removeAll { theirs in self[theirs.field].map { planted.keeps($0, over: theirs) } ?? false }
+    other.dropVoidVias()
     merge(other, lost: &lost)
     if planted.contains(.supersededTouchLost) { normalizeTouches(touches) }
     if !other.deletes.isEmpty { planted.spoilDeletes(of: &self) }
@@ -78,9 +79,16 @@ extension PlantedFault {
 }
 
 extension RecordState {
+  /// Keeps only what registers travel by that are there.
+  fileprivate mutating func dropVoidVias() {
+    let there = Set(fields.map(\.field))
+    life?.vias.removeAll { !there.contains($0.field) }
+  }
+
   fileprivate mutating func dropCoveredCells() {
     let context = deletedContext
     fields.removeAll { context.covers($0.stamp.dot) }
+    dropVoidVias()
     if let existence, context.covers(existence.dot) { self.existence = nil }
     supersededTouches = supersededTouches.beyond(context)
   }

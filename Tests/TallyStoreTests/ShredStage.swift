@@ -26,10 +26,14 @@ final class ShredStage {
     let store: Store
     let clock: Clock
 
-    init(_ name: String, _ time: Clock, skew: Int64, schema: Schema) throws {
+    init(
+      _ name: String, _ time: Clock, skew: Int64, schema: Schema,
+      _ prepare: (inout StoreOptions) -> Void
+    ) throws {
       clock = Clock(skew)
       var options = StoreOptions()
       let number = UInt64(name.utf8.first ?? 0)
+      prepare(&options)
       options.mintReplica = { ReplicaID(high: number, low: number) }
       let skew = clock
       options.now = { Date(timeIntervalSince1970: Double(max(1, time.value + skew.value)) / 1000) }
@@ -53,12 +57,14 @@ final class ShredStage {
   let c: Device
   let d: Device
 
-  init(skewOfA: Int64 = 0, skewOfB: Int64 = 0, deleteWins: Bool = false) throws {
+  init(
+    skewOfA: Int64 = 0, skewOfB: Int64 = 0, deleteWins: Bool = false, _ prepare: (inout StoreOptions) -> Void = { _ in }
+  ) throws {
     let schema = Self.schema(deleteWins: deleteWins)
-    a = try Device("A", time, skew: skewOfA, schema: schema)
-    b = try Device("B", time, skew: skewOfB, schema: schema)
-    c = try Device("C", time, skew: 0, schema: schema)
-    d = try Device("D", time, skew: 0, schema: schema)
+    a = try Device("A", time, skew: skewOfA, schema: schema, prepare)
+    b = try Device("B", time, skew: skewOfB, schema: schema, prepare)
+    c = try Device("C", time, skew: 0, schema: schema, prepare)
+    d = try Device("D", time, skew: 0, schema: schema, prepare)
   }
 
   /// All devices, in order.

@@ -271,7 +271,10 @@ struct Capture {
       let old = earlier[column.field]
       let isSeeded = earlier.seed?.layers.contains { $0[column.field] != nil } ?? false
       // Of a purged record nobody knows which fields it had.
-      let isPurged = earlier.life != nil && !column.field.isReference
+      var isPurged = earlier.life != nil && !column.field.isReference
+      #if PlantedFaults
+        if environment.planted.contains(.insertBare) { isPurged = false }
+      #endif
       guard value != column.defaultValue || isSeeded || areLost || isPurged || (old != nil && old?.value != value)
       else { continue }
       let overwritten = earlier.overwrittenTime(column.field)

@@ -31,9 +31,12 @@ extension Join {
       }
     } else if here.isInLaterLife(than: received) {
       let had = here.touches
-      let fresh = received.content.filter { cell, via in
+      var fresh = received.content.filter { cell, via in
         !before.covers(via) || cell.stamp.rank >= .user && !had.covers(cell.stamp.dot)
       }
+      #if PlantedFaults
+        if reader.planted.contains(.noLiftNews) { fresh = [] }
+      #endif
       try noteLost(fresh.map(\.cell), to: state, name, wereLocal: false)
       let isSaid = received.life?.said.map { !before.covers($0) } ?? false
       isLifted = try lift(SeenContent(cells: fresh.map(\.cell), isSaid: isSaid), into: &state, kind)
@@ -75,6 +78,9 @@ extension Join {
   /// Whether the sender lacks anything of what was here, by what its vector claims. A repair holds all that the sender
   /// has, so there it also counts which edits that knows.
   private func isUnsent(_ here: RecordState, _ received: RecordState) -> Bool {
+    #if PlantedFaults
+      if reader.planted.contains(.noLiftUnsent) { return false }
+    #endif
     let known = isRepair ? received.touches : nil
     return here.content.contains { cell, via in
       if !header.target.covers(via) { return true }
@@ -104,7 +110,11 @@ extension Join {
   private func lift(_ content: SeenContent, into state: inout RecordState, _ kind: RecordKind) throws -> Bool {
     var isLifted = false
     for cell in content.cells where state[cell.field].map({ $0.stamp < cell.stamp }) ?? true {
-      if state.lift(cell, by: try transaction.stamp().dot) { isLifted = true }
+      var dot = try transaction.stamp().dot
+      #if PlantedFaults
+        if reader.planted.contains(.liftKeepsVia) { dot = cell.stamp.dot }
+      #endif
+      if state.lift(cell, by: dot) { isLifted = true }
     }
     guard content.isSaid, state.saysNothing(followsNewest: kind.followsNewest) else { return isLifted }
     state.life?.said = try transaction.stamp().dot
@@ -136,6 +146,9 @@ extension Join {
   /// what only this store had.
   func liftSeen() throws {
     guard seenContents.hasAny else { return }
+    #if PlantedFaults
+      if reader.planted.contains(.noLiftSeen) { return try seenContents.clear() }
+    #endif
     // What is damaged still has not found its place.
     guard try !isHealing || reader.doubt()?.level != .damaged else { return try seenContents.clear() }
     let visibility = Visibility(SnapshotFacts(reader, countsRefusals: false))

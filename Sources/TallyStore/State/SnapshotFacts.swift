@@ -28,6 +28,7 @@ struct SnapshotFacts: VisibilitySource {
       facts.isShown = entry.mode == .kept
     }
     #if PlantedFaults
+      if reader.planted.contains(.noHollow) { facts.saysNothing = false }
       reader.planted.spoil(&facts, of: state)
     #endif
     return facts
