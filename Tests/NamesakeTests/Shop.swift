@@ -1,6 +1,5 @@
 import Namesakes
 import Tally
-
 import protocol Tally.Entity
 import struct Tally.Schema
 
