@@ -75,13 +75,13 @@ extension Join {
     try write(state, name, kind, over: stored)
   }
 
-  /// Whether the sender lacks anything of what was here, by what its vector claims. A repair holds all that the sender
-  /// has, so there it also counts which edits that knows.
+  /// Whether the sender lacks anything of what was here, by what its vector claims. A repair that holds all that the
+  /// sender has also shows which edits that knows; a part of it, such as a file of a mailbox, does not.
   private func isUnsent(_ here: RecordState, _ received: RecordState) -> Bool {
     #if PlantedFaults
       if reader.planted.contains(.noLiftUnsent) { return false }
     #endif
-    let known = isRepair ? received.touches : nil
+    let known = isRepair && header.isEverything ? received.touches : nil
     return here.content.contains { cell, via in
       if !header.target.covers(via) { return true }
       return known.map { cell.stamp.rank >= .user && !$0.covers(cell.stamp.dot) } ?? false

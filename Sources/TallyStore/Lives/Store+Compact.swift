@@ -201,7 +201,15 @@ extension Store {
   /// Notes that another device has what `vector` covers as well: from then on deletes that it covers count as synced.
   package func noteShared(_ vector: StateVector) throws {
     guard !options.isReadOnly, options.compaction != .off else { return }
-    let window = options.compaction.restoreWindow
+    do {
+      try noteDay(vector, options.compaction.restoreWindow)
+    } catch let error as DatabaseError where error.resultCode.primaryResultCode == .SQLITE_CORRUPT {
+      // Damaged notes are in nobody's way; a window that is not noted is longer.
+      options.environment.logger.warning("the day of a sync cannot be noted", metadata: ["error": "\(error)"])
+    }
+  }
+
+  private func noteDay(_ vector: StateVector, _ window: RestoreWindow) throws {
     let isNew = try snapshot { reader in
       let before = SharedDays(try NoteTable(reader.connection).read(SharedDays.scope) ?? [:])
       var days = before

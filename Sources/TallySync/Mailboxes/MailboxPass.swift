@@ -87,12 +87,7 @@ struct MailboxPass {
     try await takeIn()
     try await verifyTheRest()
     save()
-    if settings.remembersDevices {
-      let writers = writers()
-      try store.remember(writers: writers)
-      let shared = writers.reduce(StateVector()) { $0.merging($1.value) }
-      if !shared.isEmpty { try store.noteShared(shared) }
-    }
+    try noteOthers()
     try noticeOlderCopy()
     if isContradicted || own.replica != formerReplica { try await joinEverything() }
     if isDoubled, own.replica == formerReplica {
@@ -108,6 +103,14 @@ struct MailboxPass {
     if let failure { throw failure }
     report.cursor = memory.cursor
     return report
+  }
+
+  /// Notes what others have by their files: from then on deletes that they have seen count as synced.
+  private func noteOthers() throws {
+    let others = writers().filter { $0.key != own.replica && $0.key != formerReplica }
+    if settings.remembersDevices { try store.remember(writers: writers()) }
+    let shared = others.reduce(StateVector()) { $0.merging($1.value) }
+    if !shared.isEmpty { try store.noteShared(shared) }
   }
 
   /// The vectors to which the files of each writer lead.

@@ -113,6 +113,8 @@ private struct Exchange {
     }
     let (c, d) = (try first.summary(), try second.summary())
     report.isConverged = c.vector == d.vector && c.fingerprint == d.fingerprint
+    try first.noteShared(d.vector)
+    try second.noteShared(c.vector)
     report.newerChanges = c.vector.distance(beyond: d.vector) + d.vector.distance(beyond: c.vector)
     report.first.fingerprintMismatch = c.vector == d.vector && !report.isConverged
     report.second.fingerprintMismatch = report.first.fingerprintMismatch

@@ -180,8 +180,9 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
 
   package func remember(_ peer: ReplicaID, _ device: SyncDevice?, acknowledged: StateVector) throws {
     try store.remember([KnownDevice(peer, device, lastSeen: store.now, acknowledged: acknowledged)])
-    try store.noteShared(acknowledged)
   }
+
+  package func noteShared(_ acknowledged: StateVector) throws { try store.noteShared(acknowledged) }
 
   /// Ends the job under way soon: what it has not committed is rolled back.
   package func cancel() { isCancelled.store(true, ordering: .relaxed) }

@@ -89,12 +89,15 @@ package actor SyncRunner {
   /// Remembers the peer with what it has acknowledged since it was remembered last.
   private func remember() {
     let progress = session.progress
-    guard settings.device != nil, let peer = progress.peer, progress.phase != .connecting,
+    guard let peer = progress.peer, progress.phase != .connecting,
       remembered != progress.acknowledged
     else { return }
     (remembered, lastRemembered) = (progress.acknowledged, time.now)
-    perform { work in
-      try work.remember(peer, progress.device, acknowledged: progress.acknowledged)
+    perform { [settings] work in
+      if settings.device != nil {
+        try work.remember(peer, progress.device, acknowledged: progress.acknowledged)
+      }
+      try work.noteShared(progress.acknowledged)
       return nil
     }
   }

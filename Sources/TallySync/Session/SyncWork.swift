@@ -36,6 +36,8 @@ package protocol SyncWork: AnyObject, Sendable {
   func renewReplica(because reason: String) throws -> StoreSummary
   /// Remembers the peer, and what it is known to have.
   func remember(_ peer: ReplicaID, _ device: SyncDevice?, acknowledged: StateVector) throws
+  /// Notes what the peer has: deletes that it has seen count as synced from now on.
+  func noteShared(_ acknowledged: StateVector) throws
   /// Ends the job under way soon. Comes from any thread.
   func cancel()
   /// Removes what was put aside, or leaves it for the next session.
@@ -46,6 +48,7 @@ extension SyncWork {
   package func leaveMark(_ mark: UInt64) throws {}
   package func hasMark(_ mark: UInt64) throws -> Bool { false }
   package func remember(_ peer: ReplicaID, _ device: SyncDevice?, acknowledged: StateVector) throws {}
+  package func noteShared(_ acknowledged: StateVector) throws {}
 }
 
 /// The outcome of applying a delta.

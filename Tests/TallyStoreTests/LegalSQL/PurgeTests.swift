@@ -98,6 +98,30 @@ import Testing
     #expect(try Lab.text(lab.a, "SELECT quote(name) || pos FROM P WHERE id = 'P|~|x'") == "NULL5")
   }
 
+  /// A part of what a sender has, joined as a repair, as files of a mailbox are, does not say that it lacks an edit.
+  @Test func aPurgeThatComesInAFileLiftsNothing() throws {
+    let lab = try Lab(.hook)
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|x', 'old')")
+    try lab.sync()
+    try lab.a.run("DELETE FROM P WHERE id = 'P|~|x'")
+    try lab.b.apply(try lab.a.delta(since: try lab.b.vector), isRepair: true)
+    try lab.a.purge(Self.name("P|~|x"))
+    try lab.b.apply(try lab.a.delta(since: try lab.b.vector), isRepair: true)
+    #expect(try lab.b.vector == lab.a.vector)
+    #expect(try lab.b.history(of: Self.name("P|~|x"))?.fields.isEmpty == true)
+    try expectConverged(lab.a, lab.b)
+  }
+
+  /// A sync in one process counts as one.
+  @Test func aSyncBeginsTheRestoreWindow() throws {
+    let lab = try Lab(.hook)
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|x', 'old')")
+    try lab.a.run("DELETE FROM P WHERE id = 'P|~|x'")
+    try lab.sync()
+    #expect(try lab.a.recentlyDeleted(ofType: "P").first?.restorableUntil != nil)
+    #expect(try lab.b.recentlyDeleted(ofType: "P").first?.restorableUntil != nil)
+  }
+
   /// Deleted records are listed until they are purged, with what they held.
   @Test func recentlyDeletedRecordsCanBeRestored() throws {
     let lab = try Lab(.hook)
