@@ -22,9 +22,9 @@ extension Store {
   ///
   /// A record that a delete hides, its own or that of an owner, loses its values once the restore window is over for
   /// all that hides it: counted from the day on which the delete was first synced, and in a store that has never met
-  /// another, from the first compaction after it. About sixty bytes stay, which say that it is deleted, so that it
-  /// never comes back by itself. The removal replicates: values go on every device with its next sync. What a device
-  /// had written that had not been seen is said again and survives; see ``purge(_:)`` and the page on deleting.
+  /// another, from the first compaction after it. A stub of some two hundred bytes stays and says that it is deleted,
+  /// so that it never comes back by itself. The removal replicates: values go on every device with its next sync. What
+  /// a device had written that had not been seen is said again and survives; see ``purge(_:)`` and the page about it.
   ///
   /// Work is done in slices of about 50 ms, between which other writes go on; call it once a day. It blocks meanwhile.
   /// Cost: reads every hidden record. The state is a lexicographic product as in Almeida, Shoker and Baquero, "Delta
