@@ -49,7 +49,7 @@ final class Healing {
   private var reader: StateReader { transaction.reader }
   private var catalog: Catalog { transaction.catalog }
 
-  /// What only this store has said of records in a life that the peer's takes the place of: to be lifted at the end.
+  /// Content that only this store had, in lives that those of the peer replace: to be lifted at the end.
   private let voided: SeenContents
 
   init(

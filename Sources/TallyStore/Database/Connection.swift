@@ -26,7 +26,7 @@ final class Connection {
   private let database: Database?
   /// The version of the catalog whose tables the statements are for.
   private var catalog: Int?
-  /// What `ifChanged` has last done something for.
+  /// The version of the file's content for which `ifChanged` has last succeeded.
   private var content: UInt32?
 
   init(_ handle: OpaquePointer) {

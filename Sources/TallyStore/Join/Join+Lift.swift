@@ -1,7 +1,7 @@
 import TallyCRDT
 import TallyWire
 
-/// What outlives the life that it was said in: *lifting* (decision 24).
+/// *Lifting*: carrying values over into a later life of their record (decision 24).
 ///
 /// Where an earlier life meets a later one, the join leaves the registers of the later. Nothing that its author had not
 /// seen may be lost by that, nor what somebody sees. So the transaction that joins says such registers again in the
@@ -46,7 +46,7 @@ extension Join {
 
   /// Says that a record exists, if nothing is said of it and something has come that keeps it: an edit, or a member.
   ///
-  /// What the author of the life had seen counts for nothing: it was known when the record was emptied.
+  /// Edits that the author of the life had seen do not count: they were known when the record was emptied.
   /// - Returns: whether that was said.
   func sayTouched(
     _ state: inout RecordState, _ name: AnyRecordName, _ kind: RecordKind, _ received: RecordState, had: StateVector
@@ -142,8 +142,8 @@ extension Join {
     try seenContents.insert(content, name, writer)
   }
 
-  /// Lifts what was shown before the delta and still is. Where a peer's content has taken the place of the own, lifts
-  /// what only this store had.
+  /// Lifts the values of records that were shown before the delta and still are. After healing, which has replaced the
+  /// store's content by a peer's, lifts the values that only this store had.
   func liftSeen() throws {
     guard seenContents.hasAny else { return }
     #if PlantedFaults
@@ -184,7 +184,7 @@ extension RecordState {
   }
 }
 
-/// What a life said of a record: its registers, and whether it said that the record exists.
+/// The content of a record in one life: its registers, and whether the life says that the record exists.
 struct SeenContent {
   var cells: [FieldCell]
   /// In the first life everything counts as said.
@@ -198,8 +198,8 @@ extension SeenContent {
   }
 }
 
-/// What was said of the records that were shown before a delta and whose lives it has ended, on SQLite's temporary
-/// disk: a purge may concern as many records as there are.
+/// The former content of records that were shown before a delta and whose lives it has ended. It is kept in a temporary
+/// table, since a purge may concern any number of records.
 final class SeenContents {
   private let connection: Connection
   private(set) var hasAny = false

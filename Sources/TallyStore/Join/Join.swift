@@ -22,7 +22,7 @@ struct Join {
   private let enforcesKeys: Bool
   /// The vector of what is here already, where nobody vouches for what comes: then only what is beyond it is taken.
   private var vouched: StateVector?
-  /// What was said of records that were shown, and whose lives the delta has ended.
+  /// The former content of records that were shown, and whose lives the delta has ended.
   let seenContents: SeenContents
   /// Records with a new life of which the conflict journal may hold values.
   private var emptied: [AnyRecordName] = []

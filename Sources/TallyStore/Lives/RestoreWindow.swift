@@ -35,7 +35,7 @@ struct SharedDays: Equatable {
   static let believed = 400
   /// The most rows that are kept: those of both times of a clock that jumps to and fro.
   private static let limit = 64
-  /// Who did not delete a record empties it so many days later, if the author has not.
+  /// The number of days by which other devices leave the emptying of a record to the device that deleted it.
   static let grace = 7
 
   /// In the order in which they were last noted.
@@ -56,13 +56,9 @@ struct SharedDays: Equatable {
     let known = rows.first { $0.day == today }?.vector ?? StateVector()
     rows.removeAll { $0.day == today }
     rows.append(Row(day: today, vector: known.merging(vector)))
-    // Of those that are over, the newest covers the others.
-    for age in [window.days, window.days + Self.grace] {
-      let over = rows.map(\.day).filter { Self.isOver($0, today: today, window: age) }
-      guard let newest = over.max() else { continue }
-      let older = rows.map(\.day).filter { $0 < newest && Self.isOver($0, today: today, window: age) }
-      if age > window.days { rows.removeAll { older.contains($0.day) } }
-    }
+    // Of the rows that are over for everybody, the newest covers the others.
+    let over = rows.map(\.day).filter { Self.isOver($0, today: today, window: window.days + Self.grace) }
+    if let newest = over.max() { rows.removeAll { $0.day < newest && over.contains($0.day) } }
     rows = Array(rows.suffix(Self.limit))
   }
 
