@@ -79,6 +79,38 @@ import Testing
     #expect(try World.count(late) == 10)
   }
 
+  /// What a store puts behind entries that it has not read is beyond its cursor, which is good although that is lost.
+  @Test func whatWasPutBehindTheCursorAndLostIsPutAgain() async throws {
+    let (a, b) = (try World.store(notes: 1, "a"), try World.store(notes: 1, "b"))
+    try await a.sync(through: log)
+    try World.insert(1, "more of a", a)
+    let overtaking = OvertakenLog(log) { try await b.sync(through: self.log) }
+    #expect(try await a.sync(through: overtaking).written.count == 1)
+    #expect(log.count == 3)
+    log.goBack(to: 2)
+    #expect(try await a.sync(through: log).written.count == 1)
+    let late = try World.store()
+    try await late.sync(through: log)
+    #expect(try World.count(late) == 3)
+  }
+
+  @Test func whatWasPutBehindTheCursorIsNotPutTwice() async throws {
+    let (a, b) = (try World.store(notes: 1, "a"), try World.store(notes: 1, "b"))
+    try await a.sync(through: log)
+    try World.insert(1, "more of a", a)
+    let overtaking = OvertakenLog(log) { try await b.sync(through: self.log) }
+    let put = try await a.sync(through: overtaking).written
+    // Others' entries fill the page in between.
+    for number in 0..<4 {
+      let other = try World.store(notes: 1, "other \(number)")
+      try await other.sync(through: log)
+    }
+    try await settle([a, b])
+    #expect(log.names.filter { $0 == put.first }.count == 1)
+    let own = try #require(a.summary().replica)
+    #expect(log.names.filter { $0.contains("\(own)") }.count == 2)
+  }
+
   @Test func aStandbyThatLagsLosesNothing() async throws {
     let (a, b) = (try World.store(notes: 2, "a"), try World.store(notes: 2, "b"))
     try await settle([a, b])
@@ -354,4 +386,32 @@ private struct StirredMailbox: Mailbox {
   func put(_ upload: MailboxUpload) async throws -> MailboxReceipt { try await inner.put(upload) }
   func remove(_ names: [String]) async throws { try await inner.remove(names) }
   func wait(after cursor: MailboxCursor?) async throws { try Task.checkCancellation() }
+}
+
+/// A log in which somebody else puts something just before a store does.
+private struct OvertakenLog: Mailbox {
+  let log: MemoryLog
+  let overtake: @Sendable () async throws -> Void
+
+  init(_ log: MemoryLog, overtake: @escaping @Sendable () async throws -> Void) {
+    (self.log, self.overtake) = (log, overtake)
+  }
+
+  var name: String { log.name }
+  var identity: String { log.identity }
+  var kind: MailboxKind { log.kind }
+
+  func changes(after cursor: MailboxCursor?) async throws -> MailboxPage { try await log.changes(after: cursor) }
+
+  func get(_ name: String, from offset: Int) async throws -> any AsyncSequence<[UInt8], any Error> {
+    try await log.get(name, from: offset)
+  }
+
+  func put(_ upload: MailboxUpload) async throws -> MailboxReceipt {
+    try await overtake()
+    return try await log.put(upload)
+  }
+
+  func remove(_ names: [String]) async throws { try await log.remove(names) }
+  func wait(after cursor: MailboxCursor?) async throws { try await log.wait(after: cursor) }
 }

@@ -34,7 +34,7 @@ extension MailboxMemory {
 extension MailboxMemory.Entry {
   private enum Flag {
     static let version: UInt8 = 1, byteCount: UInt8 = 2, content: UInt8 = 4, verified: UInt8 = 8, joined: UInt8 = 16
-    static let unreadable: UInt8 = 32
+    static let unreadable: UInt8 = 32, behindCursor: UInt8 = 64
   }
 
   var encoded: [UInt8] {
@@ -43,7 +43,7 @@ extension MailboxMemory.Entry {
     writer.byte(
       (version == nil ? 0 : Flag.version) | (byteCount == nil ? 0 : Flag.byteCount)
         | (content == nil ? 0 : Flag.content) | (isVerified ? Flag.verified : 0) | (isJoined ? Flag.joined : 0)
-        | (unreadableHead == nil ? 0 : Flag.unreadable))
+        | (unreadableHead == nil ? 0 : Flag.unreadable) | (isBehindCursor ? Flag.behindCursor : 0))
     if let version { writer.text(version) }
     if let byteCount { writer.varint(byteCount) }
     if let content {
@@ -74,6 +74,7 @@ extension MailboxMemory.Entry {
       }
       if flags & Flag.unreadable != 0 { entry.unreadableHead = Array(try reader.bytes()) }
       (entry.isVerified, entry.isJoined) = (flags & Flag.verified != 0, flags & Flag.joined != 0)
+      entry.isBehindCursor = flags & Flag.behindCursor != 0
       return entry
     }
   }

@@ -22,6 +22,9 @@ struct MailboxMemory {
     var isVerified = false
     /// Whether the store has joined all of it, whatever its vector said.
     var isJoined = false
+    /// Whether this store has put it behind what it has read, so that the cursor does not vouch for it: a log that goes
+    /// back to a position after the cursor loses it, and looks as if it had not gone back at all.
+    var isBehindCursor = false
     /// The beginning of an entry that this version cannot read. Whether it still cannot is asked of these bytes, and
     /// not of the mailbox.
     var unreadableHead: [UInt8]?

@@ -9,6 +9,7 @@ extension MailboxPass {
   mutating func list() async throws -> [MailboxItem] {
     var news = News(cursor: memory.cursor)
     while try await news.turnPage(mailbox, known: memory.entries.count) {}
+    try await lookForOwn(&news)
     if news.isListing {
       for name in memory.entries.keys where news.items[name] == nil { memory[name] = nil }
     }
@@ -19,9 +20,25 @@ extension MailboxPass {
     }.sorted { $0.name < $1.name }
   }
 
+  /// Reads on until entries of this store that the cursor does not vouch for have come by, or the log has ended without
+  /// them: then they are gone, and what they held is put again. Pages that were pushed may end earlier than the log.
+  private mutating func lookForOwn(_ news: inout News) async throws {
+    var missing = Set(memory.entries.lazy.filter(\.value.isBehindCursor).map(\.key))
+    missing.subtract(news.items.keys)
+    while !missing.isEmpty, !news.isListing, memory.entries.count < MailboxLimits.files {
+      let before = news.cursor
+      while try await news.turnPage(mailbox, known: memory.entries.count) {}
+      missing.subtract(news.items.keys)
+      guard news.cursor == before else { continue }
+      for name in missing { memory[name] = nil }
+      return
+    }
+  }
+
   /// Keeps what is known of an entry if it is still the same.
   private mutating func note(_ item: MailboxItem) {
-    let known = item.state == .available ? memory.entry(for: item, in: mailbox.kind) : nil
+    var known = item.state == .available ? memory.entry(for: item, in: mailbox.kind) : nil
+    known?.isBehindCursor = false
     let new = MailboxMemory.Entry(version: item.version, byteCount: item.byteCount)
     memory[item.name] = item.state == .removed ? nil : known ?? new
   }

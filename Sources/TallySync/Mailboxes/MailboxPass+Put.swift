@@ -61,7 +61,7 @@ extension MailboxPass {
   ) {
     let content = EntryContent(header: header, check: check, byteCount: byteCount)
     var entry = MailboxMemory.Entry(byteCount: byteCount, content: content)
-    (entry.isVerified, entry.isJoined) = (true, true)
+    (entry.isVerified, entry.isJoined, entry.isBehindCursor) = (true, true, receipt.cursor == nil)
     memory.join(name, entry, nil)
     if let cursor = receipt.cursor { memory.cursor = cursor }
   }
