@@ -34,6 +34,7 @@ extension Specification {
   ) -> Int? {
     let event = open(author, seen, now)
     for operation in operations { perform(operation, event, schema) }
+    noteLives(event, schema)
     return close(event)
   }
 
@@ -60,6 +61,7 @@ extension Specification {
       all.insert(event)
       apply(effect, event, past(all, schema), schema)
     }
+    noteLives(event, schema)
     return close(event)
   }
 
@@ -142,9 +144,10 @@ extension Specification {
       let register = Register(record: record, field: field)
       let value = values[field] ?? (field.isReference ? nil : field.defaultValue)
       let earlier = past.winners[register]
-      if value != field.defaultValue || (earlier != nil && earlier?.value != value) {
+      let isSaid = past.beginnings[record] != nil && !field.isReference
+      if value != field.defaultValue || isSaid || (earlier != nil && earlier?.value != value) {
         // What nobody had written before is as old as the record's new life.
-        if earlier == nil {
+        if earlier == nil, !isSaid {
           note(.write(register, value, time: begun), event)
         } else {
           write(register, value, event, past)
@@ -159,8 +162,30 @@ extension Specification {
 
   /// A write that has seen another is later than it, whatever the clocks say.
   private mutating func write(_ register: Register, _ value: String?, _ event: Int, _ past: Past) {
-    let earliest = past.winners[register].map { $0.time + 1 } ?? 0
+    let beginning = register.field.isReference ? nil : past.beginnings[register.record]
+    let earliest = max(past.winners[register].map { $0.time + 1 } ?? 0, beginning.map { $0 + 1 } ?? 0)
     note(.write(register, value, time: max(events[event].now, earliest)), event)
+  }
+
+  /// Notes which records this transaction has brought back into view: they begin lives that are later than all that is
+  /// known of them.
+  private mutating func noteLives(_ event: Int, _ schema: SpecifiedSchema<Field>) {
+    guard beginsLives, !events[event].effects.isEmpty else { return }
+    let before = past(events[event].seen, schema)
+    let presence = Presence(self, before, schema)
+    let hidden = before.touches.keys.filter { !presence.isVisible($0) }
+    guard !hidden.isEmpty else { return }
+    var all = events[event].seen
+    all.insert(event)
+    let after = past(all, schema)
+    let present = Presence(self, after, schema)
+    for record in hidden.sorted() where present.isVisible(record) {
+      var time = after.beginnings[record].map { $0 + 1 } ?? 0
+      for (register, winner) in after.winners where register.record == record && !register.field.isReference {
+        time = max(time, winner.time + 1)
+      }
+      note(.begin(record, time: time), event)
+    }
   }
 
   @discardableResult

@@ -29,6 +29,8 @@ package struct Specification<Field: SpecifiedField>: Sendable {
     case delete(String)
     case add(Link)
     case remove(Link)
+    /// A record that was known came back into view by this transaction, which says again all that is here of it.
+    case begin(String, time: UInt64)
     /// Something that shows in no row of which this specification speaks.
     case other
   }
@@ -48,12 +50,16 @@ package struct Specification<Field: SpecifiedField>: Sendable {
     package var value: String?
   }
 
+  /// Whether records that come back begin lives, as stores let them (decision 24): a write into a life is later than
+  /// its beginning, and an insert says every field. The pure core knows of lives and begins none.
+  let beginsLives: Bool
   package private(set) var events: [Event] = []
   /// Events with one author and number, where there are several.
   private var twins: [Int: EventSet] = [:]
   private var numbered: [Author: EventSet] = [:]
 
-  package init() {}
+  /// Creates a history without events.
+  package init(beginsLives: Bool) { self.beginsLives = beginsLives }
 
   /// Whether an event had another in front of it, or is the same.
   ///
@@ -117,6 +123,8 @@ extension Specification {
     package var touches: [String: EventSet] = [:]
     /// The latest insert or restore.
     package var lives: [String: Winner] = [:]
+    /// When the latest life of a record began that is not its first.
+    package var beginnings: [String: UInt64] = [:]
     package var deletes: [String: EventSet] = [:]
     package var winners: [Register: Winner] = [:]
     package var members: Set<Link> = []
@@ -145,6 +153,7 @@ extension Specification {
         case .delete(let record):
           past.known.insert(record)
           past.deletes[record, default: EventSet()].insert(event)
+        case .begin(let record, let time): past.beginnings[record] = max(past.beginnings[record] ?? 0, time)
         case .add(let link): adds.append((link, event, place))
         case .remove(let link): removes[link, default: []].append((event, place))
         case .other: break

@@ -45,6 +45,8 @@ extension WorldOracle {
       let shown = last.max { specification.isBefore(winner($0), winner($1)) }
       // A write that lost to an equal value has lost nothing.
       for write in last where write.event != shown?.event {
+        // A reference that closes a circle of owners shows as null, and so what said null.
+        if write.value == nil, register.field.isOwner { continue }
         guard all.allSatisfy({ $0.event == write.event || $0.value != write.value }) else { continue }
         result.insert(World.Noted(name: register.record, field: register.field.name, dot: dots[write.event]))
       }

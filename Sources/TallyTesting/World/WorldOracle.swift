@@ -3,7 +3,7 @@ import TallyStore
 
 /// The view that users must see in a world, and the rules that replicas must keep.
 struct WorldOracle {
-  var specification = Specification<SchemaField>()
+  var specification = Specification<SchemaField>(beginsLives: true)
   /// For each event its transaction.
   private(set) var dots: [Dot] = []
   private var schemas: [Schema: SpecifiedSchema<SchemaField>] = [:]
@@ -84,7 +84,7 @@ struct WorldOracle {
     let known = specified(schema)
     let past = specification.past(seen, known)
     let expected = specification.view(past, known)
-    let unsure = unsure(past)
+    let unsure = unsure(seen)
     for name in Set(shown.keys).union(expected.keys).sorted() where !unsure.contains(name) {
       let isSure = unsure.isEmpty
       let (found, due) = (
@@ -99,12 +99,15 @@ struct WorldOracle {
     }
   }
 
-  private func unsure(_ past: Specification<SchemaField>.Past) -> Set<String> {
+  /// The records that belong to a seed or own one, or ever did: whether they were seen is not known, and so neither
+  /// which lives they began.
+  private func unsure(_ seen: EventSet) -> Set<String> {
     guard !seeded.isEmpty else { return [] }
     var result = seeded
+    let effects = seen.lazy.flatMap { specification.events[$0].effects }
     while true {
       var more: Set<String> = []
-      for (register, owner) in past.owners {
+      for case .write(let register, let owner?, _) in effects where register.field.isOwner {
         if result.contains(owner) { more.insert(register.record) }
         if result.contains(register.record) { more.insert(owner) }
       }

@@ -43,7 +43,7 @@ package struct Simulation {
   let hasForgery: Bool
   let hasCopies: Bool
   var devices: [Device]
-  var specification = Specification<ModelField>()
+  var specification = Specification<ModelField>(beginsLives: false)
   /// For each event its transaction.
   var dots: [Dot] = []
   var parcels: [Int: Parcel] = [:]

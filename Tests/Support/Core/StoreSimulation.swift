@@ -29,7 +29,7 @@ package struct StoreSimulation {
     authors = history.ids.map { ReplicaID(high: $0, low: 1).description }
     let ids = history.ids.map { ReplicaID(high: $0, low: 1) }
     replicas = try ids.map { try StoreReplica(id: $0, planted: planted) }
-    specification = Specification<ModelField>()
+    specification = Specification<ModelField>(beginsLives: true)
     seen = Array(repeating: EventSet(), count: ids.count)
     clocks = history.clocks
   }
