@@ -77,4 +77,53 @@ import Testing
     #expect(journals.map(\.loserValue) == [.text("loser")])
     try expectConverged(world)
   }
+
+  /// A change that crosses one of this side's has not seen it, and the connection may break before it ever does.
+  @Test func aWriteThatCrossesALiveChangeAndNeverArrivesIsJournalled() throws {
+    let world = try world()
+    try insert(note, world.replica(0))
+    let live = try world.connect(0, 1)
+    try live.runToRest()
+    world.replica(1).clock.advance(milliseconds: 1_000_000)
+    for (index, text) in ["loser", "winner"].enumerated() {
+      try world.replica(index).write {
+        try $0.execute(sql: "UPDATE Note SET text = ? WHERE id = ?", arguments: [text, note])
+      }
+      try live.work(index)
+    }
+    try live.deliver(from: 1)
+    try live.work(0)
+    world.cut(live)
+    try world.sync()
+    let journals = try [0, 1].flatMap { try world.replica($0).store.conflicts() }
+    #expect(journals.map(\.loserValue) == [.text("loser")])
+    try expectConverged(world)
+  }
+
+  /// The same with a purge: it had not seen the edit, which therefore outlives it.
+  @Test func anEditThatCrossesALivePurgeAndNeverArrivesOutlivesIt() throws {
+    let world = try world()
+    try insert(note, world.replica(0))
+    let live = try world.connect(0, 1)
+    try live.runToRest()
+    try world.replica(0).write {
+      try $0.execute(sql: "UPDATE Note SET text = 'edited' WHERE id = ?", arguments: [note])
+    }
+    try live.work(0)
+    try world.replica(1).write { try $0.execute(sql: "DELETE FROM Note WHERE id = ?", arguments: [note]) }
+    try live.work(1)
+    try world.replica(1).purge(AnyRecordName(note))
+    try live.work(1)
+    try live.deliver(from: 1)
+    try live.work(0)
+    world.cut(live)
+    try world.sync()
+    for index in [0, 1] {
+      let texts = try world.replica(index).read { try String.fetchAll($0, sql: "SELECT text FROM Note") }
+      #expect(texts == ["edited"])
+      #expect(try world.replica(index).store.verify().isSound)
+    }
+    let summaries = try [0, 1].map { try world.replica($0).store.summary() }
+    #expect(summaries[0].vector == summaries[1].vector && summaries[0].fingerprint == summaries[1].fingerprint)
+  }
 }

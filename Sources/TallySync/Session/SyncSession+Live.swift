@@ -112,9 +112,11 @@ extension SyncSession {
     }
     let block = live.block.isEmpty ? nil : try DeltaBlock(live: live.block, limits: limits)
     applying = .live
-    // What the sender relied on, this side has confirmed; the base is what is here. The target is what the sender has,
-    // and no more: a write of this side that it lacks must still go out, and was not seen by what wins over it.
-    var target = delivered
+    // What the sender relied on, this side has confirmed; the base is what is here. The target is what the sender had,
+    // and no more: a write of this side that it lacked must still go out, was not seen by what wins over it, and
+    // outlives a purge. What is on its way there is not counted, since it may never arrive: the sender confirms each
+    // change before it sends one that had seen it.
+    var target = progress.acknowledged
     for entry in receiveTable.entries { target.include(entry) }
     peerVector.merge(target)
     actions.append(.applyLive(DeltaHeader(base: own.vector, target: target), block))

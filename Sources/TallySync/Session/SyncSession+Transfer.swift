@@ -171,8 +171,7 @@ extension SyncSession {
     case .live:
       liveReceived += 1
       actions.append(.send(.liveApplied(liveReceived)))
-      // The target also covers what is still on its way to the peer: only what the peer has told, it has.
-      for entry in receiveTable.entries { progress.acknowledged.include(entry) }
+      progress.acknowledged.merge(target)
     case nil: break
     }
     applying = nil

@@ -70,6 +70,16 @@ public final class SimulatedReplica {
     try world.acknowledge(self, operations, try store.restore(name))
   }
 
+  /// Removes what a deleted record holds, as `Store.purge`. What devices show of it from then on is not checked: the
+  /// specification knows no purge.
+  package func purge(_ name: AnyRecordName) throws {
+    clock.advance(milliseconds: 1)
+    try store.purge(name)
+    world.note("replica \(index): purge \(name)")
+    try noteLifts()
+    try noteCommit()
+  }
+
   /// Brings a seed set into the store, as `Store.seed`.
   @discardableResult
   public func seed(_ set: SeedSet) throws -> SeedReport {

@@ -55,7 +55,7 @@ extension World {
   }
 
   /// Breaks a connection.
-  func cut(_ connection: SimulatedConnection) {
+  package func cut(_ connection: SimulatedConnection) {
     connection.cut()
     noteEnds(of: connection)
     connections.removeAll { $0.isCut }
