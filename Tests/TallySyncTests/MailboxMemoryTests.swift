@@ -315,7 +315,9 @@ import Testing
       try await store.sync(through: mailbox)
       try await store.sync(through: mailbox)
     }
-    let scopes = try await store.read { try Int.fetchOne($0, sql: "SELECT count(DISTINCT scope) FROM tally_note") }
+    let scopes = try await store.read { db in
+      try Int.fetchOne(db, sql: "SELECT count(DISTINCT scope) FROM tally_note WHERE scope LIKE 'mailbox %'")
+    }
     #expect(scopes == 32)
     #expect(try MailboxMemory(of: mailboxes[39], in: store).entries.count == 1)
     #expect(try MailboxMemory(of: mailboxes[0], in: store).entries.isEmpty)

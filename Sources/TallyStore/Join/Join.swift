@@ -24,8 +24,8 @@ struct Join {
   private var vouched: StateVector?
   /// The former content of records that were shown, and whose lives the delta has ended.
   let seenContents: SeenContents
-  /// Records with a new life of which the conflict journal may hold values.
-  private var emptied: [AnyRecordName] = []
+  /// Records with a new life, which may hold nothing any more.
+  private var renewed: [AnyRecordName] = []
   /// The vector before anything was joined.
   var before: StateVector { journal.before }
   /// Whether a peer's content takes the place of the own: nothing is lifted then.
@@ -128,7 +128,7 @@ struct Join {
     try transaction.settleJoined()
     // It may be here all the same, and not be found; then there are two of it now.
     guard try !isMissing || reader.indexesMatch() else { throw StoreError(.corrupt, StoreError.wrongIndex) }
-    for name in emptied { try transaction.forgetConflicts(ofEmptied: name) }
+    result.emptied = try forgetEmptied(renewed)
     try journal.noteSettled()
     try journal.trim()
     result.conflicts = journal.count
@@ -390,7 +390,7 @@ struct Join {
     _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ stored: StoredRecord, _ difference: Fingerprint
   ) throws {
     guard stored.place.isVisible else {
-      if transaction.facts.hasConflicts, state.life?.stamp != stored.state.life?.stamp { emptied.append(name) }
+      if state.life?.stamp != stored.state.life?.stamp { renewed.append(name) }
       transaction.view.mark(name)
       try writer.put(name, kind, state, previous: stored, shown: nil, difference: difference)
       return
@@ -400,7 +400,7 @@ struct Join {
     let isNewLife = state.life?.stamp != stored.state.life?.stamp
     if isNewLife {
       transaction.view.mark(name)
-      if transaction.facts.hasConflicts { emptied.append(name) }
+      renewed.append(name)
     }
     for (index, column) in kind.columns.enumerated() where !isNewLife || column.reference != nil {
       let old = stored.state.cell(column.field, followsNewest: kind.followsNewest)

@@ -88,7 +88,7 @@ extension SharedDays {
       guard let day = Int(key) else { return nil }
       return bytes.withUnsafeBytes { raw in
         var reader = ByteReader(raw)
-        guard let order = try? reader.varint(), let vector = try? Self.vector(&reader) else { return nil }
+        guard let order = try? reader.varint(), let vector = try? StateVector(noted: &reader) else { return nil }
         return (order, Row(day: day, vector: vector))
       }
     }
@@ -100,22 +100,9 @@ extension SharedDays {
     for (order, row) in rows.enumerated() {
       var writer = ByteWriter()
       writer.varint(order)
-      for entry in row.vector.entries {
-        writer.replica(entry.replica)
-        writer.varint(entry.sequence)
-      }
-      notes["\(row.day)"] = writer.bytes
+      notes["\(row.day)"] = writer.bytes + row.vector.noted
     }
     return notes
-  }
-
-  private static func vector(_ reader: inout ByteReader) throws(WireError) -> StateVector {
-    var vector = StateVector()
-    while reader.remaining > 0 {
-      let replica = try reader.replica()
-      vector[replica] = try reader.varint()
-    }
-    return vector
   }
 }
 

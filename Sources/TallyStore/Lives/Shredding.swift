@@ -78,15 +78,25 @@ struct Shredding {
   }
 }
 
-extension WriteTransaction {
-  /// The same for a record that another device has emptied, if it is hidden and holds nothing.
-  func forgetConflicts(ofEmptied name: AnyRecordName) throws {
-    guard let kind = catalog.kind(of: name.type), let stored = try reader.record(name, kind), !stored.place.isVisible,
-      !stored.state.hasContent
-    else { return }
-    try forgetConflicts(of: name)
+extension Join {
+  /// Forgets what else is known of records that another device has emptied: those that are hidden and hold nothing.
+  /// - Returns: how many there are.
+  func forgetEmptied(_ renewed: [AnyRecordName]) throws -> Int {
+    var (count, dots) = (0, StateVector())
+    for name in renewed {
+      guard let kind = transaction.catalog.kind(of: name.type), let stored = try reader.record(name, kind),
+        !stored.place.isVisible, !stored.state.hasContent, let life = stored.state.life
+      else { continue }
+      try transaction.forgetConflicts(of: name)
+      dots.include(life.stamp.dot)
+      count += 1
+    }
+    try transaction.note(removals: dots)
+    return count
   }
+}
 
+extension WriteTransaction {
   /// Takes the entries of a record out of the conflict journal, which hold values of it.
   func forgetConflicts(of name: AnyRecordName) throws {
     guard facts.hasConflicts else { return }

@@ -51,6 +51,7 @@ extension Store {
   /// Compacts once a day, if the options say so. Costs nothing measurable on the same day.
   package func compactIfDue() throws {
     guard case .automatic = options.compaction, !options.isReadOnly else { return }
+    try finishRemovals()
     let today = SharedDays.day(of: options.environment.now())
     guard lastCompaction.withLock({ $0 }) != today else { return }
     let known = try snapshot { try NoteTable($0.connection).read(Self.compactionScope)?[Self.dayKey] }
@@ -76,10 +77,13 @@ extension Store {
         guard try transaction.reader.doubt()?.level != .damaged else {
           throw StoreError(.damaged, "what is stored is damaged, and nothing is removed before it is healed")
         }
-        return try transaction.emptySlice(from: start, ripe: ripe, isDryRun: isDryRun, &report)
+        let before = report.emptied
+        let next = try transaction.emptySlice(from: start, ripe: ripe, isDryRun: isDryRun, &report)
+        if report.emptied > before, !isDryRun { try transaction.noteRemoval(isPurge: false) }
+        return next
       }.value
     }
-    if report.emptied > 0, !isDryRun { try emptyLog() }
+    if report.emptied > 0, !isDryRun { try finishRemovals() }
     return report
   }
 
@@ -101,8 +105,12 @@ extension Store {
   ///   Nothing has changed then.
   @discardableResult
   public func purge(_ name: AnyRecordName) throws -> CompactionReport {
-    let report = try replicate { try $0.purge(name) }.value
-    if report.emptied > 0 { try emptyLog() }
+    let report = try replicate { transaction in
+      let report = try transaction.purge(name)
+      if report.emptied > 0 { try transaction.noteRemoval(isPurge: true) }
+      return report
+    }.value
+    if report.emptied > 0 { try finishRemovals() }
     return report
   }
 
@@ -219,20 +227,6 @@ extension Store {
     }
     guard isNew else { return }
     try replicate { try $0.noteShared(vector.limited(to: $0.standing.vector), window: window) }
-  }
-
-  /// Empties the write-ahead log into the file, as far as readers let it: pages in it still hold what was removed.
-  private func emptyLog() throws {
-    try writer.writeWithoutTransaction { db in
-      do {
-        try db.checkpoint(.truncate)
-      } catch let error as DatabaseError
-        where [.SQLITE_BUSY, .SQLITE_LOCKED].contains(error.resultCode.primaryResultCode)
-      {
-        // Whoever reads still needs it. The next checkpoint goes further.
-        options.environment.logger.info("the write-ahead log is still read")
-      }
-    }
   }
 }
 

@@ -6,6 +6,8 @@ import TallyCRDT
 /// Nothing in the store follows from them, and nothing of them replicates. They are in the file so that they are
 /// committed together with content, and so that a file which is copied or set back has those that fit it.
 package struct NoteBatch: Sendable {
+  /// How the scopes of mailboxes begin.
+  package static let mailboxes = "mailbox "
   /// The scope of the notes.
   package var scope: String
   /// The value to note under each key from now on; nil for nothing. No key is empty.
@@ -23,7 +25,7 @@ package struct NoteBatch: Sendable {
 /// Under the empty key each scope has a sum of its other rows, so that a row that is gone or altered is noticed:
 /// somebody who noted how far a list was read must not rely on that if an entry of the list is lost.
 struct NoteTable {
-  /// The most scopes; with one more, the oldest goes.
+  /// The most mailboxes of which anything is noted; with one more, the oldest goes.
   static let scopes = 32
   private let connection: Connection
 
@@ -54,7 +56,7 @@ struct NoteTable {
 
   func write(_ batch: NoteBatch) throws {
     if batch.isReplacing { try remove(batch.scope) }
-    var head = try value(batch.scope, "").flatMap(Head.init) ?? Head(sum: 0, number: try nextNumber())
+    var head = try value(batch.scope, "").flatMap(Head.init) ?? Head(sum: 0, number: try nextNumber(for: batch.scope))
     for (key, new) in batch.values.sorted(by: { $0.key < $1.key }) {
       if let old = try value(batch.scope, key) { head.sum &-= Self.check(batch.scope, key, old) }
       guard let new else {
@@ -98,12 +100,16 @@ struct NoteTable {
 
   /// Makes room for one more scope.
   /// - Returns: its number; later ones are larger.
-  private func nextNumber() throws -> UInt64 {
+  private func nextNumber(for scope: String) throws -> UInt64 {
     let query = try connection.statement("SELECT scope, value FROM tally_note WHERE key = ''")
+    defer { query.reset() }
     var known: [(number: UInt64, scope: String)] = []
     while try query.step() { known.append((Head(query.blob(1))?.number ?? 0, query.text(0) ?? "")) }
     known.sort { ($0.number, $0.scope) < ($1.number, $1.scope) }
-    for (_, scope) in known.dropLast(Self.scopes - 1) { try remove(scope) }
+    if scope.hasPrefix(NoteBatch.mailboxes) {
+      let mailboxes = known.filter { $0.scope.hasPrefix(NoteBatch.mailboxes) }
+      for (_, scope) in mailboxes.dropLast(Self.scopes - 1) { try remove(scope) }
+    }
     return (known.last?.number ?? 0) &+ 1
   }
 

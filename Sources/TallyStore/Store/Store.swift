@@ -408,7 +408,7 @@ public final class Store: Sendable {
     _ header: DeltaHeader, isRepair: Bool, refusesMismatch: Bool = false, by follower: ChangeFollower? = nil,
     noting notes: NoteBatch? = nil, _ nextBlock: () throws -> BlockDraft?
   ) throws -> Commit<ApplyResult> {
-    try noticingDamage {
+    let commit = try noticingDamage {
       try perform(by: follower) { db in
         try withSession(db) { session in
           var result = try session.transaction(by: .peer) { try $0.apply(header, isRepair: isRepair, nextBlock) }
@@ -423,6 +423,8 @@ public final class Store: Sendable {
         }
       }
     }
+    if commit.value.emptied > 0 { finishRemovalsIfPossible() }
+    return commit
   }
 
   func withSession<T>(_ db: Database, _ body: (WritingSession) throws -> (T, Dot?)) throws -> Commit<T> {

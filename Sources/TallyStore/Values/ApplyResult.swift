@@ -4,6 +4,8 @@ public struct ApplyResult: Sendable, Equatable {
   public var changes = 0
   /// Concurrent writes that lost, now in the conflict journal.
   public var conflicts = 0
+  /// Records whose content was removed for good because the sender's was.
+  public var emptied = 0
   /// Whether the sender's fingerprint contradicts ours although both vectors are equal: one of the two has lost or
   /// altered something. Exchange full states to repair it.
   public var fingerprintMismatch = false

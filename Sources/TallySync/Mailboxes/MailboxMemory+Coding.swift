@@ -34,7 +34,7 @@ extension MailboxMemory {
 extension MailboxMemory.Entry {
   private enum Flag {
     static let version: UInt8 = 1, byteCount: UInt8 = 2, content: UInt8 = 4, verified: UInt8 = 8, joined: UInt8 = 16
-    static let unreadable: UInt8 = 32, behindCursor: UInt8 = 64
+    static let unreadable: UInt8 = 32, behindCursor: UInt8 = 64, stale: UInt8 = 128
   }
 
   var encoded: [UInt8] {
@@ -43,7 +43,8 @@ extension MailboxMemory.Entry {
     writer.byte(
       (version == nil ? 0 : Flag.version) | (byteCount == nil ? 0 : Flag.byteCount)
         | (content == nil ? 0 : Flag.content) | (isVerified ? Flag.verified : 0) | (isJoined ? Flag.joined : 0)
-        | (unreadableHead == nil ? 0 : Flag.unreadable) | (isBehindCursor ? Flag.behindCursor : 0))
+        | (unreadableHead == nil ? 0 : Flag.unreadable) | (isBehindCursor ? Flag.behindCursor : 0)
+        | (staleSince == nil ? 0 : Flag.stale))
     if let version { writer.text(version) }
     if let byteCount { writer.varint(byteCount) }
     if let content {
@@ -58,6 +59,7 @@ extension MailboxMemory.Entry {
       writer.varint(unreadableHead.count)
       writer.bytes += unreadableHead
     }
+    if let staleSince { writer.zigzag(Int64(staleSince)) }
     return writer.bytes
   }
 
@@ -73,6 +75,7 @@ extension MailboxMemory.Entry {
         entry.content = EntryContent(header: header, check: try reader.fixed(), byteCount: try reader.size())
       }
       if flags & Flag.unreadable != 0 { entry.unreadableHead = Array(try reader.bytes()) }
+      if flags & Flag.stale != 0 { entry.staleSince = Int(try reader.zigzag()) }
       (entry.isVerified, entry.isJoined) = (flags & Flag.verified != 0, flags & Flag.joined != 0)
       entry.isBehindCursor = flags & Flag.behindCursor != 0
       return entry

@@ -25,6 +25,8 @@ struct MailboxMemory {
     /// Whether this store has put it behind what it has read, so that the cursor does not vouch for it: a log that goes
     /// back to a position after the cursor loses it, and looks as if it had not gone back at all.
     var isBehindCursor = false
+    /// The day, counted from 1970, since when it holds what this store has removed for good; nil if it does not.
+    var staleSince: Int?
     /// The beginning of an entry that this version cannot read. Whether it still cannot is asked of these bytes, and
     /// not of the mailbox.
     var unreadableHead: [UInt8]?
@@ -52,7 +54,7 @@ struct MailboxMemory {
     guard mailbox.identity.utf8.count <= MailboxLimits.identityBytes else {
       throw MailboxError(.malformed, "the identity of the mailbox has more than \(MailboxLimits.identityBytes) bytes")
     }
-    (self.store, scope) = (store, "mailbox " + mailbox.identity)
+    (self.store, scope) = (store, NoteBatch.mailboxes + mailbox.identity)
     doubt = try Self.doubt(of: store)
     let notes = try store.notes(scope)
     (canBeWritten, isReplacing, saved) = (notes.canBeWritten, notes.isDamaged, notes.values)

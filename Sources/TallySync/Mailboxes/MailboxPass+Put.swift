@@ -12,6 +12,10 @@ extension MailboxPass {
       report.repaired = true
       return try await put(since: StateVector(), .repair)
     }
+    if isSnapshotOwed(shelf) {
+      try await put(since: StateVector(), nil)
+      return noteSnapshot()
+    }
     var base = shelf.reach()
     if elsewhere.isEmpty {
       guard !base.covers(own.vector) else { return }
@@ -66,11 +70,13 @@ extension MailboxPass {
     if let cursor = receipt.cursor { memory.cursor = cursor }
   }
 
-  /// Removes own files that two snapshots replace. Only what this pass has found and read counts, not what it has just
+  /// Removes own files that two snapshots replace, and stale ones that one does. Only what this pass has found and read counts, not what it has just
   /// put.
   mutating func remove(from shelf: MailboxShelf) async throws {
+    let stale = Set(replacedStale(on: shelf))
     let names = files.filter { file in
-      isReadable(file) && file.name.replica == writer && shelf.isReplaced(file.shelved)
+      isReadable(file) && file.name.replica == writer
+        && (stale.contains(file.item.name) || shelf.isReplaced(file.shelved))
     }.map(\.item.name)
     guard !names.isEmpty else { return }
     do {

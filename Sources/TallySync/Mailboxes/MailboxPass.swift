@@ -40,6 +40,8 @@ struct MailboxPass {
   /// The state of the store.
   var own: StoreSummary
   let formerReplica: ReplicaID?
+  /// What was removed for good, so that files which may still hold it are replaced.
+  var removals = Removals()
   /// The replica that this pass writes files as, also if the store gives up the id meanwhile; zeros if the store has
   /// none.
   var writer: ReplicaID { formerReplica ?? ReplicaID(high: 0, low: 0) }
@@ -95,6 +97,8 @@ struct MailboxPass {
         "a file in \(mailbox.name) holds what another copy of this store has written under its replica id")
     }
     let shelf = shelf()
+    removals = try store.removals()
+    noteStale()
     progress.begin(.putting)
     try await put(beyond: shelf)
     try await remove(from: shelf)

@@ -21,6 +21,8 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
   /// have.
   private var isInDoubt = false
   private var hasGivenNothing = false
+  /// What was removed for good before the session: what is kept of its transfers must not hold what went since.
+  private var removals: Removals?
 
   /// The work on a store. If `isResuming`, what broke off is kept in a folder beside the store's file, and gone on
   /// with. A session that only compares says where the store stands, damaged or not.
@@ -35,6 +37,9 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
 
   package func start() throws -> SyncSession.Event {
     if isComparing { return .started(try store.summary()) }
+    store.finishRemovalsIfPossible()
+    // A damaged store has notes that cannot be read; it keeps nothing of its transfers.
+    removals = try? store.removals()
     shelf?.tidy()
     isDamaged = try store.checkDamage()
     isInDoubt = try store.doubt()?.level == .unvouched
@@ -192,7 +197,7 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
   }
 
   package func end(isKept: Bool) {
-    if isKept, let shelf {
+    if isKept, let shelf, let removals, let now = try? store.removals(), now.all == removals.all {
       leave(&outgoing, .outgoing, on: shelf)
       leave(&incoming, .incoming, on: shelf)
     }

@@ -1,0 +1,156 @@
+import Foundation
+import GRDB
+import TallyCRDT
+import TallyWire
+
+/// What was removed for good, here or by others: what was written before may still hold it, such as a file in a
+/// mailbox.
+///
+/// Local facts, which do not replicate. They are noted in the transaction that empties records. Where they are lost,
+/// old copies go later, with the ordinary rules.
+package struct Removals: Sendable, Equatable {
+  /// The transactions that emptied records. A file whose vector does not cover them may hold what they removed.
+  package var all = StateVector()
+  /// Those of them by which somebody has purged a record on this device.
+  package var purges = StateVector()
+  /// Whether the store's log and unfinished transfers may still hold something.
+  var isUnfinished = false
+
+  package init() {}
+}
+
+// MARK: - In the file
+
+extension Removals {
+  static let scope = "removals"
+  private static let (allKey, purgesKey, unfinishedKey) = ("all", "purges", "unfinished")
+
+  init(_ notes: [String: [UInt8]]) {
+    func vector(_ key: String) -> StateVector { notes[key].flatMap(StateVector.init(noted:)) ?? StateVector() }
+    (all, purges, isUnfinished) = (vector(Self.allKey), vector(Self.purgesKey), notes[Self.unfinishedKey] != nil)
+  }
+
+  var notes: NoteBatch {
+    NoteBatch(
+      Self.scope,
+      [
+        Self.allKey: all.noted, Self.purgesKey: purges.isEmpty ? nil : purges.noted,
+        Self.unfinishedKey: isUnfinished ? [1] : nil,
+      ], isReplacing: true)
+  }
+}
+
+extension StateVector {
+  /// The form in which notes keep a vector: sixteen bytes of replica and a varint sequence of each entry.
+  var noted: [UInt8] {
+    var writer = ByteWriter()
+    for entry in entries {
+      writer.replica(entry.replica)
+      writer.varint(entry.sequence)
+    }
+    return writer.bytes
+  }
+
+  /// Reads a vector from notes; nil if these are no such bytes.
+  init?(noted bytes: [UInt8]) {
+    let read = bytes.withUnsafeBytes { raw in
+      var reader = ByteReader(raw)
+      return try? Self(noted: &reader)
+    }
+    guard let read else { return nil }
+    self = read
+  }
+
+  /// Reads a vector that takes up all that is left.
+  init(noted reader: inout ByteReader) throws(WireError) {
+    self.init()
+    while reader.remaining > 0 {
+      let replica = try reader.replica()
+      self[replica] = try reader.varint()
+    }
+  }
+}
+
+extension WriteTransaction {
+  /// Notes that this transaction has emptied records.
+  func noteRemoval(isPurge: Bool) throws {
+    guard let dot else { return }
+    try note(removals: StateVector([(dot.replica, dot.sequence)]), isPurge: isPurge)
+  }
+
+  func removals() throws -> Removals { Removals(try NoteTable(connection).read(Removals.scope) ?? [:]) }
+
+  /// Notes that these transactions have emptied records.
+  func note(removals dots: StateVector, isPurge: Bool = false) throws {
+    guard !dots.isEmpty else { return }
+    var removals = try removals()
+    removals.all.merge(dots)
+    if isPurge { removals.purges.merge(dots) }
+    removals.isUnfinished = true
+    try NoteTable(connection).write(removals.notes)
+  }
+}
+
+extension Store {
+  /// What was removed for good.
+  package func removals() throws -> Removals {
+    Removals(try notes(Removals.scope).values)
+  }
+
+  /// Today by the store's clock, in days since 1970.
+  package var today: Int { SharedDays.day(of: options.environment.now()) }
+
+  /// For how long deleted records can be restored.
+  package var restoreWindow: RestoreWindow { options.compaction.restoreWindow }
+
+  /// Takes what was removed out of the files beside the store as well: out of the write-ahead log, unless somebody
+  /// still reads it, and out of transfers that wait to be gone on with. What cannot be done now is done another time.
+  package func finishRemovals() throws {
+    guard !options.isReadOnly, try removals().isUnfinished else { return }
+    if let file { UnfinishedTransfers.remove(besides: file) }
+    guard try emptyLog() else { return }
+    try replicate { transaction in
+      var removals = try transaction.removals()
+      removals.isUnfinished = false
+      try NoteTable(transaction.connection).write(removals.notes)
+    }
+  }
+
+  /// The same after a delta, which is joined whatever becomes of this.
+  package func finishRemovalsIfPossible() {
+    do { try finishRemovals() } catch {
+      options.environment.logger.warning("old copies of what was removed may remain", metadata: ["error": "\(error)"])
+    }
+  }
+
+  /// Empties the write-ahead log into the file: pages in it still hold what was removed.
+  /// - Returns: whether it is empty. It is not while somebody reads an older state.
+  private func emptyLog() throws -> Bool {
+    try writer.writeWithoutTransaction { db in
+      do {
+        try LockWait.without { _ = try db.checkpoint(.truncate) }
+        return true
+      } catch let error as DatabaseError
+        where [.SQLITE_BUSY, .SQLITE_LOCKED].contains(error.resultCode.primaryResultCode)
+      {
+        options.environment.logger.info("the write-ahead log is still read")
+        return false
+      }
+    }
+  }
+}
+
+/// The folder of transfers that lost their connections (`TransferShelf`).
+enum UnfinishedTransfers {
+  /// Removes what no session is using. A session that is under way sees to its own.
+  static func remove(besides store: String) {
+    let folder = store + FileRole.transfers
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+      let path = folder + "/" + name
+      let file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+      guard file >= 0 else { continue }
+      if flock(file, LOCK_EX | LOCK_NB) == 0 { unlink(path) }
+      close(file)
+    }
+  }
+}
