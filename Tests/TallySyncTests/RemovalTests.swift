@@ -47,7 +47,8 @@ import Testing
   // MARK: Mailboxes
 
   /// Files that cover what was removed do not hold it. Three devices, of which two put something.
-  @Test(arguments: [MailboxKind.folder, .log]) func aPurgeReplacesWhatThisDeviceHasPut(_ kind: MailboxKind) async throws {
+  @Test(arguments: [MailboxKind.folder, .log]) func aPurgeReplacesWhatThisDeviceHasPut(_ kind: MailboxKind) async throws
+  {
     let (files, log) = (MemoryMailbox(), MemoryLog())
     let mailbox: any Mailbox = kind == .log ? log : files
     func names() -> [String] { kind == .log ? log.names : files.files.map(\.name) }
@@ -191,7 +192,8 @@ private final class Day: Sendable {
 
 /// A folder with the stores of some devices, which disappears with the test.
 private final class SharedRoot: Sendable {
-  private let root = FileManager.default.temporaryDirectory.appendingPathComponent("tally-removals-\(UUID().uuidString)")
+  private let root = FileManager.default.temporaryDirectory.appendingPathComponent(
+    "tally-removals-\(UUID().uuidString)")
 
   init() { try? FileManager.default.createDirectory(at: url("shared"), withIntermediateDirectories: true) }
   deinit { try? FileManager.default.removeItem(at: root) }
