@@ -225,6 +225,7 @@
       case .notAQuery: "only SELECT, VALUES, WITH and EXPLAIN are run here"
       case .severalStatements: "one query at a time"
       case .tookTooLong: "the query took too long and was ended"
+      case .patternTooLong: "a pattern of LIKE or GLOB has at most 32 bytes here"
       case .tooLong:
         "a value is longer than 16 MiB, or longer than 32 KiB in a query that calls a function such as instr, replace "
           + "or json, which can take hours for long ones; substr and LIKE take long ones"

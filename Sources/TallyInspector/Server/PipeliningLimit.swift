@@ -4,10 +4,9 @@
 
   /// Closes a connection on which much comes behind a request that is not answered yet. Browsers send nothing there.
   ///
-  /// It stands before NIO's `HTTPServerPipelineHandler`, which keeps whatever comes meanwhile and asks for no more.
-  /// What has arrived by then would be kept as requests, of which some megabytes become a hundred; and with the rest
-  /// unread nobody would hear that the client has gone, and its query or verify would go on. So this one reads on, and
-  /// counts.
+  /// NIO's `HTTPServerPipelineHandler`, which comes after it, keeps the requests that arrive meanwhile and stops
+  /// reading. Kept as parsed requests, a few megabytes of bytes take up a hundred; and as long as nothing is read,
+  /// nobody notices that the client has gone, so its query or verify goes on. This handler keeps reading, and counts.
   final class PipeliningLimit: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart

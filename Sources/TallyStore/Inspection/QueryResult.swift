@@ -22,6 +22,8 @@ package enum QueryRefusal: String, Error, Sendable {
   case tookTooLong
   /// It made or read a value that is too long for it.
   case tooLong
+  /// It has a pattern of LIKE or GLOB that is too long.
+  case patternTooLong
 }
 
 extension Store {
@@ -59,6 +61,8 @@ extension Store {
       throw QueryRefusal.tookTooLong
     } catch let error as DatabaseError where error.resultCode == .SQLITE_TOOBIG {
       throw QueryRefusal.tooLong
+    } catch let error as DatabaseError where error.message == "LIKE or GLOB pattern too complex" {
+      throw QueryRefusal.patternTooLong
     }
   }
 

@@ -70,8 +70,8 @@ extension MailboxPass {
     if let cursor = receipt.cursor { memory.cursor = cursor }
   }
 
-  /// Removes own files that two snapshots replace, and stale ones that one does. Only what this pass has found and read counts, not what it has just
-  /// put.
+  /// Removes own files that two snapshots replace, and stale ones that one does. Only what this pass has found and read
+  /// counts, not what it has just put.
   mutating func remove(from shelf: MailboxShelf) async throws {
     let stale = Set(replacedStale(on: shelf))
     let names = files.filter { file in

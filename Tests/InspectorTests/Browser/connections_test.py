@@ -22,15 +22,20 @@ class ConnectionsTest(PageTest):
         _, page = self.inspect("phone.tally", "tablet.tally")
         self.show(page, "#/record?name=Item%7C~%7Cmilk")
         page.wait("document.querySelector('#live').textContent === 'live'")
-        # The moment is taken inside the page, so that asking costs nothing.
-        page.run("""(() => { const look = new MutationObserver(() => {
-          if (document.querySelector('main').innerText.includes('Barley milk')) { window.seen ??= Date.now(); look.disconnect(); } });
-          look.observe(document.querySelector('main'), {subtree: true, childList: true, characterData: true}); })()""")
-        self.tool.run("put", "phone.tally", "Item|~|milk", "title=Barley milk")
-        committed = time.time()
-        page.wait("window.seen", "the edit is seen")
-        self.assertLess(page.run("window.seen") / 1000 - committed, 2)
-        print(f"\na live edit was seen {page.run('window.seen') / 1000 - committed:.3f} s after the tool had ended", file=sys.stderr)
+        # The moment is taken inside the page, so that asking costs nothing. The shortest of some times counts, since other
+        # programs run beside; each has an upper limit.
+        delays = []
+        for kind in ["Barley", "Hemp", "Pea", "Soy", "Almond"]:
+            page.run("""(() => { window.seen = null; const look = new MutationObserver(() => {
+              if (document.querySelector('main').innerText.includes('%s milk')) { window.seen ??= Date.now(); look.disconnect(); } });
+              look.observe(document.querySelector('main'), {subtree: true, childList: true, characterData: true}); })()""" % kind)
+            self.tool.run("put", "phone.tally", "Item|~|milk", f"title={kind} milk")
+            committed = time.time()
+            page.wait("window.seen", "the edit is seen")
+            delays.append(page.run("window.seen") / 1000 - committed)
+        print(f"\nlive edits were seen {', '.join(f'{delay:.3f}' for delay in delays)} s after the tool had ended", file=sys.stderr)
+        self.assertLess(min(delays), 0.2)
+        self.assertLess(max(delays), 2)
         # Other screens follow too, and the focus stays where it is.
         self.show(page, "#/time?store=0")
         page.run("document.querySelector('select').focus()")
