@@ -1,5 +1,6 @@
 import Tally
 import TallyCRDT
+import TallyRig
 import Testing
 
 @testable import TallyStore

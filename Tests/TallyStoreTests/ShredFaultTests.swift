@@ -2,6 +2,7 @@
   import Tally
   import TallyCRDT
   import TallyFaults
+  import TallyRig
   import Testing
 
   @testable import TallyStore

@@ -21,6 +21,8 @@ package enum SimulationTier: String, CaseIterable, Sendable {
   case rawsql
   /// Stores on files, one of which the disk damages, that sync in sessions and through a folder.
   case damage
+  /// Devices that empty what is deleted, beside devices that empty nothing.
+  case shred
 
   /// The seeds that a test plays: `TALLY_SEED` alone, if it is set.
   package static func seeds(_ seeds: ClosedRange<UInt64>) -> ClosedRange<UInt64> {
@@ -53,6 +55,8 @@ package enum SimulationTier: String, CaseIterable, Sendable {
     case .rawsql: RawPlay.failure(of: .generate(seed: seed), planted: planted)
     case .damage:
       DamageStory.Route.allCases.lazy.compactMap { DamageStory.failure(seed: seed, $0, planted: planted) }.first
+    case .shred:
+      [false, true].lazy.compactMap { ShredHistory.failure(seed, deleteWins: $0, planted: planted) }.first
     }
   }
 }

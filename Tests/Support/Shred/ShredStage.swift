@@ -1,19 +1,16 @@
 import Foundation
+import GRDB
 import Synchronization
-import Tally
 import TallyCRDT
-import TallyTesting
-import Testing
-
-@testable import TallyStore
+import TallyStore
 
 /// Replicas A to D that write, delete, shred and hand over, as in the model (`Tests/Models/scenarios.py`): records p, c
 /// and so on with the fields x and y and an owner.
 ///
 /// After each step the store is verified, and stores of equal vectors must hold the same.
-final class ShredStage {
-  static let schema = schema()
-  static func schema(deleteWins: Bool = false) -> Schema {
+package final class ShredStage {
+  package static let schema = schema()
+  package static func schema(deleteWins: Bool = false) -> Schema {
     Schema([
       EntitySchema(
         "Item", deleteWins: deleteWins, .integer("x"), .integer("y"),
@@ -22,9 +19,9 @@ final class ShredStage {
   }
 
   /// One device: its store, and by how many milliseconds its clock is wrong.
-  final class Device {
-    let store: Store
-    let clock: Clock
+  package final class Device {
+    package let store: Store
+    package let clock: Clock
 
     init(
       _ name: String, _ time: Clock, skew: Int64, schema: Schema,
@@ -42,22 +39,22 @@ final class ShredStage {
   }
 
   /// Milliseconds that a test sets.
-  final class Clock: Sendable {
+  package final class Clock: Sendable {
     private let milliseconds: Mutex<Int64>
-    init(_ value: Int64) { milliseconds = Mutex(value) }
-    var value: Int64 {
+    package init(_ value: Int64) { milliseconds = Mutex(value) }
+    package var value: Int64 {
       get { milliseconds.withLock { $0 } }
       set { milliseconds.withLock { $0 = newValue } }
     }
   }
 
-  let time = Clock(1_000_000)
-  let a: Device
-  let b: Device
-  let c: Device
-  let d: Device
+  package let time = Clock(1_000_000)
+  package let a: Device
+  package let b: Device
+  package let c: Device
+  package let d: Device
 
-  init(
+  package init(
     skewOfA: Int64 = 0, skewOfB: Int64 = 0, deleteWins: Bool = false, _ prepare: (inout StoreOptions) -> Void = { _ in }
   ) throws {
     let schema = Self.schema(deleteWins: deleteWins)
@@ -68,42 +65,41 @@ final class ShredStage {
   }
 
   /// All devices, in order.
-  var all: [Device] { [a, b, c, d] }
+  package var all: [Device] { [a, b, c, d] }
 
-  static func name(_ key: String) throws -> AnyRecordName { try AnyRecordName(type: "Item", key: key) }
+  package static func name(_ key: String) throws -> AnyRecordName { try AnyRecordName(type: "Item", key: key) }
 
   // MARK: Acts
 
-  private func after(_ device: Device, _ location: SourceLocation) throws {
+  private func after(_ device: Device) throws {
     time.value += 1000
     let report = try device.store.verify()
-    #expect(report.problems == [], sourceLocation: location)
+    guard report.isSound else { throw ShredFailure(report.problems.joined(separator: "; ")) }
   }
 
-  func insert(
-    _ device: Device, _ key: String, x: Int? = nil, y: Int? = nil, owner: String? = nil,
-    _ location: SourceLocation = #_sourceLocation
+  package func insert(
+    _ device: Device, _ key: String, x: Int? = nil, y: Int? = nil, owner: String? = nil
   ) throws {
     try device.store.write { db in
       try db.execute(
         sql: "INSERT INTO Item(id, x, y, owner) VALUES(?, ?, ?, ?)",
         arguments: ["Item|~|\(key)", x, y, owner.map { "Item|~|\($0)" }])
     }
-    try after(device, location)
+    try after(device)
   }
 
-  func edit(
-    _ device: Device, _ key: String, _ field: String, _ value: Int?, _ location: SourceLocation = #_sourceLocation
+  package func edit(
+    _ device: Device, _ key: String, _ field: String, _ value: Int?
   ) throws {
     try device.store.write { db in
       try db.execute(sql: "UPDATE Item SET \(field) = ? WHERE id = ?", arguments: [value, "Item|~|\(key)"])
-      #expect(db.changesCount == 1, sourceLocation: location)
+      guard db.changesCount == 1 else { throw ShredFailure("\(key) is not there") }
     }
-    try after(device, location)
+    try after(device)
   }
 
   /// Writes to a record that the app sees; nothing otherwise.
-  func editIfThere(_ device: Device, _ key: String, _ field: String, _ value: Int) throws {
+  package func editIfThere(_ device: Device, _ key: String, _ field: String, _ value: Int) throws {
     try device.store.write { db in
       try db.execute(sql: "UPDATE Item SET \(field) = ? WHERE id = ?", arguments: [value, "Item|~|\(key)"])
     }
@@ -111,7 +107,7 @@ final class ShredStage {
   }
 
   /// Gives a record another owner, if the app sees both and the owner does not belong to the record itself.
-  func moveIfThere(_ device: Device, _ key: String, to owner: String) throws {
+  package func moveIfThere(_ device: Device, _ key: String, to owner: String) throws {
     try device.store.write { db in
       try db.execute(
         sql: """
@@ -121,7 +117,7 @@ final class ShredStage {
     time.value += 1000
   }
 
-  func insertIfNew(_ device: Device, _ key: String, x: Int) throws {
+  package func insertIfNew(_ device: Device, _ key: String, x: Int) throws {
     try device.store.write { db in
       try db.execute(
         sql: "INSERT OR IGNORE INTO Item(id, x) VALUES(?, ?)", arguments: ["Item|~|\(key)", x])
@@ -129,69 +125,71 @@ final class ShredStage {
     time.value += 1000
   }
 
-  func deleteIfThere(_ device: Device, _ key: String) throws {
+  package func deleteIfThere(_ device: Device, _ key: String) throws {
     try device.store.write { db in
       try db.execute(sql: "DELETE FROM Item WHERE id = ?", arguments: ["Item|~|\(key)"])
     }
     time.value += 1000
   }
 
-  func move(
-    _ device: Device, _ key: String, to owner: String?, _ location: SourceLocation = #_sourceLocation
+  package func move(
+    _ device: Device, _ key: String, to owner: String?
   ) throws {
     try device.store.write { db in
       try db.execute(
         sql: "UPDATE Item SET owner = ? WHERE id = ?", arguments: [owner.map { "Item|~|\($0)" }, "Item|~|\(key)"])
-      #expect(db.changesCount == 1, sourceLocation: location)
+      guard db.changesCount == 1 else { throw ShredFailure("\(key) is not there") }
     }
-    try after(device, location)
+    try after(device)
   }
 
-  func put(
-    _ device: Device, _ member: String, into key: String, _ location: SourceLocation = #_sourceLocation
+  package func put(
+    _ device: Device, _ member: String, into key: String
   ) throws {
     try device.store.write { db in
       try db.execute(
         sql: "INSERT INTO Item_parts(source, target) VALUES(?, ?)", arguments: ["Item|~|\(key)", "Item|~|\(member)"])
     }
-    try after(device, location)
+    try after(device)
   }
 
-  func delete(_ device: Device, _ key: String, _ location: SourceLocation = #_sourceLocation) throws {
+  package func delete(_ device: Device, _ key: String) throws {
     try device.store.write { db in
       try db.execute(sql: "DELETE FROM Item WHERE id = ?", arguments: ["Item|~|\(key)"])
-      #expect(db.changesCount == 1, sourceLocation: location)
+      guard db.changesCount == 1 else { throw ShredFailure("\(key) is not there") }
     }
-    try after(device, location)
+    try after(device)
   }
 
-  func restore(_ device: Device, _ key: String, _ location: SourceLocation = #_sourceLocation) throws {
+  package func restore(_ device: Device, _ key: String) throws {
     try device.store.restore(try Self.name(key))
-    try after(device, location)
+    try after(device)
   }
 
   /// Empties all that a delete hides, without a window.
-  func shred(_ device: Device, _ location: SourceLocation = #_sourceLocation) throws {
+  package func shred(_ device: Device) throws {
     try device.store.empty(ripe: nil)
-    try after(device, location)
+    try after(device)
   }
 
   /// `device` takes in what `source` has and it lacks.
-  func pull(_ device: Device, from source: Device, _ location: SourceLocation = #_sourceLocation) throws {
+  package func pull(_ device: Device, from source: Device) throws {
     try device.store.apply(try source.store.delta(since: try device.store.vector))
-    try after(device, location)
+    try after(device)
     let (mine, theirs) = (try device.store.summary(), try source.store.summary())
-    if mine.vector == theirs.vector { #expect(mine.fingerprint == theirs.fingerprint, sourceLocation: location) }
+    guard mine.vector != theirs.vector || mine.fingerprint == theirs.fingerprint else {
+      throw ShredFailure("two devices have seen the same and hold something else")
+    }
   }
 
-  func sync(_ one: Device, _ other: Device, _ location: SourceLocation = #_sourceLocation) throws {
-    try pull(one, from: other, location)
-    try pull(other, from: one, location)
-    try pull(one, from: other, location)
+  package func sync(_ one: Device, _ other: Device) throws {
+    try pull(one, from: other)
+    try pull(other, from: one)
+    try pull(one, from: other)
   }
 
   /// A has p {x: 1, y: 2}, or p that owns c {x: 1, y: 2}, and the others take it in.
-  func start(_ others: Device..., owner: Bool = false) throws {
+  package func start(_ others: Device..., owner: Bool = false) throws {
     if owner {
       try insert(a, "p", x: 0)
       try insert(a, "c", x: 1, y: 2, owner: "p")
@@ -204,7 +202,7 @@ final class ShredStage {
   // MARK: What is there
 
   /// What the app sees of a record; nil if it sees none.
-  func see(_ device: Device, _ key: String) throws -> [String: Int]? {
+  package func see(_ device: Device, _ key: String) throws -> [String: Int]? {
     try device.store.read { db in
       guard let row = try Row.fetchOne(db, sql: "SELECT x, y FROM Item WHERE id = ?", arguments: ["Item|~|\(key)"])
       else { return nil }
@@ -214,15 +212,21 @@ final class ShredStage {
     }
   }
 
-  func owner(_ device: Device, of key: String) throws -> String? {
+  package func owner(_ device: Device, of key: String) throws -> String? {
     try device.store.read { db in
       try String.fetchOne(db, sql: "SELECT owner FROM Item WHERE id = ?", arguments: ["Item|~|\(key)"])
     }
   }
 
   /// The values that the store holds of a record, seen or not.
-  func held(_ device: Device, _ key: String) throws -> Int {
+  package func held(_ device: Device, _ key: String) throws -> Int {
     let history = try device.store.history(of: try Self.name(key))
     return history?.fields.filter { $0.field != "owner" && !$0.value.isNull }.count ?? 0
   }
+}
+
+/// What is not as it must be.
+package struct ShredFailure: Error, CustomStringConvertible {
+  package let description: String
+  init(_ description: String) { self.description = description }
 }

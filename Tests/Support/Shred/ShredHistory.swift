@@ -1,0 +1,170 @@
+import TallyCRDT
+import TallyFaults
+import TallyStore
+import TallyTesting
+
+/// Random histories on devices that empty what is deleted, beside devices that do the same and empty nothing: today's
+/// rules, which say what must show.
+///
+/// After each delta: what is shown is what shows without emptying, less the hollow; a value that was shown and is still
+/// the value is shown; nothing that is deleted returns. At the end all are equal, and nobody holds a value of anything
+/// that is hidden. An exception needs an emptying of that record by a device that saw it deleted (E1 and E2 in
+/// decision 24).
+package final class ShredHistory {
+  private static let keys = ["p", "q", "c", "d"]
+  private static let devices = 3
+
+  private let shredding: ShredStage
+  private let plain: ShredStage
+  private var random: SplitMix64
+  private var log: [String] = []
+  /// The records that somebody has emptied.
+  private var emptied = Set<String>()
+
+  private init(_ seed: UInt64, deleteWins: Bool, _ planted: PlantedFault) throws {
+    random = SplitMix64(seed: seed)
+    shredding = try ShredStage(deleteWins: deleteWins) { $0.plant(planted) }
+    plain = try ShredStage(deleteWins: deleteWins)
+    for z in [shredding, plain] {
+      for (index, device) in z.all.enumerated() { device.clock.value = Int64(index) * 7_000 - 7_000 }
+    }
+  }
+
+  private func below(_ limit: Int) -> Int { Int(random.next() % UInt64(limit)) }
+
+  private func run(steps: Int) throws {
+    for _ in 0..<steps { try step() }
+    for _ in 0..<3 {
+      for one in 0..<Self.devices {
+        for other in 0..<Self.devices where one != other { try pull(one, other) }
+      }
+    }
+    try checkEnd()
+  }
+
+  private func step() throws {
+    let device = below(Self.devices)
+    let key = Self.keys[below(4)]
+    switch below(12) {
+    case 0, 1, 2:
+      let other = below(Self.devices)
+      if other != device { try pull(device, other) }
+    case 3: try shred(device)
+    case 4, 5: try write(device, "insert", [key], { try $0.insertIfNew($1, key, x: $2) })
+    case 6:
+      let owner = Self.keys[below(2)]
+      if owner != key { try write(device, "own", [key, owner], { z, d, _ in try z.moveIfThere(d, key, to: owner) }) }
+    case 7, 8: try write(device, "edit x", [key], { try $0.editIfThere($1, key, "x", $2) })
+    case 9: try write(device, "edit y", [key], { try $0.editIfThere($1, key, "y", $2) })
+    case 10: try write(device, "delete", [key], { z, d, _ in try z.deleteIfThere(d, key) })
+    default: try restore(device, key)
+    }
+  }
+
+  /// The same write on both sides. Where one shows a record and the other does not, because it is hollow, a person
+  /// would do different things.
+  private func write(
+    _ device: Int, _ what: String, _ keys: [String], _ body: (ShredStage, ShredStage.Device, Int) throws -> Void
+  ) throws {
+    let (mine, theirs) = (try view(shredding, device), try view(plain, device))
+    guard keys.allSatisfy({ (mine[$0] == nil) == (theirs[$0] == nil) }) else { return }
+    let value = log.count
+    log.append("\(device) \(what) \(keys.joined(separator: " "))")
+    for z in [shredding, plain] { try body(z, z.all[device], value) }
+  }
+
+  private func restore(_ device: Int, _ key: String) throws {
+    let name = try ShredStage.name(key)
+    log.append("\(device) restore \(key)")
+    do {
+      try shredding.all[device].store.restore(name)
+    } catch let error as StoreError where [.noSuchRecord, .notDeleted, .purged].contains(error.code) {
+      guard try error.code != .notDeleted || plain.see(plain.all[device], key) != nil else {
+        throw ShredFailure("\(key) is shown on \(device), and without emptying it is deleted")
+      }
+      shredding.time.value += 1000
+      plain.time.value += 1000
+      return
+    }
+    try plain.all[device].store.restore(name)
+    shredding.time.value += 1000
+    plain.time.value += 1000
+  }
+
+  private func shred(_ device: Int) throws {
+    log.append("\(device) shreds")
+    let store = shredding.all[device].store
+    let shown = try view(shredding, device)
+    emptied.formUnion(Self.keys.filter { shown[$0] == nil })
+    try store.empty(ripe: nil)
+    shredding.time.value += 1000
+    plain.time.value += 1000
+  }
+
+  private func pull(_ device: Int, _ other: Int) throws {
+    log.append("\(device) takes in \(other)")
+    let before = try view(shredding, device)
+    try shredding.pull(shredding.all[device], from: shredding.all[other])
+    try plain.pull(plain.all[device], from: plain.all[other])
+    try check(device, before)
+  }
+
+  private func view(_ z: ShredStage, _ device: Int) throws -> [String: [String: Int]] {
+    var view: [String: [String: Int]] = [:]
+    for key in Self.keys { view[key] = try z.see(z.all[device], key) }
+    return view
+  }
+
+  private func check(_ device: Int, _ before: [String: [String: Int]]) throws {
+    let (now, due) = (try view(shredding, device), try view(plain, device))
+    for key in Self.keys {
+      switch (now[key], due[key]) {
+      case (nil, nil): break
+      case (_?, nil): throw ShredFailure("\(key) is back on \(device)")
+      case (nil, _?):
+        guard !emptied.isEmpty else {
+          throw ShredFailure("\(key) is missing on \(device)")
+        }
+        guard before[key] == nil else { throw ShredFailure("a sync took \(key) from view on \(device)") }
+      case (let mine?, let theirs?):
+        for field in ["x", "y"] where mine[field] != theirs[field] {
+          guard emptied.contains(key) else {
+            throw ShredFailure("\(key).\(field) is \(String(describing: mine[field])) on \(device)")
+          }
+          guard before[key].map({ $0[field] != theirs[field] || theirs[field] == nil }) ?? true else {
+            throw ShredFailure("a sync took \(key).\(field) from view on \(device)")
+          }
+        }
+      }
+    }
+  }
+
+  private func checkEnd() throws {
+    let summaries = try shredding.all.prefix(Self.devices).map { try $0.store.summary() }
+    guard summaries.allSatisfy({ $0.vector == summaries[0].vector && $0.fingerprint == summaries[0].fingerprint })
+    else { throw ShredFailure("devices differ at the end") }
+    try shredding.all[0].store.empty(ripe: nil)
+    for other in 1..<Self.devices {
+      try shredding.pull(shredding.all[other], from: shredding.all[0])
+      for key in Self.keys where try shredding.see(shredding.all[other], key) == nil {
+        guard try shredding.held(shredding.all[other], key) == 0 else {
+          throw ShredFailure("\(other) still holds a value of \(key)")
+        }
+      }
+    }
+  }
+
+  /// What a history finds; nil if all is well.
+  package static func failure(_ seed: UInt64, deleteWins: Bool, planted: PlantedFault = []) -> String? {
+    var history: ShredHistory?
+    do {
+      let new = try ShredHistory(seed, deleteWins: deleteWins, planted)
+      history = new
+      try new.run(steps: [20, 40, 70][Int(seed % 3)])
+      return nil
+    } catch {
+      let steps = history?.log.joined(separator: "\n") ?? ""
+      return "TALLY_SEED=\(seed), deletes win: \(deleteWins)\n\(steps)\n\(error)"
+    }
+  }
+}
