@@ -7,7 +7,7 @@ import TallyWire
 /// seen may be lost by that, nor what somebody sees. So the transaction that joins says such registers again in the
 /// later life, each with its own stamp, under its own dot: a lift is a local write, and no edit.
 ///
-/// - *Unsent*: all that was here, if the sender lacks any of it.
+/// - *Unsent*: all that was here, if the sender lacks any of it, also if that is a move or a member.
 /// - *News*: what the sender has of an earlier life than the one here, and what was never here.
 /// - *Seen*: all that was here, if the record is seen before and after. That is known only when everything has come.
 /// - *Touched*: that the record exists, if nothing is said of it and an edit has come that the life had not seen.
@@ -23,7 +23,7 @@ extension Join {
     var isLifted = false
     if received.isInLaterLife(than: here) {
       let seen = SeenContent(of: here)
-      if isUnsent(here, received) {
+      if try isUnsent(here, received, name) {
         try noteLost(seen.cells, to: state, name, wereLocal: true)
         isLifted = try lift(seen, into: &state, kind)
       } else if try wasShown(name, kind, stored) {
@@ -75,17 +75,21 @@ extension Join {
     try write(state, name, kind, over: stored)
   }
 
-  /// Whether the sender lacks anything of what was here, by what its vector claims. A repair that holds all that the
-  /// sender has also shows which edits that knows; a part of it, such as a file of a mailbox, does not.
-  private func isUnsent(_ here: RecordState, _ received: RecordState) -> Bool {
+  /// Whether the sender lacks anything of what was here, by what its vector claims: a value, a move, a member. A repair
+  /// that holds all that the sender has also shows which edits that knows; a part of it, such as a file of a mailbox,
+  /// does not.
+  private func isUnsent(_ here: RecordState, _ received: RecordState, _ name: AnyRecordName) throws -> Bool {
     #if PlantedFaults
       if reader.planted.contains(.noLiftUnsent) { return false }
     #endif
-    let known = isRepair && header.isEverything ? received.touches : nil
-    return here.content.contains { cell, via in
-      if !header.target.covers(via) { return true }
-      return known.map { cell.stamp.rank >= .user && !$0.covers(cell.stamp.dot) } ?? false
-    } || here.life?.said.map { !header.target.covers($0) } ?? false
+    let touches = here.touches
+    if isRepair, header.isEverything, !touches.beyond(received.touches).isEmpty { return true }
+    if here.content.contains(where: { !header.target.covers($0.via) }) || !touches.beyond(header.target).isEmpty
+      || here.life?.said.map({ !header.target.covers($0) }) ?? false
+    {
+      return true
+    }
+    return try SnapshotFacts(reader).liveTags(of: name).contains { !header.target.covers($0) }
   }
 
   /// Whether the record was shown before the delta, as far as its state is concerned and not what SQLite takes.
