@@ -49,7 +49,7 @@ class Checks:
 
     def before_apply(self, replica):
         shown = replica.state.look().shown()
-        held = {n: (dict(r.cells), list(r.vias()), dict(r.totals)) for n, r in replica.state.records.items()}
+        held = {n: (dict(r.cells), list(r.vias()), dict(r.totals), r.touches()) for n, r in replica.state.records.items()}
         values = {(n, f): c for n in shown for f, c in replica.state.records[n].cells.items()}
         counted = {n: set(x) for n, x in self.counted(replica.state).items() if n in shown}
         return shown, values, counted, dict(replica.vector), held
@@ -84,13 +84,14 @@ class Checks:
         own = replica.name, replica.vector.get(replica.name, 0)
         for name, record in replica.state.records.items():
             theirs = source.state.records.get(name)
-            mine, vias, totals = held.get(name, ({}, [], {}))
+            mine, vias, totals, touches = held.get(name, ({}, [], {}, {}))
             for field, cell in record.cells.items() if own[1] > vector.get(own[0], 0) else ():
                 if cell[2] != own:
                     continue
                 if field in mine and mine[field][0] == cell[0]:
                     unsent = any(not covers(source.vector, via) for via in vias)
                     unsent = unsent or any(not covers(source.vector, (r, x[0])) for r, x in totals.items())
+                    unsent = unsent or any(not covers(source.vector, t) for t in [*touches.items(), *look.live_tags(name)])
                     if name not in shown and not unsent:
                         self.flag("keptNeedlessly", (replica.name, source.name, name, field))
                 elif not theirs or field not in theirs.cells or covers(vector, theirs.cells[field][2]):

@@ -9,6 +9,7 @@ import histories
 # Rule left out: the world, and the features that it needs; None draws them.
 RULES = {
     "noLiftSeen": ("harsh", None), "noLiftUnsent": ("harsh", None), "noLiftNews": ("harsh", None),
+    "touchesAreSent": ("harsh", None),
     "liftKeepsVia": ("harsh", None), "liftIsWrite": ("harsh", None), "liftTouches": ("harsh", None),
     "liftKnown": ("harsh", None), "liftIfVisible": ("harsh", None), "newsIfVisible": ("harsh", None),
     "noSayTouched": ("harsh", None), "sayKnown": ("harsh", None), "noSayShown": ("harsh", ["cycles"]), "sayShownFirst": ("harsh", ["cycles"]),

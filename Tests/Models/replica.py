@@ -318,8 +318,7 @@ class Replica:
             record.join_presence(other)
             if other.is_later(record) and not self.has("livesMix"):
                 # A repair holds all that the sender has: also whether a number that it covers stands for this very edit.
-                alien = is_repair and not self.has("numbersAreUnique") and any(
-                    c[0][0] >= USER and not covers(other.touched, dot(c[0])) for c in mine.cells.values())
+                alien = is_repair and not self.has("numbersAreUnique") and bool(beyond(mine.touched, other.touched))
                 lost[name] = mine, alien
             elif record.is_later(other):
                 fresh = lambda via: not covers(old, via) or self.has("liftKnown")
@@ -350,6 +349,9 @@ class Replica:
             is_seen = not self.has("noLiftSeen") and (name in shown or self.has("liftIfVisible")) and look.is_visible(name)
             unsent = alien or any(not covers(source.vector, via) for via in mine.vias())
             unsent = unsent or any(not covers(source.vector, (r, x[0])) for r, x in mine.totals.items())
+            if not self.has("touchesAreSent"):   # a move, or a member: an edit that writes no value
+                unsent = unsent or bool(beyond(mine.touched, source.vector))
+                unsent = unsent or any(not covers(source.vector, d) for d in look.live_tags(name))
             if is_seen or unsent and not self.has("noLiftUnsent"):
                 cells += [(name, f, c) for f, c in mine.cells.items()]
                 if not self.has("noStartLift"):

@@ -147,6 +147,22 @@ def moved_away(z):
     return z.see(z.B, "c")
 
 
+@scenario("touchesAreSent", {"x": 1, "y": 2})
+def moved_below_what_is_deleted(z):
+    "B deletes c and shreds it; A, away, moves c below q and deletes q, takes B's shred in, and restores q: c is there, whole"
+    z.start(z.B, owner=True), z.delete(z.B, "c"), z.B.compact()
+    z.insert(z.A, "q", x=5), z.edit(z.A, "c", OWNER, "q"), z.delete(z.A, "q"), z.pull(z.A, z.B), z.restore(z.A, "q")
+    return z.see(z.A, "c")
+
+
+@scenario("touchesAreSent", {"x": 1, "y": 2})
+def member_below_what_is_deleted(z):
+    "the same, but A puts a member into c, and deletes its owner p"
+    z.start(z.B, owner=True), z.insert(z.A, "m", x=5), z.pull(z.B, z.A), z.delete(z.B, "c"), z.B.compact()
+    z.put(z.A, "m", "c"), z.delete(z.A, "p"), z.pull(z.A, z.B), z.restore(z.A, "p")
+    return z.see(z.A, "c")
+
+
 @scenario("liftKnown", {})
 def old_file(z):
     "an old file with p's values is taken in whole after the shred: nothing of it is kept"
