@@ -1,6 +1,6 @@
 """What is checked: after every delta, after every local transaction, and when everybody has synced."""
 from lives import LivesRecord
-from today import FORWARD, OWNER, covers, dot
+from today import FORWARD, OWNER, beyond, covers, dot, merged
 from window import DAY
 
 WINDOW = 30
@@ -135,8 +135,24 @@ class Checks:
         return {n: ({f: c[:2] for f, c in replica.state.records[n].cells.items()}, replica.state.records[n].own(OWNER))
                 for n in look.shown()}, look.members()
 
+    @staticmethod
+    def is_kept(replica, shredder, name):
+        """Whether a record that is visible at `replica` would be so without what has moved away from below it by what `shredder` knows."""
+        look, later, records = replica.plain.look(), shredder.plain.look(), replica.plain.records
+
+        def surviving(n):
+            touches = look.own_surviving(n)
+            for child in look.children(n):
+                is_there = child not in shredder.plain.records or later.owner(child) == n
+                if is_there and look.surviving(child):
+                    touches = merged(touches, surviving(child))
+            return beyond(touches, records[n].context())
+        return all(not records[n].deletes or surviving(n) for n in look.chain(name))
+
     def is_purged(self, name, d):
-        """E1: somebody for whom the record was deleted shredded it, and had seen the value."""
+        """E1: somebody for whom the record was deleted shredded it, and had seen the value. In an ordinary history it was then deleted
+        for everybody, or visible only through what has moved away since.
+        """
         if "strict" in self.faults:
             return False
         return any((s.was_hidden_everywhere if self.is_ordinary else s.was_hidden) and covers(s.seen, d)

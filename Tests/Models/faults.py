@@ -20,6 +20,7 @@ RULES = {
     "shredDropsLayers": ("harsh", ["seeds"]), "shredDropsBasis": ("harsh", ["seeds"]),
     "shredDropsForward": ("harsh", ["seeds", "adoption"]), "hollowSeeds": ("harsh", ["seeds"]),
     "noGate": ("ordinary", None), "gateDeletesOnly": ("ordinary", ["deleteWins"]),
+    "gateOwnEdits": ("ordinary", None), "gateAboveOnly": ("ordinary", None), "gateLivingOwners": ("window", None),
     "restoreWithoutOwners": ("harsh", ["deleteWins"]), "dwDropsExistence": ("harsh", ["deleteWins"]),
     "totalsDropped": ("harsh", ["counters"]), "noSeenInLife": ("harsh", ["counters"]),
     "firstLifeUnsaid": ("copies", None), "numbersAreUnique": ("copies", None), "noStartNews": ("harsh", ["counters"]),

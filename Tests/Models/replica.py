@@ -237,15 +237,38 @@ class Replica:
     # Shredding
 
     def hiding(self, look, name):
-        """The dots that must be over before a record may be shredded: the deletes that hide it, and edits of it that they do not cover."""
-        chain = list(look.chain(name))
-        dots = [d for n in chain for d in self.state.records[n].deletes]
+        """The dots that must be over before a record may be shredded: the deletes on its chain of owners; the edits, up to the topmost
+        owner that is deleted, that they do not cover; and of what is below a deleted one the deletes and removals by which it hides.
+        """
+        chain, records = list(look.chain(name)), self.state.records
+        dots = [d for n in chain for d in records[n].deletes]
+        dead = [n for n in chain if self.has("gateLivingOwners") or records[n].deletes and not look.is_alive(n)]
         if not self.has("gateDeletesOnly"):
             context = {}
             for n in chain:
-                context = merged(context, self.state.records[n].context())
-            dots += beyond(look.own_surviving(name), context).items()
+                context = merged(context, records[n].context())
+            for n in chain[:1] if self.has("gateOwnEdits") or not dead else chain[:chain.index(dead[-1]) + 1]:
+                dots += beyond(look.own_surviving(n), context).items()
+        if not self.has("gateAboveOnly"):
+            for n in dead:
+                dots += self.hiding_below(look, n, records[n].context())[1]
         return dots
+
+    def hiding_below(self, look, name, context):
+        """Whether anything below a record was touched beyond `context`, and the deletes and removals that hide such touches."""
+        touched, dots = False, []
+        for (source, _), tags in self.state.links.items():
+            for d, (added, removed) in tags.items() if source == name else ():
+                if removed and added[0] >= USER and not covers(context, d):
+                    touched = True
+                    dots.append(dot(removed))
+        for child in look.children(name):
+            record = self.state.records[child]
+            is_touched, below = self.hiding_below(look, child, context)
+            if is_touched or any(not covers(context, d) for d in [*record.touches().items(), *look.live_tags(child)]):
+                touched = True
+                dots += [*record.deletes, *below]
+        return touched, dots
 
     def may_shred(self, look, name, ripe):
         record = self.state.records[name]
