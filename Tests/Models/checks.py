@@ -1,6 +1,6 @@
 """What is checked: after every delta, after every local transaction, and when everybody has synced."""
 from lives import LivesRecord
-from today import FORWARD, OWNER, covers, dot
+from today import FORWARD, OWNER, beyond, covers, dot, merged
 from window import DAY
 
 WINDOW = 30
@@ -49,7 +49,7 @@ class Checks:
 
     def before_apply(self, replica):
         shown = replica.state.look().shown()
-        held = {n: (dict(r.cells), list(r.vias()), dict(r.totals)) for n, r in replica.state.records.items()}
+        held = {n: (dict(r.cells), list(r.vias()), dict(r.totals), r.touches()) for n, r in replica.state.records.items()}
         values = {(n, f): c for n in shown for f, c in replica.state.records[n].cells.items()}
         counted = {n: set(x) for n, x in self.counted(replica.state).items() if n in shown}
         return shown, values, counted, dict(replica.vector), held
@@ -84,13 +84,14 @@ class Checks:
         own = replica.name, replica.vector.get(replica.name, 0)
         for name, record in replica.state.records.items():
             theirs = source.state.records.get(name)
-            mine, vias, totals = held.get(name, ({}, [], {}))
+            mine, vias, totals, touches = held.get(name, ({}, [], {}, {}))
             for field, cell in record.cells.items() if own[1] > vector.get(own[0], 0) else ():
                 if cell[2] != own:
                     continue
                 if field in mine and mine[field][0] == cell[0]:
                     unsent = any(not covers(source.vector, via) for via in vias)
                     unsent = unsent or any(not covers(source.vector, (r, x[0])) for r, x in totals.items())
+                    unsent = unsent or any(not covers(source.vector, t) for t in [*touches.items(), *look.live_tags(name)])
                     if name not in shown and not unsent:
                         self.flag("keptNeedlessly", (replica.name, source.name, name, field))
                 elif not theirs or field not in theirs.cells or covers(vector, theirs.cells[field][2]):
@@ -134,8 +135,24 @@ class Checks:
         return {n: ({f: c[:2] for f, c in replica.state.records[n].cells.items()}, replica.state.records[n].own(OWNER))
                 for n in look.shown()}, look.members()
 
+    @staticmethod
+    def is_kept(replica, shredder, name):
+        """Whether a record that is visible at `replica` would be so without what has moved away from below it by what `shredder` knows."""
+        look, later, records = replica.plain.look(), shredder.plain.look(), replica.plain.records
+
+        def surviving(n):
+            touches = look.own_surviving(n)
+            for child in look.children(n):
+                is_there = child not in shredder.plain.records or later.owner(child) == n
+                if is_there and look.surviving(child):
+                    touches = merged(touches, surviving(child))
+            return beyond(touches, records[n].context())
+        return all(not records[n].deletes or surviving(n) for n in look.chain(name))
+
     def is_purged(self, name, d):
-        """E1: somebody for whom the record was deleted shredded it, and had seen the value."""
+        """E1: somebody for whom the record was deleted shredded it, and had seen the value. In an ordinary history it was then deleted
+        for everybody, or visible only through what has moved away since.
+        """
         if "strict" in self.faults:
             return False
         return any((s.was_hidden_everywhere if self.is_ordinary else s.was_hidden) and covers(s.seen, d)

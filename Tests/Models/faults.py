@@ -9,6 +9,7 @@ import histories
 # Rule left out: the world, and the features that it needs; None draws them.
 RULES = {
     "noLiftSeen": ("harsh", None), "noLiftUnsent": ("harsh", None), "noLiftNews": ("harsh", None),
+    "touchesAreSent": ("harsh", None),
     "liftKeepsVia": ("harsh", None), "liftIsWrite": ("harsh", None), "liftTouches": ("harsh", None),
     "liftKnown": ("harsh", None), "liftIfVisible": ("harsh", None), "newsIfVisible": ("harsh", None),
     "noSayTouched": ("harsh", None), "sayKnown": ("harsh", None), "noSayShown": ("harsh", ["cycles"]), "sayShownFirst": ("harsh", ["cycles"]),
@@ -19,6 +20,7 @@ RULES = {
     "shredDropsLayers": ("harsh", ["seeds"]), "shredDropsBasis": ("harsh", ["seeds"]),
     "shredDropsForward": ("harsh", ["seeds", "adoption"]), "hollowSeeds": ("harsh", ["seeds"]),
     "noGate": ("ordinary", None), "gateDeletesOnly": ("ordinary", ["deleteWins"]),
+    "gateOwnEdits": ("ordinary", None), "gateAboveOnly": ("ordinary", None), "gateLivingOwners": ("window", None),
     "restoreWithoutOwners": ("harsh", ["deleteWins"]), "dwDropsExistence": ("harsh", ["deleteWins"]),
     "totalsDropped": ("harsh", ["counters"]), "noSeenInLife": ("harsh", ["counters"]),
     "firstLifeUnsaid": ("copies", None), "numbersAreUnique": ("copies", None), "noStartNews": ("harsh", ["counters"]),

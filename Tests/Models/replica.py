@@ -237,15 +237,38 @@ class Replica:
     # Shredding
 
     def hiding(self, look, name):
-        """The dots that must be over before a record may be shredded: the deletes that hide it, and edits of it that they do not cover."""
-        chain = list(look.chain(name))
-        dots = [d for n in chain for d in self.state.records[n].deletes]
+        """The dots that must be over before a record may be shredded: the deletes on its chain of owners; the edits, up to the topmost
+        owner that is deleted, that they do not cover; and of what is below a deleted one the deletes and removals by which it hides.
+        """
+        chain, records = list(look.chain(name)), self.state.records
+        dots = [d for n in chain for d in records[n].deletes]
+        dead = [n for n in chain if self.has("gateLivingOwners") or records[n].deletes and not look.is_alive(n)]
         if not self.has("gateDeletesOnly"):
             context = {}
             for n in chain:
-                context = merged(context, self.state.records[n].context())
-            dots += beyond(look.own_surviving(name), context).items()
+                context = merged(context, records[n].context())
+            for n in chain[:1] if self.has("gateOwnEdits") or not dead else chain[:chain.index(dead[-1]) + 1]:
+                dots += beyond(look.own_surviving(n), context).items()
+        if not self.has("gateAboveOnly"):
+            for n in dead:
+                dots += self.hiding_below(look, n, records[n].context())[1]
         return dots
+
+    def hiding_below(self, look, name, context):
+        """Whether anything below a record was touched beyond `context`, and the deletes and removals that hide such touches."""
+        touched, dots = False, []
+        for (source, _), tags in self.state.links.items():
+            for d, (added, removed) in tags.items() if source == name else ():
+                if removed and added[0] >= USER and not covers(context, d):
+                    touched = True
+                    dots.append(dot(removed))
+        for child in look.children(name):
+            record = self.state.records[child]
+            is_touched, below = self.hiding_below(look, child, context)
+            if is_touched or any(not covers(context, d) for d in [*record.touches().items(), *look.live_tags(child)]):
+                touched = True
+                dots += [*record.deletes, *below]
+        return touched, dots
 
     def may_shred(self, look, name, ripe):
         record = self.state.records[name]
@@ -318,8 +341,7 @@ class Replica:
             record.join_presence(other)
             if other.is_later(record) and not self.has("livesMix"):
                 # A repair holds all that the sender has: also whether a number that it covers stands for this very edit.
-                alien = is_repair and not self.has("numbersAreUnique") and any(
-                    c[0][0] >= USER and not covers(other.touched, dot(c[0])) for c in mine.cells.values())
+                alien = is_repair and not self.has("numbersAreUnique") and bool(beyond(mine.touched, other.touched))
                 lost[name] = mine, alien
             elif record.is_later(other):
                 fresh = lambda via: not covers(old, via) or self.has("liftKnown")
@@ -350,6 +372,9 @@ class Replica:
             is_seen = not self.has("noLiftSeen") and (name in shown or self.has("liftIfVisible")) and look.is_visible(name)
             unsent = alien or any(not covers(source.vector, via) for via in mine.vias())
             unsent = unsent or any(not covers(source.vector, (r, x[0])) for r, x in mine.totals.items())
+            if not self.has("touchesAreSent"):   # a move, or a member: an edit that writes no value
+                unsent = unsent or bool(beyond(mine.touched, source.vector))
+                unsent = unsent or any(not covers(source.vector, d) for d in look.live_tags(name))
             if is_seen or unsent and not self.has("noLiftUnsent"):
                 cells += [(name, f, c) for f, c in mine.cells.items()]
                 if not self.has("noStartLift"):

@@ -147,6 +147,22 @@ def moved_away(z):
     return z.see(z.B, "c")
 
 
+@scenario("touchesAreSent", {"x": 1, "y": 2})
+def moved_below_what_is_deleted(z):
+    "B deletes c and shreds it; A, away, moves c below q and deletes q, takes B's shred in, and restores q: c is there, whole"
+    z.start(z.B, owner=True), z.delete(z.B, "c"), z.B.compact()
+    z.insert(z.A, "q", x=5), z.edit(z.A, "c", OWNER, "q"), z.delete(z.A, "q"), z.pull(z.A, z.B), z.restore(z.A, "q")
+    return z.see(z.A, "c")
+
+
+@scenario("touchesAreSent", {"x": 1, "y": 2})
+def member_below_what_is_deleted(z):
+    "the same, but A puts a member into c, and deletes its owner p"
+    z.start(z.B, owner=True), z.insert(z.A, "m", x=5), z.pull(z.B, z.A), z.delete(z.B, "c"), z.B.compact()
+    z.put(z.A, "m", "c"), z.delete(z.A, "p"), z.pull(z.A, z.B), z.restore(z.A, "p")
+    return z.see(z.A, "c")
+
+
 @scenario("liftKnown", {})
 def old_file(z):
     "an old file with p's values is taken in whole after the shred: nothing of it is kept"
@@ -326,6 +342,25 @@ def window_of_an_edit(z):
     z.start(z.B, z.C, z.D), z.edit(z.C, "p", "x", 3), z.delete(z.A, "p"), z.pull(z.B, z.A), z.pull(z.D, z.A), z.pull(z.A, z.B), z.pull(z.A, z.D)
     z.pull(z.C, z.A), z.restore(z.A, "p"), z.C.compact(), z.sync(z.A, z.C)
     return z.see(z.A, "p")
+
+
+@scenario("gateAboveOnly", {"x": 1, "y": 2}, kind="ordinary")
+def window_of_what_is_below(z):
+    "p is deleted, but shows through c, moved there at the same time; B deletes c; A compacts, before C hears of it; B restores c: p is whole"
+    z.start(z.B), z.insert(z.A, "c", x=3), [z.pull(r, z.A) for r in (z.B, z.C, z.D)]
+    z.edit(z.B, "c", OWNER, "p"), z.delete(z.A, "p"), z.sync(z.A, z.B), [z.sync(z.A, r) for r in (z.C, z.D)], z.sync(z.A, z.B)
+    z.delete(z.B, "c"), z.pull(z.A, z.B), z.A.compact(), z.pull(z.B, z.A), z.restore(z.B, "c")
+    return z.see(z.B, "p")
+
+
+@scenario(None, ({}, {}), kind="ordinary")
+def no_window_of_a_move_away(z):
+    "the same, but B moves c away and back again: p has no values, since nothing has kept where c was; an exception that the page states"
+    z.start(z.B), z.insert(z.A, "c", x=3), [z.pull(r, z.A) for r in (z.B, z.C, z.D)]
+    z.edit(z.B, "c", OWNER, "p"), z.delete(z.A, "p"), z.sync(z.A, z.B), [z.sync(z.A, r) for r in (z.C, z.D)], z.sync(z.A, z.B)
+    z.edit(z.B, "c", OWNER, None), z.pull(z.A, z.B), z.A.compact(), z.pull(z.B, z.A), z.edit(z.B, "c", OWNER, "p")
+    z.world.settle(), z.world.check_exceptions(z.A)
+    return z.see(z.B, "p"), dict(z.world.flags)
 
 
 # Counters
@@ -510,6 +545,52 @@ def window_from_the_first_exchange(z):
     second = compacted(z, z.A)
     days(z, 11)
     return [first, second, compacted(z, z.A)]
+
+
+def shows_through(z, keep):
+    """A's delete of p has been with B for 40 days, but p shows: B had kept it at the same time."""
+    z.start(z.B), z.insert(z.A, "c", x=3), z.sync(z.A, z.B)
+    keep(), z.delete(z.A, "p"), z.sync(z.A, z.B), days(z, 40), z.sync(z.A, z.B)
+    assert z.see(z.A, "p")
+
+
+@window("gateAboveOnly", [False, True])
+def window_of_a_delete_below(z):
+    "p, deleted by A, shows for 40 days through c, which B had moved there; B deletes c: p goes 31 days after that, and not at once"
+    shows_through(z, lambda: z.edit(z.B, "c", OWNER, "p"))
+    z.delete(z.B, "c"), z.sync(z.A, z.B)
+    first = compacted(z, z.A)
+    days(z, 31)
+    return [first, compacted(z, z.A)]
+
+
+@window("gateAboveOnly", [False, True])
+def window_of_a_removal(z):
+    "the same with a member, which B puts into p and takes out again"
+    shows_through(z, lambda: z.put(z.B, "c", "p"))
+    z.B.transact(lambda d, now: z.B.untag(("p", "c"), d, now)), z.sync(z.A, z.B)
+    first = compacted(z, z.A)
+    days(z, 31)
+    return [first, compacted(z, z.A)]
+
+
+@window("gateOwnEdits", [False, True], delete_wins="q")
+def window_of_a_move_above(z):
+    "delete-wins q is deleted for 40 days; then B's move of p below it comes in: c, which p owns, goes 31 days after that"
+    z.insert(z.A, "q", x=5), z.start(z.B, z.C, owner=True), z.delete(z.A, "q"), z.sync(z.A, z.C), days(z, 40), z.sync(z.A, z.C)
+    z.edit(z.B, "p", OWNER, "q"), z.pull(z.A, z.B)
+    first = compacted(z, z.A, "c")
+    days(z, 31)
+    return [first, compacted(z, z.A, "c")]
+
+
+@window("gateLivingOwners", True)
+def window_beside_others(z):
+    "c is deleted; p, which owns it and lives on, is edited every day, and owns what comes and goes every day: c goes after 31 days all the same"
+    z.start(z.B, owner=True), z.sync(z.A, z.B), z.delete(z.A, "c")
+    for day in range(32):
+        z.insert(z.A, f"d{day}", x=1, o="p"), z.edit(z.A, "p", "x", day), z.delete(z.A, f"d{day}"), z.sync(z.A, z.B), days(z, 1)
+    return compacted(z, z.A, "c")
 
 
 @window("windowOffByOne", [False, True])

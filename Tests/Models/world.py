@@ -120,7 +120,7 @@ class World(Checks):
 
     def note_shred(self, replica, name, d):
         visible = lambda r: r.plain.look().is_visible(name)
-        everywhere = not any(visible(r) for r in self.replicas)
+        everywhere = not any(visible(r) and self.is_kept(r, replica, name) for r in self.replicas)
         self.shreds.setdefault(name, []).append(Shred(self.seen[d], not visible(replica), everywhere))
 
     def ripe(self, replica):
