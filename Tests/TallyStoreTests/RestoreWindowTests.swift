@@ -27,6 +27,24 @@ import Testing
       for each in [device, source] { try each.store.noteShared(shared) }
     }
 
+    func sync(_ one: ShredStage.Device, _ other: ShredStage.Device) throws {
+      try pull(one, from: other)
+      try pull(other, from: one)
+    }
+
+    /// A's delete of p has been with B for 40 days, but p shows: B had kept it at the same time.
+    func showsThrough(_ keep: () throws -> Void) throws {
+      try z.start()
+      try z.insert(z.a, "c", x: 3)
+      try sync(z.a, z.b)
+      try keep()
+      try z.delete(z.a, "p")
+      try sync(z.a, z.b)
+      days(40)
+      try sync(z.a, z.b)
+      #expect(try z.see(z.a, "p") != nil)
+    }
+
     func compacted(_ device: ShredStage.Device, _ key: String = "p") throws -> Bool {
       try device.store.compact(restoreWindow: RestoreWindowTests.window)
       return try z.held(device, key) == 0
@@ -123,5 +141,43 @@ import Testing
     #expect(try w.z.b.store.compact(restoreWindow: Self.window).waiting == 1)
     w.days(7)
     #expect(try w.compacted(w.z.b))
+  }
+
+  /// p, deleted by A, shows for 40 days through c, which B had moved there: it has a window of its own when c goes.
+  @Test func itWaitsForADeleteBelow() throws {
+    let w = try World()
+    try w.showsThrough { try w.z.move(w.z.b, "c", to: "p") }
+    try w.z.delete(w.z.b, "c")
+    try w.sync(w.z.a, w.z.b)
+    #expect(try !w.compacted(w.z.a))
+    w.days(31)
+    #expect(try w.compacted(w.z.a))
+  }
+
+  /// The same with a member.
+  @Test func itWaitsForARemoval() throws {
+    let w = try World()
+    try w.showsThrough { try w.z.put(w.z.b, "c", into: "p") }
+    try w.z.take(w.z.b, "c", from: "p")
+    try w.sync(w.z.a, w.z.b)
+    #expect(try !w.compacted(w.z.a))
+    w.days(31)
+    #expect(try w.compacted(w.z.a))
+  }
+
+  /// What goes on in an owner that lives on delays nothing.
+  @Test func itGoesOnBesideOthers() throws {
+    let w = try World()
+    try w.z.start(w.z.b, owner: true)
+    try w.sync(w.z.a, w.z.b)
+    try w.z.delete(w.z.a, "c")
+    for day in 0..<32 {
+      try w.z.insert(w.z.a, "d\(day)", x: 1, owner: "p")
+      try w.z.edit(w.z.a, "p", "x", day + 1)
+      try w.z.delete(w.z.a, "d\(day)")
+      try w.sync(w.z.a, w.z.b)
+      w.days(1)
+    }
+    #expect(try w.compacted(w.z.a, "c"))
   }
 }

@@ -87,7 +87,7 @@ final class Healing {
     var new = received
     if seen.insert(Rebuild.address(kind.number, name.text)).inserted {
       if let stored, let rest = rest(stored, name, kind, received) {
-        if received.isInLaterLife(than: rest), rest.hasContent {
+        if received.isInLaterLife(than: rest), rest.hasContent || !rest.touches.isEmpty {
           try voided.insert(SeenContent(of: rest), name, transaction.writer)
         }
         new.merge(rest)

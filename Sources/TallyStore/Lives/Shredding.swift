@@ -9,8 +9,7 @@ struct Shredding {
   /// those that others did; nil to wait for nothing.
   var ripe: (own: StateVector, others: StateVector)?
   private let transaction: WriteTransaction
-  private let visibility: Visibility<SnapshotFacts>
-  private let below: HiddenBelow
+  private let hiding: Hiding
   private var reader: StateReader { transaction.reader }
 
   enum Verdict {
@@ -24,53 +23,17 @@ struct Shredding {
 
   init(_ transaction: WriteTransaction, ripe: (own: StateVector, others: StateVector)?) {
     (self.transaction, self.ripe) = (transaction, ripe)
-    visibility = Visibility(SnapshotFacts(transaction.reader, countsRefusals: false))
-    below = HiddenBelow(transaction.reader, visibility)
+    hiding = Hiding(transaction.reader)
   }
 
-  /// Whether a record may be emptied now: when others have had for long enough all that hides it. That is the deletes on
-  /// its chain of owners, the edits of it and of what is deleted above it that no delete had seen, and what hides the
-  /// records below that had kept one of them in view.
+  /// Whether a record may be emptied now: when others have had all that hides it for long enough.
   func verdict(_ name: AnyRecordName, _ stored: StoredRecord) throws -> Verdict {
     let state = stored.state
     let holds = state.hasContent || state.life.map { $0.said != nil } ?? (state.existence != nil)
-    guard holds, !stored.place.isVisible, try !visibility.isVisible(name) else { return .stays }
-    let chain = try chain(name)
-    let hiding = try chain.indices.filter { try !chain[$0].state.deletes.isEmpty && !visibility.isAlive(chain[$0].name) }
-    guard let top = hiding.last else { return .stays }
+    guard holds, !stored.place.isVisible, let causes = try hiding.causes(of: name) else { return .stays }
     guard let ripe else { return .goes }
-    let deletes = chain.flatMap(\.state.deletes)
-    let isOwn = deletes.map(\.stamp).max()?.dot.replica == transaction.replica
-    let covered = isOwn ? ripe.own : ripe.others
-    guard deletes.allSatisfy({ covered.covers($0.stamp.dot) }) else { return .waits }
-    let context = chain.reduce(StateVector()) { $0.merging($1.state.deletedContext) }
-    // What goes on in a living owner above all that is deleted delays nothing.
-    for (name, state) in chain[...top] {
-      var touches = state.touches
-      for dot in try SnapshotFacts(reader).liveTags(of: name) { touches.include(dot) }
-      let unseen = touches.beyond(state.deletedContext).beyond(context)
-      guard unseen.entries.allSatisfy(covered.covers) else { return .waits }
-    }
-    let isOver = try hiding.allSatisfy { index in
-      try below.dots(of: chain[index].name, chain[index].state).allSatisfy(covered.covers)
-    }
-    return isOver ? .goes : .waits
-  }
-
-  /// The record and its owners, as far as anything is known of them.
-  private func chain(_ name: AnyRecordName) throws -> [(name: AnyRecordName, state: RecordState)] {
-    var chain: [(AnyRecordName, RecordState)] = []
-    var (open, known) = ([name], Set([name]))
-    while let next = open.popLast() {
-      guard let kind = transaction.catalog.kind(of: next.type), let stored = try reader.record(next, kind) else {
-        continue
-      }
-      chain.append((next, stored.state))
-      for owner in try visibility.effectiveOwners(of: next) where known.insert(owner.target).inserted {
-        open.append(owner.target)
-      }
-    }
-    return chain
+    let covered = causes.latest.dot.replica == transaction.replica ? ripe.own : ripe.others
+    return causes.dots.allSatisfy(covered.covers) ? .goes : .waits
   }
 
   /// Empties a record.

@@ -45,17 +45,17 @@ extension Store {
         throw StoreError(.unknownType, "the type \(printable(type)) is not in the schema")
       }
       let days = SharedDays(try NoteTable(reader.connection).read(SharedDays.scope) ?? [:])
-      let visibility = Visibility(SnapshotFacts(reader))
+      let (visibility, hiding) = (Visibility(SnapshotFacts(reader)), Hiding(reader))
       var found: [DeletedRecord] = []
       try reader.forEachHiddenRecord(kind.number) { name, stored in
         guard let delete = stored.state.deletes.map(\.stamp).max(), try !visibility.isAlive(name),
           try !visibility.isHollow(name), try reader.forward(of: name, stored.state) == nil
         else { return }
-        let deletes = stored.state.deletes.map(\.stamp.dot)
+        let dots = try hiding.causes(of: name)?.dots ?? stored.state.deletes.map(\.stamp.dot)
         found.append(
           DeletedRecord(
             name: name, delete: delete, values: kind.values(of: stored.state),
-            restorableUntil: days.end(of: window) { vector in deletes.allSatisfy(vector.covers) }))
+            restorableUntil: days.end(of: window) { vector in dots.allSatisfy(vector.covers) }))
         // Of very many the oldest go now and then.
         if found.count > 2 * max(limit, 50) { found = Self.newest(found, limit) }
       }

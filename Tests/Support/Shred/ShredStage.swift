@@ -153,6 +153,16 @@ package final class ShredStage {
     try after(device)
   }
 
+  package func take(_ device: Device, _ member: String, from key: String) throws {
+    try device.store.write { db in
+      try db.execute(
+        sql: "DELETE FROM Item_parts WHERE source = ? AND target = ?",
+        arguments: ["Item|~|\(key)", "Item|~|\(member)"])
+      guard db.changesCount == 1 else { throw ShredFailure("\(member) is not in \(key)") }
+    }
+    try after(device)
+  }
+
   package func delete(_ device: Device, _ key: String) throws {
     try device.store.write { db in
       try db.execute(sql: "DELETE FROM Item WHERE id = ?", arguments: ["Item|~|\(key)"])

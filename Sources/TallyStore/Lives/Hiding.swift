@@ -1,0 +1,114 @@
+import TallyCRDT
+
+/// By what deleted records are hidden: what others must have had for a restore window before content goes (decision
+/// 24).
+///
+/// That is the deletes on the chain of owners; the edits of the record, and of what is deleted above it, that no delete
+/// had seen; and what hides the records below that had kept one of those in view. A record that is deleted is still
+/// shown if somebody touched it at the same time: what it owns, or its members. When those are deleted or taken out in
+/// their turn, it is hidden by that as well. What goes on in a living owner above all that is deleted delays nothing.
+final class Hiding {
+  /// What hides one record.
+  struct Causes {
+    /// Deletes, removals and edits.
+    var dots: [Dot]
+    /// The latest delete on the chain of owners.
+    var latest: Stamp
+  }
+
+  private struct Node {
+    var parent: Int?
+    var deletes: [Dot]
+    var isTouched: Bool
+    /// The removals of its members that the delete had not seen.
+    var removals: [Dot]
+  }
+
+  private let facts: SnapshotFacts
+  private let visibility: Visibility<SnapshotFacts>
+  private let reader: StateReader
+  private var known: [AnyRecordName: [Dot]] = [:]
+
+  init(_ reader: StateReader) {
+    self.reader = reader
+    facts = SnapshotFacts(reader, countsRefusals: false)
+    visibility = Visibility(facts)
+  }
+
+  /// By what a record is hidden; nil if no delete hides it.
+  ///
+  /// Cost: the chain of its owners, and everything below those that are deleted, once for each of them.
+  func causes(of name: AnyRecordName) throws -> Causes? {
+    guard try !visibility.isVisible(name) else { return nil }
+    let chain = try chain(name)
+    let dead = try chain.indices.filter { index in
+      try !chain[index].state.deletes.isEmpty && !visibility.isAlive(chain[index].name)
+    }
+    let deletes = chain.flatMap(\.state.deletes)
+    guard let top = dead.last, let latest = deletes.map(\.stamp).max() else { return nil }
+    var dots = deletes.map(\.stamp.dot)
+    let context = chain.reduce(StateVector()) { $0.merging($1.state.deletedContext) }
+    for (name, state) in chain[...top] {
+      var touches = state.touches
+      for dot in try facts.liveTags(of: name) { touches.include(dot) }
+      dots += touches.beyond(state.deletedContext).beyond(context).entries
+    }
+    for index in dead { dots += try below(chain[index].name, chain[index].state) }
+    return Causes(dots: dots, latest: latest)
+  }
+
+  /// The record and its owners, as far as anything is known of them.
+  private func chain(_ name: AnyRecordName) throws -> [(name: AnyRecordName, state: RecordState)] {
+    var chain: [(AnyRecordName, RecordState)] = []
+    var (open, known) = ([name], Set([name]))
+    while let next = open.popLast() {
+      guard let kind = reader.catalog.kind(of: next.type), let stored = try reader.record(next, kind) else { continue }
+      chain.append((next, stored.state))
+      for owner in try visibility.effectiveOwners(of: next) where known.insert(owner.target).inserted {
+        open.append(owner.target)
+      }
+    }
+    return chain
+  }
+
+  /// The deletes and removals below a deleted record of what its deletes had not seen.
+  private func below(_ name: AnyRecordName, _ state: RecordState) throws -> [Dot] {
+    if let dots = known[name] { return dots }
+    let context = state.deletedContext
+    var nodes = [try node(name, state, nil, context)]
+    var (next, seen) = ([(name, 0)], Set([name]))
+    while let (owner, parent) = next.popLast() {
+      for child in try facts.owned(by: owner) where seen.insert(child).inserted {
+        guard try visibility.effectiveOwners(of: child).contains(where: { $0.target == owner }),
+          let kind = reader.catalog.kind(of: child.type), let stored = try reader.record(child, kind)
+        else { continue }
+        next.append((child, nodes.count))
+        nodes.append(try node(child, stored.state, parent, context))
+      }
+    }
+    // What is below comes after what owns it.
+    var dots: [Dot] = []
+    for index in nodes.indices.reversed() where nodes[index].isTouched {
+      dots += nodes[index].removals
+      guard let parent = nodes[index].parent else { continue }
+      nodes[parent].isTouched = true
+      dots += nodes[index].deletes
+    }
+    known[name] = dots
+    return dots
+  }
+
+  private func node(
+    _ name: AnyRecordName, _ state: RecordState, _ parent: Int?, _ context: StateVector
+  ) throws -> Node {
+    var (isTouched, removals) = (false, [Dot]())
+    for link in try reader.links(from: name) {
+      for tag in link.link.element.tags where tag.added.rank >= .user && !context.covers(tag.added.dot) {
+        isTouched = true
+        if let removed = tag.removed { removals.append(removed.dot) }
+      }
+    }
+    isTouched = isTouched || state.touches.entries.contains { !context.covers($0) }
+    return Node(parent: parent, deletes: state.deletes.map(\.stamp.dot), isTouched: isTouched, removals: removals)
+  }
+}
