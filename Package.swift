@@ -225,7 +225,7 @@ let package = Package(
     .testTarget(
       name: "TallyStoreTests",
       dependencies: [
-        "Tally", "TallyCRDT", "TallyStore", "TallyTesting", "TallyWire", faults, grdb,
+        "Tally", "TallyCRDT", "TallyRig", "TallyStore", "TallyTesting", "TallyWire", faults, grdb,
       ], resources: [.copy("Golden")]),
     .testTarget(
       name: "TallySyncTests",

@@ -4,6 +4,7 @@
 
 @_exported import struct TallyCRDT.AnyRecordName
 @_exported import struct TallyStore.Conflict
+@_exported import struct TallyStore.DeletedRecord
 @_exported import protocol TallyStore.Entity
 @_exported import struct TallyStore.EntitySchema
 @_exported import class TallyStore.Observed

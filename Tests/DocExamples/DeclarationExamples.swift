@@ -109,6 +109,12 @@ for item in try store.recentlyDeleted(Game.self) {
 }
 }
 
+// Sources/TallyStore/Lives/Store+RecentlyDeleted.swift
+private func Sources_TallyStore_Lives_Store_RecentlyDeleted_swift_2() throws {
+let bin = store.values { db in try store.recentlyDeleted(db, Game.self) }
+_ = bin
+}
+
 // Sources/TallyStore/Schema/Entity.swift
 private enum Sources_TallyStore_Schema_Entity_swift_1 {
 struct Game: Entity, Codable, FetchableRecord, PersistableRecord {

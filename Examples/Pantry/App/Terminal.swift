@@ -10,6 +10,7 @@ struct Terminal {
     Pantry FILE list [WORDS]         the list, or what WORDS find
     Pantry FILE add TITLE [AMOUNT] [due=YYYY-MM-DD] [tag=NAME]…
     Pantry FILE rename TITLE NEW | buy TITLE | move TITLE AFTER | remove TITLE | undo NAME
+    Pantry FILE bin | restore NUMBER | purge NUMBER
     Pantry FILE conflicts | keep NUMBER | take NUMBER
     Pantry FILE sync PEER…           once; a PEER is folder:PATH, or a command such as 'Pantry OTHER serve'
     Pantry FILE watch PEER…          stays in sync and shows the list whenever it changes, until interrupted
@@ -55,6 +56,12 @@ struct Terminal {
       try store.write { _ = try Item.deleteOne($0, id: id) }
       say("removed; undo '\(id)' brings it back")
     case ("undo", 1): try store.restore(AnyRecordName(words[0]))
+    case ("bin", 0):
+      for (number, record) in try store.recentlyDeleted(Item.self).enumerated() {
+        say("\(number + 1). \(record.line)")
+      }
+    case ("restore", 1): try store.restore(try removed(words[0]).name)
+    case ("purge", 1): try store.purge(try removed(words[0]).name)
     case ("conflicts", 0):
       for (number, conflict) in try store.conflicts().enumerated() { say("\(number + 1). \(conflict.line)") }
     case ("devices", 0): for device in try store.devices() { say(device.line) }
@@ -96,6 +103,12 @@ struct Terminal {
   private func item(_ title: String, _ db: Database) throws -> Item {
     if let item = try Item.filter(Column("title") == title).fetchOne(db) { return item }
     throw Misuse(description: "nothing on the list is called \(title)")
+  }
+
+  private func removed(_ number: String) throws -> DeletedRecord {
+    let records = try store.recentlyDeleted(Item.self)
+    if let number = Int(number), records.indices.contains(number - 1) { return records[number - 1] }
+    throw Misuse(description: "there is no \(number) in the bin")
   }
 
   private func conflict(_ number: String) throws -> Conflict {

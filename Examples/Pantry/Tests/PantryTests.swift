@@ -75,6 +75,21 @@ import Testing
     await until { other.rows.value.first?.tags.map(\.name) == ["dairy"] }
   }
 
+  @Test func theBinIsLiveAndPurgesOnAllDevices() async throws {
+    let (model, bin, other) = (ListModel(phone), BinModel(phone), BinModel(tablet))
+    for title in ["Milk", "Bread"] { try await model.add(title) }
+    for item in try items(phone) { try await model.remove(item.id) }
+    await until { bin.removed.value.map(\.line) == ["Bread, not synced yet", "Milk, not synced yet"] }
+    try sync()
+    await until { other.removed.value.count == 2 && other.removed.value[0].restorableUntil != nil }
+    try bin.restore(bin.removed.value[0])
+    try other.purge(other.removed.value[1])
+    await until { other.removed.value.map(\.values["title"]) == [.text("Bread")] }
+    try sync()
+    await until { bin.removed.value.isEmpty && other.removed.value.isEmpty }
+    await until { titles(model) == ["Bread"] }
+  }
+
   @Test func anEditThatLostCanBeTakenBack() async throws {
     let conflicts = ConflictModel(phone)
     try await ListModel(phone).add("Milk")

@@ -118,5 +118,6 @@ extension WriteTransaction {
       vector ?? standing.vector, today: SharedDays.day(of: environment.now()), isShared: vector != nil, window: window)
     guard days != before else { return }
     try NoteTable(connection).write(NoteBatch(SharedDays.scope, days.notes.mapValues { $0 }, isReplacing: true))
+    writer.touchesDeleted = true
   }
 }

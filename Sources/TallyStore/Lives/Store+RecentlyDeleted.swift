@@ -39,28 +39,55 @@ extension Store {
   /// - Returns: the records that have content left.
   /// - Throws: `StoreError.unknownType`, `.closed`; GRDB's `DatabaseError`.
   public func recentlyDeleted(ofType type: String, limit: Int = 100) throws -> [DeletedRecord] {
-    let window = options.compaction.restoreWindow
-    return try capturedSnapshot { reader in
-      guard let kind = reader.catalog.kind(of: type), kind.isKnown else {
-        throw StoreError(.unknownType, "the type \(printable(type)) is not in the schema")
-      }
-      let days = SharedDays(try NoteTable(reader.connection).read(SharedDays.scope) ?? [:])
-      let (visibility, hiding) = (Visibility(SnapshotFacts(reader)), Hiding(reader))
-      var found: [DeletedRecord] = []
-      try reader.forEachHiddenRecord(kind.number) { name, stored in
-        guard let delete = stored.state.deletes.map(\.stamp).max(), try !visibility.isAlive(name),
-          try !visibility.isHollow(name), try reader.forward(of: name, stored.state) == nil
-        else { return }
-        let dots = try hiding.causes(of: name)?.dots ?? stored.state.deletes.map(\.stamp.dot)
-        found.append(
-          DeletedRecord(
-            name: name, delete: delete, values: kind.values(of: stored.state),
-            restorableUntil: days.end(of: window) { vector in dots.allSatisfy(vector.covers) }))
-        // Of very many the oldest go now and then.
-        if found.count > 2 * max(limit, 50) { found = Self.newest(found, limit) }
-      }
-      return Self.newest(found, limit)
+    try capturedSnapshot { try recentlyDeleted($0, type, limit) }
+  }
+
+  /// Deleted records of a type that can be restored, as a read of the app's sees them: to follow them.
+  ///
+  /// ```swift
+  /// let bin = store.values { db in try store.recentlyDeleted(db, Game.self) }
+  /// ```
+  ///
+  /// An observation gets them anew when records of the type are deleted, restored or purged, and when others have heard
+  /// of the deletes.
+  /// - Returns: the records that have content left; see `recentlyDeleted(_:limit:)`.
+  /// - Throws: `StoreError.unknownType`; GRDB's `DatabaseError`.
+  public func recentlyDeleted<Record: Entity>(
+    _ db: Database, _ type: Record.Type, limit: Int = 100
+  ) throws -> [DeletedRecord] {
+    // What is read below is not seen by observations.
+    for table in Self.deletedTables {
+      _ = try Row.fetchOne(db, sql: "SELECT * FROM \(table) LIMIT 0")
     }
+    let connection = try Connection(db)
+    let reader = StateReader(connection, catalog: try Catalog.load(connection, cached: nil))
+    return try recentlyDeleted(reader, Record.schema.type, limit)
+  }
+
+  /// The tables that say what is deleted and for how long.
+  static let deletedTables = ["tally_hidden", "tally_note"]
+
+  private func recentlyDeleted(_ reader: StateReader, _ type: String, _ limit: Int) throws -> [DeletedRecord] {
+    let window = options.compaction.restoreWindow
+    guard let kind = reader.catalog.kind(of: type), kind.isKnown else {
+      throw StoreError(.unknownType, "the type \(printable(type)) is not in the schema")
+    }
+    let days = SharedDays(try NoteTable(reader.connection).read(SharedDays.scope) ?? [:])
+    let (visibility, hiding) = (Visibility(SnapshotFacts(reader)), Hiding(reader))
+    var found: [DeletedRecord] = []
+    try reader.forEachHiddenRecord(kind.number) { name, stored in
+      guard let delete = stored.state.deletes.map(\.stamp).max(), try !visibility.isAlive(name),
+        try !visibility.isHollow(name), try reader.forward(of: name, stored.state) == nil
+      else { return }
+      let dots = try hiding.causes(of: name)?.dots ?? stored.state.deletes.map(\.stamp.dot)
+      found.append(
+        DeletedRecord(
+          name: name, delete: delete, values: kind.values(of: stored.state),
+          restorableUntil: days.end(of: window) { vector in dots.allSatisfy(vector.covers) }))
+      // Of very many the oldest go now and then.
+      if found.count > 2 * max(limit, 50) { found = Self.newest(found, limit) }
+    }
+    return Self.newest(found, limit)
   }
 
   private static func newest(_ records: [DeletedRecord], _ limit: Int) -> [DeletedRecord] {

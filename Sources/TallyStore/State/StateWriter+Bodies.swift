@@ -4,6 +4,7 @@ import TallyWire
 /// Bodies in `tally_hidden`, bodies that are deleted, and what deletes and lives had seen.
 extension StateWriter {
   func putHidden(_ kind: KindNumber, _ key: String, _ body: [UInt8], _ place: Place?) throws {
+    touchesDeleted = true
     if case .hidden(let number) = place {
       let update = try connection.statement("UPDATE tally_hidden SET body = ? WHERE n = ?")
       update.bind(1, body)
@@ -25,6 +26,7 @@ extension StateWriter {
   }
 
   func deleteHidden(_ number: Int) throws {
+    touchesDeleted = true
     let delete = try connection.statement("DELETE FROM tally_hidden WHERE n = ?")
     delete.bind(1, number)
     try delete.run()

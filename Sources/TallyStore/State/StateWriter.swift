@@ -13,6 +13,8 @@ final class StateWriter {
   let facts: FileFacts
   /// The tables whose rows were written, for whoever observes them.
   private(set) var touchedTables = Set<String>()
+  /// Whether a hidden record was written, or until when one can be restored, for whoever observes deleted records.
+  var touchesDeleted = false
   /// The kind whose table was noted last.
   private var lastTouched: RecordKind?
   private(set) var isChanged = false
@@ -43,7 +45,7 @@ final class StateWriter {
 
   /// Forgets what the transaction did.
   func reset() {
-    (touchedTables, lastTouched) = ([], nil)
+    (touchedTables, lastTouched, touchesDeleted) = ([], nil, false)
     _ = rowChanges.take()
     isChanged = false
     onRowWritten = nil

@@ -438,6 +438,9 @@ public final class Store: Sendable {
         try db.notifyChanges(in: .fullDatabase)
       } else {
         for table in session.writer.touchedTables { try db.notifyChanges(in: Table(table)) }
+        if session.writer.touchesDeleted {
+          for table in Self.deletedTables { try db.notifyChanges(in: Table(table)) }
+        }
       }
       return Commit(
         value: value, dot: dot, summary: session.summary, isChanged: session.isChanged,
