@@ -189,17 +189,22 @@ public final class Visibility<Source: VisibilitySource> {
         hollow[top] = false
         continue
       }
-      var children = below[top] ?? []
-      if below[top] == nil {
-        for child in try effectivelyOwned(by: top) where try isAlive(child) { children.append(child) }
-        below[top] = children
+      // The children that are not known to be hollow; each is looked at twice at most.
+      var open = below.removeValue(forKey: top)
+      if open == nil {
+        open = []
+        for child in try effectivelyOwned(by: top) where try isAlive(child) { open?.append(child) }
       }
-      if children.contains(where: { hollow[$0] == false }) {
-        hollow[top] = false
-      } else if let open = children.first(where: { hollow[$0] == nil }) {
-        stack.append(open)
-      } else {
+      while let child = open?.last, hollow[child] == true { open?.removeLast() }
+      guard let next = open?.last else {
         hollow[top] = true
+        continue
+      }
+      if hollow[next] == false {
+        hollow[top] = false
+      } else {
+        below[top] = open
+        stack.append(next)
       }
     }
     return hollow[name] == true

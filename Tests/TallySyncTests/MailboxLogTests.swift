@@ -111,6 +111,16 @@ import Testing
     #expect(log.names.filter { $0.contains("\(own)") }.count == 2)
   }
 
+  /// A place may count nothing, and give another token each time.
+  @Test func aLogWithTokensThatHasLostAnEntryEndsALook() async throws {
+    let place = TokenLog(log)
+    let store = try World.store(notes: 1)
+    try await store.sync(through: place)
+    log.goBack(to: 0)
+    #expect(try await store.sync(through: place).written.count == 1)
+    #expect(log.count == 1)
+  }
+
   @Test func aStandbyThatLagsLosesNothing() async throws {
     let (a, b) = (try World.store(notes: 2, "a"), try World.store(notes: 2, "b"))
     try await settle([a, b])
@@ -410,6 +420,36 @@ private struct OvertakenLog: Mailbox {
   func put(_ upload: MailboxUpload) async throws -> MailboxReceipt {
     try await overtake()
     return try await log.put(upload)
+  }
+
+  func remove(_ names: [String]) async throws { try await log.remove(names) }
+  func wait(after cursor: MailboxCursor?) async throws { try await log.wait(after: cursor) }
+}
+
+/// A log whose cursors are tokens of its own that count nothing, of which each answer has another.
+private struct TokenLog: Mailbox {
+  let log: MemoryLog
+
+  init(_ log: MemoryLog) { self.log = log }
+
+  var name: String { log.name }
+  var identity: String { log.identity }
+  var kind: MailboxKind { .log }
+
+  func changes(after cursor: MailboxCursor?) async throws -> MailboxPage {
+    let listing = cursor == nil ? try await log.changes(after: nil).items : []
+    return MailboxPage(
+      items: listing, cursor: MailboxCursor(position: 0, entry: UUID().uuidString), isListing: cursor == nil,
+      hasMore: false)
+  }
+
+  func get(_ name: String, from offset: Int) async throws -> any AsyncSequence<[UInt8], any Error> {
+    try await log.get(name, from: offset)
+  }
+
+  func put(_ upload: MailboxUpload) async throws -> MailboxReceipt {
+    _ = try await log.put(upload)
+    return MailboxReceipt()
   }
 
   func remove(_ names: [String]) async throws { try await log.remove(names) }

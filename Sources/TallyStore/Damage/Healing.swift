@@ -51,6 +51,8 @@ final class Healing {
 
   /// Content that only this store had, in lives that those of the peer replace: to be lifted at the end.
   private let voided: SeenContents
+  /// Records with another life than before, which may hold nothing any more.
+  private(set) var renewed: [AnyRecordName] = []
 
   init(
     _ transaction: WriteTransaction, _ level: StoreDoubt.Level, _ header: DeltaHeader, _ voided: SeenContents
@@ -89,6 +91,8 @@ final class Healing {
       if let stored, let rest = rest(stored, name, kind, received) {
         if received.isInLaterLife(than: rest), rest.hasContent || !rest.touches.isEmpty {
           try voided.insert(SeenContent(of: rest), name, transaction.writer)
+        } else if rest.isInLaterLife(than: received), let news = news(in: received, unseenBy: rest) {
+          try voided.insert(news, name, transaction.writer)
         }
         new.merge(rest)
       }
@@ -101,7 +105,19 @@ final class Healing {
       // A further part of one large record.
       new.merge(stored.state)
     }
+    if let stored, stored.state.hasContent, stored.state.life?.stamp != new.life?.stamp { renewed.append(name) }
     if new != stored?.state { try write(name, kind, new, stored) }
+  }
+
+  /// What the peer has of an earlier life than the one here, and was never here; nil if nothing.
+  private func news(in received: RecordState, unseenBy rest: RecordState) -> SeenContent? {
+    let cells = received.content.filter { !own.covers($0.via) }.map(\.cell)
+    let isSaid = received.life?.said.map { !own.covers($0) } ?? false
+    let isTouched = received.touches.entries.contains { dot in
+      !own.covers(dot) && rest.life.map { !$0.context.covers(dot) } ?? false
+    }
+    guard !cells.isEmpty || isSaid || isTouched else { return nil }
+    return SeenContent(cells: cells, isSaid: isSaid || isTouched)
   }
 
   func take(_ key: LinkKey, _ kind: LinkKind, _ received: ORSetElement) throws {

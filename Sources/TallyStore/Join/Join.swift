@@ -128,7 +128,7 @@ struct Join {
     try transaction.settleJoined()
     // It may be here all the same, and not be found; then there are two of it now.
     guard try !isMissing || reader.indexesMatch() else { throw StoreError(.corrupt, StoreError.wrongIndex) }
-    result.emptied = try forgetEmptied(renewed)
+    result.emptied = try forgetEmptied(renewed + (healing?.renewed ?? []))
     try journal.noteSettled()
     try journal.trim()
     result.conflicts = journal.count
@@ -390,7 +390,7 @@ struct Join {
     _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ stored: StoredRecord, _ difference: Fingerprint
   ) throws {
     guard stored.place.isVisible else {
-      if state.life?.stamp != stored.state.life?.stamp { renewed.append(name) }
+      if state.life?.stamp != stored.state.life?.stamp, stored.state.hasContent { renewed.append(name) }
       transaction.view.mark(name)
       try writer.put(name, kind, state, previous: stored, shown: nil, difference: difference)
       return
@@ -400,7 +400,7 @@ struct Join {
     let isNewLife = state.life?.stamp != stored.state.life?.stamp
     if isNewLife {
       transaction.view.mark(name)
-      renewed.append(name)
+      if stored.state.hasContent { renewed.append(name) }
     }
     for (index, column) in kind.columns.enumerated() where !isNewLife || column.reference != nil {
       let old = stored.state.cell(column.field, followsNewest: kind.followsNewest)

@@ -10,8 +10,8 @@ import TallyCRDT
 final class Hiding {
   /// What hides one record.
   struct Causes {
-    /// Deletes, removals and edits.
-    var dots: [Dot]
+    /// Deletes, removals and edits: of each replica the latest counts.
+    var dots: StateVector
     /// The latest delete on the chain of owners.
     var latest: Stamp
   }
@@ -27,7 +27,9 @@ final class Hiding {
   private let facts: SnapshotFacts
   private let visibility: Visibility<SnapshotFacts>
   private let reader: StateReader
-  private var known: [AnyRecordName: [Dot]] = [:]
+  private var known: [AnyRecordName: StateVector] = [:]
+  /// The vector of the store for which this holds.
+  private var vector: StateVector?
 
   init(_ reader: StateReader) {
     self.reader = reader
@@ -35,9 +37,28 @@ final class Hiding {
     visibility = Visibility(facts)
   }
 
+  /// Whether what was found still holds in another transaction: nobody has written since but who empties records, which
+  /// changes nothing of what hides them.
+  func holds(in transaction: WriteTransaction) -> Bool {
+    reader === transaction.reader && vector == transaction.standing.vector
+  }
+
+  /// Notes that a transaction ends which has emptied records and done nothing else.
+  func noteEnd(of transaction: WriteTransaction) {
+    vector = transaction.standing.vector
+    if let dot = transaction.dot { vector?.include(dot) }
+  }
+
+  /// Whether a delete hides a record, its own or that of an owner. Cost: the chain of its owners.
+  func isDeleted(_ name: AnyRecordName) throws -> Bool {
+    guard try !visibility.isVisible(name) else { return false }
+    return try chain(name).contains { try !$0.state.deletes.isEmpty && !visibility.isAlive($0.name) }
+  }
+
   /// By what a record is hidden; nil if no delete hides it.
   ///
-  /// Cost: the chain of its owners, and everything below those that are deleted, once for each of them.
+  /// Cost: the chain of its owners, and everything below those that are deleted, once for each of them as long as this
+  /// object is used.
   func causes(of name: AnyRecordName) throws -> Causes? {
     guard try !visibility.isVisible(name) else { return nil }
     let chain = try chain(name)
@@ -45,15 +66,26 @@ final class Hiding {
       try !chain[index].state.deletes.isEmpty && !visibility.isAlive(chain[index].name)
     }
     let deletes = chain.flatMap(\.state.deletes)
-    guard let top = dead.last, let latest = deletes.map(\.stamp).max() else { return nil }
-    var dots = deletes.map(\.stamp.dot)
+    guard !dead.isEmpty, let latest = deletes.map(\.stamp).max() else { return nil }
+    var dots = deletes.reduce(into: StateVector()) { $0.include($1.stamp.dot) }
     let context = chain.reduce(StateVector()) { $0.merging($1.state.deletedContext) }
-    for (name, state) in chain[...top] {
+    // The record, and owners between it and one that is deleted. With several owners there may be others.
+    var between = Set(dead.map { chain[$0].name })
+    var count = 0
+    repeat {
+      count = between.count
+      for (each, _) in chain.reversed() where !between.contains(each) {
+        if try visibility.effectiveOwners(of: each).contains(where: { between.contains($0.target) }) {
+          between.insert(each)
+        }
+      }
+    } while between.count > count
+    for (name, state) in chain where between.contains(name) {
       var touches = state.touches
       for dot in try facts.liveTags(of: name) { touches.include(dot) }
-      dots += touches.beyond(state.deletedContext).beyond(context).entries
+      dots.merge(touches.beyond(state.deletedContext).beyond(context))
     }
-    for index in dead { dots += try below(chain[index].name, chain[index].state) }
+    for index in dead { dots.merge(try below(chain[index].name, chain[index].state)) }
     return Causes(dots: dots, latest: latest)
   }
 
@@ -72,7 +104,7 @@ final class Hiding {
   }
 
   /// The deletes and removals below a deleted record of what its deletes had not seen.
-  private func below(_ name: AnyRecordName, _ state: RecordState) throws -> [Dot] {
+  private func below(_ name: AnyRecordName, _ state: RecordState) throws -> StateVector {
     if let dots = known[name] { return dots }
     let context = state.deletedContext
     var nodes = [try node(name, state, nil, context)]
@@ -87,12 +119,12 @@ final class Hiding {
       }
     }
     // What is below comes after what owns it.
-    var dots: [Dot] = []
+    var dots = StateVector()
     for index in nodes.indices.reversed() where nodes[index].isTouched {
-      dots += nodes[index].removals
+      for dot in nodes[index].removals { dots.include(dot) }
       guard let parent = nodes[index].parent else { continue }
       nodes[parent].isTouched = true
-      dots += nodes[index].deletes
+      for dot in nodes[index].deletes { dots.include(dot) }
     }
     known[name] = dots
     return dots

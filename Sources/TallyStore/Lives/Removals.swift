@@ -19,6 +19,16 @@ package struct Removals: Sendable, Equatable {
   package init() {}
 }
 
+extension Removals {
+  /// Those that a vector covers.
+  package func limited(to vector: StateVector) -> Removals {
+    var limited = self
+    limited.all = all.limited(to: vector)
+    limited.purges = purges.limited(to: vector)
+    return limited
+  }
+}
+
 // MARK: - In the file
 
 extension Removals {
@@ -83,11 +93,16 @@ extension WriteTransaction {
   /// Notes that these transactions have emptied records.
   func note(removals dots: StateVector, isPurge: Bool = false) throws {
     guard !dots.isEmpty else { return }
-    var removals = try removals()
-    removals.all.merge(dots)
-    if isPurge { removals.purges.merge(dots) }
-    removals.isUnfinished = true
-    try NoteTable(connection).write(removals.notes)
+    do {
+      var removals = try removals()
+      removals.all.merge(dots)
+      if isPurge { removals.purges.merge(dots) }
+      removals.isUnfinished = true
+      try NoteTable(connection).write(removals.notes)
+    } catch let error as DatabaseError where error.resultCode.primaryResultCode == .SQLITE_CORRUPT {
+      // Damaged notes are in nobody's way; old copies stay for longer.
+      environment.logger.warning("a removal cannot be noted", metadata: ["error": "\(error)"])
+    }
   }
 }
 
@@ -106,11 +121,15 @@ extension Store {
   /// Takes what was removed out of the files beside the store as well: out of the write-ahead log, unless somebody
   /// still reads it, and out of transfers that wait to be gone on with. What cannot be done now is done another time.
   package func finishRemovals() throws {
-    guard !options.isReadOnly, try removals().isUnfinished else { return }
-    if let file { UnfinishedTransfers.remove(besides: file) }
-    guard try emptyLog() else { return }
+    guard !options.isReadOnly else { return }
+    let before = try removals()
+    guard before.isUnfinished else { return }
+    let areGone = file.map(UnfinishedTransfers.remove(besides:)) ?? true
+    guard try emptyLog(), areGone else { return }
     try replicate { transaction in
       var removals = try transaction.removals()
+      // What went meanwhile may be in the log again.
+      guard removals == before else { return }
       removals.isUnfinished = false
       try NoteTable(transaction.connection).write(removals.notes)
     }
@@ -126,7 +145,7 @@ extension Store {
   /// Empties the write-ahead log into the file: pages in it still hold what was removed.
   /// - Returns: whether it is empty. It is not while somebody reads an older state.
   private func emptyLog() throws -> Bool {
-    try writer.writeWithoutTransaction { db in
+    try usable.writeWithoutTransaction { db in
       do {
         try LockWait.without { _ = try db.checkpoint(.truncate) }
         return true
@@ -143,14 +162,20 @@ extension Store {
 /// The folder of transfers that lost their connections (`TransferShelf`).
 enum UnfinishedTransfers {
   /// Removes what no session is using. A session that is under way sees to its own.
-  static func remove(besides store: String) {
+  /// - Returns: whether nothing is left.
+  static func remove(besides store: String) -> Bool {
     let folder = store + FileRole.transfers
+    var isEmpty = true
     for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
       let path = folder + "/" + name
       let file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-      guard file >= 0 else { continue }
-      if flock(file, LOCK_EX | LOCK_NB) == 0 { unlink(path) }
+      guard file >= 0 else {
+        isEmpty = isEmpty && errno == ENOENT
+        continue
+      }
+      isEmpty = flock(file, LOCK_EX | LOCK_NB) == 0 && unlink(path) == 0 && isEmpty
       close(file)
     }
+    return isEmpty
   }
 }

@@ -21,19 +21,19 @@ struct Shredding {
     case goes
   }
 
-  init(_ transaction: WriteTransaction, ripe: (own: StateVector, others: StateVector)?) {
-    (self.transaction, self.ripe) = (transaction, ripe)
-    hiding = Hiding(transaction.reader)
+  init(_ transaction: WriteTransaction, ripe: (own: StateVector, others: StateVector)?, _ hiding: Hiding) {
+    (self.transaction, self.ripe, self.hiding) = (transaction, ripe, hiding)
   }
 
   /// Whether a record may be emptied now: when others have had all that hides it for long enough.
   func verdict(_ name: AnyRecordName, _ stored: StoredRecord) throws -> Verdict {
     let state = stored.state
     let holds = state.hasContent || state.life.map { $0.said != nil } ?? (state.existence != nil)
-    guard holds, !stored.place.isVisible, let causes = try hiding.causes(of: name) else { return .stays }
-    guard let ripe else { return .goes }
+    guard holds, !stored.place.isVisible else { return .stays }
+    guard let ripe else { return try hiding.isDeleted(name) ? .goes : .stays }
+    guard let causes = try hiding.causes(of: name) else { return .stays }
     let covered = causes.latest.dot.replica == transaction.replica ? ripe.own : ripe.others
-    return causes.dots.allSatisfy(covered.covers) ? .goes : .waits
+    return covered.covers(causes.dots) ? .goes : .waits
   }
 
   /// Empties a record.

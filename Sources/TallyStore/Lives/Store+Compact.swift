@@ -27,7 +27,7 @@ extension Store {
   /// a device had written that had not been seen is said again and survives; see ``purge(_:)`` and the page about it.
   ///
   /// Work is done in slices of about 50 ms, between which other writes go on; call it once a day. It blocks meanwhile.
-  /// Cost: reads every hidden record. The state is a lexicographic product as in Almeida, Shoker and Baquero, "Delta
+  /// Cost: reads every hidden record, and once in each run what is below deleted owners, which is one slice for each. The state is a lexicographic product as in Almeida, Shoker and Baquero, "Delta
   /// State Replicated Data Types" (2018); lives and lifts are our own.
   /// - Parameters:
   ///   - restoreWindow: how long deleted records can be restored; that of ``StoreOptions/compaction`` unless given.
@@ -38,7 +38,9 @@ extension Store {
   public func compact(restoreWindow: RestoreWindow? = nil, isDryRun: Bool = false) throws -> CompactionReport {
     let window = restoreWindow ?? options.compaction.restoreWindow
     let ripe = try replicate { transaction in
-      try transaction.noteShared(nil, window: window)
+      // Rows that the usual window still needs stay, whatever this one is.
+      let usual = options.compaction.restoreWindow
+      if !isDryRun { try transaction.noteShared(nil, window: window.days < usual.days ? usual : window) }
       let (days, today) = (try transaction.sharedDays(), SharedDays.day(of: transaction.environment.now()))
       return (
         days.ripe(today: today, after: window.days),
@@ -51,7 +53,15 @@ extension Store {
   /// Compacts once a day, if the options say so. Costs nothing measurable on the same day.
   package func compactIfDue() throws {
     guard case .automatic = options.compaction, !options.isReadOnly else { return }
-    try finishRemovals()
+    let now = options.environment.now()
+    // A log that somebody reads for hours is looked at now and then.
+    if lastFinish.withLock({ last in
+      guard last.map({ now.milliseconds < $0 || now.milliseconds - $0 >= 60_000 }) ?? true else { return false }
+      last = now.milliseconds
+      return true
+    }) {
+      finishRemovalsIfPossible()
+    }
     let today = SharedDays.day(of: options.environment.now())
     guard lastCompaction.withLock({ $0 }) != today else { return }
     let known = try snapshot { try NoteTable($0.connection).read(Self.compactionScope)?[Self.dayKey] }
@@ -72,18 +82,21 @@ extension Store {
   {
     var report = CompactionReport()
     var position: HiddenPosition? = HiddenPosition()
+    var known: Hiding?
     while let start = position {
       position = try replicate { transaction in
-        guard try transaction.reader.doubt()?.level != .damaged else {
-          throw StoreError(.damaged, "what is stored is damaged, and nothing is removed before it is healed")
-        }
+        try transaction.refuseDamage()
+        let hiding = known.flatMap { $0.holds(in: transaction) ? $0 : nil } ?? Hiding(transaction.reader)
+        known = hiding
         let before = report.emptied
-        let next = try transaction.emptySlice(from: start, ripe: ripe, isDryRun: isDryRun, &report)
+        let shredding = Shredding(transaction, ripe: ripe, hiding)
+        let next = try transaction.emptySlice(from: start, shredding, isDryRun: isDryRun, &report)
         if report.emptied > before, !isDryRun { try transaction.noteRemoval(isPurge: false) }
+        hiding.noteEnd(of: transaction)
         return next
       }.value
     }
-    if report.emptied > 0, !isDryRun { try finishRemovals() }
+    if report.emptied > 0, !isDryRun { finishRemovalsIfPossible() }
     return report
   }
 
@@ -101,8 +114,8 @@ extension Store {
   ///
   /// A transaction of its own; cost: what it owns.
   /// - Returns: how many records were emptied: 0 if there was nothing left.
-  /// - Throws: `StoreError.noSuchRecord` if nothing is known of the record, `.notDeleted` if no delete hides it.
-  ///   Nothing has changed then.
+  /// - Throws: `StoreError.noSuchRecord` if nothing is known of the record, `.notDeleted` if no delete hides it,
+  ///   `.damaged`. Nothing has changed then.
   @discardableResult
   public func purge(_ name: AnyRecordName) throws -> CompactionReport {
     let report = try replicate { transaction in
@@ -110,7 +123,7 @@ extension Store {
       if report.emptied > 0 { try transaction.noteRemoval(isPurge: true) }
       return report
     }.value
-    if report.emptied > 0 { try finishRemovals() }
+    if report.emptied > 0 { finishRemovalsIfPossible() }
     return report
   }
 
@@ -135,10 +148,8 @@ extension WriteTransaction {
   /// Looks at some hidden records, and empties those that may go.
   /// - Returns: where the next slice begins; nil at the end.
   fileprivate func emptySlice(
-    from start: HiddenPosition, ripe: (own: StateVector, others: StateVector)?, isDryRun: Bool,
-    _ report: inout CompactionReport
+    from start: HiddenPosition, _ shredding: Shredding, isDryRun: Bool, _ report: inout CompactionReport
   ) throws -> HiddenPosition? {
-    let shredding = Shredding(self, ripe: ripe)
     let end = environment.now().milliseconds + Self.sliceMilliseconds
     var (position, seen) = (start, 0)
     while let (kind, rows) = try hiddenRecords(from: position) {
@@ -180,12 +191,20 @@ extension WriteTransaction {
     return (kind, rows)
   }
 
+  /// Nothing is removed before damage is healed: a removal says that it knows of all that the store has seen.
+  fileprivate func refuseDamage() throws {
+    guard try reader.doubt()?.level != .damaged else {
+      throw StoreError(.damaged, "what is stored is damaged, and nothing is removed before it is healed")
+    }
+  }
+
   /// Empties a deleted record and what is hidden below it.
   func purge(_ name: AnyRecordName) throws -> CompactionReport {
+    try refuseDamage()
     guard let kind = catalog.kind(of: name.type), let stored = try reader.record(name, kind) else {
       throw StoreError(.noSuchRecord, "no record named \(name), not even a deleted one")
     }
-    let shredding = Shredding(self, ripe: nil)
+    let shredding = Shredding(self, ripe: nil, Hiding(reader))
     let visibility = Visibility(SnapshotFacts(reader, countsRefusals: false))
     guard try !stored.place.isVisible && !visibility.isVisible(name) else {
       throw StoreError(.notDeleted, "\(name) is not deleted, so it cannot be purged")
@@ -232,7 +251,7 @@ extension Store {
 
 extension StateVector {
   /// What both vectors cover.
-  fileprivate func limited(to other: StateVector) -> StateVector {
+  func limited(to other: StateVector) -> StateVector {
     StateVector(entries.map { ($0.replica, min($0.sequence, other[$0.replica])) }.filter { $0.1 > 0 })
   }
 }

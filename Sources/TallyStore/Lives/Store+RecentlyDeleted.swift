@@ -73,17 +73,18 @@ extension Store {
       throw StoreError(.unknownType, "the type \(printable(type)) is not in the schema")
     }
     let days = SharedDays(try NoteTable(reader.connection).read(SharedDays.scope) ?? [:])
+    let today = today
     let (visibility, hiding) = (Visibility(SnapshotFacts(reader)), Hiding(reader))
     var found: [DeletedRecord] = []
     try reader.forEachHiddenRecord(kind.number) { name, stored in
       guard let delete = stored.state.deletes.map(\.stamp).max(), try !visibility.isAlive(name),
         try !visibility.isHollow(name), try reader.forward(of: name, stored.state) == nil
       else { return }
-      let dots = try hiding.causes(of: name)?.dots ?? stored.state.deletes.map(\.stamp.dot)
+      guard let causes = try hiding.causes(of: name) else { return }
       found.append(
         DeletedRecord(
           name: name, delete: delete, values: kind.values(of: stored.state),
-          restorableUntil: days.end(of: window) { vector in dots.allSatisfy(vector.covers) }))
+          restorableUntil: days.end(of: window, for: causes, today: today)))
       // Of very many the oldest go now and then.
       if found.count > 2 * max(limit, 50) { found = Self.newest(found, limit) }
     }
@@ -106,10 +107,9 @@ extension RecordKind {
 }
 
 extension SharedDays {
-  /// The end of the window of what `isCovered` is true for; nil if no row covers it yet.
-  fileprivate func end(of window: RestoreWindow, _ isCovered: (StateVector) -> Bool) -> Date? {
-    rows.filter { isCovered($0.vector) }.map(\.day).min().map {
-      Date(timeIntervalSince1970: Double($0 + window.days + 1) * 86_400)
-    }
+  /// The end of the window of a record; nil if no row that is believed covers what hides it yet.
+  fileprivate func end(of window: RestoreWindow, for causes: Hiding.Causes, today: Int) -> Date? {
+    rows.filter { $0.day <= today && today - $0.day <= Self.believed && $0.vector.covers(causes.dots) }.map(\.day).min()
+      .map { Date(timeIntervalSince1970: Double($0 + window.days + 1) * 86_400) }
   }
 }

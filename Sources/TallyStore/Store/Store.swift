@@ -41,6 +41,8 @@ public final class Store: Sendable {
   let catalogCache = Mutex<Catalog?>(nil)
   /// The day on which this store has last compacted, or found that it had been.
   let lastCompaction = Mutex<Int?>(nil)
+  /// When files beside the store were last rid of what was removed, in milliseconds.
+  let lastFinish = Mutex<UInt64?>(nil)
   let listeners = ChangeListeners()
   let eventFollowers = EventFollowers()
   /// The state after the last transaction of this store, to tell what others have committed since.

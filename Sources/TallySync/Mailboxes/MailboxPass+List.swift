@@ -25,11 +25,12 @@ extension MailboxPass {
   private mutating func lookForOwn(_ news: inout News) async throws {
     var missing = Set(memory.entries.lazy.filter(\.value.isBehindCursor).map(\.key))
     missing.subtract(news.items.keys)
-    while !missing.isEmpty, !news.isListing, memory.entries.count < MailboxLimits.files {
-      let before = news.cursor
+    while !missing.isEmpty, !news.isListing, memory.entries.count + news.items.count < MailboxLimits.files {
+      let before = (news.cursor, news.items.count)
       while try await news.turnPage(mailbox, known: memory.entries.count) {}
       missing.subtract(news.items.keys)
-      guard news.cursor == before else { continue }
+      // A place may give another cursor each time; nothing new is the end as well.
+      guard news.cursor == before.0 || news.items.count == before.1 else { continue }
       for name in missing { memory[name] = nil }
       return
     }

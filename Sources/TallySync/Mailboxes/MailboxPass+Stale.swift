@@ -1,7 +1,7 @@
 import TallyCRDT
 import TallyStore
 
-/// Replacing what this store has put and what holds content that was removed for good since (decision 24).
+/// Replacing files that this store has put and that hold content which was removed for good since (decision 24).
 ///
 /// A file is *stale* if it does not cover the transactions that emptied records. A snapshot takes the place of stale
 /// files once per restore window at most, so that a store which compacts every day does not put a snapshot every day; a
@@ -18,7 +18,7 @@ extension MailboxPass {
       if !target.covers(removals.purges) {
         since = min(known ?? due, due)
       } else if !target.covers(removals.all) {
-        since = known ?? today
+        since = min(known ?? today, today)
       }
       memory[file.item.name]?.staleSince = since
     }
@@ -26,7 +26,14 @@ extension MailboxPass {
 
   /// Whether a snapshot has to be put because no other replaces stale files whose time has come.
   func isSnapshotOwed(_ shelf: MailboxShelf) -> Bool {
-    stale(for: window).contains { replacement(of: $0, on: shelf) == nil }
+    // One that is on its way to this device, or one that this store cannot give, replaces nothing here.
+    let newest = removals.all[writer]
+    guard !elsewhere.contains(where: { $0.replica == writer && $0.kind != .delta && $0.sequence >= newest }) else {
+      return false
+    }
+    return stale(for: window).contains { file in
+      own.vector.covers(file.content.header.target) && replacement(of: file, on: shelf) == nil
+    }
   }
 
   /// Notes that a snapshot has been put, which takes the place of all files that are stale by now: from now on it must
@@ -47,7 +54,7 @@ extension MailboxPass {
     files.filter { file in memory[file.item.name]?.staleSince.map { $0 + days <= today } ?? false }
   }
 
-  /// A snapshot with all that a file holds, but for what made the file stale: that is not stale, or was not yet.
+  /// A snapshot that covers a file, and that is not stale itself or became so later than the file.
   private func replacement(of file: Found, on shelf: MailboxShelf) -> MailboxShelf.File? {
     let since = memory[file.item.name]?.staleSince ?? .max
     return shelf.files.first { other in

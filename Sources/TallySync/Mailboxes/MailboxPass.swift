@@ -97,7 +97,7 @@ struct MailboxPass {
         "a file in \(mailbox.name) holds what another copy of this store has written under its replica id")
     }
     let shelf = shelf()
-    removals = try store.removals()
+    removals = try store.removals().limited(to: own.vector)
     noteStale()
     progress.begin(.putting)
     try await put(beyond: shelf)

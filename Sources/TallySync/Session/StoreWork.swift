@@ -204,6 +204,8 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
     discardOutgoing()
     discardIncoming()
     shelf?.tidy()
+    // What was removed while files were in use goes now.
+    store.finishRemovalsIfPossible()
   }
 
   private func leave(_ spool: inout DeltaSpool?, _ kind: TransferShelf.Kind, on shelf: TransferShelf) {

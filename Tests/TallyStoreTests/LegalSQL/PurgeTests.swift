@@ -77,6 +77,68 @@ import Testing
     try expectConverged(lab.a, b)
   }
 
+  /// The same the other way round: the damaged device has purged, and what heals it has an edit that it had not seen,
+  /// and a delete.
+  @Test(arguments: CapturePath.allCases) func aDamagedDeviceKeepsWhatItsPurgeHadNotSeen(_ path: CapturePath) throws {
+    let lab = try Lab(path)
+    try lab.a.run(
+      "INSERT INTO P(id, name, pos) VALUES('P|~|1', 'one', 1)", "INSERT INTO P(id, name, pos) VALUES('P|~|2', 'two', 2)"
+    )
+    try lab.sync()
+    try lab.b.run("DELETE FROM P WHERE id = 'P|~|2'")
+    try lab.b.purge(Self.name("P|~|2"))
+    try lab.a.run("UPDATE P SET pos = 22 WHERE id = 'P|~|2'")
+    try lab.a.run("DELETE FROM P WHERE id = 'P|~|2'")
+    try lab.shell(
+      "b", "DROP TRIGGER tally_P_update", "UPDATE P SET name = 'zzz' WHERE id = 'P|~|1'",
+      "UPDATE tally_zone SET fingerprint = fingerprint")
+    let full = try lab.a.delta()
+    let b = try lab.reopened("b")
+    #expect(try b.verify().problems != [])
+    #expect(throws: StoreError.self) { try b.purge(Self.name("P|~|2")) }
+    try b.apply(full, isRepair: true)
+    try lab.a.sync(with: b)
+    try expectConverged(lab.a, b)
+    try lab.a.restore(Self.name("P|~|2"))
+    #expect(try Lab.text(lab.a, "SELECT pos FROM P WHERE id = 'P|~|2'") == "22")
+  }
+
+  /// What a peer has emptied also leaves the journal and the log of a device that heals from it.
+  @Test func healingFollowsAPurge() throws {
+    let lab = try Lab(.hook)
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|1', 'one')", "INSERT INTO P(id, name) VALUES('P|~|2', 'two')")
+    try lab.sync()
+    try lab.a.run("UPDATE P SET name = 'lost' WHERE id = 'P|~|2'")
+    try lab.b.run("UPDATE P SET name = 'wins' WHERE id = 'P|~|2'")
+    try lab.sync()
+    try lab.a.run("DELETE FROM P WHERE id = 'P|~|2'")
+    try lab.sync()
+    try lab.a.purge(Self.name("P|~|2"))
+    try lab.shell(
+      "b", "DROP TRIGGER tally_P_update", "UPDATE P SET name = 'zzz' WHERE id = 'P|~|1'",
+      "UPDATE tally_zone SET fingerprint = fingerprint")
+    let full = try lab.a.delta()
+    let b = try lab.reopened("b")
+    #expect(try b.verify().problems != [])
+    let result = try b.apply(full, isRepair: true)
+    #expect(result.isHealed && result.emptied == 1)
+    #expect(try b.conflicts().isEmpty)
+    #expect(try b.removals().all == lab.a.removals().all)
+  }
+
+  /// Counting what would go writes nothing, and a shorter window than usual forgets no day.
+  @Test func aDryRunWritesNothing() throws {
+    let lab = try Lab(.hook)
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|x', 'old')")
+    try lab.sync()
+    try lab.a.run("DELETE FROM P WHERE id = 'P|~|x'")
+    try lab.sync()
+    func notes() throws -> [String: [UInt8]] { try lab.a.notes(SharedDays.scope).values }
+    let before = try (lab.a.summary(), notes())
+    #expect(try lab.a.compact(restoreWindow: .days(0), isDryRun: true).waiting == 1)
+    #expect(try (lab.a.summary(), notes()) == before)
+  }
+
   /// A purged name that is written anew, in whichever way, has what was written and defaults, and nothing of before.
   @Test(
     arguments: CapturePath.allCases,
