@@ -27,8 +27,9 @@ extension Store {
   /// a device had written that had not been seen is said again and survives; see ``purge(_:)`` and the page about it.
   ///
   /// Work is done in slices of about 50 ms, between which other writes go on; call it once a day. It blocks meanwhile.
-  /// Cost: reads every hidden record, and once what is below each deleted owner, in one slice. The state is a lexicographic product as in Almeida, Shoker and Baquero, "Delta
-  /// State Replicated Data Types" (2018); lives and lifts are our own.
+  /// Cost: reads every hidden record, and once what is below each deleted owner, in one slice. The state is a
+  /// lexicographic product as in Almeida, Shoker and Baquero, "Delta State Replicated Data Types" (2018); lives and lifts
+  /// are our own.
   /// - Parameters:
   ///   - restoreWindow: how long deleted records can be restored; that of ``StoreOptions/compaction`` unless given.
   ///   - isDryRun: only counts.
