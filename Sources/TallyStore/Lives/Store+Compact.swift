@@ -28,8 +28,8 @@ extension Store {
   ///
   /// Work is done in slices of about 50 ms, between which other writes go on; call it once a day. It blocks meanwhile.
   /// Cost: reads every hidden record, and once what is below each deleted owner, in one slice. The state is a
-  /// lexicographic product as in Almeida, Shoker and Baquero, "Delta State Replicated Data Types" (2018); lives and lifts
-  /// are our own.
+  /// lexicographic product as in Almeida, Shoker and Baquero, "Delta State Replicated Data Types" (2018); lives and
+  /// lifts are our own.
   /// - Parameters:
   ///   - restoreWindow: how long deleted records can be restored; that of ``StoreOptions/compaction`` unless given.
   ///   - isDryRun: only counts.
