@@ -22,6 +22,7 @@ class Event:
     deleted: set = field(default_factory=set)
     added: set = field(default_factory=set)  # (source, target)
     removed: set = field(default_factory=set)
+    begun: dict = field(default_factory=dict)  # record that it brought back -> when the new life begins
 
     def covers(self, other):
         return other is self or other in self.seen
@@ -39,10 +40,30 @@ def value(seen, record, name):
     return last and last[2].writes[record, name][0]
 
 
+def beginning(seen, record):
+    """When the latest life of a record began that is not its first; None if it has had one life only."""
+    return max((event.begun[record] for event in seen if record in event.begun), default=None)
+
+
+def said(record):
+    """The fields that belong to a life: what a record refers to is not among them."""
+    return [name for name in FIELDS[record.split("|")[0]] if name not in (OWNER, FRIEND)]
+
+
 def time_of_write(seen, record, name, clock):
-    """A write is later than what it overwrites, whatever the clocks say."""
-    last = register(seen, record, name)
-    return max(clock, last[0] + 1) if last else clock
+    """A write is later than what it overwrites, and than the beginning of the life that it is said in, whatever the clocks say."""
+    last, begun = register(seen, record, name), beginning(seen, record) if name in said(record) else None
+    return max(clock, last[0] + 1 if last else clock, begun + 1 if begun is not None else clock)
+
+
+def close(seen, event):
+    """What a transaction brings back into view begins a life that is later than all that is known of it."""
+    before, after = frozenset(seen), frozenset(seen) | {event}
+    for record in (visible(after) - visible(before)) & known(before):
+        times = [last[0] + 1 for name in said(record) if (last := register(after, record, name))]
+        begun = beginning(before, record)
+        event.begun[record] = max(times + ([begun + 1] if begun is not None else []), default=0)
+    return event
 
 
 def members(seen):
@@ -105,16 +126,17 @@ def put(seen, record, fields, clock):
     else:  # a new life: nothing of an earlier one shows
         event.touched = {record}
         everything = {name: fields.get(name) for name in FIELDS[record.split("|")[0]]}
-        written = {n: new for n, new in everything.items() if new is not None or value(seen, record, n) is not None}
+        every = said(record) if beginning(seen, record) is not None else []  # nobody knows what of it was removed
+        written = {n: new for n, new in everything.items() if new is not None or value(seen, record, n) is not None or n in every}
         event.removed = {link for link in members(seen) if record in link}
         event.writes[record, EXISTENCE] = (True, time_of_write(seen, record, EXISTENCE, clock))
     for name, new in written.items():
         # What a new life says of a field that nobody had written is, like the life itself, later than the life before.
-        is_first = record not in there and not register(seen, record, name)
+        is_first = record not in there and not register(seen, record, name) and name not in every
         time = time_of_write(seen, record, EXISTENCE if is_first else name, clock)
         event.writes[record, name] = (new, time)
     event.touched |= {record} if written else set()
-    return event
+    return close(seen, event)
 
 
 def delete(seen, record):
@@ -127,7 +149,7 @@ def restore(seen, record, clock):
     if record in visible(seen):
         return "notDeleted"
     writes = {(record, EXISTENCE): (True, time_of_write(seen, record, EXISTENCE, clock))}
-    return Event(None, frozenset(seen), touched={record}, writes=writes)
+    return close(seen, Event(None, frozenset(seen), touched={record}, writes=writes))
 
 
 def link(seen, source, target):

@@ -115,6 +115,17 @@ class Replicas(RuleBasedStateMachine):
         shell("clock", self.stores[at], now)
         self.clock[at] = now
 
+    def note_lifts(self, at):
+        """What a replica says again by itself, because a later life of a record had not seen it, is a transaction in which nobody did
+        anything."""
+        status = shell("status", self.stores[at])
+        replica = status["replica"]
+        count = max((sequence for author, sequence in (event.dot for event in self.seen[at]) if author == replica), default=0)
+        for sequence in range(count + 1, status["vector"].get(replica, 0) + 1):
+            assert (replica, sequence) not in self.dots, "an identity was given twice"
+            self.dots.add((replica, sequence))
+            self.seen[at].add(model.Event((replica, sequence), frozenset(self.seen[at])))
+
     # What happens between replicas
 
     @rule(pair=pairs)
@@ -123,6 +134,10 @@ class Replicas(RuleBasedStateMachine):
         lost = self.losers(a, b)
         answer = shell("sync", self.stores[a], self.stores[b])
         assert answer["isConverged"] and not answer["repaired"], answer
+        self.seen[a] |= self.seen[b]
+        self.seen[b] |= self.seen[a]
+        for at in pair:
+            self.note_lifts(at)
         self.seen[a] |= self.seen[b]
         self.seen[b] |= self.seen[a]
         self.look(a)
@@ -164,6 +179,7 @@ class Replicas(RuleBasedStateMachine):
         else:
             assert base <= self.seen[at], "a delta was taken that starts after what is here"
             self.seen[at] |= target
+            self.note_lifts(at)
         self.look(at)
 
     @precondition(lambda self: self.deltas)

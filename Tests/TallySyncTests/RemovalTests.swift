@@ -74,6 +74,24 @@ import Testing
     #expect(names() == rest)
   }
 
+  /// A device that has written nothing yet puts what it has under no id. Whoever purges sees to that as well.
+  @Test func aFileOfADeviceWithoutAnIDIsReplaced() async throws {
+    let mailbox = MemoryMailbox()
+    let (a, b) = (try store("a"), try store("b"))
+    try insert(Self.secret(100), a)
+    try await b.sync(with: a)
+    try await b.sync(through: mailbox)
+    #expect(mailbox.files.count == 1)
+    try purge(b)
+    try await b.sync(through: mailbox)
+    day.pass(1)
+    for store in [b, a, b] { try await store.sync(through: mailbox) }
+    for file in mailbox.files {
+      let header = try DeltaReader([UInt8](file.bytes)).header
+      #expect(try header.target.covers(b.removals().all), "\(file.name)")
+    }
+  }
+
   /// Compaction does not put a snapshot every day.
   @Test func compactionReplacesOnceInAWindow() async throws {
     let mailbox = MemoryMailbox()

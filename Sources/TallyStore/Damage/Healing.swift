@@ -51,8 +51,8 @@ final class Healing {
 
   /// Content that only this store had, in lives that those of the peer replace: to be lifted at the end.
   private let voided: SeenContents
-  /// Records with another life than before, which may hold nothing any more.
-  private(set) var renewed: [AnyRecordName] = []
+  /// Records with another life than before, and the content that they had.
+  private(set) var renewed: [RenewedRecord] = []
 
   init(
     _ transaction: WriteTransaction, _ level: StoreDoubt.Level, _ header: DeltaHeader, _ voided: SeenContents
@@ -105,7 +105,9 @@ final class Healing {
       // A further part of one large record.
       new.merge(stored.state)
     }
-    if let stored, stored.state.hasContent, stored.state.life?.stamp != new.life?.stamp { renewed.append(name) }
+    if let stored, stored.state.hasContent, stored.state.life?.stamp != new.life?.stamp {
+      renewed.append(RenewedRecord(name, stored.state))
+    }
     if new != stored?.state { try write(name, kind, new, stored) }
   }
 

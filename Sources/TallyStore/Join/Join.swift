@@ -24,8 +24,8 @@ struct Join {
   private var vouched: StateVector?
   /// The former content of records that were shown, and whose lives the delta has ended.
   let seenContents: SeenContents
-  /// Records with a new life, which may hold nothing any more.
-  private var renewed: [AnyRecordName] = []
+  /// Records with a new life, and the content that they had.
+  private var renewed: [RenewedRecord] = []
   /// The vector before anything was joined.
   var before: StateVector { journal.before }
   /// Whether a peer's content takes the place of the own: nothing is lifted then.
@@ -128,7 +128,7 @@ struct Join {
     try transaction.settleJoined()
     // It may be here all the same, and not be found; then there are two of it now.
     guard try !isMissing || reader.indexesMatch() else { throw StoreError(.corrupt, StoreError.wrongIndex) }
-    result.emptied = try forgetEmptied(renewed + (healing?.renewed ?? []))
+    try forgetRemoved(renewed + (healing?.renewed ?? []), &result)
     try journal.noteSettled()
     try journal.trim()
     result.conflicts = journal.count
@@ -300,6 +300,10 @@ struct Join {
 
   mutating func noteChange() { changes += 1 }
 
+  private mutating func note(renewed name: AnyRecordName, _ former: RecordState) {
+    if former.hasContent { renewed.append(RenewedRecord(name, former)) }
+  }
+
   mutating func note(_ write: LostWrite, _ name: AnyRecordName) throws { try journal.note(write, name) }
 
   /// Joins a state that was received, and that has this fingerprint, if it is known.
@@ -390,7 +394,7 @@ struct Join {
     _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ stored: StoredRecord, _ difference: Fingerprint
   ) throws {
     guard stored.place.isVisible else {
-      if state.life?.stamp != stored.state.life?.stamp, stored.state.hasContent { renewed.append(name) }
+      if state.life?.stamp != stored.state.life?.stamp { note(renewed: name, stored.state) }
       transaction.view.mark(name)
       try writer.put(name, kind, state, previous: stored, shown: nil, difference: difference)
       return
@@ -400,7 +404,7 @@ struct Join {
     let isNewLife = state.life?.stamp != stored.state.life?.stamp
     if isNewLife {
       transaction.view.mark(name)
-      if stored.state.hasContent { renewed.append(name) }
+      note(renewed: name, stored.state)
     }
     for (index, column) in kind.columns.enumerated() where !isNewLife || column.reference != nil {
       let old = stored.state.cell(column.field, followsNewest: kind.followsNewest)

@@ -52,31 +52,60 @@ struct Shredding {
   }
 }
 
+/// A record that a delta has brought into another life, and the content that it had before.
+struct RenewedRecord {
+  let name: AnyRecordName
+  private let former: [FieldID: Stamp]
+
+  init(_ name: AnyRecordName, _ state: RecordState) {
+    self.name = name
+    former = Dictionary(uniqueKeysWithValues: state.content.map { ($0.cell.field, $0.cell.stamp) })
+  }
+
+  /// Whether some of its content went with its life, although no later write of that life says so.
+  func hasLost(in state: RecordState) -> Bool {
+    let now = Dictionary(uniqueKeysWithValues: state.content.map { ($0.cell.field, $0.cell.stamp) })
+    return former.contains { now[$0.key] != $0.value }
+  }
+}
+
 extension Join {
-  /// Forgets what else is known of records that another device has emptied: those that are hidden and hold nothing.
-  /// - Returns: how many there are.
-  func forgetEmptied(_ renewed: [AnyRecordName]) throws -> Int {
-    var (count, dots) = (0, StateVector())
-    for name in renewed {
-      guard let kind = transaction.catalog.kind(of: name.type), let stored = try reader.record(name, kind),
-        !stored.place.isVisible, !stored.state.hasContent, let life = stored.state.life
+  /// Forgets what else is known of content that has gone with a former life, by a purge or because its name was used
+  /// again: entries of the conflict journal that the author of the life had seen, and what stands in files.
+  func forgetRemoved(_ renewed: [RenewedRecord], _ result: inout ApplyResult) throws {
+    var dots = StateVector()
+    for record in renewed {
+      guard let kind = transaction.catalog.kind(of: record.name.type),
+        let stored = try reader.record(record.name, kind), let life = stored.state.life,
+        record.hasLost(in: stored.state)
       else { continue }
-      try transaction.forgetConflicts(of: name)
+      let isEmptied = !stored.place.isVisible && !stored.state.hasContent
+      try transaction.forgetConflicts(of: record.name, seenBy: isEmptied ? nil : life.context)
       dots.include(life.stamp.dot)
-      count += 1
+      if isEmptied { result.emptied += 1 }
     }
+    result.hasRemoved = !dots.isEmpty
     try transaction.note(removals: dots)
-    return count
   }
 }
 
 extension WriteTransaction {
-  /// Takes the entries of a record out of the conflict journal, which hold values of it.
-  func forgetConflicts(of name: AnyRecordName) throws {
+  /// Takes the entries of a record out of the conflict journal, which hold values of it: all, or those of writes that
+  /// `context` covers.
+  func forgetConflicts(of name: AnyRecordName, seenBy context: StateVector? = nil) throws {
     guard facts.hasConflicts else { return }
-    let delete = try connection.statement("DELETE FROM tally_conflict WHERE name = ?")
-    delete.bind(1, name.text)
-    try delete.run()
-    if connection.changes > 0 { writer.touch(ConflictRow.databaseTableName) }
+    guard let context else {
+      let delete = try connection.statement("DELETE FROM tally_conflict WHERE name = ?")
+      delete.bind(1, name.text)
+      try delete.run()
+      if connection.changes > 0 { writer.touch(ConflictRow.databaseTableName) }
+      return
+    }
+    for (number, conflict) in try reader.numberedConflicts(of: name) where context.covers(conflict.loser.dot) {
+      let delete = try connection.statement("DELETE FROM tally_conflict WHERE n = ?")
+      delete.bind(1, number)
+      try delete.run()
+      writer.touch(ConflictRow.databaseTableName)
+    }
   }
 }

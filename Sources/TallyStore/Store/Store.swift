@@ -425,7 +425,7 @@ public final class Store: Sendable {
         }
       }
     }
-    if commit.value.emptied > 0 { finishRemovalsIfPossible() }
+    if commit.value.hasRemoved { finishRemovalsIfPossible() }
     return commit
   }
 

@@ -6,6 +6,8 @@ public struct ApplyResult: Sendable, Equatable {
   public var conflicts = 0
   /// Records whose content was removed for good because the sender's was.
   public var emptied = 0
+  /// Whether content went for good that files beside the store may still hold.
+  var hasRemoved = false
   /// Whether the sender's fingerprint contradicts ours although both vectors are equal: one of the two has lost or
   /// altered something. Exchange full states to repair it.
   public var fingerprintMismatch = false

@@ -75,8 +75,8 @@ extension MailboxPass {
   mutating func remove(from shelf: MailboxShelf) async throws {
     let stale = Set(replacedStale(on: shelf))
     let names = files.filter { file in
-      isReadable(file) && file.name.replica == writer
-        && (stale.contains(file.item.name) || shelf.isReplaced(file.shelved))
+      isReadable(file)
+        && (stale.contains(file.item.name) || file.name.replica == writer && shelf.isReplaced(file.shelved))
     }.map(\.item.name)
     guard !names.isEmpty else { return }
     do {

@@ -11,7 +11,7 @@ extension MailboxPass {
   /// Notes since when files of this store are stale.
   mutating func noteStale() {
     let (today, due) = (today, today - window)
-    for file in files where file.name.replica == writer && isReadable(file) {
+    for file in files where isOwn(file) && isReadable(file) {
       let target = file.content.header.target
       let known = memory[file.item.name]?.staleSince
       var since: Int?
@@ -22,6 +22,11 @@ extension MailboxPass {
       }
       memory[file.item.name]?.staleSince = since
     }
+  }
+
+  /// Whether this store sees to a file: it has put it, or somebody has who had no id yet, perhaps this store itself.
+  private func isOwn(_ file: Found) -> Bool {
+    file.name.replica == writer || file.name.replica == ReplicaID(high: 0, low: 0)
   }
 
   /// Whether a snapshot has to be put because no other replaces stale files whose time has come.
