@@ -111,7 +111,8 @@ final class Healing {
     if new != stored?.state { try write(name, kind, new, stored) }
   }
 
-  /// What the peer has of an earlier life than the one here, and was never here; nil if nothing.
+  /// Returns the peer's content of an earlier life than the one here, as far as this store had never seen it; nil if
+  /// there is none.
   private func news(in received: RecordState, unseenBy rest: RecordState) -> SeenContent? {
     let cells = received.content.filter { !own.covers($0.via) }.map(\.cell)
     let isSaid = received.life?.said.map { !own.covers($0) } ?? false

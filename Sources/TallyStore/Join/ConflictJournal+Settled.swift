@@ -109,12 +109,33 @@ extension WriteTransaction {
       entry.reset()
       guard isListed else { continue }
       for (number, conflict) in try reader.numberedConflicts(of: name) where try isDecided(conflict) {
-        let delete = try connection.statement("DELETE FROM tally_conflict WHERE n = ?")
-        delete.bind(1, number)
-        try delete.run()
-        writer.touch(ConflictRow.databaseTableName)
+        try forgetConflict(number)
       }
     }
+  }
+
+  /// Takes the entries of a record out of the conflict journal, which hold values of it: all, or those of writes that
+  /// `context` covers. Cost: what the journal has of the record.
+  func forgetConflicts(of name: AnyRecordName, seenBy context: StateVector? = nil) throws {
+    guard facts.hasConflicts else { return }
+    if let context {
+      for (number, conflict) in try reader.numberedConflicts(of: name) where context.covers(conflict.loser.dot) {
+        try forgetConflict(number)
+      }
+      return
+    }
+    // Also those that cannot be read.
+    let delete = try connection.statement("DELETE FROM tally_conflict WHERE name = ?")
+    delete.bind(1, name.text)
+    try delete.run()
+    if connection.changes > 0 { writer.touch(ConflictRow.databaseTableName) }
+  }
+
+  private func forgetConflict(_ number: Int64) throws {
+    let delete = try connection.statement("DELETE FROM tally_conflict WHERE n = ?")
+    delete.bind(1, number)
+    try delete.run()
+    writer.touch(ConflictRow.databaseTableName)
   }
 
   private func isDecided(_ conflict: Conflict) throws -> Bool {

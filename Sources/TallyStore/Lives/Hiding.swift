@@ -8,7 +8,7 @@ import TallyCRDT
 /// shown if somebody touched it at the same time: what it owns, or its members. When those are deleted or taken out in
 /// their turn, it is hidden by that as well. What goes on in a living owner above all that is deleted delays nothing.
 final class Hiding {
-  /// What hides one record.
+  /// The causes for which one record is hidden.
   struct Causes {
     /// Deletes, removals and edits: of each replica the latest counts.
     var dots: StateVector
@@ -69,7 +69,7 @@ final class Hiding {
     guard !dead.isEmpty, let latest = deletes.map(\.stamp).max() else { return nil }
     var dots = deletes.reduce(into: StateVector()) { $0.include($1.stamp.dot) }
     let context = chain.reduce(StateVector()) { $0.merging($1.state.deletedContext) }
-    // The record, and owners between it and one that is deleted. With several owners there may be others.
+    // The deleted ones and what leads up to them from the record: of several owners one may live.
     var between = Set(dead.map { chain[$0].name })
     var count = 0
     repeat {

@@ -3,8 +3,8 @@ import GRDB
 import TallyCRDT
 import TallyWire
 
-/// What was removed for good, here or by others: what was written before may still hold it, such as a file in a
-/// mailbox.
+/// The transactions that have removed content for good, here or on other devices. Whatever was written before them may
+/// still hold that content, such as a file in a mailbox.
 ///
 /// Local facts, which do not replicate. They are noted in the transaction that empties records. Where they are lost,
 /// old copies go later, with the ordinary rules.
@@ -107,7 +107,7 @@ extension WriteTransaction {
 }
 
 extension Store {
-  /// What was removed for good.
+  /// Returns the transactions that have removed content for good, as far as this store knows.
   package func removals() throws -> Removals {
     Removals(try notes(Removals.scope).values)
   }
@@ -118,8 +118,8 @@ extension Store {
   /// For how long deleted records can be restored.
   package var restoreWindow: RestoreWindow { options.compaction.restoreWindow }
 
-  /// Takes what was removed out of the files beside the store as well: out of the write-ahead log, unless somebody
-  /// still reads it, and out of transfers that wait to be gone on with. What cannot be done now is done another time.
+  /// Takes removed content out of the files beside the store as well: out of the write-ahead log, unless somebody still
+  /// reads it, and out of unfinished transfers. What cannot be done now is done with a later call.
   package func finishRemovals() throws {
     guard !options.isReadOnly else { return }
     let before = try removals()
@@ -135,7 +135,7 @@ extension Store {
     }
   }
 
-  /// The same after a delta, which is joined whatever becomes of this.
+  /// The same after something that is done whatever becomes of this: a purge, a delta, a session. An error is logged.
   package func finishRemovalsIfPossible() {
     do { try finishRemovals() } catch {
       options.environment.logger.warning("old copies of what was removed may remain", metadata: ["error": "\(error)"])
@@ -167,14 +167,16 @@ enum UnfinishedTransfers {
     let folder = store + FileRole.transfers
     var isEmpty = true
     for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
-      let path = folder + "/" + name
-      let file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-      guard file >= 0 else {
-        isEmpty = isEmpty && errno == ENOENT
-        continue
+      let url = URL(fileURLWithPath: folder).appendingPathComponent(name)
+      do {
+        let file = try FileHandle(taking: url)
+        defer { try? file.close() }
+        try FileManager.default.removeItem(at: url)
+      } catch let error as POSIXError where error.code == .ENOENT {
+        // Its session has removed it.
+      } catch {
+        isEmpty = false
       }
-      isEmpty = flock(file, LOCK_EX | LOCK_NB) == 0 && unlink(path) == 0 && isEmpty
-      close(file)
     }
     return isEmpty
   }

@@ -54,16 +54,8 @@ extension Store {
   /// Compacts once a day, if the options say so. Costs nothing measurable on the same day.
   package func compactIfDue() throws {
     guard case .automatic = options.compaction, !options.isReadOnly else { return }
-    let now = options.environment.now()
-    // A log that somebody reads for hours is looked at now and then.
-    if lastFinish.withLock({ last in
-      guard last.map({ now.milliseconds < $0 || now.milliseconds - $0 >= 60_000 }) ?? true else { return false }
-      last = now.milliseconds
-      return true
-    }) {
-      finishRemovalsIfPossible()
-    }
-    let today = SharedDays.day(of: options.environment.now())
+    finishRemovalsNowAndThen()
+    let today = today
     guard lastCompaction.withLock({ $0 }) != today else { return }
     let known = try snapshot { try NoteTable($0.connection).read(Self.compactionScope)?[Self.dayKey] }
     let bytes = withUnsafeBytes(of: Int64(today).bigEndian) { Array($0) }
@@ -72,6 +64,19 @@ extension Store {
       try note(NoteBatch(Self.compactionScope, [Self.dayKey: bytes]))
     }
     lastCompaction.withLock { $0 = today }
+  }
+
+  /// Once a minute: somebody may read the log for hours.
+  private func finishRemovalsNowAndThen() {
+    let now = options.environment.now().milliseconds
+    let isTime = lastFinish.withLock { last in
+      guard let known = last, now >= known, now - known < 60_000 else {
+        last = now
+        return true
+      }
+      return false
+    }
+    if isTime { finishRemovalsIfPossible() }
   }
 
   private static let compactionScope = "compaction"

@@ -42,20 +42,20 @@ extension Store {
     try capturedSnapshot { try recentlyDeleted($0, type, limit) }
   }
 
-  /// Deleted records of a type that can be restored, as a read of the app's sees them: to follow them.
+  /// The same as part of a read of the app's, so that it can be observed.
   ///
   /// ```swift
   /// let bin = store.values { db in try store.recentlyDeleted(db, Game.self) }
   /// ```
   ///
-  /// An observation gets them anew when records of the type are deleted, restored or purged, and when others have heard
-  /// of the deletes.
+  /// An observation fetches them again when any record is deleted, restored or purged, and when other devices have
+  /// heard of a delete. Cost: reads the hidden records of the type, each time.
   /// - Returns: the records that have content left; see `recentlyDeleted(_:limit:)`.
   /// - Throws: `StoreError.unknownType`; GRDB's `DatabaseError`.
   public func recentlyDeleted<Record: Entity>(
     _ db: Database, _ type: Record.Type, limit: Int = 100
   ) throws -> [DeletedRecord] {
-    // What is read below is not seen by observations.
+    // GRDB does not see what is read without its statements; these say what an observation depends on.
     for table in Self.deletedTables {
       _ = try Row.fetchOne(db, sql: "SELECT * FROM \(table) LIMIT 0")
     }
@@ -64,7 +64,7 @@ extension Store {
     return try recentlyDeleted(reader, Record.schema.type, limit)
   }
 
-  /// The tables that say what is deleted and for how long.
+  /// The tables that have the deleted records, and until when they can be restored.
   static let deletedTables = ["tally_hidden", "tally_note"]
 
   private func recentlyDeleted(_ reader: StateReader, _ type: String, _ limit: Int) throws -> [DeletedRecord] {

@@ -41,7 +41,7 @@ public final class Store: Sendable {
   let catalogCache = Mutex<Catalog?>(nil)
   /// The day on which this store has last compacted, or found that it had been.
   let lastCompaction = Mutex<Int?>(nil)
-  /// When files beside the store were last rid of what was removed, in milliseconds.
+  /// When an engine's upkeep last took removed content out of the files beside the store, in milliseconds.
   let lastFinish = Mutex<UInt64?>(nil)
   let listeners = ChangeListeners()
   let eventFollowers = EventFollowers()

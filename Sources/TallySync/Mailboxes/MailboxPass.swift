@@ -40,7 +40,7 @@ struct MailboxPass {
   /// The state of the store.
   var own: StoreSummary
   let formerReplica: ReplicaID?
-  /// What was removed for good, so that files which may still hold it are replaced.
+  /// The removals that this store knows of, so that files which may still hold the removed content are replaced.
   var removals = Removals()
   /// The replica that this pass writes files as, also if the store gives up the id meanwhile; zeros if the store has
   /// none.

@@ -21,7 +21,7 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
   /// have.
   private var isInDoubt = false
   private var hasGivenNothing = false
-  /// What was removed for good before the session: what is kept of its transfers must not hold what went since.
+  /// The removals before the session: nothing is kept of its transfers if there were more meanwhile.
   private var removals: Removals?
 
   /// The work on a store. If `isResuming`, what broke off is kept in a folder beside the store's file, and gone on

@@ -154,7 +154,7 @@ package final class ShredHistory {
     }
   }
 
-  /// What a history finds; nil if all is well.
+  /// Returns the first check of a history that fails, with its steps; nil if none does.
   package static func failure(_ seed: UInt64, deleteWins: Bool, planted: PlantedFault = []) -> String? {
     var history: ShredHistory?
     do {

@@ -235,7 +235,7 @@ package final class ShredStage {
   }
 }
 
-/// What is not as it must be.
+/// A check that has failed.
 package struct ShredFailure: Error, CustomStringConvertible {
   package let description: String
   init(_ description: String) { self.description = description }
