@@ -156,6 +156,11 @@ final class Healing {
     return outcome
   }
 
+  /// Whether the record does not match its checksum, and nothing has proved it right, once healing has ended.
+  func holdsUnfit(_ name: AnyRecordName, _ kind: RecordKind) -> Bool {
+    outcome.level == .damaged && held.contains(Rebuild.address(kind.number, name.text))
+  }
+
   /// Rows whose states could not be read and of which the peer knows nothing are this device's alone.
   private func writeAnew() throws {
     guard !rebuild.dropped.isEmpty else { return }

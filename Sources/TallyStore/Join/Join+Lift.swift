@@ -153,12 +153,10 @@ extension Join {
     #if PlantedFaults
       if reader.planted.contains(.noLiftSeen) { return try seenContents.clear() }
     #endif
-    // What is damaged still has not found its place.
-    guard try !isHealing || reader.doubt()?.level != .damaged else { return try seenContents.clear() }
     let visibility = Visibility(SnapshotFacts(reader, countsRefusals: false))
     try seenContents.forEach(reader) { name, content in
       guard try isHealing || visibility.isVisible(name), let kind = transaction.catalog.kind(of: name.type),
-        let stored = try reader.record(name, kind)
+        let stored = try reader.record(name, kind), !holdsUnfit(name, kind)
       else { return }
       var state = stored.state
       guard try lift(content, into: &state, kind) else { return }

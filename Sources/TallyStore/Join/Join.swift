@@ -30,6 +30,9 @@ struct Join {
   var before: StateVector { journal.before }
   /// Whether a peer's content takes the place of the own: nothing is lifted then.
   var isHealing: Bool { healing != nil }
+
+  /// Whether damage stays in the record after healing: what it had said before may be what the disk made of it.
+  func holdsUnfit(_ name: AnyRecordName, _ kind: RecordKind) -> Bool { healing?.holdsUnfit(name, kind) ?? false }
   /// Whether something was not found here although the vector covers it.
   private var isMissing = false
 

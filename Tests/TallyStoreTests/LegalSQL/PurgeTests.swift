@@ -83,6 +83,31 @@ import Testing
     try expectConverged(lab.a, b)
   }
 
+  /// The same where other damage stays, in a record that this device alone has.
+  @Test(arguments: CapturePath.allCases) func whatAPurgeHadNotSeenOutlivesDamageThatStays(_ path: CapturePath) throws {
+    let lab = try Lab(path)
+    try lab.a.run(
+      "INSERT INTO P(id, name, pos) VALUES('P|~|2', 'two', 2)", "INSERT INTO P(id, name, pos) VALUES('P|~|3', 'three', 3)"
+    )
+    try lab.sync()
+    try lab.b.run("INSERT INTO P(id, name) VALUES('P|~|1', 'own')")
+    try lab.b.run("UPDATE P SET pos = 22 WHERE id = 'P|~|2'")
+    try lab.a.run("DELETE FROM P WHERE id = 'P|~|2'")
+    try lab.a.purge(Self.name("P|~|2"))
+    let full = try lab.a.delta()
+    let b = try Self.damaged(lab)
+    let result = try b.apply(full, isRepair: true)
+    #expect(result.isHealed)
+    #expect(try b.doubt()?.level == .damaged)
+    #expect(try Lab.text(b, "SELECT pos FROM P WHERE id = 'P|~|2'") == "22")
+    // Written anew, the damaged record is one again.
+    try b.run("UPDATE P SET name = 'own' WHERE id = 'P|~|1'")
+    _ = try b.rebuild()
+    try lab.a.sync(with: b)
+    #expect(try Lab.text(lab.a, "SELECT pos FROM P WHERE id = 'P|~|2'") == "22")
+    try expectConverged(lab.a, b)
+  }
+
   /// The same the other way round: the damaged device has purged, and what heals it has an edit that it had not seen,
   /// and a delete.
   @Test(arguments: CapturePath.allCases) func aDamagedDeviceKeepsWhatItsPurgeHadNotSeen(_ path: CapturePath) throws {
