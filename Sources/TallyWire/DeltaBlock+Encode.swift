@@ -64,8 +64,13 @@ extension DeltaBlock {
       output.writer.text(group.source)
       output.writer.text(group.relationship)
       output.writer.text(group.target)
-      let keyed = group.items.map { (RecordKey($0.source), RecordKey($0.target), $0.element) }
-        .sorted { $0.0 != $1.0 ? $0.0 < $1.0 : $0.1 < $1.1 }
+      // With its type and in two steps: else the compiler searches for seconds.
+      var keyed: [(source: RecordKey, target: RecordKey, element: ORSetElement)] = []
+      for item in group.items { keyed.append((RecordKey(item.source), RecordKey(item.target), item.element)) }
+      keyed.sort { one, other in
+        if one.source != other.source { return one.source < other.source }
+        return one.target < other.target
+      }
       output.writer.varint(keyed.count)
       var previous: (source: RecordKey, target: RecordKey)?
       for (source, target, element) in keyed {

@@ -54,8 +54,9 @@ private struct ImportDrafting {
   private func names(for type: String) -> [String] {
     let capitals = type.prefix { $0.isUppercase }.count
     let rest = capitals > 1 ? String(type.dropFirst(capitals - 1)) : type
-    return [bare(type), bare(rest)].flatMap { name in
-      [name, name + "s", name + "es", name.hasSuffix("y") ? name.dropLast() + "ies" : name]
+    return [bare(type), bare(rest)].flatMap { (name: String) -> [String] in
+      let ending: String = name.hasSuffix("y") ? "\(name.dropLast())ies" : name
+      return [name, "\(name)s", "\(name)es", ending]
     }
   }
 

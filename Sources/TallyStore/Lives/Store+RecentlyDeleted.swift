@@ -109,7 +109,10 @@ extension RecordKind {
 extension SharedDays {
   /// The end of the window of a record; nil if no row that is believed covers what hides it yet.
   fileprivate func end(of window: RestoreWindow, for causes: Hiding.Causes, today: Int) -> Date? {
-    rows.filter { $0.day <= today && today - $0.day <= Self.believed && $0.vector.covers(causes.dots) }.map(\.day).min()
-      .map { Date(timeIntervalSince1970: Double($0 + window.days + 1) * 86_400) }
+    let covering = rows.filter { row in
+      row.day <= today && today - row.day <= Self.believed && row.vector.covers(causes.dots)
+    }
+    guard let first = covering.map(\.day).min() else { return nil }
+    return Date(timeIntervalSince1970: Double(first + window.days + 1) * 86_400)
   }
 }

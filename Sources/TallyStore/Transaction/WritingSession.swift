@@ -277,9 +277,10 @@ final class WritingSession {
   private func opaqueKinds(_ objects: AppObjects) -> Set<KindNumber> {
     let tables = objects.tablesWithOpaqueUniqueIndexes
     guard !tables.isEmpty else { return [] }
-    return Set(
-      reader.catalog.orderedKinds.filter { tables.contains($0.type) }.map(\.number)
-        + reader.catalog.knownLinks.filter { tables.contains($0.table) }.map(\.number))
+    var kinds: Set<KindNumber> = []
+    for kind in reader.catalog.orderedKinds where tables.contains(kind.type) { kinds.insert(kind.number) }
+    for link in reader.catalog.knownLinks where tables.contains(link.table) { kinds.insert(link.number) }
+    return kinds
   }
 
   /// Whether there are triggers of the app's, in the file or in this connection alone.
