@@ -2,7 +2,7 @@
 extension RecordState {
   /// For each register, in the order of `fields`, the dot by which it travels: that of its stamp, unless the register
   /// was lifted or said again.
-  public var fieldVias: [Dot] {
+  package var fieldVias: [Dot] {
     var rest = life?.vias[...] ?? []
     return fields.map { cell in
       while let first = rest.first, first.field < cell.field { rest.removeFirst() }
@@ -20,7 +20,7 @@ extension RecordState {
   /// record is seen only through what it owns.
   /// - Parameter followsNewest: see `SeedState.shown(followsNewest:)`.
   /// - Returns: whether nothing is said. False in the first life, in which everything counts as said.
-  public func saysNothing(followsNewest: Bool) -> Bool {
+  package func saysNothing(followsNewest: Bool) -> Bool {
     guard let life, life.said == nil, !hasContent else { return false }
     return shownSeed(followsNewest: followsNewest) == nil
   }
