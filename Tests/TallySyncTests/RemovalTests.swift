@@ -92,6 +92,28 @@ import Testing
     }
   }
 
+  /// A device that has taken another id, because its file was put back from a backup, sees to what it had put before.
+  @Test(arguments: [MailboxKind.folder, .log]) func aFileUnderAFormerIDIsReplaced(_ kind: MailboxKind) async throws {
+    let (files, log) = (MemoryMailbox(), MemoryLog())
+    let mailbox: any Mailbox = kind == .log ? log : files
+    func names() -> [String] { kind == .log ? log.names : files.files.map(\.name) }
+    let (a, b) = (try store("a"), try store("b"))
+    try insert(Self.secret(100), a)
+    for store in [a, b] { try await store.sync(through: mailbox) }
+    let first = names()
+    #expect(first.count == 1)
+    try a.replicate { try $0.renewReplica(because: "the file was put back") }
+    try purge(a)
+    try await a.sync(through: mailbox)
+    #expect(try a.summary().replica != nil && !first[0].contains("\(a.summary().replica!)"))
+    day.pass(1)
+    for store in [a, b, a] { try await store.sync(through: mailbox) }
+    #expect(!names().contains(first[0]))
+    let late = try store("late")
+    try await late.sync(through: mailbox)
+    #expect(try late.vector == a.vector && isEmptied(late))
+  }
+
   /// Compaction does not put a snapshot every day.
   @Test func compactionReplacesOnceInAWindow() async throws {
     let mailbox = MemoryMailbox()

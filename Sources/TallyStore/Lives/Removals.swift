@@ -13,6 +13,9 @@ package struct Removals: Sendable, Equatable {
   package var all = StateVector()
   /// Those of them by which somebody has purged a record on this device.
   package var purges = StateVector()
+  /// The replica ids that this store has given up, each with its last sequence: it still sees to what it has put under
+  /// them.
+  package var former = StateVector()
   /// Whether the store's log and unfinished transfers may still hold something.
   var isUnfinished = false
 
@@ -33,11 +36,12 @@ extension Removals {
 
 extension Removals {
   static let scope = "removals"
-  private static let (allKey, purgesKey, unfinishedKey) = ("all", "purges", "unfinished")
+  private static let (allKey, purgesKey, formerKey, unfinishedKey) = ("all", "purges", "former", "unfinished")
 
   init(_ notes: [String: [UInt8]]) {
     func vector(_ key: String) -> StateVector { notes[key].flatMap(StateVector.init(noted:)) ?? StateVector() }
-    (all, purges, isUnfinished) = (vector(Self.allKey), vector(Self.purgesKey), notes[Self.unfinishedKey] != nil)
+    (all, purges, former) = (vector(Self.allKey), vector(Self.purgesKey), vector(Self.formerKey))
+    isUnfinished = notes[Self.unfinishedKey] != nil
   }
 
   var notes: NoteBatch {
@@ -45,7 +49,7 @@ extension Removals {
       Self.scope,
       [
         Self.allKey: all.noted, Self.purgesKey: purges.isEmpty ? nil : purges.noted,
-        Self.unfinishedKey: isUnfinished ? [1] : nil,
+        Self.formerKey: former.isEmpty ? nil : former.noted, Self.unfinishedKey: isUnfinished ? [1] : nil,
       ], isReplacing: true)
   }
 }
@@ -93,11 +97,23 @@ extension WriteTransaction {
   /// Notes that these transactions have emptied records.
   func note(removals dots: StateVector, isPurge: Bool = false) throws {
     guard !dots.isEmpty else { return }
-    do {
-      var removals = try removals()
+    try changeRemovals { removals in
       removals.all.merge(dots)
       if isPurge { removals.purges.merge(dots) }
       removals.isUnfinished = true
+    }
+  }
+
+  /// Notes that the store gives up its replica id.
+  func noteFormerReplica() throws {
+    guard let replica, standing.vector[replica] > 0 else { return }
+    try changeRemovals { $0.former.include(Dot(replica: replica, sequence: standing.vector[replica])) }
+  }
+
+  private func changeRemovals(_ change: (inout Removals) throws -> Void) throws {
+    do {
+      var removals = try removals()
+      try change(&removals)
       try NoteTable(connection).write(removals.notes)
     } catch let error as DatabaseError where error.resultCode.primaryResultCode == .SQLITE_CORRUPT {
       // Damaged notes are in nobody's way; old copies stay for longer.

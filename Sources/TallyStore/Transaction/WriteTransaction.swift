@@ -103,6 +103,7 @@ final class WriteTransaction {
       if environment.planted.contains(.cloneKeepsID) { return }
     #endif
     environment.logger.warning("the store takes a new replica id", metadata: ["reason": "\(reason)"])
+    try noteFormerReplica()
     try connection.execute("DELETE FROM tally_meta WHERE key = 'self'")
     standing.own = nil
     let note = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES('renewal', ?)")

@@ -24,9 +24,11 @@ extension MailboxPass {
     }
   }
 
-  /// Whether this store sees to a file: it has put it, or somebody has who had no id yet, perhaps this store itself.
+  /// Whether this store sees to a file: it has put it, under this id or one that it has given up, or somebody has who
+  /// had no id yet, perhaps this store itself.
   private func isOwn(_ file: Found) -> Bool {
-    file.name.replica == writer || file.name.replica == ReplicaID(high: 0, low: 0)
+    let author = file.name.replica
+    return author == writer || author == ReplicaID(high: 0, low: 0) || removals.former[author] > 0
   }
 
   /// Whether a snapshot has to be put because no other replaces stale files whose time has come.
