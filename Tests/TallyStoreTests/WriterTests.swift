@@ -425,6 +425,22 @@ import Testing
     #expect(code(await asyncRefusal { try await store.writeWithoutTransaction { _ in } }) == .closed)
   }
 
+  /// A view that is made after signing out, and clean-up that runs twice, end in no crash and wait for nothing.
+  @Test(.timeLimit(.minutes(1)), arguments: [false, true]) func aClosedStoreIsClosedAndObservedAgain(inMemory: Bool)
+    async throws
+  {
+    let store = try inMemory ? Store(inMemory: scorebook) : self.store
+    try await store.write { try Game(name: "Chess").insert($0) }
+    await withThrowingTaskGroup(of: Void.self) { group in for _ in 0..<4 { group.addTask { try store.close() } } }
+    try store.close()
+    #expect(
+      code(await asyncRefusal { for try await _ in store.values({ try Game.fetchCount($0) }) {} }) == .closed)
+    #expect(code(await asyncRefusal { for try await _ in store.values({ try Game.fetchAll($0) }) {} }) == .closed)
+    let observation = ValueObservation.tracking { try Game.fetchCount($0) }
+    await #expect(throws: DatabaseError.self) { for try await _ in observation.values(in: store) {} }
+    for await _ in store.events() { Issue.record("a closed store has events") }
+  }
+
   @Test func aStoreThatOnlyReadsWritesNothing() throws {
     try store.close()
     var options = StoreOptions()

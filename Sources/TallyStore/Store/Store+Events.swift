@@ -64,6 +64,7 @@ final class EventFollowers: Sendable {
   private struct State {
     var next = 0
     var queues: [Int: EventQueue] = [:]
+    var isFinished = false
   }
   private let state = Mutex(State())
 
@@ -74,7 +75,7 @@ final class EventFollowers: Sendable {
     let queue = EventQueue()
     let id = state.withLock { state in
       defer { state.next += 1 }
-      state.queues[state.next] = queue
+      if state.isFinished { queue.finish() } else { state.queues[state.next] = queue }
       return state.next
     }
     return EventFollower(queue: queue) { [weak self] in _ = self?.state.withLock { $0.queues.removeValue(forKey: id) } }
@@ -85,10 +86,10 @@ final class EventFollowers: Sendable {
     for queue in state.withLock({ Array($0.queues.values) }) { queue.push(events) }
   }
 
-  /// Ends all sequences, after what was told already.
+  /// Ends all sequences, after what was told already, and those that begin later.
   func finish() {
     let queues = state.withLock { state in
-      defer { state.queues = [:] }
+      defer { (state.queues, state.isFinished) = ([:], true) }
       return Array(state.queues.values)
     }
     for queue in queues { queue.finish() }

@@ -79,6 +79,10 @@ extension Store: DatabaseReader {
     var reading = observation
     // It would write on the writing connection without anybody to capture it.
     reading.requiresWriteAccess = false
+    if (try? usable) == nil, let nothing = try? DatabaseQueue() {
+      // GRDB would use the connection that is gone. In a database without tables the query fails.
+      return nothing._add(observation: reading, scheduling: scheduler, onChange: onChange)
+    }
     return writer._add(observation: reading, scheduling: scheduler, onChange: onChange)
   }
 

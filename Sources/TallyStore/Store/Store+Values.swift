@@ -14,11 +14,12 @@ extension Store {
   /// the file shows after the next write or `captureChanges()` of this one; an engine calls that once a second.
   /// - Parameter fetch: reads the value. What it reads is found out as it runs: it may be called again in any thread,
   ///   and must not depend on anything but the database.
-  /// - Returns: a sequence that throws what the query throws, and then has ended.
+  /// - Returns: a sequence that throws what the query throws, and then has ended; `StoreError.closed` if the store is
+  ///   closed.
   public func values<Value: Sendable>(_ fetch: @escaping @Sendable (Database) throws -> Value)
     -> AsyncValueObservation<Value>
   {
-    ValueObservation.tracking(fetch).values(in: self, bufferingPolicy: .bufferingNewest(1))
+    ValueObservation.tracking(open(fetch)).values(in: self, bufferingPolicy: .bufferingNewest(1))
   }
 
   /// Observes a query whose values can be compared: its result now, and again after each commit that changes it.
@@ -29,11 +30,22 @@ extension Store {
   ///
   /// A value that equals the one before is not told again. In everything else it is like the form for other values.
   /// - Parameter fetch: reads the value, again after each commit that may have changed it.
-  /// - Returns: a sequence that throws what the query throws, and then has ended.
+  /// - Returns: a sequence that throws what the query throws, and then has ended; `StoreError.closed` if the store is
+  ///   closed.
   public func values<Value: Sendable & Equatable>(_ fetch: @escaping @Sendable (Database) throws -> Value)
     -> AsyncValueObservation<Value>
   {
-    ValueObservation.tracking(fetch).removeDuplicates().values(in: self, bufferingPolicy: .bufferingNewest(1))
+    ValueObservation.tracking(open(fetch)).removeDuplicates().values(in: self, bufferingPolicy: .bufferingNewest(1))
+  }
+
+  /// The query, for as long as the store is open; then `StoreError.closed`.
+  private func open<Value>(
+    _ fetch: @escaping @Sendable (Database) throws -> Value
+  ) -> @Sendable (Database) throws -> Value {
+    { [weak self] db in
+      if let self { _ = try usable }
+      return try fetch(db)
+    }
   }
 }
 

@@ -36,6 +36,7 @@ public final class Store: Sendable {
   let options: StoreOptions
   let box = SessionBox()
   private let isClosed = Atomic<Bool>(false)
+  private let closing = Mutex(())
   private let applying = Applying()
   let turns = Turns()
   let catalogCache = Mutex<Catalog?>(nil)
@@ -206,9 +207,13 @@ public final class Store: Sendable {
   ///
   /// Later reads and writes throw `StoreError.closed`, and sequences of ``events()`` end. Everything is in the file
   /// itself then, and the write-ahead log beside it is gone or empty, unless another process or another `Store` has the
-  /// file open: the last one to close sees to it. A store that is released is closed as well.
+  /// file open: the last one to close sees to it. A store that is released is closed as well. Closing a closed store
+  /// does nothing.
   /// - Throws: `DatabaseError` with SQLITE_BUSY if the store is in use; it stays open.
-  public func close() throws {
+  public func close() throws { try closing.withLock { _ in try closeOnce() } }
+
+  private func closeOnce() throws {
+    guard !isClosed.load(ordering: .relaxed) else { return }
     try snapshots?.close()
     do {
       try closeWriter()
