@@ -94,6 +94,14 @@ import Testing
     expectRefused(Referring.self, saying: "Referring.friend is written as BLOB")
   }
 
+  /// SQL has no literal for some values, so no column can have them for a default.
+  @Test(arguments: [
+    EntitySchema("X", .real("a", default: -.infinity)), EntitySchema("X", .text("a", default: "a\0b")),
+  ]) func aDefaultWithoutALiteralIsRefused(_ entity: EntitySchema) {
+    let error = #expect(throws: StoreError.self) { try Store(inMemory: Schema([entity])) }
+    #expect(error?.code == .invalidSchema && error?.message.contains("X.a cannot stand in a table") == true)
+  }
+
   @Test func whatFitsIsTaken() throws { try Schema(Rich.self, Own.self).checkDeclarations() }
 
   @Test func whatCannotBeMadeUpIsNotCompared() throws { try Schema(Unclear.self).checkDeclarations() }

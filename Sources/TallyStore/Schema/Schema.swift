@@ -114,16 +114,22 @@ public struct Schema: Sendable, Hashable, Codable {
       try check(identifier: field.name, "field")
       try check(identifier: field.wireName, "wire name")
       try insert(field.name, into: &columns, "column")
-      try insert(field.wireName, into: &wireNames, "wire name")
+      try insert(field.wireName, into: &wireNames, "wire")
       guard field.defaultValue.isNull || field.kind.accepts(field.defaultValue) else {
         throw StoreError(
           .invalidSchema, "the default of \(entity.type).\(field.name) is not of kind \(field.kind.rawValue)")
+      }
+      guard field.defaultValue.canBeDeclared else {
+        throw StoreError(
+          .invalidSchema,
+          "the default of \(entity.type).\(field.name) cannot stand in a table: give a finite number, a text without NUL"
+        )
       }
     }
     for reference in entity.references {
       try check(identifier: reference.name, "reference")
       try insert(reference.name, into: &columns, "column")
-      try insert(reference.name, into: &wireNames, "wire name")
+      try insert(reference.name, into: &wireNames, "wire")
     }
     guard wireNames.count <= WireLimits.fields else {
       throw StoreError(.invalidSchema, "\(entity.type) has more than \(WireLimits.fields) fields")
@@ -159,4 +165,15 @@ func printable(_ text: String) -> String {
   let safe = String(
     String.UnicodeScalarView(text.unicodeScalars.prefix(64).map { $0.value < 32 || $0.value == 127 ? "?" : $0 }))
   return "'\(safe)\(text.unicodeScalars.count > 64 ? "…" : "")'"
+}
+
+extension Value {
+  /// Whether SQL has a literal for the value, so that it can be a column's default.
+  fileprivate var canBeDeclared: Bool {
+    switch self {
+    case .real(let number): number.isFinite
+    case .text(let text): !text.utf8.contains(0)
+    default: true
+    }
+  }
 }

@@ -277,8 +277,7 @@ final class WritingSession {
   private func opaqueKinds(_ objects: AppObjects) -> Set<KindNumber> {
     let tables = objects.tablesWithOpaqueUniqueIndexes
     guard !tables.isEmpty else { return [] }
-    var kinds: Set<KindNumber> = []
-    for kind in reader.catalog.orderedKinds where tables.contains(kind.type) { kinds.insert(kind.number) }
+    var kinds = Set(reader.catalog.orderedKinds.filter { tables.contains($0.type) }.map(\.number))
     for link in reader.catalog.knownLinks where tables.contains(link.table) { kinds.insert(link.number) }
     return kinds
   }

@@ -87,8 +87,7 @@ import Testing
   @Test(arguments: CapturePath.allCases) func whatAPurgeHadNotSeenOutlivesDamageThatStays(_ path: CapturePath) throws {
     let lab = try Lab(path)
     try lab.a.run(
-      "INSERT INTO P(id, name, pos) VALUES('P|~|2', 'two', 2)", "INSERT INTO P(id, name, pos) VALUES('P|~|3', 'three', 3)"
-    )
+      "INSERT INTO P(id, name, pos) VALUES('P|~|2', 'two', 2), ('P|~|3', 'three', 3)")
     try lab.sync()
     try lab.b.run("INSERT INTO P(id, name) VALUES('P|~|1', 'own')")
     try lab.b.run("UPDATE P SET pos = 22 WHERE id = 'P|~|2'")
