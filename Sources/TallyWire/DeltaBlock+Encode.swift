@@ -64,7 +64,7 @@ extension DeltaBlock {
       output.writer.text(group.source)
       output.writer.text(group.relationship)
       output.writer.text(group.target)
-      // With its type and in two steps: else the compiler searches for seconds.
+      // Typed, and in two steps: as one expression it takes the compiler seconds.
       var keyed: [(source: RecordKey, target: RecordKey, element: ORSetElement)] = []
       for item in group.items { keyed.append((RecordKey(item.source), RecordKey(item.target), item.element)) }
       keyed.sort { one, other in

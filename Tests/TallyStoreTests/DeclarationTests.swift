@@ -99,7 +99,7 @@ import Testing
     EntitySchema("X", .real("a", default: -.infinity)), EntitySchema("X", .text("a", default: "a\0b")),
   ]) func aDefaultWithoutALiteralIsRefused(_ entity: EntitySchema) {
     let error = #expect(throws: StoreError.self) { try Store(inMemory: Schema([entity])) }
-    #expect(error?.code == .invalidSchema && error?.message.contains("X.a cannot stand in a table") == true)
+    #expect(error?.code == .invalidSchema && error?.message.contains("X.a has no literal in SQL") == true)
   }
 
   @Test func whatFitsIsTaken() throws { try Schema(Rich.self, Own.self).checkDeclarations() }

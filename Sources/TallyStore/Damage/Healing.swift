@@ -112,7 +112,7 @@ final class Healing {
   }
 
   /// Returns the peer's content of an earlier life than the one here, as far as this store had never seen it; nil if
-  /// there is none.
+  /// it had seen everything.
   private func news(in received: RecordState, unseenBy rest: RecordState) -> SeenContent? {
     let cells = received.content.filter { !own.covers($0.via) }.map(\.cell)
     let isSaid = received.life?.said.map { !own.covers($0) } ?? false

@@ -122,7 +122,7 @@ public struct Schema: Sendable, Hashable, Codable {
       guard field.defaultValue.canBeDeclared else {
         throw StoreError(
           .invalidSchema,
-          "the default of \(entity.type).\(field.name) cannot stand in a table: give a finite number, a text without NUL"
+          "the default of \(entity.type).\(field.name) has no literal in SQL: use a finite number, or a text without NUL"
         )
       }
     }

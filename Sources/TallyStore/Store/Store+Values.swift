@@ -19,7 +19,7 @@ extension Store {
   public func values<Value: Sendable>(_ fetch: @escaping @Sendable (Database) throws -> Value)
     -> AsyncValueObservation<Value>
   {
-    ValueObservation.tracking(open(fetch)).values(in: self, bufferingPolicy: .bufferingNewest(1))
+    ValueObservation.tracking(whileOpen(fetch)).values(in: self, bufferingPolicy: .bufferingNewest(1))
   }
 
   /// Observes a query whose values can be compared: its result now, and again after each commit that changes it.
@@ -35,11 +35,11 @@ extension Store {
   public func values<Value: Sendable & Equatable>(_ fetch: @escaping @Sendable (Database) throws -> Value)
     -> AsyncValueObservation<Value>
   {
-    ValueObservation.tracking(open(fetch)).removeDuplicates().values(in: self, bufferingPolicy: .bufferingNewest(1))
+    ValueObservation.tracking(whileOpen(fetch)).removeDuplicates().values(in: self, bufferingPolicy: .bufferingNewest(1))
   }
 
   /// The query, for as long as the store is open; then `StoreError.closed`.
-  private func open<Value>(
+  private func whileOpen<Value>(
     _ fetch: @escaping @Sendable (Database) throws -> Value
   ) -> @Sendable (Database) throws -> Value {
     { [weak self] db in

@@ -99,7 +99,7 @@ import Testing
     #expect(result.isHealed)
     #expect(try b.doubt()?.level == .damaged)
     #expect(try Lab.text(b, "SELECT pos FROM P WHERE id = 'P|~|2'") == "22")
-    // Written anew, the damaged record is one again.
+    // The damaged record is written anew.
     try b.run("UPDATE P SET name = 'own' WHERE id = 'P|~|1'")
     _ = try b.rebuild()
     try lab.a.sync(with: b)
@@ -146,6 +146,29 @@ import Testing
     #expect(result.isHealed && result.emptied == 1)
     #expect(try b.conflicts().isEmpty)
     #expect(try b.removals().all == lab.a.removals().all)
+  }
+
+  /// An entry of a record that was deleted since can be decided once the record is back, and goes with a purge.
+  @Test func aConflictOfADeletedRecordWaitsForTheRecord() throws {
+    let lab = try Lab(.hook)
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|x', 'old')")
+    try lab.sync()
+    try lab.a.run("UPDATE P SET name = 'loses' WHERE id = 'P|~|x'")
+    try lab.b.run("UPDATE P SET name = 'wins' WHERE id = 'P|~|x'")
+    try lab.sync()
+    try lab.a.run("DELETE FROM P WHERE id = 'P|~|x'")
+    let conflict = try #require(try lab.a.conflicts().first)
+    let refusal = #expect(throws: StoreError.self) { try lab.a.restore(conflict) }
+    #expect(refusal?.code == .noSuchRecord)
+    try lab.a.restore(conflict.name)
+    try lab.a.restore(conflict)
+    #expect(try Lab.text(lab.a, "SELECT name FROM P") == "loses")
+    try lab.sync()
+    try lab.expectEqual()
+    try lab.b.run("DELETE FROM P WHERE id = 'P|~|x'")
+    try lab.b.purge(Self.name("P|~|x"))
+    try lab.sync()
+    #expect(try lab.a.conflicts().isEmpty && lab.b.conflicts().isEmpty)
   }
 
   /// A purged name is used again before the purge arrives: what it held goes all the same, also out of the journal.
