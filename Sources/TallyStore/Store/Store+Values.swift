@@ -35,7 +35,8 @@ extension Store {
   public func values<Value: Sendable & Equatable>(_ fetch: @escaping @Sendable (Database) throws -> Value)
     -> AsyncValueObservation<Value>
   {
-    ValueObservation.tracking(whileOpen(fetch)).removeDuplicates().values(in: self, bufferingPolicy: .bufferingNewest(1))
+    ValueObservation.tracking(whileOpen(fetch)).removeDuplicates()
+      .values(in: self, bufferingPolicy: .bufferingNewest(1))
   }
 
   /// The query, for as long as the store is open; then `StoreError.closed`.
