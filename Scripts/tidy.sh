@@ -50,6 +50,13 @@ while IFS= read -r file; do
     allowed name "$file" || complain "$file neither declares nor extends $type"
 done < <(git ls-files 'Sources/*.swift')
 
+# Tests that run in parallel hold all threads of the pool for minutes, so a short limit of time ends a test that only waits its turn.
+# Where limits are short, tests run apart: `TIMED` in the Makefile, and what only traits build.
+apart='^Tests/(TransportTests|TallySyncTests|TallyCLITests|PantryTests|ReadmeTests|DocExamples|RelayTests|InspectorTests)/'
+while IFS=: read -r file line text; do
+  complain "$file:$line has a limit of time, in a run where others may hold all threads:$text"
+done < <(git ls-files 'Tests/*.swift' | grep -vE "$apart" | xargs grep -nE '\.timeLimit\(\.minutes\([0-9]\)')
+
 # What is let pass is there.
 while read -r rule file _; do
   [ -f "$file" ] || complain "Scripts/tidy-allowed.txt lets $file pass ($rule), which is not there"
