@@ -135,6 +135,7 @@ api-check:
 # The pages and the documentation of `import Tally` as a site in .build/docs; any warning is an error.
 docs: setup
 	$(SWIFT) build $(TESTING) --product Tally
+	$(SWIFT) build $(TESTING) --product TallyImport
 	bash Scripts/docs.sh
 
 docs-check:

@@ -74,6 +74,7 @@ let package = Package(
     .library(name: "TallyWire", targets: ["TallyWire"]),
     .library(name: "TallyStore", targets: ["TallyStore"]),
     .library(name: "TallySync", targets: ["TallySync"]),
+    .library(name: "TallyImport", targets: ["TallyImport"]),
     .library(name: "TallyMacros", targets: ["TallyMacros"]),
     .library(name: "TallyNetwork", targets: ["TallyNetwork"]),
     .library(name: "TallyRelay", targets: ["TallyRelay"]),
@@ -124,6 +125,8 @@ let package = Package(
       name: "TallyStore",
       dependencies: ["CTallySQLite", "TallyCRDT", "TallyWire", faults, grdb, sqlite, logging]),
     .target(name: "TallySync", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", logging, metrics]),
+    // Rows of other databases, for apps that had one before. Others need not build it.
+    .target(name: "TallyImport", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", grdb, sqlite]),
     // What an app imports: the names that it needs, and GRDB.
     .target(name: "Tally", dependencies: ["TallyCRDT", "TallyStore", "TallySync", grdb]),
     // What the macros make, the compiler's way to it, and what apps import. Tests use the first and the last: one that
@@ -169,7 +172,7 @@ let package = Package(
         relay("Crypto", "swift-crypto"), relay("NIOCore", "swift-nio"), relay("NIOHTTP1", "swift-nio"),
       ]),
     // What the inspector and the tool say about stores, as values; and the inspector's server and pages.
-    .target(name: "TallyInspection", dependencies: ["TallyCRDT", "TallyStore", "TallySync", grdb]),
+    .target(name: "TallyInspection", dependencies: ["TallyCRDT", "TallyStore", "TallySync", grdb, sqlite]),
     .target(
       name: "TallyInspector",
       dependencies: [
@@ -191,8 +194,8 @@ let package = Package(
     .executableTarget(
       name: "TallyCLI",
       dependencies: [
-        "Tally", "TallyCRDT", "TallyWire", "TallyStore", "TallySync", "TallyInspection", "TallyRelay",
-        "TallyRelayProtocol", grdb, logging, tallyInspector, tallyNetwork, tallyRelayServer, faults,
+        "Tally", "TallyCRDT", "TallyWire", "TallyStore", "TallySync", "TallyImport", "TallyInspection",
+        "TallyRelay", "TallyRelayProtocol", grdb, logging, tallyInspector, tallyNetwork, tallyRelayServer, faults,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(
@@ -225,7 +228,7 @@ let package = Package(
     .testTarget(
       name: "TallyStoreTests",
       dependencies: [
-        "Tally", "TallyCRDT", "TallyRig", "TallyStore", "TallyTesting", "TallyWire", faults, grdb,
+        "Tally", "TallyCRDT", "TallyImport", "TallyRig", "TallyStore", "TallyTesting", "TallyWire", faults, grdb,
       ], resources: [.copy("Golden")]),
     .testTarget(
       name: "TallySyncTests",
@@ -244,7 +247,8 @@ let package = Package(
       dependencies: ["Tally", "TallyCRDT", "TallyFaults", "TallyRig", "TallyWire", "TallyTesting", grdb]),
     .testTarget(name: "SimulatorTests", dependencies: ["Tally", "TallyRig", "TallyTesting", grdb]),
     .testTarget(
-      name: "ChinookTests", dependencies: ["Tally", "TallyCRDT", "TallyStore", grdb], resources: [.copy("Fixtures")]),
+      name: "ChinookTests", dependencies: ["Tally", "TallyCRDT", "TallyImport", "TallyStore", grdb],
+      resources: [.copy("Fixtures")]),
     .testTarget(name: "ReadmeTests", dependencies: ["Tally"]),
     // An app that imports a module with names of Tally's, as SwiftData has.
     .target(name: "Namesakes", path: "Tests/Namesakes"),
@@ -252,8 +256,8 @@ let package = Package(
     .testTarget(
       name: "DocExamples",
       dependencies: [
-        "Pantry", "Tally", "TallyStore", "TallySync", "TallyRelay", "TallyTesting", tallyInspector, tallyMacros,
-        tallyNetwork, grdb,
+        "Pantry", "Tally", "TallyImport", "TallyStore", "TallySync", "TallyRelay", "TallyTesting", tallyInspector,
+        tallyMacros, tallyNetwork, grdb,
       ]),
     .testTarget(
       name: "MacroTests",
@@ -325,8 +329,8 @@ if Context.environment["TALLY_FUZZ"] != nil {
     .target(
       name: "TallyCLI",
       dependencies: [
-        "Tally", "TallyCRDT", "TallyWire", "TallyStore", "TallySync", "TallyInspection", "TallyRelay",
-        "TallyRelayProtocol", grdb, logging, tallyInspector, tallyNetwork, tallyRelayServer, faults,
+        "Tally", "TallyCRDT", "TallyWire", "TallyStore", "TallySync", "TallyImport", "TallyInspection",
+        "TallyRelay", "TallyRelayProtocol", grdb, logging, tallyInspector, tallyNetwork, tallyRelayServer, faults,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       exclude: ["TallyTool.swift"]),

@@ -33,7 +33,7 @@ head_of_file() {
   echo "import Observation"
   echo "import Tally"
   local module modules=$further
-  [ "$further" != all ] || modules="TallyStore TallySync TallyRelay TallyTesting Testing"
+  [ "$further" != all ] || modules="TallyStore TallySync TallyImport TallyRelay TallyTesting Testing"
   for module in $modules; do echo "import $module"; done
   echo
   echo "@testable import Pantry"

@@ -15,7 +15,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # shellcheck source=Scripts/symbol-graphs.sh
 source Scripts/symbol-graphs.sh
-symbol_graphs "$work/graphs" TallyCRDT TallyStore TallySync
+symbol_graphs "$work/graphs" TallyCRDT TallyStore TallySync TallyImport
 python3 Scripts/docs.py "$work/graphs" "$work/Tally.symbolgraphs" Sources/Tally "$work/Tally.docc"
 rm -rf "$out"
 # Overloads are one page each, so that a link to read(_:) needs no hash of a signature.

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallyImport
 import TallyStore
 import Testing
 

@@ -6,6 +6,7 @@ import Observation
 import Tally
 import TallyStore
 import TallySync
+import TallyImport
 import TallyRelay
 import TallyTesting
 import Testing
@@ -41,6 +42,53 @@ _ = name
 private func Sources_TallyCRDT_RecordName_swift_3() throws {
 let name = try AnyRecordName(type: "Game", key: "chess")
 _ = name
+}
+
+// Sources/TallyImport/ImportMap+Draft.swift
+private func Sources_TallyImport_ImportMap_Draft_swift_1() throws {
+let draft = try ImportMap.draft(of: url, for: schema)
+print(draft.unmatched)
+_ = draft
+}
+
+// Sources/TallyImport/ImportMap.swift
+private func Sources_TallyImport_ImportMap_swift_1() throws {
+let map = ImportMap(
+  tables: [
+    .init(from: "ZLIST", to: "ShoppingList", fields: ["title": "ZTITLE"]),
+    .init(from: "ZTAG", to: "Tag", fields: ["name": "ZNAME"]),
+    .init(from: "ZITEM", to: "Item", fields: [
+      "title": "ZTITLE", "due": .init(column: "ZDUE", as: .coreDataSeconds), "list": "ZLIST",
+    ]),
+  ],
+  links: [.init(from: "Z_1TAGS", to: "Item.tags", source: "Z_1ITEMS", target: "Z_2TAGS")])
+_ = map
+}
+
+// Sources/TallyImport/ImportMap.swift
+private func Sources_TallyImport_ImportMap_swift_2() throws {
+let lists = ImportMap.Table(from: "ZLIST", to: "ShoppingList", fields: ["title": "ZTITLE"])
+_ = lists
+}
+
+// Sources/TallyImport/ImportMap.swift
+private func Sources_TallyImport_ImportMap_swift_3() throws {
+let tags = ImportMap.Links(from: "Z_1TAGS", to: "Item.tags", source: "Z_1ITEMS", target: "Z_2TAGS")
+_ = tags
+}
+
+// Sources/TallyImport/ImportMap.swift
+private func Sources_TallyImport_ImportMap_swift_4() throws {
+let note = ImportColumn(sql: "trim(coalesce(ZNOTES, ''))")
+_ = note
+}
+
+// Sources/TallyImport/Store+Import.swift
+private func Sources_TallyImport_Store_Import_swift_1() throws {
+let map = try ImportMap(json: Data(contentsOf: folder.appendingPathComponent("map.json")))
+let report = try store.importDatabase(at: url, map: map)
+_ = map
+_ = report
 }
 
 #if Inspector

@@ -6,6 +6,7 @@ import Observation
 import Tally
 import TallyStore
 import TallySync
+import TallyImport
 import TallyRelay
 import TallyTesting
 import Testing

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Tally
 import TallyCRDT
+import TallyImport
 import TallyStore
 import Testing
 

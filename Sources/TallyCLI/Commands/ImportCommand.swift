@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Tally
+import TallyImport
 import TallyStore
 
 struct ImportCommand: ParsableCommand {

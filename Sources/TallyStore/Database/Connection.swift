@@ -2,8 +2,8 @@ import GRDB
 import GRDBSQLite
 
 /// SQL for the rows of one table, made once. Its identity finds the statement, which is faster than its text.
-final class RowSQL: Sendable {
-  let text: String
+package final class RowSQL: Sendable {
+  package let text: String
   init(_ text: String) { self.text = text }
 
   /// The same INSERT or UPDATE, which fails at a conflict whatever the table says of it.
@@ -14,8 +14,8 @@ final class RowSQL: Sendable {
 }
 
 /// One SQLite connection with its prepared statements. Confined to where the connection may be used.
-final class Connection {
-  let handle: OpaquePointer
+package final class Connection {
+  package let handle: OpaquePointer
   /// By the addresses of their SQL.
   private var statements: [UnsafeRawPointer: SQLStatement] = [:]
   private var rowStatements: [UnsafeRawPointer: (sql: RowSQL, statement: SQLStatement)] = [:]
@@ -29,7 +29,7 @@ final class Connection {
   /// The version of the file's content for which `ifChanged` has last succeeded.
   private var content: UInt32?
 
-  init(_ handle: OpaquePointer) {
+  package init(_ handle: OpaquePointer) {
     self.handle = handle
     database = nil
   }
@@ -42,7 +42,7 @@ final class Connection {
   }
 
   /// The statement for this SQL, prepared once.
-  func statement(_ sql: StaticString) throws -> SQLStatement {
+  package func statement(_ sql: StaticString) throws -> SQLStatement {
     let address = UnsafeRawPointer(sql.utf8Start)
     return try recent(address) {
       if let known = statements[address] { return known }
@@ -120,19 +120,19 @@ final class Connection {
   var lastInsertedRowID: Int { Int(sqlite3_last_insert_rowid(handle)) }
 
   /// The first column of the first row, or nil.
-  func integer(_ sql: StaticString) throws -> Int? {
+  package func integer(_ sql: StaticString) throws -> Int? {
     let query = try statement(sql)
     defer { query.reset() }
     return try query.step() ? query.int(0) : nil
   }
 
-  func integer(text sql: String) throws -> Int? {
+  package func integer(text sql: String) throws -> Int? {
     let query = try statement(text: sql)
     defer { query.reset() }
     return try query.step() ? query.int(0) : nil
   }
 
-  func exists(_ sql: StaticString) throws -> Bool { try integer(sql) != nil }
+  package func exists(_ sql: StaticString) throws -> Bool { try integer(sql) != nil }
 
   /// Ends whatever is being read, so that it holds no lock.
   func resetStatements() {

@@ -1,9 +1,9 @@
 import GRDB
 
 /// The layout of the file apart from the app's own tables. `Docs/StorageFormat.md` describes it.
-enum Format {
+package enum Format {
   /// "TALY" in `PRAGMA application_id`.
-  static let applicationID = 0x5441_4C59
+  package static let applicationID = 0x5441_4C59
   /// The version in `PRAGMA user_version`.
   static let version = 3
   /// The oldest version that is read. Version 1 had clocks and bodies without checksums, version 2 did not tell

@@ -3,13 +3,13 @@ import GRDBSQLite
 import TallyCRDT
 
 /// A prepared statement on SQLite's own interface, for the paths where GRDB's records would cost more than the work.
-final class SQLStatement {
-  let handle: OpaquePointer
+package final class SQLStatement {
+  package let handle: OpaquePointer
   private let database: OpaquePointer
   /// GRDB's statement, if it is borrowed from there.
   private let owner: Statement?
 
-  init(_ database: OpaquePointer, _ sql: String) throws {
+  package init(_ database: OpaquePointer, _ sql: String) throws {
     var handle: OpaquePointer?
     let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
     guard sqlite3_prepare_v3(database, sql, -1, flags, &handle, nil) == SQLITE_OK, let handle else {
@@ -38,11 +38,11 @@ final class SQLStatement {
 
   // MARK: Binding, from 1
 
-  func bind(_ index: Int, _ number: Int64) { sqlite3_bind_int64(handle, Int32(index), number) }
-  func bind(_ index: Int, _ number: Int) { sqlite3_bind_int64(handle, Int32(index), Int64(number)) }
+  package func bind(_ index: Int, _ number: Int64) { sqlite3_bind_int64(handle, Int32(index), number) }
+  package func bind(_ index: Int, _ number: Int) { sqlite3_bind_int64(handle, Int32(index), Int64(number)) }
   func bindNull(_ index: Int) { sqlite3_bind_null(handle, Int32(index)) }
 
-  func bind(_ index: Int, _ text: String) {
+  package func bind(_ index: Int, _ text: String) {
     var text = text
     text.withUTF8 { bytes in
       let base = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
@@ -52,7 +52,7 @@ final class SQLStatement {
     }
   }
 
-  func bind(_ index: Int, _ bytes: [UInt8]) {
+  package func bind(_ index: Int, _ bytes: [UInt8]) {
     bytes.withUnsafeBytes { raw in
       _ =
         raw.isEmpty
@@ -61,7 +61,7 @@ final class SQLStatement {
     }
   }
 
-  func bind(_ index: Int, _ clock: InlineClock) {
+  package func bind(_ index: Int, _ clock: InlineClock) {
     clock.withBytes { raw in
       _ = sqlite3_bind_blob(handle, Int32(index), raw.baseAddress, Int32(raw.count), Self.transient)
     }
@@ -83,7 +83,7 @@ final class SQLStatement {
   /// Sets all parameters to null.
   func clearBindings() { sqlite3_clear_bindings(handle) }
 
-  func bind(_ index: Int, _ value: Value) {
+  package func bind(_ index: Int, _ value: Value) {
     switch value {
     case .null: bindNull(index)
     case .integer(let number): bind(index, number)
@@ -98,7 +98,7 @@ final class SQLStatement {
   // MARK: Running
 
   /// Moves to the next row; false at the end, when the statement is reset for its next use.
-  func step() throws -> Bool {
+  package func step() throws -> Bool {
     switch sqlite3_step(handle) {
     case SQLITE_ROW: return true
     case SQLITE_DONE:
@@ -112,32 +112,32 @@ final class SQLStatement {
   }
 
   /// Runs a statement that returns no rows.
-  func run() throws { while try step() {} }
+  package func run() throws { while try step() {} }
 
   /// Ends a query before its last row.
-  func reset() { sqlite3_reset(handle) }
+  package func reset() { sqlite3_reset(handle) }
 
   // MARK: Columns, from 0
 
-  func int(_ column: Int) -> Int { Int(sqlite3_column_int64(handle, Int32(column))) }
+  package func int(_ column: Int) -> Int { Int(sqlite3_column_int64(handle, Int32(column))) }
 
   /// The sequence of a dot.
   /// - Throws: `StoreError.corrupt` for a negative number.
-  func sequence(_ column: Int) throws(StoreError) -> UInt64 {
+  package func sequence(_ column: Int) throws(StoreError) -> UInt64 {
     guard let sequence = UInt64(exactly: int(column)) else { throw StoreError(.corrupt, "a sequence is negative") }
     return sequence
   }
 
-  func int64(_ column: Int) -> Int64 { sqlite3_column_int64(handle, Int32(column)) }
+  package func int64(_ column: Int) -> Int64 { sqlite3_column_int64(handle, Int32(column)) }
   func double(_ column: Int) -> Double { sqlite3_column_double(handle, Int32(column)) }
 
   /// SQLite's number for the type of a column's value.
   func type(_ column: Int) -> Int32 { sqlite3_column_type(handle, Int32(column)) }
 
-  func isText(_ column: Int) -> Bool { type(column) == SQLITE_TEXT }
+  package func isText(_ column: Int) -> Bool { type(column) == SQLITE_TEXT }
 
   /// The bytes of a text or blob; 8 for anything else, which SQLite would turn into a text to count them.
-  func byteCount(_ column: Int) -> Int {
+  package func byteCount(_ column: Int) -> Int {
     switch type(column) {
     case SQLITE_TEXT, SQLITE_BLOB: Int(sqlite3_column_bytes(handle, Int32(column)))
     default: 8
@@ -152,7 +152,7 @@ final class SQLStatement {
   }
 
   /// Whether a column holds this text.
-  func hasText(_ column: Int, _ text: String) -> Bool {
+  package func hasText(_ column: Int, _ text: String) -> Bool {
     var text = text
     return withBytes(ofText: column) { bytes in text.withUTF8 { $0.hasSameBytes(as: bytes) } }
   }
@@ -164,41 +164,41 @@ final class SQLStatement {
 
   func isNull(_ column: Int) -> Bool { sqlite3_column_type(handle, Int32(column)) == SQLITE_NULL }
 
-  func blob(_ column: Int) -> [UInt8] {
+  package func blob(_ column: Int) -> [UInt8] {
     guard let base = sqlite3_column_blob(handle, Int32(column)) else { return [] }
     return Array(UnsafeRawBufferPointer(start: base, count: Int(sqlite3_column_bytes(handle, Int32(column)))))
   }
 
   /// The clock of a row.
   /// - Throws: `StoreError.corrupt` for anything but fifteen bytes.
-  func clock(_ column: Int) throws(StoreError) -> InlineClock {
+  package func clock(_ column: Int) throws(StoreError) -> InlineClock {
     let base = sqlite3_column_blob(handle, Int32(column))
     let count = Int(sqlite3_column_bytes(handle, Int32(column)))
     return try InlineClock(UnsafeRawBufferPointer(start: base, count: base == nil ? 0 : count))
   }
 
   /// Calls `body` with the bytes of a column, which are gone afterwards.
-  func withBlob<T>(_ column: Int, _ body: (UnsafeRawBufferPointer) throws -> T) rethrows -> T {
+  package func withBlob<T>(_ column: Int, _ body: (UnsafeRawBufferPointer) throws -> T) rethrows -> T {
     let base = sqlite3_column_blob(handle, Int32(column))
     let count = Int(sqlite3_column_bytes(handle, Int32(column)))
     return try body(UnsafeRawBufferPointer(start: base, count: base == nil ? 0 : count))
   }
 
   /// The text of a column; nil for text that is not UTF-8.
-  func text(_ column: Int) -> String? {
+  package func text(_ column: Int) -> String? {
     withBytes(ofText: column) { bytes in
       // What is only ASCII needs no second look, and most texts are.
       bytes.isASCII ? String(decoding: bytes, as: UTF8.self) : String(validating: bytes, as: UTF8.self)
     }
   }
 
-  var columnCount: Int { Int(sqlite3_column_count(handle)) }
+  package var columnCount: Int { Int(sqlite3_column_count(handle)) }
 
   /// The values of adjacent columns.
-  func values(_ columns: Range<Int>) -> [Value] { columns.map { value($0) } }
+  package func values(_ columns: Range<Int>) -> [Value] { columns.map { value($0) } }
 
   /// The value of a column. Text that is not UTF-8 comes as its bytes, which no text column accepts.
-  func value(_ column: Int) -> Value {
+  package func value(_ column: Int) -> Value {
     switch sqlite3_column_type(handle, Int32(column)) {
     case SQLITE_INTEGER: return .integer(sqlite3_column_int64(handle, Int32(column)))
     case SQLITE_FLOAT: return Value(real: sqlite3_column_double(handle, Int32(column)))

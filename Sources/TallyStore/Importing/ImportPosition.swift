@@ -2,13 +2,15 @@ import Foundation
 import TallyCRDT
 
 /// The last row of a step that is committed: its key, or the two ends of a link.
-struct ImportPosition: Equatable {
+package struct ImportPosition: Equatable {
   /// The SQL by which the rows are ordered. With another key a position means nothing.
-  var order: String
-  var values: [Value]
+  package var order: String
+  package var values: [Value]
+
+  package init(order: String, values: [Value]) { (self.order, self.values) = (order, values) }
 
   /// A value for a message, in quotes and short.
-  static func text(_ value: Value) -> String {
+  package static func text(_ value: Value) -> String {
     switch value {
     case .null: "null"
     case .integer(let number): "'\(number)'"
@@ -24,7 +26,7 @@ extension ImportPosition: Codable {
   private enum Key: String, CodingKey { case order, values }
   private enum ValueKey: String, CodingKey { case integer, real, text, blob }
 
-  init(from decoder: any Decoder) throws {
+  package init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Key.self)
     order = try container.decode(String.self, forKey: .order)
     var list = try container.nestedUnkeyedContainer(forKey: .values)
@@ -43,7 +45,7 @@ extension ImportPosition: Codable {
     }
   }
 
-  func encode(to encoder: any Encoder) throws {
+  package func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(order, forKey: .order)
     var list = container.nestedUnkeyedContainer(forKey: .values)

@@ -5,21 +5,25 @@ import TallyCRDT
 ///
 /// `tally_meta` has the progress of all imports under one key, with a sum: a namespace that the disk has changed would
 /// bring every row with a number in a second time.
-struct ImportStanding: Codable, Equatable {
+package struct ImportStanding: Codable, Equatable {
   /// The namespace of numbers.
-  var namespace: UUID
+  package var namespace: UUID
   /// The last rows of the steps that have begun and are not done.
-  var positions: [String: ImportPosition] = [:]
+  package var positions: [String: ImportPosition] = [:]
   /// The steps that are done.
-  var done: [String] = []
+  package var done: [String] = []
   /// The SQL of the ids by which the records of each step were named.
-  var ids: [String: String] = [:]
+  package var ids: [String: String] = [:]
+
+  package init(namespace: UUID) { self.namespace = namespace }
 
   private static let key = "imports"
 
   /// The progress that is kept; nil if the import has not begun.
   /// - Throws: `StoreError.corrupt` if what is kept is not what was written.
-  static func read(_ name: String, _ connection: Connection) throws -> ImportStanding? { try all(connection)[name] }
+  package static func read(_ name: String, _ connection: Connection) throws -> ImportStanding? {
+    try all(connection)[name]
+  }
 
   private static func all(_ connection: Connection) throws -> [String: ImportStanding] {
     let query = try connection.statement("SELECT value FROM tally_meta WHERE key = ?")
@@ -63,7 +67,7 @@ struct ImportStanding: Codable, Equatable {
     try note.run()
   }
 
-  func write(_ name: String, _ connection: Connection) throws {
+  package func write(_ name: String, _ connection: Connection) throws {
     var all = try Self.all(connection)
     all[name] = self
     let encoder = JSONEncoder()

@@ -31,7 +31,7 @@ public enum FieldKind: String, Sendable, CaseIterable {
   }
 
   /// Whether a value other than null fits.
-  func accepts(_ value: Value) -> Bool {
+  package func accepts(_ value: Value) -> Bool {
     switch (self, value) {
     case (.date, .text(let text)): FieldSyntax.isDate(text)
     case (.json, .text(let text)): FieldSyntax.isJSON(text)

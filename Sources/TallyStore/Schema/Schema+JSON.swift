@@ -39,7 +39,7 @@ extension Schema {
     return try encoder.encode(self)
   }
 
-  static func reason(_ error: any Error) -> String {
+  package static func reason(_ error: any Error) -> String {
     guard let error = error as? DecodingError else { return "\(error)" }
     switch error {
     case .dataCorrupted(let context), .keyNotFound(_, let context), .typeMismatch(_, let context),

@@ -161,7 +161,7 @@ public struct Schema: Sendable, Hashable, Codable {
 }
 
 /// A text that is safe to print: short, without control characters.
-func printable(_ text: String) -> String {
+package func printable(_ text: String) -> String {
   let safe = String(
     String.UnicodeScalarView(text.unicodeScalars.prefix(64).map { $0.value < 32 || $0.value == 127 ? "?" : $0 }))
   return "'\(safe)\(text.unicodeScalars.count > 64 ? "…" : "")'"

@@ -24,7 +24,7 @@ extension StateReader {
 
 extension StateReader {
   /// The seed for which a record gave way; nil while the record speaks for itself.
-  func forward(of name: AnyRecordName) throws -> AnyRecordName? {
+  package func forward(of name: AnyRecordName) throws -> AnyRecordName? {
     guard let kind = catalog.kind(of: name.type), kind.forwardField != nil,
       let stored = try record(name, kind)
     else { return nil }
@@ -32,7 +32,7 @@ extension StateReader {
   }
 
   /// The seed for which a record in this state gave way: it was adopted, and nobody edited it concurrently or since.
-  func forward(of name: AnyRecordName, _ state: RecordState) throws -> AnyRecordName? {
+  package func forward(of name: AnyRecordName, _ state: RecordState) throws -> AnyRecordName? {
     guard let kind = catalog.kind(of: name.type), let field = kind.forwardField,
       case .text(let text) = state[field]?.value, let target = try? AnyRecordName(text), target.type == name.type,
       target != name

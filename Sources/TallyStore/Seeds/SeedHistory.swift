@@ -8,12 +8,12 @@ import TallyWire
 /// canonical block of the delta format, version 1, with the replica id zero: what version 2 writes, but for the mark
 /// behind a reference's name. So the id covers all values and their dots, and depends on nothing else: not on the order
 /// of declaration, the platform, the locale or the time.
-struct SeedHistory {
+package struct SeedHistory {
   /// The version of the generator, which every change of the encoding would raise.
   static let generator: UInt8 = 1
   /// The type of the record that says which set and version a virtual replica is. Apps do not see it; it travels like
   /// any record.
-  static let setType = "TallySeed"
+  package static let setType = "TallySeed"
 
   /// The virtual replica.
   let replica: ReplicaID

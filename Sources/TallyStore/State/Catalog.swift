@@ -3,15 +3,15 @@ import TallyCRDT
 import TallyWire
 
 /// The types, fields and replicas that the file knows. Entries are only ever added.
-struct Catalog: Sendable {
-  struct Field: Sendable {
+package struct Catalog: Sendable {
+  package struct Field: Sendable {
     var kind: KindNumber
     /// The field's key (`FieldKey`), and its hash.
     let key: String
     let hash: UInt64
 
     /// The wire name.
-    var name: String { FieldKey.name(in: key) }
+    package var name: String { FieldKey.name(in: key) }
 
     init(kind: KindNumber, key: String) {
       (self.kind, self.key, hash) = (kind, key, SipHash13.hash(key))
@@ -23,12 +23,12 @@ struct Catalog: Sendable {
   /// Whether the file has entities and says nothing of them. An empty schema would hide all records, and what was
   /// written meanwhile would count as captured.
   private(set) var isSchemaLost = false
-  var records: [KindNumber: RecordKind] = [:]
-  var links: [KindNumber: LinkKind] = [:]
-  var fields: [FieldID: Field] = [:]
+  package var records: [KindNumber: RecordKind] = [:]
+  package var links: [KindNumber: LinkKind] = [:]
+  package var fields: [FieldID: Field] = [:]
   /// For each number whether it is that of a reference.
   private var references: [Bool] = []
-  var replicas: [ReplicaNumber: ReplicaID] = [:]
+  package var replicas: [ReplicaNumber: ReplicaID] = [:]
   /// The kinds in whose rows clocks cannot be written in place; see `StateWriter`.
   var updatesClocks = Set<KindNumber>()
   /// The kinds whose tables say what SQLite does about a conflict.
@@ -46,7 +46,7 @@ struct Catalog: Sendable {
   private(set) var kindOfType: [String: KindNumber] = [:]
   private(set) var linkOfName: [String: KindNumber] = [:]
   private(set) var fieldOfKey: [KindNumber: [String: FieldID]] = [:]
-  private(set) var replicaNumbers: [ReplicaID: ReplicaNumber] = [:]
+  package private(set) var replicaNumbers: [ReplicaID: ReplicaNumber] = [:]
   /// For each type the columns of other types that refer to it.
   private(set) var referrers: [String: [(kind: KindNumber, column: Column)]] = [:]
   /// Whether records of a type can refer to others of the same type.
@@ -56,7 +56,7 @@ struct Catalog: Sendable {
   private(set) var linksFrom: [String: [KindNumber]] = [:]
   private(set) var linksTo: [String: [KindNumber]] = [:]
 
-  func kind(of type: String) -> RecordKind? { kindOfType[type].flatMap { records[$0] } }
+  package func kind(of type: String) -> RecordKind? { kindOfType[type].flatMap { records[$0] } }
   func hash(of field: FieldID) -> UInt64 { fields[field]?.hash ?? 0 }
 
   /// Kinds with a table, those that others refer to first, so that a receiver meets a target before what refers to it.
@@ -74,7 +74,7 @@ struct Catalog: Sendable {
     return order
   }
 
-  var knownLinks: [LinkKind] { links.values.filter(\.isKnown).sorted { $0.number < $1.number } }
+  package var knownLinks: [LinkKind] { links.values.filter(\.isKnown).sorted { $0.number < $1.number } }
 }
 
 // MARK: - Reading

@@ -2,9 +2,9 @@ import TallyCRDT
 import TallyWire
 
 /// One column of an entity's table, as the store handles it.
-final class Column: Sendable {
-  let field: FieldID
-  let name: String
+package final class Column: Sendable {
+  package let field: FieldID
+  package let name: String
   let wireName: String
   /// The field's key, on the wire and in the file (`FieldKey`).
   let key: String
@@ -58,15 +58,15 @@ final class Column: Sendable {
 /// A type of records. Types that only a newer app knows have a number as well, but no table.
 ///
 /// A class, so that handing it on costs one reference count and not one for each of its parts.
-final class RecordKind: Sendable {
-  let number: KindNumber
-  let type: String
+package final class RecordKind: Sendable {
+  package let number: KindNumber
+  package let type: String
   /// The prefix of the names of its records: `SBGame|~|`.
   let typePrefix: [UInt8]
   /// Nil for a type that the schema does not have.
-  let entity: EntitySchema?
+  package let entity: EntitySchema?
   /// In the order of the table's columns after `id` and `tally_clock`.
-  let columns: [Column]
+  package let columns: [Column]
   let ownerColumns: [Column]
   let hasReferences: Bool
   /// Whether records of the type go on following seeds after an edit.
@@ -94,7 +94,7 @@ final class RecordKind: Sendable {
   /// For each column: binds clock, value and row id.
   let updates: [RowSQL]
 
-  let isKnown: Bool
+  package let isKnown: Bool
 
   /// The UUID in a record name; nil if the key is not a UUID or the record is of another type.
   func uuid(in name: UnsafeBufferPointer<UInt8>) -> (high: UInt64, low: UInt64)? {
@@ -140,20 +140,20 @@ final class RecordKind: Sendable {
 }
 
 /// A relationship between two types.
-final class LinkKind: Sendable {
-  let number: KindNumber
-  let source: String
-  let relationship: String
+package final class LinkKind: Sendable {
+  package let number: KindNumber
+  package let source: String
+  package let relationship: String
   let target: String
   /// Whether the schema has it.
-  let isKnown: Bool
-  let table: String
+  package let isKnown: Bool
+  package let table: String
   let wireName: String
   /// Selects row id, ends and clock: of all rows, and of one.
   let rowSQL: String
   let row: RowSQL
   let rowByNumber: RowSQL
-  let rowsFrom: RowSQL
+  package let rowsFrom: RowSQL
   let insert: RowSQL
 
   /// Returns the name that identifies a relationship everywhere.
@@ -176,7 +176,7 @@ final class LinkKind: Sendable {
 
 extension RecordKind {
   /// The values of a state's registers as they are, by column: what its row shows if no reference dangles.
-  func plainValues(of state: RecordState) -> [Value] {
+  package func plainValues(of state: RecordState) -> [Value] {
     var rest = state.fields[...]
     return columns.map { column in
       while let first = rest.first, first.field < column.field { rest.removeFirst() }

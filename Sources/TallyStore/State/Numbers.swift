@@ -1,20 +1,27 @@
 /// A number that means something within one file only. Each idea has a type of its own, so that none can stand for
 /// another.
-protocol FileNumber: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible where RawValue == Int {
+package protocol FileNumber: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible
+where RawValue == Int {
   init(rawValue: Int)
 }
 
 extension FileNumber {
-  static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
-  var description: String { String(rawValue) }
+  package static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
+  package var description: String { String(rawValue) }
 }
 
 /// The number of a type of records, or of a relationship: `tally_kind.n`.
-struct KindNumber: FileNumber { let rawValue: Int }
+package struct KindNumber: FileNumber {
+  package let rawValue: Int
+
+  package init(rawValue: Int) { self.rawValue = rawValue }
+}
 
 /// The number of a replica: `tally_replica.n`.
-struct ReplicaNumber: FileNumber {
-  let rawValue: Int
+package struct ReplicaNumber: FileNumber {
+  package let rawValue: Int
+
+  package init(rawValue: Int) { self.rawValue = rawValue }
 
   /// The largest that a stored state can name.
   static let largest = ReplicaNumber(rawValue: Int(Int32.max))
@@ -24,10 +31,10 @@ struct ReplicaNumber: FileNumber {
 struct RowID: FileNumber { let rawValue: Int }
 
 extension SQLStatement {
-  func bind(_ index: Int, _ number: some FileNumber) { bind(index, number.rawValue) }
+  package func bind(_ index: Int, _ number: some FileNumber) { bind(index, number.rawValue) }
 
   /// A column that holds a number of the file's.
-  func number<Number: FileNumber>(_ column: Int, as type: Number.Type = Number.self) -> Number {
+  package func number<Number: FileNumber>(_ column: Int, as type: Number.Type = Number.self) -> Number {
     Number(rawValue: int(column))
   }
 }

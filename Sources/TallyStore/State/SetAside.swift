@@ -3,12 +3,14 @@ import GRDBSQLite
 import TallyCRDT
 
 /// A record or link by its place in the file.
-struct RowAddress: Hashable, Comparable {
+package struct RowAddress: Hashable, Comparable {
   var kind: KindNumber
   /// A record's name, or the text of a `LinkKey`.
   var key: String
 
-  static func < (lhs: RowAddress, rhs: RowAddress) -> Bool { (lhs.kind, lhs.key) < (rhs.kind, rhs.key) }
+  package init(kind: KindNumber, key: String) { (self.kind, self.key) = (kind, key) }
+
+  package static func < (lhs: RowAddress, rhs: RowAddress) -> Bool { (lhs.kind, lhs.key) < (rhs.kind, rhs.key) }
 }
 
 /// Rows that SQLite does not let the store write: a UNIQUE index, CHECK, trigger or foreign key of the app's stands in
@@ -16,7 +18,7 @@ struct RowAddress: Hashable, Comparable {
 ///
 /// The state is kept and goes on to replicate; only this device's view differs from it, and says so. Each such row is
 /// tried again with the commits that follow, so that it appears as soon as a person or the schema has cleared the way.
-struct SetAside: Sendable {
+package struct SetAside: Sendable {
   enum Mode: Int, Sendable {
     /// The state says that the app sees it, and it has no row.
     case withheld = 0
@@ -24,16 +26,16 @@ struct SetAside: Sendable {
     case kept = 1
   }
 
-  struct Entry: Equatable, Sendable {
+  package struct Entry: Equatable, Sendable {
     var mode: Mode
-    var reason: String
+    package var reason: String
     /// Whether a unique index is in the way, so that another row may have to go first. Not kept in the file.
     var isUnique = false
     /// The values that the row shows for the time being, while its unique values wait for others to move; nil at the
     /// end of any transaction.
     var parked: [Value]?
 
-    static func == (lhs: Entry, rhs: Entry) -> Bool { lhs.mode == rhs.mode && lhs.reason == rhs.reason }
+    package static func == (lhs: Entry, rhs: Entry) -> Bool { lhs.mode == rhs.mode && lhs.reason == rhs.reason }
   }
 
   private(set) var entries: [RowAddress: Entry] = [:]
@@ -43,10 +45,10 @@ struct SetAside: Sendable {
   private(set) var news = Set<RowAddress>()
   /// The position at which the next retries begin.
   private var turn = 0
-  var count: Int { entries.count + lifted.count }
+  package var count: Int { entries.count + lifted.count }
   var isEmpty: Bool { entries.isEmpty && lifted.isEmpty }
 
-  subscript(address: RowAddress) -> Entry? { entries[address] }
+  package subscript(address: RowAddress) -> Entry? { entries[address] }
 
   init() {}
 

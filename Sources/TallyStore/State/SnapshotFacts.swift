@@ -1,17 +1,17 @@
 import TallyCRDT
 
 /// The facts that `Visibility` looks up, read from the states that a connection sees.
-struct SnapshotFacts: VisibilitySource {
+package struct SnapshotFacts: VisibilitySource {
   private let reader: StateReader
   /// Whether rows that SQLite did not take count as it took them: see `RecordFacts.isShown`.
   private let countsRefusals: Bool
 
   /// The facts that `reader` reads. Unless `countsRefusals`, they are what the states say, whatever SQLite takes.
-  init(_ reader: StateReader, countsRefusals: Bool = true) {
+  package init(_ reader: StateReader, countsRefusals: Bool = true) {
     (self.reader, self.countsRefusals) = (reader, countsRefusals)
   }
 
-  func facts(of name: AnyRecordName) throws -> RecordFacts? {
+  package func facts(of name: AnyRecordName) throws -> RecordFacts? {
     guard let kind = reader.catalog.kind(of: name.type), let stored = try reader.record(name, kind) else { return nil }
     let state = stored.state
     let owners = try kind.ownerColumns.compactMap { column -> RecordFacts.Owner? in
@@ -34,11 +34,11 @@ struct SnapshotFacts: VisibilitySource {
     return facts
   }
 
-  func liveTags(of name: AnyRecordName) throws -> [Dot] {
+  package func liveTags(of name: AnyRecordName) throws -> [Dot] {
     try reader.links(from: name).flatMap(\.link.element.liveDots)
   }
 
-  func owned(by owner: AnyRecordName) throws -> [AnyRecordName] {
+  package func owned(by owner: AnyRecordName) throws -> [AnyRecordName] {
     var result: [AnyRecordName] = []
     for (number, column) in reader.catalog.referrers[owner.type] ?? [] where column.reference?.onDelete == .cascade {
       guard let kind = reader.catalog.records[number] else { continue }

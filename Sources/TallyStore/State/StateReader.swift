@@ -21,36 +21,40 @@ enum Place: Equatable {
 }
 
 /// A record as stored.
-struct StoredRecord {
-  var state: RecordState
+package struct StoredRecord {
+  package var state: RecordState
   var place: Place
   /// The values in the row, in the order of the kind's columns; empty if there is no row.
-  var values: [Value] = []
+  package var values: [Value] = []
   /// The checksum that is stored with the state.
   var sum: StateSum
+
+  package var isVisible: Bool { place.isVisible }
 }
 
 /// A link as stored.
-struct StoredLink {
-  var element: ORSetElement
+package struct StoredLink {
+  package var element: ORSetElement
   var place: Place
   /// The checksum that is stored with the element.
   var sum: StateSum
+
+  package var isVisible: Bool { place.isVisible }
 }
 
 /// Two record names as one key, for links: no name holds a line break.
-struct LinkKey: Hashable {
-  var source: AnyRecordName
-  var target: AnyRecordName
+package struct LinkKey: Hashable {
+  package var source: AnyRecordName
+  package var target: AnyRecordName
 
-  var text: String { "\(source.text)\n\(target.text)" }
+  package var text: String { "\(source.text)\n\(target.text)" }
 
-  init(source: AnyRecordName, target: AnyRecordName) {
+  package init(source: AnyRecordName, target: AnyRecordName) {
     self.source = source
     self.target = target
   }
 
-  init(_ text: String) throws {
+  package init(_ text: String) throws {
     let parts = text.split(separator: "\n", omittingEmptySubsequences: false)
     guard parts.count == 2 else { throw StoreError(.corrupt, "a link's key is malformed") }
     do {
@@ -63,11 +67,11 @@ struct LinkKey: Hashable {
 }
 
 /// Loads states on one connection, inside a transaction of its owner.
-final class StateReader {
-  let connection: Connection
-  var catalog: Catalog
+package final class StateReader {
+  package let connection: Connection
+  package var catalog: Catalog
   /// The rows that SQLite did not take as the state says.
-  var aside = SetAside()
+  package var aside = SetAside()
   #if PlantedFaults
     var planted: PlantedFault = []
   #endif
@@ -89,7 +93,7 @@ final class StateReader {
 
   // MARK: Vectors
 
-  func vector() throws -> StateVector {
+  package func vector() throws -> StateVector {
     if let vector = standing.vector { return vector }
     let query = try connection.statement("SELECT replica, sequence FROM tally_vector WHERE zone = 0")
     var vector = StateVector()
@@ -151,7 +155,7 @@ final class StateReader {
 
   /// A record by its name; nil if nothing is known of it.
   /// - Throws: `StoreError.corrupt` if the index of names leads to another record.
-  func record(_ name: AnyRecordName, _ kind: RecordKind) throws -> StoredRecord? {
+  package func record(_ name: AnyRecordName, _ kind: RecordKind) throws -> StoredRecord? {
     if kind.isKnown {
       let query = try connection.statement(kind.rowByName)
       query.bind(1, name.text)
@@ -193,7 +197,7 @@ final class StateReader {
   }
 
   /// The one stamp of a uniform clock; nil for any other.
-  func stamp(_ clock: InlineClock) throws -> Stamp? {
+  package func stamp(_ clock: InlineClock) throws -> Stamp? {
     guard case .uniform(let clock) = clock else { return nil }
     guard let replica = catalog.replicas[clock.replica] else {
       throw StoreError(.corrupt, "the replica of a clock is not known")
@@ -224,7 +228,7 @@ final class StateReader {
   // MARK: Links
 
   /// A link by its ends; nil if nothing is known of it.
-  func link(_ key: LinkKey, _ kind: LinkKind) throws -> StoredLink? {
+  package func link(_ key: LinkKey, _ kind: LinkKind) throws -> StoredLink? {
     if kind.isKnown {
       let query = try connection.statement(kind.row)
       query.bind(1, key.source.text)
@@ -262,7 +266,7 @@ final class StateReader {
   }
 
   /// The link in the current row of a query for links.
-  func link(in query: SQLStatement) throws -> StoredLink {
+  package func link(in query: SQLStatement) throws -> StoredLink {
     let clock = try query.clock(3)
     let (element, sum) = try self.element(clock)
     return StoredLink(element: element, place: .row(id: query.number(0), clock: clock), sum: sum)
@@ -305,7 +309,7 @@ final class StateReader {
 
   /// The ends of the link in the current row of a query for links; nil for a row of another program's that links no
   /// record names and so was never captured.
-  func key(in query: SQLStatement) throws -> LinkKey? {
+  package func key(in query: SQLStatement) throws -> LinkKey? {
     do {
       return try LinkKey("\(query.text(1) ?? "")\n\(query.text(2) ?? "")")
     } catch {
@@ -388,5 +392,16 @@ final class StateReader {
     let order = ordered ? " ORDER BY source, target" : ""
     let query = try SQLStatement(connection.handle, kind.rowSQL + order)
     while try query.step() { if let key = try key(in: query) { try body(key, try link(in: query)) } }
+  }
+}
+
+/// What the inspector reads in `tally_hidden` by statements of its own.
+extension StateReader {
+  package func recordState(inBody column: Int, of query: SQLStatement) throws -> RecordState {
+    try query.withBlob(column) { try StateCoding.decodeRecord($0, self, row: nil).state }
+  }
+
+  package func linkElement(inBody column: Int, of query: SQLStatement) throws -> ORSetElement {
+    try query.withBlob(column) { try StateCoding.decodeLink($0, self).element }
   }
 }

@@ -149,7 +149,7 @@ extension Store {
   /// values under old stamps until it is captured.
   /// - Throws: `StoreError.notCaptured` if there is something to capture and the store only reads; `DatabaseError` with
   ///   SQLITE_BUSY if other programs write faster than that.
-  func capturedSnapshot<T>(_ body: (StateReader) throws -> T) throws -> T {
+  package func capturedSnapshot<T>(_ body: (StateReader) throws -> T) throws -> T {
     for _ in 0..<Self.attempts {
       let result = try snapshot { reader -> T? in try reader.hasPendingWrites() ? nil : try body(reader) }
       if let result { return result }
@@ -164,7 +164,7 @@ extension Store {
   /// Reads states in one snapshot.
   ///
   /// A store in a file has connections of its own for this; see `SnapshotReaders`.
-  func snapshot<T>(_ body: (StateReader) throws -> T) throws -> T {
+  package func snapshot<T>(_ body: (StateReader) throws -> T) throws -> T {
     do {
       guard let snapshots else {
         return try usable.read { db in try read(on: try Connection(db), body) }

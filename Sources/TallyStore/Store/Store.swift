@@ -33,7 +33,7 @@ public final class Store: Sendable {
   let writer: any DatabaseWriter
   /// For reading states; nil where there is but one connection.
   let snapshots: SnapshotReaders?
-  let options: StoreOptions
+  package let options: StoreOptions
   let box = SessionBox()
   private let isClosed = Atomic<Bool>(false)
   private let closing = Mutex(())

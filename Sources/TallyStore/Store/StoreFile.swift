@@ -4,7 +4,7 @@ import GRDBSQLite
 import TallyCRDT
 
 /// Opening files safely: looking before touching.
-enum StoreFile {
+package enum StoreFile {
   /// Whether there is a store at `path`; false if there is nothing or an empty database.
   /// - Throws: `StoreError` if there is something else. The file is not changed.
   static func probe(_ path: String, _ options: StoreOptions) throws -> Bool {
@@ -68,7 +68,7 @@ enum StoreFile {
 
   /// Refuses a file that another program has brought to another format while it was open here, such as a newer version
   /// of the app beside this one.
-  static func checkFormat(_ connection: Connection, of path: String) throws {
+  package static func checkFormat(_ connection: Connection, of path: String) throws {
     try check(connection.integer("PRAGMA user_version") ?? 0, of: path)
   }
 
@@ -151,7 +151,7 @@ enum StoreFile {
     } catch let error as DatabaseError where [.SQLITE_BUSY, .SQLITE_LOCKED].contains(error.resultCode) {}
   }
 
-  static func handle(_ db: Database) throws -> OpaquePointer {
+  package static func handle(_ db: Database) throws -> OpaquePointer {
     guard let handle = db.sqliteConnection else { throw Store.closed }
     return handle
   }

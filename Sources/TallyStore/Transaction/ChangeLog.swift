@@ -7,7 +7,7 @@ import TallyWire
 /// The log finds what a delta must hold. It may list more than that: an entry whose cells have been superseded since
 /// costs one look-up and nothing else, because the cells themselves say which dot they have. So a row goes only where
 /// that is cheap: with the edit or the delete that supersedes all it lists, or in `LogPruning`.
-struct ChangeLog {
+package struct ChangeLog {
   private var entries: [Dot: ByteWriter] = [:]
   /// The dot that was noted last: most notes of a transaction are of one.
   private var last: Dot?
@@ -101,7 +101,7 @@ struct ChangeLog {
   }
 
   /// Reads the items of one row: for each the kind and one or two names.
-  static func decode(
+  package static func decode(
     _ bytes: [UInt8], _ catalog: Catalog, _ body: (KindNumber, AnyRecordName, AnyRecordName?) throws -> Void
   ) throws {
     try bytes.withUnsafeBytes { raw in
@@ -114,10 +114,10 @@ struct ChangeLog {
   }
 
   /// An entry of a row: a record, or a link with its two ends.
-  typealias Item = (kind: KindNumber, name: AnyRecordName, target: AnyRecordName?)
+  package typealias Item = (kind: KindNumber, name: AnyRecordName, target: AnyRecordName?)
 
   /// The items of one row.
-  static func items(_ bytes: [UInt8], _ catalog: Catalog) throws -> [Item] {
+  package static func items(_ bytes: [UInt8], _ catalog: Catalog) throws -> [Item] {
     var items: [Item] = []
     try decode(bytes, catalog) { items.append(($0, $1, $2)) }
     return items

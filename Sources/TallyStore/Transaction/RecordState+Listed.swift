@@ -22,7 +22,7 @@ extension RecordState {
   }
 
   /// The dots that the change log must list the record under.
-  var listedDots: Set<Dot> {
+  package var listedDots: Set<Dot> {
     if let stamp = uniformStamp { return [stamp.dot] }
     return mayLeaveOut ? dots.filter(isListed) : dots
   }

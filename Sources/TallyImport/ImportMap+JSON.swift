@@ -1,4 +1,5 @@
 import Foundation
+import TallyStore
 
 extension ImportMap {
   /// Reads a map from JSON. Keys that mean nothing are refused, since a misspelt one would be a column that is missing.

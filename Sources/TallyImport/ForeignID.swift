@@ -1,5 +1,6 @@
 import Foundation
 import TallyCRDT
+import TallyStore
 
 /// The names of records that had other ids in another database.
 enum ForeignID {

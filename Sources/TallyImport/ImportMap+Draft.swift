@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import TallyStore
 
 extension ImportMap {
   /// A map that was made by comparing names, and what it lacks.

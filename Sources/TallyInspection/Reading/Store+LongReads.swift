@@ -1,3 +1,5 @@
+import TallyStore
+
 extension Store {
   /// Reads for seconds without keeping anybody waiting. A store that is read only has one connection; then `body` gets
   /// the same file on connections of its own.

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import GRDBSQLite
 import TallyCRDT
+import TallyStore
 
 /// The SQLite database that is imported. It is only read, and nothing is looked at that the map does not name.
 struct ForeignDatabase {

@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyStore
 
 /// Records that transactions beyond a vector have changed, a page at a time.
 package struct TouchedNames: Sendable {

@@ -1,4 +1,5 @@
 import GRDBSQLite
+import TallyStore
 
 /// How long the values are that a person's query may make and read, so that it can be ended in time.
 ///

@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyStore
 
 /// Whether the app sees a record, and if not, why: the first reason that holds.
 package struct RecordPresence: Sendable, Equatable {
@@ -63,7 +64,7 @@ extension StateReader {
   func presence(of name: AnyRecordName) throws -> RecordPresence {
     guard let kind = catalog.kind(of: name.type) else { return RecordPresence(.unknownType) }
     guard let stored = try record(name, kind) else { return RecordPresence(.notReceived) }
-    let isVisible = stored.place.isVisible
+    let isVisible = stored.isVisible
     guard kind.isKnown else { return RecordPresence(.newerSchema) }
     if let entry = aside[RowAddress(kind: kind.number, key: name.text)] {
       var presence = RecordPresence(.setAside, isVisible: isVisible)

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import TallyCRDT
+import TallyStore
 
 /// One run of an import, from where the last one ended.
 final class DatabaseImport {
@@ -208,7 +209,7 @@ final class DatabaseImport {
     let kind = try kind(table.type, reader)
     for row in batch {
       let name = try recordName(row[1], table.type, table.from, row[0])
-      guard let record = try reader.record(name, kind), record.place.isVisible else { continue }
+      guard let record = try reader.record(name, kind), record.isVisible else { continue }
       var values: [RecordWriter.Assignment] = []
       for (reference, old) in zip(table.references, row.dropFirst(2 + table.fields.count)) where reference.isForward {
         guard let column = kind.columns.firstIndex(where: { $0.name == reference.name }), record.values[column].isNull,

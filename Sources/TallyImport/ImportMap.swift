@@ -1,4 +1,5 @@
 import Foundation
+import TallyStore
 
 /// A description of how the tables of another SQLite database become records of a store, for
 /// `Store.importDatabase(at:map:)`.

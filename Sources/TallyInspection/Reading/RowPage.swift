@@ -1,5 +1,6 @@
 import GRDBSQLite
 import TallyCRDT
+import TallyStore
 
 /// Some rows of one type, the newest first, and where to go on.
 package struct RowPage: Sendable {
@@ -146,7 +147,7 @@ extension StateReader {
     while try statement.step() {
       let place = statement.int64(0)
       (looked, bytes) = (looked + 1, bytes + statement.byteCount(2))
-      let state = try statement.withBlob(2) { try StateCoding.decodeRecord($0, self, row: nil).state }
+      let state = try recordState(inBody: 2, of: statement)
       let name = statement.text(1) ?? ""
       if matches(text, name, state) {
         page.rows.append(

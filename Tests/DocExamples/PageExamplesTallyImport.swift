@@ -4,7 +4,7 @@
 import Foundation
 import Observation
 import Tally
-import TallyStore
+import TallyImport
 
 @testable import Pantry
 @testable import struct Pantry.Tag

@@ -13,7 +13,7 @@ extension Connection {
 
   /// Runs queries that end with `SQLInterruption` once `isOver` says so, which is asked after so many of SQLite's
   /// instructions. Nobody else's queries are interrupted.
-  func interrupting<T>(
+  package func interrupting<T>(
     when isOver: @escaping () -> Bool, every instructions: Int32 = instructions, _ body: () throws -> T
   ) throws -> T {
     let box = Unmanaged.passRetained(InterruptionBox(isOver))

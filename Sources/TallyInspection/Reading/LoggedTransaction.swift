@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyStore
 
 /// A transaction as the change log has it: what it changed, as far as that still shows.
 package struct LoggedTransaction: Sendable {

@@ -1,6 +1,7 @@
 import GRDB
 import GRDBSQLite
 import TallyCRDT
+import TallyStore
 
 /// What a person's own query gave.
 package struct QueryResult: Sendable {

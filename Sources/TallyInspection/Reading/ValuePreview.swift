@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyStore
 
 /// A value as somebody looks at it: the beginning of a long one, and how long it is.
 package struct ValuePreview: Sendable, Hashable, Codable {

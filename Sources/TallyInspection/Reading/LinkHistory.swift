@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyStore
 
 /// A record's link to another: who added it, and who removed it.
 package struct LinkHistory: Sendable, Equatable {
@@ -43,7 +44,7 @@ extension StateReader {
       query.bind(1, name.text + "\n")
       query.bind(2, name.text + "\u{0B}")
       while count < limit, try query.step() {
-        let element = try query.withBlob(1) { try StateCoding.decodeLink($0, self).element }
+        let element = try linkElement(inBody: 1, of: query)
         add(try LinkKey(query.text(0) ?? ""), element, isVisible: false)
       }
     }

@@ -5,16 +5,16 @@ import GRDBSQLite
 /// A text to search for: of ASCII's letters, capital and small are one, as in SQLite's LIKE
 /// (https://sqlite.org/lang_expr.html#the_like_glob_regexp_match_and_extract_operators). Unlike LIKE it finds what
 /// stands behind a NUL, which ends a text for SQLite's functions, and knows no patterns.
-struct FoldedText {
+package struct FoldedText {
   /// The text's UTF-8, in small letters.
-  let bytes: [UInt8]
+  package let bytes: [UInt8]
 
-  init(_ text: String) { bytes = text.utf8.map(Self.folded) }
+  package init(_ text: String) { bytes = text.utf8.map(Self.folded) }
 
   private static func folded(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
 
   /// Whether a text contains this one. Nothing of it is copied.
-  func isIn(_ text: String) -> Bool {
+  package func isIn(_ text: String) -> Bool {
     var text = text
     return text.withUTF8 { whole in
       bytes.withUnsafeBytes { Self.contains(UnsafeRawBufferPointer(whole), $0) }
@@ -46,7 +46,7 @@ struct FoldedText {
 
   /// The function `tally_holds(bytes, value, …)`: whether one of the values contains this text, of which `bytes` are
   /// the bytes. It has so many values at most, since SQLite allows 127 arguments.
-  static let (function, valueLimit) = ("tally_holds", 100)
+  package static let (function, valueLimit) = ("tally_holds", 100)
 
   /// Adds the function to a connection. https://sqlite.org/c3ref/create_function.html
   static func register(_ database: OpaquePointer) throws {

@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyStore
 
 /// A record that a delete did not take away, since somebody had edited it whom the delete had not seen.
 package struct KeptRecord: Sendable {
@@ -41,7 +42,7 @@ extension StateReader {
   }
 
   private func keptRecord(_ name: AnyRecordName, _ dot: Dot) throws -> KeptRecord? {
-    guard let kind = catalog.kind(of: name.type), let stored = try record(name, kind), stored.place.isVisible,
+    guard let kind = catalog.kind(of: name.type), let stored = try record(name, kind), stored.isVisible,
       let delete = stored.state.deletes.first(where: { $0.stamp.dot == dot })
     else { return nil }
     // A restore has seen the delete: somebody wanted the record back, and nothing was undone behind anybody's back. Its

@@ -1,5 +1,6 @@
 import GRDB
 import GRDBSQLite
+import TallyStore
 
 /// Notices what other connections and processes commit to a store's file, by asking.
 ///

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import TallyCRDT
+import TallyStore
 import TallyWire
 
 /// The values of fields that came from another database.

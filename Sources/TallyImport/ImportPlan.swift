@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyStore
 
 /// A map that was checked against the store's schema and the imported database, with the order of the work.
 struct ImportPlan {

@@ -1,6 +1,7 @@
 import Foundation
 import GRDBSQLite
 import TallyCRDT
+import TallyStore
 
 /// What a store's file holds, as far as that can be told at once.
 package struct StoreSizes: Sendable {
