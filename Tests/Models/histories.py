@@ -14,7 +14,7 @@ import time as wall
 from world import FEATURES, WORLDS, World
 
 TOTALS = ("deltas", "shredded", "lifted", "says_again", "purged", "hollow", "adopted", "purged_adds", "rebased", "renamed",
-          "repaired", "twin_values")
+          "repaired", "twin_values", "beyond")
 
 
 def run(kind, seeds, faults=(), only=None):

@@ -425,6 +425,45 @@ def twins(z):
     return z.B.key() == z.D.key(), z.B.vector == z.D.vector
 
 
+def said_again_beside_a_copy(z, older):
+    """A inserts c under the number under which its copy, which D hears first, edits p; A restores c, hands it to D and is lost."""
+    if older:
+        z.insert(z.B, "c", x=1)
+    z.world.time += 1000
+    z.insert(z.A, "p", x=0)
+    copy = z.A.clone()
+    z.insert(z.A, "c", x=2), z.edit(copy, "p", "x", 9), z.pull(z.D, copy)
+    z.delete(z.A, "c"), z.restore(z.A, "c"), z.pull(z.D, z.A)
+    z.world.replicas = [z.B, z.D]
+    z.world.settle(), z.world.check_exceptions(z.D)
+    return [z.see(z.B, "c"), z.see(z.D, "c")], "x" in z.D.plain.records["c"].fields, z.world.beyond
+
+
+@scenario("restoreBare", ([{"x": 2}] * 2, True, 1), kind="copies")
+def said_again_outlives_its_number(z):
+    "A's value, said again, reaches D, who took its number for known, and beats B's older one, which is all that today's rules show: nothing is lost"
+    return said_again_beside_a_copy(z, older=True)
+
+
+@scenario("restoreBare", ([{"x": 2}] * 2, False, 1), kind="copies")
+def said_again_where_nothing_was(z):
+    "the same where nobody else had written: today's rules show nothing, and the value comes from A all the same"
+    return said_again_beside_a_copy(z, older=False)
+
+
+@scenario(None, [{"valueBeyondToday": ("c", "x")}, {"valueFromNowhere": ("c", "x")}], kind="copies")
+def beyond_today_by_a_twin_alone(z):
+    "a value that today's rules lack, older one or none, is a fault unless its number was issued twice and it was said again: the checker says so"
+    z.insert(z.A, "c", x=1), z.edit(z.A, "c", "x", 2)
+    found = []
+    for rest in ({"x": ((2, 1, "A0", 1), 1)}, {}):
+        z.A.plain.records["c"].fields = rest
+        z.world.check_exceptions(z.A)
+        found.append(dict(z.world.flags))
+        z.world.flags.clear()
+    return found
+
+
 @scenario("dropCoveredTouches", True)
 def covered_touches_stay(z):
     "the number of A's delete is issued twice; the delete that gives way had covered an edit, which revives p: on who had shredded, too"

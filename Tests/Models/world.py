@@ -30,7 +30,7 @@ class World(Checks):
         self.seen, self.written, self.shared_at, self.twins, self.copied_names, self.adds = {}, {}, {}, set(), set(), {}
         self.vias = {}
         self.count = self.shredded = self.lifted = self.says_again = self.purged = self.hollow = 0
-        self.twin_values = self.purged_adds = self.rebased = self.renamed = self.repaired = self.adopted = self.deltas = 0
+        self.twin_values = self.beyond = self.purged_adds = self.rebased = self.renamed = self.repaired = self.adopted = self.deltas = 0
         self.rules = Rules(self.draw_delete_wins(), "seeds" in self.features and self.rng.random() < 0.3)
         self.fields = ["x", "y"] + (["n"] if "counters" in self.features else [])
         self.names = ["p0", "c0"] + SEED_NAMES if "seeds" in self.features else PLAIN_NAMES   # few, so that they meet
