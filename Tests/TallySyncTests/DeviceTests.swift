@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Tally
 import TallyCRDT
 import TallyStore
@@ -89,6 +90,94 @@ import Testing
     _ = try await (live.value, other.value)
     #expect(try await phone.devices().map(\.pending) == [0])
     #expect(try await phone.devices()[0].acknowledged == vector)
+  }
+
+  /// A device that has written nothing yet, such as a new one that only has default data, has met the other like any.
+  @Test(arguments: [false, true]) func aDeviceThatHasWrittenNothingIsRemembered(isLive: Bool) async throws {
+    let (phone, tablet) = (try World.store(notes: 2), try World.store(notes: 0))
+    #expect(try tablet.summary().replica == nil)
+    let (left, right) = MemoryConnection.pair()
+    let (steps, feed) = AsyncStream.makeStream(of: SyncSession.Progress.self)
+    var settings = Self.settings("phone", isLive: isLive)
+    settings.onProgress = { feed.yield($0) }
+    let one = Task { [settings] in try await phone.sync(over: left, settings) }
+    let other = Task { try await tablet.sync(over: right, Self.settings("tablet", isLive: isLive)) }
+    for await step in steps where step.phase == (isLive ? .live : .finished) { break }
+    await left.close()
+    _ = try await (one.value, other.value)
+    #expect(try await phone.devices().map(\.name) == ["tablet"])
+    #expect(try await phone.devices().map(\.pending) == [0])
+    #expect(try await phone.devices().map(\.id) == [tablet.summary().replica])
+    // An id alone is nothing that a peer has to learn of.
+    #expect(try tablet.vector == phone.vector)
+    try World.expectEqual(phone, tablet)
+  }
+
+  /// Two copies of a file that had an id and nothing written under it are told apart.
+  @Test func copiesOfADeviceThatHasWrittenNothingAreTwoDevices() async throws {
+    let phone = try World.store(notes: 2)
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tally-devices-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    func open(_ name: String) throws -> Store {
+      try Store(path: folder.appendingPathComponent(name).path, schema: Schema(Note.self))
+    }
+    let first = try open("tablet")
+    _ = try await meet((phone, Self.settings("phone")), (first, Self.settings("tablet")))
+    let id = try #require(try first.summary().replica)
+    try first.close()
+    try FileManager.default.copyItem(
+      at: folder.appendingPathComponent("tablet"), to: folder.appendingPathComponent("copy"))
+    let (one, other) = (try open("tablet"), try open("copy"))
+    #expect(try one.summary().replica == id)
+    #expect(try other.summary().replica == nil)
+    _ = try await meet((phone, Self.settings("phone")), (other, Self.settings("copy")))
+    #expect(try await Set(phone.devices().map(\.name)) == ["copy", "tablet"])
+    #expect(try await phone.devices().count == 2)
+  }
+
+  /// A list that is shown while a connection lasts says what has arrived by now.
+  @Test func pendingIsTrueWhileASessionIsLive() async throws {
+    let (phone, mac) = (try World.store(notes: 1), try World.store(notes: 1))
+    let (left, right) = MemoryConnection.pair()
+    let (steps, feed) = AsyncStream.makeStream(of: SyncSession.Progress.self)
+    var settings = Self.settings("phone", isLive: true)
+    settings.onProgress = { feed.yield($0) }
+    let live = Task { [settings] in try await phone.sync(over: left, settings) }
+    let other = Task { try await mac.sync(over: right, Self.settings("mac", isLive: true)) }
+    var isLive = false
+    for round in 0..<3 {
+      if isLive { try World.insert(1, "live \(round)", phone) }
+      let vector = try phone.vector
+      for await step in steps where step.phase == .live && step.acknowledged.covers(vector) { break }
+      defer { isLive = true }
+      // A session notes the peer when it becomes live, before it collects the first change.
+      if !isLive { continue }
+      #expect(try await phone.devices().map(\.name) == ["mac"])
+      #expect(try await phone.devices().map(\.pending) == [0])
+    }
+    await left.close()
+    _ = try await (live.value, other.value)
+  }
+
+  /// Whoever was connected until a moment ago was not last seen when the connection began.
+  @Test func aConnectionWithoutNewsIsSeenUntilItsEnd() async throws {
+    let hours = Mutex(0)
+    let start = Date(timeIntervalSince1970: 1_800_000_000)
+    var options = StoreOptions()
+    options.now = { start + 3600 * Double(hours.withLock { $0 }) }
+    let (phone, mac) = (try Store(inMemory: Schema(Note.self), options: options), try World.store(notes: 1))
+    let (left, right) = MemoryConnection.pair()
+    let (steps, feed) = AsyncStream.makeStream(of: SyncSession.Progress.self)
+    var settings = Self.settings("phone", isLive: true)
+    settings.onProgress = { feed.yield($0) }
+    let live = Task { [settings] in try await phone.sync(over: left, settings) }
+    let other = Task { try await mac.sync(over: right, Self.settings("mac", isLive: true)) }
+    for await step in steps where step.phase == .live { break }
+    hours.withLock { $0 += 1 }
+    await left.close()
+    _ = try await (live.value, other.value)
+    #expect(try #require(try await phone.devices().first).lastSeen > start + 3500)
   }
 
   /// A mailbox has no names, and says what its writers had.

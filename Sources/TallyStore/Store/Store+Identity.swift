@@ -24,6 +24,17 @@ extension Store {
     try replicate { try $0.renewReplica(because: reason) }
   }
 
+  /// Gives the store a replica id now, if it has none: otherwise its first write does. So peers can tell devices apart
+  /// that have written nothing. What keeps it from that, such as a full disk, is logged.
+  package func takeReplicaIfPossible() {
+    do {
+      guard try summary().replica == nil else { return }
+      try replicate { _ = try $0.ownReplica() }
+    } catch {
+      options.environment.logger.warning("the store has no replica id yet", metadata: ["error": "\(error)"])
+    }
+  }
+
   /// The number of marks that a file keeps.
   private static let marks = 8
 

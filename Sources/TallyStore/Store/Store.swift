@@ -50,6 +50,8 @@ public final class Store: Sendable {
   let lastSummary = Mutex<StoreSummary?>(nil)
   /// This replica's dots that are known to be on the disk.
   let durable = Mutex(StateVector())
+  /// What peers have acknowledged in sessions that go on, and when they were last heard of, until it is noted.
+  package let heard = Mutex<[ReplicaID: (acknowledged: StateVector, date: Date)]>([:])
 
   // MARK: Opening
 

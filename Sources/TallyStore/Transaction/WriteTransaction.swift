@@ -85,7 +85,8 @@ final class WriteTransaction {
   /// This store's replica; nil if it has none.
   var replica: ReplicaID? { standing.own.flatMap { catalog.replicas[$0] } }
 
-  private func ownReplica() throws -> ReplicaID {
+  /// This store's replica, which it takes now if it has none.
+  func ownReplica() throws -> ReplicaID {
     if let replica { return replica }
     let minted = environment.mintReplica()
     let number = try session.numbers.number(of: minted)

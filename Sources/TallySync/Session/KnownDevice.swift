@@ -20,7 +20,7 @@ public struct KnownDevice: Sendable, Equatable, Identifiable {
   public var id: ReplicaID
   /// The introduction of the device; nil if it has given none, as through a mailbox.
   public var device: SyncDevice?
-  /// The time of the last session with it, or of the last pass that found something new of it in a mailbox.
+  /// The time at which a session last heard of it, or at which a pass last found something new of it in a mailbox.
   public var lastSeen: Date
   /// The vector that it is known to have. It may have more by now.
   public var acknowledged: StateVector
@@ -59,8 +59,13 @@ extension Store {
   /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
   public func devices() throws -> [KnownDevice] {
     let vector = try vector
+    let heard = heard.withLock { $0 }
     return try rememberedDevices().map { device in
       var device = device
+      if let (acknowledged, date) = heard[device.id] {
+        device.acknowledged.merge(acknowledged)
+        device.lastSeen = max(device.lastSeen, date)
+      }
       device.pending = vector.distance(beyond: device.acknowledged)
       return device
     }
@@ -81,7 +86,10 @@ extension Store {
   /// Its changes stay, and it may still sync: access is up to the transport or the mailbox. A device that is not listed
   /// is no error.
   /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
-  public func forget(device id: ReplicaID) throws { try note(NoteBatch(Self.deviceScope, ["\(id)": nil])) }
+  public func forget(device id: ReplicaID) throws {
+    heard.withLock { $0[id] = nil }
+    try note(NoteBatch(Self.deviceScope, ["\(id)": nil]))
+  }
 
   /// Remembers what is new of devices; of each the vectors are merged.
   package func remember(_ news: [KnownDevice]) throws {

@@ -9,7 +9,7 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
   private let store: Store
   private let shelf: TransferShelf?
   private let follower: ChangeFollower
-  private let isComparing: Bool
+  private let (isComparing, isIntroducing): (Bool, Bool)
   // Only used on the queue.
   private var outgoing: DeltaSpool?
   private var incoming: DeltaSpool?
@@ -25,9 +25,10 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
   private var removals: Removals?
 
   /// The work on a store. If `isResuming`, what broke off is kept in a folder beside the store's file, and gone on
-  /// with. A session that only compares says where the store stands, damaged or not.
-  package init(_ store: Store, isResuming: Bool = true, isComparing: Bool = false) {
-    (self.store, self.isComparing) = (store, isComparing)
+  /// with. A session that only compares says where the store stands, damaged or not. One that introduces the device
+  /// gives it an id first.
+  package init(_ store: Store, isResuming: Bool = true, isComparing: Bool = false, isIntroducing: Bool = false) {
+    (self.store, self.isComparing, self.isIntroducing) = (store, isComparing, isIntroducing)
     shelf = isResuming ? store.file.map(TransferShelf.init(besides:)) : nil
     // Before the store is first looked at: what is committed in between would wait for the next look.
     follower = store.follow()
@@ -42,6 +43,7 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
     removals = try? store.removals()
     shelf?.tidy()
     isDamaged = try store.checkDamage()
+    if isIntroducing, !isDamaged { store.takeReplicaIfPossible() }
     isInDoubt = try store.doubt()?.level == .unvouched
     parts = isDamaged ? [] : shelf?.parts() ?? []
     return .started(try summary(), parts: parts.map(\.part))
@@ -183,8 +185,17 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
 
   // MARK: Ending
 
-  package func remember(_ peer: ReplicaID, _ device: SyncDevice?, acknowledged: StateVector) throws {
-    try store.remember([KnownDevice(peer, device, lastSeen: store.now, acknowledged: acknowledged)])
+  package func remember(
+    _ peer: ReplicaID, _ device: SyncDevice?, acknowledged: StateVector, heard ago: Duration
+  ) throws {
+    let date = store.now - ago / .seconds(1)
+    try store.remember([KnownDevice(peer, device, lastSeen: date, acknowledged: acknowledged)])
+    store.heard.withLock { $0[peer] = nil }
+  }
+
+  package func hear(_ peer: ReplicaID, acknowledged: StateVector) {
+    let now = store.now
+    store.heard.withLock { $0[peer] = (acknowledged, now) }
   }
 
   package func noteShared(_ acknowledged: StateVector) throws { try store.noteShared(acknowledged) }

@@ -44,6 +44,7 @@ package actor SyncRunner {
   private var lastSaid: Duration
   private var lastTaken: Duration
   private var remembered: StateVector?
+  private var heard: StateVector?
   private var lastRemembered: Duration?
 
   package init(
@@ -58,7 +59,8 @@ package actor SyncRunner {
   }
 
   init(_ store: Store, _ connection: any SyncConnection, _ settings: SyncSettings) {
-    self.init(StoreWork(store), on: SystemQueue(), RealTime(), connection, settings)
+    let work = StoreWork(store, isIntroducing: settings.device != nil)
+    self.init(work, on: SystemQueue(), RealTime(), connection, settings)
   }
 
   package func run() async throws -> SyncOutcome {
@@ -67,7 +69,7 @@ package actor SyncRunner {
     } onCancel: {
       work.cancel()
     }
-    remember()
+    remember(isLast: true)
     if session.isFinished, result.failure == nil { outcome.newerChanges = await newerChanges() }
     await end(isKept: keepsParts(result))
     metrics.countEnd(result.failure)
@@ -86,20 +88,30 @@ package actor SyncRunner {
     }
   }
 
-  /// Remembers the peer with what it has acknowledged since it was remembered last.
-  private func remember() {
+  /// Remembers the peer with what it has acknowledged since it was remembered last; at the end also that it was there
+  /// until now.
+  private func remember(isLast: Bool = false) {
     let progress = session.progress
-    guard let peer = progress.peer, progress.phase != .connecting,
-      remembered != progress.acknowledged
+    guard let peer = progress.peer, progress.phase != .connecting, isLast || remembered != progress.acknowledged
     else { return }
-    (remembered, lastRemembered) = (progress.acknowledged, time.now)
+    (remembered, heard, lastRemembered) = (progress.acknowledged, progress.acknowledged, time.now)
+    let ago = time.now - lastHeard
     perform { [settings] work in
       if settings.device != nil {
-        try work.remember(peer, progress.device, acknowledged: progress.acknowledged)
+        try work.remember(peer, progress.device, acknowledged: progress.acknowledged, heard: ago)
       }
       try work.noteShared(progress.acknowledged)
       return nil
     }
+  }
+
+  /// Lets the list of devices say what has arrived by now, without a write for each change.
+  private func hear() {
+    let progress = session.progress
+    guard settings.device != nil, let peer = progress.peer, progress.phase == .live else { return }
+    guard remembered != nil else { return remember() }
+    heard = progress.acknowledged
+    work.hear(peer, acknowledged: progress.acknowledged)
   }
 
   /// Waits for the job under way, then for the spools to be removed or put away.
@@ -213,6 +225,7 @@ package actor SyncRunner {
     outcome.device = session.progress.device
     outcome.comparison = session.comparison
     metrics.count(outcome)
+    if session.progress.acknowledged != heard { hear() }
     settings.onProgress?(session.progress)
   }
 
@@ -229,6 +242,7 @@ package actor SyncRunner {
     guard session.progress.phase == .live, !isLooking else { return }
     // Not for each change: an app may die, and what was acknowledged meanwhile is asked for again.
     if lastRemembered.map({ now - $0 >= settings.heartbeat }) ?? true { remember() }
+    hear()
     isLooking = true
     // Another process that uses Tally has captured its writes itself: nothing tells of them but the vector.
     perform { .looked(try $0.look()) }

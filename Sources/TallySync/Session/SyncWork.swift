@@ -4,7 +4,7 @@ import TallyStore
 import TallyWire
 
 /// The work that a session wants done with a store and the deltas that are under way. Each call may block; they are
-/// made one after the other, on a `WorkQueue`, except for `cancel`.
+/// made one after the other, on a `WorkQueue`, except for `cancel` and `hear`.
 package protocol SyncWork: AnyObject, Sendable {
   /// Tells when others have changed the store.
   var changes: AsyncStream<Void> { get }
@@ -34,8 +34,11 @@ package protocol SyncWork: AnyObject, Sendable {
   func hasMark(_ mark: UInt64) throws -> Bool
   /// See `SyncSession.Action.renewReplica`.
   func renewReplica(because reason: String) throws -> StoreSummary
-  /// Remembers the peer, and what it is known to have.
-  func remember(_ peer: ReplicaID, _ device: SyncDevice?, acknowledged: StateVector) throws
+  /// Remembers the peer, and what it is known to have; it was heard of so long ago.
+  func remember(_ peer: ReplicaID, _ device: SyncDevice?, acknowledged: StateVector, heard ago: Duration) throws
+  /// The peer, which is remembered, is still there, and has acknowledged that. Nothing is written. Comes from any
+  /// thread.
+  func hear(_ peer: ReplicaID, acknowledged: StateVector)
   /// Notes what the peer has: deletes that it has seen count as synced from now on.
   func noteShared(_ acknowledged: StateVector) throws
   /// Ends the job under way soon. Comes from any thread.
@@ -47,7 +50,10 @@ package protocol SyncWork: AnyObject, Sendable {
 extension SyncWork {
   package func leaveMark(_ mark: UInt64) throws {}
   package func hasMark(_ mark: UInt64) throws -> Bool { false }
-  package func remember(_ peer: ReplicaID, _ device: SyncDevice?, acknowledged: StateVector) throws {}
+  package func remember(
+    _ peer: ReplicaID, _ device: SyncDevice?, acknowledged: StateVector, heard ago: Duration
+  ) throws {}
+  package func hear(_ peer: ReplicaID, acknowledged: StateVector) {}
   package func noteShared(_ acknowledged: StateVector) throws {}
 }
 
