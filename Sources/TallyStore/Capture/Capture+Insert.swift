@@ -47,6 +47,7 @@ extension RecordKind {
       let type = query.type(position)
       if type == SQLITE_NULL, column.defaultValue.isNull { continue }
       guard column.accepts(query, position, type) else { return nil }
+      if mayCycle, column.reference != nil, query.text(position) == query.text(1) { return nil }
       let count = query.byteCount(position)
       guard count <= WireLimits.valueBytes else { return nil }
       byteCount += count

@@ -151,7 +151,10 @@ extension EntitySchema {
   /// Checks what is to stand in a column, which is given by its place in `columnNames`.
   /// - Throws: `StoreError.typeMismatch`, `.ownsItself`.
   func check(_ value: Value, at column: Int, _ name: AnyRecordName) throws(StoreError) {
-    if value.isNull { return }
+    if value.isNull {
+      guard column < fields.count, !fields[column].defaultValue.isNull else { return }
+      throw StoreError(.typeMismatch, "\(name).\(fields[column].name) cannot be null: it has a default")
+    }
     guard column >= fields.count else {
       let field = fields[column]
       guard field.kind.accepts(value) else {
