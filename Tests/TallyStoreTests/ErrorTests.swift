@@ -42,6 +42,14 @@ import Testing
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
   }
 
+  /// SQLite says only that it cannot open the file.
+  @Test func aFolderThatIsNotThereIsNamed() throws {
+    let path = scratch.path("nowhere/store")
+    let error = #expect(throws: DatabaseError.self) { try Store(path: path, schema: scorebook) }
+    #expect(error?.resultCode == .SQLITE_CANTOPEN)
+    #expect(error?.message == "\(path) cannot be opened: there is no folder \(scratch.path("nowhere"))")
+  }
+
   @Test func whatIsNoDatabaseIsRefused() throws {
     try Data("hello, this is a text, not a database".utf8).write(to: URL(fileURLWithPath: scratch.path("text")))
     expect(.notAStore) { _ = try scratch.store("text") }

@@ -120,6 +120,24 @@ import Testing
     try expectConverged(upgraded, other)
   }
 
+  /// With its second name instead of its first, the column would be another field, empty, and nobody would be told.
+  @Test func aSecondRenameIsDeclaredWithTheFirstName() throws {
+    let store = try scratch.store("a", schema: Self.old)
+    try store.write { try $0.execute(sql: "INSERT INTO Note(id, title) VALUES('Note|~|a', 'A')") }
+    try store.close()
+    func renamed(_ name: String, from oldName: String) -> Schema {
+      Schema([EntitySchema("Note", .text(name, renamedFrom: oldName))])
+    }
+    try scratch.store("a", schema: renamed("heading", from: "title")).close()
+    let error = #expect(throws: StoreError.self) { try scratch.store("a", schema: renamed("name", from: "heading")) }
+    #expect(error?.code == .incompatibleSchema)
+    #expect(
+      error?.message
+        == "Note.heading was first declared as title: rename it to name with renamedFrom: \"title\"")
+    let upgraded = try scratch.store("a", schema: renamed("name", from: "title"))
+    #expect(try upgraded.read { try String.fetchOne($0, sql: "SELECT name FROM Note") } == "A")
+  }
+
   @Test func anIncompatibleChangeIsRefusedAndTheStoreStaysUsable() throws {
     try scratch.store("a", schema: Self.old).close()
     let changed = Schema([EntitySchema("Note", .integer("title"))])

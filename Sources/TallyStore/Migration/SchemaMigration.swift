@@ -63,8 +63,8 @@ struct SchemaMigration {
   /// Makes the file's schema cover `schema`. Entities and properties that the file has and `schema` lacks stay as they
   /// are.
   /// - Parameter wanted: nil for what the file has.
-  /// - Throws: `StoreError.incompatibleSchema` if a property changes its kind, target or default; `.corrupt` if nothing
-  ///   is wanted and the file's own is lost.
+  /// - Throws: `StoreError.incompatibleSchema` if a property changes its kind, target or default, or is renamed from
+  ///   another name than its first; `.corrupt` if nothing is wanted and the file's own is lost.
   func migrate(to wanted: Schema?) throws {
     let isLost = catalog.isSchemaLost
     if wanted == nil { try catalog.checkSchema() }
@@ -72,6 +72,7 @@ struct SchemaMigration {
     try schema.validate()
     let old = isLost ? try remains(of: schema) : catalog.schema
     let merged = try old.following(schema)
+    try checkRenames(from: old, to: schema)
     let lostNumbers = catalog.isComplete ? nil : "lost: " + StoreDoubt.lostNumbers
     let missing = [lostNumbers, gone].compactMap { $0 }.joined(separator: "; ")
     guard merged != old || catalog.version == 0 || !missing.isEmpty || isLost else { return }
@@ -114,6 +115,22 @@ struct SchemaMigration {
       for reference in entity.references { _ = try numbers.field(reference.key, kind: kind) }
       for relationship in entity.relationships {
         _ = try numbers.kind(source: entity.type, relationship: relationship.name, target: relationship.to)
+      }
+    }
+  }
+
+  /// A column that was renamed twice is declared with its first name. With its second one it would be another field, and
+  /// everything that it held would be out of sight.
+  private func checkRenames(from old: Schema, to new: Schema) throws {
+    for entity in new.entities {
+      for field in entity.fields where field.name != field.wireName {
+        guard let before = old[entity.type]?.fields.first(where: { $0.name == field.wireName }),
+          before.wireName != field.wireName, !entity.fields.contains(where: { $0.wireName == before.wireName })
+        else { continue }
+        throw StoreError(
+          .incompatibleSchema,
+          "\(entity.type).\(before.name) was first declared as \(before.wireName): "
+            + "rename it to \(field.name) with renamedFrom: \"\(before.wireName)\"")
       }
     }
   }

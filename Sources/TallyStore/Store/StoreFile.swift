@@ -108,9 +108,16 @@ package enum StoreFile {
     -> any DatabaseWriter
   {
     let configuration = configuration(options, applying, turns)
-    return options.isReadOnly
-      ? try DatabaseQueue(path: path, configuration: configuration)
-      : try DatabasePool(path: path, configuration: configuration)
+    do {
+      return options.isReadOnly
+        ? try DatabaseQueue(path: path, configuration: configuration)
+        : try DatabasePool(path: path, configuration: configuration)
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN {
+      // SQLite does not say which file.
+      let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+      let reason = options.files.kind(of: folder) == .folder ? "" : ": there is no folder \(folder)"
+      throw DatabaseError(resultCode: error.extendedResultCode, message: "\(path) cannot be opened\(reason)")
+    }
   }
 
   /// More connections that read the file, opened when they are needed.
