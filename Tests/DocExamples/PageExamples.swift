@@ -322,7 +322,13 @@ _ = second
 }
 
 // Sources/Tally/Tally.docc/Sync.md
-private func Sources_Tally_Tally_docc_Sync_md_3() async throws {
+private func Sources_Tally_Tally_docc_Sync_md_2() async throws {
+await engine.pause()
+try store.close()
+}
+
+// Sources/Tally/Tally.docc/Sync.md
+private func Sources_Tally_Tally_docc_Sync_md_4() async throws {
 var settings = SyncEngine.Settings()
 settings.device = SyncDevice(name: "Ann's iPad", app: "Pantry 1.2")
 let engine = SyncEngine(store, settings)
@@ -335,14 +341,14 @@ _ = engine
 }
 
 // Sources/Tally/Tally.docc/Sync.md
-private func Sources_Tally_Tally_docc_Sync_md_4() async throws {
+private func Sources_Tally_Tally_docc_Sync_md_5() async throws {
 let status = await engine.syncOnce(within: .seconds(25))
 print(status.isUpToDate ? "done" : status.peers.compactMap(\.lastError).joined(separator: "; "))
 _ = status
 }
 
 // Sources/Tally/Tally.docc/Sync.md
-private func Sources_Tally_Tally_docc_Sync_md_5() throws {
+private func Sources_Tally_Tally_docc_Sync_md_6() throws {
 let report = try phone.sync(with: tablet)
 print(report.isConverged)
 _ = report

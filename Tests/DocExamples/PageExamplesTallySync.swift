@@ -63,7 +63,7 @@ _ = engine
 }
 
 // Sources/Tally/Tally.docc/Sync.md
-private enum Sources_Tally_Tally_docc_Sync_md_2 {
+private enum Sources_Tally_Tally_docc_Sync_md_3 {
 struct Neighbors: PeerDiscovery {
   let lists: AsyncStream<[any Transport]>   // a new list whenever the browser's results change
   func peers() -> AsyncStream<[any Transport]> { lists }
@@ -71,7 +71,7 @@ struct Neighbors: PeerDiscovery {
 }
 
 // Sources/Tally/Tally.docc/Sync.md
-private func Sources_Tally_Tally_docc_Sync_md_6() async throws {
+private func Sources_Tally_Tally_docc_Sync_md_7() async throws {
 let outcome = try await store.sync(over: StreamConnection.standardStreams())
 let pass = try await store.sync(through: FolderMailbox(folder))
 print(outcome.changes, pass.isComplete)

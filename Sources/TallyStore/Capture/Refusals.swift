@@ -68,7 +68,7 @@ final class Refusals {
       return StoreError(.ownsItself, "\(name).\(column.name): a record cannot own itself")
     }
     guard !column.admits(value) else { return nil }
-    let expected = column.kind.map { "a \($0.rawValue)" } ?? "the name of a \(column.reference?.to ?? "record")"
+    let expected = column.kind.map(\.described) ?? "the name of a \(column.reference?.to ?? "record")"
     return StoreError(.typeMismatch, "\(name).\(column.name) is not \(expected)")
   }
 

@@ -119,8 +119,8 @@ struct SchemaMigration {
     }
   }
 
-  /// A column that was renamed twice is declared with its first name. With its second one it would be another field, and
-  /// everything that it held would be out of sight.
+  /// A column that was renamed twice is declared with its first name. With its second one it would be another field,
+  /// and everything that it held would be out of sight.
   private func checkRenames(from old: Schema, to new: Schema) throws {
     for entity in new.entities {
       for field in entity.fields where field.name != field.wireName {

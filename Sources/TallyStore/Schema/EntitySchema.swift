@@ -21,6 +21,9 @@ public enum FieldKind: String, Sendable, CaseIterable {
   /// Any `Codable` value as JSON (RFC 8259). Column type TEXT. It merges as a whole.
   case json
 
+  /// The kind with its article, for messages.
+  package var described: String { (self == .integer ? "an " : "a ") + rawValue }
+
   package var columnType: String {
     switch self {
     case .text, .date, .json: "TEXT"

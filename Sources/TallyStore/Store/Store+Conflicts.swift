@@ -87,10 +87,13 @@ extension Store {
   }
 
   /// The column of a conflict's field.
-  /// - Throws: `StoreError.unknownType`.
+  /// - Throws: `StoreError.unknownType`; `.unknownField` for a delete that was undone.
   static func column(of conflict: Conflict, _ schema: Schema) throws -> String {
     guard let entity = schema[conflict.name.type] else {
       throw StoreError(.unknownType, "the type \(printable(conflict.name.type)) is not in the schema")
+    }
+    guard !conflict.field.isEmpty else {
+      throw StoreError(.unknownField, "a delete that was undone has no field: restore or dismiss it")
     }
     return entity.fields.first { $0.wireName == conflict.field }?.name ?? conflict.field
   }
@@ -100,7 +103,8 @@ extension Store {
     _ db: Database, _ conflict: Conflict, _ value: Value, _ column: String, _ schema: Schema
   ) throws {
     guard try schema.record(db, conflict.name) != nil else {
-      throw StoreError(.noSuchRecord, "no record named \(conflict.name)")
+      throw StoreError(
+        .noSuchRecord, "no record named \(conflict.name); if it was deleted, restore it by its name first")
     }
     try schema.put(db, conflict.name, [column: value])
     try forget(db, conflict)

@@ -66,7 +66,8 @@ extension Store {
     case .deleteUndone:
       let schema = try listeningSession(db).reader.catalog.schema
       guard try schema.record(db, conflict.name) != nil else {
-        throw StoreError(.noSuchRecord, "no record named \(conflict.name)")
+        throw StoreError(
+          .noSuchRecord, "no record named \(conflict.name); if it was deleted, restore it by its name first")
       }
       try schema.delete(db, conflict.name)
     case .referenceCleared:
