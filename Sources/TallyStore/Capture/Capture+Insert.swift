@@ -47,7 +47,6 @@ extension RecordKind {
       let type = query.type(position)
       if type == SQLITE_NULL, column.defaultValue.isNull { continue }
       guard column.accepts(query, position, type) else { return nil }
-      if mayCycle, column.reference != nil, query.text(position) == query.text(1) { return nil }
       let count = query.byteCount(position)
       guard count <= WireLimits.valueBytes else { return nil }
       byteCount += count

@@ -64,9 +64,6 @@ final class Refusals {
       return StoreError(
         .valueTooLarge, "\(name).\(column.name) has \(value.byteCount) bytes; the limit is \(WireLimits.valueBytes)")
     }
-    if column.reference?.onDelete == .cascade, value == .text(name.text) {
-      return StoreError(.ownsItself, "\(name).\(column.name): a record cannot own itself")
-    }
     guard !column.admits(value) else { return nil }
     let expected = column.kind.map(\.described) ?? "the name of a \(column.reference?.to ?? "record")"
     return StoreError(.typeMismatch, "\(name).\(column.name) is not \(expected)")

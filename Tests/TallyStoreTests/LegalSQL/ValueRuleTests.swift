@@ -33,30 +33,6 @@ import Testing
     #expect(try Lab.text(lab.b, "SELECT at FROM P") == "2026-11-22 10:00:00+01:00")
   }
 
-  /// A record that owned itself would be shown without its owner, and the value be gone without a word.
-  @Test(arguments: CapturePath.allCases) func aRecordThatWouldOwnItselfIsRefused(_ path: CapturePath) throws {
-    let lab = try Lab(path)
-    try lab.a.run("INSERT INTO F(id, name) VALUES('F|~|1', 'one')")
-    func code(_ sql: String) -> StoreError.Code? {
-      do {
-        try lab.a.run(sql)
-        return nil
-      } catch {
-        return (error as? StoreError)?.code
-      }
-    }
-    #expect(code("UPDATE F SET parent = id") == .ownsItself)
-    #expect(code("INSERT INTO F(id, name, parent) VALUES('F|~|2', 'two', 'F|~|2')") == .ownsItself)
-    let own = "F|~|00000000-0000-4000-8000-000000000002"
-    #expect(code("INSERT INTO F(id, name, parent) VALUES('\(own)', 'two', '\(own)')") == .ownsItself)
-    #expect(try Lab.text(lab.a, "SELECT group_concat(name || coalesce(parent, '')) FROM F") == "one")
-    // A connection without Tally is not asked; what it wrote stays here and is told of.
-    try lab.shell("a", "UPDATE F SET parent = id, name = 'kept'")
-    try lab.sync()
-    #expect(try Lab.text(lab.b, "SELECT name || coalesce(parent, '') FROM F") == "kept")
-    #expect(try lab.a.status().rejectedWrites == 1)
-  }
-
   @Test func aDecisionForNullIsRefusedWhereAFieldCannotBeNull() throws {
     let lab = try Lab(.hook)
     let name = try AnyRecordName("F|~|1")
