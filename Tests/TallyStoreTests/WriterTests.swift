@@ -426,7 +426,7 @@ import Testing
   }
 
   /// A view that is made after signing out, and clean-up that runs twice, end in no crash and wait for nothing.
-  /// The limit is there for one that waits for ever: other tests may hold all threads for minutes.
+  /// The limit of time ends a test that hangs. It is long, since other tests may hold all threads for minutes.
   @Test(.timeLimit(.minutes(30)), arguments: [false, true]) func aClosedStoreIsClosedAndObservedAgain(inMemory: Bool)
     async throws
   {

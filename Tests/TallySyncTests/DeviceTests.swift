@@ -24,6 +24,30 @@ import Testing
     return (try await first, try await second)
   }
 
+  /// A session under way, in which both sides introduce themselves.
+  private struct Meeting {
+    /// The progress of the first side.
+    let steps: AsyncStream<SyncSession.Progress>
+    private let connection: MemoryConnection
+    private let one: Task<SyncOutcome, any Error>
+    private let other: Task<SyncOutcome, any Error>
+
+    init(_ one: Store, _ name: String, _ other: Store, _ otherName: String, isLive: Bool = true) {
+      let (left, right) = MemoryConnection.pair()
+      let (steps, feed) = AsyncStream.makeStream(of: SyncSession.Progress.self)
+      var settings = DeviceTests.settings(name, isLive: isLive)
+      settings.onProgress = { feed.yield($0) }
+      (self.steps, connection) = (steps, left)
+      self.one = Task { [settings] in try await one.sync(over: left, settings) }
+      self.other = Task { try await other.sync(over: right, DeviceTests.settings(otherName, isLive: isLive)) }
+    }
+
+    func end() async throws -> (SyncOutcome, SyncOutcome) {
+      await connection.close()
+      return (try await one.value, try await other.value)
+    }
+  }
+
   @Test func whoIsBehindIsOneLine() async throws {
     let (phone, watch) = (try World.store(notes: 2, "phone"), try World.store(notes: 1, "watch"))
     #expect(try await phone.devices().isEmpty)
@@ -60,34 +84,22 @@ import Testing
     _ = try await World.sync(phone, mac)
     let (quiet, _) = try await meet((phone, Self.settings("phone")), (mac, Self.settings("mac")))
     #expect(quiet.device == nil && quiet.messageBytes < 200)
-    let (left, right) = MemoryConnection.pair()
-    let (steps, feed) = AsyncStream.makeStream(of: SyncSession.Progress.self)
-    var settings = Self.settings("phone", isLive: true)
-    settings.onProgress = { feed.yield($0) }
-    let live = Task { [settings] in try await phone.sync(over: left, settings) }
-    let other = Task { try await mac.sync(over: right, Self.settings("mac", isLive: true)) }
-    for await step in steps where step.device != nil && step.phase == .live { break }
-    await left.close()
-    #expect(try await live.value.device?.name == "mac")
-    #expect(try await other.value.device?.name == "phone")
+    let live = Meeting(phone, "phone", mac, "mac")
+    for await step in live.steps where step.device != nil && step.phase == .live { break }
+    let outcomes = try await live.end()
+    #expect(outcomes.0.device?.name == "mac" && outcomes.1.device?.name == "phone")
     #expect(try await mac.devices().map(\.name) == ["phone"])
   }
 
   /// What is acknowledged while a session goes on is remembered when it ends.
   @Test func aLiveSessionRemembersWhatArrived() async throws {
     let (phone, mac) = (try World.store(notes: 1), try World.store(notes: 1))
-    let (left, right) = MemoryConnection.pair()
-    let (steps, feed) = AsyncStream.makeStream(of: SyncSession.Progress.self)
-    var settings = Self.settings("phone", isLive: true)
-    settings.onProgress = { feed.yield($0) }
-    let live = Task { [settings] in try await phone.sync(over: left, settings) }
-    let other = Task { try await mac.sync(over: right, Self.settings("mac", isLive: true)) }
-    for await step in steps where step.phase == .live { break }
+    let live = Meeting(phone, "phone", mac, "mac")
+    for await step in live.steps where step.phase == .live { break }
     try World.insert(3, "live", phone)
     let vector = try phone.vector
-    for await step in steps where step.acknowledged.covers(vector) { break }
-    await left.close()
-    _ = try await (live.value, other.value)
+    for await step in live.steps where step.acknowledged.covers(vector) { break }
+    _ = try await live.end()
     #expect(try await phone.devices().map(\.pending) == [0])
     #expect(try await phone.devices()[0].acknowledged == vector)
   }
@@ -96,15 +108,9 @@ import Testing
   @Test(arguments: [false, true]) func aDeviceThatHasWrittenNothingIsRemembered(isLive: Bool) async throws {
     let (phone, tablet) = (try World.store(notes: 2), try World.store(notes: 0))
     #expect(try tablet.summary().replica == nil)
-    let (left, right) = MemoryConnection.pair()
-    let (steps, feed) = AsyncStream.makeStream(of: SyncSession.Progress.self)
-    var settings = Self.settings("phone", isLive: isLive)
-    settings.onProgress = { feed.yield($0) }
-    let one = Task { [settings] in try await phone.sync(over: left, settings) }
-    let other = Task { try await tablet.sync(over: right, Self.settings("tablet", isLive: isLive)) }
-    for await step in steps where step.phase == (isLive ? .live : .finished) { break }
-    await left.close()
-    _ = try await (one.value, other.value)
+    let meeting = Meeting(phone, "phone", tablet, "tablet", isLive: isLive)
+    for await step in meeting.steps where step.phase == (isLive ? .live : .finished) { break }
+    _ = try await meeting.end()
     #expect(try await phone.devices().map(\.name) == ["tablet"])
     #expect(try await phone.devices().map(\.pending) == [0])
     #expect(try await phone.devices().map(\.id) == [tablet.summary().replica])
@@ -141,25 +147,19 @@ import Testing
   /// A list that is shown while a connection lasts says what has arrived by now.
   @Test func pendingIsTrueWhileASessionIsLive() async throws {
     let (phone, mac) = (try World.store(notes: 1), try World.store(notes: 1))
-    let (left, right) = MemoryConnection.pair()
-    let (steps, feed) = AsyncStream.makeStream(of: SyncSession.Progress.self)
-    var settings = Self.settings("phone", isLive: true)
-    settings.onProgress = { feed.yield($0) }
-    let live = Task { [settings] in try await phone.sync(over: left, settings) }
-    let other = Task { try await mac.sync(over: right, Self.settings("mac", isLive: true)) }
+    let live = Meeting(phone, "phone", mac, "mac")
     var isLive = false
     for round in 0..<3 {
       if isLive { try World.insert(1, "live \(round)", phone) }
       let vector = try phone.vector
-      for await step in steps where step.phase == .live && step.acknowledged.covers(vector) { break }
+      for await step in live.steps where step.phase == .live && step.acknowledged.covers(vector) { break }
       defer { isLive = true }
       // A session notes the peer when it becomes live, before it collects the first change.
       if !isLive { continue }
       #expect(try await phone.devices().map(\.name) == ["mac"])
       #expect(try await phone.devices().map(\.pending) == [0])
     }
-    await left.close()
-    _ = try await (live.value, other.value)
+    _ = try await live.end()
   }
 
   /// Whoever was connected until a moment ago was not last seen when the connection began.
@@ -169,16 +169,10 @@ import Testing
     var options = StoreOptions()
     options.now = { start + 3600 * Double(hours.withLock { $0 }) }
     let (phone, mac) = (try Store(inMemory: Schema(Note.self), options: options), try World.store(notes: 1))
-    let (left, right) = MemoryConnection.pair()
-    let (steps, feed) = AsyncStream.makeStream(of: SyncSession.Progress.self)
-    var settings = Self.settings("phone", isLive: true)
-    settings.onProgress = { feed.yield($0) }
-    let live = Task { [settings] in try await phone.sync(over: left, settings) }
-    let other = Task { try await mac.sync(over: right, Self.settings("mac", isLive: true)) }
-    for await step in steps where step.phase == .live { break }
+    let live = Meeting(phone, "phone", mac, "mac")
+    for await step in live.steps where step.phase == .live { break }
     hours.withLock { $0 += 1 }
-    await left.close()
-    _ = try await (live.value, other.value)
+    _ = try await live.end()
     #expect(try #require(try await phone.devices().first).lastSeen > start + 3500)
   }
 

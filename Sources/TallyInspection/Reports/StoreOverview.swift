@@ -36,7 +36,7 @@ package struct StoreOverview: Sendable, Codable {
   package var name: String
   /// The file; `:memory:` for a store in memory.
   package var path: String
-  /// The replica's id; nil before its first write.
+  /// The replica's id; nil before its first write, or its first session that introduces the device.
   package var replica: String?
   /// The state vector.
   package var vector: [String: UInt64]

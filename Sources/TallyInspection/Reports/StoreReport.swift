@@ -47,7 +47,7 @@ package struct StoreReport: Sendable, Codable {
   package var made: String
   /// The system it was made on.
   package var system: String
-  /// The replica's id; nil before its first write.
+  /// The replica's id; nil before its first write, or its first session that introduces the device.
   package var replica: String?
   /// The state vector.
   package var vector: [String: UInt64]

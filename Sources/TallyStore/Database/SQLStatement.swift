@@ -152,7 +152,7 @@ package final class SQLStatement {
   }
 
   /// Whether a column holds this text.
-  package func hasText(_ column: Int, _ text: String) -> Bool {
+  func hasText(_ column: Int, _ text: String) -> Bool {
     var text = text
     return withBytes(ofText: column) { bytes in text.withUTF8 { $0.hasSameBytes(as: bytes) } }
   }

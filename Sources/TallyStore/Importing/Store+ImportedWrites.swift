@@ -2,7 +2,8 @@ import Foundation
 import GRDB
 import TallyCRDT
 
-/// What an import needs of a store: names of its own, and writes that know how far it is.
+/// The store's part of an import: a namespace for ids that are numbers, and writes that are captured together with the
+/// note of how far the import has come.
 extension Store {
   /// Returns a namespace that no other store has.
   package func newNamespace() -> UUID {

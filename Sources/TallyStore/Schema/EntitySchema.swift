@@ -22,7 +22,7 @@ public enum FieldKind: String, Sendable, CaseIterable {
   case json
 
   /// The kind with its article, for messages.
-  package var described: String { (self == .integer ? "an " : "a ") + rawValue }
+  package var withArticle: String { (self == .integer ? "an " : "a ") + rawValue }
 
   package var columnType: String {
     switch self {

@@ -83,7 +83,7 @@ struct CheckedSeedSet {
       }
       let value = Self.fitted(value, field.kind)
       guard value.isNull ? field.defaultValue.isNull : field.kind.accepts(value) else {
-        throw Self.error("\(self.name).\(record.key).\(column) is not \(field.kind.described)")
+        throw Self.error("\(self.name).\(record.key).\(column) is not \(field.kind.withArticle)")
       }
       guard value.byteCount <= WireLimits.valueBytes else {
         throw Self.error("\(self.name).\(record.key).\(column) has \(value.byteCount) bytes")

@@ -395,7 +395,7 @@ package final class StateReader {
   }
 }
 
-/// What the inspector reads in `tally_hidden` by statements of its own.
+/// Decodes the bodies that `TallyInspection` selects from `tally_hidden` itself.
 extension StateReader {
   package func recordState(inBody column: Int, of query: SQLStatement) throws -> RecordState {
     try query.withBlob(column) { try StateCoding.decodeRecord($0, self, row: nil).state }

@@ -158,7 +158,7 @@ extension EntitySchema {
     guard column >= fields.count else {
       let field = fields[column]
       guard field.kind.accepts(value) else {
-        throw StoreError(.typeMismatch, "\(name).\(field.name) is not \(field.kind.described)")
+        throw StoreError(.typeMismatch, "\(name).\(field.name) is not \(field.kind.withArticle)")
       }
       return
     }

@@ -66,8 +66,7 @@ extension Store {
     case .deleteUndone:
       let schema = try listeningSession(db).reader.catalog.schema
       guard try schema.record(db, conflict.name) != nil else {
-        throw StoreError(
-          .noSuchRecord, "no record named \(conflict.name); if it was deleted, restore it by its name first")
+        throw StoreError(.noSuchRecord, "no record named \(conflict.name)")
       }
       try schema.delete(db, conflict.name)
     case .referenceCleared:

@@ -50,8 +50,9 @@ public final class Store: Sendable {
   let lastSummary = Mutex<StoreSummary?>(nil)
   /// This replica's dots that are known to be on the disk.
   let durable = Mutex(StateVector())
-  /// What peers have acknowledged in sessions that go on, and when they were last heard of, until it is noted.
-  package let heard = Mutex<[ReplicaID: (acknowledged: StateVector, date: Date)]>([:])
+  /// For each peer in a live session what it has acknowledged, and when it was last heard of. Kept in memory until the
+  /// session writes it down.
+  package let livePeers = Mutex<[ReplicaID: (acknowledged: StateVector, date: Date)]>([:])
 
   // MARK: Opening
 

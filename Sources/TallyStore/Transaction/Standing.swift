@@ -8,7 +8,8 @@ struct Standing: Equatable {
   var vectorCheck = VectorCheck()
   /// The sum over everything in the state.
   var fingerprint = Fingerprint()
-  /// This replica; nil before its first write, and after the store was found to be an old copy.
+  /// This replica; nil before its first write, or its first session that introduces the device, and after the store was
+  /// found to be an old copy.
   var own: ReplicaNumber?
 
   init() {}

@@ -6,7 +6,7 @@ public struct StoreSummary: Sendable, Equatable {
   public var vector: StateVector
   /// The sum over its live content.
   public var fingerprint: Fingerprint
-  /// This replica; nil before its first write.
+  /// This replica; nil before its first write, or its first session that introduces the device.
   public var replica: ReplicaID?
 
   /// Creates the summary of a store.

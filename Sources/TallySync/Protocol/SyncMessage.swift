@@ -68,7 +68,7 @@ public struct SyncHello: Sendable, Hashable {
   public var versions: ClosedRange<UInt8>
   /// The zone that the sender wants to sync.
   public var zone: ZoneID
-  /// The sender's replica; nil before its first write.
+  /// The sender's replica; nil if it has not written, and does not introduce itself.
   public var replica: ReplicaID?
   /// The sender's state: a hash of its vector, and its fingerprint.
   public var digest: SyncDigest

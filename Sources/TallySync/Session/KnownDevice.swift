@@ -59,10 +59,10 @@ extension Store {
   /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
   public func devices() throws -> [KnownDevice] {
     let vector = try vector
-    let heard = heard.withLock { $0 }
+    let live = livePeers.withLock { $0 }
     return try rememberedDevices().map { device in
       var device = device
-      if let (acknowledged, date) = heard[device.id] {
+      if let (acknowledged, date) = live[device.id] {
         device.acknowledged.merge(acknowledged)
         device.lastSeen = max(device.lastSeen, date)
       }
@@ -87,7 +87,7 @@ extension Store {
   /// is no error.
   /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
   public func forget(device id: ReplicaID) throws {
-    heard.withLock { $0[id] = nil }
+    livePeers.withLock { $0[id] = nil }
     try note(NoteBatch(Self.deviceScope, ["\(id)": nil]))
   }
 

@@ -190,12 +190,12 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
   ) throws {
     let date = store.now - ago / .seconds(1)
     try store.remember([KnownDevice(peer, device, lastSeen: date, acknowledged: acknowledged)])
-    store.heard.withLock { $0[peer] = nil }
+    store.livePeers.withLock { $0[peer] = nil }
   }
 
-  package func hear(_ peer: ReplicaID, acknowledged: StateVector) {
+  package func noteLive(_ peer: ReplicaID, acknowledged: StateVector) {
     let now = store.now
-    store.heard.withLock { $0[peer] = (acknowledged, now) }
+    store.livePeers.withLock { $0[peer] = (acknowledged, now) }
   }
 
   package func noteShared(_ acknowledged: StateVector) throws { try store.noteShared(acknowledged) }

@@ -5,7 +5,7 @@ import TallyWire
 
 /// The relation of two replicas to each other.
 public struct SyncComparison: Sendable, Equatable {
-  /// The peer's replica; nil if it has not written yet.
+  /// The peer's replica; nil if it has not written yet, and does not introduce itself.
   public var peer: ReplicaID?
   /// The transactions that only the peer has, and those that only this store has.
   public var lacking: UInt64 = 0, ahead: UInt64 = 0

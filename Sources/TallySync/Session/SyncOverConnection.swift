@@ -24,7 +24,7 @@ public struct SyncOutcome: Sendable, Equatable {
   /// the next. The sync has done what it is for all the same: each side holds whatever the other had when they met.
   /// nil if that is not known, or if the session followed changes to its end.
   public var newerChanges: UInt64?
-  /// The peer's replica; nil if it has not written yet.
+  /// The peer's replica; nil if it has not written yet, and does not introduce itself.
   public var peer: ReplicaID?
   /// The peer's introduction; nil if it has given none.
   public var device: SyncDevice?

@@ -44,7 +44,8 @@ package actor SyncRunner {
   private var lastSaid: Duration
   private var lastTaken: Duration
   private var remembered: StateVector?
-  private var heard: StateVector?
+  /// What the store was last told that the peer has acknowledged, in memory or in the file.
+  private var lastNoted: StateVector?
   private var lastRemembered: Duration?
 
   package init(
@@ -94,7 +95,7 @@ package actor SyncRunner {
     let progress = session.progress
     guard let peer = progress.peer, progress.phase != .connecting, isLast || remembered != progress.acknowledged
     else { return }
-    (remembered, heard, lastRemembered) = (progress.acknowledged, progress.acknowledged, time.now)
+    (remembered, lastNoted, lastRemembered) = (progress.acknowledged, progress.acknowledged, time.now)
     let ago = time.now - lastHeard
     perform { [settings] work in
       if settings.device != nil {
@@ -106,12 +107,12 @@ package actor SyncRunner {
   }
 
   /// Lets the list of devices say what has arrived by now, without a write for each change.
-  private func hear() {
+  private func noteLive() {
     let progress = session.progress
     guard settings.device != nil, let peer = progress.peer, progress.phase == .live else { return }
     guard remembered != nil else { return remember() }
-    heard = progress.acknowledged
-    work.hear(peer, acknowledged: progress.acknowledged)
+    lastNoted = progress.acknowledged
+    work.noteLive(peer, acknowledged: progress.acknowledged)
   }
 
   /// Waits for the job under way, then for the spools to be removed or put away.
@@ -225,7 +226,7 @@ package actor SyncRunner {
     outcome.device = session.progress.device
     outcome.comparison = session.comparison
     metrics.count(outcome)
-    if session.progress.acknowledged != heard { hear() }
+    if session.progress.acknowledged != lastNoted { noteLive() }
     settings.onProgress?(session.progress)
   }
 
@@ -242,7 +243,7 @@ package actor SyncRunner {
     guard session.progress.phase == .live, !isLooking else { return }
     // Not for each change: an app may die, and what was acknowledged meanwhile is asked for again.
     if lastRemembered.map({ now - $0 >= settings.heartbeat }) ?? true { remember() }
-    hear()
+    noteLive()
     isLooking = true
     // Another process that uses Tally has captured its writes itself: nothing tells of them but the vector.
     perform { .looked(try $0.look()) }

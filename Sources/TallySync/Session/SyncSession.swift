@@ -113,7 +113,8 @@ public struct SyncSession: Sendable {
     public var pending: UInt64 = 0
     /// Transactions of the peer that are not here yet.
     public var missing: UInt64 = 0
-    /// The peer's replica; nil while it is unknown, or if the peer has not written yet.
+    /// The peer's replica; nil while it is unknown, or if the peer has not written yet and does not introduce
+    /// itself.
     public var peer: ReplicaID?
     /// The peer's introduction; nil if it has given none.
     public var device: SyncDevice?

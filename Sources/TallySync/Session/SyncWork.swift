@@ -4,7 +4,7 @@ import TallyStore
 import TallyWire
 
 /// The work that a session wants done with a store and the deltas that are under way. Each call may block; they are
-/// made one after the other, on a `WorkQueue`, except for `cancel` and `hear`.
+/// made one after the other, on a `WorkQueue`, except for `cancel` and `noteLive`.
 package protocol SyncWork: AnyObject, Sendable {
   /// Tells when others have changed the store.
   var changes: AsyncStream<Void> { get }
@@ -38,7 +38,7 @@ package protocol SyncWork: AnyObject, Sendable {
   func remember(_ peer: ReplicaID, _ device: SyncDevice?, acknowledged: StateVector, heard ago: Duration) throws
   /// The peer, which is remembered, is still there, and has acknowledged that. Nothing is written. Comes from any
   /// thread.
-  func hear(_ peer: ReplicaID, acknowledged: StateVector)
+  func noteLive(_ peer: ReplicaID, acknowledged: StateVector)
   /// Notes what the peer has: deletes that it has seen count as synced from now on.
   func noteShared(_ acknowledged: StateVector) throws
   /// Ends the job under way soon. Comes from any thread.
@@ -53,7 +53,7 @@ extension SyncWork {
   package func remember(
     _ peer: ReplicaID, _ device: SyncDevice?, acknowledged: StateVector, heard ago: Duration
   ) throws {}
-  package func hear(_ peer: ReplicaID, acknowledged: StateVector) {}
+  package func noteLive(_ peer: ReplicaID, acknowledged: StateVector) {}
   package func noteShared(_ acknowledged: StateVector) throws {}
 }
 

@@ -99,7 +99,7 @@ import Testing
     #expect(result.isHealed)
     #expect(try b.doubt()?.level == .damaged)
     #expect(try Lab.text(b, "SELECT pos FROM P WHERE id = 'P|~|2'") == "22")
-    // The damaged record is written anew.
+    // The damaged record is overwritten.
     try b.run("UPDATE P SET name = 'own' WHERE id = 'P|~|1'")
     _ = try b.rebuild()
     try lab.a.sync(with: b)
