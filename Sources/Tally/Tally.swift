@@ -3,6 +3,7 @@
 @_exported import GRDB
 
 @_exported import struct TallyCRDT.AnyRecordName
+@_exported import struct TallyCRDT.ReplicaID
 @_exported import struct TallyStore.Conflict
 @_exported import struct TallyStore.DeletedRecord
 @_exported import protocol TallyStore.Entity

@@ -9,10 +9,12 @@
 
   @main
   struct TallyMacroPlugin: CompilerPlugin {
-    let providingMacros: [any Macro.Type] = [EntityMacro.self, FieldMacro.self, MembersMacro.self]
+    let providingMacros: [any Macro.Type] = [
+      EntityMacro.self, FieldMacro.self, MembersMacro.self, TrackedMacro.self,
+    ]
   }
 
-  struct EntityMacro: MemberMacro, ExtensionMacro {
+  struct EntityMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
     static func expansion(
       of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
       conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
@@ -27,6 +29,24 @@
     ) throws -> [ExtensionDeclSyntax] {
       try EntityExpansion.expansion(
         of: node, attachedTo: declaration, providingExtensionsOf: type, conformingTo: protocols, in: context)
+    }
+  }
+
+  extension EntityMacro {
+    static func expansion(
+      of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
+      providingAttributesFor member: some DeclSyntaxProtocol, in context: some MacroExpansionContext
+    ) throws -> [AttributeSyntax] {
+      try EntityExpansion.expansion(of: node, attachedTo: declaration, providingAttributesFor: member, in: context)
+    }
+  }
+
+  struct TrackedMacro: AccessorMacro {
+    static func expansion(
+      of node: AttributeSyntax, providingAccessorsOf declaration: some DeclSyntaxProtocol,
+      in context: some MacroExpansionContext
+    ) throws -> [AccessorDeclSyntax] {
+      try TrackedExpansion.expansion(of: node, providingAccessorsOf: declaration, in: context)
     }
   }
 

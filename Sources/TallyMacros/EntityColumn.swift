@@ -16,18 +16,21 @@
     private let fallback: @Sendable () -> Value
     /// Whether null is what shows for a field that was never written: then it is nothing to speak of.
     private let takesNull: Bool
+    /// Whether the column holds JSON, which may have more than the value shows.
+    private let isJSON: Bool
     /// Nil for what cannot be read, null included unless it is a value.
     private let decode: @Sendable (DatabaseValue) -> Value?
     private let encode: @Sendable (Value) throws -> DatabaseValue
 
     private init(
-      _ name: String, _ property: EntitySchema.Property, takesNull: Bool, fallback: @escaping @Sendable () -> Value,
-      decode: @escaping @Sendable (DatabaseValue) -> Value?,
+      _ name: String, _ property: EntitySchema.Property, takesNull: Bool, isJSON: Bool = false,
+      fallback: @escaping @Sendable () -> Value, decode: @escaping @Sendable (DatabaseValue) -> Value?,
       encode: @escaping @Sendable (Value) throws -> DatabaseValue
     ) {
       self.name = name
       self.property = property
       self.takesNull = takesNull
+      self.isJSON = isJSON
       self.fallback = fallback
       self.decode = decode
       self.encode = encode
@@ -41,7 +44,7 @@
       let columnDefault = isConstant && coding.takesDefault ? coding.stored(value()) : .null
       let field = FieldSchema(name, coding.kind, default: columnDefault, wireName: wireName)
       return Self(
-        name, .field(field), takesNull: columnDefault.isNull, fallback: value,
+        name, .field(field), takesNull: columnDefault.isNull, isJSON: coding.kind == .json, fallback: value,
         decode: { $0.isNull ? nil : coding.decode($0) }, encode: coding.encode)
     }
 
@@ -49,7 +52,8 @@
     private static func nullable<Wrapped>(_ name: String, _ coding: FieldCoding<Wrapped>, wireName: String?) -> Self
     where Value == Wrapped? {
       Self(
-        name, .field(FieldSchema(name, coding.kind, wireName: wireName)), takesNull: true, fallback: { nil },
+        name, .field(FieldSchema(name, coding.kind, wireName: wireName)), takesNull: true,
+        isJSON: coding.kind == .json, fallback: { nil },
         decode: { $0.isNull ? .some(nil) : coding.decode($0).map(Optional.some) },
         encode: { try $0.map(coding.encode) ?? .null })
     }
@@ -65,7 +69,10 @@
           "the row has no column \(Record.databaseTableName).\(name): fetch all columns, or a type made for fewer")
       }
       let stored = found ?? .null
-      if let value = decode(stored) { return value }
+      if let value = decode(stored) {
+        if isJSON, !stored.isNull { unread.keep(json: stored, for: name) }
+        return value
+      }
       let value = fallback()
       if !stored.isNull || !takesNull {
         FallbackLog.current.note(Record.databaseTableName, name, isNull: stored.isNull)
@@ -75,10 +82,22 @@
       return value
     }
 
-    /// Writes the column; what could not be read is written back as it was, unless the property was set since.
+    /// Writes the column; what could not be read is written back as it was, unless the property was set to something
+    /// else since.
     /// - Throws: what a `Codable` value throws when it is encoded.
     public func write(_ value: Value, _ unread: UnreadValues, to container: inout PersistenceContainer) throws {
-      container[name] = unread.stored(for: name, shown: try encode(value))
+      container[name] = try unread.stored(for: name, shown: try encode(value)) { stored in
+        // It could be read, so it can be written.
+        try decode(stored).map(encode)
+      }
+    }
+
+    /// Notes that the property was set. What could not be read is forgotten, unless the record goes on showing the
+    /// same: a form that sets all properties has changed nothing by that.
+    public func noteSetting(_ value: Value, in unread: inout UnreadValues) {
+      guard unread.has(name) else { return }
+      // What cannot be encoded is another value, and saving it throws.
+      unread.noteSetting(name, shown: try? encode(value))
     }
 
     /// Reads the record's name.

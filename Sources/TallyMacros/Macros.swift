@@ -48,8 +48,9 @@
   ///
   /// A value that cannot be read never fails a whole fetch: an enum's case from a newer version of the app, JSON of
   /// another shape, or a null reads as the default, or as nil, and is logged once at the level warning under the label
-  /// `tally.entity`. Saving the record writes it back as it was, unless the property was set. Only a row without a
-  /// readable `id` throws.
+  /// `tally.entity`. Saving the record writes it back as it was, unless the property was set to something else. JSON
+  /// keeps the keys that this version of the type does not know, and a value that was not changed its text. Only a row
+  /// without a readable `id` throws.
   ///
   /// A declaration that cannot be a table does not compile, and the error gives the reason: a class, a generic struct,
   /// a property without a default, an `id` that is no `RecordName` of this struct, and others that the page "Defining
@@ -62,9 +63,18 @@
   @attached(
     member, names: named(schema), named(databaseTableName), named(Columns), named(EntityColumns), named(unreadValues),
     named(init), named(encode))
+  @attached(memberAttribute)
   @attached(extension, conformances: Entity, FetchableRecord, PersistableRecord)
   public macro Entity(_ type: String? = nil, deleteWins: Bool = false, follows: SeedFollowing = .untilEdited) =
     #externalMacro(module: "TallyMacroPlugin", type: "EntityMacro")
+
+  /// Notes that a property is set. `@Entity` adds it where a column may hold what the property cannot show; nobody
+  /// needs to write it.
+  ///
+  /// Without it a record could not tell that a person has chosen another value and then the first one again from that
+  /// nobody has chosen anything.
+  @attached(accessor, names: named(didSet))
+  public macro Tracked() = #externalMacro(module: "TallyMacroPlugin", type: "TrackedMacro")
 
   /// Sets options of a stored property of an `@Entity` struct.
   ///

@@ -7,7 +7,7 @@
   /// and the secret that both share from then on.
   ///
   /// ```swift
-  /// let code = PairingCode(host: "192.168.1.7", port: 7_400, name: "Ann's Mac", secret: .random())
+  /// let code = try PairingCode(host: "192.168.1.7", port: 7_400, name: "Ann's Mac", secret: .random())
   /// let text = code.description                      // tally://192.168.1.7:7400/?name=Ann's%20Mac#…
   /// if let scanned = PairingCode(text) { await engine.add(scanned.transport()) }
   /// ```
@@ -31,7 +31,19 @@
     ///   - port: the port of its listener, `TCPListener.port`.
     ///   - name: what people call the device; control characters are left out.
     ///   - secret: a new one for each pairing, `.random()`, so that one device can be shut out alone.
-    public init(host: String, port: Int, name: String, secret: SharedSecret) {
+    /// - Throws: `SyncError.unreachable` for a host or a port that nobody could reach, such as one with a blank, or
+    ///   port 0: the listener's own `port` is the one that the system gave it.
+    public init(host: String, port: Int, name: String, secret: SharedSecret) throws {
+      self.init(checked: host, port, name, secret)
+      guard (1...65_535).contains(port) else {
+        throw SyncError(.unreachable, "\(port) is no port that another device can reach: 1 to 65535")
+      }
+      guard PairingCode(description) != nil else {
+        throw SyncError(.unreachable, "'\(host)' is no host: a name such as mac.local, or an address")
+      }
+    }
+
+    private init(checked host: String, _ port: Int, _ name: String, _ secret: SharedSecret) {
       (self.host, self.port, self.secret) = (host, port, secret)
       self.name = SyncDevice(name: name).name
     }
@@ -46,8 +58,7 @@
       guard halves.count == 2, let secret = Self.bytes(halves[0]).flatMap({ SharedSecret($0) }) else { return nil }
       let name = parts.queryItems?.first { $0.name == "name" }?.value ?? ""
       let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
-      self.init(
-        host: isBracketed ? String(host.dropFirst().dropLast()) : host, port: port, name: name, secret: secret)
+      self.init(checked: isBracketed ? String(host.dropFirst().dropLast()) : host, port, name, secret)
       guard halves[1] == check else { return nil }
     }
 

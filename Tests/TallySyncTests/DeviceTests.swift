@@ -91,6 +91,18 @@ import Testing
     #expect(try await mac.devices().map(\.name) == ["phone"])
   }
 
+  /// The introduction comes after the first acknowledgement, and may be the last that is heard for hours.
+  @Test func aDeviceThatIsConnectedAndIdleHasItsName() async throws {
+    let (phone, mac) = (try World.store(notes: 1), try World.store(notes: 1))
+    _ = try await World.sync(phone, mac)
+    let live = Meeting(phone, "phone", mac, "mac")
+    for await step in live.steps where step.device != nil && step.phase == .live { break }
+    // Remembering is a job of its own.
+    while try await phone.devices().map(\.name) != ["mac"] { await Task.yield() }
+    while try await mac.devices().map(\.name) != ["phone"] { await Task.yield() }
+    _ = try await live.end()
+  }
+
   /// What is acknowledged while a session goes on is remembered when it ends.
   @Test func aLiveSessionRemembersWhatArrived() async throws {
     let (phone, mac) = (try World.store(notes: 1), try World.store(notes: 1))

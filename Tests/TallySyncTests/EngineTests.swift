@@ -121,14 +121,15 @@ import Testing
     await engine.add(Failing(name: "busy", error: Failing.Refusal(code: .busy)))
     await engine.add(Failing(name: "row", error: StoreError(.typeMismatch, "a row cannot be captured")))
     await engine.add(Failing(name: "closed", error: StoreError(.closed, "the store is closed")))
+    await engine.add(Failing(name: "reading", error: StoreError(.readOnly, "the store only reads")))
     let before = Date()
     await engine.resume()
     try await until(engine) { $0.peers.allSatisfy { $0.failures == 1 } }
     let status = await engine.status
-    #expect(status.peers.map(\.phase) == [.blocked, .retrying, .retrying, .blocked])
-    #expect(status.peers.map(\.errorCode) == ["gone", "busy", "typeMismatch", "closed"])
+    #expect(status.peers.map(\.phase) == [.blocked, .retrying, .retrying, .blocked, .blocked])
+    #expect(status.peers.map(\.errorCode) == ["gone", "busy", "typeMismatch", "closed", "readOnly"])
     // Those that are given up are not tried again; the one that was asked for a pause makes it.
-    #expect(status.peers.map { $0.nextRetry != nil } == [false, true, true, false])
+    #expect(status.peers.map { $0.nextRetry != nil } == [false, true, true, false, false])
     let (busy, row) = (try #require(status.peers[1].nextRetry), try #require(status.peers[2].nextRetry))
     #expect(busy > before + 100 && busy < Date() + 101 && row > before && row < Date() + 1)
     for await pause in pauses where pause == .seconds(100) { break }

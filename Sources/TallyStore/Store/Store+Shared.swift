@@ -84,14 +84,15 @@ extension Store {
   /// ```swift
   /// try store.write { db in try store.dismiss(db, store.conflicts(db)) }
   /// ```
-  /// - Throws: GRDB's `DatabaseError`.
+  /// - Throws: `StoreError.notInWrite`; GRDB's `DatabaseError`.
   public func dismiss(_ db: Database, _ conflicts: some Sequence<Conflict>) throws {
+    _ = try listeningSession(db)
     for conflict in conflicts { try Self.forget(db, conflict) }
   }
 
   /// Takes an entry out of this device's journal as part of a write, and leaves what won. Nothing happens if it is not
   /// there.
-  /// - Throws: GRDB's `DatabaseError`.
+  /// - Throws: `StoreError.notInWrite`; GRDB's `DatabaseError`.
   public func dismiss(_ db: Database, _ conflict: Conflict) throws { try dismiss(db, CollectionOfOne(conflict)) }
 
   /// The conflict journal as a read or write of the app's sees it, newest first: for a query that shows conflicts

@@ -11,15 +11,16 @@ extension Store {
   ///
   /// A merge is one transaction, so a list never shows half of one. Changes that come faster than they are read are
   /// told once, with the newest value. Iterating ends with the task that does it. What another process has written into
-  /// the file shows after the next write or `captureChanges()` of this one; an engine calls that once a second.
+  /// the file shows after the next write or `captureChanges()` of this one; an engine calls that once a second. A store
+  /// that only reads (``StoreOptions/isReadOnly``) tells the value of now and nothing more: read again when you need it.
   /// - Parameter fetch: reads the value. What it reads is found out as it runs: it may be called again in any thread,
   ///   and must not depend on anything but the database.
-  /// - Returns: a sequence that throws what the query throws, and then has ended; `StoreError.closed` if the store is
-  ///   closed.
+  /// - Returns: a sequence that throws what the query throws, and `StoreError.closed` once the store is closed; it has
+  ///   ended then.
   public func values<Value: Sendable>(_ fetch: @escaping @Sendable (Database) throws -> Value)
-    -> AsyncValueObservation<Value>
+    -> StoreValues<Value>
   {
-    ValueObservation.tracking(whileOpen(fetch)).values(in: self, bufferingPolicy: .bufferingNewest(1))
+    StoreValues(.tracking(whileOpen(fetch)), in: self)
   }
 
   /// Observes a query whose values can be compared: its result now, and again after each commit that changes it.
@@ -30,13 +31,12 @@ extension Store {
   ///
   /// A value that equals the one before is not told again. In everything else it is like the form for other values.
   /// - Parameter fetch: reads the value, again after each commit that may have changed it.
-  /// - Returns: a sequence that throws what the query throws, and then has ended; `StoreError.closed` if the store is
-  ///   closed.
+  /// - Returns: a sequence that throws what the query throws, and `StoreError.closed` once the store is closed; it has
+  ///   ended then.
   public func values<Value: Sendable & Equatable>(_ fetch: @escaping @Sendable (Database) throws -> Value)
-    -> AsyncValueObservation<Value>
+    -> StoreValues<Value>
   {
-    ValueObservation.tracking(whileOpen(fetch)).removeDuplicates()
-      .values(in: self, bufferingPolicy: .bufferingNewest(1))
+    StoreValues(ValueObservation.tracking(whileOpen(fetch)).removeDuplicates(), in: self)
   }
 
   /// The query, for as long as the store is open; then `StoreError.closed`.
@@ -103,7 +103,7 @@ extension Store {
     follow(store.values(fetch))
   }
 
-  private func follow(_ values: AsyncValueObservation<Value>) {
+  private func follow(_ values: StoreValues<Value>) {
     task = Task { [weak self] in
       do {
         for try await value in values {

@@ -35,6 +35,7 @@ public final class Store: Sendable {
   let snapshots: SnapshotReaders?
   package let options: StoreOptions
   let box = SessionBox()
+  /// Whether the store is closed, or about to be.
   private let isClosed = Atomic<Bool>(false)
   private let closing = Mutex(())
   private let applying = Applying()
@@ -46,6 +47,7 @@ public final class Store: Sendable {
   let lastFinish = Mutex<UInt64?>(nil)
   let listeners = ChangeListeners()
   let eventFollowers = EventFollowers()
+  let valueFollowers = ValueFollowers()
   /// The state after the last transaction of this store, to tell what others have committed since.
   let lastSummary = Mutex<StoreSummary?>(nil)
   /// This replica's dots that are known to be on the disk.
@@ -71,13 +73,16 @@ public final class Store: Sendable {
   ///   - schema: what the app declares. A file that has more keeps it.
   ///   - options: see ``StoreOptions``.
   /// - Throws: `StoreError`: `.notAStore`, `.newerFormat`, `.olderFormat`, `.pathTaken`, `.invalidSchema`,
-  ///   `.incompatibleSchema`, `.incompatibleTable`; or GRDB's `DatabaseError`. The file is then as it was.
+  ///   `.incompatibleSchema`, `.incompatibleTable`; `.noSuchStore` if there is none and it is to be read only; or
+  ///   GRDB's `DatabaseError`. The file is then as it was.
   public convenience init(path: String, schema: Schema, options: StoreOptions = StoreOptions()) throws {
     try schema.validate()
     #if DEBUG
       try schema.checkDeclarations()
     #endif
-    try self.init(path: path, isNew: try !StoreFile.probe(path, options), schema: schema, options: options)
+    let isNew = try !StoreFile.probe(path, options)
+    guard !isNew || !options.isReadOnly else { throw Self.noStore(at: path) }
+    try self.init(path: path, isNew: isNew, schema: schema, options: options)
   }
 
   /// Opens an existing store with the schema that the file holds, for tools that do not have the app's types.
@@ -90,8 +95,12 @@ public final class Store: Sendable {
   /// - Throws: `StoreError`: `.noSuchStore`, `.notAStore`, `.newerFormat`, `.olderFormat`, `.pathTaken`,
   ///   `.incompatibleTable`; or GRDB's `DatabaseError`.
   public convenience init(existing path: String, options: StoreOptions = StoreOptions()) throws {
-    guard try StoreFile.probe(path, options) else { throw StoreError(.noSuchStore, "there is no store at \(path)") }
+    guard try StoreFile.probe(path, options) else { throw Self.noStore(at: path) }
     try self.init(path: path, isNew: false, schema: nil, options: options)
+  }
+
+  private static func noStore(at path: String) -> StoreError {
+    StoreError(.noSuchStore, "there is no store at \(path)")
   }
 
   private init(path: String, isNew: Bool, schema: Schema?, options: StoreOptions) throws {
@@ -208,24 +217,26 @@ public final class Store: Sendable {
   /// try store.close()
   /// ```
   ///
-  /// Later reads and writes throw `StoreError.closed`, and sequences of ``events()`` end. Everything is in the file
-  /// itself then, and the write-ahead log beside it is gone or empty, unless another process or another `Store` has the
-  /// file open: the last one to close sees to it. A store that is released is closed as well. Closing a closed store
-  /// does nothing.
+  /// Later reads and writes throw `StoreError.closed`, as do sequences of ``values(_:)``, and those of ``events()`` end.
+  /// Everything is in the file itself then, and the write-ahead log beside it is gone or empty, unless another process
+  /// or another `Store` has the file open: the last one to close sees to it. A store that is released is closed as
+  /// well. Closing a closed store does nothing.
   /// - Throws: `DatabaseError` with SQLITE_BUSY if the store is in use; it stays open.
   public func close() throws { try closing.withLock { _ in try closeOnce() } }
 
   private func closeOnce() throws {
-    guard !isClosed.load(ordering: .relaxed) else { return }
-    try snapshots?.close()
+    // What begins from now on is refused, and what GRDB refuses is explained: both before the connection goes.
+    guard !isClosed.exchange(true, ordering: .relaxed) else { return }
     do {
+      try snapshots?.close()
       try closeWriter()
     } catch {
       snapshots?.reopen()
+      isClosed.store(false, ordering: .relaxed)
       throw error
     }
-    isClosed.store(true, ordering: .relaxed)
     eventFollowers.finish()
+    valueFollowers.finish(throwing: Self.closed)
   }
 
   private func closeWriter() throws {
@@ -252,10 +263,14 @@ public final class Store: Sendable {
     }
   }
 
-  /// GRDB says of a connection that is gone that SQLite was misused.
+  /// Returns the store's own error for GRDB's: of a connection that is gone it says that SQLite was misused.
   func explain(_ error: any Error) -> any Error {
-    guard isClosed.load(ordering: .relaxed), error is DatabaseError else { return error }
-    return Self.closed
+    switch (error as? DatabaseError)?.resultCode {
+    case .SQLITE_MISUSE where isClosed.load(ordering: .relaxed): Self.closed
+    case .SQLITE_READONLY where options.isReadOnly:
+      StoreError(.readOnly, "the store was opened to read only (StoreOptions.isReadOnly)", cause: error)
+    default: error
+    }
   }
 
   deinit {

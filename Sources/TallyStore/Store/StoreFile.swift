@@ -21,7 +21,7 @@ package enum StoreFile {
       if stamp.application == Format.applicationID {
         try check(stamp.version, of: path)
         // A store has more pages than that. What only bears our mark must not be changed by opening it.
-        guard stamp.pages < 16, try !hasTables(path) else { return true }
+        guard stamp.pages < 16, try !hasTables(path, options) else { return true }
         throw StoreError(.notAStore, "\(path) has the mark of a store and none of its tables")
       }
       guard stamp.application == 0, stamp.version == 0 else {
@@ -29,20 +29,18 @@ package enum StoreFile {
       }
     }
     do {
-      return try inspect(path, isReadOnly: true)
+      return try inspect(path, options, isReadOnly: true)
     } catch let error as DatabaseError where error.resultCode == .SQLITE_READONLY && !options.isReadOnly {
       // A crash left a journal behind. SQLite undoes with it what was half done before anybody can read, and that
       // writes.
-      return try inspect(path, isReadOnly: false)
+      return try inspect(path, options, isReadOnly: false)
     } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
       throw StoreError(.notAStore, "\(path) is not a store")
     }
   }
 
-  private static func inspect(_ path: String, isReadOnly: Bool) throws -> Bool {
-    var configuration = Configuration()
-    configuration.readonly = isReadOnly
-    return try DatabaseQueue(path: path, configuration: configuration).read { db in
+  private static func inspect(_ path: String, _ options: StoreOptions, isReadOnly: Bool) throws -> Bool {
+    try DatabaseQueue(path: path, configuration: looking(options, isReadOnly)).read { db in
       let application = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
       let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
       if application == Format.applicationID {
@@ -57,13 +55,20 @@ package enum StoreFile {
     }
   }
 
-  private static func hasTables(_ path: String) throws -> Bool {
-    var configuration = Configuration()
-    configuration.readonly = true
-    return try DatabaseQueue(path: path, configuration: configuration).read {
+  private static func hasTables(_ path: String, _ options: StoreOptions) throws -> Bool {
+    try DatabaseQueue(path: path, configuration: looking(options, true)).read {
       try Bool.fetchOne($0, sql: "SELECT EXISTS(SELECT 1 FROM sqlite_master WHERE name LIKE 'tally~_%' ESCAPE '~')")
         ?? false
     }
+  }
+
+  /// Returns the configuration of a connection that looks at a file before it is opened as a store. It waits as others
+  /// do: who closes the file last, in another process too, holds it for a moment.
+  private static func looking(_ options: StoreOptions, _ isReadOnly: Bool) -> Configuration {
+    var configuration = Configuration()
+    configuration.readonly = isReadOnly
+    configuration.busyMode = .callback(LockWait.callback(atMost: options.busyTimeout, nil))
+    return configuration
   }
 
   /// Refuses a file that another program has brought to another format while it was open here, such as a newer version

@@ -39,9 +39,10 @@ public struct StoreOptions: Sendable {
   /// Whether a token is kept beside the file, in `<file>-incarnation`, by which an older or copied file is recognized.
   /// Off for stores that move between folders on purpose.
   public var detectsCopies = true
-  /// Opens the file without writing to it, for a tool that only looks. Writes throw, the schema stays as the file has
-  /// it, and what other programs have written is not captured: where that matters, calls throw
-  /// `StoreError.notCaptured`.
+  /// Opens the file without writing to it, for a tool or an extension that only looks. Writes throw
+  /// `StoreError.readOnly`, an engine gives its peers up with it, the schema stays as the file has it, and what other
+  /// programs have written is not captured: where that matters, calls throw `StoreError.notCaptured`. Each read shows
+  /// what is in the file by then; a sequence of ``Store/values(_:)`` tells the value of now and nothing more.
   public var isReadOnly = false
   /// Called for each SQLite connection when it is opened, for the app's functions, collations or pragmas. A store in a
   /// file has several connections, so it is called more than once, and on any thread.

@@ -86,6 +86,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case unknownRank
     /// The store was closed: by `close()`, or because the account changed.
     case closed
+    /// The store was opened with `StoreOptions.isReadOnly`, and was to be written to.
+    case readOnly
     /// A write committed or rolled back its own transaction, with COMMIT or ROLLBACK or through `OR ROLLBACK`. Nothing
     /// of it was kept.
     case transactionEnded

@@ -28,7 +28,7 @@ public protocol TallyError: Error, Sendable, CustomStringConvertible {
   var message: String { get }
   /// Whether trying again is pointless until somebody does something: updates the app, signs in, gives another secret.
   /// An engine gives a peer up over such an error of the peer or mailbox, until `resume()`. Of the store's own errors
-  /// it does so only over `closed`, because the others may have to do with one delta.
+  /// it does so only over `closed` and `readOnly`, because the others may have to do with one delta.
   var isPermanent: Bool { get }
   /// The time to let pass before the next attempt, where the other side asks for it; nil otherwise.
   var retryAfter: Duration? { get }

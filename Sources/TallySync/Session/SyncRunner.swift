@@ -43,7 +43,7 @@ package actor SyncRunner {
   private var lastHeard: Duration
   private var lastSaid: Duration
   private var lastTaken: Duration
-  private var remembered: StateVector?
+  private var remembered: (device: SyncDevice?, acknowledged: StateVector)?
   /// What the store was last told that the peer has acknowledged, in memory or in the file.
   private var lastNoted: StateVector?
   private var lastRemembered: Duration?
@@ -89,13 +89,14 @@ package actor SyncRunner {
     }
   }
 
-  /// Remembers the peer with what it has acknowledged since it was remembered last; at the end also that it was there
-  /// until now.
+  /// Remembers the peer if it has introduced itself or acknowledged something since it was remembered last; at the end
+  /// in any case, since it was there until now.
   private func remember(isLast: Bool = false) {
     let progress = session.progress
-    guard let peer = progress.peer, progress.phase != .connecting, isLast || remembered != progress.acknowledged
+    let news = (progress.device, progress.acknowledged)
+    guard let peer = progress.peer, progress.phase != .connecting, isLast || remembered.map({ $0 != news }) ?? true
     else { return }
-    (remembered, lastNoted, lastRemembered) = (progress.acknowledged, progress.acknowledged, time.now)
+    (remembered, lastNoted, lastRemembered) = (news, progress.acknowledged, time.now)
     let ago = time.now - lastHeard
     perform { [settings] work in
       if settings.device != nil {
@@ -110,7 +111,8 @@ package actor SyncRunner {
   private func noteLive() {
     let progress = session.progress
     guard settings.device != nil, let peer = progress.peer, progress.phase == .live else { return }
-    guard remembered != nil else { return remember() }
+    // The introduction may come after the first acknowledgement, and nothing for hours after it.
+    guard let remembered, remembered.device == progress.device else { return remember() }
     lastNoted = progress.acknowledged
     work.noteLive(peer, acknowledged: progress.acknowledged)
   }
@@ -226,7 +228,7 @@ package actor SyncRunner {
     outcome.device = session.progress.device
     outcome.comparison = session.comparison
     metrics.count(outcome)
-    if session.progress.acknowledged != lastNoted { noteLive() }
+    if session.progress.acknowledged != lastNoted || session.progress.device != remembered?.device { noteLive() }
     settings.onProgress?(session.progress)
   }
 
