@@ -42,12 +42,13 @@
   }
 
   extension EntityDeclaration.Property {
-    /// The types that can show whatever their column holds, null aside, which is only there where they are optional.
+    /// The types that show whatever their column holds, as a reference does. Null is there only if they are optional.
     private static let plain: Set<String> = ["String", "Bool", "Int", "Int64", "Double", "Data"]
 
     fileprivate var mayBeUnread: Bool {
       let bare = type.hasSuffix("?") ? String(type.dropLast()) : type
-      return !Self.plain.contains(bare.hasPrefix("Swift.") ? String(bare.dropFirst(6)) : bare)
+      let name = bare.hasPrefix("Swift.") ? String(bare.dropFirst(6)) : bare
+      return !name.hasPrefix("RecordName<") && !Self.plain.contains(name)
     }
   }
 #endif

@@ -26,7 +26,8 @@
     ///   - text: the text in the database.
     ///   - before: the value that was read from it, as its type writes it.
     ///   - after: the value that is to be written.
-    /// - Returns: `after`, letter by letter, if `text` holds nothing that the type does not know; nil if one is no JSON.
+    /// - Returns: `after`, letter by letter, if `text` holds nothing that the type does not know; nil if one of them is
+    ///   no JSON.
     static func change(_ text: String, from before: String, to after: String) -> String? {
       guard let whole = JSONText(text), let before = JSONText(before), let new = JSONText(after) else { return nil }
       let merged = whole.changed(from: before, to: new)
@@ -70,13 +71,17 @@
   }
 
   extension JSONText: CustomStringConvertible {
+    private static func sorted(_ members: [[UInt8]: Member]) -> [Member] {
+      members.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.value)
+    }
+
     /// The text, without blanks, keys in order.
     var description: String {
       switch self {
       case .atom(let bytes): String(decoding: bytes, as: UTF8.self)
       case .array(let values): "[\(values.map(\.description).joined(separator: ","))]"
       case .object(let members):
-        "{\(members.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.value.description).joined(separator: ","))}"
+        "{\(Self.sorted(members).map(\.description).joined(separator: ","))}"
       }
     }
   }

@@ -91,6 +91,37 @@
       #expect(try text(store, "lastMood") == "good".databaseValue)
     }
 
+    /// The record remembers more than its row held: that a person has chosen.
+    @Test func whatIsSetToAnotherValueAndBackIsWritten() throws {
+      let store = try store("mood = 'mixed', lastMood = 'mixed', built = NULL")
+      try store.write { db in
+        var house = try #require(try House.order(House.Columns.id).fetchOne(db))
+        let shown = house
+        (house.mood, house.lastMood, house.built) = (.bad, .bad, Date(timeIntervalSince1970: 1))
+        try house.update(db)
+        (house.mood, house.lastMood, house.built) = (shown.mood, shown.lastMood, shown.built)
+        try house.update(db)
+      }
+      #expect(try text(store, "mood") == "good".databaseValue)
+      #expect(try text(store, "lastMood") == .null)
+      #expect(try text(store, "built") == "1970-01-01 00:00:00.000".databaseValue)
+    }
+
+    /// As a form does that shows all properties, and sets all when it is closed.
+    @Test func whatIsSetToWhatItShowsIsWrittenBackAsItWas() throws {
+      let store = try store("mood = 'mixed', rank = 7, lastMood = 'mixed', address = '[3]'")
+      try store.write { db in
+        var house = try #require(try House.order(House.Columns.id).fetchOne(db))
+        let form = house
+        (house.mood, house.rank, house.lastMood, house.address) = (form.mood, form.rank, form.lastMood, form.address)
+        try house.update(db)
+      }
+      #expect(try text(store, "mood") == "mixed".databaseValue)
+      #expect(try text(store, "rank") == 7.databaseValue)
+      #expect(try text(store, "lastMood") == "mixed".databaseValue)
+      #expect(try text(store, "address") == "[3]".databaseValue)
+    }
+
     @Test func aNewerDeviceGetsItsValueBack() throws {
       let (old, new) = (try store("sold = NULL"), try Store(inMemory: schema))
       try old.sync(with: new)

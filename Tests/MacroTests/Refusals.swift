@@ -15,6 +15,7 @@
         type: EntityExpansion.self, conformances: ["Entity", "FetchableRecord", "PersistableRecord"]),
       "Field": MacroSpec(type: FieldExpansion.self),
       "Members": MacroSpec(type: MembersExpansion.self),
+      "Tracked": MacroSpec(type: TrackedExpansion.self),
     ]
 
     /// What a text expands to, and the errors.

@@ -126,24 +126,27 @@ private func refusal(_ body: () throws -> Void) -> (any Error)? {
     }
   }
 
-  /// Several processes of an app begin and end at the same time. Whoever closes a file last holds it for a moment.
-  @Test func thoseWhoOpenAndCloseOneFileWaitForEachOther() async throws {
+  /// Several processes of an app begin and end at the same time, and whoever closes a file last has it alone for a
+  /// moment. Opening waits for that, from its first look at the file on.
+  @Test func openingWaitsForOneWhoHasTheFileAlone() throws {
+    try store.write { try Game(name: "Chess").insert($0) }
     try store.close()
     let path = scratch.path("store")
-    let errors = await withTaskGroup(of: [String].self) { group in
-      for _ in 0..<4 {
-        group.addTask {
-          await withCheckedContinuation { done in
-            Thread.detachNewThread {
-              let errors = (0..<40).map { _ in refusal { try Store(path: path, schema: scorebook).close() } }
-              done.resume(returning: errors.compactMap { $0 }.map { "\($0)" })
-            }
-          }
-        }
-      }
-      return await group.reduce([], +)
+    let alone = try DatabaseQueue(path: path)
+    try alone.writeWithoutTransaction { db in
+      try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE; CREATE TABLE setting (key TEXT)")
     }
-    #expect(errors == [])
+    var options = StoreOptions()
+    options.busyTimeout = 0.3
+    for isReadOnly in [false, true] {
+      options.isReadOnly = isReadOnly
+      let start = ContinuousClock.now
+      let error = refusal { _ = try Store(path: path, schema: scorebook, options: options) }
+      #expect((error as? DatabaseError)?.resultCode == .SQLITE_BUSY, "\(String(describing: error))")
+      #expect(ContinuousClock.now - start > .seconds(0.29))
+    }
+    try alone.close()
+    #expect(try count(Store(path: path, schema: scorebook)) == 1)
   }
 
   // MARK: Only reading

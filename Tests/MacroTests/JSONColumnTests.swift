@@ -1,0 +1,132 @@
+#if Macros
+  import Foundation
+  import Tally
+  import TallyMacros
+  import Testing
+
+  /// A trip, as an older version of an app knows it.
+  @Entity private struct Trip {
+    struct Place: Codable, Equatable, Sendable {
+      var name = ""
+      var note: String?
+    }
+    struct Plan: Codable, Equatable, Sendable {
+      var title = ""
+      var days: Int?
+      var start = Place()
+      var stops: [Place] = []
+    }
+    var id = RecordName<Trip>()
+    var title = ""
+    var plan = Plan()
+    var packing: [String: Int]?
+  }
+
+  /// JSON in which a newer version of an app has more keys than this one knows.
+  @Suite struct JSONColumnTests {
+    private let store: Store
+
+    init() throws { store = try Store(inMemory: Schema(Trip.self)) }
+
+    /// Writes a text, changes the trip as an app does that saves all of it, and returns the text of after.
+    private func text(_ column: String, _ before: String, _ change: (inout Trip) -> Void) throws -> String? {
+      try store.write { db in
+        try Trip().insert(db)
+        try db.execute(sql: "UPDATE Trip SET \(column) = ?", arguments: [before])
+        var trip = try #require(try Trip.fetchOne(db))
+        change(&trip)
+        try trip.update(db)
+        defer { try? trip.delete(db) }
+        return try String.fetchOne(db, sql: "SELECT \(column) FROM Trip")
+      }
+    }
+
+    @Test(arguments: [
+      #"{"title":"Oslo"}"#, #"{ "start": {"name":"A"}, "stops": [], "title" : "Oslo", "new": 1.0 }"#,
+      #"{"start":{"name":"A\/B","x":[]},"stops":[{"name":"C","y":{}}],"title":"\u00e9","z":12345678901234567890.5}"#,
+    ]) func whatIsNotChangedKeepsItsText(_ before: String) throws {
+      let before = before.contains("start") ? before : #"{"title":"Oslo","start":{"name":""},"stops":[]}"#
+      #expect(try text("plan", before) { $0.title = "Renamed" } == before)
+      #expect(try text("plan", before) { $0.plan.title += "" } == before)
+    }
+
+    @Test func keysThatAreNotKnownStay() throws {
+      let before = #"{"title":"Oslo","start":{"name":"A","x":1.50},"stops":[],"z":12345678901234567890.5,"w":null}"#
+      #expect(
+        try text("plan", before) { $0.plan.title = "Bergen" }
+          == #"{"start":{"name":"A","x":1.50},"stops":[],"title":"Bergen","w":null,"z":12345678901234567890.5}"#)
+      #expect(
+        try text("plan", before) { $0.plan.start.name = "B" }
+          == #"{"start":{"name":"B","x":1.50},"stops":[],"title":"Oslo","w":null,"z":12345678901234567890.5}"#)
+      // Another value of the type is a change of what the type knows.
+      #expect(
+        try text("plan", before) { $0.plan = Trip.Plan(title: "New", days: 3) }
+          == #"{"days":3,"start":{"name":"","x":1.50},"stops":[],"title":"New","w":null,"z":12345678901234567890.5}"#)
+    }
+
+    /// An element keeps its own keys wherever it goes, also one that is changed in its place.
+    @Test func elementsOfAnArrayKeepTheirKeys() throws {
+      let stops = #"{"name":"A","x":1},{"name":"B","x":2},{"name":"C","x":3}"#
+      let before = #"{"start":{"name":""},"stops":[\#(stops)],"title":""}"#
+      func changed(_ change: (inout [Trip.Place]) -> Void) throws -> String? {
+        try text("plan", before) { change(&$0.plan.stops) }
+      }
+      func with(_ stops: String) -> String { #"{"start":{"name":""},"stops":[\#(stops)],"title":""}"# }
+      #expect(try changed { $0[1].name = "D" } == with(#"{"name":"A","x":1},{"name":"D","x":2},{"name":"C","x":3}"#))
+      #expect(try changed { $0.swapAt(0, 2) } == with(#"{"name":"C","x":3},{"name":"B","x":2},{"name":"A","x":1}"#))
+      #expect(try changed { $0.remove(at: 0) } == with(#"{"name":"B","x":2},{"name":"C","x":3}"#))
+      #expect(
+        try changed { $0.insert(Trip.Place(name: "N"), at: 1) }
+          == with(#"{"name":"A","x":1},{"name":"N"},{"name":"B","x":2},{"name":"C","x":3}"#))
+      // Which of them was changed, only its place can tell.
+      #expect(
+        try changed { $0[1].note = "x" }
+          == with(#"{"name":"A","x":1},{"name":"B","note":"x","x":2},{"name":"C","x":3}"#))
+    }
+
+    /// Keys that the type knows go when it takes them out, in whatever form the text has them.
+    @Test func whatIsTakenOutIsGone() throws {
+      #expect(
+        try text("packing", #"{"soap":1,"a\/b":2,"\u0063":3}"#) { trip in
+          trip.packing?["a/b"] = nil
+          trip.packing?["c"] = 4
+        } == #"{"c":4,"soap":1}"#)
+      #expect(try text("packing", #"{"soap":1}"#) { $0.packing = nil } == nil)
+      #expect(try text("packing", #"{"soap":1}"#) { $0.packing = [:] } == "{}")
+      #expect(try text("packing", "{}") { $0.packing = ["a\"b\\": 1] } == #"{"a\"b\\":1}"#)
+      let before = #"{"days":3,"new":1,"start":{"name":"A","note":"n"},"stops":[],"title":""}"#
+      #expect(
+        try text("plan", before) { trip in
+          trip.plan.days = nil
+          trip.plan.start.note = nil
+        } == #"{"new":1,"start":{"name":"A"},"stops":[],"title":""}"#)
+    }
+
+    /// Text that begins with what joins the character before it, and blanks of each kind.
+    @Test func lettersAreBytes() throws {
+      let start = "\"start\":{\"name\":\"\u{301}\"},"
+      let before = "{\(start)\r\n\t\"stops\":[],\"title\":\"\u{301}\\\\\",\"n\u{301}\":\"\u{301}\"}"
+      #expect(
+        try text("plan", before) { $0.plan.days = 1 }
+          == "{\"days\":1,\"n\u{301}\":\"\u{301}\",\(start)\"stops\":[],\"title\":\"\u{301}\\\\\"}")
+    }
+
+    /// Two devices with two versions of the app, which both save.
+    @Test func aNewerDeviceKeepsWhatAnOlderOneDoesNotKnow() throws {
+      let newer = try Store(inMemory: Schema(Trip.self))
+      try newer.write { db in
+        try Trip().insert(db)
+        try db.execute(sql: #"UPDATE Trip SET plan = '{"start":{"name":"A"},"stops":[],"tempo":"slow","title":"T"}'"#)
+      }
+      try store.sync(with: newer)
+      try store.write { db in
+        var trip = try #require(try Trip.fetchOne(db))
+        trip.plan.title = "Old app"
+        try trip.save(db)
+      }
+      try store.sync(with: newer)
+      let text = try newer.read { try String.fetchOne($0, sql: "SELECT plan FROM Trip") }
+      #expect(text == #"{"start":{"name":"A"},"stops":[],"tempo":"slow","title":"Old app"}"#)
+    }
+  }
+#endif
