@@ -47,6 +47,7 @@ enum ExitStatus: Int32 {
     case .noSuchStore, .noSuchRecord: .notFound
     case .newerFormat: .newerFormat
     case .pathTaken: .cannotCreate
+    case .readOnly: .inputOutput
     default: .badData
     }
   }

@@ -90,7 +90,7 @@ final class DatabaseImport {
       defer { query.reset() }
       do {
         let start = ImportPosition(order: rows.order, values: position?.values ?? [])
-        try play(step, table, query, start, keys, id, body)
+        try play(step, table, query, rows.columns, start, keys, id, body)
       } catch let overtaken as Overtaken {
         standing = overtaken.standing
       }
@@ -99,14 +99,14 @@ final class DatabaseImport {
 
   /// Imports the rows of a query batch by batch, each with the step's progress in one transaction.
   private func play(
-    _ step: String, _ table: String, _ query: SQLStatement, _ start: ImportPosition, _ keys: Int, _ id: String?,
-    _ body: ([[Value]], RecordWriter, StateReader) throws -> Void
+    _ step: String, _ table: String, _ query: SQLStatement, _ columns: [String], _ start: ImportPosition,
+    _ keys: Int, _ id: String?, _ body: ([[Value]], RecordWriter, StateReader) throws -> Void
   ) throws {
     var last = start
     while !standing.done.contains(step) {
       var (batch, bytes, isDone): ([[Value]], Int, Bool) = ([], 0, false)
       while batch.count < batchSize, bytes < Self.batchBytes {
-        guard let row = try next(query, table, batch.last?.first ?? last.values.first) else {
+        guard let row = try next(query, columns, table, batch.last?.first ?? last.values.first) else {
           isDone = true
           break
         }
@@ -139,7 +139,7 @@ final class DatabaseImport {
   }
 
   /// Reads a row. `last` is the key of the row before; nil for the first.
-  private func next(_ query: SQLStatement, _ table: String, _ last: Value?) throws -> [Value]? {
+  private func next(_ query: SQLStatement, _ columns: [String], _ table: String, _ last: Value?) throws -> [Value]? {
     try source.reading {
       do {
         guard try query.step() else { return nil }
@@ -147,7 +147,7 @@ final class DatabaseImport {
         for (index, value) in row.enumerated() {
           // SQLite takes any bytes for a text.
           if case .blob = value, query.isText(index) {
-            throw unmapped(table, row[0], "column \(index + 1)", "is a text that is not UTF-8")
+            throw unmapped(table, row[0], columns[index], "is a text that is not UTF-8")
           }
         }
         return row
@@ -319,7 +319,10 @@ final class DatabaseImport {
     _ id: Value, _ type: String, _ table: String, _ key: Value
   ) throws -> AnyRecordName {
     guard let name = ForeignID.name(id, type: type, table: table, namespace: standing.namespace) else {
-      throw unmapped(table, key, "id", "is neither a number, nor a UUID, nor a short text of printable ASCII")
+      throw unmapped(
+        table, key, "id",
+        "is neither a number, nor a UUID, nor a short text of printable ASCII; an \"id\" in the map can make one of it, "
+          + "such as {\"sql\": \"hex(name)\"}, or \"where\" leaves the row out")
     }
     return name
   }

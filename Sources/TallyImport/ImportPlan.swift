@@ -39,6 +39,8 @@ struct ImportPlan {
 
   /// The rows of a step, from the first, or after the last one that is committed.
   struct Rows {
+    /// What each value of a row is, in messages.
+    let columns: [String]
     /// The SQL of the columns by which they are ordered.
     let order: String
     let all: SQLStatement
@@ -178,10 +180,11 @@ struct ImportPlan {
     guard first == min(count, 2) else {
       throw StoreError(.invalidMap, "\(table.from): an expression of the map makes one row of many")
     }
+    let columnNames = ["key", "id"] + (fields.map(\.schema.name) + references.map(\.name)).map { "\(table.to).\($0)" }
     func rows(_ condition: String, _ count: Int) throws -> Rows {
       let select = "SELECT \(list) \(rest) AND \(condition)"
       return Rows(
-        order: key, all: try source.statement("\(select) ORDER BY \(key)"),
+        columns: columnNames, order: key, all: try source.statement("\(select) ORDER BY \(key)"),
         rest: try source.statement("\(select) AND \(key) > ? ORDER BY \(key)"), count: count)
     }
     let isForward = "(\(forward.joined(separator: " OR ")))"
@@ -245,7 +248,7 @@ struct ImportPlan {
       from: links.from, type: entity.type, entity: first.entity, relationship: parts[1], place: place,
       columns: (links.source, links.target), source: first, target: second,
       rows: Rows(
-        order: ordered, all: try source.statement("\(select) ORDER BY \(ordered)"),
+        columns: ["source", "target"], order: ordered, all: try source.statement("\(select) ORDER BY \(ordered)"),
         rest: try source.statement("\(select) AND (\(ordered)) > (?, ?) ORDER BY \(ordered)"),
         count: try source.number("SELECT count(*) \(rest)", of: links.from)))
   }

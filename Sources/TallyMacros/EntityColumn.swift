@@ -213,6 +213,18 @@
       RefusedColumn()
     }
 
+    /// A record.
+    public static func column(
+      _ name: String, default _: @autoclosure () -> Value, isConstant _: Bool, wireName _: String? = nil,
+      onDelete _: DeleteRule = .nullify, isIndexed _: Bool = true
+    ) -> RefusedColumn<Refusal.WholeRecord> where Value: Entity { RefusedColumn() }
+
+    /// A record, or none.
+    public static func column<Target: Entity>(
+      _ name: String, default _: @autoclosure () -> Value = nil, isConstant _: Bool = false, wireName _: String? = nil,
+      onDelete _: DeleteRule = .nullify, isIndexed _: Bool = true
+    ) -> RefusedColumn<Refusal.WholeRecord> where Value == Target? { RefusedColumn() }
+
     /// A number that is too large for SQLite.
     public static func column(
       _ name: String, default _: @autoclosure () -> Value, isConstant _: Bool, wireName _: String? = nil

@@ -11,6 +11,9 @@
     public func write<Value>(_ value: Value, _ unread: UnreadValues, to container: inout PersistenceContainer) throws {
       fatalError("refused")
     }
+
+    /// Never called: nothing has such a property to set.
+    public func noteSetting<Value>(_ value: Value, in unread: inout UnreadValues) { fatalError("refused") }
   }
 
   /// Why a property has no column.
@@ -21,6 +24,8 @@
     public enum RenamedReference {}
     /// A value of many references.
     public enum References {}
+    /// Another record in the place of its name.
+    public enum WholeRecord {}
     /// The reason for a property that has a reference's attributes and is no reference.
     public enum NoReference {}
     /// A number of more than 63 bits.
@@ -58,6 +63,12 @@
     @available(
       *, unavailable, message: "Make it a relationship: @Members static var name: Relationship<Record, Target>"
     )
+    public var property: EntitySchema.Property { fatalError("refused") }
+  }
+
+  extension RefusedColumn where Reason == Refusal.WholeRecord {
+    /// Unavailable, so that the compiler gives the reason where the property is declared.
+    @available(*, unavailable, message: "A record refers to another by its name: make it RecordName<Target>?")
     public var property: EntitySchema.Property { fatalError("refused") }
   }
 

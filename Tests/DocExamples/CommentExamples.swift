@@ -160,7 +160,7 @@ private enum Sources_TallyMacros_Macros_swift_3 {
 #if Network
 // Sources/TallyNetwork/PairingCode.swift
 private func Sources_TallyNetwork_PairingCode_swift_1() async throws {
-let code = PairingCode(host: "192.168.1.7", port: 7_400, name: "Ann's Mac", secret: .random())
+let code = try PairingCode(host: "192.168.1.7", port: 7_400, name: "Ann's Mac", secret: .random())
 let text = code.description                      // tally://192.168.1.7:7400/?name=Ann's%20Mac#…
 if let scanned = PairingCode(text) { await engine.add(scanned.transport()) }
 _ = code

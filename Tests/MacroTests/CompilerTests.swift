@@ -15,6 +15,9 @@
       @Entity struct Person {
         var id = RecordName<Person>()
       }
+      @Entity struct Author: Codable {
+        var id = RecordName<Author>()
+      }
 
       """
 
@@ -53,6 +56,14 @@
       (
         "var players: [PersonID]?",
         "'property' is unavailable: Make it a relationship: @Members static var name: Relationship<Record, Target>"
+      ),
+      (
+        "var owner: Person?",
+        "'property' is unavailable: A record refers to another by its name: make it RecordName<Target>?"
+      ),
+      (
+        "@Field(onDelete: .cascade) var owner: Author?",
+        "'property' is unavailable: A record refers to another by its name: make it RecordName<Target>?"
       ),
       (
         "@Field(onDelete: .cascade) var level: Level = .easy",

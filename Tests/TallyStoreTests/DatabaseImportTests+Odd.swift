@@ -59,7 +59,7 @@ extension DatabaseImportTests {
       INSERT INTO tag VALUES (1, 'ab' || char(0) || 'cd'), (2, CAST(x'636166e9' AS TEXT)), (3, 'c');
       """)
     var map = ImportMap(tables: [.init(from: "tag", to: "Tag", fields: ["name": "name"])])
-    #expect(stop(old, map) == "tag, row '2', column 3: is a text that is not UTF-8")
+    #expect(stop(old, map) == "tag, row '2', Tag.name: is a text that is not UTF-8")
     map.tables[0].fields["name"] = ImportColumn(sql: "CASE id WHEN 2 THEN 'café' ELSE name END")
     try store.importDatabase(at: old, map: map)
     #expect(try rows("SELECT hex(name) FROM Tag ORDER BY id") == ["6162006364", "636166C3A9", "63"])
@@ -185,7 +185,8 @@ extension DatabaseImportTests {
     table.id = ImportColumn(sql: "id || number")
     #expect(
       stop(old, ImportMap(tables: [table]))
-        == "item, row '4', id: is neither a number, nor a UUID, nor a short text of printable ASCII")
+        == "item, row '4', id: is neither a number, nor a UUID, nor a short text of printable ASCII; "
+        + "an \"id\" in the map can make one of it, such as {\"sql\": \"hex(name)\"}, or \"where\" leaves the row out")
     table.condition = "number <> 4 AND id NOT NULL -- a comment"
     #expect(try store.importDatabase(at: old, map: ImportMap(tables: [table])).records == ["Item": 1])
     #expect(try rows("SELECT id FROM Item ORDER BY id") == ["Item|~|a1", "Item|~|a2", "Item|~|b5"])

@@ -196,7 +196,7 @@ import Testing
     #expect(try reading.read { try Game.fetchCount($0) } == 1)
     #expect(try reading.verify().isSound)
     #expect(try !reading.delta().isEmpty)
-    let error = #expect(throws: DatabaseError.self) { try reading.write { try Game(name: "Go").insert($0) } }
-    #expect(error?.resultCode == .SQLITE_READONLY)
+    let error = #expect(throws: StoreError.self) { try reading.write { try Game(name: "Go").insert($0) } }
+    #expect(error?.code == .readOnly && (error?.cause as? DatabaseError)?.resultCode == .SQLITE_READONLY)
   }
 }

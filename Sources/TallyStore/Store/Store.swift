@@ -265,7 +265,8 @@ public final class Store: Sendable {
 
   /// Returns the store's own error for GRDB's: of a connection that is gone it says that SQLite was misused.
   func explain(_ error: any Error) -> any Error {
-    switch (error as? DatabaseError)?.resultCode {
+    // Extended codes say that the file itself is in the way of reading.
+    switch (error as? DatabaseError)?.extendedResultCode {
     case .SQLITE_MISUSE where isClosed.load(ordering: .relaxed): Self.closed
     case .SQLITE_READONLY where options.isReadOnly:
       StoreError(.readOnly, "the store was opened to read only (StoreOptions.isReadOnly)", cause: error)
