@@ -32,7 +32,7 @@
 
     func has(_ column: String) -> Bool { values?[column] != nil }
 
-    /// - Parameter shown: the value that the property has now; nil if that cannot be encoded.
+    /// `shown` is the value that the property has now; nil if that cannot be encoded.
     mutating func noteSetting(_ column: String, shown: DatabaseValue?) {
       guard case .unread(_, let before) = values?[column], before != shown else { return }
       values?[column] = nil

@@ -38,7 +38,8 @@
 
     /// Each letter that is typed wrongly is noticed, wherever it stands.
     @Test func aMistypedTextIsRefused() throws {
-      let text = try PairingCode(host: "mac.local", port: 7_400, name: "Mac", secret: try #require(Self.secret)).description
+      let secret = try #require(Self.secret)
+      let text = try PairingCode(host: "mac.local", port: 7_400, name: "Mac", secret: secret).description
       for index in text.indices where text[index] != "/" && text[index] != "?" {
         let other: Character = text[index] == "x" ? "y" : "x"
         let wrong = text.replacingCharacters(in: index...index, with: String(other))

@@ -12,7 +12,8 @@ extension Store {
   /// A merge is one transaction, so a list never shows half of one. Changes that come faster than they are read are
   /// told once, with the newest value. Iterating ends with the task that does it. What another process has written into
   /// the file shows after the next write or `captureChanges()` of this one; an engine calls that once a second. A store
-  /// that only reads (``StoreOptions/isReadOnly``) tells the value of now and nothing more: read again when you need it.
+  /// that only reads (``StoreOptions/isReadOnly``) tells the value of now and nothing more: read again when you need
+  /// it.
   /// - Parameter fetch: reads the value. What it reads is found out as it runs: it may be called again in any thread,
   ///   and must not depend on anything but the database.
   /// - Returns: a sequence that throws what the query throws, and `StoreError.closed` once the store is closed; it has

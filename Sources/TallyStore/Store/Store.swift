@@ -217,7 +217,7 @@ public final class Store: Sendable {
   /// try store.close()
   /// ```
   ///
-  /// Later reads and writes throw `StoreError.closed`, as do sequences of ``values(_:)``, and those of ``events()`` end.
+  /// Later reads and writes throw `StoreError.closed`, as do sequences of ``values(_:)``; those of ``events()`` end.
   /// Everything is in the file itself then, and the write-ahead log beside it is gone or empty, unless another process
   /// or another `Store` has the file open: the last one to close sees to it. A store that is released is closed as
   /// well. Closing a closed store does nothing.

@@ -6,9 +6,10 @@ public struct StoreValues<Element: Sendable>: AsyncSequence, Sendable {
   /// It ends with what the query throws, or with `StoreError.closed`.
   public typealias Failure = any Error
   /// Starts an observation: with what is told of an error, and of each value.
-  typealias Start = @Sendable (
-    @escaping @Sendable (any Error) -> Void, @escaping @Sendable (Element) -> Void
-  ) -> AnyDatabaseCancellable
+  typealias Start =
+    @Sendable (
+      @escaping @Sendable (any Error) -> Void, @escaping @Sendable (Element) -> Void
+    ) -> AnyDatabaseCancellable
 
   private let followers: ValueFollowers
   private let start: Start
@@ -56,7 +57,7 @@ final class ValueFollowers: Sendable {
   }
   private let state = Mutex(State())
 
-  /// - Parameter end: called once with the error if all sequences end before the follower is released.
+  /// Follows until the result is released. `end` is called once with the error if all sequences end before.
   func follow(_ end: @escaping @Sendable (any Error) -> Void) -> ValueFollower {
     let (id, error) = state.withLock { state in
       defer { state.next += 1 }

@@ -391,7 +391,8 @@ public actor SyncEngine {
     let name = peer.name
     let failure = error as? any TallyError
     // What the store itself refuses, such as a row that cannot be captured, may pass with the app's next write.
-    let isPermanent = (error as? StoreError).map { [.closed, .readOnly].contains($0.code) } ?? failure?.isPermanent ?? false
+    let isPermanent =
+      (error as? StoreError).map { [.closed, .readOnly].contains($0.code) } ?? failure?.isPermanent ?? false
     let pending = await pending(peer)
     rounds[name, default: 0] += 1
     let failures = (status.peers.first { $0.id == name }?.failures ?? 0) + 1
