@@ -83,6 +83,32 @@ import Testing
     try expectNothingLeft()
   }
 
+  /// What was purged can be gone for good, and the journal says that the record is back: nothing in it says which fields
+  /// had values, since a purge leaves no trace of them.
+  @Test(arguments: keepers, [true, false])
+  func aRecordThatComesBackAfterAPurgeIsInTheJournal(_ keeper: (type: String, edit: String), deleterFirst: Bool) throws
+  {
+    try Self.run(phone, "DELETE FROM \(keeper.type)")
+    let name = try AnyRecordName(keeper.type == "Item" ? "Item|~|m" : "List|~|l")
+    try phone.purge(name)
+    try Self.run(tablet, keeper.edit)
+    let (one, other) = deleterFirst ? (phone, tablet) : (tablet, phone)
+    try one.sync(with: other)
+    for store in [phone, tablet] {
+      #expect(try store.read { try store.schema.record($0, name) } != nil)
+      let conflict = try #require(try store.conflicts().first { $0.name == name })
+      #expect(conflict.kind == .deleteUndone && conflict.loserValue == .null)
+      #expect(conflict.loser.dot.replica == (try phone.summary().replica))
+    }
+    try expectConverged(phone, tablet)
+    // Deleted again, it is gone on both.
+    let conflict = try #require(try tablet.conflicts().first { $0.name == name })
+    try tablet.restore(conflict)
+    try phone.sync(with: tablet)
+    for store in [phone, tablet] { #expect(try store.read { try store.schema.record($0, name) } == nil) }
+    try expectNothingLeft()
+  }
+
   @Test func aDeleteThatWasUndoneMayStayUndone() throws {
     try Self.run(phone, "DELETE FROM Item")
     try Self.run(tablet, "UPDATE Item SET note = 'oat'")
