@@ -17,7 +17,7 @@ enum FileSizeWorkload {
   }
 
   /// Of a vacuumed copy, so that what is measured afterwards finds the file as it was.
-  private static func vacuumedBytes(_ path: String, in round: Round) throws -> Double {
+  static func vacuumedBytes(_ path: String, in round: Round) throws -> Double {
     let copy = round.newPath()
     let queue = try DatabaseQueue(path: path)
     try queue.writeWithoutTransaction { db in try db.execute(sql: "VACUUM INTO ?", arguments: [copy]) }

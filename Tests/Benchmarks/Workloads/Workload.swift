@@ -21,5 +21,6 @@ struct Workload: Sendable {
     Workload(number: "W14", run: SessionWorkload.run),
     Workload(number: "W15", run: OtherUpdatesWorkload.run),
     Workload(number: "W16", run: BesideReadersWorkload.run),
+    Workload(number: "W17", run: DeletedForGoodWorkload.run),
   ]
 }
