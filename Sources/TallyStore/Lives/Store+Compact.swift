@@ -187,8 +187,9 @@ extension WriteTransaction {
         }
         seen += 1
       }
-      if seen >= Self.sliceCount || environment.now().milliseconds > end { return position }
+      // Also where the look at the clock ends the slice: the next one must not begin where this one did.
       if rows.isEmpty { position = HiddenPosition(kind: kind.number.rawValue + 1) }
+      if seen >= Self.sliceCount || environment.now().milliseconds > end { return position }
     }
     return nil
   }

@@ -99,7 +99,7 @@ extension WriteTransaction {
   private static let stepPages = 16
 
   /// - Returns: by how many pages the file is shorter.
-  fileprivate func vacuumSlice(atMost most: Int) throws -> Int {
+  func vacuumSlice(atMost most: Int) throws -> Int {
     let end = environment.now().milliseconds + Self.sliceMilliseconds
     let before = try FilePages(connection).count
     var left = min(most, Self.slicePages)
