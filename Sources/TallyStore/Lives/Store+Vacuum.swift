@@ -5,6 +5,7 @@ extension Store {
   /// Gives free pages of the file back as `vacuum` says, and notes in the report how many bytes they are.
   func giveBack(_ vacuum: Vacuum, isDryRun: Bool, _ report: inout CompactionReport) throws {
     guard file != nil else { return }
+    if vacuum != .off, !isDryRun { try orLogged(vacuum) { try joinPages() } }
     let before = try filePages()
     report.reclaimable = before.freeBytes
     let isWanted =
@@ -16,13 +17,17 @@ extension Store {
       }
     guard isWanted, before.free > 0 || !before.keepsMap else { return }
     guard !isDryRun else { return report.note(given: before.freeBytes, left: 0) }
-    do {
+    try orLogged(vacuum) {
       let pages = try before.keepsMap ? vacuumInSlices(before.free) : rebuildFile(before)
       report.note(given: pages * before.size, left: try filePages().freeBytes)
-    } catch where vacuum == .automatic {
-      // What was to be emptied is. The pages that are left are as good for new content as they were.
+    }
+  }
+
+  /// What was to be emptied is, so an error is no reason to fail, unless smaller files were asked for. The pages that
+  /// are left are as good for new content as they were.
+  private func orLogged(_ vacuum: Vacuum, _ body: () throws -> Void) throws {
+    do { try body() } catch where vacuum == .automatic {
       options.environment.logger.warning("the file keeps free pages", metadata: ["error": "\(error)"])
-      report.reclaimable = try filePages().freeBytes
     }
   }
 
@@ -30,14 +35,15 @@ extension Store {
 
   /// Moves the last pages of the file to free ones and cuts the file off behind them, a few in each transaction. Each
   /// leaves a sound file, whatever comes next.
-  /// - Parameter most: the number of pages after which it ends, although others may have freed more meanwhile.
-  /// - Returns: by how many pages the file is shorter.
-  private func vacuumInSlices(_ most: Int) throws -> Int {
-    var given = 0
-    while given < most {
-      let slice = try replicate { try $0.vacuumSlice(atMost: most - given) }.value
-      guard slice > 0 else { break }
-      given += slice
+  /// - Parameter free: the number of free pages after which it ends, although others may have freed more meanwhile.
+  /// - Returns: by how many pages the file is shorter: pages of the map that are needed no more count as well.
+  private func vacuumInSlices(_ free: Int) throws -> Int {
+    var (left, given) = (free, 0)
+    while left > 0 {
+      let slice = try replicate { try $0.vacuumSlice(atMost: left) }.value
+      guard slice.given > 0 else { break }
+      left -= slice.freed
+      given += slice.given
     }
     // The file is cut off when the log has been copied into it: now, or as soon as nobody reads an older state.
     if given > 0 { _ = try emptyLog() }
@@ -98,10 +104,10 @@ extension WriteTransaction {
   private static let sliceMilliseconds: UInt64 = 50
   private static let stepPages = 16
 
-  /// - Returns: by how many pages the file is shorter.
-  func vacuumSlice(atMost most: Int) throws -> Int {
+  /// - Returns: by how many pages the file is shorter, and how many free ones it has less.
+  func vacuumSlice(atMost most: Int) throws -> (given: Int, freed: Int) {
     let end = environment.now().milliseconds + Self.sliceMilliseconds
-    let before = try FilePages(connection).count
+    let before = try FilePages(connection)
     var left = min(most, Self.slicePages)
     while left > 0 {
       // SQLite moves one page with each step of the statement, and this takes all steps.
@@ -109,7 +115,8 @@ extension WriteTransaction {
       left -= Self.stepPages
       if environment.now().milliseconds >= end { break }
     }
-    return before - (try FilePages(connection).count)
+    let after = try FilePages(connection)
+    return (before.count - after.count, before.free - after.free)
   }
 }
 

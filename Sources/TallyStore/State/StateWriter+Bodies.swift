@@ -6,36 +6,17 @@ extension StateWriter {
   func putHidden(_ kind: KindNumber, _ key: String, _ body: [UInt8], _ place: Place?) throws {
     touchesDeleted = true
     if case .hidden(let number) = place {
-      if try isMuchShorter(body.count, thanBodyOf: number) {
-        // SQLite joins pages that are nearly empty when a row is deleted, and not when one gets shorter.
-        try deleteHidden(number)
-        return try insertHidden(kind, key, body, number)
-      }
       let update = try connection.statement("UPDATE tally_hidden SET body = ? WHERE n = ?")
       update.bind(1, body)
       update.bind(2, number)
       return try update.run()
     }
     facts.hiddenKinds.insert(kind)
-    try insertHidden(kind, key, body, nil)
-  }
-
-  /// - Parameter number: nil for the next one.
-  private func insertHidden(_ kind: KindNumber, _ key: String, _ body: [UInt8], _ number: Int?) throws {
-    let insert = try connection.statement("INSERT INTO tally_hidden(n, kind, key, body) VALUES(?, ?, ?, ?)")
-    if let number { insert.bind(1, number) } else { insert.bindNull(1) }
-    insert.bind(2, kind)
-    insert.bind(3, key)
-    insert.bind(4, body)
+    let insert = try connection.statement("INSERT INTO tally_hidden(kind, key, body) VALUES(?, ?, ?)")
+    insert.bind(1, kind)
+    insert.bind(2, key)
+    insert.bind(3, body)
     try insert.run()
-  }
-
-  /// Whether the body that is stored is more than twice as long, as that of a record that is emptied may be.
-  private func isMuchShorter(_ count: Int, thanBodyOf number: Int) throws -> Bool {
-    let query = try connection.statement("SELECT length(body) FROM tally_hidden WHERE n = ?")
-    defer { query.reset() }
-    query.bind(1, number)
-    return try query.step() && query.int(0) > 2 * count
   }
 
   func deleteExtra(_ number: Int) throws {
