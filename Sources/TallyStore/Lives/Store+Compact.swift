@@ -40,9 +40,9 @@ extension Store {
   ///   - isDryRun: only counts.
   ///   - vacuum: which free pages the file gives back afterwards; see ``Vacuum``.
   /// - Returns: what went, how much waits, and by how much the file gets smaller.
-  /// - Throws: `StoreError.closed`, `.damaged`; with ``Vacuum/full`` `.dependsOnRowIDs`, and GRDB's `DatabaseError` with
-  ///   SQLITE_FULL where there is no room, before anything has changed; other `DatabaseError`s. What was emptied or
-  ///   given back before such an error stays so.
+  /// - Throws: `StoreError.closed`, `.damaged`; with ``Vacuum/full`` `.dependsOnRowIDs`, and GRDB's `DatabaseError`
+  ///   with SQLITE_FULL where there is no room, before anything has changed; other `DatabaseError`s. What was emptied
+  ///   or given back before such an error stays so.
   @discardableResult
   public func compact(
     restoreWindow: RestoreWindow? = nil, isDryRun: Bool = false, vacuum: Vacuum = .automatic

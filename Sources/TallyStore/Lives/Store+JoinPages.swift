@@ -4,8 +4,8 @@ import TallyCRDT
 extension Store {
   private static let joinedKey = "joined"
 
-  /// Joins pages of `tally_hidden` on which little is left because records were emptied, here or by a peer, so that most
-  /// of them become free. Does nothing where nothing was removed since the last time.
+  /// Joins pages of `tally_hidden` on which little is left because records were emptied, here or by a peer, so that
+  /// most of them become free. Does nothing where nothing was removed since the last time.
   ///
   /// SQLite joins pages that are nearly empty when a row is deleted, and not when one gets shorter. So rows are deleted
   /// and inserted again. To join pages SQLite copies rows from one to another, and need not overwrite where they were:
@@ -29,9 +29,8 @@ extension WriteTransaction {
   private static let rowCount = 4096
   private static let milliseconds: UInt64 = 50
 
-  /// Deletes and inserts again rows that hold nothing.
-  /// - Parameter start: the number behind which it begins; 0 for the beginning of the table, beside which there is
-  ///   nothing.
+  /// Deletes and inserts again rows that hold nothing, behind the one with the number `start`; 0 is the beginning of
+  /// the table, beside which there is nothing.
   /// - Returns: where the next slice begins; nil at the end.
   fileprivate func joinSlice(from start: Int) throws -> Int? {
     let end = environment.now().milliseconds + Self.milliseconds

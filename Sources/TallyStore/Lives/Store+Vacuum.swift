@@ -26,7 +26,8 @@ extension Store {
   /// What was to be emptied is, so an error is no reason to fail, unless smaller files were asked for. The pages that
   /// are left are as good for new content as they were.
   private func orLogged(_ vacuum: Vacuum, _ body: () throws -> Void) throws {
-    do { try body() } catch where vacuum == .automatic {
+    do { try body() } catch {
+      guard vacuum == .automatic else { throw error }
       options.environment.logger.warning("the file keeps free pages", metadata: ["error": "\(error)"])
     }
   }
@@ -34,8 +35,8 @@ extension Store {
   private func filePages() throws -> FilePages { try snapshot { try FilePages($0.connection) } }
 
   /// Moves the last pages of the file to free ones and cuts the file off behind them, a few in each transaction. Each
-  /// leaves a sound file, whatever comes next.
-  /// - Parameter free: the number of free pages after which it ends, although others may have freed more meanwhile.
+  /// leaves a sound file, whatever comes next. It ends after so many free pages, although others may have freed more
+  /// meanwhile.
   /// - Returns: by how many pages the file is shorter: pages of the map that are needed no more count as well.
   private func vacuumInSlices(_ free: Int) throws -> Int {
     var (left, given) = (free, 0)

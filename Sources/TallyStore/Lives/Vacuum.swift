@@ -11,8 +11,8 @@
 public enum Vacuum: Sendable, Hashable {
   /// None.
   case off
-  /// All of them, if they are at least a quarter of the file and a mebibyte; otherwise none. An error is logged, and the
-  /// next compaction tries again.
+  /// All of them, if they are at least a quarter of the file and a mebibyte; otherwise none. An error is logged, and
+  /// the next compaction tries again.
   case automatic
   /// All of them.
   case incremental
