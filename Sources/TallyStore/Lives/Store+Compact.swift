@@ -38,9 +38,9 @@ extension Store {
   /// - Parameters:
   ///   - restoreWindow: how long deleted records can be restored; that of ``StoreOptions/compaction`` unless given.
   ///   - isDryRun: only counts.
-  ///   - vacuum: which free pages the file gives back afterwards; see ``Vacuum``.
+  ///   - vacuum: which free pages the file gives back afterwards; see `Vacuum` in TallyStore.
   /// - Returns: what went, how much waits, and by how much the file gets smaller.
-  /// - Throws: `StoreError.closed`, `.damaged`; with ``Vacuum/full`` `.dependsOnRowIDs`, and GRDB's `DatabaseError`
+  /// - Throws: `StoreError.closed`, `.damaged`; with `Vacuum.full` `.dependsOnRowIDs`, and GRDB's `DatabaseError`
   ///   with SQLITE_FULL where there is no room, before anything has changed; other `DatabaseError`s. What was emptied
   ///   or given back before such an error stays so.
   @discardableResult
