@@ -9,12 +9,12 @@
 /// them back one by one (`PRAGMA auto_vacuum = INCREMENTAL`). That moves pages and renumbers no rows, so it is safe for
 /// full-text indexes. It goes in slices of at most 50 ms, between which other writes go on, and can end anywhere.
 public enum Vacuum: Sendable, Hashable {
-  /// None.
+  /// None of them: they stay in the file and are used again.
   case off
   /// All of them, if they are at least a quarter of the file and a mebibyte; otherwise none. An error is logged, and
   /// the next compaction tries again.
   case automatic
-  /// All of them.
+  /// All of them, however few. A file that was created without that setting gives none.
   case incremental
   /// All of them, and a file that was created without that setting is rebuilt whole, once.
   ///
