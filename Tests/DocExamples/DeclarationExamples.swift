@@ -69,6 +69,13 @@ let bin = store.values { db in try store.recentlyDeleted(db, Game.self) }
 _ = bin
 }
 
+// Sources/TallyStore/Lives/Vacuum.swift
+private func Sources_TallyStore_Lives_Vacuum_swift_1() throws {
+let report = try store.compact(vacuum: .incremental)
+print("\(report.reclaimed) bytes given back")
+_ = report
+}
+
 // Sources/TallyStore/Schema/Entity.swift
 private enum Sources_TallyStore_Schema_Entity_swift_1 {
 struct Game: Entity, Codable, FetchableRecord, PersistableRecord {

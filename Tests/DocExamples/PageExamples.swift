@@ -179,6 +179,13 @@ try store.write { db in _ = try ShoppingList.deleteOne(db, id: Pantry.groceries)
 try store.purge(Pantry.groceries)
 }
 
+// Sources/Tally/Tally.docc/Deleting.md
+private func Sources_Tally_Tally_docc_Deleting_md_4() throws {
+let report = try store.compact(vacuum: .incremental)
+print("\(report.reclaimed) bytes given back, \(report.reclaimable) still free")
+_ = report
+}
+
 // Sources/Tally/Tally.docc/GettingStarted.md
 private enum Sources_Tally_Tally_docc_GettingStarted_md_1 {
 

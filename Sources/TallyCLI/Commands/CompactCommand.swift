@@ -13,12 +13,18 @@ struct CompactCommand: ParsableCommand {
       store that has never been synced, from the first compaction after it. What is removed goes on every device with its \
       next sync.
 
+      Then the file gives its free pages back, if they are a quarter of it and a mebibyte; with --vacuum all of them, and \
+      a file from before this was possible is rebuilt whole, once. That needs room for twice its content, nobody can write \
+      meanwhile, and rows may get other rowids, so with a full-text index, or a trigger or view that names a rowid, the \
+      exit code is 65 and nothing has changed; it is 74 where there is no room.
+
       Example: tally compact scores.tally --dry-run
       """)
 
   @OptionGroup var store: StoreArguments
   @Option(help: "For how many days deleted records can be restored.") var days = 30
-  @Flag(help: "Only say what would be removed.") var dryRun = false
+  @Flag(help: "Only say what would be removed and given back.") var dryRun = false
+  @Flag(help: "Give all free pages of the file back, and rebuild an older file once.") var vacuum = false
   @Flag(help: "Print one line of JSON.") var json = false
 
   func validate() throws {
@@ -27,7 +33,8 @@ struct CompactCommand: ParsableCommand {
 
   func run() throws {
     try store.writing { store in
-      let report = try store.compact(restoreWindow: .days(days), isDryRun: dryRun)
+      let report = try store.compact(
+        restoreWindow: .days(days), isDryRun: dryRun, vacuum: vacuum ? .full : .automatic)
       try Output.run { output in try output.line(json ? report.json.text : report.line(isDryRun: dryRun)) }
     }
   }
@@ -93,13 +100,18 @@ struct DeletedCommand: ParsableCommand {
 
 extension CompactionReport {
   fileprivate var json: JSON {
-    .object(["emptied": .integer(emptied), "bytes": .integer(byteCount), "waiting": .integer(waiting)])
+    .object([
+      "emptied": .integer(emptied), "bytes": .integer(byteCount), "waiting": .integer(waiting),
+      "reclaimed": .integer(reclaimed), "reclaimable": .integer(reclaimable),
+    ])
   }
 
   fileprivate func line(isDryRun: Bool) -> String {
     let verb = isDryRun ? "would be emptied" : "emptied"
     let waits = waiting > 0 ? "; \(waiting) can still be restored" : ""
-    return "\(emptied) record\(emptied == 1 ? "" : "s") \(verb), \(byteCount) bytes of values\(waits)"
+    let given = reclaimed > 0 ? "; \(reclaimed) bytes \(isDryRun ? "would be given" : "given") back" : ""
+    let free = reclaimable > 0 ? "; \(reclaimable) bytes are free in the file" : ""
+    return "\(emptied) record\(emptied == 1 ? "" : "s") \(verb), \(byteCount) bytes of values\(waits)\(given)\(free)"
   }
 }
 

@@ -5,6 +5,9 @@ struct DatabasePages {
   var count: Int { bytes.count / size }
   /// Pages that others point to.
   private let children: Set<Int>
+  /// Whether some pages are no tree's and map pointers to pages, as with `auto_vacuum`. Then page 3 begins a table, and
+  /// page 2 says so in its first five bytes; no other page of a store begins with them.
+  private let keepsMap: Bool
 
   init(_ bytes: [UInt8]) {
     self.bytes = bytes
@@ -12,13 +15,14 @@ struct DatabasePages {
     let isPower = claimed >= 512 && claimed & (claimed - 1) == 0
     let size = claimed == 1 ? 65_536 : isPower ? claimed : 4096
     self.size = size
+    keepsMap = bytes.count >= 2 * size && bytes[size..<size + 5].elementsEqual([1, 0, 0, 0, 0])
     var children = Set<Int>()
     func number(_ place: Int, _ width: Int) -> Int {
       bytes[place..<min(place + width, bytes.count)].reduce(0) { $0 << 8 | Int($1) }
     }
     for page in 0..<bytes.count / size {
       let head = page * size + (page == 0 ? 100 : 0)
-      guard bytes[head] == 0x05 || bytes[head] == 0x02 else { continue }
+      guard bytes[head] == 0x05 || bytes[head] == 0x02, !(keepsMap && Self.isMap(page, size)) else { continue }
       children.insert(number(head + 8, 4))
       let limit = (page + 1) * size
       for cell in 0..<min(number(head + 3, 2), size / 6) {
@@ -31,8 +35,13 @@ struct DatabasePages {
 
   private func kind(_ page: Int) -> UInt8? {
     let head = page * size + (page == 0 ? 100 : 0)
-    return page >= 0 && page < count ? bytes[head] : nil
+    return page >= 0 && page < count && !isMap(page) ? bytes[head] : nil
   }
+
+  /// Whether a page maps pointers: the second, and each behind as many as one has room for, at five bytes each.
+  private func isMap(_ page: Int) -> Bool { keepsMap && Self.isMap(page, size) }
+
+  private static func isMap(_ page: Int, _ size: Int) -> Bool { page % (size / 5 + 1) == 1 }
 
   func isLeaf(_ page: Int) -> Bool { kind(page) == 0x0D }
 

@@ -160,7 +160,7 @@ extension Store {
 
   /// Empties the write-ahead log into the file: pages in it still hold what was removed.
   /// - Returns: whether it is empty. It is not while somebody reads an older state.
-  private func emptyLog() throws -> Bool {
+  func emptyLog() throws -> Bool {
     try usable.writeWithoutTransaction { db in
       do {
         try LockWait.without { _ = try db.checkpoint(.truncate) }

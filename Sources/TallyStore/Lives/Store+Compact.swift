@@ -6,10 +6,15 @@ import TallyCRDT
 public struct CompactionReport: Sendable, Equatable {
   /// The number of records whose content was removed; of a dry run, would have been.
   public var emptied = 0
-  /// The bytes of the values that were removed. The file shrinks by about as much when its pages are given back.
+  /// The bytes of the values that were removed.
   public var byteCount = 0
   /// The number of deleted records that still have content, because they can be restored for a while.
   public var waiting = 0
+  /// The bytes of the pages that the file gave back, by which it is smaller once nobody reads an older state of it; of
+  /// a dry run, what the pages that are free by now would give. See ``Vacuum``.
+  public var reclaimed = 0
+  /// The bytes of the free pages that stay in the file, where new content goes first. A purge does not count them.
+  public var reclaimable = 0
 }
 
 extension Store {
@@ -27,16 +32,22 @@ extension Store {
   /// a device had written that had not been seen is said again and survives; see ``purge(_:)`` and the page about it.
   ///
   /// Work is done in slices of about 50 ms, between which other writes go on; call it once a day. It blocks meanwhile.
-  /// Cost: reads every hidden record, and once what is below each deleted owner, in one slice. The state is a
-  /// lexicographic product as in Almeida, Shoker and Baquero, "Delta State Replicated Data Types" (2018); lives and
-  /// lifts are our own.
+  /// Cost: reads every hidden record, and once what is below each deleted owner, in one slice; then moves at most as
+  /// many pages as the file has free ones. The state is a lexicographic product as in Almeida, Shoker and Baquero,
+  /// "Delta State Replicated Data Types" (2018); lives and lifts are our own.
   /// - Parameters:
   ///   - restoreWindow: how long deleted records can be restored; that of ``StoreOptions/compaction`` unless given.
   ///   - isDryRun: only counts.
-  /// - Returns: what went, and how much waits.
-  /// - Throws: `StoreError.closed`, `.damaged`; GRDB's `DatabaseError`. What was emptied before stays so.
+  ///   - vacuum: which free pages the file gives back afterwards; see `Vacuum` in TallyStore.
+  /// - Returns: what went, how much waits, and by how much the file gets smaller.
+  /// - Throws: `StoreError.closed`, `.damaged`; with `Vacuum.full` `.dependsOnRowIDs`, and GRDB's `DatabaseError`
+  ///   with SQLITE_FULL where there is no room, before anything has changed; other `DatabaseError`s. What was emptied
+  ///   or given back before such an error stays so.
   @discardableResult
-  public func compact(restoreWindow: RestoreWindow? = nil, isDryRun: Bool = false) throws -> CompactionReport {
+  public func compact(
+    restoreWindow: RestoreWindow? = nil, isDryRun: Bool = false, vacuum: Vacuum = .automatic
+  ) throws -> CompactionReport {
+    if vacuum == .full { try checkRebuild() }
     let window = restoreWindow ?? options.compaction.restoreWindow
     let ripe = try replicate { transaction in
       // Rows that the usual window still needs stay, whatever this one is.
@@ -48,7 +59,9 @@ extension Store {
         days.ripe(today: today, after: window.days + SharedDays.grace)
       )
     }.value
-    return try empty(ripe: ripe, isDryRun: isDryRun)
+    var report = try empty(ripe: ripe, isDryRun: isDryRun)
+    try giveBack(vacuum, isDryRun: isDryRun, &report)
+    return report
   }
 
   /// Compacts once a day, if the options say so. Costs nothing measurable on the same day.
@@ -79,7 +92,7 @@ extension Store {
     if isTime { finishRemovalsIfPossible() }
   }
 
-  private static let compactionScope = "compaction"
+  static let compactionScope = "compaction"
   private static let dayKey = "day"
 
   /// Empties what may go by now; with nil, whatever a delete hides.
@@ -174,8 +187,9 @@ extension WriteTransaction {
         }
         seen += 1
       }
-      if seen >= Self.sliceCount || environment.now().milliseconds > end { return position }
+      // Also where the look at the clock ends the slice: the next one must not begin where this one did.
       if rows.isEmpty { position = HiddenPosition(kind: kind.number.rawValue + 1) }
+      if seen >= Self.sliceCount || environment.now().milliseconds > end { return position }
     }
     return nil
   }

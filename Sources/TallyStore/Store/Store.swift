@@ -107,7 +107,7 @@ public final class Store: Sendable {
     let path = options.files.canonical(path)
     file = path
     self.options = options
-    writer = try StoreFile.open(path, options, applying, turns)
+    writer = try StoreFile.open(path, isNew: isNew, options, applying, turns)
     snapshots = options.isReadOnly ? nil : StoreFile.snapshots(path, options, applying)
     guard !options.isReadOnly else { return }
     try prepare(isNew: isNew, schema: schema)

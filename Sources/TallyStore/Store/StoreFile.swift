@@ -109,10 +109,12 @@ package enum StoreFile {
     return (number(at: 68), number(at: 60), number(at: 28))
   }
 
-  static func open(_ path: String, _ options: StoreOptions, _ applying: Applying, _ turns: Turns) throws
-    -> any DatabaseWriter
-  {
-    let configuration = configuration(options, applying, turns)
+  /// Opens the file for a store; with `isNew` there is none yet, or an empty one.
+  static func open(
+    _ path: String, isNew: Bool, _ options: StoreOptions, _ applying: Applying, _ turns: Turns
+  ) throws -> any DatabaseWriter {
+    var configuration = configuration(options, applying, turns)
+    if isNew { FilePages.prepareNewFile(&configuration) }
     do {
       return options.isReadOnly
         ? try DatabaseQueue(path: path, configuration: configuration)

@@ -17,10 +17,13 @@ package protocol StoreFiles: Sendable {
   /// Puts a new file with a small text in the place of the old one, whole or not at all. `text` makes the text from the
   /// new file's number.
   func writeToken(at path: String, _ text: (UInt64) -> String) throws
+  /// The bytes that are free where a file is; nil if nobody can tell.
+  func freeBytes(at path: String) -> Int?
 }
 
 extension StoreFiles {
   package func canonical(_ path: String) -> String { path }
+  package func freeBytes(at path: String) -> Int? { nil }
 }
 
 extension Store {
@@ -76,6 +79,11 @@ struct SystemFiles: StoreFiles {
       return nil
     }
     return Array(bytes)
+  }
+
+  func freeBytes(at path: String) -> Int? {
+    let attributes = try? FileManager.default.attributesOfFileSystem(forPath: path)
+    return (attributes?[.systemFreeSize] as? NSNumber)?.intValue
   }
 
   func token(at path: String) -> (text: String, fileNumber: UInt64)? {

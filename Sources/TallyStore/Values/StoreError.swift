@@ -66,6 +66,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case notDeleted
     /// The content of the record was removed for good, here or on another device, so there is nothing to restore.
     case purged
+    /// The file can only be rebuilt whole to get smaller, which may give rows other numbers, and something of the app's
+    /// goes by those, such as a full-text index. Nothing was changed.
+    case dependsOnRowIDs
     /// A seed set breaks a rule; nothing of it was applied.
     case invalidSeeds
     /// A seed set has a lower version than the one that this store has applied; nothing was applied.

@@ -55,6 +55,15 @@ struct StoreOperation: Sendable, CustomTestStringConvertible {
       }
       try store.captureChanges()
     },
+    StoreOperation(testDescription: "vacuum") { store in
+      // Free pages before others that are in use.
+      try store.write { db in
+        try db.execute(sql: "CREATE TABLE large(body); CREATE TABLE behind(body)")
+        try db.execute(sql: "INSERT INTO large VALUES(zeroblob(120000)); INSERT INTO behind VALUES(zeroblob(30000))")
+        try db.execute(sql: "DROP TABLE large")
+      }
+      #expect(try store.compact(vacuum: .incremental).reclaimed > 0)
+    },
     StoreOperation(testDescription: "close") { store in try store.close() },
   ]
 

@@ -60,6 +60,37 @@ import Testing
     return Outcome.acknowledgements(String(decoding: bytes, as: UTF8.self))
   }
 
+  /// Gives pages back and kills it. The store is sound and shows the same, and the next one finishes the work.
+  @Test func aFileThatGetsSmallerSurvivesEveryKill() throws {
+    let original = try Workshop()
+    try original.done("new", "a", "--schema", "schema.json")
+    try original.done("put", "a", "SBPerson|~|ann", "name=Ann")
+    let icon = String(repeating: "ab", count: 20_000)
+    let games = (1...200).map { "SBGame|~|\($0) owner=SBPerson|~|ann icon=\(icon)\n" }.joined()
+    try original.done("put", "a", "-", "--relaxed", input: games)
+    try original.done("put", "a", "SBPerson|~|bob", "name=Bob")
+    let others = (1...100).map { "SBGame|~|b\($0) owner=SBPerson|~|bob icon=\(icon)\n" }.joined()
+    try original.done("put", "a", "-", "--relaxed", input: others)
+    try original.done("delete", "a", "SBPerson|~|ann")
+    try original.done("purge", "a", "SBPerson|~|ann")
+    let view = try original.soundView("a", "before")
+    var generator = SplitMix64(seed: Effort.seeds(1)[0])
+    for round in 1...10 * Effort.factor {
+      let workshop = try Workshop(copyOf: original)
+      let silent = open("/dev/null", O_RDWR | O_CLOEXEC)
+      defer { close(silent) }
+      let child = try Child(
+        [Workshop.tool, "compact", "a", "--vacuum"], in: workshop.folder, streams: [silent, silent, silent])
+      usleep(UInt32(10_000 + generator.below(120_000)))
+      child.kill()
+      child.wait()
+      #expect(try workshop.soundView("a", "round \(round)") == view)
+      try workshop.done("compact", "a", "--vacuum")
+      #expect(try workshop.soundView("a", "round \(round), again") == view)
+      #expect(try workshop.bytes("a").count < original.bytes("a").count * 2 / 3)
+    }
+  }
+
   private func killedSync(_ workshop: Workshop, _ generator: inout SplitMix64) throws {
     let silent = open("/dev/null", O_RDWR | O_CLOEXEC)
     defer { close(silent) }
