@@ -14,7 +14,7 @@ final class FileFacts {
   var hiddenKinds = Set<KindNumber>()
 
   /// Reads the facts of the file that `connection` sees.
-  func load(_ connection: Connection) throws {
+  func load(_ connection: Connection, hasStubs: Bool) throws {
     hasDeletes =
       try connection.exists("SELECT 1 FROM tally_context LIMIT 1")
       || connection.exists("SELECT 1 FROM tally_meta WHERE key = 'retired'")
@@ -27,5 +27,9 @@ final class FileFacts {
       "SELECT n FROM tally_kind WHERE EXISTS(SELECT 1 FROM tally_hidden WHERE kind = tally_kind.n)")
     hiddenKinds = []
     while try hidden.step() { hiddenKinds.insert(hidden.number(0)) }
+    guard hasStubs else { return }
+    let stubs = try connection.statement(
+      "SELECT n FROM tally_kind WHERE EXISTS(SELECT 1 FROM tally_stub WHERE kind = tally_kind.n)")
+    while try stubs.step() { hiddenKinds.insert(stubs.number(0)) }
   }
 }

@@ -228,7 +228,7 @@ private final class Verifier {
       }
       key = LinkKey(source: name, target: target).text
     } else if let kind = catalog.records[number] {
-      if kind.isKnown, try reader.hasRow(name) { return true }
+      if try kind.isKnown && reader.hasRow(name) || reader.isStub(name, number) { return true }
       key = name.text
     } else {
       return false
@@ -291,6 +291,7 @@ private final class Verifier {
     let part = stored.state.fingerprint(name: SipHash13.hash(name.text)) { catalog.hash(of: $0) }
     sum += part
     if StateSum(part) != stored.sum { problem("\(name): what is stored does not match its checksum") }
+    try checkPlace(name, kind, stored)
     guard kind.isKnown else { return }
     if !reader.aside.isEmpty, reader.aside[RowAddress(kind: kind.number, key: name.text)] != nil {
       return noteAside(name, kind, stored)
@@ -307,6 +308,16 @@ private final class Verifier {
     for (index, column) in kind.columns.enumerated() where expected[index] != stored.values[index] {
       problem("\(name).\(column.name) does not show what the state says")
     }
+  }
+
+  /// A hidden record is a stub if its state is one, and is nowhere else then.
+  private func checkPlace(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws {
+    guard !stored.place.isVisible else { return }
+    let isStub = stored.place == .stub
+    if StubCoding.isStub(stored.state) != isStub {
+      problem("\(name) is \(isStub ? "kept as a stub and is none" : "a stub and is not kept as one")")
+    }
+    if try isStub && reader.isBesidesStubs(name, kind) { problem("\(name) is a stub and is stored twice") }
   }
 
   /// A row that SQLite did not take is as it should be under the circumstances.

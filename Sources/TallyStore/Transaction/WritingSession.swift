@@ -341,7 +341,7 @@ final class WritingSession {
       schemaVersion = nil
     }
     standing = try Standing(reader)
-    try facts.load(connection)
+    try facts.load(connection, hasStubs: reader.catalog.hasStubs)
     reader.aside = try SetAside(connection)
     try refusals.load()
     try rowCounts.load()
