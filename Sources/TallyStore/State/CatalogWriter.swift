@@ -54,7 +54,7 @@ final class CatalogWriter {
   /// Notes that the file has stubs from now on, for everybody who reads it.
   func noteStubs() throws {
     guard !reader.catalog.hasStubs else { return }
-    try connection.execute("INSERT OR IGNORE INTO tally_meta VALUES('stubs', 1)")
+    try connection.execute("INSERT OR IGNORE INTO tally_meta VALUES('stubs', x'00')")
     reader.catalog.hasStubs = true
     isChanged = true
   }

@@ -16,6 +16,9 @@ final class StateWriter {
   private(set) var touchedTables = Set<String>()
   /// Whether a hidden record was written, or until when one can be restored, for whoever observes deleted records.
   var touchesDeleted = false
+  /// The stubs for which something began or ceased to wait: see `listAwaited`.
+  var awaited: [AnyRecordName] = []
+  var isListing = false
   /// The kind whose table was noted last.
   private var lastTouched: RecordKind?
   private(set) var isChanged = false
@@ -46,7 +49,7 @@ final class StateWriter {
 
   /// Forgets what the transaction did.
   func reset() {
-    (touchedTables, lastTouched, touchesDeleted) = ([], nil, false)
+    (touchedTables, lastTouched, touchesDeleted, awaited) = ([], nil, false, [])
     _ = rowChanges.take()
     isChanged = false
     onRowWritten = nil

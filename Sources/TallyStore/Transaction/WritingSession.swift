@@ -341,7 +341,7 @@ final class WritingSession {
       schemaVersion = nil
     }
     standing = try Standing(reader)
-    try facts.load(connection, hasStubs: reader.catalog.hasStubs)
+    try facts.load(connection, reader.catalog)
     reader.aside = try SetAside(connection)
     try refusals.load()
     try rowCounts.load()
