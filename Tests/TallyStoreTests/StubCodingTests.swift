@@ -88,6 +88,12 @@ import Testing
         let read = try stub.withUnsafeBytes { try StubCoding.decode($0, reader) }
         try #require(read.state == state && read.sum == sum, "\(seed)")
         try #require(try bytes(read.state) == stub, "\(seed)")
+        // Whatever a disk makes of it is read as a stub or refused.
+        var damaged = stub
+        damaged[draw.random.below(stub.count)] ^= UInt8(1 + draw.random.below(255))
+        if let other = try? damaged.withUnsafeBytes({ try StubCoding.decode($0, reader) }) {
+          #expect(StubCoding.isStub(other.state) && other.state.brokenInvariants.isEmpty, "\(seed)")
+        }
         // Nothing shorter or longer is a stub.
         for other in [Array(stub.dropLast()), stub + [0]] {
           #expect(throws: StoreError.self, "\(seed)") {
@@ -95,6 +101,38 @@ import Testing
           }
         }
       }
+    }
+  }
+
+  /// The example of `Docs/StorageFormat.md`: a book that was deleted a day after it was written, and emptied 31 days
+  /// after that.
+  @Test func aStubsBytesAreThoseOfTheDocumentation() throws {
+    let store = try Store(inMemory: Self.schema)
+    try store.replicate { transaction in
+      let (replica, day) = (Self.replicas[0], 86_400_000 as UInt64)
+      func stamp(_ sequence: UInt64, days: UInt64) -> Stamp {
+        Stamp(
+          time: HybridTime(milliseconds: 1_795_272_574_963 + days * day), dot: Dot(replica: replica, sequence: sequence)
+        )
+      }
+      let kind = try #require(transaction.reader.catalog.kind(of: "Book"))
+      let shelf = try #require(kind.columns.first { $0.name == "shelf" })
+      let value = Value.text("Shelf|~|386c1919-5f25-4be2-975f-5b34506c51db")
+      var state = RecordState(
+        inserted: stamp(2, days: 0), fields: [FieldCell(field: shelf.field, stamp: stamp(2, days: 0), value: value)])
+      let seen = StateVector([(replica, UInt64(7))])
+      state.deletes = [Delete(stamp: stamp(5, days: 1), context: StateVector([(replica, UInt64(5))]))]
+      state.life = Life(time: stamp(7, days: 32).time, dot: stamp(7, days: 32).dot, context: seen)
+      let name = try AnyRecordName("Book|~|emma")
+      let sum = StateSum(transaction.catalog.fingerprint(name, kind, from: nil, to: state))
+      let bytes = try StubCoding.encode(
+        state, sum, transaction.catalog, isShared: { _, _ in true },
+        replicaNumber: transaction.session.numbers.number(of:))
+      let documented = [
+        "28", "d5df63", "0602e69face9bf68", "060580f0b252", "06078090a9fa13", "01", "07", "00", "02",
+        "386c19195f254be2975f5b34506c51db",
+      ]
+      #expect(Hexadecimal.text(bytes) == documented.joined())
     }
   }
 

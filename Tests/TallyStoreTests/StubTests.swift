@@ -213,7 +213,7 @@ import Testing
     "UPDATE tally_stub SET body = x'09'", "DELETE FROM tally_stub WHERE typeof(key) = 'blob'", "DELETE FROM tally_stub",
     "UPDATE tally_stub SET key = x'00' WHERE typeof(key) = 'blob'",
     "UPDATE tally_stub SET body = CAST(substr(body, 1, 1) || x'010203' || substr(body, 5) AS BLOB)",
-    "DROP TABLE tally_stub", "UPDATE tally_stub SET kind = 77",
+    "DROP TABLE tally_stub", "UPDATE tally_stub SET kind = kind + 70",
     "INSERT INTO tally_hidden(kind, key, body) SELECT kind, 'P|~|b', x'01' FROM tally_stub WHERE key = 'b' LIMIT 1",
   ]
 

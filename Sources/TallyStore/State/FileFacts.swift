@@ -31,7 +31,7 @@ final class FileFacts {
     hiddenKinds = []
     while try hidden.step() { hiddenKinds.insert(hidden.number(0)) }
     areStubTouchesChanged = false
-    stubTouches = try catalog.hasStubs ? StubTouches.read(connection, catalog) : StateVector()
+    stubTouches = try catalog.hasStubs ? StubWaits.touches(connection, catalog) : StateVector()
     guard catalog.hasStubs else { return }
     let stubs = try connection.statement(
       "SELECT n FROM tally_kind WHERE EXISTS(SELECT 1 FROM tally_stub WHERE kind = tally_kind.n)")

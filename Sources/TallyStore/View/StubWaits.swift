@@ -131,7 +131,10 @@ extension ViewMaintainer {
           && kind.forwardField.map { old[$0] == new[$0] } ?? true
       } ?? (new.deletes.isEmpty && new.seed == nil && owners(kind, new).isEmpty)
     guard !isPresenceAsBefore else { return }
-    guard let edits = writer.facts.stubTouches else { return looksForStubs = true }
+    guard let edits = writer.facts.stubTouches else {
+      looksForStubs = true
+      return
+    }
     let own = RecordFacts(state: new)
     let above = kind.waits(new, shown: nil, forward: kind.forwardField)
     looksForStubs = try !own.hasSeen(edits) || reader.isAny(of: above, where: { !$0.hasSeen(edits) })
@@ -184,10 +187,11 @@ extension Catalog {
   }
 }
 
-/// What the edits of stubs are covered by, in `tally_meta`.
-enum StubTouches {
-  /// - Returns: nil if that cannot be read.
-  static func read(_ connection: Connection, _ catalog: Catalog) throws -> StateVector? {
+/// What the file keeps for the sake of stubs that are not listed.
+enum StubWaits {
+  /// A vector that covers all their edits and members, from `tally_meta`.
+  /// - Returns: nil if it cannot be read.
+  static func touches(_ connection: Connection, _ catalog: Catalog) throws -> StateVector? {
     let query = try connection.statement("SELECT value FROM tally_meta WHERE key = 'stubs'")
     defer { query.reset() }
     guard try query.step() else { return nil }
