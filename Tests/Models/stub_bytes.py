@@ -10,6 +10,7 @@ import tempfile
 
 DAY = 86_400_000
 BEGIN = 1_767_225_600_000          # 2026-01-01
+SUM = b"\x82\x28\x6d"               # any checksum
 
 
 def varint(n):
@@ -35,8 +36,8 @@ def stamps(*each):
 
 
 def stub(existence, delete, life, touches=(), owner=None):
-    """Kind of body 8, plus 16 with superseded touches, plus 32 with references; three stamps; then what the bits say."""
-    body = bytes([8 | (16 if touches else 0) | (32 if owner else 0)]) + stamps(existence, delete, life)
+    """Kind of body 8, plus 16 with superseded touches, plus 32 with references; a checksum; three stamps; then what the bits say."""
+    body = bytes([8 | (16 if touches else 0) | (32 if owner else 0)]) + SUM + stamps(existence, delete, life)
     if touches:
         body += varint(len(touches)) + b"".join(varint(r) + varint(s) for r, s in touches)
     if owner:
@@ -104,7 +105,7 @@ def main():
           f"{size(context, contexts, 'INSERT INTO tally_context VALUES(?, ?, ?, ?)', False) / len(contexts):6.1f}")
     name = lambda kind: kind + "|~|" + "%s-%s-%s-%s-%s" % tuple(rng.randbytes(16).hex()[a:b] for a, b in ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32)))
     links = [(name("Game"), name("Player")) for _ in range(count // 10)]
-    tag = b"\x02\x01" + stamps((2, 900_000, BEGIN + 9 * DAY)) + b"\x01\x00\x00"
+    tag = b"\x02" + SUM + b"\x01" + stamps((2, 900_000, BEGIN + 9 * DAY)) + b"\x01\x00\x00"
     hidden = [(5, a + "\n" + b, tag) for a, b in links]
     waits = [(end, 5, a + "\n" + b) for a, b in links for end in (a, b)]
     cut = ["CREATE TABLE tally_cut(kind INTEGER NOT NULL, source ANY NOT NULL, target ANY NOT NULL, body BLOB NOT NULL, PRIMARY KEY(kind, source, target)) STRICT, WITHOUT ROWID",

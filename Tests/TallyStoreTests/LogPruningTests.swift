@@ -51,13 +51,20 @@ import Testing
     return Array(1...(environment["TALLY_CASES"].flatMap(UInt64.init) ?? 3))
   }
 
-  /// Three devices insert, edit, delete, restore and sync at random. A delta since any vector that any of them ever had
-  /// holds what the whole state has beyond it, item by item.
-  @Test(arguments: CapturePath.allCases)
-  func deltasSinceEveryVectorOfAHistoryMissNothing(_ path: CapturePath) throws {
+  /// Three devices insert, edit, delete, restore and sync at random, and empty what is deleted or do not. A delta since
+  /// any vector that any of them ever had holds what the whole state has beyond it, item by item.
+  @Test(arguments: CapturePath.allCases, [false, true])
+  func deltasSinceEveryVectorOfAHistoryMissNothing(_ path: CapturePath, shreds: Bool) throws {
     for seed in Self.seeds {
       let history = try History(path, seed: seed)
-      for _ in 0..<150 { try history.step() }
+      for _ in 0..<150 {
+        try history.step()
+        if shreds { try history.shredNowAndThen() }
+      }
+      let stubs = try history.stores.reduce(0) { sum, store in
+        try sum + store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM tally_stub") ?? 0 }
+      }
+      #expect((stubs > 0) == shreds, "TALLY_SEED=\(seed)")
       for store in history.stores {
         #expect(try store.verify().problems == [], "TALLY_SEED=\(seed)")
         let whole = try Content(store, since: StateVector())
@@ -218,9 +225,13 @@ private struct Content: Equatable {
   }
 
   private mutating func add(_ name: AnyRecordName, _ state: RecordState, _ names: [String]) {
-    let all = ["name", "pos", "icon", "at", "settings", "rating", "owner", "friend", "fav", "parent"]
+    let all = ["name", "pos", "icon", "at", "settings", "rating", "owner&", "friend&", "fav", "parent&"]
     var state = state
-    state.renumberFields { FieldID(rawValue: UInt32(all.firstIndex(of: names[Int($0.rawValue)]) ?? 99)) }
+    state.renumberFields { field in
+      let name = names[Int(field.rawValue)]
+      return FieldID(
+        rawValue: UInt32(all.firstIndex(of: name) ?? 99), isReference: FieldKey.isReference(name))
+    }
     records[name] = NamedState(state: records[name]?.state.merging(state) ?? state, fields: [])
   }
 
@@ -259,6 +270,14 @@ private final class History {
 
   private func key() -> Int { random.below(12) }
 
+  /// Empties all that is deleted on some device.
+  func shredNowAndThen() throws {
+    guard random.chance(8) else { return }
+    let store = stores[random.below(stores.count)]
+    try store.empty(ripe: nil)
+    vectors.append(try store.vector)
+  }
+
   func step() throws {
     let store = stores[random.below(stores.count)]
     switch random.below(10) {
@@ -290,7 +309,10 @@ private final class History {
       let isHidden = try store.capturedSnapshot { reader in
         try reader.catalog.kind(of: "P").flatMap { try reader.record(hidden: name, $0) } != nil
       }
-      if isHidden { try store.restore(name) }
+      guard isHidden else { break }
+      do {
+        try store.restore(name)
+      } catch let error as StoreError where error.code == .purged {}
     default:
       let other = stores[random.below(stores.count)]
       if other !== store { try store.apply(try other.delta(since: try store.vector)) }

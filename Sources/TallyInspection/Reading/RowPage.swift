@@ -138,28 +138,39 @@ extension StateReader {
       throw StoreError(.unknownType, "nothing of a type of this name is here")
     }
     var page = RowPage()
-    let statement = try SQLStatement(
-      connection.handle, "SELECT n, key, body FROM tally_hidden WHERE kind = ? AND n < ? ORDER BY n DESC")
-    statement.bind(1, kind.number)
-    statement.bind(2, query.after ?? Int64.max)
     let text = query.text.map(FoldedText.init)
     var (looked, bytes) = (0, 0)
-    while try statement.step() {
-      let place = statement.int64(0)
-      (looked, bytes) = (looked + 1, bytes + statement.byteCount(2))
-      let state = try recordState(inBody: 2, of: statement)
-      let name = statement.text(1) ?? ""
+    /// Takes a record that has this place, and says whether to go on.
+    func take(_ place: Int64, _ name: String, _ state: RecordState, _ byteCount: Int) -> Bool {
+      (looked, bytes) = (looked + 1, bytes + byteCount)
       if matches(text, name, state) {
         page.rows.append(
           RowPage.Row(name: name, values: previews(state, kind, query.columns), stamp: state.uniformStamp))
       }
       page.next = place
-      if page.rows.count == query.limit { return page }
-      guard looked >= Self.stretch || bytes >= Self.stretchBytes else { continue }
+      if page.rows.count == query.limit { return false }
+      guard looked >= Self.stretch || bytes >= Self.stretchBytes else { return true }
       (looked, bytes) = (0, 0)
-      if isOver() { return page }
+      return !isOver()
     }
-    page.next = nil
+    let start = query.after ?? Int64.max
+    if start > 0 {
+      let statement = try SQLStatement(
+        connection.handle, "SELECT n, key, body FROM tally_hidden WHERE kind = ? AND n < ? ORDER BY n DESC")
+      statement.bind(1, kind.number)
+      statement.bind(2, start)
+      while try statement.step() {
+        let state = try recordState(inBody: 2, of: statement)
+        guard take(statement.int64(0), statement.text(1) ?? "", state, statement.byteCount(2)) else { return page }
+      }
+    }
+    // Stubs have no number; they come last, and their places count down from 0.
+    var place = min(start, 0)
+    let isDone = try forEachStub(kind, from: Int(-place)) { name, state, byteCount in
+      place -= 1
+      return take(place, name.text, state, byteCount)
+    }
+    if isDone { page.next = nil }
     return page
   }
 
@@ -197,6 +208,7 @@ extension StateReader {
       }
       let sql = "SELECT key FROM tally_hidden WHERE kind = \(kind.number) AND key >= ? AND key < ? ORDER BY key"
       try take(SQLStatement(connection.handle, sql), from: start)
+      if found.count < limit { found += try stubs(of: kind, withName: start, limit: limit - found.count) }
     }
     return found
   }

@@ -86,7 +86,8 @@ extension StateReader {
     func counted(_ from: String) throws -> Int {
       try connection.integer(text: "SELECT count(*) FROM (SELECT 1 FROM \(from) LIMIT \(limit + 1))") ?? 0
     }
-    let hidden = try counted("tally_hidden WHERE kind = \(number)")
+    var hidden = try counted("tally_hidden WHERE kind = \(number)")
+    if catalog.hasStubs { hidden += try counted("tally_stub WHERE kind = \(number)") }
     guard let table else { return .init(type: type, rows: 0, isExact: true, hidden: hidden, isKnown: false) }
     let rows = try counted("main.\"\(table)\"")
     guard rows > limit else { return .init(type: type, rows: rows, isExact: true, hidden: hidden, isKnown: true) }

@@ -37,6 +37,11 @@ enum MissingParts {
       throw StoreError(.notAStore, "the file has the mark of a store and none of its tables")
     }
     lost += essential.subtracting(present).sorted()
+    if !present.contains("tally_stub"), present.contains("tally_meta"),
+      try connection.exists("SELECT 1 FROM tally_meta WHERE key = 'stubs'")
+    {
+      lost.append("tally_stub")
+    }
     if present.contains("tally_meta") { try MetaKeys.putRight(connection) }
     if present.contains("tally_zone"), try !connection.exists("SELECT 1 FROM tally_zone WHERE n = 0") {
       // There is one zone, so a row with another number is its row.

@@ -90,6 +90,8 @@ private final class Salvage {
   private var keptSum: Fingerprint?
   /// The tables whose definitions had to be made anew.
   private let madeAnew: [String]
+  /// Whether the file has the table of stubs: one from before there was one lacks it.
+  private let hasStubs: Bool
   /// The progress of imports, as it was kept.
   private let imports: String?
   private var distrustsGuesses = false
@@ -134,6 +136,7 @@ private final class Salvage {
     if catalog.schema.entities.isEmpty { catalog.schema = schema ?? Schema() }
     guard !catalog.schema.entities.isEmpty else { throw StoreError(.notAStore, "the schema cannot be read; give one") }
     guesses = catalog.salvage(reading)
+    hasStubs = reading.takes("SELECT key, body FROM tally_stub")
     madeAnew = catalog.orderedKinds.filter { SchemaSalvage.putRight($0, reading, connection) }.map(\.type)
     reader = StateReader(connection, catalog: catalog)
     var vector = StateVector()
@@ -227,13 +230,19 @@ private final class Salvage {
           if !state.isEmpty { try record(name, kind, state) }
         }
       }
-      try readHidden(kind.number, reading) { key, body in
-        let name = try AnyRecordName(key)
-        let stored = try reader.hiddenRecord(0, body)
+      func take(_ name: AnyRecordName, _ stored: StoredRecord) throws {
         let state = within(try named(stored.state.sound, isBody: true))
         guard name.type == kind.type else { throw StoreError(.corrupt, "\(name): its type's number is another's") }
         check { () throws(StoreError) in try catalog.check(stored, name, kind) }
         if !state.isEmpty { try record(name, kind, state) }
+      }
+      try readHidden(kind.number, reading) { key, body in
+        try take(try AnyRecordName(key), try reader.hiddenRecord(0, body))
+      }
+      guard hasStubs else { continue }
+      try reading.readKeyed("tally_stub", "SELECT key, body FROM tally_stub WHERE kind = \(kind.number)") { query in
+        guard let name = query.name(0, kind.type) else { throw StoreError(.corrupt, "a key is malformed") }
+        try take(name, try query.withBlob(1) { try reader.stub($0) })
       }
     }
     for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) {
@@ -258,6 +267,12 @@ private final class Salvage {
       guard !numbers.contains(query.number(1)) else { return }
       let key = printable((query.text(2) ?? "").replacing("\n", with: " with "))
       throw StoreError(.corrupt, "\(key): its type's name is lost")
+    }
+    if hasStubs {
+      try reading.readKeyed("tally_stub", "SELECT key, kind FROM tally_stub") { query in
+        guard !numbers.contains(query.number(1)) else { return }
+        throw StoreError(.corrupt, "what was deleted and emptied: its type's name is lost")
+      }
     }
     note(reading)
   }

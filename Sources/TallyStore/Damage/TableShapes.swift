@@ -12,7 +12,7 @@ enum TableShapes {
   private static let grown: Set<String> = ["tally_zone", "tally_replica", "tally_kind", "tally_field"]
   /// Those WITHOUT ROWID, which look like indexes.
   private static let trees = [
-    "tally_meta": "t*", "tally_vector": "iii", "tally_context": "iiib", "tally_wait": "tit",
+    "tally_meta": "t*", "tally_vector": "iii", "tally_context": "iiib", "tally_wait": "tit", "tally_stub": "i*b",
   ]
 
   /// The name of the table that begins on a page; nil if nothing or more than one thing looks like it.

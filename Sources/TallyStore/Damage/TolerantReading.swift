@@ -68,6 +68,32 @@ final class TolerantReading {
     }
   }
 
+  /// Reads the rows of a table that is found by its primary key, of which the first column is the last part, from both
+  /// ends up to what is damaged.
+  /// - Throws: what the body throws that is no fault of the file.
+  func readKeyed(_ table: String, _ sql: String, _ body: (SQLStatement) throws -> Void) throws {
+    for order in ["", " DESC"] {
+      let query: SQLStatement
+      do {
+        query = try SQLStatement(connection.handle, "\(sql) ORDER BY kind\(order), key\(order)")
+      } catch let error as DatabaseError {
+        return note("\(table): \(Self.reason(error))")
+      }
+      do {
+        while try query.step() {
+          do {
+            try body(query)
+          } catch let error as StoreError where error.code == .corrupt || error.code == .invalidName {
+            note("\(table): \(error.message)")
+          }
+        }
+        return
+      } catch let error as DatabaseError where error.isOfTheFile {
+        note("\(table): \(Self.reason(error))")
+      }
+    }
+  }
+
   private struct Fault {
     var last: Int?
     var reason: String

@@ -120,6 +120,9 @@ extension WriteTransaction {
       try reader.forEachHiddenBody(kind.number) { body in
         if let read = try? StateCoding.decodeRecord(body, self.reader, row: nil) { include(read.state.dots) }
       }
+      try reader.forEachStubBody(kind.number) { body in
+        if let stub = try? self.reader.stub(body) { include(stub.state.dots) }
+      }
     }
     for kind in catalog.links.values {
       if kind.isKnown {
@@ -139,6 +142,11 @@ extension WriteTransaction {
 extension StateReader {
   fileprivate func forEachHiddenBody(_ kind: KindNumber, _ body: (UnsafeRawBufferPointer) -> Void) throws {
     let query = try SQLStatement(connection.handle, "SELECT body FROM tally_hidden WHERE kind = \(kind)")
+    while try query.step() { query.withBlob(0, body) }
+  }
+
+  fileprivate func forEachStubBody(_ kind: KindNumber, _ body: (UnsafeRawBufferPointer) -> Void) throws {
+    let query = try SQLStatement(connection.handle, "SELECT body FROM tally_stub WHERE kind = \(kind)")
     while try query.step() { query.withBlob(0, body) }
   }
 }

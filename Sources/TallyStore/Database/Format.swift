@@ -65,6 +65,9 @@ package enum Format {
     (table: "tally_conflict", column: "winner_deletes", definition: "INTEGER NOT NULL DEFAULT 0"),
   ]
   static let laterTables = """
+    CREATE TABLE IF NOT EXISTS tally_stub(
+      kind INTEGER NOT NULL, key ANY NOT NULL, body BLOB NOT NULL,
+      PRIMARY KEY(kind, key)) STRICT, WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS tally_aside(
       kind INTEGER NOT NULL, key TEXT NOT NULL, mode INTEGER NOT NULL, reason TEXT NOT NULL,
       PRIMARY KEY(kind, key)) STRICT, WITHOUT ROWID;

@@ -176,7 +176,7 @@ extension WriteTransaction {
         position = HiddenPosition(kind: kind.number.rawValue, number: number)
         guard let stored = try reader.record(hidden: name, kind) else { continue }
         switch try shredding.verdict(name, stored) {
-        case .stays: break
+        case .stays: if !isDryRun { _ = try writer.putInPlace(name, kind, stored) }
         case .waits: report.waiting += 1
         case .goes:
           report.emptied += 1

@@ -97,6 +97,7 @@ final class Rebuild {
   /// Sees to it that every row and every body can be read, and is found by its name.
   func makeReadable() throws {
     try renewIndexes()
+    try sortStubs()
     try dropUnreadableContexts()
     strangers = Set(try SharedBodies(reader).strangers.map { Self.address($0.kind, $0.key) })
     for kind in catalog.records.values {
@@ -113,6 +114,7 @@ final class Rebuild {
         try self.catalog.checkNames(in: state)
         return !state.isEmpty
       }
+      try dropUnreadableStubs(kind)
     }
     for kind in catalog.links.values {
       if kind.isKnown {
@@ -127,7 +129,9 @@ final class Rebuild {
         return try !StateCoding.decodeLink(body, self.reader).element.tags.isEmpty
       }
     }
-    try connection.execute("DELETE FROM tally_hidden WHERE kind NOT IN (SELECT n FROM tally_kind)")
+    for table in ["tally_hidden", "tally_stub"] {
+      try connection.execute("DELETE FROM \(table) WHERE kind NOT IN (SELECT n FROM tally_kind)")
+    }
     try connection.execute("DELETE FROM tally_aside WHERE kind NOT IN (SELECT n FROM tally_kind)")
   }
 
@@ -165,6 +169,17 @@ final class Rebuild {
       }
     }
     try connection.execute("REINDEX")
+  }
+
+  /// Stubs are found by their keys without an index, so that one whose key the disk has changed stands where nobody
+  /// looks for it.
+  private func sortStubs() throws {
+    guard try connection.hasStubs() else { return }
+    try connection.execute(
+      """
+      CREATE TEMP TABLE tally_stubs AS SELECT kind, key, body FROM main.tally_stub; DELETE FROM main.tally_stub;
+      INSERT OR IGNORE INTO main.tally_stub SELECT kind, key, body FROM temp.tally_stubs; DROP TABLE temp.tally_stubs
+      """)
   }
 
   /// Puts the rows right whose state cannot be read. `read` reads a row and gives its key; nil for what was never
@@ -239,6 +254,30 @@ final class Rebuild {
     for number in unreadable { try connection.execute("DELETE FROM tally_hidden WHERE n = \(number)") }
   }
 
+  /// Drops stubs that cannot be read, and those of records that are elsewhere as well: what is there may have come
+  /// later.
+  private func dropUnreadableStubs(_ kind: RecordKind) throws {
+    let query = try SQLStatement(
+      connection.handle, "SELECT key, body FROM tally_stub WHERE kind = \(kind.number) ORDER BY key")
+    var unreadable: [Value] = []
+    while try query.step() {
+      let name = query.name(0, kind.type)
+      let state = name.flatMap { _ in try? query.withBlob(1) { try reader.stub($0).state } }
+      if let name, let state, (try? catalog.checkNames(in: state)) != nil, try !reader.isBesidesStubs(name, kind) {
+        continue
+      }
+      unreadable.append(query.value(0))
+      report.losses.append("\(printable(name?.text ?? kind.type)): the state of what is not shown was lost")
+    }
+    query.reset()
+    for key in unreadable {
+      let delete = try connection.statement("DELETE FROM tally_stub WHERE kind = ? AND key = ?")
+      delete.bind(1, kind.number)
+      delete.bind(2, key)
+      try delete.run()
+    }
+  }
+
   /// Bodies that no row carries.
   private func dropOrphans() throws {
     var known = Set<Int>()
@@ -262,7 +301,9 @@ final class Rebuild {
     if kind.isKnown { try reader.forEachRow(kind) { name, _ in found.append(name) } }
     try reader.forEachHiddenRecord(kind.number) { name, _ in found.append(name) }
     for name in found {
-      guard let stored = try reader.record(name, kind) else { continue }
+      guard let found = try reader.record(name, kind) else { continue }
+      let isMoved = try transaction.writer.putInPlace(name, kind, found)
+      guard let stored = isMoved ? try reader.record(name, kind) : found else { continue }
       report.checked += 1
       let sound = stored.state.within(transaction.context)
       if sound != stored.state {

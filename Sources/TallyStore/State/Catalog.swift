@@ -29,6 +29,8 @@ package struct Catalog: Sendable {
   /// For each number whether it is that of a reference.
   private var references: [Bool] = []
   package var replicas: [ReplicaNumber: ReplicaID] = [:]
+  /// Whether the file has stubs, or has had some. In one that never had any, nobody looks for them.
+  package var hasStubs = false
   /// The kinds in whose rows clocks cannot be written in place; see `StateWriter`.
   var updatesClocks = Set<KindNumber>()
   /// The kinds whose tables say what SQLite does about a conflict.
@@ -93,6 +95,7 @@ extension Catalog {
     let isThere = try schema.step()
     if isThere { catalog.schema = try Schema(json: Data(schema.blob(0))) }
     try catalog.loadRows(connection)
+    catalog.hasStubs = try connection.hasStubs()
     catalog.isSchemaLost = !isThere && version > 0 && !catalog.records.isEmpty
     catalog.index()
     return catalog

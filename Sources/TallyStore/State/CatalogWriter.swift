@@ -51,6 +51,14 @@ final class CatalogWriter {
     return field
   }
 
+  /// Notes that the file has stubs from now on, for everybody who reads it.
+  func noteStubs() throws {
+    guard !reader.catalog.hasStubs else { return }
+    try connection.execute("INSERT OR IGNORE INTO tally_meta VALUES('stubs', x'00')")
+    reader.catalog.hasStubs = true
+    isChanged = true
+  }
+
   /// Follows a schema that has grown.
   func adopt(_ schema: Schema) {
     reader.catalog.adopt(schema)

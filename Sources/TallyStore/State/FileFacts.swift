@@ -10,11 +10,14 @@ final class FileFacts {
   var hasLives = false
   /// Whether the conflict journal may have entries.
   var hasConflicts = false
+  /// What the edits of stubs that wait for no owner are covered by; nil if that is not known. See `StubWaits.swift`.
+  var stubTouches: StateVector? = StateVector()
+  var areStubTouchesChanged = false
   /// The kinds of which something is hidden: of others nothing needs to be looked up.
   var hiddenKinds = Set<KindNumber>()
 
   /// Reads the facts of the file that `connection` sees.
-  func load(_ connection: Connection) throws {
+  func load(_ connection: Connection, _ catalog: Catalog) throws {
     hasDeletes =
       try connection.exists("SELECT 1 FROM tally_context LIMIT 1")
       || connection.exists("SELECT 1 FROM tally_meta WHERE key = 'retired'")
@@ -27,5 +30,11 @@ final class FileFacts {
       "SELECT n FROM tally_kind WHERE EXISTS(SELECT 1 FROM tally_hidden WHERE kind = tally_kind.n)")
     hiddenKinds = []
     while try hidden.step() { hiddenKinds.insert(hidden.number(0)) }
+    areStubTouchesChanged = false
+    stubTouches = try catalog.hasStubs ? StubWaits.touches(connection, catalog) : StateVector()
+    guard catalog.hasStubs else { return }
+    let stubs = try connection.statement(
+      "SELECT n FROM tally_kind WHERE EXISTS(SELECT 1 FROM tally_stub WHERE kind = tally_kind.n)")
+    while try stubs.step() { hiddenKinds.insert(stubs.number(0)) }
   }
 }

@@ -13,6 +13,8 @@ enum Place: Equatable {
   case row(id: RowID, clock: InlineClock)
   /// In `tally_hidden`.
   case hidden(number: Int)
+  /// In `tally_stub`, under the record's name.
+  case stub
 
   var isVisible: Bool { if case .row = self { true } else { false } }
 
@@ -177,9 +179,10 @@ package final class StateReader {
     return try query.step()
   }
 
-  /// A hidden record by its name.
+  /// A hidden record by its name, also if it is a stub.
   func record(hidden name: AnyRecordName, _ kind: RecordKind) throws -> StoredRecord? {
-    try hidden(kind.number, name.text) { try hiddenRecord($0, $1) }
+    if let stored = try hidden(kind.number, name.text, { try hiddenRecord($0, $1) }) { return stored }
+    return try record(stub: name, kind)
   }
 
   /// The hidden record of a body.
@@ -340,7 +343,7 @@ package final class StateReader {
     return try query.withBlob(1) { try decode(query.int(0), $0) }
   }
 
-  /// Each hidden record of a kind.
+  /// Each hidden record of a kind, stubs last.
   func forEachHiddenRecord(_ kind: KindNumber, _ body: (AnyRecordName, StoredRecord) throws -> Void) throws {
     let query = try SQLStatement(
       connection.handle, "SELECT n, key, body FROM tally_hidden WHERE kind = \(kind) ORDER BY key")
@@ -350,6 +353,7 @@ package final class StateReader {
       }
       try body(name, try query.withBlob(2) { try hiddenRecord(query.int(0), $0) })
     }
+    if let kind = catalog.records[kind] { try forEachStub(kind, body) }
   }
 
   /// Each hidden link of a kind.

@@ -19,7 +19,12 @@ extension StateWriter {
   /// - Returns: whether it was another.
   @discardableResult
   func putSum(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws -> Bool {
-    try putSum(reader.catalog.sum(of: stored, name, kind), over: stored.sum, stored.place, kind.number, kind.type)
+    let sum = reader.catalog.sum(of: stored, name, kind)
+    guard stored.place == .stub else { return try putSum(sum, over: stored.sum, stored.place, kind.number, kind.type) }
+    guard sum != stored.sum else { return false }
+    change()
+    try putHidden(name, kind, stored.state, sum, .stub)
+    return true
   }
 
   /// Stores the checksum of a link's element if another is stored.
@@ -35,7 +40,7 @@ extension StateWriter {
     guard sum != old else { return false }
     change()
     switch place {
-    case .nowhere, .row(_, .unstamped), .row(_, .leaving): break
+    case .nowhere, .stub, .row(_, .unstamped), .row(_, .leaving): break
     case .row(let row, .uniform(let clock)): try writeClock(kind, table, row: row, InlineClock.uniform(clock).with(sum))
     case .row(_, .extra(let extra)): try putSum(sum, in: "tally_extra", extra.number)
     case .hidden(let number): try putSum(sum, in: "tally_hidden", number)

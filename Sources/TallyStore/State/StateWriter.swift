@@ -2,7 +2,8 @@ import GRDB
 import TallyCRDT
 import TallyWire
 
-/// Writes states to where they belong: the app's row with its clock, `tally_extra`, `tally_hidden`, `tally_wait`.
+/// Writes states to where they belong: the app's row with its clock, `tally_extra`, `tally_hidden` or
+/// `tally_stub`, `tally_wait`.
 ///
 /// It may change rows and bodies and nothing else: what a change means for vector, log and fingerprint is for
 /// `WriteTransaction`.
@@ -15,6 +16,9 @@ final class StateWriter {
   private(set) var touchedTables = Set<String>()
   /// Whether a hidden record was written, or until when one can be restored, for whoever observes deleted records.
   var touchesDeleted = false
+  /// The stubs for which something began or ceased to wait: see `listAwaited`.
+  var awaited: [AnyRecordName] = []
+  var isListing = false
   /// The kind whose table was noted last.
   private var lastTouched: RecordKind?
   private(set) var isChanged = false
@@ -45,7 +49,7 @@ final class StateWriter {
 
   /// Forgets what the transaction did.
   func reset() {
-    (touchedTables, lastTouched, touchesDeleted) = ([], nil, false)
+    (touchedTables, lastTouched, touchesDeleted, awaited) = ([], nil, false, [])
     _ = rowChanges.take()
     isChanged = false
     onRowWritten = nil
@@ -104,7 +108,7 @@ final class StateWriter {
     isChanged = true
     let sum = sum(name, kind, state, hidden, difference)
     count(kind.number, 1)
-    if case .hidden(let number) = hidden?.place { try deleteHidden(number) }
+    try removeHidden(hidden?.place, name, kind.number)
     try putWaits(for: name, kind, state, shown, hidden)
     try putSeeded(name, kind, state, isShown: true, hidden)
     try writeClock(kind.number, kind.type, row: row, try clock(state, sum, kind, shown, nil))
@@ -183,9 +187,9 @@ final class StateWriter {
         // triggers would take the write for the app's, and nobody could tell one that was refused.
         if old == clock { try writeClock(kind.number, kind.type, row: row, .leaving) }
         try update(kind, row: row, clock: clock, from: rowIsCurrent ? shown : previous?.values ?? [], to: shown)
-      case .hidden(let number):
+      case .hidden, .stub:
         // Before the row, since triggers of the app's may do anything with the row at once.
-        try deleteHidden(number)
+        try removeHidden(previous?.place, name, kind.number)
         try insert(name, kind, clock, shown)
       case .nowhere, nil:
         try insert(name, kind, clock, shown)
@@ -245,7 +249,7 @@ final class StateWriter {
         return SetAside.Entry(mode: .kept, reason: refusal.reason)
       }
     }
-    try putHidden(kind.number, name.text, try encode(state, sum, row: nil), isGone ? nil : previous?.place)
+    try putHidden(name, kind, state, sum, isGone ? nil : previous?.place)
     return nil
   }
 

@@ -118,7 +118,7 @@ extension StateReader {
 
   /// Each record of a kind by name, seen or hidden.
   private func forEachState(_ kind: RecordKind, _ body: (AnyRecordName, RecordState) throws -> Void) throws {
-    let hidden = try HiddenKeys(connection, kind.number)
+    let hidden = try HiddenKeys(connection, kind, hasStubs: catalog.hasStubs)
     func give(before name: AnyRecordName?) throws {
       while let key = try hidden.next(before: name?.text) {
         guard let other = try? AnyRecordName(key) else {
@@ -141,7 +141,7 @@ extension StateReader {
 
   /// Each link of a kind by its ends, seen or hidden.
   private func forEachState(_ kind: LinkKind, _ body: (LinkKey, ORSetElement) throws -> Void) throws {
-    let hidden = try HiddenKeys(connection, kind.number)
+    let hidden = try HiddenKeys(connection, kind)
     func give(before key: LinkKey?) throws {
       while let text = try hidden.next(before: key?.text) {
         let other = try LinkKey(text)
@@ -160,22 +160,56 @@ extension StateReader {
 
 /// The keys of the hidden items of one kind, ascending by bytes, taken one by one.
 private final class HiddenKeys {
-  private let query: SQLStatement
-  private var current: String?
+  /// Keys that ascend, and the next of them.
+  private struct Run {
+    let query: SQLStatement
+    let key: (SQLStatement) throws -> String
+    var current: String?
 
-  init(_ connection: Connection, _ kind: KindNumber) throws {
-    query = try SQLStatement(connection.handle, "SELECT key FROM tally_hidden WHERE kind = \(kind) ORDER BY key")
-    try advance()
+    mutating func advance() throws { current = try query.step() ? try key(query) : nil }
   }
 
-  private func advance() throws { current = try query.step() ? query.text(0) ?? "" : nil }
+  private var runs: [Run] = []
+
+  init(_ connection: Connection, _ kind: LinkKind) throws { try add(connection, kind.number) }
+
+  init(_ connection: Connection, _ kind: RecordKind, hasStubs: Bool) throws {
+    try add(connection, kind.number)
+    guard hasStubs else { return }
+    // Among themselves keys of one class are in the order of the names; the classes are not.
+    for storage in ["text", "blob"] {
+      let sql = "SELECT key FROM tally_stub WHERE kind = \(kind.number) AND typeof(key) = '\(storage)' ORDER BY key"
+      try add(SQLStatement(connection.handle, sql)) { query in
+        guard let name = query.name(0, kind.type) else { throw StoreError(.corrupt, "a stub's key is malformed") }
+        return name.text
+      }
+    }
+  }
+
+  private func add(_ connection: Connection, _ kind: KindNumber) throws {
+    let sql = "SELECT key FROM tally_hidden WHERE kind = \(kind) ORDER BY key"
+    try add(SQLStatement(connection.handle, sql)) { $0.text(0) ?? "" }
+  }
+
+  private func add(_ query: SQLStatement, _ key: @escaping (SQLStatement) throws -> String) throws {
+    var run = Run(query: query, key: key)
+    try run.advance()
+    runs.append(run)
+  }
 
   /// Takes the next key if it comes before `limit`; without a limit the next key.
   func next(before limit: String?) throws -> String? {
-    guard let key = current else { return nil }
-    if let limit, !key.utf8.lexicographicallyPrecedes(limit.utf8) { return nil }
-    try advance()
-    return key
+    var least: (place: Int, key: String)?
+    for (place, run) in runs.enumerated() {
+      guard let key = run.current, least.map({ key.utf8.lexicographicallyPrecedes($0.key.utf8) }) ?? true else {
+        continue
+      }
+      least = (place, key)
+    }
+    guard let least else { return nil }
+    if let limit, !least.key.utf8.lexicographicallyPrecedes(limit.utf8) { return nil }
+    try runs[least.place].advance()
+    return least.key
   }
 }
 

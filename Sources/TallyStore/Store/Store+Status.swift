@@ -90,7 +90,9 @@ extension Store {
       let connection = reader.connection
       let catalog = reader.catalog
       func hidden(_ kind: KindNumber) throws -> Int {
-        try connection.integer(text: "SELECT count(*) FROM tally_hidden WHERE kind = \(kind)") ?? 0
+        let hidden = try connection.integer(text: "SELECT count(*) FROM tally_hidden WHERE kind = \(kind)") ?? 0
+        guard catalog.hasStubs else { return hidden }
+        return hidden + (try connection.integer(text: "SELECT count(*) FROM tally_stub WHERE kind = \(kind)") ?? 0)
       }
       func rows(_ table: String) throws -> Int {
         try connection.integer(text: "SELECT count(*) FROM \"\(table)\"") ?? 0

@@ -228,7 +228,7 @@ private final class Verifier {
       }
       key = LinkKey(source: name, target: target).text
     } else if let kind = catalog.records[number] {
-      if kind.isKnown, try reader.hasRow(name) { return true }
+      if try kind.isKnown && reader.hasRow(name) || reader.isStub(name, number) { return true }
       key = name.text
     } else {
       return false
@@ -244,9 +244,8 @@ private final class Verifier {
   private func compareWaits() throws {
     var needed = Set<String>()
     for kind in catalog.records.values where kind.isKnown {
-      func add(_ name: AnyRecordName, _ stored: StoredRecord) {
-        let shown = stored.place.isVisible ? stored.values : nil
-        for target in kind.waits(stored.state, shown: shown, forward: kind.forwardField) {
+      func add(_ name: AnyRecordName, _ stored: StoredRecord) throws {
+        for target in try waits(of: name, kind, stored) {
           needed.insert("\(kind.number) \(name.text) waits for \(target.text)")
         }
       }
@@ -291,17 +290,16 @@ private final class Verifier {
     let part = stored.state.fingerprint(name: SipHash13.hash(name.text)) { catalog.hash(of: $0) }
     sum += part
     if StateSum(part) != stored.sum { problem("\(name): what is stored does not match its checksum") }
+    try checkPlace(name, kind, stored)
     guard kind.isKnown else { return }
     if !reader.aside.isEmpty, reader.aside[RowAddress(kind: kind.number, key: name.text)] != nil {
-      return noteAside(name, kind, stored)
+      return try noteAside(name, kind, stored)
     }
     let isVisible = try visibility.isShown(name)
     guard isVisible == stored.place.isVisible else {
       return problem("\(name) is \(isVisible ? "hidden but should be seen" : "seen but should be hidden")")
     }
-    note(
-      waits: kind.waits(stored.state, shown: isVisible ? stored.values : nil, forward: kind.forwardField),
-      kind.number, name.text)
+    note(waits: try waits(of: name, kind, stored), kind.number, name.text)
     guard isVisible else { return }
     let expected = try visibility.values(of: name, kind, stored.state)
     for (index, column) in kind.columns.enumerated() where expected[index] != stored.values[index] {
@@ -309,13 +307,32 @@ private final class Verifier {
     }
   }
 
+  /// A hidden record is a stub if its state is one, and is nowhere else then.
+  private func checkPlace(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws {
+    guard !stored.place.isVisible else { return }
+    let isStub = stored.place == .stub
+    if StubCoding.isStub(stored.state) != isStub {
+      problem("\(name) is \(isStub ? "kept as a stub and is none" : "a stub and is not kept as one")")
+    }
+    if try isStub && reader.isBesidesStubs(name, kind) { problem("\(name) is a stub and is stored twice") }
+  }
+
   /// A row that SQLite did not take is as it should be under the circumstances.
-  private func noteAside(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) {
+  private func noteAside(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws {
     report.setAside.append(name.text)
-    note(
-      waits: kind.waits(
-        stored.state, shown: stored.place.isVisible ? stored.values : nil, forward: kind.forwardField),
-      kind.number, name.text)
+    note(waits: try waits(of: name, kind, stored), kind.number, name.text)
+  }
+
+  /// What a record must be listed for. A stub may be listed or not, unless something waits for it.
+  private func waits(
+    of name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord
+  ) throws -> Set<AnyRecordName> {
+    let shown = stored.place.isVisible ? stored.values : nil
+    let waits = kind.waits(stored.state, shown: shown, forward: kind.forwardField)
+    guard stored.place == .stub, try !reader.isListed(name, kind, stored.state), try !reader.isAwaited(name) else {
+      return waits
+    }
+    return []
   }
 
   // MARK: Links

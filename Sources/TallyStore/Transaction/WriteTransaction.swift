@@ -133,6 +133,7 @@ final class WriteTransaction {
     }
     standing.fingerprint += fingerprint ?? catalog.fingerprint(name, kind, from: old, to: new)
     try view.mark(name, kind, from: old, to: new, isSettled: isSettled)
+    if catalog.hasStubs { try view.noteKeeping(name, kind, from: old, to: new) }
     try flushIfFull()
   }
 
@@ -231,6 +232,7 @@ final class WriteTransaction {
       }
     #endif
     view.mark(key, from: old, to: new)
+    if catalog.hasStubs { try writer.listStub(key.source) }
     try flushIfFull()
   }
 
@@ -326,6 +328,7 @@ final class WriteTransaction {
     try checkReferences()
     try forgetDecidedConflicts()
     logRows += try log.flush(connection, session.numbers)
+    try writer.putStubTouches()
     // Open blobs keep SQLite from savepoints and from changing tables.
     writer.closeRows()
     writer.onRowWritten = nil

@@ -341,7 +341,7 @@ final class WritingSession {
       schemaVersion = nil
     }
     standing = try Standing(reader)
-    try facts.load(connection)
+    try facts.load(connection, reader.catalog)
     reader.aside = try SetAside(connection)
     try refusals.load()
     try rowCounts.load()

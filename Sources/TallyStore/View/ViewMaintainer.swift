@@ -14,7 +14,7 @@ final class ViewMaintainer {
   var connection: Connection { reader.connection }
   var catalog: Catalog { reader.catalog }
 
-  private(set) var dirty = DirtySet()
+  var dirty = DirtySet()
   private var forwarded = Set<AnyRecordName>()
   /// The records whose links are still to be marked, since a version of a seed has come.
   private var seeds = Set<AnyRecordName>()
@@ -28,6 +28,8 @@ final class ViewMaintainer {
   private var lookedBelow: Set<AnyRecordName>?
   /// What the conflict journal looks at once all is settled.
   let watch = JournalWatch()
+  /// Whether stubs must be looked at, since one may keep a record above it that its waits do not lead to.
+  var looksForStubs = false
   /// What must be said of records that have appeared, once all is settled.
   var appeared = AppearedRecords()
 
@@ -80,7 +82,7 @@ final class ViewMaintainer {
     if !owners.isEmpty { dirty.climb(from: owners, .revivesOnly) }
   }
 
-  private func owners(_ kind: RecordKind, _ states: RecordState?...) -> Set<AnyRecordName> {
+  func owners(_ kind: RecordKind, _ states: RecordState?...) -> Set<AnyRecordName> {
     var owners = Set<AnyRecordName>()
     for column in kind.ownerColumns {
       for state in states {
@@ -208,6 +210,7 @@ final class ViewMaintainer {
   /// Looks at everything that was marked, until nothing is.
   func settle() throws {
     while !dirty.isEmpty {
+      if looksForStubs { try listStubs() }
       try markSeedLinks()
       try climb()
       while let name = dirty.popRecord() { try settle(name) }

@@ -27,9 +27,11 @@ extension StateWriter {
   ) throws {
     let forward = kind.forwardField
     guard forward != nil || kind.hasReferences else { return }
-    let new = kind.waits(state, shown: shown, forward: forward)
+    var new = kind.waits(state, shown: shown, forward: forward)
     let old = previous.map { kind.waits($0.state, shown: $0.values.isEmpty ? nil : $0.values, forward: forward) } ?? []
-    try replaceWaits(old, with: new, kind.number, name.text)
+    guard reader.catalog.hasStubs else { return try replaceWaits(old, with: new, kind.number, name.text) }
+    if shown == nil, StubCoding.isStub(state), try !mustBeListed(name, kind, state, new) { new = [] }
+    try replaceWaits(old, with: new, kind.number, name.text, isStub: previous?.place == .stub)
   }
 
   func putWaits(
@@ -40,17 +42,21 @@ extension StateWriter {
     try replaceWaits(old ? ends : [], with: !isShown && element.mayBeMember ? ends : [], kind.number, key.text)
   }
 
+  /// Lists what waits for `new` and no longer for the rest of `old`. Which of `old` a stub was listed for is not known.
   private func replaceWaits(
-    _ old: Set<AnyRecordName>, with new: Set<AnyRecordName>, _ kind: KindNumber, _ key: String
+    _ old: Set<AnyRecordName>, with new: Set<AnyRecordName>, _ kind: KindNumber, _ key: String, isStub: Bool = false
   ) throws {
-    guard old != new else { return }
+    guard old != new || isStub else { return }
     for target in old.subtracting(new) {
       try wait("DELETE FROM tally_wait WHERE target = ? AND kind = ? AND key = ?", target, kind, key)
+      if connection.changes > 0 { noteWaiting(target, kind) }
     }
     if !new.isEmpty { facts.hasWaits = true }
-    for target in new.subtracting(old) {
+    for target in isStub ? new : new.subtracting(old) {
       try wait("INSERT OR IGNORE INTO tally_wait VALUES(?, ?, ?)", target, kind, key)
+      if connection.changes > 0 { noteWaiting(target, kind) }
     }
+    try listAwaited()
   }
 
   private func wait(_ sql: StaticString, _ target: AnyRecordName, _ kind: KindNumber, _ key: String) throws {
