@@ -92,7 +92,7 @@ extension Store {
     if isTime { finishRemovalsIfPossible() }
   }
 
-  static let compactionScope = "compaction"
+  private static let compactionScope = "compaction"
   private static let dayKey = "day"
 
   /// Empties what may go by now; with nil, whatever a delete hides.

@@ -5,7 +5,6 @@ extension Store {
   /// Gives free pages of the file back as `vacuum` says, and notes in the report how many bytes they are.
   func giveBack(_ vacuum: Vacuum, isDryRun: Bool, _ report: inout CompactionReport) throws {
     guard file != nil else { return }
-    if vacuum != .off, !isDryRun { try orLogged(vacuum) { try joinPages() } }
     let before = try filePages()
     report.reclaimable = before.freeBytes
     let isWanted =

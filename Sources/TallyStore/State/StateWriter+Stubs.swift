@@ -11,8 +11,27 @@ extension StateWriter {
       if place == .stub { try deleteStub(name, kind.number) }
       return try putHidden(kind.number, name.text, try encode(state, sum, row: nil), place)
     }
-    if case .hidden(let number) = place { try deleteHidden(number) }
+    if case .hidden(let number) = place { try blankHidden(number) }
     try putStub(name, kind.number, state, sum)
+  }
+
+  /// Empties a row of `tally_hidden` in its place, under a kind that there is not; `deleteBlanks` removes it.
+  ///
+  /// Where a delete leaves little on a page, SQLite moves rows from page to page and does not overwrite where they were.
+  /// Rows that are deleted one by one as they are emptied would leave pieces of those whose turn comes next.
+  private func blankHidden(_ number: Int) throws {
+    touchesDeleted = true
+    let update = try connection.statement("UPDATE tally_hidden SET kind = 0, key = n, body = x'' WHERE n = ?")
+    update.bind(1, number)
+    try update.run()
+    hasBlanks = true
+  }
+
+  /// Removes the rows that became stubs in this transaction, when none of them holds anything any more.
+  func deleteBlanks() throws {
+    guard hasBlanks else { return }
+    try connection.execute("DELETE FROM tally_hidden WHERE kind = 0")
+    hasBlanks = false
   }
 
   private func putStub(_ name: AnyRecordName, _ kind: KindNumber, _ state: RecordState, _ sum: StateSum) throws {

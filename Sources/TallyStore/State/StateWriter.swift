@@ -19,6 +19,7 @@ final class StateWriter {
   /// The stubs for which something began or ceased to wait: see `listAwaited`.
   var awaited: [AnyRecordName] = []
   var isListing = false
+  var hasBlanks = false
   /// The kind whose table was noted last.
   private var lastTouched: RecordKind?
   private(set) var isChanged = false
@@ -49,7 +50,7 @@ final class StateWriter {
 
   /// Forgets what the transaction did.
   func reset() {
-    (touchedTables, lastTouched, touchesDeleted, awaited) = ([], nil, false, [])
+    (touchedTables, lastTouched, touchesDeleted, awaited, hasBlanks) = ([], nil, false, [], false)
     _ = rowChanges.take()
     isChanged = false
     onRowWritten = nil

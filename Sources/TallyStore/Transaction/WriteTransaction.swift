@@ -329,6 +329,7 @@ final class WriteTransaction {
     try forgetDecidedConflicts()
     logRows += try log.flush(connection, session.numbers)
     try writer.putStubTouches()
+    try writer.deleteBlanks()
     // Open blobs keep SQLite from savepoints and from changing tables.
     writer.closeRows()
     writer.onRowWritten = nil
