@@ -83,8 +83,8 @@ import Testing
     try expectNothingLeft()
   }
 
-  /// What was purged can be gone for good, and the journal says that the record is back: nothing in it says which fields
-  /// had values, since a purge leaves no trace of them.
+  /// What was purged can be gone for good, and the journal says that the record is back: nothing in it says which
+  /// fields had values, since a purge leaves no trace of them.
   @Test(arguments: keepers, [true, false])
   func aRecordThatComesBackAfterAPurgeIsInTheJournal(_ keeper: (type: String, edit: String), deleterFirst: Bool) throws
   {

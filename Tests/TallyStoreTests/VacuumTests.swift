@@ -126,8 +126,8 @@ import Testing
     try expectNoCanary()
   }
 
-  /// Emptying records, and giving pages back, leaves few copies of what was removed, and adds none. In the tables SQLite
-  /// itself leaves some where it joins pages.
+  /// Emptying records leaves few copies of what was removed, and giving pages back adds none. SQLite itself leaves some
+  /// where it joins pages.
   @Test func noCopyIsMade() throws {
     let store = try filled()
     try store.run("DELETE FROM Note WHERE text <> 'stays'")

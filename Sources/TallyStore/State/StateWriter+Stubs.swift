@@ -17,8 +17,8 @@ extension StateWriter {
 
   /// Empties a row of `tally_hidden` in its place, under a kind that there is not; `deleteBlanks` removes it.
   ///
-  /// Where a delete leaves little on a page, SQLite moves rows from page to page and does not overwrite where they were.
-  /// Rows that are deleted one by one as they are emptied would leave pieces of those whose turn comes next.
+  /// Where a delete leaves little on a page, SQLite moves rows from page to page and does not overwrite where they
+  /// were. Rows that are deleted one by one as they are emptied would leave pieces of those whose turn comes next.
   private func blankHidden(_ number: Int) throws {
     touchesDeleted = true
     let update = try connection.statement("UPDATE tally_hidden SET kind = 0, key = n, body = x'' WHERE n = ?")

@@ -160,7 +160,9 @@ final class Round {
   }
 
   /// Notes the cost of something, perhaps beside that of something else that must come before it.
-  func note(_ figure: Figure, cost: Cost, plain: Cost? = nil) { ledger.add(Sample(tally: cost, plain: plain), to: figure) }
+  func note(_ figure: Figure, cost: Cost, plain: Cost? = nil) {
+    ledger.add(Sample(tally: cost, plain: plain), to: figure)
+  }
 
   /// Notes how many bytes something takes.
   func note(_ figure: Figure, bytes: Double, plain: Double? = nil) {
