@@ -147,7 +147,9 @@ final class DatabaseImport {
         for (index, value) in row.enumerated() {
           // SQLite takes any bytes for a text.
           if case .blob = value, query.isText(index) {
-            throw unmapped(table, row[0], columns[index], "is a text that is not UTF-8")
+            throw unmapped(
+              table, row[0], columns[index],
+              "is a text that is not UTF-8; give it an expression that makes one, such as {\"sql\": \"hex(name)\"}")
           }
         }
         return row

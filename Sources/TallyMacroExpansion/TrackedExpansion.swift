@@ -4,7 +4,7 @@
 
   /// The observer of a property with `@Tracked`.
   public enum TrackedExpansion: AccessorMacro {
-    /// A `didSet`.
+    /// A `didSet`, or a `willSet` where the property has a `didSet`.
     public static func expansion(
       of node: AttributeSyntax, providingAccessorsOf declaration: some DeclSyntaxProtocol,
       in context: some MacroExpansionContext
@@ -12,6 +12,9 @@
       guard let variable = declaration.as(VariableDeclSyntax.self), variable.isTrackable,
         let name = variable.bindings.first?.pattern.as(IdentifierPatternSyntax.self)?.identifier.text
       else { return [] }
+      guard variable.bindings.first?.accessorBlock == nil else {
+        return ["willSet { EntityColumns.\(raw: name).noteSetting(newValue, in: &self.unreadValues) }"]
+      }
       return ["didSet { EntityColumns.\(raw: name).noteSetting(self.\(raw: name), in: &self.unreadValues) }"]
     }
   }
@@ -25,7 +28,11 @@
       guard let variable = member.as(VariableDeclSyntax.self), variable.isTrackable,
         let name = variable.bindings.first?.pattern.as(IdentifierPatternSyntax.self)?.identifier.text, name != "id"
       else { return [] }
-      var reader = EntityReader(attribute: node, context: context.lexicalContext)
+      // What encloses a member begins with the struct itself.
+      let context = context.lexicalContext.drop {
+        $0.as(StructDeclSyntax.self)?.name.text == declaration.as(StructDeclSyntax.self)?.name.text
+      }
+      var reader = EntityReader(attribute: node, context: Array(context))
       guard let entity = reader.read(declaration), !entity.hasErrors,
         let property = entity.properties.first(where: { $0.name == name }), property.mayBeUnread
       else { return [] }
@@ -34,10 +41,15 @@
   }
 
   extension VariableDeclSyntax {
-    /// Whether it can be given an observer: one variable, with storage, and without observers of its own.
+    /// Whether it can be given an observer: one variable, with storage, and with a `didSet` of its own at most.
     fileprivate var isTrackable: Bool {
-      !isStatic && bindingSpecifier.tokenKind == .keyword(.var) && bindings.count == 1
-        && bindings.first?.accessorBlock == nil
+      guard !isStatic, bindingSpecifier.tokenKind == .keyword(.var), bindings.count == 1, let binding = bindings.first
+      else { return false }
+      switch binding.accessorBlock?.accessors {
+      case nil: return true
+      case .getter: return false
+      case .accessors(let list): return list.map(\.accessorSpecifier.tokenKind) == [.keyword(.didSet)]
+      }
     }
   }
 

@@ -93,11 +93,11 @@
     }
 
     /// Notes that the property was set. What could not be read is forgotten, unless the record goes on showing the
-    /// same: a form that sets all properties has changed nothing by that.
+    /// same: a form that sets all properties has changed nothing by that. JSON that holds more than the value shows
+    /// follows the change.
     public func noteSetting(_ value: Value, in unread: inout UnreadValues) {
       guard unread.has(name) else { return }
-      // What cannot be encoded is another value, and saving it throws.
-      unread.noteSetting(name, shown: try? encode(value))
+      unread.noteSetting(name, shown: { try encode(value) }, { try decode($0).map(encode) })
     }
 
     /// Reads the record's name.

@@ -21,7 +21,8 @@
     /// Makes the change from one value to another in a text that holds more than the values' type knows. Keys of
     /// objects that the type does not know stay.
     ///
-    /// An element of an array is known again by its value; one that was changed in its place, by its place.
+    /// An element of an array is known again by its value; one that was changed in its place, by its place. Two objects
+    /// with an `id` each, and not the same, are two.
     /// - Parameters:
     ///   - text: the text in the database.
     ///   - before: the value that was read from it, as its type writes it.
@@ -34,10 +35,13 @@
       return merged == new ? after : merged.description
     }
 
+    private static let id = Array("id".utf8)
+
     private func changed(from before: JSONText, to after: JSONText) -> JSONText {
       guard after != before else { return self }
       switch (self, before, after) {
       case (.object(let whole), .object(let known), .object(let new)):
+        if let before = known[Self.id], let now = new[Self.id], before != now { return after }
         var merged = new
         for (key, member) in whole {
           if let now = new[key] {

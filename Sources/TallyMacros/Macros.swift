@@ -73,7 +73,7 @@
   ///
   /// Without it a record could not tell that a person has chosen another value and then the first one again from that
   /// nobody has chosen anything.
-  @attached(accessor, names: named(didSet))
+  @attached(accessor, names: named(didSet), named(willSet))
   public macro Tracked() = #externalMacro(module: "TallyMacroPlugin", type: "TrackedMacro")
 
   /// Sets options of a stored property of an `@Entity` struct.

@@ -10,8 +10,20 @@
     private enum Kept: Sendable {
       /// A value that cannot be read, and the one that the record shows instead.
       case unread(stored: DatabaseValue, shown: DatabaseValue)
-      /// A text that was read.
-      case json(DatabaseValue)
+      /// The text of a value that was read, which may hold more.
+      case json(Text)
+    }
+
+    /// JSON that follows the value of a property.
+    private struct Text {
+      /// What to write for the value.
+      var stored: DatabaseValue
+      /// The value as the record itself would write it; nil before the property is set for the first time.
+      var shown: DatabaseValue?
+      /// The bytes that following may still go through. A loop that changes thousands of elements one by one would
+      /// read the whole text each time; what comes after the first of them is followed all at once, when the record is
+      /// saved.
+      var budget: Int
     }
 
     /// Nil in nearly all records.
@@ -27,15 +39,38 @@
 
     mutating func keep(json stored: DatabaseValue, for column: String) {
       values = values ?? [:]
-      values?[column] = .json(stored)
+      values?[column] = .json(Text(stored: stored, shown: nil, budget: Self.budget(stored)))
     }
+
+    /// Four megabytes, or the text 64 times.
+    private static func budget(_ stored: DatabaseValue) -> Int { max(4 << 20, 64 * (stored.text?.utf8.count ?? 0)) }
 
     func has(_ column: String) -> Bool { values?[column] != nil }
 
-    /// `shown` is the value that the property has now; nil if that cannot be encoded.
-    mutating func noteSetting(_ column: String, shown: DatabaseValue?) {
-      guard case .unread(_, let before) = values?[column], before != shown else { return }
-      values?[column] = nil
+    /// Notes that a property was set. `encoded` gives a text as the record would write it, nil if it cannot.
+    mutating func noteSetting(
+      _ column: String, shown: () throws -> DatabaseValue, _ encoded: (DatabaseValue) throws -> DatabaseValue?
+    ) {
+      switch values?[column] {
+      case .unread(_, let before):
+        // What cannot be encoded is another value, and saving it throws.
+        if (try? shown()) != before { values?[column] = nil }
+      case .json(var text):
+        guard text.budget > 0, let now = try? shown() else { return }
+        text.budget -= now.text?.utf8.count ?? 0
+        let before = text.shown ?? (try? encoded(text.stored))
+        if before != now {
+          // Where there is nothing more than the record shows, there is nothing to follow from now on.
+          guard let before, let stored = text.stored.changed(from: before, to: now), stored != now else {
+            values?[column] = nil
+            return
+          }
+          text.stored = stored
+        }
+        text.shown = now
+        values?[column] = .json(text)
+      case nil: break
+      }
     }
 
     /// Returns what to write for a property that shows `shown`. `encoded` gives a text that was read as the record
@@ -45,13 +80,9 @@
     ) rethrows -> DatabaseValue {
       switch values?[column] {
       case .unread(let stored, let before) where before == shown: return stored
-      case .json(let stored):
-        guard let before = try encoded(stored) else { return shown }
-        guard before != shown else { return stored }
-        guard let texts = (stored.text, before.text, shown.text) as? (String, String, String),
-          let text = JSONText.change(texts.0, from: texts.1, to: texts.2)
-        else { return shown }
-        return text.databaseValue
+      case .json(let text):
+        guard let before = try text.shown ?? encoded(text.stored) else { return shown }
+        return before == shown ? text.stored : text.stored.changed(from: before, to: shown) ?? shown
       case .unread, nil: return shown
       }
     }
@@ -59,6 +90,19 @@
 
   extension DatabaseValue {
     fileprivate var text: String? { String.fromDatabaseValue(self) }
+
+    /// The text with the change from one value to another; nil if one of them is no JSON.
+    fileprivate func changed(from before: DatabaseValue, to after: DatabaseValue) -> DatabaseValue? {
+      guard let text, let before = before.text, let after = after.text else { return nil }
+      return JSONText.change(text, from: before, to: after)?.databaseValue
+    }
+  }
+
+  extension UnreadValues: CustomReflectable, CustomStringConvertible {
+    /// Nothing: what is kept may be private, and `print` and `dump` of a record go to logs.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+    /// The type's name, without what is kept.
+    public var description: String { "UnreadValues" }
   }
 
   extension UnreadValues: Hashable {

@@ -29,7 +29,7 @@
     /// - Parameters:
     ///   - host: a name or an address at which the other device reaches this one.
     ///   - port: the port of its listener, `TCPListener.port`.
-    ///   - name: what people call the device; control characters are left out.
+    ///   - name: what people call the device; control characters are left out, and what is too long is cut.
     ///   - secret: a new one for each pairing, `.random()`, so that one device can be shut out alone.
     /// - Throws: `SyncError.unreachable` for a host or a port that nobody could reach, such as one with a blank, or
     ///   port 0: the listener's own `port` is the one that the system gave it.
@@ -54,12 +54,17 @@
         parts.scheme?.lowercased() == Self.scheme, let host = parts.host, !host.isEmpty, let port = parts.port,
         (1...65_535).contains(port), let fragment = parts.fragment
       else { return nil }
+      // A name that is in ASCII by Punycode is shown in letters, and the check is that of what was given.
+      let hosts = [host, parts.encodedHost ?? host]
       let halves = fragment.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
       guard halves.count == 2, let secret = Self.bytes(halves[0]).flatMap({ SharedSecret($0) }) else { return nil }
       let name = parts.queryItems?.first { $0.name == "name" }?.value ?? ""
-      let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
-      self.init(checked: isBracketed ? String(host.dropFirst().dropLast()) : host, port, name, secret)
-      guard halves[1] == check else { return nil }
+      let codes = hosts.map { host in
+        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+        return Self(checked: isBracketed ? String(host.dropFirst().dropLast()) : host, port, name, secret)
+      }
+      guard let code = codes.first(where: { $0.check == halves[1] }) else { return nil }
+      self = code
     }
 
     /// The text, which `init(_:)` reads: `tally://host:port/?name=…#secret.check`, with the secret and the check in

@@ -16,10 +16,23 @@
       var start = Place()
       var stops: [Place] = []
     }
+    struct Guest: Codable, Identifiable, Sendable {
+      var id: Int
+      var name: String
+    }
+    enum Way: Codable, Equatable, Sendable {
+      case none
+      case train(Int)
+    }
     var id = RecordName<Trip>()
     var title = ""
     var plan = Plan()
     var packing: [String: Int]?
+    var guests: [Guest] = []
+    var end: Place?
+    var way: Way = .none
+    var watched = Place() { didSet { count += 1 } }
+    var count = 0
   }
 
   /// JSON in which a newer version of an app has more keys than this one knows.
@@ -109,6 +122,108 @@
       #expect(
         try text("plan", before) { $0.plan.days = 1 }
           == "{\"days\":1,\"n\u{301}\":\"\u{301}\",\(start)\"stops\":[],\"title\":\"\u{301}\\\\\"}")
+    }
+
+    /// A record is fetched once, and saved after each change.
+    private func texts(_ column: String, _ before: String, _ changes: ((inout Trip) -> Void)...) throws -> [String?] {
+      try store.write { db in
+        try Trip().insert(db)
+        try db.execute(sql: "UPDATE Trip SET \(column) = ?", arguments: [before])
+        var trip = try #require(try Trip.fetchOne(db))
+        let texts = try changes.map { change in
+          change(&trip)
+          try trip.update(db)
+          return try String.fetchOne(db, sql: "SELECT \(column) FROM Trip")
+        }
+        try trip.delete(db)
+        return texts
+      }
+    }
+
+    @Test func aRecordThatIsSavedTwiceGoesOnFromWhatItSaved() throws {
+      let guests = #"[{"id":1,"name":"A","x":1},{"id":2,"name":"B","x":2},{"id":3,"name":"C","x":3}]"#
+      #expect(
+        try texts("guests", guests, { $0.guests[1].name = "D" }, { $0.guests.removeFirst() }) == [
+          #"[{"id":1,"name":"A","x":1},{"id":2,"name":"D","x":2},{"id":3,"name":"C","x":3}]"#,
+          #"[{"id":2,"name":"D","x":2},{"id":3,"name":"C","x":3}]"#,
+        ])
+      #expect(
+        try texts("guests", guests, { $0.guests.reverse() }, { $0.guests[0].name = "D" }).last
+          == #"[{"id":3,"name":"D","x":3},{"id":2,"name":"B","x":2},{"id":1,"name":"A","x":1}]"#)
+      // What is taken out is gone, also if something like it comes later.
+      #expect(
+        try texts("guests", guests, { $0.guests = [] }, { $0.guests = [.init(id: 1, name: "A")] }).last
+          == #"[{"id":1,"name":"A"}]"#)
+      #expect(
+        try texts("end", #"{"name":"A","x":1}"#, { $0.end = nil }, { $0.end = Trip.Place(name: "B") }) == [
+          nil, #"{"name":"B"}"#,
+        ])
+      #expect(
+        try texts("packing", #"{"soap":1}"#, { $0.packing?["soap"] = nil }, { $0.packing?["soap"] = 2 }).last
+          == #"{"soap":2}"#)
+    }
+
+    /// Each change is followed, so an element that is moved and changed keeps its own.
+    @Test func anElementThatMovesAndChangesKeepsItsKeys() throws {
+      let guests = #"[{"id":1,"name":"A","x":1},{"id":2,"name":"B","x":2}]"#
+      func changed(_ change: (inout [Trip.Guest]) -> Void) throws -> String? {
+        try text("guests", guests) { change(&$0.guests) }
+      }
+      #expect(
+        try text("guests", guests) { trip in
+          trip.guests.removeFirst()
+          trip.guests[0].name = "D"
+        } == #"[{"id":2,"name":"D","x":2}]"#)
+      #expect(
+        try text("guests", guests) { trip in
+          trip.guests.swapAt(0, 1)
+          trip.guests[0].name = "D"
+        } == #"[{"id":2,"name":"D","x":2},{"id":1,"name":"A","x":1}]"#)
+      // In one go another element in its place is another, and gets nothing of it.
+      #expect(
+        try changed { $0[0] = Trip.Guest(id: 9, name: "A") }
+          == #"[{"id":9,"name":"A"},{"id":2,"name":"B","x":2}]"#)
+    }
+
+    /// A loop over many elements sets the property each time.
+    @Test func manyElementsAreChangedOneByOne() throws {
+      let count = 3000
+      let guests = (0..<count).map { #"{"id":\#($0),"name":"A","x":\#($0)}"# }
+      let changed = (0..<count).map { #"{"id":\#($0),"name":"B","x":\#($0)}"# }
+      #expect(
+        try text("guests", "[\(guests.joined(separator: ","))]") { trip in
+          for index in 0..<count { trip.guests[index].name = "B" }
+        } == "[\(changed.joined(separator: ","))]")
+    }
+
+    @Test func aPropertyWithAnObserverOfItsOwnIsFollowed() throws {
+      let texts = try texts(
+        "watched", #"{"name":"A","x":1}"#, { $0.watched.name = "B" }, { $0.watched = Trip.Place(name: "C") })
+      #expect(texts == [#"{"name":"B","x":1}"#, #"{"name":"C","x":1}"#])
+    }
+
+    /// A case with a value, of which only a newer version knows.
+    @Test func aValueThatCannotBeReadIsForgottenOnceAnotherWasChosen() throws {
+      let ship = #"{"ship":{"_0":1}}"#
+      #expect(try text("way", ship) { $0.title = "x" } == ship)
+      #expect(
+        try text("way", ship) { trip in
+          trip.way = .train(1)
+          trip.way = .none
+        } == #"{"none":{}}"#)
+    }
+
+    /// What is kept may be private.
+    @Test func whatIsKeptIsNotPrinted() throws {
+      let trip = try store.write { db in
+        try Trip().insert(db)
+        try db.execute(sql: #"UPDATE Trip SET way = '{"secret":{}}', plan = '{"secret":1}'"#)
+        return try #require(try Trip.fetchOne(db))
+      }
+      var dumped = ""
+      dump(trip, to: &dumped)
+      #expect(!"\(trip)".contains("secret") && !String(reflecting: trip).contains("secret"))
+      #expect(!dumped.contains("secret"))
     }
 
     /// Two devices with two versions of the app, which both save.

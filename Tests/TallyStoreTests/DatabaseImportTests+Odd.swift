@@ -59,7 +59,9 @@ extension DatabaseImportTests {
       INSERT INTO tag VALUES (1, 'ab' || char(0) || 'cd'), (2, CAST(x'636166e9' AS TEXT)), (3, 'c');
       """)
     var map = ImportMap(tables: [.init(from: "tag", to: "Tag", fields: ["name": "name"])])
-    #expect(stop(old, map) == "tag, row '2', Tag.name: is a text that is not UTF-8")
+    #expect(
+      stop(old, map) == "tag, row '2', Tag.name: is a text that is not UTF-8; "
+        + "give it an expression that makes one, such as {\"sql\": \"hex(name)\"}")
     map.tables[0].fields["name"] = ImportColumn(sql: "CASE id WHEN 2 THEN 'café' ELSE name END")
     try store.importDatabase(at: old, map: map)
     #expect(try rows("SELECT hex(name) FROM Tag ORDER BY id") == ["6162006364", "636166C3A9", "63"])

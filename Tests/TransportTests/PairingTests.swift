@@ -10,7 +10,7 @@
 
     @Test(arguments: [
       ("192.168.1.7", 7_400, "Ann's Mac & phone #1"), ("mac.local", 1, ""), ("fe80::1", 65_535, "日本"),
-      ("a", 80, "+%=?/"),
+      ("a", 80, "+%=?/"), ("xn--mnchen-3ya.de", 443, ""), ("m\u{fc}nchen.de", 443, ""),
     ]) func aCodeIsTheSameAfterItWasRead(_ host: String, _ port: Int, _ name: String) throws {
       let secret = try #require(Self.secret)
       let code = try PairingCode(host: host, port: port, name: name, secret: secret)

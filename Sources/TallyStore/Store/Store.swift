@@ -217,11 +217,12 @@ public final class Store: Sendable {
   /// try store.close()
   /// ```
   ///
-  /// Later reads and writes throw `StoreError.closed`, as do sequences of ``values(_:)``; those of ``events()`` end.
-  /// Everything is in the file itself then, and the write-ahead log beside it is gone or empty, unless another process
-  /// or another `Store` has the file open: the last one to close sees to it. A store that is released is closed as
-  /// well. Closing a closed store does nothing.
-  /// - Throws: `DatabaseError` with SQLITE_BUSY if the store is in use; it stays open.
+  /// It waits for reads and writes under way, and inside of one for itself. Later ones throw `StoreError.closed`, as do
+  /// sequences of ``values(_:)``; those of ``events()`` end. Everything is in the file itself then, and the write-ahead
+  /// log beside it is gone or empty, unless another process or another `Store` has the file open: the last one to close
+  /// sees to it. A store that is released is closed as well. Closing a closed store does nothing.
+  /// - Throws: `DatabaseError` with SQLITE_BUSY if it is in use, as by a sync or ``verify(onProgress:)``; it stays
+  ///   open.
   public func close() throws { try closing.withLock { _ in try closeOnce() } }
 
   private func closeOnce() throws {

@@ -42,7 +42,8 @@ public struct StoreOptions: Sendable {
   /// Opens the file without writing to it, for a tool or an extension that only looks. Writes throw
   /// `StoreError.readOnly`, an engine gives its peers up with it, the schema stays as the file has it, and what other
   /// programs have written is not captured: where that matters, calls throw `StoreError.notCaptured`. Each read shows
-  /// what is in the file by then; a sequence of ``Store/values(_:)`` tells the value of now and nothing more.
+  /// what is in the file by then; a sequence of ``Store/values(_:)`` tells the value of now and nothing more. SQLite
+  /// needs a file with an index of the write-ahead log beside the store, so the folder must be writable.
   public var isReadOnly = false
   /// Called for each SQLite connection when it is opened, for the app's functions, collations or pragmas. A store in a
   /// file has several connections, so it is called more than once, and on any thread.
