@@ -81,7 +81,7 @@ enum PlantedHints {
     "denyNotChecked rawsql": 119,
     "returnedRowIsNew rawsql": 325,
     "packedRowUnlisted rawsql": 2,
-    "statesGivenUnchecked damage": 284,
+    "statesGivenUnchecked value": 9,
     "pushTakenAnywhere relay": 1,
     "cursorIsPosition relay": 2,
   ]

@@ -21,6 +21,8 @@ package enum SimulationTier: String, CaseIterable, Sendable {
   case rawsql
   /// Stores on files, one of which the disk damages, that sync in sessions and through a folder.
   case damage
+  /// The same, where the disk has changed one value that SQLite finds nothing wrong with.
+  case value
   /// Devices that empty what is deleted, beside devices that empty nothing.
   case shred
 
@@ -53,8 +55,10 @@ package enum SimulationTier: String, CaseIterable, Sendable {
     case .world: Playground.failure(seed: seed, planted: planted)?.description
     case .relay: Playground.failure(seed: seed, planted: planted, in: MemoryRelayLog(planted))?.description
     case .rawsql: RawPlay.failure(of: .generate(seed: seed), planted: planted)
-    case .damage:
-      DamageStory.Route.allCases.lazy.compactMap { DamageStory.failure(seed: seed, $0, planted: planted) }.first
+    case .damage, .value:
+      DamageStory.Route.allCases.lazy.compactMap {
+        DamageStory.failure(seed: seed, $0, self == .value ? .value : nil, planted: planted)
+      }.first
     case .shred:
       [false, true].lazy.compactMap { ShredHistory.failure(seed, deleteWins: $0, planted: planted) }.first
     }
@@ -137,7 +141,7 @@ package struct PlantedBug: Sendable {
     .init("denyNotChecked", .denyNotChecked, .rawsql),
     .init("returnedRowIsNew", .returnedRowIsNew, .rawsql),
     .init("packedRowUnlisted", .packedRowUnlisted, .rawsql),
-    .init("statesGivenUnchecked", .statesGivenUnchecked, .damage),
+    .init("statesGivenUnchecked", .statesGivenUnchecked, .value),
     .init("pushTakenAnywhere", .pushTakenAnywhere, .relay),
     .init("cursorIsPosition", .cursorIsPosition, .relay),
   ]
