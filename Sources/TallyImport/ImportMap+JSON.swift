@@ -30,16 +30,17 @@ private struct AnyKey: CodingKey {
 }
 
 extension Decoder {
+  fileprivate func corrupted(_ reason: String) -> DecodingError {
+    .dataCorrupted(.init(codingPath: codingPath, debugDescription: reason))
+  }
+
   /// The container of an object that has no other keys than those of `Key`.
   fileprivate func container<Key: CodingKey & CaseIterable>(onlyKeysOf type: Key.Type) throws
     -> KeyedDecodingContainer<Key>
   {
     let known = Set(Key.allCases.map(\.stringValue))
     for key in try container(keyedBy: AnyKey.self).allKeys where !known.contains(key.stringValue) {
-      throw DecodingError.dataCorrupted(
-        .init(
-          codingPath: codingPath,
-          debugDescription: "\(printable(key.stringValue)) is none of \(known.sorted().joined(separator: ", "))"))
+      throw corrupted("\(printable(key.stringValue)) is none of \(known.sorted().joined(separator: ", "))")
     }
     return try container(keyedBy: type)
   }
@@ -135,9 +136,8 @@ extension ImportColumn: Codable {
     switch (column, sql) {
     case (let column?, nil): self.init(column: column)
     case (nil, let sql?): self.init(sql: sql)
-    default:
-      throw DecodingError.dataCorrupted(
-        .init(codingPath: decoder.codingPath, debugDescription: "either \"column\" or \"sql\" must be there"))
+    case (nil, nil): throw decoder.corrupted("\"column\" or \"sql\" must be there")
+    case (_?, _?): throw decoder.corrupted("of \"column\" and \"sql\" only one can be there")
     }
     form = try container.decodeIfPresent(Form.self, forKey: .as)
     skipsMissing = try container.decodeIfPresent(Bool.self, forKey: .skipsMissing) ?? false

@@ -358,12 +358,25 @@ import Testing
           fields: ["due": .init(column: "d", as: .unixMilliseconds), "list": .init(column: "l", skipsMissing: true)])
       ], links: [.init(from: "b", to: "Item.tags", source: "s", target: .init(sql: "t + 1"), where: "u")])
     #expect(try ImportMap(json: map.json()) == map)
-    let text = #"{"tables":[{"from":"a","to":"Item","fields":{"title":{"colunm":"t"}}}]}"#
+  }
+
+  @Test(arguments: [
+    ("{}", "the key tables is missing"), (#"{"tables":[{"to":"Item"}]}"#, "tables[0]: the key from is missing"),
+    (
+      #"{"tables":[{"from":"a","to":"Item","fields":{"title":{"colunm":"t"}}}]}"#,
+      "tables[0].fields.title: 'colunm' is none of as, column, skipsMissing, sql"
+    ),
+    (
+      #"{"tables":[{"from":"a","to":"Item","fields":{"title":{}}}]}"#,
+      #"tables[0].fields.title: "column" or "sql" must be there"#
+    ),
+    (
+      #"{"tables":[{"from":"a","to":"Item","fields":{"title":{"column":"t","sql":"t"}}}]}"#,
+      #"tables[0].fields.title: of "column" and "sql" only one can be there"#
+    ),
+  ]) func aMapThatIsNotReadableSaysWhere(_ text: String, _ reason: String) {
     #expect {
       try ImportMap(json: Data(text.utf8))
-    } throws: { error in
-      "\(error)"
-        == "the map is not readable: tables.Index 0.fields.title: 'colunm' is none of as, column, skipsMissing, sql (invalidMap)"
-    }
+    } throws: { "\($0)" == "the map is not readable: \(reason) (invalidMap)" }
   }
 }

@@ -39,15 +39,23 @@ extension Schema {
     return try encoder.encode(self)
   }
 
+  /// Returns what is wrong with a text of JSON, and where: `tables[2].fields.seconds: …`.
   package static func reason(_ error: any Error) -> String {
     guard let error = error as? DecodingError else { return "\(error)" }
     switch error {
-    case .dataCorrupted(let context), .keyNotFound(_, let context), .typeMismatch(_, let context),
-      .valueNotFound(_, let context):
-      let path = context.codingPath.map(\.stringValue).joined(separator: ".")
-      return path.isEmpty ? context.debugDescription : "\(path): \(context.debugDescription)"
+    case .keyNotFound(let key, let context): return place(context) + "the key \(key.stringValue) is missing"
+    case .dataCorrupted(let context), .typeMismatch(_, let context), .valueNotFound(_, let context):
+      return place(context) + context.debugDescription
     @unknown default: return "\(error)"
     }
+  }
+
+  private static func place(_ context: DecodingError.Context) -> String {
+    let path = context.codingPath.reduce("") { path, key in
+      if let index = key.intValue { return path + "[\(index)]" }
+      return path.isEmpty ? key.stringValue : "\(path).\(key.stringValue)"
+    }
+    return path.isEmpty ? "" : "\(path): "
   }
 }
 

@@ -31,7 +31,7 @@ extension SeedSet: Codable {
     do {
       self = try JSONDecoder().decode(SeedSet.self, from: json)
     } catch {
-      throw StoreError(.invalidSeeds, "the seed set is not readable: \(reason(error))", cause: error)
+      throw StoreError(.invalidSeeds, "the seed set is not readable: \(Schema.reason(error))", cause: error)
     }
   }
 
@@ -222,23 +222,4 @@ private struct AnyKey: CodingKey {
   var intValue: Int? { nil }
   init(stringValue: String) { self.stringValue = stringValue }
   init?(intValue: Int) { nil }
-}
-
-/// Returns a description of what is wrong, and where: `records[2].fields.seconds: …`.
-private func reason(_ error: any Error) -> String {
-  guard let error = error as? DecodingError else { return "\(error)" }
-  switch error {
-  case .keyNotFound(let key, let context): return place(context) + "the key \(key.stringValue) is missing"
-  case .dataCorrupted(let context), .typeMismatch(_, let context), .valueNotFound(_, let context):
-    return place(context) + context.debugDescription
-  @unknown default: return "\(error)"
-  }
-}
-
-private func place(_ context: DecodingError.Context) -> String {
-  let path = context.codingPath.reduce("") { path, key in
-    if let index = key.intValue { return path + "[\(index)]" }
-    return path.isEmpty ? key.stringValue : "\(path).\(key.stringValue)"
-  }
-  return path.isEmpty ? "" : "\(path): "
 }
