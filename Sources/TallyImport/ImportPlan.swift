@@ -39,7 +39,7 @@ struct ImportPlan {
 
   /// The rows of a step, from the first, or after the last one that is committed.
   struct Rows {
-    /// What each value of a row is, in messages.
+    /// The names of a row's values, for messages.
     let columns: [String]
     /// The SQL of the columns by which they are ordered.
     let order: String

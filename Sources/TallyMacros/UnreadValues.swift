@@ -1,8 +1,8 @@
 #if Macros
   import GRDB
 
-  /// What a record's row holds beyond what the record shows: an enum's case that only a newer version of the app has,
-  /// and the keys of JSON that this one does not know.
+  /// The part of a row that its record cannot show: an enum's case that only a newer version of the app has, and the
+  /// keys of JSON that this one does not know.
   ///
   /// Saving the record writes it back: an older version of an app must not overwrite what it cannot read. It plays no
   /// part in whether two records are equal, nor in what `Codable` writes.
@@ -16,7 +16,7 @@
 
     /// JSON that follows the value of a property.
     private struct Text {
-      /// What to write for the value.
+      /// The text to write for the value.
       var stored: DatabaseValue
       /// The value as the record itself would write it; nil before the property is set for the first time.
       var shown: DatabaseValue?

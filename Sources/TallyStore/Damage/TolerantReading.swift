@@ -70,7 +70,7 @@ final class TolerantReading {
 
   /// Reads the rows of a table that is found by its primary key, of which the first column is the last part, from both
   /// ends up to what is damaged.
-  /// - Throws: what the body throws that is no fault of the file.
+  /// - Throws: the body's errors, except those that the file's damage explains.
   func readKeyed(_ table: String, _ sql: String, _ body: (SQLStatement) throws -> Void) throws {
     for order in ["", " DESC"] {
       let query: SQLStatement

@@ -22,8 +22,8 @@ extension Store {
     }
   }
 
-  /// What was to be emptied is, so an error is no reason to fail, unless smaller files were asked for. The pages that
-  /// are left are as good for new content as they were.
+  /// Runs a part of a compaction that gives pages back. The records are empty by then, and pages that stay are used
+  /// again, so an error is only logged, unless the caller asked for a smaller file.
   private func orLogged(_ vacuum: Vacuum, _ body: () throws -> Void) throws {
     do { try body() } catch {
       guard vacuum == .automatic else { throw error }
@@ -61,7 +61,7 @@ extension Store {
       if let object = try reader.connection.dependentOnRowIDs() {
         throw StoreError(
           .dependsOnRowIDs,
-          "\(object) goes by the numbers of rows, which rebuilding the file may change: drop it, compact, and make it anew"
+          "\(object) may depend on rowids, which rebuilding the file can change: drop it, compact, and create it again"
         )
       }
       // The copy, and the log with all of it.
@@ -123,7 +123,7 @@ extension WriteTransaction {
 extension Connection {
   /// Something in the file that may hold rowids of tables whose rows have no other number: a virtual table, since those
   /// of SQLite go by numbers that are another table's, or a trigger or view that names a rowid.
-  /// - Returns: the name of the first one; nil if there is none.
+  /// - Returns: the name of the first one; nil if nothing depends on them.
   fileprivate func dependentOnRowIDs() throws -> String? {
     let query = try statement(
       """
