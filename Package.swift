@@ -262,7 +262,7 @@ let package = Package(
     .testTarget(
       name: "MacroTests",
       dependencies: [
-        "Tally", "TallyCRDT", "TallyStore", tallyMacros,
+        "Tally", "TallyCRDT", "TallyStore", "TallyTesting", tallyMacros,
         .target(name: "TallyMacroExpansion", condition: .when(traits: ["Macros"])), grdb, logging,
         macros("SwiftDiagnostics"), macros("SwiftParser"), macros("SwiftSyntax"), macros("SwiftSyntaxMacros"),
         macros("SwiftSyntaxMacroExpansion"), macros("SwiftSyntaxMacrosGenericTestSupport"),
