@@ -49,7 +49,7 @@
         var trip = try #require(try Trip.fetchOne(db))
         change(&trip)
         try trip.update(db)
-        defer { try? trip.delete(db) }
+        defer { _ = try? trip.delete(db) }
         return try String.fetchOne(db, sql: "SELECT \(column) FROM Trip")
       }
     }
