@@ -10,7 +10,7 @@ final class FileFacts {
   var hasLives = false
   /// Whether the conflict journal may have entries.
   var hasConflicts = false
-  /// What the edits of stubs that wait for no owner are covered by; nil if that is not known. See `StubWaits.swift`.
+  /// A vector that covers the edits of all stubs that are not listed; nil if it is not known. See `StubWaits.swift`.
   var stubTouches: StateVector? = StateVector()
   var areStubTouchesChanged = false
   /// The kinds of which something is hidden: of others nothing needs to be looked up.

@@ -4,7 +4,7 @@ import TallyWire
 /// `tally_stub`: what is left of records that were deleted and emptied (`StubCoding`). In a file that has none nothing
 /// is looked up, which the catalog says.
 extension StateReader {
-  /// A stub by its name; nil if the record is none.
+  /// A stub by its name; nil if the record is not a stub.
   func record(stub name: AnyRecordName, _ kind: RecordKind) throws -> StoredRecord? {
     guard catalog.hasStubs else { return nil }
     let query = try connection.statement("SELECT body FROM tally_stub WHERE kind = ? AND key = ?")

@@ -18,7 +18,9 @@ final class StateWriter {
   var touchesDeleted = false
   /// The stubs for which something began or ceased to wait: see `listAwaited`.
   var awaited: [AnyRecordName] = []
+  /// Whether `listAwaited` is at work: what it lists is looked at by the same call.
   var isListing = false
+  /// Whether rows of `tally_hidden` were emptied that the end of the transaction deletes: see `deleteBlanks`.
   var hasBlanks = false
   /// The kind whose table was noted last.
   private var lastTouched: RecordKind?

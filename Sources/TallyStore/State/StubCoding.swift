@@ -163,7 +163,7 @@ extension SQLStatement {
     }
   }
 
-  /// The key in a column, with the type of its kind; nil if it is none.
+  /// The name that a column's key gives, with the type of its kind; nil if the column holds no key.
   func name(_ column: Int, _ type: String) -> AnyRecordName? {
     guard !isText(column) else {
       let name = text(column).flatMap { try? AnyRecordName(type: type, key: $0) }

@@ -73,7 +73,7 @@ public final class Store: Sendable {
   ///   - schema: what the app declares. A file that has more keeps it.
   ///   - options: see ``StoreOptions``.
   /// - Throws: `StoreError`: `.notAStore`, `.newerFormat`, `.olderFormat`, `.pathTaken`, `.invalidSchema`,
-  ///   `.incompatibleSchema`, `.incompatibleTable`; `.noSuchStore` if there is none and it is to be read only; or
+  ///   `.incompatibleSchema`, `.incompatibleTable`; `.noSuchStore` if the file is missing and opened read-only; or
   ///   GRDB's `DatabaseError`. The file is then as it was.
   public convenience init(path: String, schema: Schema, options: StoreOptions = StoreOptions()) throws {
     try schema.validate()
@@ -217,7 +217,7 @@ public final class Store: Sendable {
   /// try store.close()
   /// ```
   ///
-  /// It waits for reads and writes under way, and inside of one for itself. Later ones throw `StoreError.closed`, as do
+  /// It waits for reads and writes under way, so never call it inside one. Later ones throw `StoreError.closed`, as do
   /// sequences of ``values(_:)``; those of ``events()`` end. Everything is in the file itself then, and the write-ahead
   /// log beside it is gone or empty, unless another process or another `Store` has the file open: the last one to close
   /// sees to it. A store that is released is closed as well. Closing a closed store does nothing.

@@ -109,7 +109,7 @@ package enum StoreFile {
     return (number(at: 68), number(at: 60), number(at: 28))
   }
 
-  /// Opens the file for a store; with `isNew` there is none yet, or an empty one.
+  /// Opens the file for a store. With `isNew` the file is missing or empty.
   static func open(
     _ path: String, isNew: Bool, _ options: StoreOptions, _ applying: Applying, _ turns: Turns
   ) throws -> any DatabaseWriter {
