@@ -3,8 +3,8 @@
 /// Those of the model are in `Tests/Support`. Those of stores are compiled only with the package's trait
 /// `PlantedFaults`, which no product enables: without it nothing that ships imports this module.
 package struct PlantedFault: OptionSet, Sendable {
-  package let rawValue: UInt64
-  package init(rawValue: UInt64) { self.rawValue = rawValue }
+  package let rawValue: UInt128
+  package init(rawValue: UInt128) { self.rawValue = rawValue }
 
   /// A receiver of a delta in chunks raises its vector with the first chunk instead of the last.
   package static let vectorPerChunk = PlantedFault(rawValue: 1 << 0)
@@ -159,6 +159,10 @@ package struct PlantedFault: OptionSet, Sendable {
   package static let insertBare = PlantedFault(rawValue: 1 << 62)
   /// What is alive is shown, whether anything is said of it or not.
   package static let noHollow = PlantedFault(rawValue: 1 << 63)
+  /// Of what the sender of a later life lacks, only values are said again: no move and no member.
+  package static let onlyValuesAreUnsent = PlantedFault(rawValue: 1 << 64)
+  /// A restore window does not wait for what kept a record in view below it.
+  package static let windowIgnoresBelow = PlantedFault(rawValue: 1 << 65)
 
   // MARK: Of damage
 

@@ -41,6 +41,25 @@
       for relay in relays { try await relay.stop() }
     }
 
+    // MARK: Plans
+
+    /// Plans are made while there is nothing, and kept. An append looks up its name, and reads no other entry for it.
+    @Test func anAppendReadsAsLittleOfALongLogAsOfAShortOne() async throws {
+      let place = try await StoragePlace(.postgres)
+      let database = try #require(place.database)
+      let storage = try await place.open(.serving)
+      let token = try await storage.makeToken(space: nil, role: .writer)
+      let space = try #require(try await storage.bearer(token.token)).space
+      for number in 0..<200 { _ = try await storage.put("n\(number)", [1], in: space, after: nil) }
+      // The sessions' counts are there when they have ended.
+      try storage.close()
+      let read = try await PostgresCluster.sql(
+        """
+        SELECT SUM(idx_tup_read) FROM pg_stat_user_indexes WHERE schemaname = 'tally_relay' AND relname = 'entry'
+        """, in: database)
+      #expect(try #require(Int(read)) <= 400)
+    }
+
     // MARK: Instances
 
     /// Neither instance compares during the test: what wakes is the notification.

@@ -13,8 +13,8 @@ import Testing
 
   private final class World {
     let z: ShredStage
-    init(skewOfA: Int64 = 0) throws {
-      z = try ShredStage(skewOfA: skewOfA)
+    init(skewOfA: Int64 = 0, _ prepare: (inout StoreOptions) -> Void = { _ in }) throws {
+      z = try ShredStage(skewOfA: skewOfA, prepare)
       z.time.value = 1_800_000_000_000
     }
 
@@ -164,6 +164,17 @@ import Testing
     w.days(31)
     #expect(try w.compacted(w.z.a))
   }
+
+  #if PlantedFaults
+    /// Without that rule what showed until today goes at once.
+    @Test func withoutItsRuleItWaitsForNothingBelow() throws {
+      let w = try World { $0.planted = .windowIgnoresBelow }
+      try w.showsThrough { try w.z.move(w.z.b, "c", to: "p") }
+      try w.z.delete(w.z.b, "c")
+      try w.sync(w.z.a, w.z.b)
+      #expect(try w.compacted(w.z.a))
+    }
+  #endif
 
   /// What goes on in an owner that lives on delays nothing.
   @Test func itGoesOnBesideOthers() throws {

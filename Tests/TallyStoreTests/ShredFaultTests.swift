@@ -84,6 +84,29 @@
         try z.insert(z.b, "p", x: 9)
         return [try z.see(z.b, "c")]
       },
+      Scenario(rule: "onlyValuesAreUnsent: a move", fault: .onlyValuesAreUnsent, due: [["x": 1, "y": 2]]) { z in
+        try z.start(z.b, owner: true)
+        try z.delete(z.b, "c")
+        try z.shred(z.b)
+        try z.insert(z.a, "q", x: 5)
+        try z.move(z.a, "c", to: "q")
+        try z.delete(z.a, "q")
+        try z.pull(z.a, from: z.b)
+        try z.restore(z.a, "q")
+        return [try z.see(z.a, "c")]
+      },
+      Scenario(rule: "onlyValuesAreUnsent: a member", fault: .onlyValuesAreUnsent, due: [["x": 1, "y": 2]]) { z in
+        try z.start(z.b, owner: true)
+        try z.insert(z.a, "m", x: 5)
+        try z.pull(z.b, from: z.a)
+        try z.delete(z.b, "c")
+        try z.shred(z.b)
+        try z.put(z.a, "m", into: "c")
+        try z.delete(z.a, "p")
+        try z.pull(z.a, from: z.b)
+        try z.restore(z.a, "p")
+        return [try z.see(z.a, "c")]
+      },
     ]
 
     @Test(arguments: scenarios) func withoutItsRuleAScenarioEndsAnotherWay(_ scenario: Scenario) throws {

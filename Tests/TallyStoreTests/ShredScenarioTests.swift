@@ -402,33 +402,4 @@ import Testing
     #expect(try z.see(z.b, "p") == ["x": 1, "y": 8])
     #expect(try z.b.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM seen") } == 0)
   }
-
-  // MARK: Work that writes no value
-
-  @Test func movedBelowWhatIsDeleted() throws {
-    let z = try ShredStage()
-    try z.start(z.b, owner: true)
-    try z.delete(z.b, "c")
-    try z.shred(z.b)
-    try z.insert(z.a, "q", x: 5)
-    try z.move(z.a, "c", to: "q")
-    try z.delete(z.a, "q")
-    try z.pull(z.a, from: z.b)
-    try z.restore(z.a, "q")
-    #expect(try z.see(z.a, "c") == ["x": 1, "y": 2])
-  }
-
-  @Test func memberBelowWhatIsDeleted() throws {
-    let z = try ShredStage()
-    try z.start(z.b, owner: true)
-    try z.insert(z.a, "m", x: 5)
-    try z.pull(z.b, from: z.a)
-    try z.delete(z.b, "c")
-    try z.shred(z.b)
-    try z.put(z.a, "m", into: "c")
-    try z.delete(z.a, "p")
-    try z.pull(z.a, from: z.b)
-    try z.restore(z.a, "p")
-    #expect(try z.see(z.a, "c") == ["x": 1, "y": 2])
-  }
 }

@@ -37,7 +37,7 @@ import Testing
         let name = try AnyRecordName("F|~|\(key)")
         let stored = try #require(try transaction.reader.record(name, kind))
         let shredding = Shredding(transaction, ripe: nil, Hiding(transaction.reader))
-        _ = try shredding.empty(name, kind, stored)
+        _ = try shredding.empty(name, kind, stored, isAlone: false)
       }
       #expect(try lab.a.verify().problems == [])
       // The way to what is no stub stays.

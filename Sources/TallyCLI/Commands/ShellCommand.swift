@@ -32,7 +32,7 @@ struct ShellCommand: ParsableCommand {
 
     private var options: StoreOptions {
       var options = StoreOptions()
-      options.planted = PlantedFault(rawValue: planted)
+      options.planted = PlantedFault(rawValue: UInt128(planted))
       return options
     }
   #else

@@ -349,7 +349,7 @@ struct Capture {
     // The delete has seen everything that is here, so the record needs no second look; what is above and below it does.
     try transaction.changed(
       name, kind, from: old, to: state, dots: CollectionOfOne(stamp.dot),
-      isSettled: origin == .app && kind.forwardField == nil, fingerprint: difference)
+      effect: origin == .app && kind.forwardField == nil ? .others : .anything, fingerprint: difference)
     try transaction.view.markReferrers(of: name)
     #if PlantedFaults
       if environment.planted.contains(.cascadeWritesDeletes) { try deleteWhatIsOwned(by: name, written) }

@@ -81,6 +81,9 @@ extension Join {
   private func isUnsent(_ here: RecordState, _ received: RecordState, _ name: AnyRecordName) throws -> Bool {
     #if PlantedFaults
       if reader.planted.contains(.noLiftUnsent) { return false }
+      if reader.planted.contains(.onlyValuesAreUnsent) {
+        return here.content.contains { !header.target.covers($0.via) }
+      }
     #endif
     let touches = here.touches
     if isRepair, header.isEverything, !touches.beyond(received.touches).isEmpty { return true }

@@ -27,7 +27,7 @@ extension Store {
   ///
   /// A record that a delete hides, its own or that of an owner, loses its values once the restore window is over for
   /// all that hides it: counted from the day on which the delete was first synced, and in a store that has never met
-  /// another, from the first compaction after it. A stub of some two hundred bytes stays and says that it is deleted,
+  /// another, from the first compaction after it. A stub of some 90 bytes stays and says that it is deleted,
   /// so that it never comes back by itself. The removal replicates: values go on every device with its next sync. What
   /// a device had written that had not been seen is said again and survives; see ``purge(_:)`` and the page about it.
   ///
@@ -175,15 +175,15 @@ extension WriteTransaction {
       for (number, name) in rows {
         position = HiddenPosition(kind: kind.number.rawValue, number: number)
         guard let stored = try reader.record(hidden: name, kind) else { continue }
-        switch try shredding.verdict(name, stored) {
+        switch try shredding.verdict(name, kind, stored) {
         case .stays: if !isDryRun { _ = try writer.putInPlace(name, kind, stored) }
         case .waits: report.waiting += 1
-        case .goes:
+        case .goes(let isAlone):
           report.emptied += 1
           report.byteCount +=
             isDryRun
             ? stored.state.content.reduce(0) { $0 + $1.cell.value.byteCount }
-            : try shredding.empty(name, kind, stored)
+            : try shredding.empty(name, kind, stored, isAlone: isAlone)
         }
         seen += 1
       }
@@ -236,9 +236,9 @@ extension WriteTransaction {
       for below in try SnapshotFacts(reader).owned(by: next) where known.insert(below).inserted {
         if try visibility.effectiveOwners(of: below).contains(where: { $0.target == next }) { open.append(below) }
       }
-      guard case .goes = try shredding.verdict(next, stored) else { continue }
+      guard case .goes(let isAlone) = try shredding.verdict(next, kind, stored) else { continue }
       report.emptied += 1
-      report.byteCount += try shredding.empty(next, kind, stored)
+      report.byteCount += try shredding.empty(next, kind, stored, isAlone: isAlone)
     }
     return report
   }

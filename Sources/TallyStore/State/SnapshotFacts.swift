@@ -14,13 +14,7 @@ package struct SnapshotFacts: VisibilitySource {
   package func facts(of name: AnyRecordName) throws -> RecordFacts? {
     guard let kind = reader.catalog.kind(of: name.type), let stored = try reader.record(name, kind) else { return nil }
     let state = stored.state
-    let owners = try kind.ownerColumns.compactMap { column -> RecordFacts.Owner? in
-      guard let cell = state.cell(column.field, followsNewest: kind.followsNewest),
-        let target = column.target(of: cell.value)
-      else { return nil }
-      let owner = try reader.forward(of: target) ?? target
-      return RecordFacts.Owner(field: column.wireName, target: owner, stamp: cell.stamp)
-    }
+    let owners = try owners(of: state, kind)
     var facts = RecordFacts(state: state, deleteWins: kind.entity?.deleteWins ?? false, owners: owners)
     facts.forward = try reader.forward(of: name, state)
     facts.saysNothing = state.saysNothing(followsNewest: kind.followsNewest)
@@ -32,6 +26,17 @@ package struct SnapshotFacts: VisibilitySource {
       reader.planted.spoil(&facts, of: state)
     #endif
     return facts
+  }
+
+  /// The owners that the registers of a record name.
+  func owners(of state: RecordState, _ kind: RecordKind) throws -> [RecordFacts.Owner] {
+    try kind.ownerColumns.compactMap { column in
+      guard let cell = state.cell(column.field, followsNewest: kind.followsNewest),
+        let target = column.target(of: cell.value)
+      else { return nil }
+      let owner = try reader.forward(of: target) ?? target
+      return RecordFacts.Owner(field: column.wireName, target: owner, stamp: cell.stamp)
+    }
   }
 
   package func liveTags(of name: AnyRecordName) throws -> [Dot] {

@@ -117,11 +117,11 @@ final class WriteTransaction {
   /// Says that the transaction brings the vector to `target`: everything up to there is in it.
   func expect(_ target: StateVector) { incoming.merge(target) }
 
-  /// Says that a record's state has changed and has cells of `dots`. If `isSettled`, the record itself is seen or
-  /// hidden as its state says already. `fingerprint` is what the change adds to the fingerprint, if that is known.
+  /// Says that a record's state has changed and has cells of `dots`, and what that can mean for the view. `fingerprint`
+  /// is what the change adds to the fingerprint, if that is known.
   func changed(
     _ name: AnyRecordName, _ kind: RecordKind, from old: RecordState?, to new: RecordState,
-    dots: some Sequence<Dot>, isSettled: Bool = false, fingerprint: Fingerprint? = nil
+    dots: some Sequence<Dot>, effect: ViewMaintainer.Effect = .anything, fingerprint: Fingerprint? = nil
   ) throws {
     if kind.isKnown { writer.touches?.note(name) }
     if facts.hasConflicts { view.watch.note(name) }
@@ -132,7 +132,7 @@ final class WriteTransaction {
       for dot in dots where new.isListed(under: dot) { log.note(dot, kind: kind.number, name) }
     }
     standing.fingerprint += fingerprint ?? catalog.fingerprint(name, kind, from: old, to: new)
-    try view.mark(name, kind, from: old, to: new, isSettled: isSettled)
+    if effect != .nothing { try view.mark(name, kind, from: old, to: new, effect) }
     if catalog.hasStubs { try view.noteKeeping(name, kind, from: old, to: new) }
     try flushIfFull()
   }

@@ -182,7 +182,7 @@ extension StateReader {
 
 extension Catalog {
   /// Whether records of a type can own others.
-  fileprivate func owns(_ type: String) -> Bool {
+  func owns(_ type: String) -> Bool {
     referrers[type]?.contains { $0.column.reference?.onDelete == .cascade } ?? false
   }
 }

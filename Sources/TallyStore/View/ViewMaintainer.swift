@@ -43,16 +43,23 @@ final class ViewMaintainer {
 
   // MARK: Marking
 
+  /// What a changed state can mean for the view.
+  enum Effect {
+    case anything
+    /// The record itself is seen or hidden as its state says already.
+    case others
+    case nothing
+  }
+
   func mark(_ name: AnyRecordName) { dirty.insert(name) }
   func mark(_ kind: KindNumber, _ key: LinkKey) { dirty.insert(kind, key) }
 
-  /// Marks what a changed state can mean for the record itself and its ancestors. If `isSettled`, the record itself is
-  /// seen or hidden as its state says already.
+  /// Marks what a changed state can mean for the record itself and its ancestors.
   func mark(
-    _ name: AnyRecordName, _ kind: RecordKind, from old: RecordState?, to new: RecordState, isSettled: Bool = false
+    _ name: AnyRecordName, _ kind: RecordKind, from old: RecordState?, to new: RecordState, _ effect: Effect = .anything
   ) throws {
     visibility = nil
-    if !new.deletes.isEmpty, !isSettled { dirty.insert(name) }
+    if !new.deletes.isEmpty, effect == .anything { dirty.insert(name) }
     if new.life != nil || old?.life != nil { markLife(name, kind, from: old, to: new) }
     // A new life shows nothing of its seed.
     let isNewLife = new.seed != nil && old?.existence != new.existence

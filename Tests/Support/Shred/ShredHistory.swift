@@ -11,7 +11,7 @@ import TallyTesting
 /// that is hidden. An exception needs an emptying of that record by a device that saw it deleted (E1 and E2 in
 /// decision 24).
 package final class ShredHistory {
-  private static let keys = ["p", "q", "c", "d"]
+  private static let keys = ["p", "q", "c", "d", "l"]
   private static let devices = 3
 
   private let shredding: ShredStage
@@ -44,8 +44,8 @@ package final class ShredHistory {
 
   private func step() throws {
     let device = below(Self.devices)
-    let key = Self.keys[below(4)]
-    switch below(12) {
+    let key = Self.keys[below(5)]
+    switch below(14) {
     case 0, 1, 2:
       let other = below(Self.devices)
       if other != device { try pull(device, other) }
@@ -53,10 +53,19 @@ package final class ShredHistory {
     case 4, 5: try write(device, "insert", [key], { try $0.insertIfNew($1, key, x: $2) })
     case 6:
       let owner = Self.keys[below(2)]
-      if owner != key { try write(device, "own", [key, owner], { z, d, _ in try z.moveIfThere(d, key, to: owner) }) }
+      let column = key == "l" && below(2) == 0 ? "second" : "owner"
+      if owner != key {
+        try write(device, column, [key, owner]) { z, d, _ in try z.moveIfThere(d, key, to: owner, column) }
+      }
     case 7, 8: try write(device, "edit x", [key], { try $0.editIfThere($1, key, "x", $2) })
     case 9: try write(device, "edit y", [key], { try $0.editIfThere($1, key, "y", $2) })
     case 10: try write(device, "delete", [key], { z, d, _ in try z.deleteIfThere(d, key) })
+    case 11, 12:
+      let (member, isMember) = (Self.keys[below(4)], below(3) > 0)
+      guard key != "l", key != member else { break }
+      try write(device, isMember ? "put into" : "take from", [key, member]) { z, d, _ in
+        try z.setPartIfThere(d, member, of: key, isMember: isMember)
+      }
     default: try restore(device, key)
     }
   }
@@ -137,6 +146,15 @@ package final class ShredHistory {
         }
       }
     }
+    try checkParts(device, now)
+  }
+
+  /// Members are never removed by emptying: between records that both sides show they are the same.
+  private func checkParts(_ device: Int, _ now: [String: [String: Int]]) throws {
+    let names = Set(try now.keys.map { try ShredStage.name($0).text })
+    let mine = try shredding.parts(shredding.all[device])
+    let due = try plain.parts(plain.all[device]).filter { $0.allSatisfy(names.contains) }
+    guard mine == due else { throw ShredFailure("on \(device) the members are \(mine), and should be \(due)") }
   }
 
   private func checkEnd() throws {

@@ -14,7 +14,11 @@ package final class ShredStage {
     Schema([
       EntitySchema(
         "Item", deleteWins: deleteWins, .integer("x"), .integer("y"),
-        .reference("owner", to: "Item", onDelete: .cascade), .toMany("parts", to: "Item"))
+        .reference("owner", to: "Item", onDelete: .cascade), .toMany("parts", to: "Item")),
+      // Owns nothing, and may have two owners.
+      EntitySchema(
+        "Leaf", deleteWins: deleteWins, .integer("x"), .integer("y"),
+        .reference("owner", to: "Item", onDelete: .cascade), .reference("second", to: "Item", onDelete: .cascade)),
     ])
   }
 
@@ -67,7 +71,10 @@ package final class ShredStage {
   /// All devices, in order.
   package var all: [Device] { [a, b, c, d] }
 
-  package static func name(_ key: String) throws -> AnyRecordName { try AnyRecordName(type: "Item", key: key) }
+  /// The type of a record: of those that begin with "l" Leaf, of all others Item.
+  private static func type(_ key: String) -> String { key.hasPrefix("l") ? "Leaf" : "Item" }
+  private static func id(_ key: String) -> String { "\(type(key))|~|\(key)" }
+  package static func name(_ key: String) throws -> AnyRecordName { try AnyRecordName(type: type(key), key: key) }
 
   // MARK: Acts
 
@@ -82,8 +89,8 @@ package final class ShredStage {
   ) throws {
     try device.store.write { db in
       try db.execute(
-        sql: "INSERT INTO Item(id, x, y, owner) VALUES(?, ?, ?, ?)",
-        arguments: ["Item|~|\(key)", x, y, owner.map { "Item|~|\($0)" }])
+        sql: "INSERT INTO \(Self.type(key))(id, x, y, owner) VALUES(?, ?, ?, ?)",
+        arguments: [Self.id(key), x, y, owner.map(Self.id)])
     }
     try after(device)
   }
@@ -92,7 +99,7 @@ package final class ShredStage {
     _ device: Device, _ key: String, _ field: String, _ value: Int?
   ) throws {
     try device.store.write { db in
-      try db.execute(sql: "UPDATE Item SET \(field) = ? WHERE id = ?", arguments: [value, "Item|~|\(key)"])
+      try db.execute(sql: "UPDATE \(Self.type(key)) SET \(field) = ? WHERE id = ?", arguments: [value, Self.id(key)])
       guard db.changesCount == 1 else { throw ShredFailure("\(key) is not there") }
     }
     try after(device)
@@ -101,18 +108,34 @@ package final class ShredStage {
   /// Writes to a record that the app sees; nothing otherwise.
   package func editIfThere(_ device: Device, _ key: String, _ field: String, _ value: Int) throws {
     try device.store.write { db in
-      try db.execute(sql: "UPDATE Item SET \(field) = ? WHERE id = ?", arguments: [value, "Item|~|\(key)"])
+      try db.execute(sql: "UPDATE \(Self.type(key)) SET \(field) = ? WHERE id = ?", arguments: [value, Self.id(key)])
     }
     time.value += 1000
   }
 
   /// Gives a record another owner, if the app sees both and the owner does not belong to the record itself.
-  package func moveIfThere(_ device: Device, _ key: String, to owner: String) throws {
+  package func moveIfThere(
+    _ device: Device, _ key: String, to owner: String, _ column: String = "owner"
+  ) throws {
     try device.store.write { db in
       try db.execute(
         sql: """
-          UPDATE Item SET owner = ?2 WHERE id = ?1 AND EXISTS(SELECT 1 FROM Item WHERE id = ?2)
-          """, arguments: ["Item|~|\(key)", "Item|~|\(owner)"])
+          UPDATE \(Self.type(key)) SET \(column) = ?2 WHERE id = ?1 AND EXISTS(SELECT 1 FROM Item WHERE id = ?2)
+          """, arguments: [Self.id(key), Self.id(owner)])
+    }
+    time.value += 1000
+  }
+
+  /// Puts a member into a record or takes it out, if the app sees both; nothing otherwise.
+  package func setPartIfThere(_ device: Device, _ member: String, of key: String, isMember: Bool) throws {
+    try device.store.write { db in
+      try db.execute(
+        sql: isMember
+          ? """
+          INSERT OR IGNORE INTO Item_parts(source, target) SELECT ?1, ?2
+          WHERE EXISTS(SELECT 1 FROM Item WHERE id = ?1) AND EXISTS(SELECT 1 FROM Item WHERE id = ?2)
+          """ : "DELETE FROM Item_parts WHERE source = ?1 AND target = ?2",
+        arguments: [Self.id(key), Self.id(member)])
     }
     time.value += 1000
   }
@@ -120,14 +143,14 @@ package final class ShredStage {
   package func insertIfNew(_ device: Device, _ key: String, x: Int) throws {
     try device.store.write { db in
       try db.execute(
-        sql: "INSERT OR IGNORE INTO Item(id, x) VALUES(?, ?)", arguments: ["Item|~|\(key)", x])
+        sql: "INSERT OR IGNORE INTO \(Self.type(key))(id, x) VALUES(?, ?)", arguments: [Self.id(key), x])
     }
     time.value += 1000
   }
 
   package func deleteIfThere(_ device: Device, _ key: String) throws {
     try device.store.write { db in
-      try db.execute(sql: "DELETE FROM Item WHERE id = ?", arguments: ["Item|~|\(key)"])
+      try db.execute(sql: "DELETE FROM \(Self.type(key)) WHERE id = ?", arguments: [Self.id(key)])
     }
     time.value += 1000
   }
@@ -137,7 +160,7 @@ package final class ShredStage {
   ) throws {
     try device.store.write { db in
       try db.execute(
-        sql: "UPDATE Item SET owner = ? WHERE id = ?", arguments: [owner.map { "Item|~|\($0)" }, "Item|~|\(key)"])
+        sql: "UPDATE \(Self.type(key)) SET owner = ? WHERE id = ?", arguments: [owner.map(Self.id), Self.id(key)])
       guard db.changesCount == 1 else { throw ShredFailure("\(key) is not there") }
     }
     try after(device)
@@ -148,7 +171,7 @@ package final class ShredStage {
   ) throws {
     try device.store.write { db in
       try db.execute(
-        sql: "INSERT INTO Item_parts(source, target) VALUES(?, ?)", arguments: ["Item|~|\(key)", "Item|~|\(member)"])
+        sql: "INSERT INTO Item_parts(source, target) VALUES(?, ?)", arguments: [Self.id(key), Self.id(member)])
     }
     try after(device)
   }
@@ -157,7 +180,7 @@ package final class ShredStage {
     try device.store.write { db in
       try db.execute(
         sql: "DELETE FROM Item_parts WHERE source = ? AND target = ?",
-        arguments: ["Item|~|\(key)", "Item|~|\(member)"])
+        arguments: [Self.id(key), Self.id(member)])
       guard db.changesCount == 1 else { throw ShredFailure("\(member) is not in \(key)") }
     }
     try after(device)
@@ -165,7 +188,7 @@ package final class ShredStage {
 
   package func delete(_ device: Device, _ key: String) throws {
     try device.store.write { db in
-      try db.execute(sql: "DELETE FROM Item WHERE id = ?", arguments: ["Item|~|\(key)"])
+      try db.execute(sql: "DELETE FROM \(Self.type(key)) WHERE id = ?", arguments: [Self.id(key)])
       guard db.changesCount == 1 else { throw ShredFailure("\(key) is not there") }
     }
     try after(device)
@@ -214,7 +237,9 @@ package final class ShredStage {
   /// What the app sees of a record; nil if it sees none.
   package func see(_ device: Device, _ key: String) throws -> [String: Int]? {
     try device.store.read { db in
-      guard let row = try Row.fetchOne(db, sql: "SELECT x, y FROM Item WHERE id = ?", arguments: ["Item|~|\(key)"])
+      guard
+        let row = try Row.fetchOne(
+          db, sql: "SELECT x, y FROM \(Self.type(key)) WHERE id = ?", arguments: [Self.id(key)])
       else { return nil }
       var result: [String: Int] = [:]
       for column in ["x", "y"] { if let value: Int = row[column] { result[column] = value } }
@@ -222,9 +247,16 @@ package final class ShredStage {
     }
   }
 
+  /// The members that the app sees, each with the record that has it.
+  package func parts(_ device: Device) throws -> Set<[String]> {
+    try device.store.read { db in
+      Set(try Row.fetchAll(db, sql: "SELECT source, target FROM Item_parts").map { [$0[0], $0[1]] })
+    }
+  }
+
   package func owner(_ device: Device, of key: String) throws -> String? {
     try device.store.read { db in
-      try String.fetchOne(db, sql: "SELECT owner FROM Item WHERE id = ?", arguments: ["Item|~|\(key)"])
+      try String.fetchOne(db, sql: "SELECT owner FROM \(Self.type(key)) WHERE id = ?", arguments: [Self.id(key)])
     }
   }
 
