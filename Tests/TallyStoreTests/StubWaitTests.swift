@@ -36,8 +36,7 @@ import Testing
         let kind = try #require(transaction.catalog.kind(of: "F"))
         let name = try AnyRecordName("F|~|\(key)")
         let stored = try #require(try transaction.reader.record(name, kind))
-        let shredding = Shredding(transaction, ripe: nil, Hiding(transaction.reader))
-        _ = try shredding.empty(name, kind, stored, isAlone: false)
+        _ = try transaction.empty(name, kind, stored, isAlone: false)
       }
       #expect(try lab.a.verify().problems == [])
       // The way to what is no stub stays.

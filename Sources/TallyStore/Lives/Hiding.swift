@@ -27,28 +27,17 @@ final class Hiding {
   private let facts: SnapshotFacts
   private let visibility: Visibility<SnapshotFacts>
   private let reader: StateReader
-  private var known: [AnyRecordName: StateVector] = [:]
+  /// The deletes and removals below deleted records, as far as anybody asked.
+  private(set) var below: [AnyRecordName: StateVector]
   /// Of owners, whether they or any record above them has deletes.
   private var deleted: [AnyRecordName: Bool] = [:]
-  /// The vector of the store for which this holds.
-  private var vector: StateVector?
 
-  init(_ reader: StateReader) {
+  /// `below` is what was found earlier, if all that is hidden now was hidden then.
+  init(_ reader: StateReader, below: [AnyRecordName: StateVector] = [:]) {
     self.reader = reader
+    self.below = below
     facts = SnapshotFacts(reader, countsRefusals: false)
     visibility = Visibility(facts)
-  }
-
-  /// Whether what was found still holds in another transaction: nobody has written since but who empties records, which
-  /// changes nothing of what hides them.
-  func holds(in transaction: WriteTransaction) -> Bool {
-    reader === transaction.reader && vector == transaction.standing.vector
-  }
-
-  /// Notes that a transaction ends which has emptied records and done nothing else.
-  func noteEnd(of transaction: WriteTransaction) {
-    vector = transaction.standing.vector
-    if let dot = transaction.dot { vector?.include(dot) }
   }
 
   /// Whether a delete hides a record, its own or that of an owner. Cost: the chain of its owners.
@@ -135,7 +124,7 @@ final class Hiding {
     #if PlantedFaults
       if reader.planted.contains(.windowIgnoresBelow) { return StateVector() }
     #endif
-    if let dots = known[name] { return dots }
+    if let dots = below[name] { return dots }
     let context = state.deletedContext
     var nodes = [try node(name, state, nil, context)]
     var (next, seen) = ([(name, 0)], Set([name]))
@@ -156,7 +145,7 @@ final class Hiding {
       nodes[parent].isTouched = true
       for dot in nodes[index].deletes { dots.include(dot) }
     }
-    known[name] = dots
+    below[name] = dots
     return dots
   }
 

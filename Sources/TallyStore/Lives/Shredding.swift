@@ -1,16 +1,15 @@
 import TallyCRDT
 
-/// Decides which records may be emptied, and empties them (decision 24): by a new life with nothing in it.
-///
-/// Presence is untouched: what is deleted stays deleted, and an edit that nobody had seen still revives. The life is an
-/// ordinary write, which replicates; who meets it says again what it had not seen (`Join+Lift`).
+/// Decides which records may be emptied: by a new life with nothing in it (decision 24).
 struct Shredding {
   /// The deletes and edits that have been with others for long enough, for records that this store deleted, and for
-  /// those that others did; nil to wait for nothing.
-  var ripe: (own: StateVector, others: StateVector)?
-  private let transaction: WriteTransaction
+  /// those that others did.
+  typealias Ripe = (own: StateVector, others: StateVector)
+
+  /// Nil to wait for nothing.
+  private let ripe: Ripe?
+  private let replica: ReplicaID?
   private let hiding: Hiding
-  private var reader: StateReader { transaction.reader }
 
   enum Verdict {
     /// It holds nothing, or the app sees it, or it is not hidden by a delete.
@@ -21,8 +20,8 @@ struct Shredding {
     case goes(isAlone: Bool)
   }
 
-  init(_ transaction: WriteTransaction, ripe: (own: StateVector, others: StateVector)?, _ hiding: Hiding) {
-    (self.transaction, self.ripe, self.hiding) = (transaction, ripe, hiding)
+  init(_ ripe: Ripe?, of replica: ReplicaID?, _ hiding: Hiding) {
+    (self.ripe, self.replica, self.hiding) = (ripe, replica, hiding)
   }
 
   /// Whether a record may be emptied now: when others have had all that hides it for long enough.
@@ -40,24 +39,33 @@ struct Shredding {
     #endif
     guard let ripe else { return try isAlone || hiding.isDeleted(name) ? .goes(isAlone: isAlone) : .stays }
     guard let causes = try own ?? hiding.causes(of: name) else { return .stays }
-    let covered = causes.latest.dot.replica == transaction.replica ? ripe.own : ripe.others
+    let covered = causes.latest.dot.replica == replica ? ripe.own : ripe.others
     return covered.covers(causes.dots) ? .goes(isAlone: isAlone) : .waits
   }
+}
 
+extension WriteTransaction {
   /// Empties a record. If `isAlone`, nothing else has to be looked at.
+  ///
+  /// Presence is untouched: what is deleted stays deleted, and an edit that nobody had seen still revives. The life is
+  /// an ordinary write, which replicates; who meets it says again what it had not seen (`Join+Lift`).
   /// - Returns: the bytes of the values that are gone.
   func empty(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord, isAlone: Bool) throws -> Int {
-    try transaction.writer.overwriteDeleted()
+    try writer.overwriteDeleted()
     var state = stored.state
-    let life = try transaction.newLife(of: state, now: transaction.now)
+    let life = try newLife(of: state, now: now)
     state.begin(life)
-    let difference = transaction.catalog.fingerprint(name, kind, from: stored.state, to: state)
-    try transaction.writer.put(name, kind, state, previous: stored, shown: nil, difference: difference)
-    try transaction.changed(
+    let difference = catalog.fingerprint(name, kind, from: stored.state, to: state)
+    try writer.put(name, kind, state, previous: stored, shown: nil, difference: difference)
+    try changed(
       name, kind, from: stored.state, to: state, dots: CollectionOfOne(life.dot),
-      effect: isAlone ? .nothing : .anything,
-      fingerprint: difference)
-    try transaction.forgetConflicts(of: name)
-    return stored.state.content.reduce(0) { $0 + $1.cell.value.byteCount }
+      effect: isAlone ? .nothing : .anything, fingerprint: difference)
+    try forgetConflicts(of: name)
+    return stored.state.contentByteCount
   }
+}
+
+extension RecordState {
+  /// The bytes of the values that are said in the present life.
+  var contentByteCount: Int { content.reduce(0) { $0 + $1.cell.value.byteCount } }
 }

@@ -31,10 +31,10 @@ extension Store {
   /// so that it never comes back by itself. The removal replicates: values go on every device with its next sync. What
   /// a device had written that had not been seen is said again and survives; see ``purge(_:)`` and the page about it.
   ///
-  /// Work is done in slices of about 50 ms, between which other writes go on; call it once a day. It blocks meanwhile.
-  /// Cost: reads every hidden record, and once what is below each deleted owner, in one slice; then moves at most as
-  /// many pages as the file has free ones. The state is a lexicographic product as in Almeida, Shoker and Baquero,
-  /// "Delta State Replicated Data Types" (2018); lives and lifts are our own.
+  /// What may go is looked for beside other writes. It goes in slices of about 50 ms, between which others write; call
+  /// it once a day. It blocks meanwhile. Cost: reads every hidden record that is not emptied, and once what is below
+  /// each deleted owner; then moves at most as many pages as the file has free ones. The state is a lexicographic
+  /// product as in Almeida, Shoker and Baquero, "Delta State Replicated Data Types" (2018); lives and lifts are our own.
   /// - Parameters:
   ///   - restoreWindow: how long deleted records can be restored; that of ``StoreOptions/compaction`` unless given.
   ///   - isDryRun: only counts.
@@ -100,20 +100,19 @@ extension Store {
   package func empty(ripe: (own: StateVector, others: StateVector)?, isDryRun: Bool = false) throws -> CompactionReport
   {
     var report = CompactionReport()
-    var position: HiddenPosition? = HiddenPosition()
-    var known: Hiding?
-    while let start = position {
-      position = try replicate { transaction in
-        try transaction.refuseDamage()
-        let hiding = known.flatMap { $0.holds(in: transaction) ? $0 : nil } ?? Hiding(transaction.reader)
-        known = hiding
-        let before = report.emptied
-        let shredding = Shredding(transaction, ripe: ripe, hiding)
-        let next = try transaction.emptySlice(from: start, shredding, isDryRun: isDryRun, &report)
-        if report.emptied > before, !isDryRun { try transaction.noteRemoval(isPurge: false) }
-        hiding.noteEnd(of: transaction)
-        return next
-      }.value
+    var start: Int? = 0
+    while let from = start {
+      var plan = try snapshot { try CompactionPlan($0, from: from, ripe, isDryRun: isDryRun) }
+      start = plan.next
+      while !plan.isDone {
+        plan = try replicate { transaction in
+          try transaction.reader.refuseDamage()
+          return try transaction.carryOut(plan, ripe)
+        }.value
+      }
+      report.emptied += plan.report.emptied
+      report.byteCount += plan.report.byteCount
+      report.waiting += plan.report.waiting
     }
     if report.emptied > 0, !isDryRun { finishRemovalsIfPossible() }
     return report
@@ -153,10 +152,30 @@ extension Store {
   public func purge<Record>(_ name: RecordName<Record>) throws -> CompactionReport { try purge(name.name) }
 }
 
-/// How far the hidden records have been looked at.
-struct HiddenPosition {
-  var kind = 0
-  var number = 0
+extension StateReader {
+  /// The next hidden records that are no stubs, after a number, and their numbers.
+  func hiddenRecords(after number: Int, limit: Int) throws -> (last: Int?, rows: [(RecordKind, AnyRecordName)]) {
+    let query = try connection.statement("SELECT n, kind, key FROM tally_hidden WHERE n > ? ORDER BY n LIMIT ?")
+    defer { query.reset() }
+    query.bind(1, number)
+    query.bind(2, limit)
+    var (last, rows): (Int?, [(RecordKind, AnyRecordName)]) = (nil, [])
+    while try query.step() {
+      last = query.int(0)
+      guard let kind = catalog.records[query.number(1)], let name = try? AnyRecordName(query.text(2) ?? "") else {
+        continue
+      }
+      rows.append((kind, name))
+    }
+    return (last, rows)
+  }
+
+  /// Nothing is removed before damage is healed: a removal says that it knows of all that the store has seen.
+  func refuseDamage() throws {
+    guard try doubt()?.level != .damaged else {
+      throw StoreError(.damaged, "what is stored is damaged, and nothing is removed before it is healed")
+    }
+  }
 }
 
 extension WriteTransaction {
@@ -164,67 +183,29 @@ extension WriteTransaction {
   private static let sliceCount = 4096
   private static let sliceMilliseconds: UInt64 = 50
 
-  /// Looks at some hidden records, and empties those that may go.
-  /// - Returns: where the next slice begins; nil at the end.
-  fileprivate func emptySlice(
-    from start: HiddenPosition, _ shredding: Shredding, isDryRun: Bool, _ report: inout CompactionReport
-  ) throws -> HiddenPosition? {
+  /// Carries out some steps of a plan.
+  func carryOut(_ plan: CompactionPlan, _ ripe: Shredding.Ripe?) throws -> CompactionPlan {
     let end = environment.now().milliseconds + Self.sliceMilliseconds
-    var (position, seen) = (start, 0)
-    while let (kind, rows) = try hiddenRecords(from: position) {
-      for (number, name) in rows {
-        position = HiddenPosition(kind: kind.number.rawValue, number: number)
-        guard let stored = try reader.record(hidden: name, kind) else { continue }
-        switch try shredding.verdict(name, kind, stored) {
-        case .stays: if !isDryRun { _ = try writer.putInPlace(name, kind, stored) }
-        case .waits: report.waiting += 1
-        case .goes(let isAlone):
-          report.emptied += 1
-          report.byteCount +=
-            isDryRun
-            ? stored.state.content.reduce(0) { $0 + $1.cell.value.byteCount }
-            : try shredding.empty(name, kind, stored, isAlone: isAlone)
-        }
-        seen += 1
-      }
-      // Also where the look at the clock ends the slice: the next one must not begin where this one did.
-      if rows.isEmpty { position = HiddenPosition(kind: kind.number.rawValue + 1) }
-      if seen >= Self.sliceCount || environment.now().milliseconds > end { return position }
+    let isUnchanged = dot == nil && standing.vector == plan.vector
+    let shredding = Shredding(ripe, of: replica, Hiding(reader, below: plan.below))
+    var (plan, count) = (plan, 0)
+    let before = plan.report.emptied
+    while try count < Self.sliceCount && plan.carryOut(shredding, in: self, isUnchanged: isUnchanged) {
+      count += 1
+      if count.isMultiple(of: 64), environment.now().milliseconds > end { break }
     }
-    return nil
-  }
-
-  /// The next hidden records of the first kind that may have some; nil if no kind is left.
-  private func hiddenRecords(from position: HiddenPosition) throws -> (RecordKind, [(Int, AnyRecordName)])? {
-    let kinds = catalog.records.values.filter {
-      $0.number.rawValue >= position.kind && facts.hiddenKinds.contains($0.number)
-    }
-    guard let kind = kinds.min(by: { $0.number < $1.number }) else { return nil }
-    let query = try connection.statement(
-      "SELECT n, key FROM tally_hidden WHERE kind = ? AND n > ? ORDER BY n LIMIT 256")
-    query.bind(1, kind.number)
-    query.bind(2, kind.number.rawValue == position.kind ? position.number : 0)
-    var rows: [(Int, AnyRecordName)] = []
-    while try query.step() {
-      if let name = try? AnyRecordName(query.text(1) ?? "") { rows.append((query.int(0), name)) }
-    }
-    return (kind, rows)
-  }
-
-  /// Nothing is removed before damage is healed: a removal says that it knows of all that the store has seen.
-  fileprivate func refuseDamage() throws {
-    guard try reader.doubt()?.level != .damaged else {
-      throw StoreError(.damaged, "what is stored is damaged, and nothing is removed before it is healed")
-    }
+    if plan.report.emptied > before { try noteRemoval(isPurge: false) }
+    if let dot { plan.vector.include(dot) }
+    return plan
   }
 
   /// Empties a deleted record and what is hidden below it.
   func purge(_ name: AnyRecordName) throws -> CompactionReport {
-    try refuseDamage()
+    try reader.refuseDamage()
     guard let kind = catalog.kind(of: name.type), let stored = try reader.record(name, kind) else {
       throw StoreError(.noSuchRecord, "no record named \(name), not even a deleted one")
     }
-    let shredding = Shredding(self, ripe: nil, Hiding(reader))
+    let shredding = Shredding(nil, of: replica, Hiding(reader))
     let visibility = Visibility(SnapshotFacts(reader, countsRefusals: false))
     guard try !stored.place.isVisible && !visibility.isVisible(name) else {
       throw StoreError(.notDeleted, "\(name) is not deleted, so it cannot be purged")
@@ -238,7 +219,7 @@ extension WriteTransaction {
       }
       guard case .goes(let isAlone) = try shredding.verdict(next, kind, stored) else { continue }
       report.emptied += 1
-      report.byteCount += try shredding.empty(next, kind, stored, isAlone: isAlone)
+      report.byteCount += try empty(next, kind, stored, isAlone: isAlone)
     }
     return report
   }
