@@ -33,8 +33,10 @@ extension Store {
   ///
   /// What may go is looked for beside other writes. It goes in slices of about 50 ms, between which others write; call
   /// it once a day. It blocks meanwhile. Cost: reads every hidden record that is not emptied, and once what is below
-  /// each deleted owner; then moves at most as many pages as the file has free ones. The state is a lexicographic
-  /// product as in Almeida, Shoker and Baquero, "Delta State Replicated Data Types" (2018); lives and lifts are our own.
+  /// each deleted owner; then moves at most as many pages as the file has free ones.
+  ///
+  /// The state is a lexicographic product as in Almeida, Shoker and Baquero, "Delta State Replicated Data Types"
+  /// (2018); lives and lifts are our own.
   /// - Parameters:
   ///   - restoreWindow: how long deleted records can be restored; that of ``StoreOptions/compaction`` unless given.
   ///   - isDryRun: only counts.
