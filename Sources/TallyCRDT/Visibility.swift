@@ -102,9 +102,10 @@ public final class Visibility<Source: VisibilitySource> {
   private var shown: [AnyRecordName: Bool] = [:]
   private var hollow: [AnyRecordName: Bool] = [:]
   private var owners: [AnyRecordName: [RecordFacts.Owner]] = [:]
-  /// About how many vector entries are memoized, and how many may be before they are forgotten.
+  /// About how many vector entries are memoized, and how many may be before they are forgotten: more than an answer has
+  /// ever needed. What is below a deleted owner is needed for each record there, and would be read anew for each.
   private var weight = 0
-  private static var weightLimit: Int { 1 << 18 }
+  private var weightLimit = 1 << 18
 
   /// An evaluation over the state that `source` shows.
   public init(_ source: Source) { self.source = source }
@@ -126,7 +127,9 @@ public final class Visibility<Source: VisibilitySource> {
 
   /// Whether a record and everything above it is alive, and not hollow if that counts.
   private func answer(_ name: AnyRecordName, countsHollow: Bool) throws(Source.Failure) -> Bool {
-    if weight > Self.weightLimit { forget() }
+    if weight > weightLimit { forget() }
+    let before = weight
+    defer { weightLimit = max(weightLimit, 4 * (weight - before)) }
     var answers = countsHollow ? shown : visible
     // One copy of what is known, and no other while it grows.
     if countsHollow { shown = [:] } else { visible = [:] }
