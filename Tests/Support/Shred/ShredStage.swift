@@ -263,7 +263,7 @@ package final class ShredStage {
   /// The values that the store holds of a record, seen or not.
   package func held(_ device: Device, _ key: String) throws -> Int {
     let history = try device.store.history(of: try Self.name(key))
-    return history?.fields.filter { $0.field != "owner" && !$0.value.isNull }.count ?? 0
+    return history?.fields.filter { !["owner", "second"].contains($0.field) && !$0.value.isNull }.count ?? 0
   }
 }
 
