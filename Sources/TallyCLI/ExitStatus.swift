@@ -149,6 +149,20 @@ struct ReaderWentAway: Error {}
 /// A text in quotes that is safe to print: short, without control characters.
 func shown(_ text: String) -> String {
   let limit = 80
-  let head = text.unicodeScalars.prefix(limit).map { $0.value < 32 || $0.value == 127 ? "?" : $0 }
-  return "'\(String(String.UnicodeScalarView(head)))\(text.unicodeScalars.dropFirst(limit).isEmpty ? "" : "…")'"
+  let head = String(String.UnicodeScalarView(text.unicodeScalars.prefix(limit)))
+  return "'\(printable(head))\(text.unicodeScalars.dropFirst(limit).isEmpty ? "" : "…")'"
+}
+
+/// A text of others in a line of its own: without anything that a terminal takes for a command, or that turns the
+/// direction of the rest of the line.
+func printable(_ text: String) -> String {
+  String(String.UnicodeScalarView(text.unicodeScalars.map { isPrintable($0) ? $0 : "?" }))
+}
+
+private func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
+  switch scalar.properties.generalCategory {
+  case .control, .lineSeparator, .paragraphSeparator: false
+  case .format: !scalar.properties.isBidiControl
+  default: true
+  }
 }

@@ -28,7 +28,7 @@ struct ReportCommand: ParsableCommand {
       try Output.run { output in
         guard let other else { return try output.line(InspectionJSON.text(report, isPretty: true)) }
         let findings = ReportComparison(report, other).findings
-        for finding in findings { try output.line("\(finding.about): \(finding.sentence)") }
+        for finding in findings { try output.line(printable("\(finding.about): \(finding.sentence)")) }
         if findings.isEmpty { try output.line("the reports agree") }
       }
     }
@@ -37,8 +37,14 @@ struct ReportCommand: ParsableCommand {
   private static func report(in path: String) throws -> StoreReport {
     do {
       return try JSONDecoder().decode(StoreReport.self, from: try Data(contentsOf: URL(fileURLWithPath: path)))
+    } catch let error as CocoaError
+      where error.code == .fileReadNoSuchFile && !FileManager.default.fileExists(atPath: path)
+    {
+      throw Failure(.notFound, "there is no file \(path)")
     } catch is DecodingError {
       throw Failure(.badData, "\(path) is no report")
+    } catch is CocoaError {
+      throw Failure(.badData, "\(path) cannot be read as a report")
     }
   }
 }

@@ -28,6 +28,12 @@ package struct LoggedTransaction: Sendable {
     case link
     /// The link was removed.
     case unlink
+    /// The content of the record was removed for good.
+    case empty
+    /// What the record held was said again, so that it outlives a removal.
+    case sayAgain
+    /// This version of default data has the record.
+    case seed(UInt64)
   }
 
   /// The place in the log: a later entry has a higher one.
@@ -138,6 +144,12 @@ extension StateReader {
       note(.insert, state.existence)
       for delete in state.deletes { note(.delete, delete.stamp) }
       for cell in state.fields { note(.field(catalog.fields[cell.field]?.name ?? ""), cell.stamp) }
+      for layer in state.seed?.layers ?? [] { note(.seed(layer.version), layer.stamp) }
+      if let life = state.life {
+        let isSaid = life.said == dot || life.vias.contains { $0.dot == dot } || !changes.isEmpty
+        if !isSaid { note(.empty, life.stamp) }
+        if isSaid, changes.isEmpty { changes.append(.sayAgain) }
+      }
     }
     return (changes, stamps.map(\.time).max())
   }

@@ -21,7 +21,8 @@ package struct RecordPresence: Sendable, Equatable {
     case gaveWay
     /// It is alive, and a record that owns it is not visible.
     case hiddenByOwner
-    /// Its content was removed for good together with that of an owner, whose name somebody has used again.
+    /// Its content was removed for good together with that of an owner. It does not show even if somebody uses the
+    /// owner's name again.
     case emptied
     /// This device's database does not take its row, or does not let it go.
     case setAside
@@ -35,15 +36,16 @@ package struct RecordPresence: Sendable, Equatable {
   package var code: Code
   /// Whether the app sees it.
   package var isVisible: Bool
-  /// For `hiddenByOwner`: the owners from the nearest to the one that is the reason for all of them, or the first
-  /// hundred of very many.
+  /// For `hiddenByOwner` and `emptied`: the owners from the nearest to the one that is the reason for all of them, or
+  /// the first hundred of very many.
   package var owners: [AnyRecordName] = []
   /// For `hiddenByOwner`: why the last of `owners` is not visible; `hiddenByOwner` if there are more than were looked
   /// at.
   package var ownerCode: Code?
   /// The deletes that took the record, or the last of `owners`, away.
   package var deletes: [Stamp] = []
-  /// The write that removed the content of the record for good; nil if it can be restored.
+  /// The write that removed the content for good: of the record, or, for `hiddenByOwner`, of the last of `owners`. Nil
+  /// if it can be restored.
   package var emptying: Stamp?
   /// The record for which it gave way.
   package var gaveWayTo: AnyRecordName?
@@ -101,14 +103,12 @@ extension StateReader {
       if try visibility.isHollow(name) { presence.emptying = stored.state.life?.stamp }
       return presence
     }
-    if try visibility.isHollow(name),
-      try visibility.effectiveOwners(of: name).allSatisfy({ try visibility.isShown($0.target) })
-    {
-      var presence = RecordPresence(.emptied)
-      presence.emptying = stored.state.life?.stamp
-      return presence
-    }
-    return try presence(behindOwnersOf: name, visibility)
+    let hidden = try presence(behindOwnersOf: name, visibility)
+    guard try visibility.isHollow(name) else { return hidden }
+    var presence = RecordPresence(.emptied)
+    presence.owners = hidden.owners
+    presence.emptying = stored.state.life?.stamp
+    return presence
   }
 
   /// The most owners of a record that are looked at.
@@ -125,6 +125,7 @@ extension StateReader {
       let own = try self.presence(ofOwner: owner.target)
       guard own.code == .hiddenByOwner else {
         (presence.ownerCode, presence.deletes, presence.refusal) = (own.code, own.deletes, own.refusal)
+        presence.emptying = own.emptying
         return presence
       }
       guard presence.owners.count < Self.ownerLimit else {

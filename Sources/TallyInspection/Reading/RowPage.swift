@@ -10,8 +10,6 @@ package struct RowPage: Sendable {
     package var name: String
     /// The values of the columns that were asked for, in their order.
     package var values: [ValuePreview]
-    /// The stamp, where one transaction wrote all of the row; nil otherwise.
-    package var stamp: Stamp?
   }
 
   /// The rows.
@@ -112,9 +110,7 @@ extension StateReader {
   }
 
   private func row(_ statement: SQLStatement, _ count: Int) throws -> RowPage.Row {
-    let clock = try statement.clock(2)
-    return RowPage.Row(
-      name: statement.text(1) ?? "", values: (0..<count).map { statement.preview(3 + $0) }, stamp: try stamp(clock))
+    RowPage.Row(name: statement.text(1) ?? "", values: (0..<count).map { statement.preview(3 + $0) })
   }
 
   private static func sql(_ query: RowQuery, shown: [String], all: [String], _ entity: EntitySchema) -> String {
@@ -145,7 +141,7 @@ extension StateReader {
       (looked, bytes) = (looked + 1, bytes + byteCount)
       if matches(text, name, state) {
         page.rows.append(
-          RowPage.Row(name: name, values: previews(state, kind, query.columns), stamp: state.uniformStamp))
+          RowPage.Row(name: name, values: previews(state, kind, query.columns)))
       }
       page.next = place
       if page.rows.count == query.limit { return false }
@@ -166,8 +162,8 @@ extension StateReader {
     }
     // Stubs have no number; they come last, and their places count down from 0.
     var place = min(start, 0)
-    let isDone = try forEachStub(kind, from: Int(-place)) { name, state, byteCount in
-      place -= 1
+    let isDone = try forEachStub(kind, from: Int(clamping: place.magnitude)) { name, state, byteCount in
+      place = place == .min ? .min : place - 1
       return take(place, name.text, state, byteCount)
     }
     if isDone { page.next = nil }

@@ -13,8 +13,10 @@ package struct StoreSizes: Sendable {
     package var rows: Int
     /// Whether `rows` is exact.
     package var isExact: Bool
-    /// The number of hidden records or links, counted like `rows`.
+    /// The number of hidden records or links; beyond the limit, the limit.
     package var hidden: Int
+    /// Whether `hidden` is exact.
+    package var isHiddenExact: Bool
     /// Whether the schema has the type.
     package var isKnown: Bool
   }
@@ -88,11 +90,15 @@ extension StateReader {
     }
     var hidden = try counted("tally_hidden WHERE kind = \(number)")
     if catalog.hasStubs { hidden += try counted("tally_stub WHERE kind = \(number)") }
-    guard let table else { return .init(type: type, rows: 0, isExact: true, hidden: hidden, isKnown: false) }
-    let rows = try counted("main.\"\(table)\"")
-    guard rows > limit else { return .init(type: type, rows: rows, isExact: true, hidden: hidden, isKnown: true) }
-    let span = try span("main.\"\(table)\"", "rowid")
-    return .init(type: type, rows: max(rows, span), isExact: false, hidden: hidden, isKnown: true)
+    var result = StoreSizes.Table(
+      type: type, rows: 0, isExact: true, hidden: min(hidden, limit), isHiddenExact: hidden <= limit,
+      isKnown: table != nil)
+    guard let table else { return result }
+    result.rows = try counted("main.\"\(table)\"")
+    guard result.rows > limit else { return result }
+    result.rows = max(result.rows, try span("main.\"\(table)\"", "rowid"))
+    result.isExact = false
+    return result
   }
 
   /// How many rows there are at most, by the first and the last number.

@@ -41,8 +41,7 @@ private struct Holder {
     of record: AnyRecordName, in store: Store, named name: String, beyond vector: StateVector,
     _ directory: ReplicaDirectory
   ) throws {
-    guard let history = try store.history(of: record) else { return nil }
-    missing = history.dots.filter { !vector.covers($0) }
+    missing = try store.dots(of: record).filter { !vector.covers($0) }
     guard !missing.isEmpty else { return nil }
     self.name = name
     presence = PresenceReport(of: record, try store.presence(of: record), directory)

@@ -54,6 +54,9 @@ private struct Sentence {
         + "It shows once the app is updated."
     case .deleted where presence.emptying != nil:
       "It was deleted\(by), and its content was removed for good\(emptying). It cannot be restored."
+    case .emptied where !presence.owners.isEmpty:
+      "Its content was removed for good\(emptying), with that of \(presence.owners.last?.text ?? ""), which owned it. "
+        + "It cannot be restored."
     case .emptied:
       "Its content was removed for good\(emptying), together with that of its owner, whose name was then used again."
     case .deleted: "It was deleted\(by), and no edit that the delete had not seen keeps it. A restore brings it back."
@@ -86,6 +89,8 @@ private struct Sentence {
     let chain = between.map { "which owns it through \($0.text)" } ?? "which owns it"
     let reason =
       switch presence.ownerCode {
+      case .deleted where presence.emptying != nil:
+        "was deleted\(by), and its content was removed for good\(emptying)"
       case .deleted: "was deleted\(by)"
       case .emptied: "was removed for good"
       case .notReceived, .unknownType: "has not arrived here yet"
@@ -96,7 +101,10 @@ private struct Sentence {
       case .hiddenByOwner: "is hidden by what owns it, and so on over more than \(presence.owners.count) records"
       default: "is not visible"
       }
-    return "It is not deleted, but \(owner.text), \(chain), \(reason). It shows again together with its owner."
+    let outlook =
+      presence.emptying == nil
+      ? "It shows again together with its owner." : "It shows again if somebody uses that name for a new record."
+    return "It is not deleted, but \(owner.text), \(chain), \(reason). \(outlook)"
   }
 
   private var setAside: String {

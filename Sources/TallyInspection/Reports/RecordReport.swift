@@ -93,16 +93,23 @@ package struct RecordReport: Sendable, Codable {
     }
     conflicts = history.conflicts.map { ConflictReport($0) }
     seedVersions = history.seed?.versions ?? []
-    let dots = history.dots
+    let dots = try store.dots(of: name)
     for device in try store.devices() { seenBy["\(device.id)"] = dots.allSatisfy(device.acknowledged.covers) }
   }
 }
 
-extension RecordHistory {
-  /// The transactions that what is known of the record comes from.
-  package var dots: [Dot] {
-    let stamps = [existence].compactMap { $0 } + fields.map(\.stamp) + deletes.map(\.stamp)
-    return Set(stamps.filter { $0.rank != .seed }.map(\.dot)).sorted()
+extension Store {
+  /// The transactions that what is known of a record and its members comes from: writes, deletes, removals of content,
+  /// versions of default data, adds and removals of members, of these as many as a page has.
+  package func dots(of name: AnyRecordName) throws -> [Dot] {
+    try snapshot { reader in
+      guard let kind = reader.catalog.kind(of: name.type) else { return [] }
+      var dots = try reader.record(name, kind)?.state.dots ?? []
+      for link in try reader.links(of: name, limit: TouchedNames.linkLimit) {
+        for tag in link.tags { dots.formUnion([tag.added, tag.removed].compactMap { $0?.dot }) }
+      }
+      return dots.sorted()
+    }
   }
 }
 

@@ -57,7 +57,7 @@ package struct RowReport: Sendable, Codable {
     _ row: RowPage.Row, _ name: AnyRecordName?, in store: Store, _ others: [Int: StateVector]
   ) throws -> [Int] {
     guard !others.isEmpty, let name else { return [] }
-    let dots = try row.stamp.map { [$0.dot] } ?? store.history(of: name)?.dots ?? []
+    let dots = try store.dots(of: name)
     return others.filter { _, vector in dots.contains { !vector.covers($0) } }.keys.sorted()
   }
 }

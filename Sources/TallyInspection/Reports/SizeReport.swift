@@ -8,8 +8,8 @@ package struct SizeReport: Sendable, Codable {
     package var type: String
     /// The number of rows, and whether it is exact.
     package var rows: Int, isExact: Bool
-    /// The number of hidden records or links.
-    package var hidden: Int
+    /// The number of hidden records or links, and whether it is exact: counting ends at ten thousand.
+    package var hidden: Int, isHiddenExact: Bool
     /// Whether the schema has the type.
     package var isKnown: Bool
   }
@@ -46,7 +46,9 @@ package struct SizeReport: Sendable, Codable {
   package init(of store: Store, measuringUntil isOver: (@Sendable () -> Bool)? = nil) throws {
     let sizes = try store.sizes()
     tables = sizes.tables.map {
-      Table(type: $0.type, rows: $0.rows, isExact: $0.isExact, hidden: $0.hidden, isKnown: $0.isKnown)
+      Table(
+        type: $0.type, rows: $0.rows, isExact: $0.isExact, hidden: $0.hidden, isHiddenExact: $0.isHiddenExact,
+        isKnown: $0.isKnown)
     }
     (bytes, freeBytes, logBytes, logEntries) = (sizes.bytes, sizes.freeBytes, sizes.logBytes, sizes.logEntries)
     guard let isOver else { return }

@@ -23,12 +23,20 @@ package struct StampReport: Sendable, Hashable, Codable {
 
   /// A time in ISO 8601, to the millisecond.
   package static func text(_ time: HybridTime) -> String {
-    text(Date(timeIntervalSince1970: Double(time.milliseconds) / 1000))
+    text(milliseconds: Int64(clamping: time.milliseconds))
   }
 
   /// A date in ISO 8601, to the millisecond.
   package static func text(_ date: Date) -> String {
-    date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    text(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
+  }
+
+  /// Whole milliseconds, since a fraction of a second may be a little less than what was meant.
+  private static func text(milliseconds: Int64) -> String {
+    let (seconds, rest) = milliseconds.quotientAndRemainder(dividingBy: 1000)
+    let (whole, fraction) = rest < 0 ? (seconds - 1, rest + 1000) : (seconds, rest)
+    let text = Date(timeIntervalSince1970: Double(whole)).formatted(Date.ISO8601FormatStyle())
+    return text.dropLast() + String(format: ".%03dZ", fraction)
   }
 }
 

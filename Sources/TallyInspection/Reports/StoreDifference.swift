@@ -123,12 +123,7 @@ package struct StoreComparison {
   private static let leastNames = 20
 
   private func isTouched(_ name: AnyRecordName, in store: Store, beyond base: StateVector) throws -> Bool {
-    guard let history = try store.history(of: name) else { return false }
-    if history.dots.contains(where: { !base.covers($0) }) { return true }
-    let tags = try store.links(of: name, limit: TouchedNames.linkLimit).flatMap(\.tags)
-    return tags.contains { tag in
-      [tag.added, tag.removed].contains { stamp in stamp.map { $0.rank != .seed && !base.covers($0.dot) } ?? false }
-    }
+    try store.dots(of: name).contains { !base.covers($0) }
   }
 
   private func record(_ name: AnyRecordName) throws -> StoreDifference.Record? {

@@ -10,8 +10,8 @@ package struct StoreOverview: Sendable, Codable {
     package var type: String
     /// The number of rows, and whether it is exact.
     package var rows: Int, isExact: Bool
-    /// The number of hidden records.
-    package var hidden: Int
+    /// The number of hidden records, and whether it is exact: counting ends at ten thousand.
+    package var hidden: Int, isHiddenExact: Bool
     /// Whether the schema has the type.
     package var isKnown: Bool
     /// The columns, in order.
@@ -64,7 +64,8 @@ package struct StoreOverview: Sendable, Codable {
     fingerprint = "\(summary.fingerprint)"
     tables = sizes.tables.filter { !$0.type.contains(".") }.map { table in
       Table(
-        type: table.type, rows: table.rows, isExact: table.isExact, hidden: table.hidden, isKnown: table.isKnown,
+        type: table.type, rows: table.rows, isExact: table.isExact, hidden: table.hidden,
+        isHiddenExact: table.isHiddenExact, isKnown: table.isKnown,
         columns: schema[table.type]?.columnNames ?? [])
     }
     (conflicts, rejectedWrites, setAside) = (sizes.conflicts, sizes.rejectedWrites, sizes.setAside)

@@ -11,7 +11,8 @@ package struct TimelineReport: Sendable, Codable {
     package var target: String?
     /// The relationship of a link.
     package var relationship: String?
-    /// `inserted`, `deleted`, `linked`, `unlinked`, or columns that were written; empty if all has been overwritten.
+    /// `inserted`, `deleted`, `linked`, `unlinked`, `content removed for good`, `default data, version 1`, or columns
+    /// that were written; empty if all has been overwritten.
     package var changes: [String]
   }
 
@@ -34,8 +35,10 @@ package struct TimelineReport: Sendable, Codable {
     by = "\(transaction.dot.replica)"
     sequence = transaction.dot.sequence
     at = transaction.time.map { StampReport.text($0) }
-    itemCount = transaction.itemCount
-    items = transaction.items.map { item in
+    // Records in which Tally notes which default data there is are nobody's.
+    let shown = transaction.items.filter { $0.name.type != SeedHistory.setType }
+    itemCount = transaction.itemCount.map { $0 - (transaction.items.count - shown.count) }
+    items = shown.map { item in
       Item(
         name: item.name.text, target: item.target?.text, relationship: item.relationship,
         changes: item.changes.map { Self.word($0, schema[item.name.type]) })
@@ -48,6 +51,10 @@ package struct TimelineReport: Sendable, Codable {
     case .delete: "deleted"
     case .link: "linked"
     case .unlink: "unlinked"
+    case .empty: "content removed for good"
+    case .sayAgain: "said again, to outlive a removal"
+    case .seed(let version): "default data, version \(version)"
+    case .field(SeedAdoption.forwardKey): "gave way to default data"
     case .field(let name): entity?.columnName(name) ?? name
     }
   }

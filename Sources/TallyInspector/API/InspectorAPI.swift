@@ -222,9 +222,10 @@
 
     private static func words(_ refusal: QueryRefusal) -> String {
       switch refusal {
-      case .notAQuery: "only SELECT, VALUES, WITH and EXPLAIN are run here"
+      case .notAQuery: "only SELECT, VALUES and WITH are run here, and EXPLAIN of these"
       case .severalStatements: "one query at a time"
       case .tookTooLong: "the query took too long and was ended"
+      case .tooManyTables: "the tables of WITH, put in each other's place, are more than ten thousand here"
       case .patternTooLong: "a pattern of LIKE or GLOB has at most 32 bytes here"
       case .tooLong:
         "a value is longer than 16 MiB, or longer than 32 KiB in a query that calls a function such as instr, replace "

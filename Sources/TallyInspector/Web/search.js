@@ -105,6 +105,6 @@ function storesNode() {
         overview.tables.map(entry => h("tr", {},
           h("th", { scope: "row" }, h("a", { href: `#/data?store=${number}&type=${encodeURIComponent(entry.type)}`, key: `type ${number} ${entry.type}` }, entry.type),
             entry.isKnown ? null : [" ", h("span", { class: "badge warn" }, "newer schema")]),
-          h("td", { class: "number" }, countText(entry.rows, entry.isExact)), h("td", { class: "number" }, entry.hidden ? countText(entry.hidden) : "–")))) : notice("", "The store is empty."));
+          h("td", { class: "number" }, countText(entry.rows, entry.isExact)), h("td", { class: "number" }, entry.hidden ? leastText(entry.hidden, entry.isHiddenExact) : "–")))) : notice("", "The store is empty."));
   }));
 }

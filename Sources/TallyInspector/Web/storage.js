@@ -16,7 +16,7 @@ export async function screen(body, parameters) {
     }
     measure.disabled = false;
   } }, "Measure tables and records");
-  const offer = h("p", { class: "row" }, measure, h("span", { class: "dim" }, "reads all of the file, for ten seconds at most"));
+  const offer = h("p", { class: "row" }, measure, h("span", { class: "dim" }, "reads all of the file, for three and a half seconds at most"));
   body.append(h("h1", {}, "Storage"), storePicker("storage", store) ?? "", content, offer, measured);
   const update = async () => {
     const bad = unreadable(store);
@@ -29,7 +29,7 @@ export async function screen(body, parameters) {
 
 function draw(sizes) {
   const rows = sizes.tables.map(entry => h("tr", {}, h("th", { scope: "row" }, entry.type, entry.isKnown ? null : [" ", h("span", { class: "badge warn" }, "newer schema")]),
-    h("td", { class: "number" }, countText(entry.rows, entry.isExact)), h("td", { class: "number" }, countText(entry.hidden))));
+    h("td", { class: "number" }, countText(entry.rows, entry.isExact)), h("td", { class: "number" }, leastText(entry.hidden, entry.isHiddenExact))));
   return [h("dl", {}, h("dt", {}, "Database"), h("dd", {}, `${bytesText(sizes.bytes)}, of which ${bytesText(sizes.freeBytes)} are free`),
     h("dt", {}, "Write-ahead log"), h("dd", {}, bytesText(sizes.logBytes)), h("dt", {}, "Change log"), h("dd", {}, `at most ${countText(sizes.logEntries)} entries`)),
     rows.length ? table("Records and links", ["Type", { title: "Shown", className: "number" }, { title: "Hidden", className: "number" }], rows) : notice("", "The store is empty.")];

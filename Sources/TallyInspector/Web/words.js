@@ -55,6 +55,9 @@ export function bytesText(count) {
 }
 export const countText = (count, isExact = true) => `${isExact ? "" : "about "}${count.toLocaleString("en")}`;
 
+// A count that was given up at a limit.
+export const leastText = (count, isExact) => `${isExact ? "" : "more than "}${count.toLocaleString("en")}`;
+
 // Control characters and marks that turn the direction of text are shown as what they are.
 export function plain(text) {
   return text.replace(/[\u0000-\u0008\u000b-\u001f]/g, c => String.fromCharCode(0x2400 + c.charCodeAt(0)))

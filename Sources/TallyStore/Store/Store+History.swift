@@ -111,7 +111,7 @@ extension Store {
     }
     guard shown != cell.value else { return nil }
     guard column.accepts(cell.value) else { return "the value is of another type than the field" }
-    return column.reference == nil
+    return column.reference == nil || shown?.isNull == false
       ? "another program wrote a value that cannot be replicated" : "its target is not visible"
   }
 }
