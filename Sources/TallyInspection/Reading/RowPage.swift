@@ -92,7 +92,7 @@ extension StateReader {
       statement.bind(1, last)
       statement.bind(2, after)
       while try statement.step() {
-        page.rows.append(try row(statement, shown.count))
+        page.rows.append(row(statement, shown.count))
         if page.rows.count == query.limit {
           page.next = statement.int64(0)
           break
@@ -109,7 +109,7 @@ extension StateReader {
     return page
   }
 
-  private func row(_ statement: SQLStatement, _ count: Int) throws -> RowPage.Row {
+  private func row(_ statement: SQLStatement, _ count: Int) -> RowPage.Row {
     RowPage.Row(name: statement.text(1) ?? "", values: (0..<count).map { statement.preview(3 + $0) })
   }
 
