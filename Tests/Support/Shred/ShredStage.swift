@@ -140,10 +140,13 @@ package final class ShredStage {
     time.value += 1000
   }
 
+  /// Inserts a record with both values. A field that is left out is written where the record was emptied and not where
+  /// it was only deleted (decision 24), so that stages could not be compared.
   package func insertIfNew(_ device: Device, _ key: String, x: Int) throws {
     try device.store.write { db in
       try db.execute(
-        sql: "INSERT OR IGNORE INTO \(Self.type(key))(id, x) VALUES(?, ?)", arguments: [Self.id(key), x])
+        sql: "INSERT OR IGNORE INTO \(Self.type(key))(id, x, y) VALUES(?, ?, ?)",
+        arguments: [Self.id(key), x, x + 1000])
     }
     time.value += 1000
   }
