@@ -1,5 +1,7 @@
 #if Inspector
+  import Foundation
   import Logging
+  import NIOCore
   import Synchronization
   import TallyInspection
   import TallyStore
@@ -69,7 +71,8 @@
         return server.address
       } catch {
         state.withLock { $0 = .idle }
-        throw Failure(description: "the inspector cannot listen on port \(port): \(error)")
+        let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
+        throw Failure(description: "the inspector cannot listen on port \(port): \(reason)")
       }
     }
 

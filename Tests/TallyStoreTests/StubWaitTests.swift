@@ -36,7 +36,7 @@ import Testing
         let kind = try #require(transaction.catalog.kind(of: "F"))
         let name = try AnyRecordName("F|~|\(key)")
         let stored = try #require(try transaction.reader.record(name, kind))
-        _ = try transaction.empty(name, kind, stored, isAlone: false)
+        _ = try transaction.empty(name, kind, stored)
       }
       #expect(try lab.a.verify().problems == [])
       // The way to what is no stub stays.

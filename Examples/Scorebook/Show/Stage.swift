@@ -9,6 +9,9 @@
     private static let names = ["phone", "tablet"]
 
     static func run(port: Int) async throws {
+      // From now on a signal ends the show once it stands, so that nothing of it is left.
+      let ending = Ending()
+      defer { ending.cancel() }
       let folder = try Folder(nil, isKept: false)
       defer { folder.clean() }
       let relay = try await LiveRelay(folder.url)
@@ -23,7 +26,7 @@
       let address = try await inspector.serve(port: port)
       say("Open \(address)")
       say("A phone and a tablet keep a scorebook through a relay, and edit by themselves. Ctrl-C ends the show.")
-      await untilAsked()
+      await ending.wait()
       await inspector.close()
       for store in stores { try store.close() }
       for actor in actors { await actor.end() }
@@ -33,18 +36,26 @@
     /// Prints a line at once, also where nobody's terminal is.
     private static func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
 
-    /// Waits for SIGINT or SIGTERM.
-    private static func untilAsked() async {
-      let (asked, feed) = AsyncStream.makeStream(of: Void.self)
-      let sources = [SIGINT, SIGTERM].map { number in
-        signal(number, SIG_IGN)
-        let source = DispatchSource.makeSignalSource(signal: number)
-        source.setEventHandler { feed.yield() }
-        source.resume()
-        return source
+    /// The signals that end the show: SIGINT, SIGTERM and SIGHUP.
+    private struct Ending {
+      private let asked: AsyncStream<Void>
+      private let sources: [any DispatchSourceSignal]
+
+      init() {
+        let (asked, feed) = AsyncStream.makeStream(of: Void.self)
+        self.asked = asked
+        sources = [SIGINT, SIGTERM, SIGHUP].map { number in
+          signal(number, SIG_IGN)
+          let source = DispatchSource.makeSignalSource(signal: number)
+          source.setEventHandler { feed.yield() }
+          source.resume()
+          return source
+        }
       }
-      for await _ in asked { break }
-      for source in sources { source.cancel() }
+
+      /// Returns when one has come, perhaps already.
+      func wait() async { for await _ in asked { break } }
+      func cancel() { for source in sources { source.cancel() } }
     }
 
     private static func controls(_ actors: [Actor], _ relay: LiveRelay) -> InspectorControls {
@@ -72,7 +83,8 @@
     private let process: LiveProcess
     private var isOn = ["network": true, "clock": false, "edits": true]
     private var status = SyncStatus()
-    private var followers: [AsyncStream<SyncStatus>.Continuation] = []
+    private var followers: [Int: AsyncStream<SyncStatus>.Continuation] = [:]
+    private var followerCount = 0
 
     init(_ name: String, _ folder: URL, _ relay: LiveRelay) async throws {
       self.name = name
@@ -87,17 +99,22 @@
     private func note(_ line: String) {
       guard let line = try? JSONDecoder().decode(StatusLine.self, from: Data(line.utf8)) else { return }
       status = line.status
-      for follower in followers { follower.yield(status) }
+      for follower in followers.values { follower.yield(status) }
     }
 
     private func current() -> SyncStatus { status }
 
     private func follow() -> AsyncStream<SyncStatus> {
       let (stream, continuation) = AsyncStream.makeStream(of: SyncStatus.self, bufferingPolicy: .bufferingNewest(1))
-      followers.append(continuation)
+      followerCount += 1
+      let number = followerCount
+      followers[number] = continuation
+      continuation.onTermination = { [weak self] _ in Task { await self?.forget(number) } }
       continuation.yield(status)
       return stream
     }
+
+    private func forget(_ follower: Int) { followers[follower] = nil }
 
     nonisolated var view: EngineView {
       EngineView(

@@ -1,8 +1,8 @@
 /// How large a query is once SQLite has put the queries of WITH in the place of their names.
 ///
 /// SQLite does so for each mention before it runs anything, and while it does nobody can end it: twenty tables, each of
-/// which joins the one before it with itself, are a million. Only names where tables stand are counted, after FROM, JOIN
-/// and IN, commas and parentheses, so that columns of the same name seldom are.
+/// which joins the one before it with itself, are a million. Only names where tables stand are counted, after FROM,
+/// JOIN and IN, commas and parentheses, so that columns of the same name seldom are.
 /// https://sqlite.org/lang_with.html
 struct QueryExpansion {
   /// The most mentions that are compiled, which takes some tenths of a second.

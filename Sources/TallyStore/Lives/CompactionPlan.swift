@@ -68,9 +68,9 @@ struct CompactionPlan {
     else { return true }
     let verdict = try isUnchanged ? step.verdict : shredding.verdict(step.name, kind, stored)
     switch verdict {
-    case .goes(let isAlone):
+    case .goes:
       report.emptied += 1
-      report.byteCount += try transaction.empty(step.name, kind, stored, isAlone: isAlone)
+      report.byteCount += try transaction.empty(step.name, kind, stored)
     case .waits: report.waiting += 1
     case .stays: _ = try transaction.writer.putInPlace(step.name, kind, stored)
     }

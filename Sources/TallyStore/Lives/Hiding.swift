@@ -48,7 +48,6 @@ final class Hiding {
 
   /// By what a record is hidden that its own deletes hide and nothing else: it owns nothing, has no members, and nobody
   /// above it was ever deleted. That is almost every record that is deleted, so it is decided without looking around.
-  /// Whoever empties it changes nothing for any other record.
   /// - Returns: what `causes(of:)` finds; nil for any other record.
   func causesInItself(_ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState) throws -> Causes? {
     guard let latest = state.deletes.map(\.stamp).max(), state.seed == nil, kind.forwardField == nil,

@@ -16,8 +16,8 @@ struct Shredding {
     case stays
     /// It is hidden by deletes that have not been with others for long enough.
     case waits
-    /// It may be emptied. If it is hidden by its own deletes alone, that changes nothing for any other record.
-    case goes(isAlone: Bool)
+    /// It may be emptied.
+    case goes
   }
 
   init(_ ripe: Ripe?, of replica: ReplicaID?, _ hiding: Hiding) {
@@ -30,27 +30,28 @@ struct Shredding {
     let holds = state.hasContent || state.life.map { $0.said != nil } ?? (state.existence != nil)
     guard holds, !stored.place.isVisible else { return .stays }
     let own = try hiding.causesInItself(name, kind, state)
-    let isAlone = own != nil
     #if PlantedFaults
       // In all histories of the tests: the short way finds what the long one does.
       if let own, try hiding.causes(of: name) != own {
         preconditionFailure("\(name) is hidden by more than its deletes")
       }
     #endif
-    guard let ripe else { return try isAlone || hiding.isDeleted(name) ? .goes(isAlone: isAlone) : .stays }
+    guard let ripe else { return try own != nil || hiding.isDeleted(name) ? .goes : .stays }
     guard let causes = try own ?? hiding.causes(of: name) else { return .stays }
     let covered = causes.latest.dot.replica == replica ? ripe.own : ripe.others
-    return covered.covers(causes.dots) ? .goes(isAlone: isAlone) : .waits
+    return covered.covers(causes.dots) ? .goes : .waits
   }
 }
 
 extension WriteTransaction {
-  /// Empties a record. If `isAlone`, nothing else has to be looked at.
+  /// Empties a record that is hidden by a delete.
   ///
-  /// Presence is untouched: what is deleted stays deleted, and an edit that nobody had seen still revives. The life is
-  /// an ordinary write, which replicates; who meets it says again what it had not seen (`Join+Lift`).
+  /// Presence is untouched: what is deleted stays deleted, and an edit that nobody had seen still revives. Nor does the
+  /// view change: nothing below the record shows, and what is above it, and shows, says that by itself (rule 5 of
+  /// decision 24) and not through this one. The life is an ordinary write, which replicates; who meets it says again
+  /// what it had not seen (`Join+Lift`).
   /// - Returns: the bytes of the values that are gone.
-  func empty(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord, isAlone: Bool) throws -> Int {
+  func empty(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws -> Int {
     try writer.overwriteDeleted()
     var state = stored.state
     let life = try newLife(of: state, now: now)
@@ -59,7 +60,7 @@ extension WriteTransaction {
     try writer.put(name, kind, state, previous: stored, shown: nil, difference: difference)
     try changed(
       name, kind, from: stored.state, to: state, dots: CollectionOfOne(life.dot),
-      effect: isAlone ? .nothing : .anything, fingerprint: difference)
+      effect: .nothing, fingerprint: difference)
     try forgetConflicts(of: name)
     return stored.state.contentByteCount
   }

@@ -219,9 +219,9 @@ extension WriteTransaction {
       for below in try SnapshotFacts(reader).owned(by: next) where known.insert(below).inserted {
         if try visibility.effectiveOwners(of: below).contains(where: { $0.target == next }) { open.append(below) }
       }
-      guard case .goes(let isAlone) = try shredding.verdict(next, kind, stored) else { continue }
+      guard case .goes = try shredding.verdict(next, kind, stored) else { continue }
       report.emptied += 1
-      report.byteCount += try empty(next, kind, stored, isAlone: isAlone)
+      report.byteCount += try empty(next, kind, stored)
     }
     return report
   }

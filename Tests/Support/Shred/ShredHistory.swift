@@ -106,6 +106,9 @@ package final class ShredHistory {
     let shown = try view(shredding, device)
     emptied.formUnion(Self.keys.filter { shown[$0] == nil })
     try store.empty(ripe: nil)
+    // The view is what the states say, though nobody has looked at it again.
+    let report = try store.verify()
+    guard report.isSound else { throw ShredFailure(report.problems.joined(separator: "; ")) }
     shredding.time.value += 1000
     plain.time.value += 1000
   }
