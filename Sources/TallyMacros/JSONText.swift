@@ -21,8 +21,8 @@
     /// Makes the change from one value to another in a text that holds more than the values' type knows. Keys of
     /// objects that the type does not know stay.
     ///
-    /// An element of an array is known again by its value; one that was changed in its place, by its place. Two objects
-    /// with an `id` each, and not the same, are two.
+    /// An element of an array is known again by its value, or by its `id`; any other that was changed, by its place
+    /// between those that are known again. Two objects with an `id` each, and not the same, are two.
     /// - Parameters:
     ///   - text: the text in the database.
     ///   - before: the value that was read from it, as its type writes it.
@@ -58,19 +58,66 @@
     }
 
     private static func changed(_ whole: [JSONText], from known: [JSONText], to new: [JSONText]) -> [JSONText] {
-      var places: [String: [Int]] = [:]
-      for index in known.indices.reversed() { places[known[index].description, default: []].append(index) }
-      var (merged, isFree, isOpen) = (new, known.map { _ in true }, new.map { _ in true })
-      for (index, value) in new.enumerated() {
-        guard let place = places[value.description]?.popLast() else { continue }
-        merged[index] = whole[place]
-        (isFree[place], isOpen[index]) = (false, false)
+      var matches = ElementMatches(known, new)
+      matches.matchEqual { $0.description }
+      matches.matchEqual { element in
+        if case .object(let members) = element { members[id]?.value.description } else { nil }
       }
-      guard known.count == new.count else { return merged }
-      for index in new.indices where isOpen[index] && isFree[index] {
-        merged[index] = whole[index].changed(from: known[index], to: new[index])
+      matches.matchBetween()
+      if known.count == new.count { matches.matchInPlace() }
+      return zip(new, matches.places).map { value, place in
+        place.map { whole[$0].changed(from: known[$0], to: value) } ?? value
       }
-      return merged
+    }
+  }
+
+  /// Which element of an array was which, before it was changed.
+  private struct ElementMatches {
+    private let known: [JSONText]
+    private let new: [JSONText]
+    /// For each new element the place where it was; nil for one that was not there.
+    private(set) var places: [Int?]
+    private var isFree: [Bool]
+
+    init(_ known: [JSONText], _ new: [JSONText]) {
+      (self.known, self.new) = (known, new)
+      (places, isFree) = (new.map { _ in nil }, known.map { _ in true })
+    }
+
+    private mutating func match(_ index: Int, with place: Int) {
+      places[index] = place
+      isFree[place] = false
+    }
+
+    /// Matches elements with one key, of several the first with the first.
+    mutating func matchEqual(by key: (JSONText) -> String?) {
+      var byKey: [String: [Int]] = [:]
+      for place in known.indices.reversed() where isFree[place] {
+        if let key = key(known[place]) { byKey[key, default: []].append(place) }
+      }
+      for index in new.indices where places[index] == nil {
+        if let key = key(new[index]), let place = byKey[key]?.popLast() { match(index, with: place) }
+      }
+    }
+
+    /// Matches what stands between two matched neighbors, in its order, if it is as many as stood there. At the end
+    /// there may be more: they were appended.
+    mutating func matchBetween() {
+      var (start, first) = (0, 0)
+      for index in 0...new.count {
+        let isEnd = index == new.count
+        guard let end = isEnd ? known.count : places[index] else { continue }
+        let free = first < end ? (first..<end).filter { isFree[$0] } : []
+        if free.count == index - start || isEnd && free.count < index - start {
+          for (index, place) in zip(start..<index, free) { match(index, with: place) }
+        }
+        (start, first) = (index + 1, end + 1)
+      }
+    }
+
+    /// Matches what is left with what stood in the same place.
+    mutating func matchInPlace() {
+      for index in new.indices where places[index] == nil && isFree[index] { match(index, with: index) }
     }
   }
 

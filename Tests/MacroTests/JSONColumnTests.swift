@@ -33,6 +33,7 @@
     var way: Way = .none
     var watched = Place() { didSet { count += 1 } }
     var count = 0
+    var recent: [Place] = [] { didSet { if recent.count > 3 { recent.removeLast() } } }
   }
 
   /// JSON in which a newer version of an app has more keys than this one knows.
@@ -186,6 +187,65 @@
     }
 
     /// A loop over many elements sets the property each time.
+    /// As a form does that edits a copy of the list.
+    @Test func oneAssignmentMayChangeSomeElementsAndAddOrRemoveOthers() throws {
+      let named = #"[{"name":"A","u":1},{"name":"B","u":2},{"name":"C","u":3}]"#
+      func names(_ change: (inout [Trip.Place]) -> Void) throws -> String? {
+        try text("plan", #"{"title":"","start":{"name":""},"stops":\#(named)}"#) { trip in
+          var stops = trip.plan.stops
+          change(&stops)
+          trip.plan.stops = stops
+        }.map { text in String(text.drop { $0 != "[" }.prefix { $0 != "]" }) + "]" }
+      }
+      #expect(
+        try names {
+          $0[0].name = "X"
+          $0.append(Trip.Place(name: "D"))
+        } == #"[{"name":"X","u":1},{"name":"B","u":2},{"name":"C","u":3},{"name":"D"}]"#)
+      #expect(
+        try names {
+          $0[2].name = "X"
+          $0.append(Trip.Place(name: "D"))
+        } == #"[{"name":"A","u":1},{"name":"B","u":2},{"name":"X","u":3},{"name":"D"}]"#)
+      #expect(
+        try names {
+          $0[2].name = "X"
+          $0.insert(Trip.Place(name: "D"), at: 0)
+        } == #"[{"name":"D"},{"name":"A","u":1},{"name":"B","u":2},{"name":"X","u":3}]"#)
+      // Which of the two is gone nobody can tell, and what one had is not given to another.
+      #expect(
+        try names {
+          $0[2].name = "X"
+          $0.remove(at: 1)
+        } == #"[{"name":"A","u":1},{"name":"X"}]"#)
+
+      let numbered = #"[{"id":1,"name":"A","u":1},{"id":2,"name":"B","u":2},{"id":3,"name":"C","u":3}]"#
+      func guests(_ change: (inout [Trip.Guest]) -> Void) throws -> String? {
+        try text("guests", numbered) { trip in
+          var guests = trip.guests
+          change(&guests)
+          trip.guests = guests
+        }
+      }
+      #expect(
+        try guests {
+          for index in $0.indices { $0[index].name = "X" }
+          $0.swapAt(0, 2)
+          $0.remove(at: 1)
+          $0.append(Trip.Guest(id: 4, name: "D"))
+        } == #"[{"id":3,"name":"X","u":3},{"id":1,"name":"X","u":1},{"id":4,"name":"D"}]"#)
+    }
+
+    @Test func anObserverMayChangeItsOwnProperty() throws {
+      let before = #"[{"name":"A","u":1},{"name":"B","u":2},{"name":"C","u":3}]"#
+      let after = try text("recent", before) { trip in
+        trip.recent.insert(Trip.Place(name: "D"), at: 0)
+        trip.recent[1].name = "X"
+        trip.recent.swapAt(1, 2)
+      }
+      #expect(after == #"[{"name":"D"},{"name":"B","u":2},{"name":"X","u":1}]"#)
+    }
+
     @Test func manyElementsAreChangedOneByOne() throws {
       let count = 3000
       let guests = (0..<count).map { #"{"id":\#($0),"name":"A","x":\#($0)}"# }
