@@ -172,7 +172,7 @@ final class Rebuild {
     try connection.execute(
       """
       CREATE TEMP TABLE tally_rows AS
-      SELECT kind, \(key), CAST(body AS BLOB) AS body FROM main.\(table) NOT INDEXED WHERE typeof(kind) = 'integer';
+      SELECT kind, \(key), CAST(body AS BLOB) AS body FROM main.\(table) WHERE typeof(kind) = 'integer';
       DELETE FROM main.\(table); INSERT OR IGNORE INTO main.\(table) SELECT * FROM temp.tally_rows;
       DROP TABLE temp.tally_rows
       """)
