@@ -51,7 +51,7 @@ import Testing
     arguments: [
       ("tally_context", []), ("tally_extra", ["SBGame|~|g1"]), ("tally_field", []), ("tally_kind", []),
       ("tally_hidden", []), ("tally_wait", []), ("tally_log", []), ("tally_pending", []), ("tally_vector", []),
-      ("tally_zone", []), ("tally_aside", []), ("tally_note", []), ("tally_stub", []),
+      ("tally_zone", []), ("tally_aside", []), ("tally_note", []), ("tally_stub", []), ("tally_cut", []),
     ] as [(String, [String])])
   func aDamagedRootPageCostsWhatStoodThere(table: String, lost: [String]) throws {
     let all = try bench.done("dump", "a", "--view").split(separator: "\n").map(String.init)

@@ -69,7 +69,8 @@ import Testing
   /// same, so it is no damage of the content; SQLite's own check reports it, and a rebuild puts it right.
   @Test(arguments: [
     ("tally_zone", "fingerprint"), ("tally_zone", "id"), ("tally_replica", "id"), ("tally_context", "vector"),
-    ("tally_hidden", "body"), ("tally_hidden", "key"), ("tally_log", "items"), ("tally_kind", "source"),
+    ("tally_hidden", "body"), ("tally_hidden", "key"), ("tally_cut", "body"), ("tally_log", "items"),
+    ("tally_kind", "source"),
   ]) func aValueOfAnotherStorageClassIsPutRight(table: String, column: String) throws {
     let before = try Store(existing: scratch.path("a.tally"))
     let summary = try before.summary()

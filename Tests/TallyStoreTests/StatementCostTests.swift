@@ -94,7 +94,7 @@ import Testing
 }
 
 /// Counts the steps of a connection's statements.
-private final class StepMeter {
+final class StepMeter {
   private(set) var steps = 0
 
   func reset() { steps = 0 }

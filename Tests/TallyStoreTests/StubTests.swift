@@ -285,7 +285,7 @@ import Testing
 }
 
 extension UUID {
-  fileprivate init(bits high: UInt64, _ low: UInt64) {
+  init(bits high: UInt64, _ low: UInt64) {
     func byte(_ word: UInt64, _ place: Int) -> UInt8 { UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * place)) }
     let all = (0..<8).map { byte(high, $0) } + (0..<8).map { byte(low, $0) }
     self.init(

@@ -25,27 +25,20 @@ extension StateReader {
     var result: [LinkHistory] = []
     for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) where kind.source == name.type {
       var count = 0
-      func add(_ key: LinkKey, _ element: ORSetElement, isVisible: Bool) {
+      func add(_ target: AnyRecordName, _ element: ORSetElement, isVisible: Bool) {
         count += 1
         result.append(
-          LinkHistory(
-            relationship: kind.relationship, target: key.target, isVisible: isVisible, tags: element.tags))
+          LinkHistory(relationship: kind.relationship, target: target, isVisible: isVisible, tags: element.tags))
       }
       if kind.isKnown {
         let query = try SQLStatement(connection.handle, kind.rowsFrom.text)
         query.bind(1, name.text)
         while count < limit, try query.step() {
-          if let key = try key(in: query) { add(key, try link(in: query).element, isVisible: true) }
+          if let key = try key(in: query) { add(key.target, try link(in: query).element, isVisible: true) }
         }
       }
-      let query = try SQLStatement(
-        connection.handle,
-        "SELECT key, body FROM tally_hidden WHERE kind = \(kind.number) AND key > ? AND key < ? ORDER BY key")
-      query.bind(1, name.text + "\n")
-      query.bind(2, name.text + "\u{0B}")
-      while count < limit, try query.step() {
-        let element = try linkElement(inBody: 1, of: query)
-        add(try LinkKey(query.text(0) ?? ""), element, isVisible: false)
+      for (target, element) in try hiddenLinks(from: name, kind, limit: limit - count) {
+        add(target, element, isVisible: false)
       }
     }
     return result

@@ -88,8 +88,9 @@ extension StateReader {
     func counted(_ from: String) throws -> Int {
       try connection.integer(text: "SELECT count(*) FROM (SELECT 1 FROM \(from) LIMIT \(limit + 1))") ?? 0
     }
-    var hidden = try counted("tally_hidden WHERE kind = \(number)")
-    if catalog.hasStubs { hidden += try counted("tally_stub WHERE kind = \(number)") }
+    let states =
+      catalog.links[number] != nil ? ["tally_cut"] : ["tally_hidden"] + (catalog.hasStubs ? ["tally_stub"] : [])
+    let hidden = try states.reduce(0) { try $0 + counted("\($1) WHERE kind = \(number)") }
     var result = StoreSizes.Table(
       type: type, rows: 0, isExact: true, hidden: min(hidden, limit), isHiddenExact: hidden <= limit,
       isKnown: table != nil)

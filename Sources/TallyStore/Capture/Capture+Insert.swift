@@ -31,8 +31,15 @@ extension Capture {
 extension WriteTransaction {
   /// Whether an insert into the table of a kind is nothing but a new record.
   func hasPlainInserts(_ kind: RecordKind) -> Bool {
-    hasPlainRows(kind) && !facts.hiddenKinds.contains(kind.number) && !facts.hasWaits
+    hasPlainRows(kind) && !facts.hiddenKinds.contains(kind.number) && !facts.hasWaits && !hidesLinks(of: kind)
       && (kind.ownerColumns.isEmpty || !facts.hasDeletes)
+  }
+
+  /// Whether links from or to records of a kind may be hidden.
+  private func hidesLinks(of kind: RecordKind) -> Bool {
+    func isHidden(_ links: [KindNumber]?) -> Bool { links?.contains(where: facts.hiddenKinds.contains) ?? false }
+    return !facts.hiddenKinds.isEmpty
+      && (isHidden(catalog.linksFrom[kind.type]) || isHidden(catalog.linksTo[kind.type]))
   }
 }
 

@@ -461,14 +461,7 @@ struct Capture {
       if environment.planted.contains(.newLifeKeepsOld) { return }
     #endif
     // Rows of links may not be captured yet; those that are seen do not end.
-    var ended = try reader.links(from: name, seesRows: false)
-    for waiting in try reader.waiting(for: name) {
-      guard let kind = catalog.links[waiting.kind], let key = try? LinkKey(waiting.key), key.target == name,
-        let link = try reader.link(hidden: key, kind), key.source != name
-      else { continue }
-      ended.append((kind, key, link))
-    }
-    for (kind, key, link) in ended where link.element.mayBeMember {
+    for (kind, key, link) in try reader.hiddenLinks(of: name) where link.element.mayBeMember {
       var element = link.element
       let stamp = try transaction.stamp(over: element.latestTime)
       element.remove(stamp)

@@ -76,10 +76,5 @@ extension WriteTransaction {
       if kind.isKnown { try reader.forEachRow(kind, list) }
       try reader.forEachHiddenRecord(kind.number, list)
     }
-    for kind in catalog.links.values {
-      try reader.forEachHiddenLink(kind.number) { key, stored in
-        try writer.putWaits(for: key, kind, stored.element, false, nil)
-      }
-    }
   }
 }

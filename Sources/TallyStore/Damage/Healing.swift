@@ -78,7 +78,7 @@ final class Healing {
         if catalog.sum(of: stored, key, kind) != stored.sum { unfit.insert(Rebuild.address(kind.number, key.text)) }
       }
       if kind.isKnown { try reader.forEachRow(kind, look) }
-      try reader.forEachHiddenLink(kind.number, look)
+      try reader.forEachHiddenLink(kind, look)
     }
   }
 
@@ -224,7 +224,7 @@ final class Healing {
         if !stored.place.isUnstamped, !seen.contains(Rebuild.address(kind.number, key.text)) { found.append(key) }
       }
       if kind.isKnown { try reader.forEachRow(kind, look) }
-      try reader.forEachHiddenLink(kind.number, look)
+      try reader.forEachHiddenLink(kind, look)
       for key in found { if let stored = try reader.link(key, kind) { try keepRest(key, kind, stored) } }
     }
   }
@@ -303,7 +303,7 @@ final class Healing {
     outcome.changes += 1
     let isShown = !new.tags.isEmpty && stored?.place.isVisible == true
     try transaction.writer.put(key, kind, new, previous: stored, isShown: isShown)
-    if new.tags.isEmpty { try removeHidden(kind.number, key.text) }
+    if new.tags.isEmpty { try transaction.writer.deleteHidden(key, kind.number) }
     try transaction.changed(key, kind, from: stored?.element ?? ORSetElement(), to: new, dots: [])
     transaction.view.mark(kind.number, key)
   }

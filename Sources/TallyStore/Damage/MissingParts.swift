@@ -20,8 +20,7 @@ enum MissingParts {
   /// The tables whose content nothing else says.
   private static let essential: Set<String> = [
     "tally_meta", "tally_zone", "tally_replica", "tally_vector", "tally_kind", "tally_field", "tally_extra",
-    "tally_hidden",
-    "tally_context",
+    "tally_hidden", "tally_cut", "tally_context",
   ]
 
   /// Makes again what is missing.

@@ -255,26 +255,35 @@ private final class Salvage {
           if !element.tags.isEmpty { try link(key, kind, element) }
         }
       }
-      try readHidden(kind.number, reading) { key, body in
-        let (stored, key) = (try reader.hiddenLink(0, body), try LinkKey(key))
+      let cut = "SELECT source, target, body FROM tally_cut WHERE kind = \(kind.number)"
+      try reading.readKeyed("tally_cut", by: ["source", "target"], cut) { query in
+        guard let key = query.linkKey(0, kind) else { throw StoreError(.corrupt, LinkKind.malformedKey) }
+        let stored = try query.withBlob(2) { try reader.hiddenLink($0) }
         let element = within(stored.element.sound)
         check { () throws(StoreError) in try catalog.check(stored, key, kind) }
         if !element.tags.isEmpty { try link(key, kind, element) }
       }
     }
-    let numbers = Set(catalog.records.keys).union(catalog.links.keys)
-    try reading.readRows("tally_hidden", "SELECT n, kind, key FROM tally_hidden") { query in
-      guard !numbers.contains(query.number(1)) else { return }
-      let key = printable((query.text(2) ?? "").replacing("\n", with: " with "))
-      throw StoreError(.corrupt, "\(key): its type's name is lost")
-    }
-    if hasStubs {
-      try reading.readKeyed("tally_stub", "SELECT key, kind FROM tally_stub") { query in
-        guard !numbers.contains(query.number(1)) else { return }
-        throw StoreError(.corrupt, "what was deleted and emptied: its type's name is lost")
-      }
-    }
+    try readNameless(reading)
     note(reading)
+  }
+
+  /// Reports hidden records and links whose types the catalog does not have any more.
+  private func readNameless(_ reading: TolerantReading) throws {
+    try reading.readRows("tally_hidden", "SELECT n, kind, key FROM tally_hidden") { query in
+      guard catalog.records[query.number(1)] == nil else { return }
+      throw StoreError(.corrupt, "\(printable(query.text(2) ?? "")): its type's name is lost")
+    }
+    try reading.readKeyed("tally_cut", by: ["source", "target"], "SELECT source, target, kind FROM tally_cut") {
+      query in
+      guard catalog.links[query.number(2)] == nil else { return }
+      throw StoreError(.corrupt, "links that are not shown: the name of their relationship is lost")
+    }
+    guard hasStubs else { return }
+    try reading.readKeyed("tally_stub", "SELECT key, kind FROM tally_stub") { query in
+      guard catalog.records[query.number(1)] == nil else { return }
+      throw StoreError(.corrupt, "what was deleted and emptied: its type's name is lost")
+    }
   }
 
   /// - Throws: `StoreError.corrupt` if a state has fields whose names are lost.

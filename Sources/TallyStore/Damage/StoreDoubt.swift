@@ -96,7 +96,7 @@ extension WriteTransaction {
         if catalog.sum(of: stored, key, kind) != stored.sum { found.append(key) }
       }
       if kind.isKnown { try reader.forEachRow(kind, look) }
-      try reader.forEachHiddenLink(kind.number, look)
+      try reader.forEachHiddenLink(kind, look)
       for key in found { if let stored = try reader.link(key, kind) { try writer.putSum(key, kind, stored) } }
     }
   }

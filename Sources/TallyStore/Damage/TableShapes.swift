@@ -3,7 +3,7 @@ import TallyCRDT
 /// Which table a page begins that nothing in the list of tables leads to, by what its records look like.
 enum TableShapes {
   /// The columns of the store's own tables: n for the number, which is the rowid; i an integer, t a text, b a blob, B
-  /// one of sixteen bytes, * anything.
+  /// one of sixteen bytes, k a key, which is a text or a B, * anything.
   private static let tables = [
     "tally_zone": "nBbi*", "tally_replica": "nBi", "tally_kind": "nttti", "tally_field": "niti", "tally_extra": "nb",
     "tally_hidden": "nitb", "tally_log": "niiib",
@@ -12,7 +12,8 @@ enum TableShapes {
   private static let grown: Set<String> = ["tally_zone", "tally_replica", "tally_kind", "tally_field"]
   /// Those WITHOUT ROWID, which look like indexes.
   private static let trees = [
-    "tally_meta": "t*", "tally_vector": "iii", "tally_context": "iiib", "tally_wait": "tit", "tally_stub": "i*b",
+    "tally_meta": "t*", "tally_vector": "iii", "tally_context": "iiib", "tally_wait": "tit", "tally_stub": "ikb",
+    "tally_cut": "ikkb",
   ]
 
   /// The name of the table that begins on a page; nil if nothing or more than one thing looks like it.
@@ -24,6 +25,8 @@ enum TableShapes {
         fits($0, shape, mayEndEarly: grown.contains(name))
           && (name != "tally_meta" || MetaKeys.isKnown(($0.texts.first ?? nil) ?? ""))
       }
+        // Where all end with sixteen bytes, it is the index of `tally_cut`.
+        && (name != "tally_stub" || records.contains { $0.types.last != uuidType })
     }
     if let name = names.first?.key { return names.count == 1 ? name : nil }
     return isTable ? entity(records) : nil
@@ -39,6 +42,9 @@ enum TableShapes {
     return types.count == 1 ? types.first ?? nil : nil
   }
 
+  /// SQLite's number for a blob of sixteen bytes.
+  private static let uuidType = 12 + 2 * 16
+
   private static func fits(_ record: DatabasePages.Record, _ shape: String, mayEndEarly: Bool) -> Bool {
     let count = record.types.count
     guard count == shape.count || mayEndEarly && count == shape.count - 1 else { return false }
@@ -48,7 +54,8 @@ enum TableShapes {
       case "i": (1...6).contains(type) || (8...9).contains(type)
       case "t": type >= 13 && type % 2 == 1
       case "b": type >= 12 && type % 2 == 0
-      case "B": type == 12 + 2 * 16
+      case "B": type == uuidType
+      case "k": type == uuidType || type >= 13 && type % 2 == 1
       default: true
       }
     }

@@ -68,14 +68,17 @@ final class TolerantReading {
     }
   }
 
-  /// Reads the rows of a table that is found by its primary key, of which the first column is the last part, from both
-  /// ends up to what is damaged.
+  /// Reads the rows of a table that is found by its primary key, a kind and the columns of `key`, from both ends up to
+  /// what is damaged.
   /// - Throws: the body's errors, except those that the file's damage explains.
-  func readKeyed(_ table: String, _ sql: String, _ body: (SQLStatement) throws -> Void) throws {
+  func readKeyed(
+    _ table: String, by key: [String] = ["key"], _ sql: String, _ body: (SQLStatement) throws -> Void
+  ) throws {
     for order in ["", " DESC"] {
+      let columns = (["kind"] + key).map { $0 + order }.joined(separator: ", ")
       let query: SQLStatement
       do {
-        query = try SQLStatement(connection.handle, "\(sql) ORDER BY kind\(order), key\(order)")
+        query = try SQLStatement(connection.handle, "\(sql) ORDER BY \(columns)")
       } catch let error as DatabaseError {
         return note("\(table): \(Self.reason(error))")
       }

@@ -117,10 +117,10 @@ extension WriteTransaction {
           if let stored = try? self.reader.record(in: query, kind) { include(stored.state.dots) }
         }
       }
-      try reader.forEachHiddenBody(kind.number) { body in
+      try reader.forEachBody("tally_hidden", kind.number) { body in
         if let read = try? StateCoding.decodeRecord(body, self.reader, row: nil) { include(read.state.dots) }
       }
-      try reader.forEachStubBody(kind.number) { body in
+      try reader.forEachBody("tally_stub", kind.number) { body in
         if let stub = try? self.reader.stub(body) { include(stub.state.dots) }
       }
     }
@@ -129,7 +129,7 @@ extension WriteTransaction {
         let query = try SQLStatement(connection.handle, kind.rowSQL)
         while try query.step() { if let link = try? reader.link(in: query) { include(link.element.dots) } }
       }
-      try reader.forEachHiddenBody(kind.number) { body in
+      try reader.forEachBody("tally_cut", kind.number) { body in
         if let read = try? StateCoding.decodeLink(body, self.reader) { include(read.element.dots) }
       }
     }
@@ -140,13 +140,10 @@ extension WriteTransaction {
 }
 
 extension StateReader {
-  fileprivate func forEachHiddenBody(_ kind: KindNumber, _ body: (UnsafeRawBufferPointer) -> Void) throws {
-    let query = try SQLStatement(connection.handle, "SELECT body FROM tally_hidden WHERE kind = \(kind)")
-    while try query.step() { query.withBlob(0, body) }
-  }
-
-  fileprivate func forEachStubBody(_ kind: KindNumber, _ body: (UnsafeRawBufferPointer) -> Void) throws {
-    let query = try SQLStatement(connection.handle, "SELECT body FROM tally_stub WHERE kind = \(kind)")
+  fileprivate func forEachBody(
+    _ table: String, _ kind: KindNumber, _ body: (UnsafeRawBufferPointer) -> Void
+  ) throws {
+    let query = try SQLStatement(connection.handle, "SELECT body FROM \(table) WHERE kind = \(kind)")
     while try query.step() { query.withBlob(0, body) }
   }
 }

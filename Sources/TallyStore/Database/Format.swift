@@ -28,6 +28,10 @@ package enum Format {
     CREATE TABLE tally_hidden(
       n INTEGER NOT NULL PRIMARY KEY, kind INTEGER NOT NULL, key TEXT NOT NULL, body BLOB NOT NULL,
       UNIQUE(kind, key)) STRICT;
+    CREATE TABLE tally_cut(
+      kind INTEGER NOT NULL, source ANY NOT NULL, target ANY NOT NULL, body BLOB NOT NULL,
+      PRIMARY KEY(kind, source, target)) STRICT, WITHOUT ROWID;
+    CREATE INDEX tally_cut_target ON tally_cut(kind, target);
     CREATE TABLE tally_wait(
       target TEXT NOT NULL, kind INTEGER NOT NULL, key TEXT NOT NULL,
       PRIMARY KEY(target, kind, key)) STRICT, WITHOUT ROWID;

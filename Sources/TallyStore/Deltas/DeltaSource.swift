@@ -74,7 +74,7 @@ struct DeltaSource {
         try builder.add(key, kind, stored.element, body)
       }
       if kind.isKnown { try reader.forEachRow(kind, add) }
-      try reader.forEachHiddenLink(kind.number, add)
+      try reader.forEachHiddenLink(kind, add)
     }
   }
 

@@ -97,7 +97,8 @@ final class Rebuild {
   /// Sees to it that every row and every body can be read, and is found by its name.
   func makeReadable() throws {
     try renewIndexes()
-    try sortStubs()
+    if try connection.hasStubs() { try sort("tally_stub", by: "key") }
+    try sort("tally_cut", by: "source, target")
     try dropUnreadableContexts()
     strangers = Set(try SharedBodies(reader).strangers.map { Self.address($0.kind, $0.key) })
     for kind in catalog.records.values {
@@ -108,12 +109,7 @@ final class Rebuild {
           return name.text
         }
       }
-      try dropUnreadableBodies(kind.number) { key, body in
-        guard (try? AnyRecordName(key))?.type == kind.type else { return false }
-        let state = try StateCoding.decodeRecord(body, self.reader, row: nil).state
-        try self.catalog.checkNames(in: state)
-        return !state.isEmpty
-      }
+      try dropUnreadableBodies(kind)
       try dropUnreadableStubs(kind)
     }
     for kind in catalog.links.values {
@@ -124,13 +120,11 @@ final class Rebuild {
           return key.text
         }
       }
-      try dropUnreadableBodies(kind.number) { key, body in
-        _ = try LinkKey(key)
-        return try !StateCoding.decodeLink(body, self.reader).element.tags.isEmpty
-      }
+      try dropUnreadableLinks(kind)
     }
-    for table in ["tally_hidden", "tally_stub"] {
-      try connection.execute("DELETE FROM \(table) WHERE kind NOT IN (SELECT n FROM tally_kind)")
+    for (table, isLink) in [("tally_hidden", false), ("tally_stub", false), ("tally_cut", true)] {
+      try connection.execute(
+        "DELETE FROM \(table) WHERE kind NOT IN (SELECT n FROM tally_kind WHERE (relationship <> '') = \(isLink))")
     }
     try connection.execute("DELETE FROM tally_aside WHERE kind NOT IN (SELECT n FROM tally_kind)")
   }
@@ -171,14 +165,16 @@ final class Rebuild {
     try connection.execute("REINDEX")
   }
 
-  /// Stubs are found by their keys without an index, so that one whose key the disk has changed stands where nobody
-  /// looks for it.
-  private func sortStubs() throws {
-    guard try connection.hasStubs() else { return }
+  /// Puts the rows of a table in order that are found by their keys without an index, so that one whose key the disk
+  /// has changed stands where nobody looks for it.
+  private func sort(_ table: String, by key: String) throws {
+    // A value of another storage class would be refused.
     try connection.execute(
       """
-      CREATE TEMP TABLE tally_stubs AS SELECT kind, key, body FROM main.tally_stub; DELETE FROM main.tally_stub;
-      INSERT OR IGNORE INTO main.tally_stub SELECT kind, key, body FROM temp.tally_stubs; DROP TABLE temp.tally_stubs
+      CREATE TEMP TABLE tally_rows AS
+      SELECT kind, \(key), CAST(body AS BLOB) AS body FROM main.\(table) WHERE typeof(kind) = 'integer';
+      DELETE FROM main.\(table); INSERT OR IGNORE INTO main.\(table) SELECT * FROM temp.tally_rows;
+      DROP TABLE temp.tally_rows
       """)
   }
 
@@ -239,14 +235,18 @@ final class Rebuild {
 
   static func address(_ kind: KindNumber, _ key: String) -> UInt64 { SipHash.hash("\(kind.rawValue) \(key)") }
 
-  private func dropUnreadableBodies(
-    _ kind: KindNumber, _ isReadable: @escaping (String, UnsafeRawBufferPointer) throws -> Bool
-  ) throws {
-    let query = try SQLStatement(connection.handle, "SELECT n, key, body FROM tally_hidden WHERE kind = \(kind)")
+  private func dropUnreadableBodies(_ kind: RecordKind) throws {
+    let query = try SQLStatement(
+      connection.handle, "SELECT n, key, body FROM tally_hidden WHERE kind = \(kind.number)")
     var unreadable: [Int] = []
     while try query.step() {
       let key = query.text(1) ?? ""
-      guard (try? query.withBlob(2, { try isReadable(key, $0) })) != true else { continue }
+      let state = try? query.withBlob(2) { try StateCoding.decodeRecord($0, reader, row: nil).state }
+      if (try? AnyRecordName(key))?.type == kind.type, let state, (try? catalog.checkNames(in: state)) != nil,
+        !state.isEmpty
+      {
+        continue
+      }
       unreadable.append(query.int(0))
       report.losses.append("\(printable(key)): the state of what is not shown was lost")
     }
@@ -274,6 +274,30 @@ final class Rebuild {
       let delete = try connection.statement("DELETE FROM tally_stub WHERE kind = ? AND key = ?")
       delete.bind(1, kind.number)
       delete.bind(2, key)
+      try delete.run()
+    }
+  }
+
+  /// Drops hidden links that cannot be read, and those that have a row as well.
+  private func dropUnreadableLinks(_ kind: LinkKind) throws {
+    let query = try SQLStatement(
+      connection.handle,
+      "SELECT source, target, body FROM tally_cut WHERE kind = \(kind.number) ORDER BY source, target")
+    var unreadable: [(source: Value, target: Value)] = []
+    while try query.step() {
+      let key = query.linkKey(0, kind)
+      let element = try? query.withBlob(2) { try reader.hiddenLink($0).element }
+      if let key, let element, !element.tags.isEmpty, try !reader.hasRow(key, kind) { continue }
+      unreadable.append((query.value(0), query.value(1)))
+      let label = key.map { "\($0.source) with \($0.target)" } ?? kind.wireName
+      report.losses.append("\(printable(label)): the state of what is not shown was lost")
+    }
+    query.reset()
+    for (source, target) in unreadable {
+      let delete = try connection.statement("DELETE FROM tally_cut WHERE kind = ? AND source = ? AND target = ?")
+      delete.bind(1, kind.number)
+      delete.bind(2, source)
+      delete.bind(3, target)
       try delete.run()
     }
   }
@@ -359,17 +383,13 @@ final class Rebuild {
     try transaction.writer.put(key, kind, sound, previous: stored, isShown: isShown)
     try transaction.list(key, kind, sound.dots)
     transaction.view.mark(kind.number, key)
-    guard sound.tags.isEmpty else { return }
-    let delete = try connection.statement("DELETE FROM tally_hidden WHERE kind = ? AND key = ?")
-    delete.bind(1, kind.number)
-    delete.bind(2, key.text)
-    try delete.run()
+    if sound.tags.isEmpty { try transaction.writer.deleteHidden(key, kind.number) }
   }
 
   private func rebuild(_ kind: LinkKind) throws {
     var found: [LinkKey] = []
     if kind.isKnown { try reader.forEachRow(kind) { key, _ in found.append(key) } }
-    try reader.forEachHiddenLink(kind.number) { key, _ in found.append(key) }
+    try reader.forEachHiddenLink(kind) { key, _ in found.append(key) }
     for key in found {
       guard let stored = try reader.link(key, kind) else { continue }
       report.checked += 1
@@ -380,7 +400,6 @@ final class Rebuild {
         continue
       }
       try putSum(key, kind, stored)
-      try transaction.writer.putWaits(for: key, kind, stored.element, stored.place.isVisible, nil)
       try transaction.list(key, kind, stored.element.dots)
       transaction.view.mark(kind.number, key)
     }

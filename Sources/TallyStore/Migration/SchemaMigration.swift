@@ -279,7 +279,7 @@ struct SchemaMigration {
       }
     }
     for link in catalog.knownLinks {
-      try reader.forEachHiddenLink(link.number) { key, _ in transaction.view.mark(link.number, key) }
+      try reader.forEachHiddenLink(link) { key, _ in transaction.view.mark(link.number, key) }
     }
   }
 }

@@ -57,18 +57,15 @@ extension StateReader {
     var found = Set<LateMember>()
     try forEachHiddenRecord(kind.number) { name, stored in
       guard try forward(of: name, stored.state) != nil else { return }
-      for waiting in try self.waiting(for: name) {
-        guard let links = catalog.links[waiting.kind], let key = try? LinkKey(waiting.key),
-          let element = try link(hidden: key, links)?.element, element.mayBeMember
-        else { continue }
+      for (links, key, link) in try hiddenLinks(of: name) where link.element.mayBeMember {
         let moved = try key.moved { try forward(of: $0) ?? $0 }
         guard moved != key, moved.source != moved.target else { continue }
-        let known = try link(moved, links)?.element ?? ORSetElement()
+        let known = try self.link(moved, links)?.element ?? ORSetElement()
         // What anybody removed since stays out.
         let isLate =
-          known.tags.allSatisfy { $0.removed == nil } && element.hasMember(beyond: stored.state.adoptedContext)
+          known.tags.allSatisfy { $0.removed == nil } && link.element.hasMember(beyond: stored.state.adoptedContext)
         guard isLate || known.tags.isEmpty, try !isMember(moved, known) else { continue }
-        found.insert(LateMember(kind: waiting.kind, key: key))
+        found.insert(LateMember(kind: links.number, key: key))
       }
     }
     return found

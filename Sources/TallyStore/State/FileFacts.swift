@@ -27,7 +27,10 @@ final class FileFacts {
     hasWaits = try connection.exists("SELECT 1 FROM tally_wait LIMIT 1")
     hasConflicts = try connection.exists("SELECT 1 FROM tally_conflict LIMIT 1")
     let hidden = try connection.statement(
-      "SELECT n FROM tally_kind WHERE EXISTS(SELECT 1 FROM tally_hidden WHERE kind = tally_kind.n)")
+      """
+      SELECT n FROM tally_kind WHERE EXISTS(SELECT 1 FROM tally_hidden WHERE kind = tally_kind.n) \
+      OR EXISTS(SELECT 1 FROM tally_cut WHERE kind = tally_kind.n)
+      """)
     hiddenKinds = []
     while try hidden.step() { hiddenKinds.insert(hidden.number(0)) }
     areStubTouchesChanged = false

@@ -1,8 +1,8 @@
 import TallyCRDT
 import TallyWire
 
-/// The bytes in `tally_extra` and `tally_hidden`: the state of one record or link, with local numbers for replicas and
-/// fields.
+/// The bytes in `tally_extra`, `tally_hidden` and `tally_cut`: the state of one record or link, with local numbers for
+/// replicas and fields.
 ///
 /// A value that the record's row shows is left out here. What a delete or a life had seen is in `tally_context`, which
 /// all of a transaction share; here only if another copy of the store has written something else under the same stamp.

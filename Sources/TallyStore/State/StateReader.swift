@@ -15,6 +15,8 @@ enum Place: Equatable {
   case hidden(number: Int)
   /// In `tally_stub`, under the record's name.
   case stub
+  /// In `tally_cut`, under the link's ends.
+  case cut
 
   var isVisible: Bool { if case .row = self { true } else { false } }
 
@@ -181,8 +183,13 @@ package final class StateReader {
 
   /// A hidden record by its name, also if it is a stub.
   func record(hidden name: AnyRecordName, _ kind: RecordKind) throws -> StoredRecord? {
-    if let stored = try hidden(kind.number, name.text, { try hiddenRecord($0, $1) }) { return stored }
-    return try record(stub: name, kind)
+    let query = try connection.statement("SELECT n, body, key FROM tally_hidden WHERE kind = ? AND key = ?")
+    defer { query.reset() }
+    query.bind(1, kind.number)
+    query.bind(2, name.text)
+    guard try query.step() else { return try record(stub: name, kind) }
+    guard query.hasText(2, name.text) else { throw StoreError(.corrupt, StoreError.wrongIndex) }
+    return try query.withBlob(1) { try hiddenRecord(query.int(0), $0) }
   }
 
   /// The hidden record of a body.
@@ -257,17 +264,6 @@ package final class StateReader {
     return try query.step()
   }
 
-  /// A hidden link by its ends.
-  func link(hidden key: LinkKey, _ kind: LinkKind) throws -> StoredLink? {
-    try hidden(kind.number, key.text) { try hiddenLink($0, $1) }
-  }
-
-  /// The hidden link of a body.
-  func hiddenLink(_ number: Int, _ body: UnsafeRawBufferPointer) throws -> StoredLink {
-    let (element, sum) = try StateCoding.decodeLink(body, self)
-    return StoredLink(element: element, place: .hidden(number: number), sum: sum)
-  }
-
   /// The link in the current row of a query for links.
   package func link(in query: SQLStatement) throws -> StoredLink {
     let clock = try query.clock(3)
@@ -297,15 +293,7 @@ package final class StateReader {
         query.bind(1, source.text)
         while try query.step() { if let key = try key(in: query) { result.append((kind, key, try link(in: query))) } }
       }
-      let query = try connection.statement(
-        "SELECT n, key, body FROM tally_hidden WHERE kind = ? AND key > ? AND key < ?")
-      query.bind(1, kind.number)
-      query.bind(2, source.text + "\n")
-      query.bind(3, source.text + "\u{0B}")
-      while try query.step() {
-        let stored = try query.withBlob(2) { try hiddenLink(query.int(0), $0) }
-        result.append((kind, try LinkKey(query.text(1) ?? ""), stored))
-      }
+      result += try hiddenLinks(from: source, kind).map { (kind, $0.key, $0.link) }
     }
     return result
   }
@@ -331,18 +319,6 @@ package final class StateReader {
     return try query.withBlob(0, decode)
   }
 
-  private func hidden<T>(
-    _ kind: KindNumber, _ key: String, _ decode: (Int, UnsafeRawBufferPointer) throws -> T
-  ) throws -> T? {
-    let query = try connection.statement("SELECT n, body, key FROM tally_hidden WHERE kind = ? AND key = ?")
-    defer { query.reset() }
-    query.bind(1, kind)
-    query.bind(2, key)
-    guard try query.step() else { return nil }
-    guard query.hasText(2, key) else { throw StoreError(.corrupt, StoreError.wrongIndex) }
-    return try query.withBlob(1) { try decode(query.int(0), $0) }
-  }
-
   /// Each hidden record of a kind, stubs last.
   func forEachHiddenRecord(_ kind: KindNumber, _ body: (AnyRecordName, StoredRecord) throws -> Void) throws {
     let query = try SQLStatement(
@@ -354,16 +330,6 @@ package final class StateReader {
       try body(name, try query.withBlob(2) { try hiddenRecord(query.int(0), $0) })
     }
     if let kind = catalog.records[kind] { try forEachStub(kind, body) }
-  }
-
-  /// Each hidden link of a kind.
-  func forEachHiddenLink(_ kind: KindNumber, _ body: (LinkKey, StoredLink) throws -> Void) throws {
-    let query = try SQLStatement(
-      connection.handle, "SELECT n, key, body FROM tally_hidden WHERE kind = \(kind) ORDER BY key")
-    while try query.step() {
-      let stored = try query.withBlob(2) { try hiddenLink(query.int(0), $0) }
-      try body(try LinkKey(query.text(1) ?? ""), stored)
-    }
   }
 
   /// Each record with a row, in the order of the rows or of their names.
@@ -403,9 +369,5 @@ package final class StateReader {
 extension StateReader {
   package func recordState(inBody column: Int, of query: SQLStatement) throws -> RecordState {
     try query.withBlob(column) { try StateCoding.decodeRecord($0, self, row: nil).state }
-  }
-
-  package func linkElement(inBody column: Int, of query: SQLStatement) throws -> ORSetElement {
-    try query.withBlob(column) { try StateCoding.decodeLink($0, self).element }
   }
 }

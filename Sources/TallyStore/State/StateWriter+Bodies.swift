@@ -3,7 +3,7 @@ import TallyWire
 
 /// Bodies in `tally_hidden`, bodies that are deleted, and what deletes and lives had seen.
 extension StateWriter {
-  func putHidden(_ kind: KindNumber, _ key: String, _ body: [UInt8], _ place: Place?) throws {
+  func putHidden(_ name: AnyRecordName, _ kind: KindNumber, _ body: [UInt8], _ place: Place?) throws {
     touchesDeleted = true
     if case .hidden(let number) = place {
       let update = try connection.statement("UPDATE tally_hidden SET body = ? WHERE n = ?")
@@ -14,7 +14,7 @@ extension StateWriter {
     facts.hiddenKinds.insert(kind)
     let insert = try connection.statement("INSERT INTO tally_hidden(kind, key, body) VALUES(?, ?, ?)")
     insert.bind(1, kind)
-    insert.bind(2, key)
+    insert.bind(2, name.text)
     insert.bind(3, body)
     try insert.run()
   }

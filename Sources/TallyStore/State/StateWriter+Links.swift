@@ -13,8 +13,6 @@ extension StateWriter {
     change()
     let sum = sum(key, kind, element, previous, difference)
     let refusal = isShown ? try show(key, kind, element, sum, previous) : try hide(key, kind, element, sum, previous)
-    let isSeen = refusal.map { $0.mode == .kept } ?? isShown
-    try putWaits(for: key, kind, element, isSeen, previous)
     try note(refusal, RowAddress(kind: kind.number, key: key.text))
     if isShown || previous?.place.isVisible == true { try onRowWritten?() }
     return refusal == nil
@@ -35,8 +33,7 @@ extension StateWriter {
   ) throws {
     change()
     count(kind.number, 1)
-    if case .hidden(let number) = hidden?.place { try deleteHidden(number) }
-    try putWaits(for: key, kind, element, true, hidden)
+    if hidden?.place == .cut { try deleteHidden(key, kind.number) }
     let sum = sum(key, kind, element, hidden, difference)
     try writeClock(kind.number, kind.table, row: row, try clock(element, sum, nil))
     try note(nil, RowAddress(kind: kind.number, key: key.text))
@@ -50,14 +47,13 @@ extension StateWriter {
       try writeClock(kind.number, kind.table, row: row, clock)
       return nil
     }
-    if case .hidden(let number) = previous?.place { try deleteHidden(number) }
+    if previous?.place == .cut { try deleteHidden(key, kind.number) }
     do {
       try insert(key, kind, clock)
       return nil
     } catch let refusal as RowRefusal {
       if let extra = clock.extra { try deleteExtra(extra.number) }
-      let body = try StateCoding.encode(element, sum, replicaNumber: numbers.number(of:))
-      try putHidden(kind.number, key.text, body, nil)
+      try putHidden(key, kind.number, element, sum)
       return SetAside.Entry(mode: .withheld, reason: refusal.reason)
     }
   }
@@ -76,18 +72,42 @@ extension StateWriter {
   private func hide(
     _ key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, _ sum: StateSum, _ previous: StoredLink?
   ) throws -> SetAside.Entry? {
-    let body = try StateCoding.encode(element, sum, replicaNumber: numbers.number(of:))
     if case .row(let row, let clock) = previous?.place {
       do {
         try deleteRow(kind.number, kind.table, row: row, clock)
       } catch let refusal as RowRefusal {
         if let extra = clock.extra { try deleteExtra(extra.number) }
+        let body = try StateCoding.encode(element, sum, replicaNumber: numbers.number(of:))
         try writeClock(kind.number, kind.table, row: row, try putExtra(body, nil))
         return SetAside.Entry(mode: .kept, reason: refusal.reason)
       }
     }
-    try putHidden(kind.number, key.text, body, previous?.place)
+    try putHidden(key, kind.number, element, sum)
     return nil
+  }
+
+  /// Stores the state of a link that has no row.
+  func putHidden(_ key: LinkKey, _ kind: KindNumber, _ element: ORSetElement, _ sum: StateSum) throws {
+    touchesDeleted = true
+    facts.hiddenKinds.insert(kind)
+    let insert = try connection.statement(
+      """
+      INSERT INTO tally_cut VALUES(?, ?, ?, ?) \
+      ON CONFLICT(kind, source, target) DO UPDATE SET body = excluded.body
+      """)
+    insert.bind(1, kind)
+    insert.bind(2, key)
+    insert.bind(4, try StateCoding.encode(element, sum, replicaNumber: numbers.number(of:)))
+    try insert.run()
+  }
+
+  /// Removes the state of a link that is about to get a row, or of which nothing is left.
+  func deleteHidden(_ key: LinkKey, _ kind: KindNumber) throws {
+    touchesDeleted = true
+    let delete = try connection.statement("DELETE FROM tally_cut WHERE kind = ? AND source = ? AND target = ?")
+    delete.bind(1, kind)
+    delete.bind(2, key)
+    try delete.run()
   }
 
   private func clock(_ element: ORSetElement, _ sum: StateSum, _ place: Place?) throws -> InlineClock {

@@ -9,7 +9,7 @@ extension StateWriter {
   ) throws {
     guard StubCoding.isStub(state) else {
       if place == .stub { try deleteStub(name, kind.number) }
-      return try putHidden(kind.number, name.text, try encode(state, sum, row: nil), place)
+      return try putHidden(name, kind.number, try encode(state, sum, row: nil), place)
     }
     if case .hidden(let number) = place { try blankHidden(number) }
     try putStub(name, kind.number, state, sum)
@@ -70,7 +70,7 @@ extension StateWriter {
     switch place {
     case .hidden(let number): try deleteHidden(number)
     case .stub: try deleteStub(name, kind)
-    case .row, .nowhere, nil: break
+    case .row, .nowhere, .cut, nil: break
     }
   }
 }

@@ -31,7 +31,12 @@ extension StateWriter {
   /// - Returns: whether it was another.
   @discardableResult
   func putSum(_ key: LinkKey, _ kind: LinkKind, _ stored: StoredLink) throws -> Bool {
-    try putSum(reader.catalog.sum(of: stored, key, kind), over: stored.sum, stored.place, kind.number, kind.table)
+    let sum = reader.catalog.sum(of: stored, key, kind)
+    guard stored.place == .cut else { return try putSum(sum, over: stored.sum, stored.place, kind.number, kind.table) }
+    guard sum != stored.sum else { return false }
+    change()
+    try putHidden(key, kind.number, stored.element, sum)
+    return true
   }
 
   private func putSum(
@@ -40,7 +45,7 @@ extension StateWriter {
     guard sum != old else { return false }
     change()
     switch place {
-    case .nowhere, .stub, .row(_, .unstamped), .row(_, .leaving): break
+    case .nowhere, .stub, .cut, .row(_, .unstamped), .row(_, .leaving): break
     case .row(let row, .uniform(let clock)): try writeClock(kind, table, row: row, InlineClock.uniform(clock).with(sum))
     case .row(_, .extra(let extra)): try putSum(sum, in: "tally_extra", extra.number)
     case .hidden(let number): try putSum(sum, in: "tally_hidden", number)

@@ -2,8 +2,8 @@ import GRDB
 import TallyCRDT
 import TallyWire
 
-/// Writes states to where they belong: the app's row with its clock, `tally_extra`, `tally_hidden` or
-/// `tally_stub`, `tally_wait`.
+/// Writes states to where they belong: the app's row with its clock, `tally_extra`, `tally_hidden`, `tally_stub` or
+/// `tally_cut`, `tally_wait`.
 ///
 /// It may change rows and bodies and nothing else: what a change means for vector, log and fingerprint is for
 /// `WriteTransaction`.
@@ -194,7 +194,7 @@ final class StateWriter {
         // Before the row, since triggers of the app's may do anything with the row at once.
         try removeHidden(previous?.place, name, kind.number)
         try insert(name, kind, clock, shown)
-      case .nowhere, nil:
+      case .nowhere, .cut, nil:
         try insert(name, kind, clock, shown)
       }
       return nil

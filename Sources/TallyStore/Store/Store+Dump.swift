@@ -171,24 +171,37 @@ private final class HiddenKeys {
 
   private var runs: [Run] = []
 
-  init(_ connection: Connection, _ kind: LinkKind) throws { try add(connection, kind.number) }
+  /// The storage classes of keys. Among themselves those of one class are in the order of the names; the classes are
+  /// not.
+  private static let classes = ["text", "blob"]
+
+  init(_ connection: Connection, _ kind: LinkKind) throws {
+    for source in Self.classes {
+      for target in Self.classes {
+        let sql = """
+          SELECT source, target FROM tally_cut WHERE kind = \(kind.number) AND typeof(source) = '\(source)' \
+          AND typeof(target) = '\(target)' ORDER BY source, target
+          """
+        try add(SQLStatement(connection.handle, sql)) { query in
+          guard let key = query.linkKey(0, kind) else { throw StoreError(.corrupt, LinkKind.malformedKey) }
+          return key.text
+        }
+      }
+    }
+  }
 
   init(_ connection: Connection, _ kind: RecordKind, hasStubs: Bool) throws {
-    try add(connection, kind.number)
+    try add(SQLStatement(connection.handle, "SELECT key FROM tally_hidden WHERE kind = \(kind.number) ORDER BY key")) {
+      $0.text(0) ?? ""
+    }
     guard hasStubs else { return }
-    // Among themselves keys of one class are in the order of the names; the classes are not.
-    for storage in ["text", "blob"] {
+    for storage in Self.classes {
       let sql = "SELECT key FROM tally_stub WHERE kind = \(kind.number) AND typeof(key) = '\(storage)' ORDER BY key"
       try add(SQLStatement(connection.handle, sql)) { query in
         guard let name = query.name(0, kind.type) else { throw StoreError(.corrupt, "a stub's key is malformed") }
         return name.text
       }
     }
-  }
-
-  private func add(_ connection: Connection, _ kind: KindNumber) throws {
-    let sql = "SELECT key FROM tally_hidden WHERE kind = \(kind) ORDER BY key"
-    try add(SQLStatement(connection.handle, sql)) { $0.text(0) ?? "" }
   }
 
   private func add(_ query: SQLStatement, _ key: @escaping (SQLStatement) throws -> String) throws {

@@ -105,7 +105,8 @@ extension Store {
       for kind in catalog.links.values {
         let visible = kind.isKnown ? try rows(kind.table) : 0
         let type = "\(kind.source).\(kind.relationship)"
-        counts.append(.init(type: type, visible: visible, hidden: try hidden(kind.number), isKnown: kind.isKnown))
+        let hidden = try connection.integer(text: "SELECT count(*) FROM tally_cut WHERE kind = \(kind.number)") ?? 0
+        counts.append(.init(type: type, visible: visible, hidden: hidden, isKnown: kind.isKnown))
       }
       let pages = try connection.integer("PRAGMA page_count") ?? 0
       return StoreStatus(

@@ -91,7 +91,7 @@ private final class Verifier {
     for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) {
       try reporting(kind.table) {
         if kind.isKnown { try reader.forEachRow(kind) { try check($0, kind, $1) } }
-        try reader.forEachHiddenLink(kind.number) { try check($0, kind, $1) }
+        try reader.forEachHiddenLink(kind) { try check($0, kind, $1) }
       }
     }
     try reporting("tally_extra") {
@@ -217,27 +217,12 @@ private final class Verifier {
   }
 
   private func isStored(_ number: KindNumber, _ name: AnyRecordName, _ target: AnyRecordName?) throws -> Bool {
-    let key: String
     if let target, let kind = catalog.links[number] {
-      if kind.isKnown {
-        let query = try reader.connection.statement(kind.row)
-        query.bind(1, name.text)
-        query.bind(2, target.text)
-        defer { query.reset() }
-        if try query.step() { return true }
-      }
-      key = LinkKey(source: name, target: target).text
-    } else if let kind = catalog.records[number] {
-      if try kind.isKnown && reader.hasRow(name) || reader.isStub(name, number) { return true }
-      key = name.text
-    } else {
-      return false
+      let key = LinkKey(source: name, target: target)
+      return try reader.hasRow(key, kind) || reader.isHidden(key, number)
     }
-    let query = try reader.connection.statement("SELECT 1 FROM tally_hidden WHERE kind = ? AND key = ?")
-    defer { query.reset() }
-    query.bind(1, number)
-    query.bind(2, key)
-    return try query.step()
+    guard let kind = catalog.records[number] else { return false }
+    return try reader.isBesidesStubs(name, kind) || reader.isStub(name, number)
   }
 
   /// Says which waits differ. Only where some do, since it remembers them all.
@@ -251,14 +236,6 @@ private final class Verifier {
       }
       try reader.forEachRow(kind, add)
       try reader.forEachHiddenRecord(kind.number, add)
-    }
-    for kind in catalog.links.values {
-      try reader.forEachHiddenLink(kind.number) { key, stored in
-        guard stored.element.mayBeMember else { return }
-        for target in Set([key.source, key.target]) {
-          needed.insert("\(kind.number) \(key.text) waits for \(target.text)")
-        }
-      }
     }
     var listed = Set<String>()
     let query = try SQLStatement(reader.connection.handle, "SELECT target, kind, key FROM tally_wait")
@@ -347,8 +324,6 @@ private final class Verifier {
     let part = stored.element.fingerprint(link: hashes.link, target: hashes.target)
     sum += part
     if StateSum(part) != stored.sum { problem("\(label): what is stored does not match its checksum") }
-    let isWaiting = !stored.place.isVisible && stored.element.mayBeMember
-    note(waits: isWaiting ? [key.source, key.target] : [], kind.number, key.text)
     guard kind.isKnown else { return }
     if !reader.aside.isEmpty, reader.aside[RowAddress(kind: kind.number, key: key.text)] != nil {
       return report.setAside.append(key.text)

@@ -135,7 +135,7 @@ extension StateReader {
         count(catalog.fingerprint(key, kind, from: ORSetElement(), to: stored.element), stored.sum)
       }
       if kind.isKnown { try forEachRow(kind, add) }
-      try forEachHiddenLink(kind.number, add)
+      try forEachHiddenLink(kind, add)
     }
     return (sum, hasSoundStates)
   }

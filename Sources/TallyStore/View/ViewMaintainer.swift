@@ -141,17 +141,26 @@ final class ViewMaintainer {
 
   /// Marks what waits for a record that has appeared.
   func markWaiting(for name: AnyRecordName) throws {
+    try markHiddenLinks(of: name)
     guard facts.hasWaits else { return }
-    for (number, key) in try reader.waiting(for: name) {
-      if catalog.records[number] != nil {
-        guard let waiting = try? AnyRecordName(key) else {
-          throw StoreError(.corrupt, "a waiting record's name is malformed")
-        }
-        dirty.insert(waiting)
-      } else {
-        dirty.insert(number, try LinkKey(key))
+    for (_, key) in try reader.waiting(for: name) {
+      guard let waiting = try? AnyRecordName(key) else {
+        throw StoreError(.corrupt, "a waiting record's name is malformed")
+      }
+      dirty.insert(waiting)
+    }
+  }
+
+  /// Marks the links from and to a record that are hidden and have a member.
+  private func markHiddenLinks(of name: AnyRecordName) throws {
+    func mark(_ numbers: [KindNumber]?, _ find: (LinkKind) throws -> [(key: LinkKey, link: StoredLink)]) throws {
+      for number in numbers ?? [] where facts.hiddenKinds.contains(number) {
+        guard let kind = catalog.links[number] else { continue }
+        for (key, link) in try find(kind) where link.element.mayBeMember { dirty.insert(number, key) }
       }
     }
+    try mark(catalog.linksFrom[name.type]) { try reader.hiddenLinks(from: name, $0) }
+    try mark(catalog.linksTo[name.type]) { try reader.hiddenLinks(to: name, $0) }
   }
 
   /// A trigger of the app's has answered a row that was written. It can bring back a record that others were hidden

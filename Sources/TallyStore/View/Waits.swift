@@ -1,7 +1,8 @@
 import TallyCRDT
 
-/// `tally_wait` finds what must be looked at again when a record appears: the owned records hidden with it, the
-/// references that read as null without it, the links hidden with it.
+/// `tally_wait` finds the records that must be looked at again when another appears: those that it owns and that are
+/// hidden with it, and those with references that read as null without it. The links hidden with it are found in
+/// `tally_cut`.
 extension RecordKind {
   /// Returns what a record in this state waits for, with a row of these values or without a row. `forward` is the field
   /// that says for which seed the record gave way.
@@ -34,14 +35,6 @@ extension StateWriter {
     try replaceWaits(old, with: new, kind.number, name.text, isStub: previous?.place == .stub)
   }
 
-  func putWaits(
-    for key: LinkKey, _ kind: LinkKind, _ element: ORSetElement, _ isShown: Bool, _ previous: StoredLink?
-  ) throws {
-    let ends: Set = [key.source, key.target]
-    let old = previous.map { !$0.place.isVisible && $0.element.mayBeMember } ?? false
-    try replaceWaits(old ? ends : [], with: !isShown && element.mayBeMember ? ends : [], kind.number, key.text)
-  }
-
   /// Lists what waits for `new` and no longer for the rest of `old`. Which of `old` a stub was listed for is not known.
   private func replaceWaits(
     _ old: Set<AnyRecordName>, with new: Set<AnyRecordName>, _ kind: KindNumber, _ key: String, isStub: Bool = false
@@ -69,7 +62,7 @@ extension StateWriter {
 }
 
 extension StateReader {
-  /// Returns the kinds and keys of the records and links that wait for a record.
+  /// Returns the kinds and names of the records that wait for a record.
   func waiting(for target: AnyRecordName) throws -> [(kind: KindNumber, key: String)] {
     let query = try connection.statement("SELECT kind, key FROM tally_wait WHERE target = ?")
     query.bind(1, target.text)
