@@ -1,7 +1,7 @@
 // The entry: a search for a record through all stores, and how the stores stand.
 import { h, replace, notice, table } from "/dom.js";
 import { get } from "/api.js";
-import { house, plain, recordAddress, replicaNode, storeName, countText, bytesText, timeNode } from "/words.js";
+import { house, plain, recordAddress, replicaNode, storeName, countText, leastText, bytesText, timeNode } from "/words.js";
 import { unreadable } from "/picker.js";
 
 export async function screen(body, parameters) {

@@ -1,7 +1,7 @@
 // What the file holds, and what takes how much of it.
 import { h, replace, notice, table } from "/dom.js";
 import { get } from "/api.js";
-import { bytesText, countText, recordLink } from "/words.js";
+import { bytesText, countText, leastText, recordLink } from "/words.js";
 import { storePicker, unreadable } from "/picker.js";
 
 export async function screen(body, parameters) {

@@ -47,7 +47,7 @@ struct Target {
     "W12.second": Target(1.2, accepted: 2.8),
     "W14.first": Target(1.5),
     "W14.live": Target(2.5, accepted: 9, wall: 2.5),
-    "W17.empty": Target(1.2, accepted: 2),
+    "W17.empty": Target(1.2, accepted: 1.6),
     "W17.left": Target(90, accepted: 130),
   ]
 
