@@ -102,8 +102,9 @@ public final class Visibility<Source: VisibilitySource> {
   private var shown: [AnyRecordName: Bool] = [:]
   private var hollow: [AnyRecordName: Bool] = [:]
   private var owners: [AnyRecordName: [RecordFacts.Owner]] = [:]
-  /// About how many vector entries are memoized, and how many may be before they are forgotten: more than an answer has
-  /// ever needed. What is below a deleted owner is needed for each record there, and would be read anew for each.
+  /// About how many vector entries are memoized, and how many may be before they are forgotten. The limit is a multiple
+  /// of what a single answer has needed: everything below a deleted owner is needed for each record there, and must not
+  /// be read again for each.
   private var weight = 0
   private var weightLimit = 1 << 18
 

@@ -30,7 +30,7 @@ package struct LoggedTransaction: Sendable {
     case unlink
     /// The content of the record was removed for good.
     case empty
-    /// What the record held was said again, so that it outlives a removal.
+    /// The content of the record was written again, into a new life, so that it survives a removal.
     case sayAgain
     /// This version of default data has the record.
     case seed(UInt64)

@@ -99,7 +99,7 @@ struct QueryExpansion {
       } else if rest.hasPrefix("/*") {
         rest = rest.firstRange(of: "*/").map { rest[$0.upperBound...] } ?? ""
       } else if let close = quotes[first] {
-        // A quote that is doubled ends one name and begins another, which is none of WITH's.
+        // A doubled quote is read as the end of one name and the start of another; neither is counted.
         let inner = rest.dropFirst().prefix { $0 != close }
         tokens.append(.word(inner.lowercased()))
         rest = rest.dropFirst(inner.count + 2)

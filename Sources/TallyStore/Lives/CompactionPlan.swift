@@ -1,9 +1,9 @@
 import TallyCRDT
 
-/// What a compaction is about to do with some of the hidden records, found in a snapshot: nobody waits meanwhile for
-/// what has to be looked at, which may be a hundred thousand records below one that was deleted.
+/// What a compaction will do with a batch of hidden records. It is worked out in a snapshot, so that no writer waits
+/// while a hundred thousand records below a deleted owner are read.
 ///
-/// Whoever carries it out looks again at each record, unless nothing has been written since.
+/// Whoever carries it out decides again for each record, unless nothing has been written since.
 struct CompactionPlan {
   struct Step {
     var name: AnyRecordName
@@ -18,7 +18,7 @@ struct CompactionPlan {
   private(set) var next: Int?
   /// The vector of the snapshot, and of what was done since by this plan.
   var vector: StateVector
-  /// What was found below deleted records (`Hiding`).
+  /// The deletes and removals below each deleted record, which `Hiding` takes up again.
   let below: [AnyRecordName: StateVector]
 
   private static let mostSteps = 1 << 15
@@ -58,7 +58,7 @@ struct CompactionPlan {
   var isDone: Bool { done == steps.count }
 
   /// Carries out the next step in a transaction.
-  /// - Returns: false if there is none.
+  /// - Returns: false when all steps are done.
   mutating func carryOut(_ shredding: Shredding, in transaction: WriteTransaction, isUnchanged: Bool) throws -> Bool {
     guard !isDone else { return false }
     let step = steps[done]

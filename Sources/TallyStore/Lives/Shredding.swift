@@ -48,8 +48,8 @@ extension WriteTransaction {
   ///
   /// Presence is untouched: what is deleted stays deleted, and an edit that nobody had seen still revives. Nor does the
   /// view change: nothing below the record shows, and what is above it, and shows, says that by itself (rule 5 of
-  /// decision 24) and not through this one. The life is an ordinary write, which replicates; who meets it says again
-  /// what it had not seen (`Join+Lift`).
+  /// decision 24) and not through this one. The life is an ordinary write, which replicates; a store that joins it
+  /// writes again what its author had not seen (`Join+Lift`).
   /// - Returns: the bytes of the values that are gone.
   func empty(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws -> Int {
     try writer.overwriteDeleted()

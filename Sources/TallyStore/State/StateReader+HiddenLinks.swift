@@ -101,7 +101,7 @@ extension StateReader {
 }
 
 extension LinkKind {
-  /// The description of a key in `tally_cut` that is none.
+  /// The message about a key in `tally_cut` that cannot be read.
   static let malformedKey = "a hidden link's key is malformed"
 }
 
