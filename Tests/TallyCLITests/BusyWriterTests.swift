@@ -41,7 +41,8 @@ import Testing
     configuration.busyMode = .timeout(60)
     let plain = try DatabaseQueue(path: bench.path("a"), configuration: configuration)
     let before = try writers.indices.reduce(0) { try $0 + acknowledged($1) }
-    let mine = 60
+    // So many that one moment in which it sleeps while the others write does not decide.
+    let mine = 600
     for number in 0..<mine {
       try plain.inTransaction(.immediate) { db in
         try db.execute(
