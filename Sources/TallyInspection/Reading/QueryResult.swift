@@ -23,8 +23,10 @@ package enum QueryRefusal: String, Error, Sendable {
   case tookTooLong
   /// It made or read a value that is too long for it.
   case tooLong
-  /// Its tables of WITH stand for too many once they are put in each other's place.
-  case tooManyTables
+  /// Its queries and tables of WITH are too large once they are put in each other's place.
+  case tooLarge
+  /// Its text is too long.
+  case textTooLong
   /// It has a pattern of LIKE or GLOB that is too long.
   case patternTooLong
 }
@@ -34,8 +36,9 @@ extension Store {
   ///
   /// It makes and reads no value above 16 MiB, and none above 32 KiB if it calls a function whose time may grow faster
   /// than its operands, as instr, replace, trim, GLOB and those of JSON; patterns of LIKE and GLOB have 32 bytes at
-  /// most. Tables of WITH that mention each other stand for ten thousand at most. Within a single call nobody looks at
-  /// `isOver`; how long the slowest that we know take is measured in Docs/Inspector.md.
+  /// most. Its text has 100,000 bytes at most, and so many words once its queries and tables of WITH are put in each
+  /// other's place. Within a single call nobody looks at `isOver`; how long the slowest that we know take is measured
+  /// in Docs/Inspector.md.
   /// - Parameters:
   ///   - sql: the query, alone.
   ///   - limit: the most rows to read.
@@ -44,8 +47,9 @@ extension Store {
   /// - Throws: `QueryRefusal`; GRDB's `DatabaseError` for SQL that SQLite does not understand; `StoreError.newerFormat`
   ///   and `olderFormat` if another program has changed the file's format.
   package func query(_ sql: String, limit: Int, until isOver: @escaping () -> Bool) throws -> QueryResult {
+    guard sql.utf8.count <= QueryExpansion.longest else { throw QueryRefusal.textTooLong }
     var expansion = QueryExpansion(sql)
-    guard expansion.count() <= QueryExpansion.limit else { throw QueryRefusal.tooManyTables }
+    guard expansion.count() <= QueryExpansion.limit else { throw QueryRefusal.tooLarge }
     do {
       return try read { db in
         let statements = try db.allStatements(sql: sql)

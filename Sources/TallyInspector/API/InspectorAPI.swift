@@ -216,6 +216,8 @@
       case is CancellationError: failure(.serviceUnavailable, "givenUp", "nobody waited for the answer")
       case is RecordNameError: failure(.badRequest, "invalidName", "the name is not Type|~|key")
       case is DecodingError: failure(.badRequest, "malformed", "the body is not what was expected")
+      case _ where StoreLock.isHeld(error):
+        failure(.serviceUnavailable, "busy", "somebody else is writing to the store; try again when they are done")
       default: failure(.internalServerError, "failed", "\(error)")
       }
     }
@@ -225,7 +227,10 @@
       case .notAQuery: "only SELECT, VALUES and WITH are run here, and EXPLAIN of these"
       case .severalStatements: "one query at a time"
       case .tookTooLong: "the query took too long and was ended"
-      case .tooManyTables: "the tables of WITH, put in each other's place, are more than ten thousand here"
+      case .tooLarge:
+        "put in each other's place, the query's parts come to more than a hundred thousand words; nobody could end it "
+          + "before it runs"
+      case .textTooLong: "a query has at most 100,000 bytes here"
       case .patternTooLong: "a pattern of LIKE or GLOB has at most 32 bytes here"
       case .tooLong:
         "a value is longer than 16 MiB, or longer than 32 KiB in a query that calls a function such as instr, replace "
