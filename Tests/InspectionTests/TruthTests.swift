@@ -99,29 +99,85 @@ import Testing
     #expect(try shelf.phone.hiddenRows(query) { false }.rows.isEmpty)
   }
 
-  /// What SQLite would write into each other's place until nobody has memory left is not begun.
-  @Test func tablesThatMultiplyAreRefused() throws {
-    func doubling(_ count: Int, _ first: String = "SELECT 1 AS v") -> String {
-      let tables = (1...count).map { "t\($0)(v) AS MATERIALIZED (SELECT x.v FROM t\($0 - 1) x, \"T\($0 - 1)\" y)" }
-      return "WITH t0 AS (\(first)), \(tables.joined(separator: ", ")) SELECT count(*) FROM t\(count)"
-    }
+  /// Two that hold the same default data lack nothing of each other, and a newer version is lacking like any write.
+  @Test func aStoreLacksDefaultDataThatIsNewer() throws {
     let shelf = try Shelf()
-    #expect(throws: QueryRefusal.tooManyTables) { try shelf.phone.query(doubling(40), limit: 1) { false } }
-    let joins = Array(repeating: "t1", count: 60).enumerated().map { "\($1) AS a\($0)" }.joined(separator: ", ")
-    #expect(throws: QueryRefusal.tooManyTables) {
-      try shelf.phone.query(
-        "WITH t1 AS (SELECT 1), t2 AS (SELECT 1 FROM \(joins)), t3 AS (SELECT 1 FROM \(joins.replacing("t1", with: "t2"))),"
-          + " t4 AS (SELECT 1 FROM \(joins.replacing("t1", with: "t3"))) SELECT 1 FROM t4", limit: 1
-      ) { false }
+    func set(_ version: Int) -> SeedSet {
+      SeedSet("books", version: version, records: [SeedRecord("guide", type: "Book", ["title": .text("\(version)")])])
     }
-    #expect(try shelf.phone.query(doubling(8), limit: 1) { false }.rows.first?.first?.text == "1")
-    // Columns named as tables, words in texts and comments, and recursion are nothing of the kind.
-    let harmless = """
-      WITH RECURSIVE v(v) AS (SELECT 1 UNION ALL SELECT v + v.v FROM v WHERE v < 99 /* FROM v, v */),
-      w AS (SELECT v, v AS w, 'from v, v' FROM v), x AS (SELECT w, w AS x FROM w) SELECT x, x, x FROM x LIMIT 1 -- , v
-      """
-    #expect(try shelf.phone.query(harmless, limit: 1) { false }.rows.count == 1)
-    var once = QueryExpansion(harmless)
-    #expect(once.count() < 100)
+    for store in [shelf.phone, shelf.tablet] { try store.seed(set(1)) }
+    func lacking() throws -> [[Int]] {
+      try RowReport(
+        of: shelf.phone, RowQuery("Book", columns: 0..<3, limit: 10), isHidden: false, shelf.directory,
+        besides: [1: shelf.tablet.vector], until: { false }
+      ).rows.map(\.lackedBy)
+    }
+    #expect(try lacking() == [[]])
+    try shelf.phone.seed(set(2))
+    #expect(try lacking() == [[1]])
+    try shelf.sync()
+    #expect(try lacking() == [[]])
+  }
+
+  /// Compare and "has all of it" count what a row's lack does.
+  @Test func membersAndRemovalsAreComparedAndSeen() throws {
+    let shelf = try Shelf()
+    try shelf.phone.run(
+      "INSERT INTO Book(id, title) VALUES('Book|~|a', 'Emma'), ('Book|~|b', 'Lady')",
+      "INSERT INTO Reader(id, name) VALUES('Reader|~|r', 'Ann')")
+    try shelf.phone.run("DELETE FROM Book WHERE id = 'Book|~|b'")
+    try shelf.tablet.run("INSERT INTO Room(id, name) VALUES('Room|~|r', 'Attic')")
+    try shelf.sync()
+    func hasAll(_ name: String) throws -> [Bool] { try shelf.report(name, shelf.phone).seenBy.values.map { $0 } }
+    #expect(try hasAll("Book|~|a") == [true] && hasAll("Book|~|b") == [true])
+    try shelf.phone.run("INSERT INTO Book_readers(source, target) VALUES('Book|~|a', 'Reader|~|r')")
+    try shelf.phone.purge(AnyRecordName("Book|~|b"))
+    #expect(try hasAll("Book|~|a") == [false] && hasAll("Book|~|b") == [false])
+    #expect(try shelf.difference().records.map(\.name).sorted() == ["Book|~|a", "Book|~|b"])
+    try shelf.sync()
+    #expect(try hasAll("Book|~|a") == [true] && hasAll("Book|~|b") == [true])
+  }
+
+  /// The lanes have a dot for a removal of content, which knows what its author had seen.
+  @Test func aRecordReportsTheRemovalOfItsContent() throws {
+    let shelf = try Shelf()
+    try shelf.phone.run(
+      "INSERT INTO Shelf(id, name) VALUES('Shelf|~|s', 'Novels')",
+      "INSERT INTO Book(id, title, shelf) VALUES('Book|~|a', 'Emma', 'Shelf|~|s')")
+    try shelf.phone.run("DELETE FROM Shelf")
+    #expect(try shelf.report("Shelf|~|s", shelf.phone).emptying == nil)
+    try shelf.sync()
+    try shelf.tablet.purge(AnyRecordName("Shelf|~|s"))
+    try shelf.sync()
+    let phone = "\(try #require(try shelf.phone.summary().replica))"
+    let tablet = "\(try #require(try shelf.tablet.summary().replica))"
+    for (store, name) in [(shelf.phone, "Shelf|~|s"), (shelf.tablet, "Shelf|~|s"), (shelf.phone, "Book|~|a")] {
+      let emptying = try #require(try shelf.report(name, store).emptying)
+      #expect(emptying.written.by == tablet && emptying.written.sequence == 1)
+      #expect(emptying.context[phone] == 2)
+    }
+    // Somebody who uses the name again begins a life of their own.
+    try shelf.phone.run("INSERT INTO Shelf(id, name) VALUES('Shelf|~|s', 'Poems')")
+    let again = try shelf.report("Shelf|~|s", shelf.phone)
+    #expect(again.presence.isVisible && again.emptying?.written.sequence != again.existence?.sequence)
+  }
+
+  @Test func hiddenRowsOfTypesOfLaterVersionsAreCountedAsFarAsTheyAre() throws {
+    let shelf = try Shelf(tabletSchema: Shelf.older)
+    try shelf.phone.write { db in
+      for number in 0..<10_002 {
+        try db.execute(sql: "INSERT INTO Room(id, name) VALUES('Room|~|' || ?, 'r')", arguments: [number])
+      }
+    }
+    try shelf.sync()
+    #expect(
+      try shelf.difference().sentence.hasSuffix(
+        "of tablet, more than 10000 rows are of types that its version of the app does not have."))
+  }
+
+  @Test func aLockThatSomebodyElseHoldsIsToldFromAFailure() {
+    #expect(StoreLock.isHeld(DatabaseError(resultCode: .SQLITE_BUSY)))
+    #expect(StoreLock.isHeld(DatabaseError(resultCode: .SQLITE_BUSY_SNAPSHOT)))
+    #expect(!StoreLock.isHeld(DatabaseError(resultCode: .SQLITE_FULL)) && !StoreLock.isHeld(CancellationError()))
   }
 }

@@ -16,11 +16,11 @@ package struct RecordReport: Sendable, Codable {
     package var hiddenBecause: String?
   }
 
-  /// A delete, and what its author had seen.
+  /// A delete, or a removal of content for good, and what its author had seen.
   package struct Deletion: Sendable, Codable {
-    /// Who deleted.
+    /// Who did it.
     package var written: StampReport
-    /// What the deleter had seen: sequences by replica.
+    /// What they had seen: sequences by replica.
     package var context: [String: UInt64]
   }
 
@@ -54,6 +54,8 @@ package struct RecordReport: Sendable, Codable {
   package var fields: [Field] = []
   /// The deletes.
   package var deletes: [Deletion] = []
+  /// The removal of content that what the record holds now is later than; nil if there was none.
+  package var emptying: Deletion?
   /// The links, as many as fit on a page.
   package var links: [Link] = []
   /// The writes to it that lost, newest first.
@@ -85,6 +87,9 @@ package struct RecordReport: Sendable, Codable {
         written: StampReport(field.stamp), hiddenBecause: field.hiddenReason)
     }
     deletes = history.deletes.map { Deletion(written: StampReport($0.stamp), context: report($0.context)) }
+    emptying = try store.emptying(of: name).map {
+      Deletion(written: StampReport($0.stamp), context: report($0.context))
+    }
     let links = try store.links(of: name, limit: Self.linkLimit)
     self.links = links.map { link in
       let tags = link.tags.map { Link.Tag(added: StampReport($0.added), removed: $0.removed.map { StampReport($0) }) }
@@ -109,6 +114,19 @@ extension Store {
         for tag in link.tags { dots.formUnion([tag.added, tag.removed].compactMap { $0?.dot }) }
       }
       return dots.sorted()
+    }
+  }
+}
+
+extension Store {
+  /// The life of a record whose beginning removed content and said nothing; nil if a write began it, or nothing has.
+  fileprivate func emptying(of name: AnyRecordName) throws -> Life? {
+    try snapshot { reader in
+      guard let kind = reader.catalog.kind(of: name.type), let state = try reader.record(name, kind)?.state,
+        let life = state.life
+      else { return nil }
+      let written = [state.existence?.dot, life.said] + life.vias.map(\.dot) + state.fields.map(\.stamp.dot)
+      return written.contains(life.dot) ? nil : life
     }
   }
 }

@@ -60,7 +60,7 @@ package struct RecordSearch {
     init(_ text: String) throws {
       let pieces = text.split(separator: ":", omittingEmptySubsequences: false)
       guard pieces.count == 3, let store = Int(pieces[0]), let part = Int(pieces[1]), store >= 0, part >= 0,
-        pieces[2].isEmpty || Int64(pieces[2]) != nil
+        pieces[2].isEmpty || Int64(pieces[2]) ?? .min > .min
       else { throw StoreError(.invalidName, "invalid position: it does not come from a search") }
       (self.store, self.part, after) = (store, part, Int64(pieces[2]))
     }

@@ -186,13 +186,17 @@ package struct StoreComparison {
   /// Rows that a store holds and its app may not show. Two stores with equal content can differ in these.
   private func notShown(_ one: (name: String, store: Store)) throws -> String {
     let sizes = try one.store.sizes()
-    let newer = sizes.tables.filter { !$0.isKnown }.map(\.hidden).reduce(0, +)
+    let unknown = sizes.tables.filter { !$0.isKnown }
+    let newer = unknown.map(\.hidden).reduce(0, +)
+    let least = unknown.allSatisfy(\.isHiddenExact) ? "" : "more than "
     let parts = [
-      (sizes.setAside, "are set aside, since its database does not take them"),
-      (sizes.rejectedWrites, "of other programs cannot be replicated"),
-      (newer, "are of types that its version of the app does not have"),
+      ("", sizes.setAside, "are set aside, since its database does not take them"),
+      ("", sizes.rejectedWrites, "of other programs cannot be replicated"),
+      (least, newer, "are of types that its version of the app does not have"),
     ]
-    let words = parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.0 == 1 ? "row" : "rows") \(Self.agreeing($0.1, $0.0))" }
+    let words = parts.filter { $0.1 > 0 }.map { least, count, words in
+      "\(least)\(count) \(count == 1 ? "row" : "rows") \(Self.agreeing(words, count))"
+    }
     return words.isEmpty ? "" : " Not all of it shows the same: of \(one.name), \(ReplicaDirectory.joined(words))."
   }
 

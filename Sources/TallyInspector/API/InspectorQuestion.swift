@@ -80,7 +80,9 @@
       var query = RowQuery(try required("type"), columns: first..<first + 30, limit: try limit())
       query.text = try text("text")
       query.after = try parameters["after"].flatMap { $0.isEmpty ? nil : $0 }.map { text in
-        guard let place = Int64(text) else { throw Refusal.malformed("after is not a number") }
+        guard let place = Int64(text), place > .min else {
+          throw Refusal.malformed("after is no place that a page has given")
+        }
         return place
       }
       var others: [Int: StateVector] = [:]

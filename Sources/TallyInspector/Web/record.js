@@ -46,6 +46,7 @@ function presence(record, report, store, act) {
     report.existence ? h("p", { class: "dim" }, "Inserted ", stampNode(report.existence)) : null,
     report.deletes.map(deletion => h("p", { class: "dim" }, "Deleted ", stampNode(deletion.written),
       report.presence.isVisible && report.presence.code === "visible" ? ", which an edit or restore has outlived" : "")),
+    report.emptying ? h("p", { class: "dim" }, "Content removed for good ", stampNode(report.emptying.written)) : null,
     report.seedVersions.length ? h("p", { class: "dim" }, `Default data, versions ${report.seedVersions.join(", ")}`) : null,
     can && report.presence.code === "deleted" && !report.presence.emptying ? h("button", { type: "button", key: `restore ${store}`, onclick: () => act("/api/record/restore", { store, name: record.name }) }, "Restore") : null,
     can && report.presence.isVisible ? h("button", { type: "button", key: `delete ${store}`, onclick: () => act("/api/record/delete", { store, name: record.name }) }, "Delete") : null);

@@ -43,6 +43,20 @@ class ScreensTest(PageTest):
         self.assertEqual(page.run(arrows), 1)
         self.sound(page)
 
+    def test_a_removal_of_content_has_a_dot(self):
+        house.pantry(self.tool)
+        self.tool.run("purge", "tablet.tally", "List|~|party")
+        self.tool.run("sync", "phone.tally", "tablet.tally")
+        _, page = self.inspect("phone.tally", "tablet.tally", "--allow-writes")
+        for name in ("List%7C~%7Cparty", "Item%7C~%7Ccake"):
+            self.show(page, f"#/record?name={name}")
+            self.assertIn("content removed for good", page.run("document.querySelector('svg.lanes').getAttribute('aria-label')"))
+            self.assertIn("It cannot be restored.", self.text(page))
+            self.assertFalse(page.run("document.querySelector(\"button[data-key='restore 0']\") !== null"), name)
+        self.show(page, "#/time?store=0")
+        self.assertIn("content removed for good", self.text(page))
+        self.sound(page)
+
     def test_broken_lines_are_drawn_where_neither_had_seen_the_other(self):
         house.pantry(self.tool)
         self.tool.run("sync", "phone.tally", "tablet.tally")
