@@ -71,8 +71,22 @@
         return server.address
       } catch {
         state.withLock { $0 = .idle }
-        let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
-        throw Failure(description: "the inspector cannot listen on port \(port): \(reason)")
+        throw Self.failure(port, error)
+      }
+    }
+
+    private static func failure(_ port: Int, _ error: any Error) -> Failure {
+      let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
+      return Failure(description: "the inspector cannot listen on port \(port): \(reason)")
+    }
+
+    /// Finds out whether an inspector could listen on a port, for who has much to start before there is one.
+    /// - Throws: `Failure` if the port is taken.
+    package static func checkPort(_ port: Int) async throws {
+      do {
+        try await InspectorServer.tryPort(port)
+      } catch {
+        throw failure(port, error)
       }
     }
 

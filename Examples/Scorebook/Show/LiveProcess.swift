@@ -3,7 +3,11 @@
 
   /// A program that runs beside the show, and is talked to line by line.
   final class LiveProcess: Sendable {
-    struct Ended: Error {}
+    /// It has ended by itself, or somebody has ended it.
+    struct Ended: Error, CustomStringConvertible {
+      let name: String
+      var description: String { "the process of the \(name) has ended; start the show again" }
+    }
 
     /// What it prints.
     let lines: AsyncStream<String>
@@ -68,14 +72,14 @@
       let process = try LiveProcess(endingWithUs: Self.tool, ["relay", "--data", data, "--listen", "127.0.0.1:0"])
       self.process = process
       var lines = process.lines.makeAsyncIterator()
-      guard let place = await lines.next()?.split(separator: " ").last else { throw LiveProcess.Ended() }
+      guard let place = await lines.next()?.split(separator: " ").last else { throw LiveProcess.Ended(name: "relay") }
       self.place = String(place)
       let making = try LiveProcess(
         Self.tool, ["relay", "token", "--data", data, "--url", "http://\(place)", "--json"])
       var answers = making.lines.makeAsyncIterator()
       let answer = try JSONDecoder().decode([String: String].self, from: Data(await answers.next()?.utf8 ?? "".utf8))
       making.end()
-      guard let address = answer["url"], let token = answer["token"] else { throw LiveProcess.Ended() }
+      guard let address = answer["url"], let token = answer["token"] else { throw LiveProcess.Ended(name: "relay") }
       (self.address, self.token) = (address, token)
     }
 

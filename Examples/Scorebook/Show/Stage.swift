@@ -8,7 +8,15 @@
   enum Stage {
     private static let names = ["phone", "tablet"]
 
+    /// The port that was asked for is taken, or nobody may listen there.
+    private struct NoPort: Error, CustomStringConvertible { let description: String }
+
     static func run(port: Int) async throws {
+      do {
+        try await Inspector.checkPort(port)
+      } catch let failure as Inspector.Failure {
+        throw NoPort(description: "\(failure); choose another one: PORT=8490 make show")
+      }
       // From now on a signal ends the show once it stands, so that nothing of it is left.
       let ending = Ending()
       defer { ending.cancel() }
@@ -85,20 +93,41 @@
     private var status = SyncStatus()
     private var followers: [Int: AsyncStream<SyncStatus>.Continuation] = [:]
     private var followerCount = 0
+    /// Whether the process has ended, which is not the show's doing.
+    private var isGone = false
 
     init(_ name: String, _ folder: URL, _ relay: LiveRelay) async throws {
       self.name = name
       guard let executable = Bundle.main.executableURL else { throw CocoaError(.fileNoSuchFile) }
       process = try LiveProcess(executable, ["device", name, folder.path, relay.address, relay.token])
       var lines = process.lines.makeAsyncIterator()
-      guard let first = await lines.next() else { throw LiveProcess.Ended() }
+      guard let first = await lines.next() else { throw LiveProcess.Ended(name: name) }
       note(first)
-      Task { [weak self, lines = process.lines] in for await line in lines { await self?.note(line) } }
+      Task { [weak self, lines = process.lines] in
+        for await line in lines { await self?.note(line) }
+        await self?.noteEnd()
+      }
     }
 
     private func note(_ line: String) {
       guard let line = try? JSONDecoder().decode(StatusLine.self, from: Data(line.utf8)) else { return }
-      status = line.status
+      tell(line.status)
+    }
+
+    private func noteEnd() {
+      isGone = true
+      var last = status
+      last.peers = last.peers.map { peer in
+        var peer = peer
+        (peer.phase, peer.nextRetry) = (.blocked, nil)
+        (peer.lastError, peer.errorCode) = (LiveProcess.Ended(name: name).description, nil)
+        return peer
+      }
+      tell(last)
+    }
+
+    private func tell(_ status: SyncStatus) {
+      self.status = status
       for follower in followers.values { follower.yield(status) }
     }
 
@@ -137,6 +166,7 @@
     }
 
     func perform(_ id: String, _ isOn: Bool) throws {
+      guard !isGone else { throw LiveProcess.Ended(name: name) }
       if self.isOn[id] != nil { self.isOn[id] = isOn }
       try process.say("\(id) \(isOn ? "on" : "off")")
     }

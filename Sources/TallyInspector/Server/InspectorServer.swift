@@ -34,6 +34,15 @@
       }
     }
 
+    /// Opens a port and gives it up again.
+    /// - Throws: NIO's `IOError` if it is taken.
+    static func tryPort(_ port: Int) async throws {
+      let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+        .bind(host: "127.0.0.1", port: port).get()
+      try await channel.close()
+    }
+
     private static func listen(_ group: MultiThreadedEventLoopGroup, _ port: Int) async throws
       -> NIOAsyncChannel<Connection, Never>
     {
