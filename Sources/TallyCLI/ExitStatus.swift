@@ -159,7 +159,8 @@ func printable(_ text: String) -> String {
   String(String.UnicodeScalarView(text.unicodeScalars.map { isPrintable($0) ? $0 : "?" }))
 }
 
-private func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
+/// Whether a terminal shows a character as one, and turns nothing else by it.
+func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
   switch scalar.properties.generalCategory {
   case .control, .lineSeparator, .paragraphSeparator: false
   case .format: !scalar.properties.isBidiControl

@@ -215,6 +215,78 @@
       await house.inspector.close()
     }
 
+    @Test func aPlaceThatNoPageHasGivenIsRefused() async throws {
+      let house = try await House()
+      try await house.store.write { try $0.execute(sql: "DELETE FROM Book") }
+      let least = Int64.min
+      for (path, status) in [
+        ("rows?type=Book&hidden=1&after=\(least)", 400), ("rows?type=Book&after=\(least)", 400),
+        ("rows?type=Book&hidden=1&after=\(least + 1)", 200), ("rows?type=Book&hidden=1&after=x", 400),
+        ("rows?type=Book&column=-1", 400), ("rows?type=Book&column=\(Int64.max)", 200),
+        ("rows?type=Book&limit=\(Int64.max)", 200), ("rows?type=Book&store=\(Int64.max)", 404),
+        ("search?q=a&from=0:1:\(least)", 422), ("search?q=a&from=0:1:\(least + 1)", 200),
+        ("search?q=a&from=\(Int64.max):\(Int64.max):1", 200), ("timeline?before=-1", 400),
+        ("timeline?before=\(Int64.max)", 200), ("log?after=-1", 400), ("log?after=\(Int64.max)", 200),
+        ("diff?first=0&second=0&from=1:\(String(repeating: "0", count: 32)):1:\(Int64.max):\(Int64.max)", 200),
+      ] {
+        let answer = try await house.client.get("/api/\(path)", cookie: house.cookie)
+        #expect(answer.status == status, "\(path): \(answer.body)")
+      }
+      await house.inspector.close()
+    }
+
+    @Test func aPortIsTriedBeforeThereIsAnInspector() async throws {
+      let house = try await House()
+      let port = house.client.port
+      let failure = await #expect(throws: Inspector.Failure.self) { try await Inspector.checkPort(port) }
+      #expect(failure?.description == "the inspector cannot listen on port \(port): Address already in use")
+      await house.inspector.close()
+      try await Inspector.checkPort(port)
+      let address = try await house.inspector.serve(port: port)
+      #expect(address.contains(":\(port)/"))
+      await house.inspector.close()
+    }
+
+    @Test func aStoreThatSomebodyElseWritesToIsBusy() async throws {
+      let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tally-busy-\(UUID().uuidString)")
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(at: folder) }
+      let path = folder.appendingPathComponent("a.tally").path
+      var options = StoreOptions()
+      options.busyTimeout = 0
+      let (store, other) = (try Store(path: path, schema: Self.schema, options: options), try Store(existing: path))
+      try await store.write { try $0.execute(sql: "INSERT INTO Book(id, title) VALUES('Book|~|a', 'Emma')") }
+      var settings = Inspector.Settings()
+      (settings.allowsWrites, settings.logger.logLevel) = (true, .critical)
+      let inspector = Inspector(store, nil, settings)
+      let url = try #require(URLComponents(string: try await inspector.serve()))
+      let client = RawClient(port: try #require(url.port))
+      let welcome = try await client.get("/?\(try #require(url.query))", cookie: "")
+      let cookie = String(try #require(welcome.headers["set-cookie"]).prefix { $0 != ";" })
+      // Whoever writes holds the lock until the answer is here.
+      let (steps, feed) = AsyncStream.makeStream(of: Void.self)
+      let answered = DispatchSemaphore(value: 0)
+      Thread.detachNewThread {
+        #expect(throws: Never.self) {
+          try other.write { db in
+            try db.execute(sql: "UPDATE Book SET pages = 1")
+            feed.yield()
+            answered.wait()
+          }
+        }
+        feed.finish()
+      }
+      var step = steps.makeAsyncIterator()
+      await step.next()
+      let wish = "{\"store\":0,\"name\":\"Book|~|a\"}"
+      defer { answered.signal() }
+      let answer = try await client.post("/api/record/delete", wish, cookie: cookie)
+      #expect(answer.status == 503 && answer.body.contains("\"code\":\"busy\""), "\(answer.body)")
+      answered.signal()
+      await step.next()
+      await inspector.close()
+    }
+
     @Test func aSwitchThatIsNotThereIsRefused() async throws {
       let controls = InspectorControls(
         list: { [.init("relay", group: "relay", "Running", isOn: true)] }, perform: { _, _ in })

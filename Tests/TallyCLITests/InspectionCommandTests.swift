@@ -52,7 +52,34 @@ import Testing
     #expect(parted.hasPrefix("vector: The second store lacks #1 of the replica"))
     try bench.write("{}", to: "none.json")
     try bench.refused(65, ["report", "phone", "--against", "none.json"], saying: "none.json is no report")
-    try bench.refused(66, ["report", "phone", "--against", "nothing.json"])
+    try bench.refused(66, ["report", "phone", "--against", "nothing.json"], saying: "there is no file nothing.json")
+    try bench.refused(65, ["report", "phone", "--against", "/dev/null"], saying: "/dev/null is no report")
+    try bench.refused(65, ["report", "phone", "--against", "."], saying: ". cannot be read as a report")
+  }
+
+  /// Neither a report nor a store that comes from somebody else writes to the terminal.
+  @Test func whatOthersWroteCommandsNoTerminal() throws {
+    let report = try bench.done("report", "phone", "--values")
+    let marks = "\\u001b[2J\\u0007\\nfake: line\\u009b31m\\u202e"
+    try bench.write(report.replacing("\"vector\"", with: "\"doubt\":\"\(marks)\",\"vector\""), to: "evil.json")
+    func isPlain(_ text: String) -> Bool {
+      text.unicodeScalars.allSatisfy { $0 == "\n" || $0.properties.generalCategory != .control && $0 != "\u{202E}" }
+    }
+    let parted = try bench.done("report", "tablet", "--against", "evil.json")
+    #expect(isPlain(parted) && !parted.contains("\nfake"))
+    let value = "a\u{9B}31mb\u{202E}c"
+    try bench.done("put", "phone", "SBGame|~|go", "name=\(value)")
+    let escaped = "name:=\"a\\u009b31mb\\u202ec\""
+    for command in [["get", "phone", "SBGame|~|go"], ["why", "phone", "SBGame|~|go"]] {
+      let output = try bench.tally(command).output
+      #expect(isPlain(output) && output.contains(escaped), "\(output)")
+    }
+    let difference = try bench.tally("diff", "phone", "tablet").output
+    #expect(isPlain(difference) && difference.contains("name: phone 'a?31mb?c', tablet 'Go'"), "\(difference)")
+    #expect(isPlain(try bench.done("timeline", "phone")))
+    // What is shown in another form is read back as what it was.
+    try bench.done("put", "tablet", "SBGame|~|go", escaped)
+    #expect(try bench.done("get", "tablet", "SBGame|~|go", "--json").contains(value))
   }
 
   @Test func whyBeginsWithTheReason() throws {
@@ -75,12 +102,12 @@ import Testing
     try bench.refused(64, ["inspect"])
     try bench.refused(64, ["inspect", "phone", "--port", "70000"])
     #if Inspector
-      try bench.refused(66, ["inspect", "phone", "nobody"])
+      try bench.refused(66, ["inspect", "nobody"])
       let files = Spawn.Files(output: bench.path("address"), errors: bench.path("complaints"))
-      // One that is damaged is shown as that, if there is another.
+      // One that is damaged or missing is shown as that, if there is another.
       try bench.write("no store, but a text of some length", to: "bad")
       try bench.refused(65, ["inspect", "bad"])
-      let command = [Bench.tool, "inspect", "phone", "bad", "tablet"]
+      let command = [Bench.tool, "inspect", "nobody", "phone", "bad", "tablet"]
       let inspector = try Spawn.start(command, in: bench.url.path, files: files)
       for _ in 0..<60_000 where try bench.bytes("address").last != 0x0A { usleep(1000) }
       kill(inspector, SIGTERM)

@@ -51,7 +51,9 @@ struct DiffCommand: ParsableCommand {
       var named = Set<String>()
       while true {
         for record in page.records.prefix(left) where named.insert(record.name).inserted {
-          for line in json ? [try InspectionJSON.text(record)] : Self.lines(record, page) { try output.line(line) }
+          for line in json ? [try InspectionJSON.text(record)] : Self.lines(record, page) {
+            try output.line(printable(line))
+          }
         }
         left -= page.records.count
         guard left > 0, let next = page.next else { break }

@@ -36,7 +36,7 @@ struct TimelineCommand: ParsableCommand {
           let page = try store.transactions(before: before, of: only, limit: min(left, 200))
           for transaction in page {
             let report = TimelineReport(transaction, schema)
-            for line in json ? [try InspectionJSON.text(report)] : Self.lines(report, directory) {
+            for line in json ? [try InspectionJSON.text(report)] : Self.lines(report, directory).map(printable) {
               try output.line(line)
             }
           }

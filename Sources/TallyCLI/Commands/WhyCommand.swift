@@ -34,7 +34,7 @@ struct WhyCommand: ParsableCommand {
         throw error
       }
       try Output.run { output in
-        for line in json ? [explanation.json.text] : explanation.lines { try output.line(line) }
+        for line in json ? [explanation.json.text] : explanation.lines.map(printable) { try output.line(line) }
       }
     }
   }

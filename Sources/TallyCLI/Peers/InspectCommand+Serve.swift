@@ -7,8 +7,11 @@
     /// Serves until the tool is asked to end.
     func serve() throws { try open(Array(zip(Self.names(of: stores), stores)), [], []) }
 
-    /// Opens one store after the other, each for as long as the next are open. One that is damaged is shown as that,
-    /// beside those that are not.
+    /// What keeps one store alone from being shown.
+    private static let reasons: Set<ExitStatus> = [.badData, .notFound, .noPermission, .newerFormat]
+
+    /// Opens one store after the other, each for as long as the next are open. One that is missing or damaged is shown
+    /// as that, beside those that are not.
     private func open(
       _ rest: [(name: String, path: String)], _ opened: [InspectedStore], _ bad: [(name: String, error: any Error)]
     ) throws {
@@ -28,7 +31,7 @@
         } else {
           try OpenStore.reading(next.path, waiting.timeout, body)
         }
-      } catch  where !isOpen && ExitStatus(of: error) == .badData {
+      } catch  where !isOpen && Self.reasons.contains(ExitStatus(of: error)) {
         try open(others, opened, bad + [(next.name, error)])
       }
     }

@@ -156,9 +156,7 @@ extension FieldType {
   }
 
   private static func isPlain(_ text: String) -> Bool {
-    !text.unicodeScalars.contains {
-      $0.properties.generalCategory == .control || $0.properties.isWhitespace && $0 != " "
-    }
+    text.unicodeScalars.allSatisfy { isPrintable($0) && (!$0.properties.isWhitespace || $0 == " ") }
   }
 
   private static func uuid(_ bytes: [UInt8]) -> String {

@@ -1,3 +1,4 @@
+import Foundation
 import Tally
 import TallyCRDT
 import TallyStore
@@ -29,5 +30,11 @@ extension DynamicRecord {
 
 /// A field and its value as `tally put` takes them.
 func assignment(_ field: String, _ value: Value, _ type: FieldType) -> String {
-  type.text(value).map { "\(field)=\($0)" } ?? "\(field):=\(type.json(value).text)"
+  type.text(value).map { "\(field)=\($0)" } ?? "\(field):=\(printableJSON(type.json(value).text))"
+}
+
+/// The same JSON without anything that a terminal takes for a command. What JSON itself leaves of that stands in
+/// strings alone, as one UTF-16 unit each.
+private func printableJSON(_ text: String) -> String {
+  text.unicodeScalars.map { isPrintable($0) ? String($0) : String(format: "\\u%04x", $0.value) }.joined()
 }

@@ -67,7 +67,8 @@ class StoresTest(PageTest):
         for end in ("-wal", "-shm"):
             if os.path.exists(self.tool.path("tablet.tally" + end)):
                 os.remove(self.tool.path("tablet.tally" + end))
-        _, page = self.inspect("phone.tally", "tablet.tally")
+        _, page = self.inspect("phone.tally", "tablet.tally", "nobody.tally")
+        self.assertIn("nobody.tally", self.text(page))
         for name, address in SCREENS.items():
             for store in (0, 1) if "store=" in address else (None,):
                 self.show(page, address if store is None else re.sub("store=\\d", f"store={store}", address))
