@@ -67,6 +67,11 @@ enum OpenStore {
     }
   }
 
+  /// Opens a store that another process of the tool has open for reading, as it is: nothing is captured or noted.
+  static func beside<T>(_ path: String, _ body: (Store) throws -> T) throws -> T {
+    try using(try open(path, 5, isReadOnly: true), body)
+  }
+
   /// Lets the store know of damage that was found while it was only read, where it can be written: it gives nothing
   /// away from then on, and heals at the next sync.
   static func noteDamage(_ path: String, _ timeout: Double) {

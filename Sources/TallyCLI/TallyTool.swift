@@ -29,7 +29,13 @@ struct TallyTool: ParsableCommand {
       VectorCommand.self,
       ConflictsCommand.self, DiffCommand.self, TimelineCommand.self, ReportCommand.self, InspectCommand.self,
       SchemaCommand.self, RecoverCommand.self, SeedCommand.self, SeedsCommand.self, ShellCommand.self,
-    ])
+    ] + hidden)
+
+  #if Inspector
+    private static let hidden: [any ParsableCommand.Type] = [QueryCommand.self]
+  #else
+    private static let hidden: [any ParsableCommand.Type] = []
+  #endif
 
   func run() throws { throw Failure(.usage, "which command? See tally --help") }
 }

@@ -1,4 +1,5 @@
 #if Inspector
+  import TallyInspection
   import TallyStore
   import TallySync
 
@@ -10,10 +11,26 @@
     package let store: Store
     /// How its sync stands; nil if nobody here knows.
     package let engine: EngineView?
+    /// Runs a person's queries elsewhere; nil if they run here.
+    package let queries: QueryRunner?
+
+    /// Runs a query of the store, until it has so many rows or is to end.
+    package typealias QueryRunner =
+      @Sendable (_ store: Store, _ sql: String, _ limit: Int, _ isOver: @escaping () -> Bool) throws -> QueryOutcome
 
     /// A store under a name.
-    package init(_ name: String, _ store: Store, _ engine: EngineView? = nil) {
-      (self.name, self.store, self.engine) = (name, store, engine)
+    package init(
+      _ name: String, _ store: Store, _ engine: EngineView? = nil, queries: QueryRunner? = nil
+    ) {
+      (self.name, self.store, self.engine, self.queries) = (name, store, engine, queries)
+    }
+
+    /// What becomes of a person's query.
+    func outcome(of sql: String, limit: Int, until isOver: @escaping () -> Bool) throws -> QueryOutcome {
+      if let queries, try store.isInPlace() { return try queries(store, sql, limit, isOver) }
+      return QueryOutcome {
+        try store.withoutOccupying { try $0.query(sql, limit: limit, until: isOver) }
+      }
     }
   }
 

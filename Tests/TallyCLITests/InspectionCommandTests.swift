@@ -53,7 +53,8 @@ import Testing
     try bench.write("{}", to: "none.json")
     try bench.refused(65, ["report", "phone", "--against", "none.json"], saying: "none.json is no report")
     try bench.refused(66, ["report", "phone", "--against", "nothing.json"], saying: "there is no file nothing.json")
-    try bench.refused(65, ["report", "phone", "--against", "/dev/null"], saying: "/dev/null cannot be read as a report")
+    try bench.refused(
+      65, ["report", "phone", "--against", "/dev/null"], saying: "/dev/null cannot be read as a report")
     try bench.refused(65, ["report", "phone", "--against", "."], saying: ". cannot be read as a report")
   }
 

@@ -23,7 +23,7 @@
       var isOpen = false
       let body: (Store) throws -> Void = { store in
         isOpen = true
-        try open(others, opened + [InspectedStore(next.name, store)], bad)
+        try open(others, opened + [InspectedStore(next.name, store, queries: QueryProcess.run)], bad)
       }
       do {
         if allowWrites {

@@ -13,7 +13,7 @@ enum QueryLimits {
   /// The most bytes of a value in a query that calls a function outside `linear`.
   static let shortest: Int32 = 32 << 10
   /// The most bytes of a pattern of LIKE, which takes as long as pattern and text multiplied.
-  static let pattern: Int32 = 32
+  static let pattern: Int32 = 64
   /// The instructions between two looks at the clock: each of them may be a function of a long value.
   static let instructions: Int32 = 16
 

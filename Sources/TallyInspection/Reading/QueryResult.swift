@@ -4,7 +4,7 @@ import TallyCRDT
 import TallyStore
 
 /// What a person's own query gave.
-package struct QueryResult: Sendable {
+package struct QueryResult: Sendable, Codable {
   /// The names of the columns.
   package var columns: [String]
   /// The first rows.
@@ -14,7 +14,7 @@ package struct QueryResult: Sendable {
 }
 
 /// Why a person's query was not run.
-package enum QueryRefusal: String, Error, Sendable {
+package enum QueryRefusal: String, Error, Sendable, Codable {
   /// It is no query: it would change something, or attach another file.
   case notAQuery
   /// It is more than one statement.
@@ -23,10 +23,10 @@ package enum QueryRefusal: String, Error, Sendable {
   case tookTooLong
   /// It made or read a value that is too long for it.
   case tooLong
-  /// Its queries and tables of WITH are too large once they are put in each other's place.
+  /// It needs too much memory.
   case tooLarge
-  /// Its text is too long.
-  case textTooLong
+  /// It has parameters, which nothing fills, or a character that ends it for SQLite and not for who reads it.
+  case incomplete
   /// It has a pattern of LIKE or GLOB that is too long.
   case patternTooLong
 }
@@ -34,22 +34,23 @@ package enum QueryRefusal: String, Error, Sendable {
 extension Store {
   /// Runs one query that reads, and nothing else: SELECT, VALUES, WITH or EXPLAIN, on a connection that cannot write.
   ///
-  /// It makes and reads no value above 16 MiB, and none above 32 KiB if it calls a function whose time may grow faster
-  /// than its operands, as instr, replace, trim, GLOB and those of JSON; patterns of LIKE and GLOB have 32 bytes at
-  /// most. Its text has 100,000 bytes at most, and so many words once its queries and tables of WITH are put in each
-  /// other's place. Within a single call nobody looks at `isOver`; how long the slowest that we know take is measured
-  /// in Docs/Inspector.md.
+  /// Nobody looks at `isOver` while SQLite compiles the query, nor within a single call of a function; how long the
+  /// slowest that we know take is measured in Docs/Inspector.md. A process that runs a query alone can be ended at any
+  /// moment, and has no need of limits.
   /// - Parameters:
   ///   - sql: the query, alone.
   ///   - limit: the most rows to read.
+  ///   - isLimited: whether it makes and reads no value above 16 MiB, and none above 32 KiB if it calls a function whose
+  ///     time may grow faster than its operands, as instr, replace, trim, GLOB and those of JSON, and patterns of LIKE
+  ///     and GLOB have 64 bytes at most.
   ///   - isOver: asked again and again; the query ends once it is true.
   /// - Returns: the first rows.
   /// - Throws: `QueryRefusal`; GRDB's `DatabaseError` for SQL that SQLite does not understand; `StoreError.newerFormat`
   ///   and `olderFormat` if another program has changed the file's format.
-  package func query(_ sql: String, limit: Int, until isOver: @escaping () -> Bool) throws -> QueryResult {
-    guard sql.utf8.count <= QueryExpansion.longest else { throw QueryRefusal.textTooLong }
-    var expansion = QueryExpansion(sql)
-    guard expansion.count() <= QueryExpansion.limit else { throw QueryRefusal.tooLarge }
+  package func query(
+    _ sql: String, limit: Int, isLimited: Bool = true, until isOver: @escaping () -> Bool
+  ) throws -> QueryResult {
+    guard !sql.utf8.contains(0) else { throw QueryRefusal.incomplete }
     do {
       return try read { db in
         let statements = try db.allStatements(sql: sql)
@@ -59,12 +60,13 @@ extension Store {
         guard try statements.next() == nil else { throw QueryRefusal.severalStatements }
         let connection = Connection(try StoreFile.handle(db))
         try StoreFile.checkFormat(connection, of: path)
-        let sql = String(statement.sql.drop { $0.isWhitespace || $0 == ";" })
-        return try QueryLimits.within(connection, of: sql) {
+        let sql = String(statement.sql.drop { $0.isWhitespace || $0 == ";" || $0 == "\u{FEFF}" })
+        let run = {
           try connection.interrupting(when: isOver, every: QueryLimits.instructions) {
             try Self.rows(statement.columnNames, sql, connection, limit)
           }
         }
+        return try isLimited ? QueryLimits.within(connection, of: sql, run) : run()
       }
     } catch is SQLInterruption {
       throw QueryRefusal.tookTooLong
@@ -80,6 +82,7 @@ extension Store {
   ) throws -> QueryResult {
     var result = QueryResult(columns: columns, rows: [], hasMore: false)
     let query = try SQLStatement(connection.handle, sql)
+    guard sqlite3_bind_parameter_count(query.handle) == 0 else { throw QueryRefusal.incomplete }
     while try query.step() {
       if result.rows.count == limit {
         result.hasMore = true
@@ -93,6 +96,8 @@ extension Store {
   /// Whether the first word, comments aside, is that of a query.
   private static func isQuery(_ sql: String) -> Bool {
     var rest = sql[...]
+    // SQLite passes over the mark with which some editors begin a text.
+    if rest.first == "\u{FEFF}" { rest.removeFirst() }
     while true {
       rest = rest.drop { $0.isWhitespace || $0 == ";" || $0 == "(" }
       if rest.hasPrefix("--") {

@@ -84,7 +84,10 @@
           throw Refusal(
             status: .forbidden, code: "readOnly", message: "the inspector only reads; start it with --allow-writes")
         }
-        return try await blocking { try question.change(path) }
+        // It may wait for another writer, and others must not wait for it.
+        return try await long("change", "another change is waiting for its turn; try again when it is done") {
+          try question.change(path)
+        }
       default: throw Refusal(status: .notFound, code: "noSuchPath", message: "there is no \(path)")
       }
     }
@@ -227,11 +230,9 @@
       case .notAQuery: "only SELECT, VALUES and WITH are run here, and EXPLAIN of these"
       case .severalStatements: "one query at a time"
       case .tookTooLong: "the query took too long and was ended"
-      case .tooLarge:
-        "put in each other's place, the query's parts come to more than a hundred thousand words; nobody could end it "
-          + "before it runs"
-      case .textTooLong: "a query has at most 100,000 bytes here"
-      case .patternTooLong: "a pattern of LIKE or GLOB has at most 32 bytes here"
+      case .tooLarge: "the query needs more memory than there is for it"
+      case .incomplete: "the query has a parameter, which nothing fills, or a character with the code 0"
+      case .patternTooLong: "a pattern of LIKE or GLOB has at most 64 bytes here"
       case .tooLong:
         "a value is longer than 16 MiB, or longer than 32 KiB in a query that calls a function such as instr, replace "
           + "or json, which can take hours for long ones; substr and LIKE take long ones"

@@ -171,14 +171,14 @@
 
     func query() throws -> Answer {
       let query = try body(Query.self)
-      let store = try inspected(at: query.store).store
-      let result: QueryResult
-      do {
-        result = try store.withoutOccupying { try $0.query(query.sql, limit: 200, until: isOver) }
-      } catch let error where !(error is QueryRefusal || error is StoreError) {
-        throw Refusal(status: .badRequest, code: "sql", message: "\(error)")
+      let inspected = try inspected(at: query.store)
+      switch try inspected.outcome(of: query.sql, limit: 200, until: isOver) {
+      case .result(let result): return Answer(columns: result.columns, rows: result.rows, hasMore: result.hasMore)
+      case .refused(let refusal): throw refusal
+      case .rejected(let words): throw Refusal(status: .badRequest, code: "sql", message: words)
+      case .failed(let code, let message):
+        throw Refusal(status: .unprocessableEntity, code: code, message: message)
       }
-      return Answer(columns: result.columns, rows: result.rows, hasMore: result.hasMore)
     }
 
     private struct Reports: Decodable {

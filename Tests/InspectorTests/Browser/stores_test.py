@@ -47,6 +47,38 @@ class StoresTest(PageTest):
         page.wait("/problems in|cannot|malformed|damage/i.test(document.querySelector('main').innerText)", "damage is told")
         self.assertEqual([line for line in page.complaints() if "Failed to load resource" not in line], [])
 
+    def test_any_query_ends(self):
+        """SQLite cannot be ended while it compiles a query or calls a function; its process can."""
+        self.tool.new("it's.tally", house.PANTRY)
+        self.tool.run("put", "it's.tally", "List|~|a", "name=Emma")
+        _, page = self.inspect("it's.tally")
+
+        def ask(sql):
+            """The status, the answer, and how many seconds it took."""
+            return page.run("""(async () => { const began = performance.now();
+                const answer = await fetch('/api/query', {method: 'POST', headers: {'Content-Type': 'application/json'},
+                    body: JSON.stringify({store: 0, sql: %s})});
+                return [answer.status, await answer.json(), (performance.now() - began) / 1000]; })()""" % json.dumps(sql))
+
+        many, doubled = range(1, 41), "t{0}(v) AS (SELECT x.v FROM t{1} x, t{1} y)"
+        tables = ", ".join(doubled.format(n, n - 1) for n in many)
+        endless = {
+            "tables of WITH": "WITH t0 AS (SELECT 1 AS v), %s SELECT count(*) FROM t40" % tables,
+            "aliases": "SELECT 1 IN (%s) AS x FROM List WHERE 1 IN (%s)" % (",".join(["1"] * 6000), ",".join(["x"] * 6000)),
+            "a function": "SELECT instr(zeroblob(80000000), zeroblob(40000000) || x'01')",
+            "rows": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
+        }
+        for name, sql in endless.items():
+            status, answer, seconds = ask(sql)
+            self.assertEqual(status, 400, f"{name}: {answer}")
+            self.assertIn(answer["error"]["code"], ("tookTooLong", "tooLarge"), name)
+            self.assertLess(seconds, 5, name)
+        status, answer, _ = ask("SELECT name, length(zeroblob(300000000)) FROM List WHERE name NOT LIKE '%" + "x" * 100 + "'")
+        self.assertEqual((status, [value["text"] for value in answer["rows"][0]]), (200, ["Emma", "300000000"]))
+        self.assertEqual(ask("SELECT * FROM nowhere")[1]["error"], {"code": "sql", "message": "no such table: nowhere"})
+        self.assertEqual(ask("DELETE FROM List")[1]["error"]["code"], "notAQuery")
+        self.assertEqual(ask("SELECT count(*) FROM List")[1]["rows"][0][0]["text"], "1")
+
     def test_many_stores_stand_beside_the_first(self):
         house.pantry(self.tool)
         names = [f"copy{number}.tally" for number in range(4)]

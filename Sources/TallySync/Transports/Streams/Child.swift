@@ -14,15 +14,15 @@
   ///
   /// Not `Foundation.Process`: on Linux what it starts inherits the signal mask of the thread, which on a dispatch
   /// thread blocks nearly all signals, and its end is noticed only when its own children have ended as well.
-  final class Child: Sendable {
+  package final class Child: Sendable {
     /// Opens when the command has ended.
-    let ended = Latch()
+    package let ended = Latch()
     private let process: pid_t
     private let result = Mutex<Int32?>(nil)
 
     /// Starts a command. The descriptors become its standard input, output and error, and stay open here; without
     /// `errors`, its standard error is that of this process.
-    init(_ command: String, input: Int32, output: Int32, errors: Int32? = nil) throws {
+    package init(_ command: String, input: Int32, output: Int32, errors: Int32? = nil) throws {
       process = try Self.spawn(command, input, output, errors)
       ChildProcesses.running.withLock { _ = $0.insert(process) }
       let thread = Thread { [self] in wait() }
@@ -31,10 +31,10 @@
     }
 
     /// The status that the shell would report: the exit status, or 128 and the signal; nil while it runs.
-    var status: Int32? { result.withLock { $0 } }
+    package var status: Int32? { result.withLock { $0 } }
 
     /// Asks the command, and what it has started, to end.
-    func terminate() {
+    package func terminate() {
       // Under the lock it has not been reaped, so the number is still its own.
       result.withLock { if $0 == nil { ChildProcesses.terminate(process) } }
     }

@@ -139,10 +139,10 @@ final class Waker: Sendable {
 }
 
 /// Pipes that child processes do not inherit.
-enum Pipes {
+package enum Pipes {
   private static let lock = Mutex(())
 
-  static func make() throws -> (reading: Int32, writing: Int32) {
+  package static func make() throws -> (reading: Int32, writing: Int32) {
     var ends: [Int32] = [-1, -1]
     return try lock.withLock { _ in
       guard pipe(&ends) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EMFILE) }
@@ -154,7 +154,7 @@ enum Pipes {
   /// Between making a pipe and marking it a child of another thread could inherit it, and keep it from ever ending.
   static func whileNoneIsMade<T>(_ body: () -> T) -> T { lock.withLock { _ in body() } }
 
-  static func close(_ end: Int32) { _ = systemClose(end) }
+  package static func close(_ end: Int32) { _ = systemClose(end) }
 }
 
 enum Signals {
