@@ -20,7 +20,7 @@ struct Scorebook {
         exit(1)
       }
     } catch let error as Arguments.Misuse {
-      terminal.complain("\(error.reason)\n\(Arguments.usage)")
+      terminal.complain("\(error.reason)\n\(error.usage)")
       exit(2)
     } catch {
       terminal.complain("The story broke off: \(error)")

@@ -49,6 +49,37 @@ import Testing
     #expect(new?.sentence.contains("tablet has it, written by tablet #3") == true)
   }
 
+  /// What an owner takes with it, and what a touch of something owned brings back, is told beside it.
+  @Test func whatFollowsAnotherRecordIsTold() throws {
+    let shelf = try Shelf()
+    try shelf.phone.run("INSERT INTO Shelf(id) VALUES('Shelf|~|s'), ('Shelf|~|other')")
+    try shelf.phone.run(
+      "INSERT INTO Book(id, shelf) VALUES('Book|~|a', 'Shelf|~|s'), ('Book|~|b', 'Shelf|~|s'), ('Book|~|c', 'Shelf|~|other')"
+    )
+    try shelf.sync()
+    try shelf.tablet.run("DELETE FROM Shelf WHERE id = 'Shelf|~|s'")
+    var difference = try shelf.difference()
+    #expect(difference.records.map(\.name) == ["Shelf|~|s"])
+    let names = difference.records.first?.followers.map(\.name)
+    #expect(names == ["Book|~|a", "Book|~|b"] && difference.records.first?.hasMoreFollowers == false)
+    #expect(
+      difference.records.first?.followerSentence("phone", "tablet")
+        == "With it: phone shows Book|~|a and Book|~|b, tablet does not.")
+    // The phone's edit keeps the shelf and the other book.
+    try shelf.phone.run("UPDATE Book SET title = 'Emma' WHERE id = 'Book|~|a'")
+    difference = try shelf.difference()
+    #expect(difference.records.map(\.name).sorted() == ["Book|~|a", "Shelf|~|s"])
+    try shelf.tablet.apply(shelf.phone.delta(since: shelf.tablet.vector))
+    difference = try shelf.difference()
+    #expect(difference.records.map(\.name) == ["Shelf|~|s"] && difference.records.first?.followers.isEmpty == true)
+    try shelf.phone.apply(shelf.tablet.delta(since: shelf.phone.vector))
+    // Now both show the shelf again through its book alone, and then only one of them does.
+    try shelf.tablet.run("DELETE FROM Book WHERE id = 'Book|~|a'")
+    difference = try shelf.difference()
+    #expect(difference.records.map(\.name) == ["Book|~|a"])
+    #expect(difference.records.first?.followers.map(\.name) == ["Book|~|b", "Shelf|~|s"])
+  }
+
   @Test func pagesMeetWithoutAGapOrARepetition() throws {
     let shelf = try Shelf()
     // One transaction of many records, and many of one.

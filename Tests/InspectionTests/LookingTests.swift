@@ -35,6 +35,25 @@ import Testing
     #expect(try RecordSearch("", in: [shelf.phone]).step(until: { false }).next == nil)
   }
 
+  /// A page that is full says of each record on it where it is and where not.
+  @Test func aFoundRecordIsLookedUpInAllStores() throws {
+    let shelf = try Shelf()
+    let rows = (0..<150).map { "('Book|~|\($0)', 'Emma \($0)')" }.joined(separator: ",")
+    try shelf.phone.run("INSERT INTO Book(id, title) VALUES\(rows)")
+    try shelf.sync()
+    try shelf.tablet.run("DELETE FROM Book WHERE id = 'Book|~|149'")
+    try shelf.phone.run("INSERT INTO Book(id, title) VALUES('Book|~|new', 'Emma')")
+    let search = RecordSearch("Emma", in: [shelf.phone, shelf.tablet])
+    let names = try search.step(until: { false })
+    let page = try search.step(from: names.next, until: { false })
+    let stores = Dictionary(grouping: page.hits) { $0.name }.mapValues { hits in
+      hits.sorted { $0.store < $1.store }.map(\.isVisible)
+    }
+    #expect(stores.count == 50 && stores["Book|~|new"] == [true])
+    #expect(stores["Book|~|149"] == [true, false])
+    #expect(stores.filter { $0.value == [true, true] }.count == 48)
+  }
+
   @Test func pagesOfRowsMeet() throws {
     let shelf = try Shelf()
     let rows = (0..<2_500).map { "('Book|~|\($0)', 'title \($0)')" }.joined(separator: ",")

@@ -83,6 +83,39 @@ import Testing
     #expect(try bench.done("get", "tablet", "SBGame|~|go", "--json").contains(value))
   }
 
+  /// Values that look alike are told apart, and JSON has them as they are.
+  @Test func valuesThatLookAlikeAreSpelledOut() throws {
+    try bench.done("put", "phone", "SBGame|~|go", "name=pay\u{200E}100")
+    try bench.done("put", "tablet", "SBGame|~|go", "name=pay\u{202E}100")
+    let text = try bench.tally("diff", "phone", "tablet").output
+    #expect(text.contains("phone 'pay\\u{200e}100', tablet 'pay\\u{202e}100'"), "\(text)")
+    let json = try bench.tally("diff", "phone", "tablet", "--json").output
+    #expect(json.contains("pay\u{200E}100") && json.contains("pay\u{202E}100"), "\(json)")
+  }
+
+  /// What a value begins with may combine with the sign before it.
+  @Test(arguments: ["\u{301}x", "\u{200D}x", "\u{FE0F}", "\u{1F3FD}x", "=\u{301}"])
+  func whatGetPrintsPutTakes(value: String) throws {
+    try bench.done("put", "phone", "SBGame|~|go", "name=\(value)")
+    // As bytes: characters combine with whatever stands before them.
+    let lines = try bench.done("get", "phone", "SBGame|~|go").utf8.split(separator: 0x0A)
+    let line = try #require(lines.lazy.map { $0.drop { $0 == 0x20 } }.first { $0.starts(with: "name".utf8) })
+    try bench.done("put", "tablet", "SBGame|~|go", String(decoding: line, as: UTF8.self))
+    for name in ["phone", "tablet"] {
+      let json = try bench.done("get", name, "SBGame|~|go", "--json")
+      #expect(Array(json.utf8).firstRange(of: Array("\"name\":\"\(value)\"".utf8)) != nil, "\(json)")
+    }
+  }
+
+  /// Who removed the content of a record, and when.
+  @Test func whyOfAPurgedRecordSaysWho() throws {
+    try bench.done("delete", "phone", "SBGame|~|go")
+    try bench.done("purge", "phone", "SBGame|~|go")
+    let why = try bench.done("why", "phone", "SBGame|~|go")
+    let line = why.split(separator: "\n").first { $0.hasPrefix("  content removed for good ") }
+    #expect(line?.contains(" by ") == true && line?.contains("(this store)") == true, "\(why)")
+  }
+
   @Test func whyBeginsWithTheReason() throws {
     try bench.done("delete", "tablet", "SBPerson|~|ann")
     let why = try bench.done("why", "tablet", "SBGame|~|go")

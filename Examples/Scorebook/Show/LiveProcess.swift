@@ -81,14 +81,27 @@
       making.end()
       guard let address = answer["url"], let token = answer["token"] else { throw LiveProcess.Ended(name: "relay") }
       (self.address, self.token) = (address, token)
+      follow(process)
     }
+
+    /// Notes when somebody else ends it.
+    private func follow(_ process: LiveProcess) {
+      Task { [weak self] in
+        for await _ in process.lines {}
+        await self?.noteEnd(of: process)
+      }
+    }
+
+    private func noteEnd(of ended: LiveProcess) { if process === ended { process = nil } }
 
     func turn(isOn: Bool) async throws {
       if !isOn {
         process?.end()
         process = nil
       } else if process == nil {
-        process = try LiveProcess(endingWithUs: Self.tool, ["relay", "--data", data, "--listen", place])
+        let started = try LiveProcess(endingWithUs: Self.tool, ["relay", "--data", data, "--listen", place])
+        process = started
+        follow(started)
       }
     }
 

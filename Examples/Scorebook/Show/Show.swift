@@ -16,13 +16,13 @@ enum Show {
       case ("show", 1): try await Stage.run(port: 0)
       case ("show", 2):
         guard let port = Int(arguments[1]), (0...65_535).contains(port) else {
-          throw Arguments.Misuse(reason: "show takes a port and nothing else")
+          throw Arguments.Misuse(reason: "the port is a number from 0 to 65535", usage: usage)
         }
         try await Stage.run(port: port)
       case ("device", 5):
         let device = try await LiveDevice(arguments[1], folder: arguments[2], arguments[3], token: arguments[4])
         await device.run()
-      default: throw Arguments.Misuse(reason: "show takes a port at most")
+      default: throw Arguments.Misuse(reason: "show takes a port at most", usage: usage)
       }
     }
   #else

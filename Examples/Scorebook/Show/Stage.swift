@@ -120,7 +120,7 @@
       last.peers = last.peers.map { peer in
         var peer = peer
         (peer.phase, peer.nextRetry) = (.blocked, nil)
-        (peer.lastError, peer.errorCode) = (LiveProcess.Ended(name: name).description, nil)
+        (peer.lastError, peer.errorCode) = (LiveProcess.Ended(name: name).description, "closed")
         return peer
       }
       tell(last)
@@ -151,7 +151,9 @@
         syncNow: { try? await self.perform("sync", true) })
     }
 
+    /// None once the process has ended.
     var controls: [InspectorControls.Control] {
+      guard !isGone else { return [] }
       func toggle(_ id: String, _ label: String) -> InspectorControls.Control {
         .init("\(name) \(id)", group: name, label, isOn: isOn[id] ?? false)
       }

@@ -3,6 +3,7 @@ struct Arguments {
   /// An argument that means nothing.
   struct Misuse: Error {
     var reason: String
+    var usage = Arguments.usage
   }
 
   static let usage = """

@@ -44,15 +44,15 @@ struct DiffCommand: ParsableCommand {
         (head.records, head.next) = ([], nil)
         try output.line(InspectionJSON.text(head))
       } else {
-        try output.line(page.sentence)
+        try output.line(printable(page.sentence))
       }
       var left = limit
       // A record that several transactions have changed may be on several pages.
       var named = Set<String>()
       while true {
         for record in page.records.prefix(left) where named.insert(record.name).inserted {
-          for line in json ? [try InspectionJSON.text(record)] : Self.lines(record, page) {
-            try output.line(printable(line))
+          for line in try json ? [InspectionJSON.text(record)] : Self.lines(record, page).map(printable) {
+            try output.line(line)
           }
         }
         left -= page.records.count
@@ -66,15 +66,54 @@ struct DiffCommand: ParsableCommand {
 
   private static func lines(_ record: StoreDifference.Record, _ page: StoreDifference) -> [String] {
     var lines = [record.name, "  \(record.sentence)"]
+    if let sentence = record.followerSentence(page.first, page.second) { lines.append("  \(sentence)") }
     for field in record.fields {
-      let (mine, theirs) = (text(field.first), text(field.second))
+      var (mine, theirs) = (text(field.first), text(field.second))
+      if mine.looks(like: theirs), field.first?.value != field.second?.value {
+        (mine, theirs) = (mine.spelledOut, theirs.spelledOut)
+      }
       lines.append("  \(field.field): \(page.first) \(mine), \(page.second) \(theirs)")
     }
     if record.otherFields > 0 { lines.append("  and \(record.otherFields) more fields") }
     return lines
   }
 
-  private static func text(_ field: RecordReport.Field?) -> String { field.map { shownValue($0.value) } ?? "–" }
+  private static func text(_ field: RecordReport.Field?) -> Words { Words(field?.value) }
+
+  /// A value in words.
+  private struct Words: CustomStringConvertible {
+    private let value: ValuePreview?
+    private var isSpelledOut = false
+
+    init(_ value: ValuePreview?) { self.value = value }
+
+    /// Whether a person might take both for the same.
+    func looks(like other: Self) -> Bool { Self.visible(description) == Self.visible(other.description) }
+
+    /// The same with each character beyond ASCII as its number.
+    var spelledOut: Self {
+      var result = self
+      result.isSpelledOut = true
+      return result
+    }
+
+    var description: String {
+      guard let value else { return "–" }
+      guard isSpelledOut, value.kind == .text else { return shownValue(value) }
+      let spelled = value.text.unicodeScalars.map { scalar in
+        scalar.isASCII && isPrintable(scalar) ? "\(scalar)" : "\\u{\(String(scalar.value, radix: 16))}"
+      }
+      return shown(spelled.joined())
+    }
+
+    /// What shows of a text. Strings compare as equal whatever their characters are composed of.
+    private static func visible(_ text: String) -> String {
+      let scalars = printable(text).unicodeScalars.filter { scalar in
+        !scalar.properties.isDefaultIgnorableCodePoint && scalar.properties.generalCategory != .format && scalar != "?"
+      }
+      return String(String.UnicodeScalarView(scalars))
+    }
+  }
 }
 
 /// A value for a line on a terminal.

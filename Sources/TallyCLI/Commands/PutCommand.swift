@@ -36,7 +36,7 @@ struct PutCommand: ParsableCommand {
     if name == "-", !assignments.isEmpty {
       throw ValidationError("values come from standard input, not from the command line")
     }
-    if let bad = assignments.first(where: { !$0.contains("=") }) {
+    if let bad = assignments.first(where: { !$0.unicodeScalars.contains("=") }) {
       throw ValidationError("\(shown(bad)) is not an assignment; write field=value or field:=JSON")
     }
   }

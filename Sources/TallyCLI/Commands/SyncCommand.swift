@@ -81,11 +81,11 @@ struct SyncCommand: ParsableCommand {
         }
         bar.end()
         try Output.run { output in
-          try output.line("\(first) took \(Self.text(report.first))")
-          try output.line("\(second) took \(Self.text(report.second))")
+          try output.line(printable("\(first) took \(Self.text(report.first))"))
+          try output.line(printable("\(second) took \(Self.text(report.second))"))
           if report.repaired { try output.line("contents differed although the vectors were equal; both were joined") }
           for (name, result) in [(first, report.first), (second, report.second)] {
-            for line in SyncLines.healing(result.isHealed, result.inDoubt, name) { try output.line(line) }
+            for line in SyncLines.healing(result.isHealed, result.inDoubt, name) { try output.line(printable(line)) }
           }
           if report.isConverged { return try output.line("converged, \(report.byteCount) bytes exchanged") }
           guard report.newerChanges > 0 else { return }

@@ -48,6 +48,8 @@ struct Explanation {
   private let own: ReplicaID?
   private let isOfField: Bool
   private let presence: PresenceReport
+  /// The removal of content that what the record holds now is later than; nil if there was none.
+  private let emptying: Stamp?
 
   /// - Throws: `StoreError.unknownType`, `.unknownField`, `.noSuchRecord`.
   init(of name: AnyRecordName, field: String? = nil, in store: Store) throws {
@@ -64,8 +66,9 @@ struct Explanation {
     }
     self.history = history
     own = try store.summary().replica
-    presence = PresenceReport(
-      of: name, try store.presence(of: name), try ReplicaDirectory([("this store", store)]))
+    let found = try store.presence(of: name)
+    presence = PresenceReport(of: name, found, try ReplicaDirectory([("this store", store)]))
+    emptying = try found.emptying ?? store.emptying(of: name)?.stamp
     isOfField = field != nil
   }
 
@@ -122,6 +125,7 @@ struct Explanation {
       }
     }
     for delete in history.deletes { lines.append("  deleted \(text(delete.stamp))") }
+    if let emptying { lines.append("  content removed for good \(text(emptying))") }
     if isOfField, history.fields.isEmpty { lines.append("  never written; it reads as its default") }
     return lines
   }

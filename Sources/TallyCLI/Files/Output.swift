@@ -67,7 +67,9 @@ final class Output {
 func complain(_ message: String) {
   let limit = 1000
   let scalars = message.unicodeScalars
-  let line = scalars.prefix(limit).map { $0.properties.generalCategory == .control ? " " : $0 }
+  let line = scalars.prefix(limit).map { scalar in
+    scalar.properties.generalCategory == .control ? " " : isPrintable(scalar) ? scalar : "?"
+  }
   let isCut = !scalars.dropFirst(limit).isEmpty
   Terminal.say("tally: \(String(String.UnicodeScalarView(line)))\(isCut ? "…" : "")\n")
 }

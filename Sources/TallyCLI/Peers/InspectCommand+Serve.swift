@@ -8,7 +8,9 @@
     func serve() throws { try open(Array(zip(Self.names(of: stores), stores)), [], []) }
 
     /// What keeps one store alone from being shown.
-    private static let reasons: Set<ExitStatus> = [.badData, .notFound, .noPermission, .newerFormat]
+    private static let reasons: Set<ExitStatus> = [
+      .badData, .notFound, .noPermission, .newerFormat, .busy, .inputOutput,
+    ]
 
     /// Opens one store after the other, each for as long as the next are open. One that is missing or damaged is shown
     /// as that, beside those that are not.

@@ -13,12 +13,14 @@ struct RecordInput {
     name = try recordName(words.first ?? "")
     let entity = try schema.entity(of: name)
     for word in words.dropFirst() {
-      guard let sign = word.firstIndex(of: "=") else {
+      // What follows may combine with it, and is still the value.
+      let scalars = word.unicodeScalars
+      guard let sign = scalars.firstIndex(of: "=") else {
         throw Failure(.badData, "\(shown(word)) is not an assignment; write field=value or field:=JSON")
       }
-      let isJSON = word[..<sign].last == ":"
-      let field = String(isJSON ? word[..<sign].dropLast() : word[..<sign])
-      let text = String(word[word.index(after: sign)...])
+      let isJSON = scalars[..<sign].last == ":"
+      let field = String(isJSON ? scalars[..<sign].dropLast() : scalars[..<sign])
+      let text = String(scalars[scalars.index(after: sign)...])
       let type = try entity.fieldType(field)
       let value = try located(name, field) {
         isJSON ? try type.value(json: JSONParser.parse(Array(text.utf8))) : try type.value(text: text)

@@ -40,9 +40,9 @@ extension Store {
   /// - Parameters:
   ///   - sql: the query, alone.
   ///   - limit: the most rows to read.
-  ///   - isLimited: whether it makes and reads no value above 16 MiB, and none above 32 KiB if it calls a function whose
-  ///     time may grow faster than its operands, as instr, replace, trim, GLOB and those of JSON, and patterns of LIKE
-  ///     and GLOB have 64 bytes at most.
+  ///   - isLimited: whether it makes and reads no value above 16 MiB, and none above 32 KiB if it calls a function
+  ///     whose time may grow faster than its operands, as instr, replace, trim, GLOB and those of JSON, and patterns
+  ///     of LIKE and GLOB have 64 bytes at most.
   ///   - isOver: asked again and again; the query ends once it is true.
   /// - Returns: the first rows.
   /// - Throws: `QueryRefusal`; GRDB's `DatabaseError` for SQL that SQLite does not understand; `StoreError.newerFormat`

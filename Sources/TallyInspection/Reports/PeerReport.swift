@@ -58,6 +58,7 @@ package struct PeerReport: Sendable, Codable, Equatable {
       return switch peer.errorCode {
       case "unauthorized", "unauthenticated": "It is given up: the secret or token is refused. Replace it, then resume."
       case "upgradeRequired": "It is given up: one side speaks a version that the other does not. Update the app."
+      case "closed": "Its program has ended. It syncs again once that is started again."
       default: "It is given up: trying again would not help. Mend the cause, then resume."
       }
     }

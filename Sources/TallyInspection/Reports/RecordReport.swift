@@ -106,21 +106,24 @@ package struct RecordReport: Sendable, Codable {
 extension Store {
   /// The transactions that what is known of a record and its members comes from: writes, deletes, removals of content,
   /// versions of default data, adds and removals of members, of these as many as a page has.
-  package func dots(of name: AnyRecordName) throws -> [Dot] {
-    try snapshot { reader in
-      guard let kind = reader.catalog.kind(of: name.type) else { return [] }
-      var dots = try reader.record(name, kind)?.state.dots ?? []
-      for link in try reader.links(of: name, limit: TouchedNames.linkLimit) {
-        for tag in link.tags { dots.formUnion([tag.added, tag.removed].compactMap { $0?.dot }) }
-      }
-      return dots.sorted()
+  package func dots(of name: AnyRecordName) throws -> [Dot] { try snapshot { try $0.dots(of: name) } }
+}
+
+extension StateReader {
+  /// The same in a snapshot.
+  func dots(of name: AnyRecordName) throws -> [Dot] {
+    guard let kind = catalog.kind(of: name.type) else { return [] }
+    var dots = try record(name, kind)?.state.dots ?? []
+    for link in try links(of: name, limit: TouchedNames.linkLimit) {
+      for tag in link.tags { dots.formUnion([tag.added, tag.removed].compactMap { $0?.dot }) }
     }
+    return dots.sorted()
   }
 }
 
 extension Store {
   /// The life of a record whose beginning removed content and said nothing; nil if a write began it, or nothing has.
-  fileprivate func emptying(of name: AnyRecordName) throws -> Life? {
+  package func emptying(of name: AnyRecordName) throws -> Life? {
     try snapshot { reader in
       guard let kind = reader.catalog.kind(of: name.type), let state = try reader.record(name, kind)?.state,
         let life = state.life

@@ -21,6 +21,9 @@ package struct SearchReport: Sendable, Codable {
     package var store: Int
     /// The error of reading it.
     package var message: String
+
+    /// A store that could not be looked through, and why.
+    package init(store: Int, message: String) { (self.store, self.message) = (store, message) }
   }
 
   /// The hits of this step.
@@ -69,8 +72,25 @@ package struct RecordSearch {
   }
 
   /// Searches from the beginning or from where the last step has ended. A store that cannot be read is passed over.
+  /// A record that one store has is looked up in all others as well.
   /// - Throws: `StoreError.invalidName` for a place that no step has given.
   package func step(from place: String? = nil, limit: Int = 50, until isOver: () -> Bool) throws -> SearchReport {
+    var report = try found(from: place, limit: limit, until: isOver)
+    let hits = Dictionary(grouping: report.hits) { $0.name }
+    for number in stores.indices where !report.failures.contains(where: { $0.store == number }) {
+      _ = trying(number, &report) { report in
+        for (text, known) in hits where !known.contains(where: { $0.store == number }) {
+          let presence = try stores[number].presence(of: try AnyRecordName(text))
+          guard ![.notReceived, .unknownType].contains(presence.code) else { continue }
+          report.hits.append(.init(name: text, store: number, title: known[0].title, isVisible: presence.isVisible))
+        }
+        return true
+      }
+    }
+    return report
+  }
+
+  private func found(from place: String?, limit: Int, until isOver: () -> Bool) throws -> SearchReport {
     guard !text.isEmpty else { return SearchReport(hits: [], next: nil) }
     var report = SearchReport(hits: [], next: nil)
     guard let start = try place.map({ try Place($0) }) else {
@@ -146,6 +166,8 @@ package struct RecordSearch {
 
   private static func title(_ values: [ValuePreview]) -> String {
     let texts = values.filter { $0.kind == .text && !$0.text.contains("|~|") && !$0.text.isEmpty }
-    return texts.prefix(2).map { $0.text.prefix(80) }.joined(separator: " · ")
+    // JSON tells little of what a record is.
+    let plain = texts.filter { !$0.text.hasPrefix("{") && !$0.text.hasPrefix("[") }
+    return (plain.isEmpty ? texts : plain).prefix(2).map { $0.text.prefix(80) }.joined(separator: " · ")
   }
 }

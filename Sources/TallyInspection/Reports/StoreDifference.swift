@@ -35,6 +35,10 @@ package struct StoreDifference: Sendable, Codable {
     package var otherFields: Int
     /// What differs, in words.
     package var sentence: String
+    /// Records that one store shows and the other does not because of this one, the first twenty of them.
+    package var followers: [Follower]
+    /// Whether there are more of those.
+    package var hasMoreFollowers: Bool
   }
 
   /// The names under which the stores are open.
@@ -90,6 +94,7 @@ package struct StoreComparison {
     until isOver: () -> Bool
   ) throws {
     var (place, hasLooked) = (start, false)
+    let search = FollowerSearch(first: first.store, second: second.store, vectors: (one, other))
     while true {
       let (store, base) = place.isSecond ? (second.store, one) : (first.store, other)
       // To find the place in a row of the log costs reading that from its beginning, for however few records.
@@ -103,7 +108,7 @@ package struct StoreComparison {
         hasLooked = true
         // What both have changed is listed once, with the first store's.
         if place.isSecond, try isTouched(name, in: first.store, beyond: other) { continue }
-        if let record = try record(name) { result.records.append(record) }
+        if let record = try record(name, search) { result.records.append(record) }
       }
       if let next = page.next {
         place = Place(isSecond: place.isSecond, place: next)
@@ -126,7 +131,7 @@ package struct StoreComparison {
     try store.dots(of: name).contains { !base.covers($0) }
   }
 
-  private func record(_ name: AnyRecordName) throws -> StoreDifference.Record? {
+  private func record(_ name: AnyRecordName, _ search: FollowerSearch) throws -> StoreDifference.Record? {
     var one = try RecordReport(of: name, in: first.store, directory)
     var two = try RecordReport(of: name, in: second.store, directory)
     try one.presence.explain(lackIn: first.store, of: name, besides: [second], directory)
@@ -134,9 +139,10 @@ package struct StoreComparison {
     let fields = Self.fields(one, two)
     let (shown, rest) = (fields.prefix(Self.fieldLimit), max(0, fields.count - Self.fieldLimit))
     let sentence = self.sentence(one, two, shown.map(\.field) + (rest > 0 ? ["\(rest) more"] : []))
+    let following = try search.followers(of: name)
     return StoreDifference.Record(
       name: name.text, first: one.presence, second: two.presence, fields: Array(shown), otherFields: rest,
-      sentence: sentence)
+      sentence: sentence, followers: following.followers, hasMoreFollowers: following.hasMore)
   }
 
   /// The most fields of one record that a page has.

@@ -191,8 +191,13 @@
       guard await controls.list().contains(where: { $0.id == wish.id }) else {
         throw Refusal(status: .notFound, code: "noSuchControl", message: "no such switch")
       }
-      try await controls.perform(wish.id, wish.isOn ?? true)
-      room.tell("controls", store: nil)
+      // Whether it is done or not, what can be switched may be something else now.
+      defer { room.tell("controls", store: nil) }
+      do {
+        try await controls.perform(wish.id, wish.isOn ?? true)
+      } catch {
+        throw Refusal(status: .conflict, code: "notDone", message: "\(error)")
+      }
       return try await InspectionJSON.bytes(controls.list())
     }
 
@@ -221,6 +226,8 @@
       case is DecodingError: failure(.badRequest, "malformed", "the body is not what was expected")
       case _ where StoreLock.isHeld(error):
         failure(.serviceUnavailable, "busy", "somebody else is writing to the store; try again when they are done")
+      case _ where StoreDamage.isShown(by: error):
+        failure(.unprocessableEntity, "damaged", "the store cannot be read, since its file is damaged: \(error)")
       default: failure(.internalServerError, "failed", "\(error)")
       }
     }

@@ -44,6 +44,10 @@
 
     private func inspected(at number: Int) throws -> InspectedStore {
       guard room.stores.indices.contains(number) else {
+        let missing = number - room.stores.count
+        if room.unreadable.indices.contains(missing) {
+          throw Refusal(status: .unprocessableEntity, code: "unreadable", message: room.unreadable[missing].reason)
+        }
         throw Refusal(status: .notFound, code: "noSuchStore", message: "there is no store \(number)")
       }
       return room.stores[number]
@@ -70,7 +74,13 @@
 
     func search() throws -> SearchReport {
       let search = RecordSearch(try text("q") ?? "", in: room.stores.map(\.store))
-      return try search.step(from: parameters["from"], limit: try limit(), until: Clocks.limit(Self.patience))
+      var report = try search.step(from: parameters["from"], limit: try limit(), until: Clocks.limit(Self.patience))
+      if parameters["from"] == nil {
+        report.failures += room.unreadable.enumerated().map { missing in
+          SearchReport.Failure(store: room.stores.count + missing.offset, message: missing.element.reason)
+        }
+      }
+      return report
     }
 
     func rows() throws -> RowReport {

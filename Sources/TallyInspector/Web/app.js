@@ -108,6 +108,7 @@ async function drawControls() {
           await post("/api/controls", { id: control.id, isOn: !control.isOn });
           await drawControls();
         } catch (error) {
+          await drawControls();
           box.append(failed(error));
         }
       },

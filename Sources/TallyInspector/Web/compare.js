@@ -22,13 +22,23 @@ function draw(difference, first, second, from) {
   const gaps = (name, list) => h("article", { class: "card" }, h("h2", {}, `${name} lacks`), list.length
     ? h("ul", { class: "plain" }, list.map(gap => h("li", {}, replicaNode(gap.replica), gap.first === gap.last ? ` #${gap.last}` : ` #${gap.first}–#${gap.last}`)))
     : h("p", { class: "dim" }, "nothing"));
-  const rows = difference.records.map(record => h("tr", {}, h("th", { scope: "row" }, recordLink(record.name), h("div", { class: "dim" }, sentence(record.sentence))),
+  const rows = difference.records.map(record => h("tr", {}, h("th", { scope: "row" }, recordLink(record.name), h("div", { class: "dim" }, sentence(record.sentence)), followers(record, difference)),
     h("td", {}, presenceBadge(record.first)), h("td", {}, presenceBadge(record.second)), h("td", {}, fields(record, difference))));
   return [h("p", { class: `notice ${isEqual ? "good" : "warn"}`, role: "status" }, difference.sentence),
     isEqual ? null : h("div", { class: "cards" }, gaps(difference.first, difference.firstLacks), gaps(difference.second, difference.secondLacks)),
     rows.length ? [h("h2", {}, "Records"), table("Records that differ", ["Record", difference.first, difference.second, "Fields that differ"], rows)] : null,
     h("p", { class: "row" }, from ? h("button", { type: "button", key: "first page", onclick: () => { location.hash = `#/compare?first=${first}&second=${second}`; } }, "From the beginning") : null,
       difference.next ? h("button", { type: "button", key: "more", onclick: () => { location.hash = `#/compare?first=${first}&second=${second}&from=${encodeURIComponent(difference.next)}`; } }, "More") : null)];
+}
+
+// What nobody has touched, and what shows in one of them alone with this record.
+function followers(record, difference) {
+  const side = isFirst => {
+    const [here, there] = isFirst ? [difference.first, difference.second] : [difference.second, difference.first];
+    const names = record.followers.filter(follower => follower.isVisibleInFirst === isFirst);
+    return names.length ? h("div", { class: "dim" }, `With it ${here} shows, and ${there} does not: `, names.map((follower, place) => [place ? ", " : "", recordLink(follower.name)])) : null;
+  };
+  return record.followers.length ? [side(true), side(false), record.hasMoreFollowers ? h("div", { class: "dim" }, "And more.") : null] : null;
 }
 
 function fields(record, difference) {

@@ -25,7 +25,7 @@ export function events(record) {
       unseen.push([id(conflict.loser.written), id(conflict.winner.written)]);
     }
     for (const deletion of report.deletes) add(deletion.written, "delete", "delete").context = deletion.context;
-    if (report.emptying) add(report.emptying.written, "content removed for good", "delete").context = report.emptying.context;
+    if (report.emptying) add(report.emptying.written, "purge", "delete").context = report.emptying.context;
     for (const link of report.links) for (const tag of link.tags) {
       add(tag.added, `${link.relationship} +`);
       add(tag.removed, `${link.relationship} −`);

@@ -29,7 +29,9 @@ export async function screen(body, parameters) {
 }
 
 function draw(record, act) {
-  const title = record.stores.flatMap(report => report.fields).find(field => field.value.kind === "text" && !field.value.text.includes("|~|") && field.value.text);
+  const texts = record.stores.flatMap(report => report.fields).filter(field => field.value.kind === "text" && !field.value.text.includes("|~|") && field.value.text);
+  // JSON tells little of what a record is.
+  const title = texts.find(field => !/^[{[]/.test(field.value.text)) ?? texts[0];
   return [
     h("h1", {}, title ? [h("bdi", {}, plain(title.value.text.slice(0, 120))), " "] : null, h("span", { class: "name dim" }, plain(record.name))),
     h("div", { class: "cards" }, record.stores.map((report, store) => presence(record, report, store, act))),

@@ -11,15 +11,27 @@ export async function screen(body, parameters) {
   body.append(h("h1", { class: text ? null : "hidden" }, text ? ["Records with “", h("bdi", {}, plain(text)), "”"] : "Stores"), results, stores);
   const update = async () => { replace(stores, storesNode()); };
   await update();
-  if (text) search(text, results, body);
+  // Searched for again when a store has seen something new, once the search before is done.
+  const seen = () => JSON.stringify(house.stores.map(store => store.overview?.vector));
+  let isSearching = false, searched;
+  const searching = async isAgain => {
+    if (isSearching || searched === seen()) return;
+    isSearching = true;
+    searched = seen();
+    await search(text, results, body, isAgain);
+    isSearching = false;
+    if (body.isConnected) searching(true);
+  };
+  if (text) searching(false);
   else if (house.stores.length > 1) replace(results, await standing());
   return async () => {
     await update();
-    if (!text && house.stores.length > 1) replace(results, await standing());
+    if (text) searching(true);
+    else if (house.stores.length > 1) replace(results, await standing());
   };
 }
 
-async function search(text, results, body) {
+async function search(text, results, body, isAgain) {
   const found = new Map();
   const list = h("ul", { class: "plain hits" });
   const state = h("p", { class: "dim", role: "status" }, "Searching…");
@@ -28,12 +40,14 @@ async function search(text, results, body) {
   const problems = h("div", {});
   const tell = () => replace(problems, [...failed].map(([store, message]) => notice("bad", `${storeName(store)} cannot be searched: ${message}`)));
   tell();
-  replace(results, state, problems, list);
+  // What was found before stays until all is found again.
+  const show = () => replace(results, state, problems, list);
+  if (!isAgain) show();
   let from, steps = 0;
   try {
     do {
       const page = await get("/api/search", { q: text, from });
-      if (steps > 0 && !body.isConnected) return;
+      if ((steps > 0 || isAgain) && !body.isConnected) return;
       for (const hit of page.hits) {
         const entry = found.get(hit.name) ?? { hit, stores: [] };
         if (!entry.stores.some(known => known.store === hit.store)) entry.stores.push(hit);
@@ -47,6 +61,7 @@ async function search(text, results, body) {
       state.textContent = from ? `${found.size} so far, searching…` : words(found.size);
     } while (from && found.size < 100);
     if (from) state.textContent = `The first ${found.size}. Type more to narrow it down.`;
+    if (isAgain) show();
   } catch (error) {
     replace(results, notice("bad", error.message));
   }

@@ -2,7 +2,9 @@
 import http.server
 import json
 import os
+import signal
 import sqlite3
+import subprocess
 import sys
 import threading
 import time
@@ -63,7 +65,7 @@ class ConnectionsTest(PageTest):
 
     def test_the_show_goes_on(self):
         program = os.path.join(os.path.dirname(os.path.abspath(self.tool_path)), "Scorebook")
-        _, page = self.inspect("show", program=program)
+        inspected, page = self.inspect("show", program=program)
         press = lambda name: self.press(page, f"[data-key='control {name}']")
         is_on = lambda name, on: page.wait(f"document.querySelector(\"[data-key='control {name}']\").getAttribute('aria-checked') === '{on}'", name)
         page.wait("document.querySelectorAll('#controls button').length > 12")
@@ -90,6 +92,13 @@ class ConnectionsTest(PageTest):
         press("relay")
         page.wait(equal, "both are equal with the relay")
         self.sound(page)
+        # A device that somebody has ended is said to be that, and has nothing to switch.
+        device = subprocess.check_output(["pgrep", "-P", str(inspected.process.pid), "-f", "device tablet"], text=True)
+        os.kill(int(device), signal.SIGKILL)
+        self.show(page, "#/peers")
+        page.wait("document.querySelector('main').innerText.includes('Its program has ended.')")
+        press("tablet edit")
+        page.wait("!document.querySelector(\"[data-key='control tablet edit']\")", "its switches go")
 
     def test_a_tab_that_nobody_sees_gives_up_its_connection(self):
         house.pantry(self.tool)

@@ -50,7 +50,7 @@ class ScreensTest(PageTest):
         _, page = self.inspect("phone.tally", "tablet.tally", "--allow-writes")
         for name in ("List%7C~%7Cparty", "Item%7C~%7Ccake"):
             self.show(page, f"#/record?name={name}")
-            self.assertIn("content removed for good", page.run("document.querySelector('svg.lanes').getAttribute('aria-label')"))
+            self.assertIn("purge", page.run("document.querySelector('svg.lanes').getAttribute('aria-label')"))
             self.assertIn("It cannot be restored.", self.text(page))
             self.assertFalse(page.run("document.querySelector(\"button[data-key='restore 0']\") !== null"), name)
         self.show(page, "#/time?store=0")
@@ -109,6 +109,29 @@ class ScreensTest(PageTest):
         self.show(page, f"#/record?name={address}")
         self.assertIn("delete", page.run("document.querySelector('svg.lanes').getAttribute('aria-label')"))
         self.assertEqual(page.run("document.querySelectorAll('svg.lanes path.unseen').length"), 0)
+        self.sound(page)
+
+    def test_a_search_follows_what_happens(self):
+        house.pantry(self.tool)
+        _, page = self.inspect("phone.tally", "tablet.tally")
+        page.wait("document.querySelector('#live').textContent === 'live'")
+        self.show(page, "#/search?q=Latecomer")
+        page.wait("document.querySelector('main').innerText.includes('Nothing of that name')")
+        self.tool.run("put", "tablet.tally", "Item|~|late", "title=Latecomer")
+        page.wait("/Latecomer[\\s\\S]*tablet: shown/.test(document.querySelector('[aria-label=Results]').innerText)", "the record is found")
+        self.tool.run("delete", "tablet.tally", "Item|~|late")
+        page.wait("document.querySelector('[aria-label=Results]').innerText.includes('tablet: not shown')", "the record is gone")
+        self.sound(page)
+
+    def test_what_goes_with_its_owner_is_compared(self):
+        house.pantry(self.tool)
+        self.tool.run("put", "phone.tally", "List|~|trip", "name=Trip")
+        self.tool.run("put", "phone.tally", "Item|~|tent", "title=Tent", "list=List|~|trip")
+        self.tool.run("sync", "phone.tally", "tablet.tally")
+        self.tool.run("delete", "tablet.tally", "List|~|trip")
+        _, page = self.inspect("phone.tally", "tablet.tally")
+        self.show(page, "#/compare?first=0&second=1")
+        self.assertIn("With it phone shows, and tablet does not: Item|~|tent", self.text(page))
         self.sound(page)
 
     def test_a_record_that_does_not_show_says_why(self):

@@ -6,9 +6,9 @@ import TallyTesting
 /// Random histories on devices that empty what is deleted, beside devices that do the same and empty nothing: today's
 /// rules, which say what must show.
 ///
-/// After each write and each delta: what is shown is what shows without emptying, less what `ShredExceptions` excuses;
-/// a value that was shown and is still the value is shown; nothing that is deleted returns. At the end all are equal, and
-/// nobody holds a value of anything that is hidden.
+/// After each write and each delta: what is shown is what shows without emptying, less what `ShredExceptions`
+/// excuses; a value that was shown and is still the value is shown; nothing that is deleted returns. At the end all
+/// are equal, and nobody holds a value of anything that is hidden.
 package final class ShredHistory {
   private static let keys = ["p", "q", "c", "d", "l"]
   /// Of which the last is seldom there.
