@@ -150,7 +150,7 @@ let package = Package(
       ]),
     .target(name: "TallyNetwork", dependencies: ["TallySync", network("Crypto", "swift-crypto")] + nio),
     // What a relay and its clients agree on: Docs/RelayProtocol.md.
-    .target(name: "TallyRelayProtocol"),
+    .target(name: "TallyRelayProtocol", dependencies: ["TallyCRDT"]),
     .target(
       name: "TallyRelay",
       dependencies: [

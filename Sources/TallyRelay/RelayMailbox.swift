@@ -142,6 +142,8 @@ public struct RelayMailbox: Mailbox {
   private static func page(_ answer: RelayAnswer) throws -> RelayPage {
     do {
       return try RelayPage(answer.body)
+    } catch .check {
+      throw RelayError(.damaged, "the list of what is new was changed on the way")
     } catch {
       throw RelayError(.notARelay, "not a relay: malformed page, \(error.rawValue)")
     }

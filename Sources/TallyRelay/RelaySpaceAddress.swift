@@ -21,7 +21,8 @@ public struct RelaySpaceAddress: Sendable, Hashable, CustomStringConvertible {
     let trimmed = relay.hasSuffix("/") ? String(relay.dropLast()) : relay
     guard RelayNames.isSpace(space), let parts = URLComponents(string: trimmed),
       parts.scheme == "https" || parts.scheme == "http", parts.host?.isEmpty == false,
-      parts.user == nil, parts.password == nil, parts.query == nil, parts.fragment == nil
+      (0...65_535).contains(parts.port ?? 443), parts.user == nil, parts.password == nil, parts.query == nil,
+      parts.fragment == nil
     else { return nil }
     (self.relay, self.space) = (trimmed, space)
   }

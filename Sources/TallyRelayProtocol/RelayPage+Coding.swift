@@ -1,3 +1,5 @@
+import TallyCRDT
+
 extension RelayPage {
   /// `TRP` and the version.
   private static let magic: [UInt8] = [0x54, 0x52, 0x50, 1]
@@ -21,13 +23,26 @@ extension RelayPage {
     bytes += cursor.chain
     Self.append(UInt64(frames.count), to: &bytes)
     for frame in frames { frame.append(to: &bytes) }
-    return bytes
+    return bytes + Self.check(of: bytes[...])
+  }
+
+  /// The number of bytes of the checksum at the end.
+  private static let checkBytes = 8
+
+  /// The checksum as a delta has one. A page travels by ways that have none, and of a name that was changed there the
+  /// entry would never be seen.
+  private static func check(of bytes: ArraySlice<UInt8>) -> [UInt8] {
+    var hash = SipHash()
+    bytes.withUnsafeBytes { hash.combine(bytes: $0) }
+    let check = hash.finalized()
+    return (0..<checkBytes).map { UInt8(truncatingIfNeeded: check >> (56 - 8 * UInt64($0))) }
   }
 
   /// A page as its bytes say it.
   /// - Throws: `Malformed`. Nothing is allocated for what is beyond its limit.
   public init(_ bytes: [UInt8]) throws(Malformed) {
-    var reader = Reader(rest: bytes[...])
+    let end = max(0, bytes.count - Self.checkBytes)
+    var reader = Reader(rest: bytes[..<end])
     guard try Array(reader.next(4)) == Self.magic else { throw .magic }
     let flags = try reader.byte()
     guard flags & ~(Flag.listing | Flag.more) == 0 else { throw .unknown }
@@ -45,6 +60,7 @@ extension RelayPage {
       frames.append(frame)
     }
     guard reader.rest.isEmpty else { throw .length }
+    guard Array(bytes[end...]) == Self.check(of: bytes[..<end]) else { throw .check }
   }
 
   /// An unsigned LEB128: seven bits a byte, the lowest first, in as few bytes as it takes.

@@ -37,6 +37,8 @@ public struct RelayPage: Sendable, Hashable {
     case name
     /// Positions do not rise.
     case order
+    /// The checksum at the end is that of other bytes.
+    case check
   }
 
   /// Whether this is the beginning of everything that is there, and not what came after the cursor that was given.

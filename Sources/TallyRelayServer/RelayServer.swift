@@ -58,9 +58,12 @@
       let server = try tls.map { try HTTPServerBuilder.tls(http, tlsConfiguration: $0) }
       if let admin = settings.admin {
         let responder = AdminResponder(store: store, news: news, streams: streams, metrics: metrics)
-        services.append(application(responder, admin, http, onAdmin))
+        services.append(application(responder, admin, http, connections: Self.adminConnections, onAdmin))
       }
-      services.append(application(responder(streams, log), settings.address, server ?? http, onListening))
+      services.append(
+        application(
+          responder(streams, log), settings.address, server ?? http, connections: settings.limits.connections,
+          onListening))
       services.append(HeartbeatService(streams: streams, pause: settings.limits.heartbeat / 20))
       services.append(
         SpaceSweeper(store: store, news: news, keep: settings.keep, pause: settings.limits.sweepPause, time: time) {
@@ -78,6 +81,9 @@
         Task { await group.triggerGracefulShutdown() }
       }
     }
+
+    /// The most connections of administrators, who find room also when all others are taken.
+    private static let adminConnections = 32
 
     private static var logger: Logger {
       let usual = Logger(label: "tally.relay")
@@ -118,14 +124,14 @@
     }
 
     private func application<Responder: HTTPResponder>(
-      _ responder: Responder, _ address: RelaySettings.Address, _ server: HTTPServerBuilder,
+      _ responder: Responder, _ address: RelaySettings.Address, _ server: HTTPServerBuilder, connections: Int,
       _ onListening: @escaping @Sendable (RelaySettings.Address) async -> Void
     ) -> Application<Responder> where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
       Application(
         responder: responder, server: server,
         configuration: ApplicationConfiguration(
           address: .hostname(address.host, port: address.port),
-          availableConnectionsDelegate: MaximumAvailableConnections(settings.limits.connections)),
+          availableConnectionsDelegate: MaximumAvailableConnections(connections)),
         onServerRunning: { channel in
           await onListening(.init(host: address.host, port: channel.localAddress?.port ?? address.port))
         }, logger: Self.logger)

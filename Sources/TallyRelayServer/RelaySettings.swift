@@ -17,7 +17,8 @@
       public var longestWrite: Duration = .seconds(60)
       /// The maximum lifetime of a stream of events; it ends after seven tenths of that or later, at random.
       public var streamLife: Duration = .seconds(90 * 60)
-      /// The maximum number of open connections. Others wait for one to end.
+      /// The maximum number of open connections. Others wait for one to end. Each takes a file descriptor: a process
+      /// that may have fewer must set this lower, as `tally relay` does, since one without any left does not go on.
       public var connections = 20_000
       /// The maximum number of bytes of bodies that are taken in at once, of all requests together.
       public var bodyBytes = 256 << 20

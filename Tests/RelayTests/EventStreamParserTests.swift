@@ -53,7 +53,7 @@
         RelayEvent(page).lines == """
           id: 3.07070707070707070707070707070707
           event: page
-          data: VFJQAQADBwcHBwcHBwcHBwcHBwcHBwECAwFhAQk=
+          data: VFJQAQADBwcHBwcHBwcHBwcHBwcHBwECAwFhAQlQ9gOTH+/v7Q==
 
 
           """)

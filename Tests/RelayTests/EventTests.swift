@@ -276,8 +276,15 @@
       return try RelayMailbox("http://127.0.0.1:\(server.port)/s/abc", token: Self.token, settings)
     }
 
+    /// An empty page at a position that exists.
+    private static func bytes(_ position: UInt8) -> [UInt8] {
+      let cursor = RelayCursor(position: UInt64(position), chain: Array(repeating: 7, count: 16))
+      guard let cursor else { preconditionFailure("no cursor") }
+      return RelayPage(isListing: false, hasMore: false, cursor: cursor, frames: []).bytes()
+    }
+
     private static func page(_ position: UInt8) -> [UInt8] {
-      let page = Array("TRP".utf8) + [1, 0, position] + Array(repeating: 7, count: 16) + [0]
+      let page = bytes(position)
       // The server answers once on a connection.
       return Array("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: \(page.count)\r\n\r\n".utf8) + page
     }
@@ -332,7 +339,7 @@
     /// Events that do not follow are dropped, and the waiter asks.
     @Test func anEventThatDoesNotFollowIsAHint() async throws {
       func id(_ position: Int) -> String { "\(position)." + String(repeating: "07", count: 16) }
-      let page = Data(Array("TRP".utf8) + [1, 0, 3] + Array(repeating: 7, count: 16) + [0]).base64EncodedString()
+      let page = Data(Self.bytes(3)).base64EncodedString()
       let lines = ":\n\nid: \(id(1))\nevent: news\ndata: -\n\nid: \(id(3))\nevent: page\ndata: \(page)\n\n"
       let events = Array("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n\(lines)".utf8)
       let server = try CannedServer(holds: true) { $0.contains("/events") ? events : Self.page(9) }

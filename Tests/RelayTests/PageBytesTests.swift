@@ -23,15 +23,33 @@ import Testing
       + [2, 1, 1, 0x61, 2, 7, 8]
       + [1, 2, 3, 0x62, 0x2D, 0x63, 0xF0, 0xA2, 0x04]
       + [3, 0xAC, 0x02, 1, 0x64]
+      // SipHash-2-4 of all that, under the key of all of Tally's checksums.
+      + [0x43, 0x51, 0x1E, 0x27, 0x1B, 0x48, 0x6C, 0x36]
     #expect(page.bytes() == expected)
-    #expect(page.bytes().count == 45)
+    #expect(page.bytes().count == 53)
     #expect(try RelayPage(expected) == page)
   }
+
+  /// A bit that was changed on the way is noticed, wherever it stands: of a name it would hide an entry for ever.
+  @Test func everyChangedBitIsRefused() throws {
+    let page = RelayPage(
+      isListing: false, hasMore: false, cursor: try cursor(9),
+      frames: [.init(position: 9, name: "tally1-default-a.delta", change: .entry(byteCount: 3, content: [1, 2, 3]))])
+    let bytes = page.bytes()
+    for bit in 0..<8 * bytes.count {
+      var changed = bytes
+      changed[bit / 8] ^= 1 << UInt8(bit % 8)
+      #expect(throws: RelayPage.Malformed.self, "\(bit)") { try RelayPage(changed) }
+    }
+  }
+
+  /// A checksum in a page that is refused for another reason.
+  private static let anyCheck = [UInt8](repeating: 0, count: 8)
 
   /// What a page costs beside names and contents.
   @Test func aPageCostsSoManyBytes() throws {
     let empty = RelayPage(isListing: false, hasMore: true, cursor: try cursor(0), frames: [])
-    #expect(empty.bytes().count == 23)
+    #expect(empty.bytes().count == 31)
     // The names that stores give their deltas have 65 bytes or so.
     let name = String(repeating: "n", count: 65)
     let frames = (1...1_000).map { number in
@@ -39,7 +57,7 @@ import Testing
     }
     let page = RelayPage(isListing: false, hasMore: false, cursor: try cursor(1_000), frames: frames)
     // Kind, position, length of the name, the name and the size: 70 or 71 bytes each.
-    #expect(page.bytes().count == 25 + 127 * 70 + 873 * 71)
+    #expect(page.bytes().count == 33 + 127 * 70 + 873 * 71)
   }
 
   @Test func everyCutIsRefused() throws {
@@ -52,7 +70,7 @@ import Testing
     let bytes = page.bytes()
     #expect(try RelayPage(bytes) == page)
     for count in bytes.indices { #expect(throws: RelayPage.Malformed.self) { try RelayPage(Array(bytes[..<count])) } }
-    #expect(throws: RelayPage.Malformed.length) { try RelayPage(bytes + [0]) }
+    #expect(throws: RelayPage.Malformed.self) { try RelayPage(bytes + [0]) }
   }
 
   @Test(arguments: [
@@ -63,7 +81,7 @@ import Testing
     ([0x54, 0x52, 0x50, 1, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x02], .number),
   ])
   func aMalformedHeadIsRefused(_ bytes: [UInt8], _ reason: RelayPage.Malformed) {
-    #expect(throws: reason) { try RelayPage(bytes + Self.chain + [0]) }
+    #expect(throws: reason) { try RelayPage(bytes + Self.chain + [0] + Self.anyCheck) }
   }
 
   @Test(arguments: [
@@ -79,7 +97,7 @@ import Testing
     ([1, 1, 6, 1, 0x61, 0], .order),
   ])
   func aMalformedFrameIsRefused(_ frames: [UInt8], _ reason: RelayPage.Malformed) {
-    #expect(throws: reason) { try RelayPage([0x54, 0x52, 0x50, 1, 0, 5] + Self.chain + frames) }
+    #expect(throws: reason) { try RelayPage([0x54, 0x52, 0x50, 1, 0, 5] + Self.chain + frames + Self.anyCheck) }
   }
 
   @Test func cursorsAreTextAndBack() throws {

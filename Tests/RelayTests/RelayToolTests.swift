@@ -94,7 +94,11 @@
       let wrong = try await Tool.run(
         "relay", "--data", "relay.sqlite", "--listen", "127.0.0.1:0", "--certificate", file("server.pem"), "--key",
         file("stranger.key"), in: folder)
-      #expect(wrong.status == 77 && wrong.errors.contains("cannot be used"), "\(wrong)")
+      #expect(wrong.status == 65 && wrong.errors.contains("cannot be used"), "\(wrong)")
+      let missing = try await Tool.run(
+        "relay", "--data", "relay.sqlite", "--listen", "127.0.0.1:0", "--certificate", "nothing.pem", "--key",
+        file("stranger.key"), in: folder)
+      #expect(missing.status == 66 && missing.errors.contains("cannot read nothing.pem"), "\(missing)")
     }
 
     /// Every way of failing has its exit code, and none says the token.
@@ -117,6 +121,7 @@
           ("\(relay.base)/s/\(small.space)", "small", 73), ("http://127.0.0.1:1/s/\(writer.space)", "writer", 69),
           ("http://127.0.0.1:\(relay.adminPort)/s/\(writer.space)", "writer", 76), (space, "missing", 66),
           ("\(relay.base)/nothing", "writer", 64), ("folder:/tmp", "writer", 64),
+          ("http://127.0.0.1:65536/s/\(writer.space)", "writer", 64),
         ]
         for (via, token, status) in cases {
           let sync = try await Tool.run("sync", "a", "--via", via, "--token-file", token, in: folder)
@@ -146,11 +151,42 @@
       #expect(try await Tool.run("relay", "revoke", "--data", "r", "0000", in: folder).status == 66)
       #expect(try await Tool.run("relay", "token", "--data", "r", "--space", "0000", in: folder).status == 66)
       #expect(try await Tool.run("relay", "list", "--data", "none", in: folder).status == 66)
+      for expires in ["9223372036854775807", "106751991167300d", "36501d"] {
+        let refused = try await Tool.run("relay", "token", "--data", "r", "--expires", expires, in: folder)
+        #expect(refused.status == 64, "\(refused)")
+      }
+      #expect(try await Tool.run("relay", "revoke", "--data", "r", "", in: folder).status == 64)
       for arguments in [
-        ["--listen", "0.0.0.0:0"], ["--admin", "0.0.0.0:0"], ["--log", "xml"], ["--listen", "nowhere"],
+        ["--listen", "127.0.0.1"], ["--listen", "0.0.0.0:0"], ["--admin", "0.0.0.0:0"], ["--log", "xml"],
+        ["--listen", "nowhere"],
       ] {
         let refused = try await Tool.run("relay", "--data", "r", arguments[0], arguments[1], in: folder)
         #expect(refused.status == 64, "\(arguments): \(refused)")
+      }
+    }
+
+    /// Who may not put, or finds no room, goes on receiving.
+    @Test func whoMayNotPutGoesOnReceiving() async throws {
+      try await RelayFixture.run { relay in
+        let writer = try await relay.token()
+        let reader = try await relay.token(writer.space, .reader)
+        try write("\(writer.token)\n", to: "writer")
+        try write("\(reader.token)\n", to: "reader")
+        for name in ["a", "b"] { try await store(name) }
+        let space = "\(relay.base)/s/\(writer.space)"
+        let watching = try RelayProcess.launch(
+          "sync", "b", "--via", space, "--token-file", "reader", "--watch", in: folder)
+        var hasIt = false
+        for number in 0..<300 where !hasIt {
+          if number == 5 {
+            _ = try await Tool.run("put", "a", "Score|~|late", "name=late", in: folder)
+            #expect(try await Tool.run("sync", "a", "--via", space, "--token-file", "writer", in: folder).status == 0)
+          }
+          hasIt = try await Tool.run("get", "b", "Score|~|late", in: folder).status == 0
+        }
+        #expect(hasIt)
+        #expect(await watching.end(SIGTERM) == 0, "\(watching.errorText)")
+        #expect(watching.errorText.contains("the token's role does not allow that"), "\(watching.errorText)")
       }
     }
 

@@ -57,6 +57,40 @@ import Testing
     try MailboxWorld.expectEqual([a, b])
   }
 
+  /// Its writer never reads it again, and nobody else has what it held: whoever finds it damaged removes it.
+  @Test(arguments: [0, 1 << 16]) func anEntryThatIsDamagedInTheLogIsPutAgain(inlineBytes: Int) async throws {
+    let log = MemoryLog(name: "damaged \(inlineBytes)", inlineBytes: inlineBytes)
+    let (a, b) = (try World.store(notes: 2, "of a"), try World.store())
+    try await a.sync(through: log)
+    let name = try #require(log.names.first)
+    log.faults.damaged = [name]
+    let found = try await b.sync(through: log)
+    #expect(found.pending.map(\.name) == [name] && found.removed == [name])
+    #expect(log.names.isEmpty)
+    // What is put now is sound.
+    log.faults.damaged = []
+    try await a.sync(through: log)
+    try await b.sync(through: log)
+    try MailboxWorld.expectEqual([a, b])
+  }
+
+  /// What is changed on the way each time is not removed again and again.
+  @Test func anEntryThatNeverArrivesSoundIsRemovedOnce() async throws {
+    let log = MemoryLog(name: "never sound")
+    let (a, b) = (try World.store(notes: 2, "of a"), try World.store())
+    try await a.sync(through: log)
+    log.faults.damaged = Set(log.names)
+    #expect(try await b.sync(through: log).removed.count == 1)
+    for _ in 0..<3 {
+      try await a.sync(through: log)
+      let report = try await b.sync(through: log)
+      #expect(report.removed.isEmpty && report.pending.count == 1)
+    }
+    log.faults.damaged = []
+    try await b.sync(through: log)
+    try MailboxWorld.expectEqual([a, b])
+  }
+
   // MARK: Logs that go back
 
   @Test(arguments: 0...4) func whatALogHasLostIsPutAgain(_ kept: Int) async throws {

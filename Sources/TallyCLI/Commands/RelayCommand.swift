@@ -129,13 +129,18 @@ struct RelayTokenCommand: ParsableCommand {
       throw ValidationError("--url is http(s)://HOST")
     }
     if let quota { _ = try Self.amount(quota, Self.bytes, "--quota") }
-    if let expires { _ = try Self.amount(expires, Self.seconds, "--expires") }
+    if let expires, try Self.amount(expires, Self.seconds, "--expires") > Self.longest {
+      throw ValidationError("--expires is at most 36500d; without it a token has no end")
+    }
   }
 
   static let bytes: [Character: Int64] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40]
   static let seconds: [Character: Int64] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400]
 
   /// A number with a unit behind it, or without.
+  /// A century.
+  private static let longest: Int64 = 36_500 * 86_400
+
   static func amount(_ text: String, _ units: [Character: Int64], _ option: String) throws -> Int64 {
     let unit = text.last.flatMap { units[$0] }
     let digits = unit == nil ? text : String(text.dropLast())
@@ -154,6 +159,10 @@ struct RelayRevokeCommand: ParsableCommand {
 
   @OptionGroup var file: RelayFileOptions
   @Argument(help: "What tally relay list calls the token, or the beginning of that.") var token: String
+
+  func validate() throws {
+    guard !token.isEmpty else { throw ValidationError("which token?") }
+  }
 
   func run() throws { try revoke() }
 }

@@ -10,7 +10,7 @@ struct SyncThroughRelay {
   private let tokenFile: String
   private let isWatching: Bool
 
-  /// Pauses after a failure that passes: the first, and the longest.
+  /// Pauses after a failure that passes: the first, and the longest, whatever a proxy asks for.
   private static let pauses: (Duration, Duration) = (.seconds(1), .seconds(60))
   /// The interval at which to look whether another program has written into the store.
   private static let interval: Duration = .seconds(1)
@@ -70,10 +70,11 @@ struct SyncThroughRelay {
         try await Self.waitForReason(store, vector, changes, mailbox, report.cursor)
       } catch is CancellationError {
         break
-      } catch let error as RelayError where error.isPassing && hasSynced {
+      } catch let error as RelayError where error.isOfPutting || error.isPassing && hasSynced {
         if Task.isCancelled { break }
-        complain("\(error.message); trying again")
-        try? await Task.sleep(for: error.retryAfter ?? pause)
+        let rest = min(error.retryAfter ?? pause, Self.pauses.1)
+        complain("\(error.message); trying again in \(rest.components.seconds) s")
+        try? await Task.sleep(for: rest)
         pause = min(pause * 2, Self.pauses.1)
       }
     }
@@ -103,8 +104,13 @@ struct SyncThroughRelay {
 }
 
 extension RelayError {
+  /// Whether only putting is refused: what others have put was taken in before, and is the next time.
+  fileprivate var isOfPutting: Bool { [.quotaExceeded, .forbidden, .tooLarge].contains(code) }
+
   /// Whether trying again may help. Something else answers in a relay's place where a network asks people to sign in.
-  fileprivate var isPassing: Bool { [.unreachable, .busy, .notARelay].contains(code) || problem == .storageFailed }
+  fileprivate var isPassing: Bool {
+    [.unreachable, .busy, .notARelay, .damaged].contains(code) || problem == .storageFailed
+  }
 }
 
 extension MailboxReport {

@@ -10,18 +10,21 @@
 
     func serve() throws {
       try Output.requireOpen(besides: file.data)
-      Self.allowManyConnections()
       let (host, port) = try Self.address(listen)
       var settings = RelaySettings(address: .init(host: host, port: port))
       if let admin {
         let (host, port) = try Self.address(admin)
         settings.admin = .init(host: host, port: port)
       }
+      for path in [certificate, key].compactMap({ $0 }) where access(path, R_OK) != 0 {
+        throw Failure(errno: errno, .read, path)
+      }
       if let certificate, let key { settings.certificate = .init(chainPath: certificate, keyPath: key) }
       settings.logFormat = log == "json" ? .json : .text
       settings.limits.requestsPerSecond = Double(rate)
       settings.limits.requestBurst = 4 * rate
       settings.keep = .seconds(try keepSeconds())
+      settings.limits.connections = try Self.connections(settings.limits.connections)
       let lines = LineQueue()
       settings.log = { lines.write($0) }
       let store = try RelayPlace.open(file, for: .serving)
@@ -38,13 +41,26 @@
       try store.close()
     }
 
-    /// As many descriptors as the system lets this process have: each device that waits holds a connection. Where more
-    /// are not to be had, the limit stays.
-    private static func allowManyConnections() {
+    /// The descriptors that files, databases, event loops and the administrator's connections take.
+    private static let otherDescriptors = 160
+
+    /// As many connections as the system lets this process have descriptors: each device that waits holds one. A
+    /// process that has none left does not go on.
+    private static func connections(_ wanted: Int) throws -> Int {
       var limit = rlimit()
-      guard getrlimit(.openFiles, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }
-      limit.rlim_cur = limit.rlim_max
-      setrlimit(.openFiles, &limit)
+      guard getrlimit(.openFiles, &limit) == 0 else { return wanted }
+      if limit.rlim_cur < limit.rlim_max {
+        limit.rlim_cur = limit.rlim_max
+        // Where more are not to be had, the limit stays.
+        if setrlimit(.openFiles, &limit) != 0, getrlimit(.openFiles, &limit) != 0 { return wanted }
+      }
+      let most = Int(clamping: limit.rlim_cur) - otherDescriptors
+      guard most < wanted else { return wanted }
+      guard most > 0 else {
+        throw Failure(.usage, "a relay needs more than \(otherDescriptors) file descriptors: ulimit -n")
+      }
+      complain("\(most) connections at most, since the system lets this process have \(limit.rlim_cur) descriptors")
+      return most
     }
 
     /// Nobody may read it; that is no reason to serve nobody.
@@ -166,6 +182,8 @@
         try await body()
       } catch let error as RelayStoreError {
         throw failure(error)
+      } catch let error as Failure {
+        throw error
       } catch let error where !(error is CancellationError || error is DatabaseError) {
         throw Failure(.unreachable, "cannot listen on \(address): \(error)")
       }
@@ -180,7 +198,7 @@
         case .inUse: .busy
         case .cannotLock: .cannotCreate
         case .badAddress: .usage
-        case .badCertificate: .noPermission
+        case .badCertificate: .badData
         case .unreachable: .unreachable
         case .refused: .noPermission
         }

@@ -11,7 +11,9 @@
     /// - Throws: `RelayProblem` of status 401 if there is none that counts.
     func bearer(of request: Request) async throws -> RelayStore.Bearer {
       let scheme = "Bearer "
-      guard let field = request.headers[.authorization], field.hasPrefix(scheme),
+      // The scheme is the same in either case: RFC 9110, section 11.1.
+      guard let field = request.headers[.authorization],
+        field.prefix(scheme.count).lowercased() == scheme.lowercased(),
         RelayNames.isToken(field.dropFirst(scheme.count)),
         let bearer = try await store.bearer(String(field.dropFirst(scheme.count)))
       else { throw RelayProblem(.unauthenticated, "a token is needed, in Authorization: Bearer") }

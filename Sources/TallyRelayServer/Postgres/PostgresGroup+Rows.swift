@@ -6,6 +6,12 @@
     struct Result: Sendable {
       let outcomes: [Swift.Result<PostgresWrite.Outcome, RelayProblem>]
       let heads: [Int64: Int64]
+
+      /// Whether a write did nothing since its space has no room.
+      func isFull(_ index: Int) -> Bool {
+        guard case .failure(let problem) = outcomes[index] else { return false }
+        return problem.code == .quotaExceeded
+      }
     }
 
     /// The number of times that two transactions may conflict before that is an error.
@@ -13,18 +19,35 @@
 
     /// Does several writes in one transaction. One with a `RelayProblem` does nothing; any other error undoes all.
     static func commit(_ writes: [PostgresWrite], _ session: PostgresSession, _ time: Int64?) throws -> Result {
-      for _ in 1..<attempts {
-        do { return try tryCommit(writes, session, time) } catch let error as PostgresError where error.isConflict {}
-      }
-      return try tryCommit(writes, session, time)
+      // Looked for before the transaction: dropping one again does nothing.
+      let some = writes.contains(where: \.isPiece) ? try expired(session, time) : []
+      let result = try commit(writes, dropping: some, session, time)
+      let full = result.outcomes.indices.filter { result.isFull($0) }
+      guard !full.isEmpty else { return result }
+      // A space that is full may hold uploads that nobody can have any more.
+      let others = try expired(session, time, in: Set(full.map { writes[$0].key.space }))
+      guard !others.isEmpty else { return result }
+      let again = try commit(full.map { writes[$0] }, dropping: others, session, time)
+      var outcomes = result.outcomes
+      for (index, outcome) in zip(full, again.outcomes) { outcomes[index] = outcome }
+      return Result(outcomes: outcomes, heads: result.heads.merging(again.heads) { max($0, $1) })
     }
 
-    private static func tryCommit(_ writes: [PostgresWrite], _ session: PostgresSession, _ time: Int64?) throws
-      -> Result
-    {
-      // Looked for before the transaction: dropping one again does nothing.
-      let expired = writes.contains(where: \.isPiece) ? try expired(session, time) : []
-      return try session.transaction(reads: reads(of: Set(writes.map(\.key) + expired), time)) { rows in
+    private static func commit(
+      _ writes: [PostgresWrite], dropping expired: [EntryKey], _ session: PostgresSession, _ time: Int64?
+    ) throws -> Result {
+      for _ in 1..<attempts {
+        do {
+          return try tryCommit(writes, expired, session, time)
+        } catch let error as PostgresError where error.isConflict {}
+      }
+      return try tryCommit(writes, expired, session, time)
+    }
+
+    private static func tryCommit(
+      _ writes: [PostgresWrite], _ expired: [EntryKey], _ session: PostgresSession, _ time: Int64?
+    ) throws -> Result {
+      try session.transaction(reads: reads(of: Set(writes.map(\.key) + expired), time)) { rows in
         var group = try load(rows, session)
         group.dropExpired(expired)
         let outcomes = writes.map { write -> Swift.Result<PostgresWrite.Outcome, RelayProblem> in
@@ -39,6 +62,18 @@
       try session.execute(
         "SELECT space, name FROM tally_relay.upload WHERE expires <= \(PostgresTime.nowOrFirst) LIMIT 4",
         [.integer(time)]
+      ).map { EntryKey(space: try $0.integer(0), name: try $0.text(1)) }
+    }
+
+    /// Those in some spaces that are full.
+    private static func expired(
+      _ session: PostgresSession, _ time: Int64?, in spaces: Set<Int64>
+    ) throws -> [EntryKey] {
+      try session.execute(
+        """
+        SELECT space, name FROM tally_relay.upload
+        WHERE expires <= \(PostgresTime.nowOrFirst) AND space = ANY($2) LIMIT 100
+        """, [.integer(time), .integers(spaces.sorted())]
       ).map { EntryKey(space: try $0.integer(0), name: try $0.text(1)) }
     }
 

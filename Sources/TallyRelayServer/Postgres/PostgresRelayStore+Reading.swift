@@ -53,7 +53,7 @@
         guard !rows.isEmpty else { return }
         for row in rows {
           let row = try LogRow(row)
-          guard builder.add(row) else { return }
+          guard try builder.add(row) else { return }
           last = row.position
         }
         batch = 10 * Int64(RelayLimits.pageEntries)
@@ -62,8 +62,8 @@
 
     /// Whether the log has that chain at that position.
     private static func knows(_ session: PostgresSession, _ space: SpaceRow, _ cursor: RelayCursor) throws -> Bool {
-      guard cursor.position <= UInt64(space.head) else { return false }
-      if cursor.position == UInt64(space.head) { return cursor.chain == space.chain }
+      guard let head = space.cursor?.position, cursor.position <= head else { return false }
+      if cursor.position == head { return cursor.chain == space.chain }
       if cursor.position == 0 { return cursor == RelayStore.start(of: space) }
       let rows = try session.execute(
         "SELECT chain FROM tally_relay.entry WHERE space = $1 AND position = $2",
@@ -93,7 +93,7 @@
         "SELECT position, size, body FROM tally_relay.entry WHERE space = $1 AND name = $2 AND kind = 1",
         [.integer(space), .text(name)])
       return try rows.first.map { row in
-        RelayStore.EntryRow(
+        try RelayStore.EntryRow(
           position: try row.integer(0), size: Int(try row.integer(1)), body: row.optionalBytes(2))
       }
     }

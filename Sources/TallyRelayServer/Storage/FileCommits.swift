@@ -27,6 +27,7 @@
         queue.async {
           end(
             Result {
+              try place.check()
               let endings = try pool.write { db in try writes.map { try $0.run(db) } }
               // A commit to a file that has been removed or replaced would be lost when the process ends.
               try place.check()

@@ -31,12 +31,18 @@
     }
 
     /// - Returns: whether there is room for more.
-    mutating func add(_ row: LogRow) -> Bool {
+    /// - Throws: `RelayProblem` if the row is damaged.
+    mutating func add(_ row: LogRow) throws -> Bool {
+      guard row.position > last, row.position <= space.head, (0...RelayLimits.entryBytes).contains(row.size),
+        RelayNames.isEntry(row.name)
+      else { throw RelayProblem(.storageFailed, "a row of a space's log is damaged") }
       let bytes = RelayPage.Frame.overhead + (row.kind == EntryKind.entry ? row.body?.count ?? 0 : 0)
       guard frames.isEmpty || byteCount + bytes <= RelayLimits.pageBytes else { return false }
       switch row.kind {
       case EntryKind.entry:
-        add(row.name, row.position, .entry(byteCount: row.size, content: row.body), bytes)
+        // What a body has lost, who reads it notices by the checksum of its content.
+        let body = row.body.map { Array($0.prefix(RelayLimits.inlineBytes)) }
+        add(row.name, row.position, .entry(byteCount: body?.count ?? row.size, content: body), bytes)
       case EntryKind.removal where !isListing: add(row.name, row.position, .removal, bytes)
       default: break
       }

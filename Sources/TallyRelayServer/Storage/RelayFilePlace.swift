@@ -2,36 +2,40 @@
   import Foundation
   import TallyRelayProtocol
 
-  /// Notices when a relay's file is removed, renamed or replaced while it is open: what is written from then on would
-  /// be lost when the process ends.
+  /// Notices when a relay's file, or a file that SQLite keeps beside it, is removed, renamed or replaced while it is
+  /// open: what is written from then on would be lost when the process ends.
   struct RelayFilePlace: Sendable {
-    private let path: String
-    private let device: UInt64
-    private let number: UInt64
+    private struct Part: Sendable {
+      let path: String
+      let device: UInt64
+      let number: UInt64
 
-    /// Remembers the file that is there now.
+      init?(_ path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        (self.path, device, number) = (path, UInt64(truncatingIfNeeded: status.st_dev), UInt64(status.st_ino))
+      }
+
+      var isThere: Bool { Part(path).map { $0.device == device && $0.number == number } ?? false }
+    }
+
+    private let parts: [Part]
+
+    /// Remembers the files that are there now: the database, its log, and the index of that.
     init(_ path: String) throws {
-      guard let (device, number) = Self.identity(path) else {
-        throw RelayStoreError(.noSuchFile, "there is no file \(path)")
+      parts = try ["", "-wal", "-shm"].map { end in
+        guard let part = Part(path + end) else { throw RelayStoreError(.noSuchFile, "there is no file \(path)\(end)") }
+        return part
       }
-      (self.path, self.device, self.number) = (path, device, number)
     }
 
-    /// - Throws: `RelayFileGone` if another file, or none, has the name now.
+    /// - Throws: `RelayFileGone` if another file, or none, has one of the names now.
     func check() throws {
-      guard let (device, number) = Self.identity(path), device == self.device, number == self.number else {
-        throw RelayFileGone(path: path)
-      }
-    }
-
-    private static func identity(_ path: String) -> (UInt64, UInt64)? {
-      var status = stat()
-      guard stat(path, &status) == 0 else { return nil }
-      return (UInt64(truncatingIfNeeded: status.st_dev), UInt64(status.st_ino))
+      for part in parts where !part.isThere { throw RelayFileGone(path: part.path) }
     }
   }
 
-  /// The file that a relay serves from no longer has its name. It is the same file again when it is renamed back.
+  /// A file that a relay serves from no longer has its name. It is the same file again when it is renamed back.
   struct RelayFileGone: RelayStorageFailure {
     let path: String
 

@@ -6,18 +6,25 @@
   extension RelayStore {
     /// Whether the file can be read.
     package func check() async throws {
-      _ = try await pool.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM space") }
+      _ = try await reading { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM space") }
+    }
+
+    /// Reads from the file that has the name. What another one lacks would look as if it had never been put, or as if
+    /// it had been.
+    func reading<T: Sendable>(_ body: @escaping @Sendable (Database) throws -> T) async throws -> T {
+      let result = try await pool.read(body)
       try place.check()
+      return result
     }
 
     /// A space's numbers.
     package func space(_ number: Int64) async throws -> SpaceRow {
-      try await pool.read { try SpaceRow.fetch($0, number) }
+      try await reading { try SpaceRow.fetch($0, number) }
     }
 
     /// A page of a space's log, which goes on after a cursor; nil for the beginning.
     package func page(of space: Int64, after cursor: RelayCursor?, limit: Int) async throws -> RelayPage {
-      try await pool.read { db in
+      try await reading { db in
         let space = try SpaceRow.fetch(db, space)
         let known = try cursor.flatMap { try Self.knows(db, space, $0) ? $0 : nil }
         let start = Int64(known?.position ?? 0)
@@ -29,7 +36,7 @@
                 SELECT position, kind, name, chain, size, body FROM entry
                 WHERE space = ? AND position > ? ORDER BY position
                 """), arguments: [space.number, start])
-          while let row = try rows.next(), builder.add(LogRow(row)) {}
+          while let row = try rows.next(), try builder.add(LogRow(row)) {}
         }
         return try builder.page(known ?? Self.start(of: space))
       }
@@ -37,8 +44,8 @@
 
     /// Whether the log has that chain at that position.
     private static func knows(_ db: Database, _ space: SpaceRow, _ cursor: RelayCursor) throws -> Bool {
-      guard cursor.position <= UInt64(space.head) else { return false }
-      if cursor.position == UInt64(space.head) { return cursor.chain == space.chain }
+      guard let head = space.cursor?.position, cursor.position <= head else { return false }
+      if cursor.position == head { return cursor.chain == space.chain }
       if cursor.position == 0 { return cursor == start(of: space) }
       let statement = try db.cachedStatement(sql: "SELECT chain FROM entry WHERE space = ? AND position = ?")
       let chain = try Data.fetchOne(statement, arguments: [space.number, Int64(cursor.position)])
@@ -62,11 +69,20 @@
       package let size: Int
       /// The content, if it is small.
       package let body: [UInt8]?
+
+      /// - Throws: `RelayProblem` if no entry has such numbers. Of a body that has lost something the rest is the
+      ///   entry, and who reads it notices.
+      init(position: Int64, size: Int, body: [UInt8]?) throws(RelayProblem) {
+        guard position > 0, (0...RelayLimits.entryBytes).contains(size) else {
+          throw RelayProblem(.storageFailed, "the row of an entry is damaged")
+        }
+        (self.position, self.size, self.body) = (position, body?.count ?? size, body)
+      }
     }
 
     /// - Throws: `RelayProblem` if there is none.
     package func entry(_ name: String, in space: Int64) async throws -> EntryRow {
-      try await pool.read { db in
+      try await reading { db in
         guard let entry = try Self.entry(db, name, in: space) else {
           throw RelayProblem(.noSuchEntry, "there is no such entry")
         }
@@ -78,7 +94,7 @@
       let statement = try db.cachedStatement(
         sql: "SELECT position, size, body FROM entry WHERE space = ? AND name = ? AND kind = 1")
       return try Row.fetchOne(statement, arguments: [space, name]).map { row in
-        EntryRow(position: row["position"], size: row["size"], body: (row["body"] as Data?).map(Array.init))
+        try EntryRow(position: row["position"], size: row["size"], body: (row["body"] as Data?).map(Array.init))
       }
     }
 
@@ -86,7 +102,7 @@
     /// - Throws: `RelayProblem` if the entry at that position, or its space, has gone meanwhile; also if the name was
     ///   put again.
     package func bytes(of name: String, in space: Int64, at position: Int64, from offset: Int) async throws -> [UInt8] {
-      try await pool.read { db in
+      try await reading { db in
         let statement = try db.cachedStatement(
           sql: """
             SELECT start, bytes FROM chunk WHERE space = ?1 AND name = ?2 AND start <= ?3

@@ -29,7 +29,7 @@
     /// Returns the progress of an upload of a name; all of it if the entry is there.
     package func upload(_ name: String, in space: Int64) async throws -> Upload {
       let time = now()
-      return try await pool.read { db in
+      return try await reading { db in
         if let known = try Self.entry(db, name, in: space) { return Upload(received: known.size, length: known.size) }
         guard let upload = try Self.upload(db, name, space, time) else {
           throw RelayProblem(.noSuchUpload, "there is no such upload")
@@ -56,8 +56,8 @@
         guard !piece.isEmpty || length == 0 else { return .elsewhere(received) }
         let rest = Int64(length - received) + Self.overhead
         let staged = upload == nil ? try Self.staged(db, name, space) : nil
-        try Self.check(row, growsBy: rest - (staged ?? 0))
-        // Nothing was written before this line: see FileCommits.
+        try Self.makeRoom(db, row, rest - (staged ?? 0), besides: name, time)
+        // Nothing else was written before this line: see FileCommits.
         if let staged { try Self.dropUpload(db, name, space, staged) }
         try Self.dropExpired(db, time)
         try Self.insertChunks(db, name, space, piece, from: offset)
@@ -112,6 +112,23 @@
       try db.execute(literal: "DELETE FROM upload WHERE space = \(space) AND name = \(name)")
       try db.execute(literal: "DELETE FROM chunk WHERE space = \(space) AND name = \(name)")
       try grow(db, space, by: -received)
+    }
+
+    /// Looks whether a space may grow. If it may not, its expired uploads go first, also if that is not enough: nobody
+    /// can have them any more.
+    static func makeRoom(
+      _ db: Database, _ space: SpaceRow, _ bytes: Int64, besides name: String, _ time: Int64
+    ) throws {
+      do {
+        try check(space, growsBy: bytes)
+      } catch let problem {
+        let expired = try Row.fetchAll(
+          db, sql: "SELECT name, received FROM upload WHERE space = ? AND expires <= ? AND name <> ?",
+          arguments: [space.number, time, name])
+        guard !expired.isEmpty else { throw problem }
+        for row in expired { try dropUpload(db, row["name"], space.number, row["received"]) }
+        try check(try SpaceRow.fetch(db, space.number), growsBy: bytes)
+      }
     }
 
     /// A few at a time, since others wait.

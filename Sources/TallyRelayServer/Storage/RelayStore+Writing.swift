@@ -27,7 +27,7 @@
       return try await commits.write(body.count) { db in
         let (row, known, staged) = try Self.lookUp(db, name, space)
         if let known { return Put(isKnown: true, position: known, cursor: nil) }
-        try Self.check(row, growsBy: Int64(body.count) + Self.overhead - (staged ?? 0))
+        try Self.makeRoom(db, row, Int64(body.count) + Self.overhead - (staged ?? 0), besides: name, time)
         if let staged { try Self.dropUpload(db, name, space, staged) }
         let isInline = body.count <= Self.inlineBytes
         if !isInline { try Self.insertChunks(db, name, space, body, from: 0) }

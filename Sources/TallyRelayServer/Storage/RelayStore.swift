@@ -44,8 +44,8 @@
         throw RelayStoreError(.noSuchFile, "there is no file \(path)")
       }
       try Self.checkHeader(path)
-      lock = purpose == .serving ? try RelayFileLock(beside: path) : nil
       makePrivateFile(path)
+      lock = purpose == .serving ? try RelayFileLock(on: path) : nil
       var configuration = Configuration()
       configuration.busyMode = .timeout(10)
       configuration.maximumReaderCount = 4
@@ -55,6 +55,9 @@
         try RelaySchema.migrate(db)
         // GRDB sets NORMAL for a pool, which may lose the last commits in a power cut.
         try db.execute(sql: "PRAGMA synchronous = FULL")
+        // A file whose log is lost is a relay's all the same, and the log is there from now on.
+        try db.checkpoint(.passive)
+        try db.execute(sql: "BEGIN IMMEDIATE; PRAGMA user_version = \(RelaySchema.version); COMMIT")
       }
       place = try RelayFilePlace(path)
       commits = FileCommits(pool, place)
@@ -75,7 +78,12 @@
     private static func checkHeader(_ path: String) throws {
       guard let file = FileHandle(forReadingAtPath: path) else { return }
       defer { try? file.close() }
-      let header = try file.read(upToCount: 72) ?? Data()
+      let header: Data
+      do {
+        header = try file.read(upToCount: 72) ?? Data()
+      } catch {
+        throw RelayStoreError(.notARelay, "\(path) cannot be read as a file")
+      }
       guard !header.isEmpty else { return }
       let application = header.count == 72 ? header.suffix(4).reduce(0) { $0 << 8 | UInt32($1) } : 0
       let isSQLite = header.starts(with: Data("SQLite format 3\0".utf8))
@@ -115,7 +123,7 @@
     /// When it was deleted, in seconds since 1970. Its rows are there until `--keep` is over.
     let deleted: Int64?
 
-    var cursor: RelayCursor? { RelayCursor(position: UInt64(head), chain: chain) }
+    var cursor: RelayCursor? { UInt64(exactly: head).flatMap { RelayCursor(position: $0, chain: chain) } }
 
     /// - Throws: `RelayProblem` if it is deleted or not there.
     static func fetch(_ db: Database, _ number: Int64) throws -> SpaceRow {
@@ -128,6 +136,9 @@
     /// - Throws: the same `RelayProblem` in both other cases, so that a client cannot tell them apart.
     static func live(_ row: SpaceRow?) throws(RelayProblem) -> SpaceRow {
       guard let row, row.deleted == nil else { throw RelayProblem(.noSuchSpace, "there is no such space") }
+      guard row.cursor != nil, row.entries >= 0 else {
+        throw RelayProblem(.storageFailed, "the row of a space is damaged")
+      }
       return row
     }
   }

@@ -55,6 +55,8 @@ struct MailboxPass {
   /// Whether a file that this replica is said to have put held what the store lacked, though it had gone further:
   /// another copy has put it.
   var isDoubled = false
+  /// Files whose bytes are not those of their names, or were not as they arrived.
+  var doubtful: [(item: MailboxItem, name: MailboxFileName)] = []
   var vectorEntryLimit = MailboxLimits.vectorEntries
   private var vectorEntries = 0
   /// Why the memory could not be kept.
@@ -99,6 +101,7 @@ struct MailboxPass {
     let shelf = shelf()
     removals = try store.removals().limited(to: own.vector)
     noteStale()
+    await removeDamaged()
     progress.begin(.putting)
     try await put(beyond: shelf)
     try await remove(from: shelf)
@@ -154,6 +157,7 @@ struct MailboxPass {
       files.append(try await look(into: item, name))
     } catch let fault as MailboxReader.Fault {
       note(item.name, fault)
+      if fault.reason == .incomplete { doubtful.append((item, name)) }
       if !fault.isPassing, let head = fault.head { memory[item.name]?.unreadableHead = head }
     }
   }
@@ -183,6 +187,7 @@ struct MailboxPass {
 
   mutating func fail(_ index: Int, _ fault: MailboxReader.Fault) {
     files[index].state = .failed
+    if fault.reason == .incomplete { doubtful.append((files[index].item, files[index].name)) }
     note(files[index].item.name, fault)
     memory[files[index].item.name]?.isVerified = false
     // What has other bytes than it should may have another header as well.

@@ -71,6 +71,16 @@ struct MailboxReader {
     return EntryContent(header: header, check: check, byteCount: tally.byteCount)
   }
 
+  /// Whether an entry is what its name says, whatever that is.
+  /// - Throws: what keeps it from being read to the end that was listed.
+  func isWhole(_ item: MailboxItem, check: UInt64) async throws -> Bool {
+    var download = Download(item, mailbox)
+    var tally = Tally()
+    while let piece = try await download.next() { tally.add(piece) }
+    guard tally.byteCount == item.byteCount else { throw Fault(.unreadable, "it ends before its end") }
+    return tally.check == check
+  }
+
   /// Reads pieces until they make a header. It is decoded again after each doubling, however small the pieces are.
   private func header(in download: inout Download, _ sink: ([UInt8]) throws -> Void) async throws -> DeltaHeader {
     var bytes: [UInt8] = []
