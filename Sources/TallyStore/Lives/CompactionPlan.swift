@@ -21,6 +21,9 @@ struct CompactionPlan {
   /// The deletes and removals below each deleted record, which `Hiding` takes up again.
   let below: [AnyRecordName: StateVector]
 
+  /// What the last transaction that carried out some of it has found.
+  var seenAbove: SeenAbove?
+
   private static let mostSteps = 1 << 15
 
   /// Looks at the hidden records from one on. Of a dry run only the report is of interest.

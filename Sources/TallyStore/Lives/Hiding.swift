@@ -16,12 +16,47 @@ final class Hiding {
     var latest: Stamp
   }
 
-  private struct Node {
-    var parent: Int?
-    var deletes: [Dot]
-    var isTouched: Bool
-    /// The removals of its members that the delete had not seen.
-    var removals: [Dot]
+  /// What is known of a record together with all that owns it.
+  private struct Ascent {
+    var deletes = StateVector()
+    var latest: Stamp?
+    var context = StateVector()
+    /// The edits that no delete of their own record had seen: of the deleted ones, and of what leads up to them. Of
+    /// several owners one may live.
+    var touches = StateVector()
+    /// What is below the deleted ones.
+    var below = StateVector()
+    /// Whether one of them is deleted, and nothing keeps it.
+    var isDead = false
+
+    mutating func merge(_ owner: Self) {
+      deletes.merge(owner.deletes)
+      latest = [latest, owner.latest].compactMap { $0 }.max()
+      context.merge(owner.context)
+      touches.merge(owner.touches)
+      below.merge(owner.below)
+      isDead = isDead || owner.isDead
+    }
+  }
+
+  /// Answers that are kept: of as many records, at most, as a multiple of what a single one has needed, so that nothing
+  /// is looked for again for each record.
+  private struct Memo<Value> {
+    private(set) var known: [AnyRecordName: Value] = [:]
+    private var most = 1 << 16
+    private var before = 0
+
+    subscript(name: AnyRecordName) -> Value? {
+      get { known[name] }
+      set { known[name] = newValue }
+    }
+
+    mutating func begin() {
+      if known.count >= most { known = [:] }
+      before = known.count
+    }
+
+    mutating func end() { most = max(most, 4 * (known.count - before)) }
   }
 
   private let facts: SnapshotFacts
@@ -29,8 +64,13 @@ final class Hiding {
   private let reader: StateReader
   /// The deletes and removals below deleted records, as far as anybody asked.
   private(set) var below: [AnyRecordName: StateVector]
-  /// Of owners, whether they or any record above them has deletes.
-  private var deleted: [AnyRecordName: Bool] = [:]
+  /// Whether a record, or any above it, has deletes.
+  private var deletes = Memo<Bool>()
+  /// Whether a record, or any above it, is deleted and nothing keeps it.
+  private var deaths = Memo<Bool>()
+  private var ascents = Memo<Ascent>()
+  /// All that was ever written to a record and to what it owns.
+  private var written = Memo<StateVector>()
 
   /// `below` is what was found earlier, if all that is hidden now was hidden then.
   init(_ reader: StateReader, below: [AnyRecordName: StateVector] = [:]) {
@@ -43,7 +83,11 @@ final class Hiding {
   /// Whether a delete hides a record, its own or that of an owner. Cost: the chain of its owners.
   func isDeleted(_ name: AnyRecordName) throws -> Bool {
     guard try !visibility.isVisible(name) else { return false }
-    return try chain(name).contains { try !$0.state.deletes.isEmpty && !visibility.isAlive($0.name) }
+    return try climb(\.deaths, from: name) { name, owners in
+      if owners.contains(true) { return true }
+      guard let state = try self.state(of: name), !state.deletes.isEmpty else { return false }
+      return try !self.visibility.isAlive(name)
+    }
   }
 
   /// By what a record is hidden that its own deletes hide and nothing else: it owns nothing, has no members, and nobody
@@ -61,61 +105,83 @@ final class Hiding {
 
   /// Whether an owner has deletes, or any record above it.
   private func isBelowDeletes(_ owner: AnyRecordName) throws -> Bool {
-    if let known = deleted[owner] { return known }
-    if deleted.count >= Self.mostOwners { deleted = [:] }
-    let isDeleted = try chain(owner).contains { !$0.state.deletes.isEmpty }
-    deleted[owner] = isDeleted
-    return isDeleted
+    try climb(\.deletes, from: owner) { name, owners in
+      try owners.contains(true) || self.state(of: name)?.deletes.isEmpty == false
+    }
   }
-
-  private static let mostOwners = 1 << 14
 
   /// By what a record is hidden; nil if no delete hides it.
   ///
   /// Cost: the chain of its owners, and everything below those that are deleted, once for each of them as long as this
-  /// object is used.
+  /// object is used; below that again what a delete had not seen, for each deleted record above it.
   func causes(of name: AnyRecordName) throws -> Causes? {
     guard try !visibility.isVisible(name) else { return nil }
-    let chain = try chain(name)
-    let dead = try chain.indices.filter { index in
-      try !chain[index].state.deletes.isEmpty && !visibility.isAlive(chain[index].name)
-    }
-    let deletes = chain.flatMap(\.state.deletes)
-    guard !dead.isEmpty, let latest = deletes.map(\.stamp).max() else { return nil }
-    var dots = deletes.reduce(into: StateVector()) { $0.include($1.stamp.dot) }
-    let context = chain.reduce(StateVector()) { $0.merging($1.state.deletedContext) }
-    // The deleted ones and what leads up to them from the record: of several owners one may live.
-    var between = Set(dead.map { chain[$0].name })
-    var count = 0
-    repeat {
-      count = between.count
-      for (each, _) in chain.reversed() where !between.contains(each) {
-        if try visibility.effectiveOwners(of: each).contains(where: { between.contains($0.target) }) {
-          between.insert(each)
-        }
-      }
-    } while between.count > count
-    for (name, state) in chain where between.contains(name) {
-      var touches = state.touches
-      for dot in try facts.liveTags(of: name) { touches.include(dot) }
-      dots.merge(touches.beyond(state.deletedContext).beyond(context))
-    }
-    for index in dead { dots.merge(try below(chain[index].name, chain[index].state)) }
+    let ascent = try climb(\.ascents, from: name, ascent)
+    guard ascent.isDead, let latest = ascent.latest else { return nil }
+    var dots = ascent.deletes
+    dots.merge(ascent.touches.beyond(ascent.context))
+    dots.merge(ascent.below)
     return Causes(dots: dots, latest: latest)
   }
 
-  /// The record and its owners, as far as anything is known of them.
-  private func chain(_ name: AnyRecordName) throws -> [(name: AnyRecordName, state: RecordState)] {
-    var chain: [(AnyRecordName, RecordState)] = []
-    var (open, known) = ([name], Set([name]))
-    while let next = open.popLast() {
-      guard let kind = reader.catalog.kind(of: next.type), let stored = try reader.record(next, kind) else { continue }
-      chain.append((next, stored.state))
-      for owner in try visibility.effectiveOwners(of: next) where known.insert(owner.target).inserted {
-        open.append(owner.target)
+  // MARK: Upwards
+
+  /// The answer for a record, which comes of those for its owners.
+  private func climb<Value>(
+    _ memo: ReferenceWritableKeyPath<Hiding, Memo<Value>>, from name: AnyRecordName,
+    _ answer: (_ name: AnyRecordName, _ owners: [Value]) throws -> Value
+  ) throws -> Value {
+    self[keyPath: memo].begin()
+    defer { self[keyPath: memo].end() }
+    var stack = [name]
+    while let top = stack.last {
+      if let known = self[keyPath: memo][top] {
+        stack.removeLast()
+        guard stack.isEmpty else { continue }
+        // Most records own nothing, and are asked for once.
+        if !reader.catalog.owns(name.type) { self[keyPath: memo][top] = nil }
+        return known
+      }
+      let owners = try visibility.effectiveOwners(of: top).map(\.target)
+      let open = owners.filter { self[keyPath: memo][$0] == nil }
+      if open.isEmpty {
+        self[keyPath: memo][top] = try answer(top, owners.compactMap { self[keyPath: memo][$0] })
+      } else {
+        stack += open
       }
     }
-    return chain
+    preconditionFailure("the way up ends at the record that it began at")
+  }
+
+  private func ascent(of name: AnyRecordName, below owners: [Ascent]) throws -> Ascent {
+    var result = Ascent()
+    guard let state = try state(of: name) else { return result }
+    for owner in owners { result.merge(owner) }
+    for delete in state.deletes { result.deletes.include(delete.stamp.dot) }
+    result.latest = ([result.latest] + state.deletes.map(\.stamp)).compactMap { $0 }.max()
+    result.context.merge(state.deletedContext)
+    if try !state.deletes.isEmpty && !visibility.isAlive(name) {
+      result.isDead = true
+      result.below.merge(try below(name, state))
+    }
+    guard result.isDead else { return result }
+    var touches = state.touches
+    for dot in try facts.liveTags(of: name) { touches.include(dot) }
+    result.touches.merge(touches.beyond(state.deletedContext))
+    return result
+  }
+
+  private func state(of name: AnyRecordName) throws -> RecordState? {
+    guard let kind = reader.catalog.kind(of: name.type) else { return nil }
+    return try reader.record(name, kind)?.state
+  }
+
+  // MARK: Downwards
+
+  private func owned(by owner: AnyRecordName) throws -> [AnyRecordName] {
+    try Set(facts.owned(by: owner)).filter { child in
+      try visibility.effectiveOwners(of: child).contains { $0.target == owner }
+    }
   }
 
   /// The deletes and removals below a deleted record of what its deletes had not seen.
@@ -125,40 +191,53 @@ final class Hiding {
     #endif
     if let dots = below[name] { return dots }
     let context = state.deletedContext
-    var nodes = [try node(name, state, nil, context)]
-    var (next, seen) = ([(name, 0)], Set([name]))
-    while let (owner, parent) = next.popLast() {
-      for child in try facts.owned(by: owner) where seen.insert(child).inserted {
-        guard try visibility.effectiveOwners(of: child).contains(where: { $0.target == owner }),
-          let kind = reader.catalog.kind(of: child.type), let stored = try reader.record(child, kind)
-        else { continue }
-        next.append((child, nodes.count))
-        nodes.append(try node(child, stored.state, parent, context))
-      }
-    }
-    // What is below comes after what owns it.
     var dots = StateVector()
-    for index in nodes.indices.reversed() where nodes[index].isTouched {
-      for dot in nodes[index].removals { dots.include(dot) }
-      guard let parent = nodes[index].parent else { continue }
-      nodes[parent].isTouched = true
-      for dot in nodes[index].deletes { dots.include(dot) }
+    // Only where something is that the deletes had not seen: that keeps all that leads down to it.
+    var (open, known) = ([name], Set([name]))
+    while let next = open.popLast() {
+      guard try !context.covers(written(in: next)), let state = try self.state(of: next) else { continue }
+      if next != name { for delete in state.deletes { dots.include(delete.stamp.dot) } }
+      for link in try reader.links(from: next) {
+        for tag in link.link.element.tags where tag.added.rank >= .user && !context.covers(tag.added.dot) {
+          if let removed = tag.removed { dots.include(removed.dot) }
+        }
+      }
+      for child in try owned(by: next) where known.insert(child).inserted { open.append(child) }
     }
     below[name] = dots
     return dots
   }
 
-  private func node(
-    _ name: AnyRecordName, _ state: RecordState, _ parent: Int?, _ context: StateVector
-  ) throws -> Node {
-    var (isTouched, removals) = (false, [Dot]())
-    for link in try reader.links(from: name) {
-      for tag in link.link.element.tags where tag.added.rank >= .user && !context.covers(tag.added.dot) {
-        isTouched = true
-        if let removed = tag.removed { removals.append(removed.dot) }
+  /// All that was ever written to a record and to what it owns: edits, and adds of members.
+  private func written(in name: AnyRecordName) throws -> StateVector {
+    written.begin()
+    defer { written.end() }
+    var stack = [name]
+    var owned: [AnyRecordName: [AnyRecordName]] = [:]
+    while let top = stack.last {
+      guard written[top] == nil else {
+        stack.removeLast()
+        continue
+      }
+      let children = try owned.removeValue(forKey: top) ?? self.owned(by: top)
+      let open = children.filter { written[$0] == nil }
+      if open.isEmpty {
+        var sum = try writtenAlone(top)
+        for child in children { sum.merge(written[child] ?? StateVector()) }
+        written[top] = sum
+      } else {
+        owned[top] = children
+        stack += open
       }
     }
-    isTouched = isTouched || state.touches.entries.contains { !context.covers($0) }
-    return Node(parent: parent, deletes: state.deletes.map(\.stamp.dot), isTouched: isTouched, removals: removals)
+    return written[name] ?? StateVector()
+  }
+
+  private func writtenAlone(_ name: AnyRecordName) throws -> StateVector {
+    var sum = try state(of: name)?.touches ?? StateVector()
+    for link in try reader.links(from: name) {
+      for tag in link.link.element.tags where tag.added.rank >= .user { sum.include(tag.added.dot) }
+    }
+    return sum
   }
 }

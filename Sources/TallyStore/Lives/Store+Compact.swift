@@ -35,7 +35,7 @@ extension Store {
   /// which other writes go on. Call it once a day; it returns when all is done.
   ///
   /// Cost: reads every hidden record that is not emptied, along with its owners, and what is below each deleted owner;
-  /// then moves at most as many pages as the file has free ones. Chains of thousands of deleted owners take minutes.
+  /// then moves at most as many pages as the file has free ones.
   ///
   /// The state is a lexicographic product as in Almeida, Shoker and Baquero, "Delta State Replicated Data Types"
   /// (2018); lives and lifts are our own.
@@ -192,6 +192,9 @@ extension WriteTransaction {
     let end = environment.now().milliseconds + Self.sliceMilliseconds
     let isUnchanged = dot == nil && standing.vector == plan.vector
     let shredding = Shredding(ripe, of: replica, Hiding(reader, below: plan.below))
+    let seenAbove = SeenAbove(reader, goingOnFrom: isUnchanged ? plan.seenAbove : nil)
+    writer.seenAbove = seenAbove
+    defer { writer.seenAbove = nil }
     var (plan, count) = (plan, 0)
     let before = plan.report.emptied
     while try count < Self.sliceCount && plan.carryOut(shredding, in: self, isUnchanged: isUnchanged) {
@@ -200,6 +203,7 @@ extension WriteTransaction {
     }
     if plan.report.emptied > before { try noteRemoval(isPurge: false) }
     if let dot { plan.vector.include(dot) }
+    plan.seenAbove = seenAbove
     return plan
   }
 
@@ -214,6 +218,8 @@ extension WriteTransaction {
     guard try !stored.place.isVisible && !visibility.isVisible(name) else {
       throw StoreError(.notDeleted, "\(name) is not deleted, so it cannot be purged")
     }
+    writer.seenAbove = SeenAbove(reader)
+    defer { writer.seenAbove = nil }
     var report = CompactionReport()
     var (open, known) = ([name], Set([name]))
     while let next = open.popLast() {

@@ -20,6 +20,8 @@ final class StateWriter {
   var awaited: [AnyRecordName] = []
   /// Whether `listAwaited` is at work: what it lists is looked at by the same call.
   var isListing = false
+  /// While content is emptied, and no delete or owner changes: see `SeenAbove`.
+  var seenAbove: SeenAbove?
   /// Whether rows of `tally_hidden` were emptied that the end of the transaction deletes: see `deleteBlanks`.
   var hasBlanks = false
   /// The kind whose table was noted last.

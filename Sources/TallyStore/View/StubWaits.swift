@@ -33,7 +33,7 @@ extension StateWriter {
     if let forward = kind.forwardField, state[forward] != nil { return true }
     if try reader.isAwaited(name) { return true }
     let edits = try reader.editsAndMembers(of: name, state)
-    if try reader.isAny(of: targets, where: { !$0.hasSeen(edits) }) { return true }
+    if try !(seenAbove?.covers(edits, above: targets) ?? reader.haveSeen(edits, above: targets)) { return true }
     if let known = facts.stubTouches, !known.covers(edits) {
       facts.stubTouches = known.merging(edits)
       facts.areStubTouchesChanged = true
@@ -97,27 +97,80 @@ extension StateReader {
     return edits
   }
 
-  /// Whether a condition holds for the facts of any of these records, of their owners and so on, and of the seeds that
-  /// any of them gave way to.
-  func isAny(of names: Set<AnyRecordName>, where condition: (RecordFacts) -> Bool) throws -> Bool {
+  /// Whether all deletes of these records, of their owners and so on, and of the seeds that any of them gave way to,
+  /// had seen these edits.
+  func haveSeen(_ edits: StateVector, above names: Set<AnyRecordName>) throws -> Bool {
     let facts = SnapshotFacts(self, countsRefusals: false)
     var (open, known) = (Array(names), names)
     while let next = open.popLast() {
       guard let found = try facts.facts(of: next) else { continue }
-      if condition(found) { return true }
+      guard found.hasSeen(edits) else { return false }
       for above in found.owners.map(\.target) + (found.forward.map { [$0] } ?? []) where known.insert(above).inserted {
         open.append(above)
       }
     }
-    return false
+    return true
+  }
+}
+
+/// What all deletes above records had seen, as far as anybody asked: of each record what the deletes of it and of all
+/// above it have in common. Where thousands of records below each other are emptied, each asks. While it is kept, no
+/// delete and no owner may change.
+final class SeenAbove {
+  /// Of a record above which nothing is deleted, nil.
+  private var known: [AnyRecordName: StateVector?] = [:]
+  private let facts: SnapshotFacts
+
+  /// `earlier` is of a transaction since which nothing else was written.
+  init(_ reader: StateReader, goingOnFrom earlier: SeenAbove? = nil) {
+    facts = SnapshotFacts(reader, countsRefusals: false)
+    known = earlier?.known ?? [:]
+  }
+
+  /// Whether all deletes of these records and above them had seen these edits, as `StateReader.haveSeen` finds; nil if
+  /// owners go in a circle.
+  func covers(_ edits: StateVector, above names: Set<AnyRecordName>) throws -> Bool? {
+    for name in names {
+      guard try look(at: name) else { return nil }
+      if let seen = known[name] ?? nil, !seen.covers(edits) { return false }
+    }
+    return true
+  }
+
+  /// - Returns: false if owners go in a circle.
+  private func look(at name: AnyRecordName) throws -> Bool {
+    var (stack, waiting) = ([name], Set<AnyRecordName>())
+    while let top = stack.last {
+      guard known[top] == nil else {
+        stack.removeLast()
+        continue
+      }
+      let found = try facts.facts(of: top)
+      let above = (found?.owners.map(\.target) ?? []) + [found?.forward].compactMap { $0 }
+      let open = above.filter { known[$0] == nil }
+      if open.isEmpty {
+        known[top] = .some(above.reduce(found?.seenByDeletes) { Self.common($0, known[$1] ?? nil) })
+      } else {
+        guard waiting.insert(top).inserted else { return false }
+        stack += open
+      }
+    }
+    return true
+  }
+
+  private static func common(_ one: StateVector?, _ other: StateVector?) -> StateVector? {
+    guard let one, let other else { return one ?? other }
+    return StateVector(one.entries.map { ($0.replica, min($0.sequence, other[$0.replica])) }.filter { $0.1 > 0 })
   }
 }
 
 extension RecordFacts {
   /// Whether all deletes of the record together had seen this; true also if it has none, and no seed that was retired.
-  fileprivate func hasSeen(_ edits: StateVector) -> Bool {
-    guard !deletedContext.isEmpty || isSeeded && !isOfferedBySeed else { return true }
-    return deletedContext.covers(edits)
+  fileprivate func hasSeen(_ edits: StateVector) -> Bool { seenByDeletes?.covers(edits) ?? true }
+
+  /// What all deletes of the record together had seen; nil if it has none, and no seed that was retired.
+  fileprivate var seenByDeletes: StateVector? {
+    !deletedContext.isEmpty || isSeeded && !isOfferedBySeed ? deletedContext : nil
   }
 }
 
@@ -137,7 +190,7 @@ extension ViewMaintainer {
     }
     let own = RecordFacts(state: new)
     let above = kind.waits(new, shown: nil, forward: kind.forwardField)
-    looksForStubs = try !own.hasSeen(edits) || reader.isAny(of: above, where: { !$0.hasSeen(edits) })
+    looksForStubs = try !own.hasSeen(edits) || !reader.haveSeen(edits, above: above)
   }
 
   /// Looks at all stubs, and lists those that must be.
