@@ -25,7 +25,7 @@
       (self.name, self.store, self.engine, self.queries) = (name, store, engine, queries)
     }
 
-    /// What becomes of a person's query.
+    /// The outcome of a person's query.
     func outcome(of sql: String, limit: Int, until isOver: @escaping () -> Bool) throws -> QueryOutcome {
       if let queries, try store.isInPlace() { return try queries(store, sql, limit, isOver) }
       return QueryOutcome {

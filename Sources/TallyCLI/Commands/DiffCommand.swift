@@ -106,7 +106,7 @@ struct DiffCommand: ParsableCommand {
       return shown(spelled.joined())
     }
 
-    /// What shows of a text. Strings compare as equal whatever their characters are composed of.
+    /// The visible part of a text. Swift compares strings by canonical equivalence, so NFC and NFD are equal here.
     private static func visible(_ text: String) -> String {
       let scalars = printable(text).unicodeScalars.filter { scalar in
         !scalar.properties.isDefaultIgnorableCodePoint && scalar.properties.generalCategory != .format && scalar != "?"

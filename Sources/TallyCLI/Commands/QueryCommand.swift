@@ -12,7 +12,7 @@
 
     /// The most bytes of memory.
     private static let memory: rlim_t = 1 << 30
-    /// The seconds after which it ends, whoever asked for it: that process may be no more.
+    /// The seconds after which it ends by itself, since the process that started it may have ended.
     private static let longest: UInt32 = 10
 
     @Argument(help: "The store's file, which another process has open.") var store: String
@@ -39,7 +39,7 @@
       return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// What SQLite asks for beyond that it does not get, and says so.
+    /// Beyond the limit SQLite's allocations fail, and it reports that.
     private static func limitMemory() {
       #if os(Linux)
         var limit = rlimit(rlim_cur: memory, rlim_max: memory)

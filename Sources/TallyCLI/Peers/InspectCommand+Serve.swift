@@ -7,7 +7,7 @@
     /// Serves until the tool is asked to end.
     func serve() throws { try open(Array(zip(Self.names(of: stores), stores)), [], []) }
 
-    /// What keeps one store alone from being shown.
+    /// The failures that concern one store: the others are shown all the same.
     private static let reasons: Set<ExitStatus> = [
       .badData, .notFound, .noPermission, .newerFormat, .busy, .inputOutput,
     ]

@@ -1,18 +1,18 @@
 import GRDB
 import TallyStore
 
-/// What became of a person's own query, here or in another process.
+/// The outcome of a person's own query, here or in another process.
 package enum QueryOutcome: Sendable, Codable {
   /// It was run.
   case result(QueryResult)
-  /// It is none that is run, or was ended.
+  /// It was not run, or was ended.
   case refused(QueryRefusal)
   /// SQLite does not take it; its words.
   case rejected(String)
   /// The store cannot be read: the code of its error, and the message.
   case failed(code: String, message: String)
 
-  /// What became of a query that `body` runs.
+  /// The outcome of the query that `body` runs.
   package init(_ body: () throws -> QueryResult) {
     do {
       self = .result(try body())

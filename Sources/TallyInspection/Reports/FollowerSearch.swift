@@ -12,7 +12,7 @@ extension StoreDifference.Record {
     package var isVisibleInSecond: Bool
   }
 
-  /// What follows in words; nil if nothing does.
+  /// The followers in words; nil if there are none.
   package func followerSentence(_ first: String, _ second: String) -> String? {
     let groups = [(first, second, true), (second, first, false)].compactMap { here, there, isFirst -> String? in
       let names = followers.filter { $0.isVisibleInFirst == isFirst }.map(\.name)
@@ -36,7 +36,7 @@ struct FollowerSearch {
     let facts: SnapshotFacts
     let visibility: Visibility<SnapshotFacts>
     private let reader: StateReader
-    /// What the other store has seen.
+    /// The other store's vector.
     private let base: StateVector
 
     init(_ reader: StateReader, beyond base: StateVector) {
@@ -57,10 +57,10 @@ struct FollowerSearch {
 
   let first: Store
   let second: Store
-  /// What the two have seen.
+  /// The vectors of both stores.
   let vectors: (first: StateVector, second: StateVector)
 
-  /// What follows a record that was touched, and whether there may be more of that.
+  /// The followers of a record that was touched, and whether there may be more.
   func followers(of name: AnyRecordName) throws -> (followers: [StoreDifference.Record.Follower], hasMore: Bool) {
     try first.snapshot { one in
       try second.snapshot { other in

@@ -9,8 +9,8 @@
       _ = try await reading { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM space") }
     }
 
-    /// Reads from the file that has the name. What another one lacks would look as if it had never been put, or as if
-    /// it had been.
+    /// Reads, and fails if the file has lost its name: entries of a file that is gone are not there to stay, and a
+    /// listing would say that they are.
     func reading<T: Sendable>(_ body: @escaping @Sendable (Database) throws -> T) async throws -> T {
       let result = try await pool.read(body)
       try place.check()

@@ -21,7 +21,7 @@ struct CompactionPlan {
   /// The deletes and removals below each deleted record, which `Hiding` takes up again.
   let below: [AnyRecordName: StateVector]
 
-  /// What the last transaction that carried out some of it has found.
+  /// Carried over from the last transaction that carried out some of the plan.
   var seenAbove: SeenAbove?
 
   private static let mostSteps = 1 << 15

@@ -16,7 +16,7 @@ final class Hiding {
     var latest: Stamp
   }
 
-  /// What is known of a record together with all that owns it.
+  /// A record together with all its owners, up to the top.
   private struct Ascent {
     var deletes = StateVector()
     var latest: Stamp?
@@ -24,7 +24,7 @@ final class Hiding {
     /// The edits that no delete of their own record had seen: of the deleted ones, and of what leads up to them. Of
     /// several owners one may live.
     var touches = StateVector()
-    /// What is below the deleted ones.
+    /// The deletes and removals below the deleted ones: see `below`.
     var below = StateVector()
     /// Whether one of them is deleted, and nothing keeps it.
     var isDead = false

@@ -113,9 +113,9 @@ extension StateReader {
   }
 }
 
-/// What all deletes above records had seen, as far as anybody asked: of each record what the deletes of it and of all
-/// above it have in common. Where thousands of records below each other are emptied, each asks. While it is kept, no
-/// delete and no owner may change.
+/// For each record, as far as anybody asked, the part that is common to the contexts of its own deletes and of all
+/// deletes above it. Each of thousands of records that own each other asks for it when they are emptied. While it is
+/// kept, no delete and no owner may change.
 final class SeenAbove {
   /// Of a record above which nothing is deleted, nil.
   private var known: [AnyRecordName: StateVector?] = [:]
@@ -168,7 +168,7 @@ extension RecordFacts {
   /// Whether all deletes of the record together had seen this; true also if it has none, and no seed that was retired.
   fileprivate func hasSeen(_ edits: StateVector) -> Bool { seenByDeletes?.covers(edits) ?? true }
 
-  /// What all deletes of the record together had seen; nil if it has none, and no seed that was retired.
+  /// The context of the record's deletes; nil if it has none, and no seed that was retired.
   fileprivate var seenByDeletes: StateVector? {
     !deletedContext.isEmpty || isSeeded && !isOfferedBySeed ? deletedContext : nil
   }

@@ -1,16 +1,17 @@
 import Synchronization
 
 extension MailboxPass {
-  /// What was removed from each mailbox by this process.
+  /// The names that this process has removed, by mailbox.
   private static let removed = Mutex<[String: Set<String>]>([:])
   /// The most entries that a process removes from a mailbox: what looks damaged may be changed on the way, each time.
   private static let mostRemovals = 16
 
-  /// Removes entries of a log that nobody can read, so that whoever has what they held puts it again. A log is taken
-  /// at its word, so nobody else would notice: its writer least of all, who never reads its own entry.
+  /// Removes damaged entries of a log, so that any device that has their changes puts them again. Entries of a log are
+  /// not read again by a device that knows them, least of all by their writer, so nobody else would notice.
   ///
-  /// An entry is damaged if it was read twice, in two ways where it had come with the list, and was whole, and both
-  /// times was not what its name says. Where that is not so, or the entry cannot be removed, it stays and is pending.
+  /// An entry counts as damaged if it was read twice (the second time by itself, if it had come with the list), had
+  /// its full length, and had another checksum than its name says both times. Any other entry stays pending, and so
+  /// does one that cannot be removed.
   mutating func removeDamaged() async {
     guard mailbox.kind == .log else { return }
     for (item, name) in doubtful {
