@@ -84,5 +84,9 @@ enum PlantedHints {
     "statesGivenUnchecked value": 9,
     "pushTakenAnywhere relay": 1,
     "cursorIsPosition relay": 2,
+    "noLiftSeen shred": 2,
+    "noLiftUnsent shred": 20,
+    "noLiftNews shred": 20,
+    "liftKeepsVia shred": 2,
   ]
 }

@@ -144,6 +144,10 @@ package struct PlantedBug: Sendable {
     .init("statesGivenUnchecked", .statesGivenUnchecked, .value),
     .init("pushTakenAnywhere", .pushTakenAnywhere, .relay),
     .init("cursorIsPosition", .cursorIsPosition, .relay),
+    .init("noLiftSeen", .noLiftSeen, .shred),
+    .init("noLiftUnsent", .noLiftUnsent, .shred),
+    .init("noLiftNews", .noLiftNews, .shred),
+    .init("liftKeepsVia", .liftKeepsVia, .shred),
   ]
 
   /// How many seeds a tier needs to notice the fault; nil if it does not within its patience.
