@@ -57,4 +57,20 @@ import Testing
     }
     #expect(costs[1] < 6 * costs[0], "\(costs)")
   }
+
+  /// So it does for whoever takes it in.
+  @Test func aLongChainThatIsEmptiedIsTakenIn() throws {
+    var costs: [Int] = []
+    for count in [500, 2_000] {
+      let (store, other) = (try deletedChain(count), try Store(inMemory: Self.schema))
+      try other.apply(store.delta(since: other.vector))
+      #expect(try store.empty(ripe: nil).emptied == count)
+      let delta = try store.delta(since: other.vector)
+      costs.append(try counted(other) { try other.apply(delta) }.1)
+      let (mine, theirs) = (try store.summary(), try other.summary())
+      #expect(mine.vector == theirs.vector && mine.fingerprint == theirs.fingerprint)
+      #expect(try other.verify().isSound)
+    }
+    #expect(costs[1] < 6 * costs[0], "\(costs)")
+  }
 }

@@ -110,6 +110,8 @@ struct Join {
         because: "a peer knows more of this store than the store itself: it is an older copy")
     }
     transaction.expect(header.target)
+    // Healing writes states in ways of its own.
+    if healing == nil { writer.seenAbove = SeenAbove(reader) }
   }
 
   /// Ends joining; the transaction commits next.

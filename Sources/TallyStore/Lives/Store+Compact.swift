@@ -194,7 +194,6 @@ extension WriteTransaction {
     let shredding = Shredding(ripe, of: replica, Hiding(reader, below: plan.below))
     let seenAbove = SeenAbove(reader, goingOnFrom: isUnchanged ? plan.seenAbove : nil)
     writer.seenAbove = seenAbove
-    defer { writer.seenAbove = nil }
     var (plan, count) = (plan, 0)
     let before = plan.report.emptied
     while try count < Self.sliceCount && plan.carryOut(shredding, in: self, isUnchanged: isUnchanged) {
@@ -219,7 +218,6 @@ extension WriteTransaction {
       throw StoreError(.notDeleted, "\(name) is not deleted, so it cannot be purged")
     }
     writer.seenAbove = SeenAbove(reader)
-    defer { writer.seenAbove = nil }
     var report = CompactionReport()
     var (open, known) = ([name], Set([name]))
     while let next = open.popLast() {

@@ -20,7 +20,7 @@ final class StateWriter {
   var awaited: [AnyRecordName] = []
   /// Whether `listAwaited` is at work: what it lists is looked at by the same call.
   var isListing = false
-  /// While content is emptied, and no delete or owner changes: see `SeenAbove`.
+  /// Kept where `WriteTransaction.changed` tells of each change of deletes and owners; nil elsewhere: see `SeenAbove`.
   var seenAbove: SeenAbove?
   /// Whether rows of `tally_hidden` were emptied that the end of the transaction deletes: see `deleteBlanks`.
   var hasBlanks = false

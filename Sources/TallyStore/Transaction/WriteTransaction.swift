@@ -52,6 +52,7 @@ final class WriteTransaction {
     self.session = session
     self.standing = standing
     view = ViewMaintainer(session.writer, session.refusals, session.environment)
+    session.writer.seenAbove = nil
     // What a trigger writes is captured before anybody reads the row as a state.
     session.writer.onRowWritten = { [unowned self] in try captureEcho() }
   }
@@ -133,7 +134,7 @@ final class WriteTransaction {
     }
     standing.fingerprint += fingerprint ?? catalog.fingerprint(name, kind, from: old, to: new)
     if effect != .nothing { try view.mark(name, kind, from: old, to: new, effect) }
-    if catalog.hasStubs { try view.noteKeeping(name, kind, from: old, to: new) }
+    if catalog.hasStubs || writer.seenAbove?.isInUse == true { try view.noteKeeping(name, kind, from: old, to: new) }
     try flushIfFull()
   }
 
@@ -146,6 +147,7 @@ final class WriteTransaction {
       let isListed = true
     #endif
     if isListed { log.note(dot, kind: kind.number, key) }
+    writer.seenAbove?.forget()
     if kind.isKnown { try writer.touches?.note(key, kind) }
     standing.fingerprint += sum
     view.changeVisibility()

@@ -114,12 +114,18 @@ extension StateReader {
 }
 
 /// For each record, as far as anybody asked, the part that is common to the contexts of its own deletes and of all
-/// deletes above it. Each of thousands of records that own each other asks for it when they are emptied. While it is
-/// kept, no delete and no owner may change.
+/// deletes above it. Each of thousands of records that own each other asks for it when they are emptied, here or by a
+/// peer. A delete or an owner that changes makes it forget everything.
 final class SeenAbove {
   /// Of a record above which nothing is deleted, nil.
   private var known: [AnyRecordName: StateVector?] = [:]
   private let facts: SnapshotFacts
+
+  /// Whether anybody has asked since it forgot everything.
+  var isInUse: Bool { !known.isEmpty }
+
+  /// Forgets everything: deletes or owners have changed.
+  func forget() { if isInUse { known = [:] } }
 
   /// `earlier` is of a transaction since which nothing else was written.
   init(_ reader: StateReader, goingOnFrom earlier: SeenAbove? = nil) {
@@ -177,13 +183,15 @@ extension RecordFacts {
 extension ViewMaintainer {
   /// Notes a change by which a stub that is not listed may come to keep a record: other deletes or owners.
   func noteKeeping(_ name: AnyRecordName, _ kind: RecordKind, from old: RecordState?, to new: RecordState) throws {
-    guard !looksForStubs, catalog.owns(name.type) else { return }
+    guard !looksForStubs || writer.seenAbove?.isInUse == true, catalog.owns(name.type) else { return }
     let isPresenceAsBefore =
       old.map { old in
         old.deletes == new.deletes && old.seed == new.seed && owners(kind, old) == owners(kind, new)
           && kind.forwardField.map { old[$0] == new[$0] } ?? true
       } ?? (new.deletes.isEmpty && new.seed == nil && owners(kind, new).isEmpty)
     guard !isPresenceAsBefore else { return }
+    writer.seenAbove?.forget()
+    guard !looksForStubs else { return }
     guard let edits = writer.facts.stubTouches else {
       looksForStubs = true
       return
