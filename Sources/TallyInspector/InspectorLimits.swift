@@ -5,8 +5,8 @@
     package var first: Duration = .seconds(10)
     /// A browser may keep a connection so long for its next request.
     package var idle: Duration = .seconds(60)
-    /// A person's own query, and measuring a file, may take so long before they are ended. That waits for the function
-    /// which a query calls just then, so that this is less than the five seconds that people are told.
+    /// The time after which a person's own query, and measuring a file, are ended. In an app, ending a query waits for
+    /// the function that it calls at that moment, so this is less than the five seconds that people are told.
     package var query: Duration = .milliseconds(3_500)
 
     /// The limits that people get.

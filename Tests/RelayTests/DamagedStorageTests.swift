@@ -7,7 +7,7 @@
   import TallySync
   import Testing
 
-  /// What becomes of a relay whose file or rows somebody, or the disk, has changed under it.
+  /// A relay whose file or rows were changed behind its back, by a person or the disk.
   @Suite(.cleansUp, .timeLimit(.minutes(5))) struct DamagedStorageTests {
     private let folder: URL
     private var path: String { folder.appendingPathComponent("relay.sqlite").path }

@@ -18,9 +18,9 @@ package struct RecordReport: Sendable, Codable {
 
   /// A delete, or a removal of content for good, and what its author had seen.
   package struct Deletion: Sendable, Codable {
-    /// Who did it.
+    /// The author and the time.
     package var written: StampReport
-    /// What they had seen: sequences by replica.
+    /// The author's vector at that time: sequences by replica.
     package var context: [String: UInt64]
   }
 

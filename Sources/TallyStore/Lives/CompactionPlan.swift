@@ -1,6 +1,6 @@
 import TallyCRDT
 
-/// What a compaction will do with a batch of hidden records. It is worked out in a snapshot, so that no writer waits
+/// The steps of a compaction for a batch of hidden records. It is worked out in a snapshot, so that no writer waits
 /// while a hundred thousand records below a deleted owner are read.
 ///
 /// Whoever carries it out decides again for each record, unless nothing has been written since.

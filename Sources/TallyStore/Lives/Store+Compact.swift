@@ -31,8 +31,8 @@ extension Store {
   /// so that it never comes back by itself. The removal replicates: values go on every device with its next sync. What
   /// a device had written that had not been seen is said again and survives; see ``purge(_:)`` and the page about it.
   ///
-  /// What may go is looked up in a snapshot, which blocks no writer. It is removed in slices of about 50 ms, between
-  /// which other writes go on. Call it once a day; it returns when all is done.
+  /// It looks for removable content in a snapshot, which blocks no writer, and removes it in slices of about 50 ms,
+  /// between which other writes go on. Call it once a day; it returns when all is done.
   ///
   /// Cost: reads every hidden record that is not emptied, along with its owners, and what is below each deleted owner;
   /// then moves at most as many pages as the file has free ones.
