@@ -4,7 +4,7 @@
 #   instructions.sh --gate                         only the store, against Scripts/instructions-limits.txt
 set -euo pipefail
 limits=$(dirname "$0")/instructions-limits.txt
-all=(insert update commit change delta again apply delete)
+all=(insert update commit change delta again apply delete open seed)
 gate= json= workloads=()
 while [ $# -gt 0 ]; do
   case $1 in
@@ -48,7 +48,7 @@ before() {
 }
 
 # Two numbers of rows that are compared. Of transactions some hundred tell enough.
-sizes() { case $1 in commit | change) echo 300 900 ;; *) echo 1000 4000 ;; esac; }
+sizes() { case $1 in commit | change) echo 300 900 ;; open | seed) echo 20 60 ;; *) echo 1000 4000 ;; esac; }
 
 # Making the rows has nothing to do with the database.
 side_of() { [ "$1" = rows ] && echo plain || echo "$2"; }

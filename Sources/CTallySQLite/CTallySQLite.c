@@ -5,8 +5,20 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <string.h>
 
 extern int sqlite3_db_config(struct sqlite3 *, int, ...);
+extern int sqlite3_value_type(struct sqlite3_value *);
+extern long long sqlite3_value_int64(struct sqlite3_value *);
+extern double sqlite3_value_double(struct sqlite3_value *);
+extern const unsigned char *sqlite3_value_text(struct sqlite3_value *);
+extern const void *sqlite3_value_blob(struct sqlite3_value *);
+extern int sqlite3_value_bytes(struct sqlite3_value *);
+#define TALLY_INTEGER 1
+#define TALLY_FLOAT 2
+#define TALLY_TEXT 3
+#define TALLY_BLOB 4
+#define TALLY_UTF8 1
 #define TALLY_DBCONFIG_ENABLE_FKEY 1002
 #define TALLY_DBCONFIG_ENABLE_TRIGGER 1003
 
@@ -15,6 +27,7 @@ static int (*oldValue)(struct sqlite3 *, int, struct sqlite3_value **);
 static int (*newValue)(struct sqlite3 *, int, struct sqlite3_value **);
 static int (*depth)(struct sqlite3 *);
 static int (*blobwrite)(struct sqlite3 *);
+static int (*encoding)(struct sqlite3_value *);
 static int isAvailable;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -24,6 +37,8 @@ static void look_up(void) {
   *(void **)&newValue = dlsym(RTLD_DEFAULT, "sqlite3_preupdate_new");
   *(void **)&depth = dlsym(RTLD_DEFAULT, "sqlite3_preupdate_depth");
   *(void **)&blobwrite = dlsym(RTLD_DEFAULT, "sqlite3_preupdate_blobwrite");
+  // Since SQLite 3.40; without it, texts are read in the way that always works.
+  *(void **)&encoding = dlsym(RTLD_DEFAULT, "sqlite3_value_encoding");
   // Without the last (SQLite 3.36), a write of incremental I/O cannot be told from a delete.
   isAvailable = hook && oldValue && newValue && depth && blobwrite;
 }
@@ -58,3 +73,37 @@ int tally_preupdate_new(struct sqlite3 *connection, int column, struct sqlite3_v
 int tally_preupdate_depth(struct sqlite3 *connection) { return depth(connection); }
 
 int tally_preupdate_blobwrite(struct sqlite3 *connection) { return blobwrite(connection); }
+
+// Neither a text nor a blob is changed or copied for its bytes to be compared, which sqlite3_value_text() would do to end
+// a text with a zero. Both rows have texts in the encoding of the file.
+static int has_same_value(struct sqlite3_value *one, struct sqlite3_value *other) {
+  const int type = sqlite3_value_type(one);
+  if (type != sqlite3_value_type(other)) return 0;
+  switch (type) {
+  case TALLY_INTEGER: return sqlite3_value_int64(one) == sqlite3_value_int64(other);
+  case TALLY_FLOAT: return sqlite3_value_double(one) == sqlite3_value_double(other);
+  case TALLY_TEXT:
+  case TALLY_BLOB: {
+    const void *bytes = sqlite3_value_blob(one);
+    const void *others = sqlite3_value_blob(other);
+    const int count = sqlite3_value_bytes(one);
+    return count == sqlite3_value_bytes(other) && (count == 0 || (bytes && others && !memcmp(bytes, others, count)));
+  }
+  default: return 1;
+  }
+}
+
+int tally_preupdate_changes(struct sqlite3 *connection, int column, int *changes) {
+  struct sqlite3_value *before = 0, *after = 0;
+  int status = oldValue(connection, column, &before);
+  if (status == 0) status = newValue(connection, column, &after);
+  if (status == 0) *changes = !has_same_value(before, after);
+  return status;
+}
+
+const void *tally_value_utf8(struct sqlite3_value *value, int *count) {
+  const void *bytes =
+      encoding && encoding(value) == TALLY_UTF8 ? sqlite3_value_blob(value) : (const void *)sqlite3_value_text(value);
+  *count = bytes ? sqlite3_value_bytes(value) : 0;
+  return bytes;
+}

@@ -17,6 +17,24 @@ extension UnsafeBufferPointer<UInt8> {
     return true
   }
 
+  /// Whether these bytes come before others, as unsigned numbers; of two of which one begins with the other, the shorter.
+  package func precedes(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
+    let (left, right) = (UnsafeRawBufferPointer(self), UnsafeRawBufferPointer(other))
+    let common = Swift.min(count, other.count)
+    var offset = 0
+    while offset + 8 <= common {
+      let mine = left.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      let theirs = right.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      if mine != theirs { return mine.bigEndian < theirs.bigEndian }
+      offset += 8
+    }
+    while offset < common {
+      if left[offset] != right[offset] { return left[offset] < right[offset] }
+      offset += 1
+    }
+    return count < other.count
+  }
+
   /// Whether no byte has its high bit set.
   package var isASCII: Bool {
     let raw = UnsafeRawBufferPointer(self)

@@ -132,11 +132,22 @@ extension StateVector {
   }
 }
 
+/// Hashes one delete of many records, which have what it had seen in common.
+package struct DeleteHasher: Sendable {
+  private let stamp: Stamp
+  private let context: UInt64
+
+  package init(_ delete: Delete) { (stamp, context) = (delete.stamp, delete.context.hash) }
+
+  /// What the delete adds to the fingerprint. `name` is the hash of the record's name.
+  package func fingerprint(name: UInt64) -> Fingerprint { CellHasher(name: name, stamp: stamp).hash(.delete, context) }
+}
+
 extension Delete {
   /// Returns the contribution of a delete of the record to the fingerprint. The context counts because the deletes of
   /// two copies of one replica can have one stamp, and not have seen the same.
   fileprivate func fingerprint(name: UInt64) -> Fingerprint {
-    CellHasher(name: name, stamp: stamp).hash(.delete, context.hash)
+    DeleteHasher(self).fingerprint(name: name)
   }
 }
 

@@ -151,6 +151,7 @@ extension AnyRecordName: Comparable, CustomStringConvertible {
 
   /// Orders names by the bytes of their text.
   public static func < (lhs: AnyRecordName, rhs: AnyRecordName) -> Bool {
-    lhs.text.utf8.lexicographicallyPrecedes(rhs.text.utf8)
+    var (mine, theirs) = (lhs.text, rhs.text)
+    return mine.withUTF8 { mine in theirs.withUTF8 { mine.precedes($0) } }
   }
 }

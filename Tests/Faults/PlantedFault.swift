@@ -135,6 +135,8 @@ package struct PlantedFault: OptionSet, Sendable {
   package static let returnedRowIsNew = PlantedFault(rawValue: 1 << 52)
   /// A record that goes from a delta's bytes to its row is missing from the change log.
   package static let packedRowUnlisted = PlantedFault(rawValue: 1 << 53)
+  /// A delete that a peer sends hides a record with edits that it has not seen.
+  package static let deleteHidesUnseen = PlantedFault(rawValue: 1 << 66)
 
   // MARK: Of relays
 
@@ -170,5 +172,5 @@ package struct PlantedFault: OptionSet, Sendable {
   package static let statesGivenUnchecked = PlantedFault(rawValue: 1 << 56)
 
   /// Faults inside the fast paths of stores. Any other planted fault switches the fast paths off.
-  package static let ofShorterWays: PlantedFault = [.packedRowUnlisted]
+  package static let ofShorterWays: PlantedFault = [.packedRowUnlisted, .deleteHidesUnseen]
 }

@@ -32,3 +32,11 @@ int tally_preupdate_depth(struct sqlite3 *connection);
 
 /// Within the callback: the column that incremental blob I/O writes; -1 for anything else.
 int tally_preupdate_blobwrite(struct sqlite3 *connection);
+
+/// Within the callback for an update: whether a column holds another value or another type than before. Neither value is copied.
+/// Returns SQLite's result code.
+int tally_preupdate_changes(struct sqlite3 *connection, int column, int *changes);
+
+/// The bytes of a text in UTF-8, and how many they are; NULL for none. They need not end with a zero, as those of
+/// sqlite3_value_text() do, which copies most texts for it.
+const void *tally_value_utf8(struct sqlite3_value *value, int *count);

@@ -41,28 +41,32 @@ struct AppObjects {
       || connection.integer(
         text: "SELECT 1 FROM pragma_database_list WHERE name NOT IN ('main', 'temp') LIMIT 1") != nil
     let tables = catalog.orderedKinds.map(\.type) + catalog.knownLinks.map(\.table)
+    // Hardly any has such a clause, and taking its words apart costs much.
+    let sql = try SQLStatement(
+      connection.handle,
+      """
+      SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE AND sql LIKE '%conflict%'
+      """)
     for table in tables {
       try readColumns(table, connection)
-      try readConflictClauses(table, connection)
+      try readConflictClauses(table, sql)
       try readIndexes(table, connection)
       try readKeys(table, connection)
     }
   }
 
   private mutating func readColumns(_ table: String, _ connection: Connection) throws {
-    let query = try SQLStatement(
-      connection.handle, "SELECT name, hidden FROM pragma_table_xinfo(?, 'main') ORDER BY cid")
-    query.bind(1, table)
+    // cid, name, type, notnull, dflt_value, pk, hidden
+    let query = try SQLStatement(connection.handle, pragma: "table_xinfo", of: table)
     while try query.step() {
-      columns[table, default: []].append(query.text(0) ?? "")
-      if query.int(1) == 2 { tablesWithVirtualColumns.insert(table) }
+      columns[table, default: []].append(query.text(1) ?? "")
+      if query.int(6) == 2 { tablesWithVirtualColumns.insert(table) }
     }
   }
 
-  private mutating func readConflictClauses(_ table: String, _ connection: Connection) throws {
-    let query = try SQLStatement(
-      connection.handle, "SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE")
+  private mutating func readConflictClauses(_ table: String, _ query: SQLStatement) throws {
     query.bind(1, table)
+    defer { query.reset() }
     guard try query.step(), let sql = query.text(0) else { return }
     let words = sql.lowercased().split { !$0.isLetter }
     if zip(words, words.dropFirst()).contains(where: { $0 == "on" && $1 == "conflict" }) {
@@ -71,42 +75,44 @@ struct AppObjects {
   }
 
   private mutating func readIndexes(_ table: String, _ connection: Connection) throws {
-    let list = try SQLStatement(
-      connection.handle,
-      "SELECT name, \"unique\", partial FROM pragma_index_list(?, 'main') WHERE origin <> 'pk' ORDER BY name")
-    list.bind(1, table)
+    // seq, name, unique, origin, partial
+    let list = try SQLStatement(connection.handle, pragma: "index_list", of: table)
+    var indexes: [(name: String, isUnique: Bool, isPartial: Bool)] = []
     while try list.step() {
-      guard let name = list.text(0) else { continue }
-      let columns = try columns(ofIndex: name, connection)
+      guard list.text(3) != "pk" else { continue }
+      if let name = list.text(1) { indexes.append((name, list.int(2) == 1, list.int(4) == 1)) }
+    }
+    for index in indexes.sorted(by: { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }) {
+      let columns = try columns(ofIndex: index.name, connection)
       if columns == nil { tablesWithExpressionIndexes.insert(table) }
-      guard list.int(1) == 1 else { continue }
-      if list.int(2) == 1 || columns.map(Self.hasBuiltInCollations) != true {
+      guard index.isUnique else { continue }
+      if index.isPartial || columns.map(Self.hasBuiltInCollations) != true {
         tablesWithOpaqueUniqueIndexes.insert(table)
       }
       guard let columns else { continue }
       uniqueIndexes[table, default: []].append(columns)
-      if list.int(2) == 0 { wholeUniqueIndexes[table, default: []].append(columns) }
+      if !index.isPartial { wholeUniqueIndexes[table, default: []].append(columns) }
     }
   }
 
   private mutating func readKeys(_ table: String, _ connection: Connection) throws {
-    let list = try SQLStatement(
-      connection.handle,
-      "SELECT \"from\", \"table\" FROM pragma_foreign_key_list(?, 'main') WHERE coalesce(\"to\", 'id') = 'id' COLLATE NOCASE"
-    )
-    list.bind(1, table)
-    while try list.step() { checkedColumns[table, default: [:]][list.text(0) ?? ""] = list.text(1) ?? "" }
+    // id, seq, table, from, to, on_update, on_delete, match
+    let list = try SQLStatement(connection.handle, pragma: "foreign_key_list", of: table)
+    while try list.step() {
+      guard list.isNull(4) || list.text(4)?.lowercased() == "id" else { continue }
+      checkedColumns[table, default: [:]][list.text(3) ?? ""] = list.text(2) ?? ""
+    }
   }
 
   /// - Returns: nil for an index on an expression, or on what the store writes in place.
   private func columns(ofIndex name: String, _ connection: Connection) throws -> UniqueIndex? {
-    let query = try SQLStatement(
-      connection.handle, "SELECT cid, name, coll FROM pragma_index_xinfo(?, 'main') WHERE key ORDER BY seqno")
-    query.bind(1, name)
+    // seqno, cid, name, desc, coll, key
+    let query = try SQLStatement(connection.handle, pragma: "index_xinfo", of: name)
     var index: UniqueIndex = []
     while try query.step() {
-      guard query.int(0) != -2, query.text(1) != "tally_clock", let collation = query.text(2) else { return nil }
-      index.append((query.text(1) ?? "rowid", collation))
+      guard query.int(5) == 1 else { continue }
+      guard query.int(1) != -2, query.text(2) != "tally_clock", let collation = query.text(4) else { return nil }
+      index.append((query.text(2) ?? "rowid", collation))
     }
     return index
   }

@@ -25,12 +25,14 @@ struct Capture {
   private(set) var namesBefore: Set<String>?
   /// Records that were deleted unnoticed and inserted again.
   private let returned: Set<RowAddress>
-  private let progress = Progress()
+  let progress = Progress()
 
-  private final class Progress {
+  final class Progress {
     /// Extra bodies of rows that are gone. Until all is captured, a row under another name may still carry their
     /// number.
     var orphans: [Int] = []
+    /// The delete that all deletes of the transaction are, if there was one.
+    var delete: SharedDelete?
   }
 
   private var reader: StateReader { transaction.reader }
@@ -75,7 +77,9 @@ struct Capture {
   // MARK: Records
 
   private func capture(_ write: PendingWrite, _ kind: RecordKind) throws {
-    if try !write.isLost && (captureEdit(write, kind) || captureInsert(write, kind)) { return }
+    if try !write.isLost && (captureEdit(write, kind) || captureInsert(write, kind) || captureDelete(write, kind)) {
+      return
+    }
     let after = try row(write, kind)
     if let after, write.except.contains(Array(after.key.utf8)) { return }
     guard let key = after?.key ?? write.key, after != nil || write.before != nil else { return }

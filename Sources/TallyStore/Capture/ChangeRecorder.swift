@@ -15,18 +15,25 @@ import TallyCRDT
 /// key actions, incremental blob I/O. It does not hear of a savepoint that is rolled back, so what it notes is compared
 /// with the rows in the end.
 final class ChangeRecorder {
-  /// The positions of the columns of a replicated table.
-  struct Layout {
-    var kind: KindNumber
+  /// The positions of the columns of a replicated table. A class, so that handing it on costs one reference count.
+  final class Layout {
+    let kind: KindNumber
     /// `id`, or `source` and `target`.
-    var key: [Int32]
-    var clock: Int32
+    let key: [Int32]
+    let clock: Int32
     /// The kind's columns, in their order.
-    var columns: [Int32]
+    let columns: [Int32]
     /// The defaults of NOT NULL columns: for a row that is older than the column, the hook reports null.
-    var defaults: [Value?]
+    let defaults: [Value?]
     /// The columns that refer to records of the same table.
-    var selfReferences: [Int32]
+    let selfReferences: [Int32]
+
+    init(
+      kind: KindNumber, key: [Int32], clock: Int32, columns: [Int32], defaults: [Value?], selfReferences: [Int32]
+    ) {
+      (self.kind, self.key, self.clock) = (kind, key, clock)
+      (self.columns, self.defaults, self.selfReferences) = (columns, defaults, selfReferences)
+    }
   }
 
   /// Whether the SQLite library has the hook.
@@ -136,9 +143,7 @@ private struct NotedRow {
 
   var hasSameKey: Bool {
     get throws {
-      for column in layout.key where try !ColumnValue(old(column)).isEqual(to: ColumnValue(new(column))) {
-        return false
-      }
+      for column in layout.key where try isChanged(column) { return false }
       return true
     }
   }
@@ -173,15 +178,17 @@ private struct NotedRow {
   /// The places of the columns that differ; nil if nothing does, the clock included.
   func changedColumns() throws -> [Int]? {
     var changed: [Int] = []
-    for (place, column) in layout.columns.enumerated() {
-      let (before, after) = (ColumnValue(try old(column)), ColumnValue(try new(column)))
-      if before.isEqual(to: after) { continue }
+    for place in layout.columns.indices where try isChanged(layout.columns[place]) {
       // The default of a column that came after the row.
-      if before.type == SQLITE_NULL, let known = layout.defaults[place], known == after.value { continue }
+      if let known = layout.defaults[place], try ColumnValue(old(layout.columns[place])).type == SQLITE_NULL,
+        try known == ColumnValue(new(layout.columns[place])).value
+      {
+        continue
+      }
       changed.append(place)
     }
     guard changed.isEmpty else { return changed }
-    return try ColumnValue(old(layout.clock)).isEqual(to: ColumnValue(new(layout.clock))) ? nil : []
+    return try isChanged(layout.clock) ? [] : nil
   }
 
   func values(_ places: [Int]) throws -> [(place: Int, value: ColumnValue)] {
@@ -193,6 +200,13 @@ private struct NotedRow {
   }
 
   func allValues() throws -> [(place: Int, value: ColumnValue)] { try values(Array(layout.columns.indices)) }
+
+  private func isChanged(_ column: Int32) throws -> Bool {
+    var changes: Int32 = 0
+    let status = tally_preupdate_changes(connection, column, &changes)
+    guard status == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: status)) }
+    return changes != 0
+  }
 
   private func old(_ column: Int32) throws -> OpaquePointer? {
     var value: OpaquePointer?

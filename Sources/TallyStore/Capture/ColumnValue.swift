@@ -1,3 +1,4 @@
+import CTallySQLite
 import GRDBSQLite
 import TallyCRDT
 
@@ -37,9 +38,15 @@ struct ColumnValue {
     default: break
     }
     guard let lent, type == SQLITE_TEXT || type == SQLITE_BLOB else { return try body(.init(start: nil, count: 0)) }
-    let base = type == SQLITE_TEXT ? UnsafeRawPointer(sqlite3_value_text(lent)) : sqlite3_value_blob(lent)
-    let count = base == nil ? 0 : Int(sqlite3_value_bytes(lent))
-    return try body(UnsafeBufferPointer(start: base?.assumingMemoryBound(to: UInt8.self), count: count))
+    var count: Int32 = 0
+    let base: UnsafeRawPointer?
+    if type == SQLITE_TEXT {
+      base = tally_value_utf8(lent, &count)
+    } else {
+      base = sqlite3_value_blob(lent)
+      count = sqlite3_value_bytes(lent)
+    }
+    return try body(UnsafeBufferPointer(start: base?.assumingMemoryBound(to: UInt8.self), count: Int(count)))
   }
 
   /// Whether both hold the same value of the same type.
@@ -60,7 +67,7 @@ struct ColumnValue {
     switch type {
     case SQLITE_INTEGER: return .integer(int64)
     case SQLITE_FLOAT: return Value(real: double)
-    case SQLITE_TEXT: return withBytes { String(validating: $0, as: UTF8.self).map(Value.text) ?? .blob(Array($0)) }
+    case SQLITE_TEXT: return withBytes { String(valid: $0).map(Value.text) ?? .blob(Array($0)) }
     case SQLITE_BLOB: return .blob(withBytes(Array.init))
     default: return .null
     }

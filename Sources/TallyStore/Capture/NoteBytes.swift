@@ -116,11 +116,19 @@ final class NoteBytes {
     case SQLITE_FLOAT: return Value(real: Double(bitPattern: pointer.take(UInt64.self)))
     case SQLITE_TEXT, SQLITE_BLOB:
       let count = Int(pointer.take(UInt32.self))
-      let bytes = isSpilled ? try spilled(count, at: Int(pointer.take(Int64.self))) : pointer.bytes(count)
-      guard type == SQLITE_TEXT else { return .blob(bytes) }
-      return String(validating: bytes, as: UTF8.self).map(Value.text) ?? .blob(bytes)
+      guard isSpilled else {
+        let bytes = UnsafeRawBufferPointer(start: pointer, count: count)
+        pointer += count
+        return bytes.withMemoryRebound(to: UInt8.self) { Self.value($0, isText: type == SQLITE_TEXT) }
+      }
+      let bytes = try spilled(count, at: Int(pointer.take(Int64.self)))
+      return bytes.withUnsafeBufferPointer { Self.value($0, isText: type == SQLITE_TEXT) }
     default: return .null
     }
+  }
+
+  private static func value(_ bytes: UnsafeBufferPointer<UInt8>, isText: Bool) -> Value {
+    (isText ? String(valid: bytes).map(Value.text) : nil) ?? .blob(Array(bytes))
   }
 
   private func spilled(_ count: Int, at offset: Int) throws -> [UInt8] {

@@ -26,6 +26,9 @@ struct PendingWrite {
   var key: String?
   /// The number of the row that was written, if it is known. Another row may have it by now.
   var row: RowID?
+  /// The number of a row that was deleted, if nothing has been inserted into its table since: if the delete was rolled
+  /// back, the row has this number again.
+  var deletedRow: RowID?
   /// Nil if there was no row, or one that was never captured.
   var before: Image?
   /// Whether `before` is incomplete because the row was deleted unnoticed after an update, and another row was inserted

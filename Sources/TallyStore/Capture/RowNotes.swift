@@ -135,6 +135,14 @@ struct RowNotes {
 
   private func written(_ table: Table, _ group: Range<Int>) throws -> Written {
     var written = Written(row: RowID(rawValue: Int(table.rows[group.lowerBound])))
+    // Most rows are written once.
+    if group.count == 1 {
+      guard table.places[group.lowerBound] != Self.insertion else { return written }
+      let note = try bytes.note(at: table.places[group.lowerBound])
+      written.before = .init(clock: note.clock, written: note.values)
+      if !note.key.isEmpty { written.deletedKey = note.key }
+      return written
+    }
     for index in group {
       guard table.places[index] != Self.insertion else { break }
       let note = try bytes.note(at: table.places[index])
@@ -163,11 +171,15 @@ struct RecordedRows: WrittenRows {
   }
 
   private func forEachWrite(_ kind: KindNumber, _ body: (PendingWrite) throws -> Void) throws {
-    let moved = notes.mayHaveMoved(kind) ? try notes.deletedKeys(kind) : []
+    let mayHaveMoved = notes.mayHaveMoved(kind)
+    let moved = mayHaveMoved ? try notes.deletedKeys(kind) : []
     try notes.forEachRow(kind) { written in
       if let key = written.deletedKey {
-        let text = String(validating: key, as: UTF8.self)
-        try body(PendingWrite(kind: kind, key: text ?? "", before: Self.captured(written.before)))
+        let text = key.withUnsafeBufferPointer { String(valid: $0) }
+        try body(
+          PendingWrite(
+            kind: kind, key: text ?? "", deletedRow: mayHaveMoved ? nil : written.row,
+            before: Self.captured(written.before)))
         // Another one may have come in its place.
         guard !moved.isEmpty else { return }
         return try body(PendingWrite(kind: kind, row: written.row, before: nil, except: moved))

@@ -6,7 +6,8 @@ import TallyWire
 /// Tables, indexes and rows of the store's own that a sound file has: where one is gone, it is made again, empty. What
 /// was in it is then missing from the content, which the sum tells.
 enum MissingParts {
-  fileprivate static let statements: [String] = {
+  /// Each with the name of what it makes; nil for a row.
+  fileprivate static let statements: [(name: String?, sql: String)] = {
     let all = Format.tables + "\n" + Format.laterTables
     return all.split(separator: ";").map { statement in
       statement.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -14,7 +15,10 @@ enum MissingParts {
         .replacingOccurrences(of: "CREATE TABLE", with: "CREATE TABLE IF NOT EXISTS")
         .replacingOccurrences(of: "CREATE INDEX", with: "CREATE INDEX IF NOT EXISTS")
         .replacingOccurrences(of: "INSERT INTO", with: "INSERT OR IGNORE INTO")
-    }.filter { !$0.isEmpty }
+    }.filter { !$0.isEmpty }.map { sql in
+      let words = sql.split(whereSeparator: { " (".contains($0) })
+      return (words.first == "CREATE" ? String(words[5]) : nil, sql)
+    }
   }()
 
   /// The tables whose content nothing else says.
@@ -28,16 +32,19 @@ enum MissingParts {
   static func restore(_ connection: Connection) throws -> String? {
     var lost: [String] = []
     let query = try SQLStatement(
-      connection.handle, "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 6) = 'tally_'")
-    var present = Set<String>()
-    while try query.step() { present.insert(query.text(0) ?? "") }
+      connection.handle, "SELECT name, type = 'table' FROM sqlite_master WHERE substr(name, 1, 6) = 'tally_'")
+    var (present, names) = (Set<String>(), Set<String>())
+    while try query.step() {
+      names.insert(query.text(0) ?? "")
+      if query.int(1) == 1 { present.insert(query.text(0) ?? "") }
+    }
     query.reset()
     guard !present.isEmpty else {
       throw StoreError(.notAStore, "the file has the mark of a store and none of its tables")
     }
     lost += essential.subtracting(present).sorted()
     if !present.contains("tally_stub"), present.contains("tally_meta"),
-      try connection.exists("SELECT 1 FROM tally_meta WHERE key = 'stubs'")
+      try connection.hasMeta("stubs")
     {
       lost.append("tally_stub")
     }
@@ -47,10 +54,10 @@ enum MissingParts {
       try connection.execute("UPDATE tally_zone SET n = 0 WHERE n = (SELECT min(n) FROM tally_zone)")
       if connection.changes == 0 { lost.append("the zone") }
     }
-    if present.contains("tally_meta"), try !connection.exists("SELECT 1 FROM tally_meta WHERE key = 'catalog'") {
+    if present.contains("tally_meta"), try !connection.hasMeta("catalog") {
       lost.append("the catalog's version")
     }
-    for statement in statements { try connection.execute(statement) }
+    for (name, sql) in statements where name.map({ !names.contains($0) }) ?? true { try connection.execute(sql) }
     try SchemaMigration.complete(connection)
     lost += try NumberedTable.allCases.compactMap { try $0.putRight(connection) }
     // A catalog that has no version yet is taken for that of a new file.
@@ -95,7 +102,7 @@ enum MissingParts {
 extension Format {
   /// Makes the store's own indexes and derived tables again where they are gone.
   static func createIndexes(_ connection: Connection) throws {
-    for statement in MissingParts.statements { try connection.execute(statement) }
+    for (_, sql) in MissingParts.statements { try connection.execute(sql) }
   }
 }
 

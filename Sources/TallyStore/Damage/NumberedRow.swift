@@ -26,6 +26,8 @@ private struct RowTally: Equatable {
   var last = 0
   var count = 0
 
+  init(_ rows: [NumberedRow]) { (last, count) = (rows.map(\.number).max() ?? 0, rows.count) }
+
   init(_ table: NumberedTable, _ connection: Connection) throws {
     let query = try connection.statement(
       text: "SELECT coalesce(max(n), 0), count(*) FROM \(table.rawValue) NOT INDEXED")
@@ -35,10 +37,8 @@ private struct RowTally: Equatable {
 
   /// As it is noted in `tally_meta`; nil if it is not, as in older files.
   init?(notedIn connection: Connection, _ table: NumberedTable) throws {
-    let query = try connection.statement(text: "SELECT value FROM tally_meta WHERE key = '\(table.metaKey)'")
-    defer { query.reset() }
-    guard try query.step() else { return nil }
-    let parts = (query.text(0) ?? "").split(separator: " ").compactMap { Int($0) }
+    guard let text = try connection.meta(table.metaKey, { $0.text(0) ?? "" }) else { return nil }
+    let parts = text.split(separator: " ").compactMap { Int($0) }
     // What cannot be a number says nothing.
     guard parts.count == 2, parts.allSatisfy((0...Int(Int32.max)).contains) else { return nil }
     (last, count) = (parts[0], parts[1])
@@ -116,6 +116,11 @@ extension NumberedTable {
   /// The query that reads a row: `n`, the other columns and, where the file has it, the sum.
   var query: String { "SELECT * FROM \(rawValue)" }
 
+  /// The same of all rows, whatever indexes say.
+  func scan(_ connection: Connection) throws -> SQLStatement {
+    try connection.statement(text: query + " NOT INDEXED")
+  }
+
   /// - Throws: `StoreError.corrupt` if the row that a query is at is not what was last written.
   func check(_ query: SQLStatement) throws(StoreError) {
     let place = columns.count + 1
@@ -138,7 +143,7 @@ extension NumberedTable {
   func putRight(_ connection: Connection) throws -> String? {
     var rows: [NumberedRow] = []
     var bad: [(row: NumberedRow, kept: Int64?)] = []
-    let query = try SQLStatement(connection.handle, self.query + " NOT INDEXED")
+    let query = try scan(connection)
     while try query.step() {
       let row = NumberedRow(self, in: query)
       let kept = query.isNull(columns.count + 1) ? nil : query.int64(columns.count + 1)
@@ -160,13 +165,14 @@ extension NumberedTable {
       for row in rows + mended where try insert(row, connection) { count += 1 }
       lost = rows.count + bad.count - count
     }
-    let found = try RowTally(self, connection)
+    // What was just read, if it was sound; SQLite may count otherwise what it finds otherwise.
+    let found = try bad.isEmpty ? RowTally(rows) : RowTally(self, connection)
     lost = max(lost, (noted?.count ?? 0) - found.count)
     if lost > 0 || noted.map({ $0.last > found.last }) ?? false {
       lost = max(lost, 1)
       try reserve(connection, after: noted?.last ?? 0)
     }
-    let now = try RowTally(self, connection)
+    let now = try bad.isEmpty && lost == 0 ? found : RowTally(self, connection)
     if now != noted { try now.note(self, connection) }
     return lost > 0 ? "\(lost) of the rows of \(rawValue)" : nil
   }

@@ -109,6 +109,24 @@ package final class Connection {
     content = isKnown ? version : nil
   }
 
+  /// Calls `body` with the value of a key of `tally_meta`, in the first column. One statement for all keys: to prepare
+  /// one for each costs more than everything else that is read where a store is opened.
+  /// - Returns: nil if there is no such key.
+  func meta<T>(_ key: String, _ body: (SQLStatement) throws -> T) throws -> T? {
+    let query = try statement("SELECT value FROM tally_meta WHERE key = ?")
+    query.bind(1, key)
+    defer { query.reset() }
+    return try query.step() ? try body(query) : nil
+  }
+
+  /// Whether `tally_meta` has a key.
+  func hasMeta(_ key: String) throws -> Bool { try meta(key) { _ in } != nil }
+
+  /// Whether a table has a column; without a column, whether there is a table of that name. Costs no statement.
+  func hasColumn(_ column: String?, _ table: String) -> Bool {
+    sqlite3_table_column_metadata(handle, "main", table, column, nil, nil, nil, nil, nil) == SQLITE_OK
+  }
+
   func execute(_ sql: String) throws {
     guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw DatabaseError(handle, sql: sql) }
   }

@@ -20,6 +20,13 @@ package final class SQLStatement {
     owner = nil
   }
 
+  /// A PRAGMA of the main file that lists something of a table or an index. As a table-valued function it would cost ten
+  /// times as much to prepare, more than all the rest.
+  convenience init(_ database: OpaquePointer, pragma: String, of object: String) throws {
+    let name = object.replacing("\"", with: "\"\"")
+    try self.init(database, "PRAGMA main.\(pragma)(\"\(name)\")")
+  }
+
   /// A statement out of GRDB's cache for the connection. It is reset when this object goes.
   init(borrowing statement: Statement, of database: OpaquePointer) {
     handle = statement.sqliteStatement
@@ -186,10 +193,7 @@ package final class SQLStatement {
 
   /// The text of a column; nil for text that is not UTF-8.
   package func text(_ column: Int) -> String? {
-    withBytes(ofText: column) { bytes in
-      // What is only ASCII needs no second look, and most texts are.
-      bytes.isASCII ? String(decoding: bytes, as: UTF8.self) : String(validating: bytes, as: UTF8.self)
-    }
+    withBytes(ofText: column) { String(valid: $0) }
   }
 
   package var columnCount: Int { Int(sqlite3_column_count(handle)) }
@@ -205,6 +209,18 @@ package final class SQLStatement {
     case SQLITE_TEXT: return text(column).map(Value.text) ?? .blob(blob(column))
     case SQLITE_BLOB: return .blob(blob(column))
     default: return .null
+    }
+  }
+}
+
+extension String {
+  /// The text of some bytes; nil if they are not UTF-8.
+  init?(valid bytes: UnsafeBufferPointer<UInt8>) {
+    // What is only ASCII needs no second look, and most texts are.
+    if bytes.isASCII {
+      self = String(decoding: bytes, as: UTF8.self)
+    } else {
+      self.init(validating: bytes, as: UTF8.self)
     }
   }
 }

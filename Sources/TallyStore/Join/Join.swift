@@ -33,6 +33,7 @@ struct Join {
 
   /// Whether damage stays in the record after healing: what it had said before may be what the disk made of it.
   func holdsUnfit(_ name: AnyRecordName, _ kind: RecordKind) -> Bool { healing?.holdsUnfit(name, kind) ?? false }
+  private var lastDelete: SharedDelete?
   /// Whether something was not found here although the vector covers it.
   private var isMissing = false
 
@@ -305,6 +306,14 @@ struct Join {
 
   mutating func noteChange() { changes += 1 }
 
+  /// A delete that was received, with what it had seen stored. Most come together with others of one transaction.
+  mutating func shared(_ delete: Delete) throws -> SharedDelete {
+    if let last = lastDelete, last.delete == delete { return last }
+    let shared = try SharedDelete(delete, writer)
+    lastDelete = shared
+    return shared
+  }
+
   private mutating func note(renewed name: AnyRecordName, _ former: RecordState) {
     if former.hasContent { renewed.append(RenewedRecord(name, former)) }
   }
@@ -315,7 +324,7 @@ struct Join {
   private mutating func join(
     _ name: AnyRecordName, _ kind: RecordKind, _ received: RecordState, _ fingerprint: Fingerprint?
   ) throws {
-    if healing == nil, try joinEdit(name, kind, received) { return }
+    if healing == nil, try joinEdit(name, kind, received) || joinDelete(name, kind, received) { return }
     guard let stored = try reader.record(name, kind) else { return try receive(name, kind, received, fingerprint) }
     transaction.markIfSetAside(name, kind)
     var state = stored.state

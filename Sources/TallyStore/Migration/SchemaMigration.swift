@@ -32,9 +32,9 @@ struct SchemaMigration {
   /// Adds what came to the format without raising its version.
   static func complete(_ connection: Connection) throws {
     for (table, column, definition) in Format.laterColumns {
-      let isThere = try connection.integer(
-        text: "SELECT 1 FROM pragma_table_info('\(table)') WHERE name = '\(column)'")
-      if isThere == nil { try connection.execute("ALTER TABLE \(table) ADD COLUMN \(column) \(definition)") }
+      if !connection.hasColumn(column, table) {
+        try connection.execute("ALTER TABLE \(table) ADD COLUMN \(column) \(definition)")
+      }
     }
     try connection.execute(Format.laterTables)
   }
@@ -43,17 +43,16 @@ struct SchemaMigration {
   /// tables were dropped is damaged: what stood in them is not deleted, and the next sync brings it back.
   /// - Returns: what was gone, in words; nil if nothing was.
   static func restoreTables(_ connection: Connection, _ catalog: Catalog) throws -> String? {
-    func isGone(_ table: String) throws -> Bool {
-      try connection.integer(
-        text: "SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = '\(table)' COLLATE NOCASE") == nil
+    func isGone(_ table: String) -> Bool {
+      !connection.hasColumn(nil, table)
     }
     var gone: [String] = []
-    for kind in catalog.orderedKinds where try isGone(kind.type) {
+    for kind in catalog.orderedKinds where isGone(kind.type) {
       guard let entity = kind.entity else { continue }
       try connection.execute(table(entity))
       gone.append("the table \(kind.type)")
     }
-    for link in catalog.knownLinks where try isGone(link.table) {
+    for link in catalog.knownLinks where isGone(link.table) {
       try connection.execute(table(link))
       gone.append("the table \(link.table)")
     }

@@ -51,17 +51,15 @@ struct TableShape {
   }
 
   private func checkColumns() throws {
-    let query = try connection.statement(
-      "SELECT name, pk = 1 AND upper(type) = 'INTEGER' FROM pragma_table_xinfo(?, 'main')")
-    defer { query.reset() }
-    query.bind(1, table)
+    // cid, name, type, notnull, dflt_value, pk, hidden
+    let query = try SQLStatement(connection.handle, pragma: "table_xinfo", of: table)
     var present = Set<String>()
     while try query.step() {
       // SQLite's own lower() knows ASCII alone.
-      let name = (query.text(0) ?? "").lowercased()
+      let name = (query.text(1) ?? "").lowercased()
       present.insert(name)
       // As the primary key it is what SQLite tells rows apart by; any other hides that.
-      guard name != "rowid" || query.int(1) == 1 else {
+      guard name != "rowid" || query.int(5) == 1 && query.text(2)?.uppercased() == "INTEGER" else {
         throw error("a column is named rowid, which hides SQLite's own", "with another name for it")
       }
     }
@@ -81,30 +79,28 @@ struct TableShape {
   }
 
   private func checkRowIDs() throws {
-    let query = try connection.statement("SELECT wr FROM pragma_table_list(?) WHERE schema = 'main'")
-    defer { query.reset() }
-    query.bind(1, table)
-    guard try query.step(), query.int(0) == 1 else { return }
+    // schema, name, type, ncol, wr, strict
+    let query = try SQLStatement(connection.handle, pragma: "table_list", of: table)
+    guard try query.step(), query.int(4) == 1 else { return }
     throw error("it is WITHOUT ROWID", "without that")
   }
 
   /// Whether SQLite keeps two rows of one name apart, and others may refer to a name.
   private func isUnique() throws -> Bool {
-    let indexes = try connection.statement(
-      "SELECT name FROM pragma_index_list(?, 'main') WHERE \"unique\" AND NOT partial")
-    defer { indexes.reset() }
-    indexes.bind(1, table)
+    // seq, name, unique, origin, partial
+    let indexes = try SQLStatement(connection.handle, pragma: "index_list", of: table)
     var names: [String] = []
-    while try indexes.step() { if let name = indexes.text(0) { names.append(name) } }
+    while try indexes.step() {
+      guard indexes.int(2) == 1, indexes.int(4) == 0 else { continue }
+      if let name = indexes.text(1) { names.append(name) }
+    }
     for name in names {
-      let columns = try connection.statement(
-        "SELECT name, coll FROM pragma_index_xinfo(?, 'main') WHERE key ORDER BY seqno")
-      defer { columns.reset() }
-      columns.bind(1, name)
+      // seqno, cid, name, desc, coll, key
+      let columns = try SQLStatement(connection.handle, pragma: "index_xinfo", of: name)
       var found: [String] = []
       while try columns.step() {
-        guard columns.text(1)?.uppercased() == "BINARY" else { continue }
-        found.append((columns.text(0) ?? "").lowercased())
+        guard columns.int(5) == 1, columns.text(4)?.uppercased() == "BINARY" else { continue }
+        found.append((columns.text(2) ?? "").lowercased())
       }
       if found.sorted() == keys.sorted() { return true }
     }
@@ -112,16 +108,12 @@ struct TableShape {
   }
 
   private func checkReferences() throws {
-    let query = try connection.statement(
-      """
-      SELECT "from", "table", coalesce("to", 'id'), on_delete, on_update FROM pragma_foreign_key_list(?, 'main')
-      """)
-    defer { query.reset() }
-    query.bind(1, table)
+    // id, seq, table, from, to, on_update, on_delete, match
+    let query = try SQLStatement(connection.handle, pragma: "foreign_key_list", of: table)
     while try query.step() {
-      let (column, other, to) = (query.text(0) ?? "", query.text(1) ?? "", query.text(2) ?? "")
+      let (column, other, to) = (query.text(3) ?? "", query.text(2) ?? "", query.isNull(4) ? "id" : query.text(4) ?? "")
       // A row that leaves the table because its record is hidden or set aside must not take others with it.
-      for (event, action) in [("DELETE", query.text(3) ?? ""), ("UPDATE", query.text(4) ?? "")]
+      for (event, action) in [("DELETE", query.text(6) ?? ""), ("UPDATE", query.text(5) ?? "")]
       where action != "NO ACTION" && all.contains(other.lowercased()) {
         throw error(
           "\(column) has ON \(event) \(action)", "without it; onDelete in the schema says what becomes of referrers")

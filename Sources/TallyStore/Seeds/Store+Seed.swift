@@ -44,12 +44,21 @@ extension Store {
   /// set's adoptions find. A record that a person edited does not change; one that they deleted does not return. Peers
   /// that have no such set get it by sync; peers that have it exchange nothing about it.
   ///
-  /// Cost: generating and hashing the set; if it is new, like applying a delta of it.
+  /// Cost: hashing the set; with adoptions, and if it is another than at the last call, generating it as well; if it is
+  /// new, like applying a delta of it.
   /// - Returns: whether the version was new here, and which records gave way to seeds by ``SeedSet/adoptions``.
   /// - Throws: `StoreError.invalidSeeds` if the set breaks a rule or does not fit the schema, `.seedVersionBackwards`
   ///   if this store has applied a newer version; GRDB's `DatabaseError`. The store is as it was.
   @discardableResult
   public func seed(_ set: SeedSet) throws -> SeedReport {
+    let found: (digest: SeedDigest?, applied: AppliedSeed?, isHere: Bool) = try snapshot { reader in
+      let digest = try digest(of: set, reader)
+      guard let digest, let applied = try reader.appliedSeed(set.name), applied.digest == digest else {
+        return (digest, nil, false)
+      }
+      return (digest, applied, try reader.vector().covers(Dot(replica: applied.replica, sequence: 1)))
+    }
+    if let applied = found.applied, found.isHere { return SeedReport(replica: applied.replica) }
     let (history, isHere, isNoted) = try snapshot { reader in
       let checked = try CheckedSeedSet(set, reader.catalog.schema)
       #if PlantedFaults
@@ -59,17 +68,29 @@ extension Store {
       #endif
       let noted = try reader.appliedSeed(set.name)
       try check(noted, set, history)
-      return (history, try reader.vector().covers(history.vector), noted?.replica == history.replica)
+      return (
+        history, try reader.vector().covers(history.vector),
+        noted?.replica == history.replica && noted?.digest == found.digest
+      )
     }
     var report = SeedReport(replica: history.replica)
     if !isHere || !isNoted {
-      report.isNew = try replicate { try $0.seed(set, history) }.value
+      report.isNew = try replicate { try $0.seed(set, history, found.digest) }.value
     }
     if !set.adoptions.isEmpty { report.adopted = try adopt(set) }
     return report
   }
 
-  private func check(_ applied: (version: Int, replica: ReplicaID)?, _ set: SeedSet, _ history: SeedHistory) throws {
+  /// Nil for a set that must be generated all the same.
+  private func digest(of set: SeedSet, _ reader: StateReader) throws -> SeedDigest? {
+    #if PlantedFaults
+      guard options.planted.isEmpty else { return nil }
+    #endif
+    guard set.adoptions.isEmpty, let schema = try reader.connection.meta("schema", { $0.blob(0) }) else { return nil }
+    return SeedDigest(set, schema: schema)
+  }
+
+  private func check(_ applied: AppliedSeed?, _ set: SeedSet, _ history: SeedHistory) throws {
     guard let applied else { return }
     guard set.version >= applied.version else {
       throw StoreError(
@@ -96,7 +117,7 @@ extension Store {
 
 extension WriteTransaction {
   /// - Returns: whether the version was not here.
-  func seed(_ set: SeedSet, _ history: SeedHistory) throws -> Bool {
+  func seed(_ set: SeedSet, _ history: SeedHistory, _ digest: SeedDigest?) throws -> Bool {
     let isNew = !standing.vector.covers(history.vector)
     if isNew {
       // Replays the history of the set's virtual replica.
@@ -106,7 +127,7 @@ extension WriteTransaction {
     }
     let note = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES(?, ?)")
     note.bind(1, StateReader.appliedKey(set.name))
-    note.bind(2, .text("\(set.version) \(history.replica)"))
+    note.bind(2, AppliedSeed(version: set.version, replica: history.replica, digest: digest).text)
     try note.run()
     return isNew
   }
@@ -116,16 +137,8 @@ extension StateReader {
   static func appliedKey(_ set: String) -> String { "seeds \(set)" }
 
   /// The version of a set that this store's own app has applied.
-  func appliedSeed(_ set: String) throws -> (version: Int, replica: ReplicaID)? {
-    let query = try connection.statement("SELECT value FROM tally_meta WHERE key = ?")
-    defer { query.reset() }
-    query.bind(1, Self.appliedKey(set))
-    guard try query.step() else { return nil }
-    let parts = (query.text(0) ?? "").split(separator: " ")
-    guard parts.count == 2, let version = Int(parts[0]), let replica = ReplicaID(String(parts[1])) else {
-      throw StoreError(.corrupt, "the note of a seed set is malformed")
-    }
-    return (version, replica)
+  func appliedSeed(_ set: String) throws -> AppliedSeed? {
+    try connection.meta(Self.appliedKey(set)) { try AppliedSeed($0.text(0) ?? "") }
   }
 
   fileprivate func seedSets() throws -> [SeedSetStatus] {

@@ -55,6 +55,8 @@ package struct Catalog: Sendable {
   var hasSelfReferences: Bool {
     referrers.contains { type, columns in columns.contains { records[$0.kind]?.type == type } }
   }
+  /// The kinds to whose records others refer, or which have relationships.
+  private(set) var referredKinds = Set<KindNumber>()
   private(set) var linksFrom: [String: [KindNumber]] = [:]
   private(set) var linksTo: [String: [KindNumber]] = [:]
 
@@ -84,26 +86,24 @@ package struct Catalog: Sendable {
 extension Catalog {
   /// The catalog as this connection sees it; `cached` if that is still right.
   static func load(_ connection: Connection, cached: Catalog?) throws -> Catalog {
-    guard let version = try connection.integer("SELECT value FROM tally_meta WHERE key = 'catalog'") else {
+    guard let version = try connection.meta("catalog", { $0.int(0) }) else {
       throw StoreError(.corrupt, "the catalog is missing")
     }
     if let cached, cached.version == version { return cached }
     var catalog = Catalog()
     catalog.version = version
-    let schema = try connection.statement("SELECT value FROM tally_meta WHERE key = 'schema'")
-    defer { schema.reset() }
-    let isThere = try schema.step()
-    if isThere { catalog.schema = try Schema(json: Data(schema.blob(0))) }
+    let schema = try connection.meta("schema") { Data($0.blob(0)) }
+    if let schema { catalog.schema = try Schema(json: schema) }
     try catalog.loadRows(connection)
     catalog.hasStubs = try connection.hasStubs()
-    catalog.isSchemaLost = !isThere && version > 0 && !catalog.records.isEmpty
+    catalog.isSchemaLost = schema == nil && version > 0 && !catalog.records.isEmpty
     catalog.index()
     return catalog
   }
 
   private mutating func loadRows(_ connection: Connection) throws {
     var names = Set<String>()
-    let kinds = try connection.statement(text: NumberedTable.kind.query)
+    let kinds = try NumberedTable.kind.scan(connection)
     while try kinds.step() {
       try NumberedTable.kind.check(kinds)
       let (number, source) = (kinds.number(0, as: KindNumber.self), kinds.text(1) ?? "")
@@ -119,7 +119,7 @@ extension Catalog {
         records[number] = RecordKind(number: number, type: source, entity: schema[source])
       }
     }
-    let rows = try connection.statement(text: NumberedTable.field.query)
+    let rows = try NumberedTable.field.scan(connection)
     while try rows.step() {
       try NumberedTable.field.check(rows)
       guard let number = UInt32(exactly: rows.int(0)) else {
@@ -127,7 +127,7 @@ extension Catalog {
       }
       add(Field(kind: rows.number(1), key: rows.text(2) ?? ""), number)
     }
-    let replicas = try connection.statement(text: NumberedTable.replica.query)
+    let replicas = try NumberedTable.replica.scan(connection)
     var ids = Set<[UInt8]>()
     while try replicas.step() {
       try NumberedTable.replica.check(replicas)
@@ -161,6 +161,8 @@ extension Catalog {
     orderedKinds = inOrder()
     linksFrom = Dictionary(grouping: knownLinks.map(\.number)) { links[$0]?.source ?? "" }
     linksTo = Dictionary(grouping: knownLinks.map(\.number)) { links[$0]?.target ?? "" }
+    let referred = Set(referrers.keys).union(linksFrom.keys).union(linksTo.keys)
+    referredKinds = Set(referred.compactMap { kindOfType[$0] })
   }
 
   private func columns(of number: KindNumber) -> [Column] {

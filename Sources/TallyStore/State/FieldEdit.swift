@@ -45,9 +45,9 @@ extension [FieldEdit] {
   /// before.
   func replaced(in state: StampedState, touches: StateVector) -> [Dot] {
     var dots: [Dot] = []
-    for dot in compactMap({ $0.old?.dot }) + touches.entries where !state.has(dot) && !dots.contains(dot) {
-      dots.append(dot)
-    }
+    func add(_ dot: Dot) { if !state.has(dot), !dots.contains(dot) { dots.append(dot) } }
+    for edit in self { if let dot = edit.old?.dot { add(dot) } }
+    for dot in touches.entries { add(dot) }
     return dots
   }
 }

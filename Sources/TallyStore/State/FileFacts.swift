@@ -20,24 +20,31 @@ final class FileFacts {
   func load(_ connection: Connection, _ catalog: Catalog) throws {
     hasDeletes =
       try connection.exists("SELECT 1 FROM tally_context LIMIT 1")
-      || connection.exists("SELECT 1 FROM tally_meta WHERE key = 'retired'")
-    hasLives = try connection.exists("SELECT 1 FROM tally_meta WHERE key = 'lives'")
+      || connection.hasMeta("retired")
+    hasLives = try connection.hasMeta("lives")
     // As in `StateWriter.overwriteDeleted`.
     if hasLives { try connection.execute("PRAGMA secure_delete = ON") }
     hasWaits = try connection.exists("SELECT 1 FROM tally_wait LIMIT 1")
     hasConflicts = try connection.exists("SELECT 1 FROM tally_conflict LIMIT 1")
-    let hidden = try connection.statement(
-      """
-      SELECT n FROM tally_kind WHERE EXISTS(SELECT 1 FROM tally_hidden WHERE kind = tally_kind.n) \
-      OR EXISTS(SELECT 1 FROM tally_cut WHERE kind = tally_kind.n)
-      """)
     hiddenKinds = []
-    while try hidden.step() { hiddenKinds.insert(hidden.number(0)) }
+    let hidden = try connection.statement("SELECT 1 FROM tally_hidden WHERE kind = ? LIMIT 1")
+    for kind in catalog.records.keys where try hidden.finds(kind) { hiddenKinds.insert(kind) }
+    let cut = try connection.statement("SELECT 1 FROM tally_cut WHERE kind = ? LIMIT 1")
+    for kind in catalog.links.keys where try cut.finds(kind) { hiddenKinds.insert(kind) }
     areStubTouchesChanged = false
     stubTouches = try catalog.hasStubs ? StubWaits.touches(connection, catalog) : StateVector()
     guard catalog.hasStubs else { return }
     let stubs = try connection.statement(
       "SELECT n FROM tally_kind WHERE EXISTS(SELECT 1 FROM tally_stub WHERE kind = tally_kind.n)")
     while try stubs.step() { hiddenKinds.insert(stubs.number(0)) }
+  }
+}
+
+extension SQLStatement {
+  /// Whether a query for one kind has a row.
+  fileprivate func finds(_ kind: KindNumber) throws -> Bool {
+    bind(1, kind)
+    defer { reset() }
+    return try step()
   }
 }

@@ -83,8 +83,10 @@ package final class RecordKind: Sendable {
   let columnByNumber: [RowSQL]
   /// Selects the clock of one name.
   let clockByName: RowSQL
-  /// Finds whether a name has a row.
+  /// Finds whether a name has a row, and whether a number has one.
   let exists: RowSQL
+  let existsByNumber: RowSQL
+  let deleteByNumber: RowSQL
   /// Binds name, clock and all columns.
   let insert: RowSQL
   /// Like `insert`, but leaves an existing row of that name alone.
@@ -130,6 +132,8 @@ package final class RecordKind: Sendable {
     }
     clockByName = RowSQL("SELECT tally_clock FROM main.\"\(type)\" WHERE id = ?")
     exists = RowSQL("SELECT 1 FROM main.\"\(type)\" WHERE id = ?")
+    deleteByNumber = RowSQL("DELETE FROM main.\"\(type)\" WHERE rowid = ?")
+    existsByNumber = RowSQL("SELECT 1 FROM main.\"\(type)\" WHERE rowid = ?")
     let insert = "INSERT INTO main.\"\(type)\"(id, tally_clock\(list)) VALUES(?, ?\(marks))"
     (self.insert, insertIfNew) = (RowSQL(insert), RowSQL(insert + " ON CONFLICT(id) DO NOTHING"))
     wireOrder = columns.indices.sorted {
@@ -155,6 +159,7 @@ package final class LinkKind: Sendable {
   let rowByNumber: RowSQL
   package let rowsFrom: RowSQL
   let insert: RowSQL
+  let deleteByNumber: RowSQL
 
   /// Returns the name that identifies a relationship everywhere.
   static func wireName(_ source: String, _ relationship: String, _ target: String) -> String {
@@ -171,6 +176,7 @@ package final class LinkKind: Sendable {
     rowByNumber = RowSQL(rowSQL + " WHERE rowid = ?")
     rowsFrom = RowSQL(rowSQL + " WHERE source = ?")
     insert = RowSQL("INSERT INTO main.\"\(table)\"(source, target, tally_clock) VALUES(?, ?, ?)")
+    deleteByNumber = RowSQL("DELETE FROM main.\"\(table)\" WHERE rowid = ?")
   }
 }
 

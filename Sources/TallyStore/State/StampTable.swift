@@ -6,7 +6,16 @@ struct StampTable {
   private var stamps: [Stamp] = []
   /// The position of each stamp, as soon as there are so many that searching would cost more.
   private var numbers: [Stamp: Int] = [:]
+  /// The replica of the stamp that was read last.
+  private(set) var known: KnownReplica?
   private static let searchLimit = 16
+
+  /// An empty table with room for so many stamps.
+  init(capacity: Int = 0, known: KnownReplica? = nil) {
+    stamps.reserveCapacity(capacity)
+    self.known = known
+  }
+
   var count: Int { stamps.count }
   subscript(number: Int) -> Stamp { stamps[number] }
 
@@ -38,29 +47,44 @@ struct StampTable {
 
   func encode(to writer: inout ByteWriter, _ replicaNumber: (ReplicaID) throws -> ReplicaNumber) rethrows {
     writer.varint(stamps.count)
-    var coding = StampCoding()
+    var coding = StampCoding(known)
     for stamp in stamps { try coding.encode(stamp, to: &writer, replicaNumber) }
   }
 
   static func decode(_ reader: inout ByteReader, _ replicas: [ReplicaNumber: ReplicaID]) throws -> StampTable {
-    var table = StampTable()
+    let count = try reader.count(ofElementsWithAtLeast: 3, "stamps")
+    var table = StampTable(capacity: count)
     var coding = StampCoding()
-    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 3, "stamps")) {
+    for _ in 0..<count {
       table.stamps.append(try coding.decode(&reader, replicas))
     }
+    table.known = coding.last
     return table
   }
+}
+
+/// A replica and its number in the file.
+struct KnownReplica {
+  let replica: ReplicaID
+  let number: ReplicaNumber
 }
 
 /// Stamps one after the other, each with its time as the difference to that of the one before.
 struct StampCoding {
   private var time: Int64 = 0
+  /// The replica of the stamp before, and its number: most stamps of a state are of few replicas.
+  private(set) var last: KnownReplica?
+
+  init(_ known: KnownReplica? = nil) { last = known }
 
   mutating func encode(
     _ stamp: Stamp, to writer: inout ByteWriter, _ replicaNumber: (ReplicaID) throws -> ReplicaNumber
   ) rethrows {
     let rank = stamp.rank.rawValue
-    writer.varint(try replicaNumber(stamp.dot.replica).rawValue << 2 | Int(min(rank, 3)))
+    let replica = stamp.dot.replica
+    let number = if let last, last.replica == replica { last.number } else { try replicaNumber(replica) }
+    last = KnownReplica(replica: replica, number: number)
+    writer.varint(number.rawValue << 2 | Int(min(rank, 3)))
     if rank >= 3 { writer.byte(rank) }
     writer.varint(stamp.dot.sequence)
     writer.zigzag(Int64(stamp.time.milliseconds) - time)
@@ -69,9 +93,15 @@ struct StampCoding {
 
   mutating func decode(_ reader: inout ByteReader, _ replicas: [ReplicaNumber: ReplicaID]) throws -> Stamp {
     let head = try reader.count(limit: ReplicaNumber.largest.rawValue << 2 | 3, "a replica number")
-    guard let replica = replicas[ReplicaNumber(rawValue: head >> 2)] else {
-      throw StoreError(.corrupt, "a replica is not known")
+    let number = ReplicaNumber(rawValue: head >> 2)
+    let replica: ReplicaID
+    if let last, last.number == number {
+      replica = last.replica
+    } else {
+      guard let known = replicas[number] else { throw StoreError(.corrupt, "a replica is not known") }
+      replica = known
     }
+    last = KnownReplica(replica: replica, number: number)
     let rank = head & 3 == 3 ? try reader.byte() : UInt8(head & 3)
     let sequence = try reader.sequence()
     let (sum, overflow) = time.addingReportingOverflow(try reader.zigzag())

@@ -8,12 +8,14 @@ import TallyWire
 /// before in one stamp, so neither has to be made: the cost is that of the bytes. It reads and writes the form of
 /// `StateCoding`.
 struct StampedState {
-  private let existence: Stamp
+  let existence: Stamp
   /// The registers that have another stamp than `existence`, or a default; ascending by field.
   private var listed: [(field: FieldID, stamp: Stamp)] = []
   /// Whether each other column that differs from its default is a register with the stamp of `existence`.
   private var impliesOthers = true
   private(set) var supersededTouches = StateVector()
+  /// A replica of which the number is known, as it has a stamp here.
+  private(set) var known: KnownReplica?
   /// The checksum of the whole state, values included.
   private(set) var sum: StateSum
 
@@ -36,7 +38,7 @@ struct StampedState {
     sum = try reader.stateSum()
     let stamps = try StampTable.decode(&reader, states.catalog.replicas)
     guard try reader.varint() == 1, stamps.count > 0 else { return nil }
-    existence = stamps[0]
+    (existence, known) = (stamps[0], stamps.known)
     let head = try reader.count(limit: reader.remaining + 1, "fields")
     impliesOthers = head & 1 == 1
     listed.reserveCapacity(head >> 1 + 1)
@@ -60,6 +62,20 @@ struct StampedState {
   func has(_ dot: Dot) -> Bool {
     existence.dot == dot || listed.contains { $0.stamp.dot == dot } || supersededTouches[dot.replica] == dot.sequence
   }
+
+  /// The transactions of which the state has a stamp or a touch, each once.
+  var dots: [Dot] {
+    var dots = [existence.dot]
+    for entry in listed where !dots.contains(entry.stamp.dot) { dots.append(entry.stamp.dot) }
+    for dot in supersededTouches.entries where !dots.contains(dot) { dots.append(dot) }
+    return dots
+  }
+
+  /// The most stamps that there can be beside one more.
+  var stampLimit: Int { listed.count + 2 }
+
+  /// Whether each stamp is that of one of the kind's columns.
+  func listsOnly(_ kind: RecordKind) -> Bool { listed.allSatisfy { kind.index(of: $0.field) != nil } }
 
   /// Gives a register a later stamp. What it had before stays as a touch, as in a join.
   mutating func set(_ field: FieldID, to stamp: Stamp, over old: Stamp?) {
@@ -86,7 +102,7 @@ struct StampedState {
     writer.bytes.reserveCapacity(64)
     writer.byte(StateCoding.record)
     writer.append(sum)
-    var stamps = StampTable()
+    var stamps = StampTable(capacity: listed.count + 1, known: known)
     stamps.note(existence)
     for entry in listed { stamps.note(entry.stamp) }
     try stamps.encode(to: &writer, replicaNumber)

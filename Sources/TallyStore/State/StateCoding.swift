@@ -291,6 +291,7 @@ enum StateCoding {
   static func encode(
     _ vector: StateVector, to writer: inout ByteWriter, _ replicaNumber: (ReplicaID) throws -> ReplicaNumber
   ) rethrows {
+    guard !vector.isEmpty else { return writer.varint(0) }
     let entries = try vector.entries.map { (try replicaNumber($0.replica), $0.sequence) }.sorted { $0.0 < $1.0 }
     writer.varint(entries.count)
     for (number, sequence) in entries {

@@ -137,7 +137,7 @@ extension Connection {
       return false
     }
     do {
-      return try exists("SELECT 1 FROM tally_meta WHERE key = 'stubs'") || exists("SELECT 1 FROM tally_stub LIMIT 1")
+      return try hasMeta("stubs") || exists("SELECT 1 FROM tally_stub LIMIT 1")
     } catch let error where StoreError.isDamage(error) {
       return true
     }

@@ -19,6 +19,30 @@ extension StateWriter {
     try insert.run()
   }
 
+  /// Writes the body of a record that was seen and has got its first delete. `values` are those that its row had, in
+  /// the order of the kind's columns.
+  /// - Returns: false if the state is not stamps and those values alone; then nothing is written.
+  func putDeleted(
+    _ state: StampedState, _ kind: RecordKind, _ name: String, _ values: [Value], _ shared: SharedDelete
+  ) throws -> Bool {
+    guard let body = try state.encoded(deleted: shared, kind, values, numbers.number(of:)) else { return false }
+    change()
+    touchesDeleted = true
+    facts.hiddenKinds.insert(kind.number)
+    let insert = try connection.statement("INSERT INTO tally_hidden(kind, key, body) VALUES(?, ?, ?)")
+    insert.bind(1, kind.number)
+    var name = name
+    try name.withUTF8 { name in
+      insert.bindInPlace(2, text: name)
+      try body.withUnsafeBytes { body in
+        insert.bindInPlace(3, blob: body)
+        defer { insert.clearBindings() }
+        try insert.run()
+      }
+    }
+    return true
+  }
+
   func deleteExtra(_ number: Int) throws {
     let delete = try connection.statement("DELETE FROM tally_extra WHERE n = ?")
     delete.bind(1, number)
@@ -51,7 +75,8 @@ extension StateWriter {
     overwritesDeleted = true
   }
 
-  private func store(_ context: StateVector, of stamp: Stamp) throws {
+  /// Stores what a delete or a life had seen, if nothing is stored for its stamp.
+  func store(_ context: StateVector, of stamp: Stamp) throws {
     guard !reader.hasContext(of: stamp) else { return }
     let insert = try connection.statement("INSERT OR IGNORE INTO tally_context VALUES(?, ?, ?, ?)")
     var writer = ByteWriter()

@@ -74,7 +74,7 @@ extension StateWriter {
   ) throws -> SetAside.Entry? {
     if case .row(let row, let clock) = previous?.place {
       do {
-        try deleteRow(kind.number, kind.table, row: row, clock)
+        try deleteRow(kind.number, kind.table, kind.deleteByNumber, row: row, clock)
       } catch let refusal as RowRefusal {
         if let extra = clock.extra { try deleteExtra(extra.number) }
         let body = try StateCoding.encode(element, sum, replicaNumber: numbers.number(of:))

@@ -248,7 +248,7 @@ final class StateWriter {
   ) throws -> SetAside.Entry? {
     if case .row(let row, let clock) = previous?.place, let previous {
       do {
-        try deleteRow(kind.number, kind.type, row: row, clock)
+        try deleteRow(kind.number, kind.type, kind.deleteByNumber, row: row, clock)
       } catch let refusal as RowRefusal {
         try keep(row, kind, state, sum, previous)
         return SetAside.Entry(mode: .kept, reason: refusal.reason)
@@ -433,8 +433,10 @@ extension StateWriter {
   }
 
   /// - Throws: `RowRefusal`; the row and its clock are then as they were.
-  func deleteRow(_ kind: KindNumber, _ table: String, row: RowID, _ clock: InlineClock) throws {
-    let delete = try prepared { try connection.statement(text: "DELETE FROM main.\"\(table)\" WHERE rowid = ?") }
+  func deleteRow(
+    _ kind: KindNumber, _ table: String, _ sql: RowSQL, row: RowID, _ clock: InlineClock
+  ) throws {
+    let delete = try prepared { try connection.statement(sql) }
     touchedTables.insert(table)
     if announcesRows {
       try announce(.leaving)

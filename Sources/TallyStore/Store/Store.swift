@@ -193,6 +193,7 @@ public final class Store: Sendable {
   /// - Returns: what was gone, in words; nil if nothing was.
   private func restoreTables(_ connection: Connection) throws -> String? {
     let catalog = try Catalog.load(connection, cached: nil)
+    catalogCache.withLock { $0 = catalog }
     guard let gone = try SchemaMigration.restoreTables(connection, catalog) else { return nil }
     try StoreDoubt.note(.damaged, because: gone, at: options.environment.now(), connection)
     connection.forgetStatements()
@@ -483,7 +484,8 @@ public final class Store: Sendable {
       if box.needsReload.exchange(false, ordering: .relaxed) { session.invalidate() }
       return session
     }
-    let session = try WritingSession(try StoreFile.handle(db), options.environment, applying)
+    let (handle, known) = (try StoreFile.handle(db), catalogCache.withLock { $0 })
+    let session = try WritingSession(handle, options.environment, applying, known)
     session.isFollowed = { [eventFollowers] in eventFollowers.isFollowed }
     db.add(transactionObserver: CommitGuard(session), extent: .databaseLifetime)
     box.session = session

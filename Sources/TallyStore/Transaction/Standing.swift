@@ -25,6 +25,6 @@ struct Standing: Equatable {
 extension StateReader {
   /// The number of this store's own replica; nil if it has none.
   func ownNumber() throws -> ReplicaNumber? {
-    try connection.integer("SELECT value FROM tally_meta WHERE key = 'self'").map { ReplicaNumber(rawValue: $0) }
+    try connection.meta("self") { $0.number(0) }
   }
 }

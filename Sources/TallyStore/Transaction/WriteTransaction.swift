@@ -33,6 +33,7 @@ final class WriteTransaction {
   private var drops = 0
   /// Transactions of which a row lists more than the record that a delete has taken.
   private var missed = Set<Dot>()
+  private var lastMissed: Dot?
   /// Whether rows of the change log may find nothing any more, and are still there.
   private var outdates = false
   private var isCapturing = false
@@ -170,6 +171,23 @@ final class WriteTransaction {
     try flushIfFull()
   }
 
+  /// Says that a record that was seen has got its first delete, of `dot`, which has seen all of it and changes nothing
+  /// for any other record. The transactions that it was listed under are `replaced`. `difference` is added to the
+  /// fingerprint.
+  func deleted(
+    _ key: RecordKey, _ kind: RecordKind, _ dot: Dot, replaced: [Dot], _ difference: Fingerprint
+  ) throws {
+    log.note(dot, kind: kind.number, key)
+    for dot in replaced { try drop(dot, deleted: key, kind) }
+    // Rows that list other records as well are left to the pruning.
+    if !missed.isEmpty { outdates = true }
+    try writer.touches?.note(key, kind)
+    if facts.hasConflicts { view.watch.note(try key.name(type: kind.type)) }
+    standing.fingerprint += difference
+    view.changeVisibility()
+    try flushIfFull()
+  }
+
   /// Lists a record whose deletes have changed, of `dots` and of what no delete finds any more: a delete may give way
   /// to one that has seen less, where copies of a store write under one id. What a delete finds now is forgotten.
   private func relist(
@@ -177,13 +195,13 @@ final class WriteTransaction {
   ) throws {
     if let (insert, delete) = Self.onlyDelete(of: old, in: new) {
       log.note(delete, kind: kind.number, name)
-      try drop(insert, deleted: name, kind)
+      try drop(insert, deleted: RecordKey(name), kind)
     } else {
       let (before, after) = (old.listedDots, new.listedDots)
       for dot in after.subtracting(before).union(after.intersection(dots)).sorted() {
         log.note(dot, kind: kind.number, name)
       }
-      for dot in before.subtracting(after).sorted() { try drop(dot, deleted: name, kind) }
+      for dot in before.subtracting(after).sorted() { try drop(dot, deleted: RecordKey(name), kind) }
     }
     // Rows that list other records as well are left to the pruning.
     if !missed.isEmpty { outdates = true }
@@ -200,9 +218,11 @@ final class WriteTransaction {
     return rest == old ? (insert, delete.stamp.dot) : nil
   }
 
-  private func drop(_ dot: Dot, deleted name: AnyRecordName, _ kind: RecordKind) throws {
-    guard !missed.contains(dot) else { return }
-    if try !ChangeLog.drop(dot, kind.number, RecordKey(name), connection, session.numbers) { missed.insert(dot) }
+  private func drop(_ dot: Dot, deleted key: RecordKey, _ kind: RecordKind) throws {
+    guard dot != lastMissed, !missed.contains(dot) else { return }
+    guard try !ChangeLog.drop(dot, kind.number, key, connection, session.numbers) else { return }
+    missed.insert(dot)
+    lastMissed = dot
   }
 
   /// Forgets that a transaction wrote to a record, if it wrote to nothing else. Of a transaction that changes many

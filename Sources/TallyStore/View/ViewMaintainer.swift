@@ -234,6 +234,12 @@ final class ViewMaintainer {
     }
   }
 
+  /// Notes that a row has gone of which nothing else is seen or hidden.
+  func noteGone() {
+    clearings += 1
+    visibility = nil
+  }
+
   /// Discards the visibility computed so far, which no longer holds.
   func changeVisibility() { visibility = nil }
 

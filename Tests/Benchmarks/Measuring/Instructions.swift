@@ -8,7 +8,7 @@ import Tally
 /// What it takes to start falls out, since the script runs it with two numbers of rows; so does what it takes to make
 /// the rows.
 enum Instructions {
-  static let workloads = ["rows", "insert", "update", "commit", "change", "delta", "again", "apply", "delete"]
+  static let workloads = ["rows", "insert", "update", "commit", "change", "delta", "again", "apply", "delete", "open", "seed"]
 
   static func run(_ workload: String, onStore isStore: Bool, records: Int, in folder: URL) throws {
     let round = try Round(1, rows: Rows(count: records), ledger: Ledger(), folder: folder)
@@ -45,6 +45,15 @@ enum Instructions {
       guard isStore else { return try side.insertAtOnceThroughC([], round.rows.items) }
       try side.insertThroughC(round.rows.items)
       try round.emptyStore().apply(try pair.store.delta())
+    case "open":
+      try side.insertThroughC(round.firstItems)
+      try opens(records, round, pair, onStore: isStore)
+    case "seed":
+      let rows = Rows(count: seedCount).items
+      let set = SeedWorkload.set(of: rows)
+      for _ in 0...records {
+        if isStore { try pair.store.seed(set) } else { try pair.plain.insert(rows, or: "OR IGNORE") }
+      }
     default:
       try side.insertThroughC(round.rows.items)
       try side.delete(round.rows.items[...])
@@ -70,6 +79,24 @@ enum Instructions {
     }
   }
 
+  /// Opens the file, writes once, closes it.
+  private static func opens(_ count: Int, _ round: Round, _ pair: Pair, onStore isStore: Bool) throws {
+    try pair.store.close()
+    try pair.plain.close()
+    for index in 0..<count {
+      let row = round.rows.items[index % min(firstCount, count)]
+      guard isStore else {
+        let plain = try PlainDatabase.open(pair.plain.path)
+        try OpenWorkload.write(plain, row)
+        try plain.close()
+        continue
+      }
+      let store = try Store(path: pair.store.path, schema: Tables.schema)
+      try OpenWorkload.write(store, row)
+      try store.close()
+    }
+  }
+
   /// A new value for one of the first items, and its name.
   private static func changed(_ index: Int, _ round: Round) -> (Int, String) {
     (1_000_000 + index, round.rows.items[index % firstCount].id)
@@ -78,6 +105,8 @@ enum Instructions {
   /// How many there are of the records that are changed, whatever the number of changes: what it takes to make them is
   /// in both runs.
   static let firstCount = 300
+  /// How many records the seed set has.
+  private static let seedCount = 1000
 }
 
 extension Round {

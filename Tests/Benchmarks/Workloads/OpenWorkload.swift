@@ -22,7 +22,7 @@ enum OpenWorkload {
     }
   }
 
-  private static func write(_ side: any Side, _ row: ItemRow) throws {
+  static func write(_ side: any Side, _ row: ItemRow) throws {
     try side.transaction { db in
       try db.execute(sql: "UPDATE Item SET name = 'opened' WHERE id = ?", arguments: [row.id])
     }

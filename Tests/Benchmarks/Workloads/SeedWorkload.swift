@@ -7,7 +7,7 @@ enum SeedWorkload {
   static func run(_ round: Round) throws {
     let rows = Array(round.rows.items.prefix(1000))
     let pair = try round.emptyPair()
-    let set = SeedSet("items", version: 1, records: rows.enumerated().map(record))
+    let set = set(of: rows)
     try round.compare(
       Figure("W12.first", "seed 1,000 records, first launch", against: "inserting them in a plain table")
     ) {
@@ -22,6 +22,10 @@ enum SeedWorkload {
     } tally: {
       try pair.store.seed(set)
     }
+  }
+
+  static func set(of rows: [ItemRow]) -> SeedSet {
+    SeedSet("items", version: 1, records: rows.enumerated().map(record))
   }
 
   /// All fields but the reference: it names another seed, and owners are none.

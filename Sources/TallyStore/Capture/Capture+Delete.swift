@@ -1,0 +1,66 @@
+import TallyCRDT
+import TallyWire
+
+/// The short way for a delete of the app's: of a record that was never deleted before, is no seed's, and owns and is
+/// owned by nothing that could be seen or hidden with it.
+///
+/// Its state becomes what it was and one delete, so none is made: the body of the hidden record is put together from
+/// its stamps and from the values that its row had. Where anything is out of the ordinary, this writes nothing and
+/// leaves the row to the long way.
+extension Capture {
+  /// - Returns: whether the write is captured.
+  func captureDelete(_ write: PendingWrite, _ kind: RecordKind) throws -> Bool {
+    guard origin == .app, let text = write.key, let before = write.before, transaction.hasPlainDeletes(kind),
+      let values = before.complete(kind.columns.count), let key = kind.key(text),
+      try !isThere(text, write.deletedRow, kind), var state = try transaction.writer.stampedState(before.clock)
+    else { return false }
+    let shared = try sharedDelete()
+    let replaced = state.dots
+    guard shared.hasSeen(replaced) else { return false }
+    let difference = shared.fingerprint(name: SipHash13.hash(text))
+    state.add(difference)
+    guard try transaction.writer.putDeleted(state, kind, text, values, shared) else { return false }
+    transaction.writer.count(kind.number, -1)
+    if let extra = before.clock.extra { progress.orphans.append(extra.number) }
+    try transaction.deleted(key, kind, shared.delete.stamp.dot, replaced: replaced, difference)
+    return true
+  }
+
+  /// The delete of this transaction, which has seen everything that is here.
+  private func sharedDelete() throws -> SharedDelete {
+    if let known = progress.delete { return known }
+    let delete = Delete(stamp: try transaction.stamp(), context: transaction.context)
+    let shared = try SharedDelete(delete, transaction.writer)
+    progress.delete = shared
+    return shared
+  }
+
+  /// Whether a row has this name again. `row` is the number that it would have, if that is known.
+  private func isThere(_ name: String, _ row: RowID?, _ kind: RecordKind) throws -> Bool {
+    let query = try transaction.connection.statement(row == nil ? kind.exists : kind.existsByNumber)
+    if let row { query.bind(1, row) } else { query.bind(1, name) }
+    defer { query.reset() }
+    return try query.step()
+  }
+}
+
+extension PendingWrite.Image {
+  /// The values of all columns, in their order; nil if they are not all there.
+  fileprivate func complete(_ count: Int) -> [Value]? {
+    guard written.count == count else { return nil }
+    for (index, entry) in written.enumerated() where entry.place != index {
+      return Set(written.map(\.place)) == Set(0..<count) ? values(count, over: []) : nil
+    }
+    return written.map(\.value)
+  }
+}
+
+extension RecordKind {
+  /// The key of the record with this name; nil if it is not named as one of the kind.
+  fileprivate func key(_ name: String) -> RecordKey? {
+    var text = name
+    if let (high, low) = text.withUTF8(uuid) { return .uuid(high: high, low: low) }
+    guard let name = try? AnyRecordName(name), name.hasType(type) else { return nil }
+    return RecordKey(name)
+  }
+}

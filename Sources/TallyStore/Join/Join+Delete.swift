@@ -1,0 +1,53 @@
+import TallyCRDT
+
+#if PlantedFaults
+  import TallyFaults
+#endif
+
+/// The short way for a delete that a peer sends: of a record that is seen here, that nobody has written to since, and
+/// with which nothing else is seen or hidden. See `SharedDelete`; the result is that of the long way.
+extension Join {
+  /// - Returns: whether the record is joined. Otherwise nothing was written.
+  mutating func joinDelete(_ name: AnyRecordName, _ kind: RecordKind, _ received: RecordState) throws -> Bool {
+    guard !isRepair, received.deletes.count == 1, let delete = received.deletes.first, delete.stamp.rank >= .user,
+      received.existence == nil, received.fields.isEmpty, received.seed == nil, received.life == nil,
+      received.supersededTouches.isEmpty, isNew(delete.stamp.dot), transaction.hasPlainDeletes(kind),
+      let row = try deletedRow(name, kind), var state = try writer.stampedState(row.clock),
+      state.listsOnly(kind)
+    else { return false }
+    let shared = try shared(delete)
+    let replaced = state.dots
+    #if PlantedFaults
+      let hasSeen = shared.hasSeen(replaced) || reader.planted.contains(.deleteHidesUnseen)
+    #else
+      let hasSeen = shared.hasSeen(replaced)
+    #endif
+    guard hasSeen else { return false }
+    let difference = shared.fingerprint(name: row.hash)
+    state.add(difference)
+    // First what can say no: the app's foreign keys and triggers.
+    do {
+      try writer.deleteRow(kind.number, kind.type, kind.deleteByNumber, row: row.id, row.clock)
+    } catch is RowRefusal {
+      return false
+    }
+    guard try writer.putDeleted(state, kind, name.text, row.values, shared) else {
+      throw StoreError(.corrupt, "\(name) has a stamp of a field that is no column")
+    }
+    noteChange()
+    try transaction.deleted(row.key, kind, delete.stamp.dot, replaced: replaced, difference)
+    transaction.view.noteGone()
+    try writer.onRowWritten?()
+    return true
+  }
+
+  private func deletedRow(_ name: AnyRecordName, _ kind: RecordKind) throws -> EditedRow? {
+    let query = try transaction.connection.statement(kind.rowByName)
+    query.bind(1, name.text)
+    defer { query.reset() }
+    guard try query.step(), let key = kind.key(in: query), let clock = try? query.clock(2) else { return nil }
+    return EditedRow(
+      id: query.number(0), key: key, hash: query.hash(ofText: 1), clock: clock,
+      values: query.values(3..<3 + kind.columns.count))
+  }
+}

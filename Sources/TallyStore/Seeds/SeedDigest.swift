@@ -1,0 +1,116 @@
+import TallyCRDT
+import TallyWire
+
+/// Tells at the second launch that a seed set is the one that the store has applied, without generating it: a hash of
+/// what the app declares, and of the schema in the file, since the set's content follows from both.
+///
+/// Wide SipHash-1-3 of `"SeedDigest"`, the version of the generator, the set's name and version, the JSON of the schema
+/// as it is stored, and each record and retired key in the order of declaration. Of a record's fields, references and
+/// relationships, which have no order, the sums of their hashes count. Another order of records only makes another
+/// digest: the set is then generated as before, and found to be known.
+struct SeedDigest: Equatable {
+  let high: UInt64
+  let low: UInt64
+
+  /// The 32 hexadecimal digits in the file.
+  var text: String { ReplicaID(high: high, low: low).description }
+
+  init?(_ text: Substring) {
+    guard let id = ReplicaID(String(text)) else { return nil }
+    (high, low) = (id.high, id.low)
+  }
+
+  init(_ set: SeedSet, schema: [UInt8]) {
+    var hash = SipHash13(wide: true)
+    hash.combine(sized: "SeedDigest")
+    hash.combine(word: UInt64(SeedHistory.generator))
+    hash.combine(sized: set.name)
+    hash.combine(word: UInt64(bitPattern: Int64(set.version)))
+    hash.combine(word: UInt64(schema.count))
+    schema.withUnsafeBytes { hash.combine(bytes: $0) }
+    hash.combine(word: UInt64(set.records.count))
+    for record in set.records {
+      hash.combine(sized: record.key)
+      hash.combine(sized: record.type)
+      Self.add(record.fields, to: &hash) { $1.combine($0) }
+      Self.add(record.references, to: &hash) { $1.combine(sized: $0) }
+      Self.add(record.relationships, to: &hash) { keys, hash in
+        hash.combine(word: UInt64(keys.count))
+        for key in keys { hash.combine(sized: key) }
+      }
+    }
+    hash.combine(word: UInt64(set.retired.count))
+    for key in set.retired {
+      hash.combine(sized: key.key)
+      hash.combine(sized: key.type)
+    }
+    (high, low) = hash.finalizedWide()
+  }
+
+  private static func add<V>(
+    _ entries: [String: V], to hash: inout SipHash13, _ combine: (V, inout SipHash13) -> Void
+  ) {
+    var (high, low): (UInt64, UInt64) = (0, 0)
+    for (name, value) in entries {
+      var entry = SipHash13(wide: true)
+      entry.combine(sized: name)
+      combine(value, &entry)
+      let part = entry.finalizedWide()
+      high &+= part.0
+      low &+= part.1
+    }
+    hash.combine(word: UInt64(entries.count))
+    hash.combine(word: high)
+    hash.combine(word: low)
+  }
+}
+
+extension SipHash13 {
+  fileprivate mutating func combine(sized text: String) {
+    combine(word: UInt64(text.utf8.count))
+    combine(text: text)
+  }
+
+  fileprivate mutating func combine(_ value: Value) {
+    switch value {
+    case .null: combine(byte: 0)
+    case .integer(let number):
+      combine(byte: 1)
+      combine(word: UInt64(bitPattern: number))
+    case .real(let number):
+      combine(byte: 2)
+      combine(word: number.bitPattern)
+    case .text(let text):
+      combine(byte: 3)
+      combine(sized: text)
+    case .blob(let bytes):
+      combine(byte: 4)
+      combine(word: UInt64(bytes.count))
+      bytes.withUnsafeBytes { combine(bytes: $0) }
+    }
+  }
+}
+
+/// What the store notes of a seed set that its own app has applied.
+struct AppliedSeed {
+  var version: Int
+  var replica: ReplicaID
+  /// Nil for a set with adoptions, and where an earlier version of Tally has noted it.
+  var digest: SeedDigest?
+
+  /// The text in the file: version, virtual replica and digest.
+  var text: String { "\(version) \(replica)" + (digest.map { " \($0.text)" } ?? "") }
+
+  init(version: Int, replica: ReplicaID, digest: SeedDigest?) {
+    (self.version, self.replica, self.digest) = (version, replica, digest)
+  }
+
+  init(_ text: String) throws(StoreError) {
+    let parts = text.split(separator: " ")
+    guard (2...3).contains(parts.count), let version = Int(parts[0]), let replica = ReplicaID(String(parts[1])) else {
+      throw StoreError(.corrupt, "the note of a seed set is malformed")
+    }
+    // A digest that the disk has changed fits nothing; then the set is generated.
+    self.init(version: version, replica: replica, digest: parts.count == 3 ? SeedDigest(parts[2]) : nil)
+  }
+}

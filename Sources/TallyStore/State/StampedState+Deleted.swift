@@ -1,0 +1,78 @@
+import TallyCRDT
+import TallyWire
+
+/// One delete of many records, which have in common what it had seen.
+struct SharedDelete {
+  let delete: Delete
+  /// Whether `tally_context` holds what it had seen; otherwise each body does.
+  let isStored: Bool
+  private let hasher: DeleteHasher
+
+  /// Stores what the delete had seen.
+  init(_ delete: Delete, _ writer: StateWriter) throws {
+    try writer.store(delete.context, of: delete.stamp)
+    self.delete = delete
+    isStored = writer.reader.knows(context: delete.context, of: delete.stamp)
+    hasher = DeleteHasher(delete)
+  }
+
+  /// What the delete adds to the fingerprint. `name` is the hash of a record's name.
+  func fingerprint(name: UInt64) -> Fingerprint { hasher.fingerprint(name: name) }
+
+  /// Whether the delete has seen all of a state, and is not of a transaction that wrote any of it.
+  func hasSeen(_ dots: [Dot]) -> Bool {
+    dots.allSatisfy { $0 != delete.stamp.dot && delete.context.covers($0) }
+  }
+}
+
+extension StampedState {
+  /// The body of the state with one delete more, and without a row: the same bytes as `StateCoding` makes of it.
+  /// `values` are what the row showed, in the order of the kind's columns.
+  /// - Returns: nil if a stamp is of a field that is no column.
+  func encoded(
+    deleted shared: SharedDelete, _ kind: RecordKind, _ values: [Value],
+    _ replicaNumber: (ReplicaID) throws -> ReplicaNumber
+  ) throws -> [UInt8]? {
+    guard listsOnly(kind) else { return nil }
+    var stamps = StampTable(capacity: stampLimit, known: known)
+    stamps.note(existence)
+    var cells = 0
+    for index in values.indices {
+      guard let stamp = stamp(of: kind.columns[index], values[index]) else { continue }
+      cells += 1
+      stamps.note(stamp)
+    }
+    stamps.note(shared.delete.stamp)
+    var writer = ByteWriter()
+    writer.bytes.reserveCapacity(192)
+    writer.byte(StateCoding.record)
+    writer.append(sum)
+    try stamps.encode(to: &writer, replicaNumber)
+    writer.varint(1)
+    writer.varint(cells << 1)
+    for index in values.indices {
+      guard let stamp = stamp(of: kind.columns[index], values[index]) else { continue }
+      writer.varint(UInt64(kind.columns[index].field.rawValue) << 1 | 1)
+      writer.varint(stamps.number(of: stamp))
+      writer.value(values[index])
+    }
+    try StateCoding.encode(supersededTouches, to: &writer, replicaNumber)
+    writer.varint(1)
+    writer.varint(stamps.number(of: shared.delete.stamp) << 1 | (shared.isStored ? 0 : 1))
+    if !shared.isStored { try StateCoding.encode(shared.delete.context, to: &writer, replicaNumber) }
+    return writer.bytes
+  }
+
+  private func stamp(of column: Column, _ value: Value) -> Stamp? {
+    stamp(of: column.field, isDefault: column.isDefault(value))
+  }
+}
+
+extension WriteTransaction {
+  /// Whether a delete of a record of a kind is nothing but that: no record is seen or hidden with it, and none refers
+  /// to it.
+  func hasPlainDeletes(_ kind: RecordKind) -> Bool {
+    hasPlainRows(kind) && kind.ownerColumns.isEmpty && !catalog.referredKinds.contains(kind.number)
+      && !catalog.hasStubs && writer.seenAbove?.isInUse != true
+  }
+}
