@@ -141,6 +141,7 @@ package struct PlantedBug: Sendable {
     .init("denyNotChecked", .denyNotChecked, .rawsql),
     .init("returnedRowIsNew", .returnedRowIsNew, .rawsql),
     .init("packedRowUnlisted", .packedRowUnlisted, .rawsql),
+    .init("deleteHidesUnseen", .deleteHidesUnseen, .rawsql),
     .init("statesGivenUnchecked", .statesGivenUnchecked, .value),
     .init("pushTakenAnywhere", .pushTakenAnywhere, .relay),
     .init("cursorIsPosition", .cursorIsPosition, .relay),
