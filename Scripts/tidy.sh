@@ -62,6 +62,12 @@ while read -r rule file _; do
   [ -f "$file" ] || complain "Scripts/tidy-allowed.txt lets $file pass ($rule), which is not there"
 done < <(grep -vE '^#' Scripts/tidy-allowed.txt)
 
+# A page whose parts are there twice was put together by mistake.
+while IFS= read -r page; do
+  while IFS= read -r heading; do complain "$page has the heading twice: $heading"; done \
+    < <(awk '/^```/ { code = !code } !code && /^## / && seen[$0]++ == 1' "$page")
+done < <(git ls-files '*.md')
+
 # Each decision is in the list of them.
 for file in Docs/Decisions/0*.md; do
   grep -q "]($(basename "$file"))" Docs/Decisions/README.md || complain "Docs/Decisions/README.md does not list $file"

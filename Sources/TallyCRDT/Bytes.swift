@@ -17,7 +17,8 @@ extension UnsafeBufferPointer<UInt8> {
     return true
   }
 
-  /// Whether these bytes come before others, as unsigned numbers; of two of which one begins with the other, the shorter.
+  /// Whether these bytes come before others, as unsigned numbers. Of two of which one begins with the other, the
+  /// shorter comes first.
   package func precedes(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
     let (left, right) = (UnsafeRawBufferPointer(self), UnsafeRawBufferPointer(other))
     let common = Swift.min(count, other.count)

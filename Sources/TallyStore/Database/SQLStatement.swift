@@ -20,8 +20,8 @@ package final class SQLStatement {
     owner = nil
   }
 
-  /// A PRAGMA of the main file that lists something of a table or an index. As a table-valued function it would cost ten
-  /// times as much to prepare, more than all the rest.
+  /// A PRAGMA of the main file that lists something of a table or an index. As a table-valued function it would cost
+  /// ten times as much to prepare.
   convenience init(_ database: OpaquePointer, pragma: String, of object: String) throws {
     let name = object.replacing("\"", with: "\"\"")
     try self.init(database, "PRAGMA main.\(pragma)(\"\(name)\")")

@@ -188,8 +188,7 @@ public final class Store: Sendable {
     }
   }
 
-  /// Makes tables that somebody has dropped again, and notes the damage before anything can take the records that were
-  /// in them for deleted.
+  /// Makes tables that somebody has dropped again, before anything takes what was in them for deleted.
   /// - Returns: what was gone, in words; nil if nothing was.
   private func restoreTables(_ connection: Connection) throws -> String? {
     let catalog = try Catalog.load(connection, cached: nil)
@@ -484,8 +483,7 @@ public final class Store: Sendable {
       if box.needsReload.exchange(false, ordering: .relaxed) { session.invalidate() }
       return session
     }
-    let (handle, known) = (try StoreFile.handle(db), catalogCache.withLock { $0 })
-    let session = try WritingSession(handle, options.environment, applying, known)
+    let session = try WritingSession(StoreFile.handle(db), options.environment, applying, catalogCache.withLock { $0 })
     session.isFollowed = { [eventFollowers] in eventFollowers.isFollowed }
     db.add(transactionObserver: CommitGuard(session), extent: .databaseLifetime)
     box.session = session

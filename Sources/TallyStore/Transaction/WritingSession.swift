@@ -46,12 +46,9 @@ final class WritingSession {
   private var failure: (any Error)?
   private(set) var isChanged = false
 
-  /// `known` is a catalog that was read from the file, if one was.
-  init(
-    _ handle: OpaquePointer, _ environment: StoreEnvironment, _ applying: Applying, _ known: Catalog? = nil
-  ) throws {
+  init(_ handle: OpaquePointer, _ environment: StoreEnvironment, _ applying: Applying, _ known: Catalog?) throws {
     connection = Connection(handle)
-    reader = StateReader(connection, catalog: try Catalog.load(connection, cached: known))
+    reader = StateReader(connection, catalog: try .load(connection, cached: known))
     numbers = CatalogWriter(reader)
     writer = StateWriter(reader, numbers, facts)
     rowCounts = RowCounts(connection)

@@ -8,7 +8,9 @@ import Tally
 /// What it takes to start falls out, since the script runs it with two numbers of rows; so does what it takes to make
 /// the rows.
 enum Instructions {
-  static let workloads = ["rows", "insert", "update", "commit", "change", "delta", "again", "apply", "delete", "open", "seed"]
+  static let workloads = [
+    "rows", "insert", "update", "commit", "change", "delta", "again", "apply", "delete", "open", "seed",
+  ]
 
   static func run(_ workload: String, onStore isStore: Bool, records: Int, in folder: URL) throws {
     let round = try Round(1, rows: Rows(count: records), ledger: Ledger(), folder: folder)
