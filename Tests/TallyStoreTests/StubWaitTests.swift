@@ -74,6 +74,29 @@ import Testing
     #expect(try Self.stubs(lab.a) == 4 && Self.waits(lab.a) == [])
   }
 
+  /// What somebody moved or made below a stub revives the whole chain above it, which must find it although the stub
+  /// was not listed. World 529.
+  @Test(
+    arguments: CapturePath.allCases,
+    ["UPDATE F SET parent = 'F|~|2' WHERE id = 'F|~|3'", "INSERT INTO F(id, parent) VALUES('F|~|4', 'F|~|2')"])
+  func whatComesBelowAStubBringsItBack(_ path: CapturePath, _ edit: String) throws {
+    for purged in ["F|~|1", "F|~|2"] {
+      let lab = try Lab(path)
+      try lab.a.run("INSERT INTO F(id, name) VALUES('F|~|1', 'one'), ('F|~|3', 'three')")
+      try lab.a.run("INSERT INTO F(id, name, parent) VALUES('F|~|2', 'below', 'F|~|1')")
+      try lab.sync()
+      try lab.b.run(edit)
+      try lab.a.run("DELETE FROM F WHERE id = 'F|~|1'")
+      try lab.a.purge(AnyRecordName(purged))
+      #expect(try Self.waits(lab.a) == [])
+      try lab.a.apply(lab.b.delta(since: lab.a.vector))
+      #expect(try lab.a.verify().problems == [])
+      try lab.sync()
+      try lab.expectEqual(["F"])
+      #expect(try Lab.text(lab.a, "SELECT count(*) FROM F WHERE id <> 'F|~|3' OR parent = 'F|~|2'") == "3")
+    }
+  }
+
   private static let twoOwners = Schema([
     EntitySchema("P", .text("name")),
     EntitySchema(

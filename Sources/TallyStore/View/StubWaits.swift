@@ -10,7 +10,8 @@ import TallyWire
 /// A stub cannot be shown, so it need not be looked at when its owner appears, and a row would take more than the stub.
 /// But what is above it may have to find it, or something below it through it. So a stub is listed if
 ///
-/// - something waits for it that it may own: a record below it that is no stub, or a stub that is listed;
+/// - something waits for it that it may own: a record below it that is no stub, or a stub that is listed; or a row names
+///   it as its owner, which has just come and has not been settled;
 /// - it gave way to a seed, which owns what it owned;
 /// - a record above it, however far, has deletes that had not seen all edits and members of the stub. They may keep
 ///   that record alive, or may have kept it, which its window depends on (`Hiding`). With one owner that is rare, since
@@ -57,12 +58,24 @@ extension StateWriter {
   }
 
   /// Sees to it that a record is listed as it must be, if it is a stub.
-  func listStub(_ name: AnyRecordName) throws {
+  func listStub(_ name: AnyRecordName, isAwaited: Bool = false) throws {
     guard let kind = reader.catalog.kind(of: name.type), let stored = try reader.record(stub: name, kind) else {
       return
     }
-    try putWaits(for: name, kind, stored.state, nil, stored)
+    try putWaits(for: name, kind, stored.state, nil, stored, isAwaited: isAwaited)
     try listAwaited()
+  }
+
+  /// Lists the stubs that a row begins to name as its owners. A row that shows its owner waits for nothing, but until
+  /// all is settled it may name one that is hidden, and whatever is above that has to find the row. Afterwards the row
+  /// is hidden and waits, or the stub is none any more.
+  func listOwners(of shown: [Value], _ kind: RecordKind, before: [Value]) throws {
+    for (index, column) in kind.columns.enumerated() where column.reference?.onDelete == .cascade {
+      guard !before.indices.contains(index) || before[index] != shown[index],
+        let target = column.target(of: shown[index])
+      else { continue }
+      try listStub(target, isAwaited: true)
+    }
   }
 
   /// Keeps in the file what the edits of stubs are covered by.

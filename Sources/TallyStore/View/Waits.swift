@@ -24,14 +24,16 @@ extension RecordKind {
 
 extension StateWriter {
   func putWaits(
-    for name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ shown: [Value]?, _ previous: StoredRecord?
+    for name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ shown: [Value]?, _ previous: StoredRecord?,
+    isAwaited: Bool = false
   ) throws {
     let forward = kind.forwardField
     guard forward != nil || kind.hasReferences else { return }
     var new = kind.waits(state, shown: shown, forward: forward)
     let old = previous.map { kind.waits($0.state, shown: $0.values.isEmpty ? nil : $0.values, forward: forward) } ?? []
     guard reader.catalog.hasStubs else { return try replaceWaits(old, with: new, kind.number, name.text) }
-    if shown == nil, StubCoding.isStub(state), try !mustBeListed(name, kind, state, new) { new = [] }
+    if let shown { try listOwners(of: shown, kind, before: previous?.values ?? []) }
+    if shown == nil, !isAwaited, StubCoding.isStub(state), try !mustBeListed(name, kind, state, new) { new = [] }
     try replaceWaits(old, with: new, kind.number, name.text, isStub: previous?.place == .stub)
   }
 
