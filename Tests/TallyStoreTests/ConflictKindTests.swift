@@ -109,6 +109,39 @@ import Testing
     try expectNothingLeft()
   }
 
+  /// Whoever writes a deleted record anew has not removed what they write: it can lose to an edit that they had not seen.
+  @Test(arguments: [false, true]) func whatBeginsALifeAndLosesIsInTheJournal(isPurged: Bool) throws {
+    try Self.run(phone, "DELETE FROM Item")
+    if isPurged { try phone.purge(AnyRecordName("Item|~|m")) }
+    try Self.run(
+      phone, "INSERT INTO Item(id, title, note, list, shop) VALUES('Item|~|m', 'Bread', 'white', 'List|~|l', 'Shop|~|s')")
+    try Self.run(tablet, "UPDATE Item SET note = 'oat', shop = 'Shop|~|t'")
+    try tablet.apply(phone.delta(since: tablet.vector))
+    #expect(try losers(tablet) == ["Shop|~|s", "white"])
+    try phone.apply(tablet.delta(since: phone.vector))
+    try expectConverged(phone, tablet)
+  }
+
+  /// Nor has whoever brings a record back removed what they say of it again, be that in the journal before or not.
+  @Test(arguments: [false, true]) func whatIsSaidAgainAndLosesIsInTheJournal(wasKnown: Bool) throws {
+    try Self.run(phone, "UPDATE Item SET title = 'Bread', note = 'white', shop = 'Shop|~|s'")
+    try Self.run(tablet, "UPDATE Item SET note = 'oat', shop = 'Shop|~|t'")
+    if wasKnown { try tablet.apply(phone.delta(since: tablet.vector)) }
+    try Self.run(phone, "DELETE FROM Item")
+    try phone.restore(AnyRecordName("Item|~|m"))
+    try Self.run(phone, "UPDATE Item SET title = 'Rolls'")
+    try tablet.apply(phone.delta(since: tablet.vector))
+    #expect(try losers(tablet) == ["Shop|~|s", "white"])
+    try phone.apply(tablet.delta(since: phone.vector))
+    try expectConverged(phone, tablet)
+  }
+
+  private func losers(_ store: Store) throws -> [String] {
+    try store.conflicts().filter { $0.kind == .overwritten }.compactMap { conflict in
+      if case .text(let text) = conflict.loserValue { text } else { nil }
+    }.sorted()
+  }
+
   @Test func aDeleteThatWasUndoneMayStayUndone() throws {
     try Self.run(phone, "DELETE FROM Item")
     try Self.run(tablet, "UPDATE Item SET note = 'oat'")

@@ -106,7 +106,7 @@ final class Healing {
       new.merge(stored.state)
     }
     if let stored, stored.state.hasContent, stored.state.life?.stamp != new.life?.stamp {
-      renewed.append(RenewedRecord(name, stored.state))
+      renewed.append(RenewedRecord(name, stored.state, received: received))
     }
     if new != stored?.state { try write(name, kind, new, stored) }
   }

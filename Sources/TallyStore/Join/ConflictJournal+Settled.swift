@@ -114,21 +114,21 @@ extension WriteTransaction {
     }
   }
 
-  /// Takes the entries of a record out of the conflict journal, which hold values of it: all, or those of writes that
-  /// `context` covers. Cost: what the journal has of the record.
-  func forgetConflicts(of name: AnyRecordName, seenBy context: StateVector? = nil) throws {
+  /// Takes all entries of a record out of the conflict journal, which hold values of it, also those that cannot be read.
+  func forgetConflicts(of name: AnyRecordName) throws {
     guard facts.hasConflicts else { return }
-    if let context {
-      for (number, conflict) in try reader.numberedConflicts(of: name) where context.covers(conflict.loser.dot) {
-        try forgetConflict(number)
-      }
-      return
-    }
-    // Also those that cannot be read.
     let delete = try connection.statement("DELETE FROM tally_conflict WHERE name = ?")
     delete.bind(1, name.text)
     try delete.run()
     if connection.changes > 0 { writer.touch(ConflictRow.databaseTableName) }
+  }
+
+  /// Takes some entries of a record out of the conflict journal. Cost: what the journal has of the record.
+  func forgetConflicts(of name: AnyRecordName, where isRemoved: (Conflict) -> Bool) throws {
+    guard facts.hasConflicts else { return }
+    for (number, conflict) in try reader.numberedConflicts(of: name) where isRemoved(conflict) {
+      try forgetConflict(number)
+    }
   }
 
   private func forgetConflict(_ number: Int64) throws {

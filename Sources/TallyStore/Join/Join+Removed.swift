@@ -4,10 +4,18 @@ import TallyCRDT
 struct RenewedRecord {
   let name: AnyRecordName
   private let former: [FieldID: Stamp]
+  /// What came with the other life: that was not removed.
+  private let said: [FieldCell]
 
-  init(_ name: AnyRecordName, _ state: RecordState) {
+  init(_ name: AnyRecordName, _ state: RecordState, received: RecordState) {
     self.name = name
+    said = received.content.map(\.cell)
     former = Dictionary(uniqueKeysWithValues: state.content.map { ($0.cell.field, $0.cell.stamp) })
+  }
+
+  /// Whether a write came with the other life.
+  func says(_ dot: Dot, of field: String, _ catalog: Catalog) -> Bool {
+    said.contains { $0.stamp.dot == dot && catalog.fields[$0.field]?.name == field }
   }
 
   /// Whether some of that content is not there any more: it was removed, or a later life has written over it.
@@ -19,8 +27,8 @@ struct RenewedRecord {
 
 extension Join {
   /// Follows the removal of content that has gone with a former life, by a purge or because the name was used again:
-  /// drops the entries of the conflict journal that the author of the new life had seen, and notes that files may still
-  /// hold the content.
+  /// drops the entries of the conflict journal whose losers the author of the new life had seen and left out, and notes
+  /// that files may still hold the content.
   func forgetRemoved(_ renewed: [RenewedRecord], _ result: inout ApplyResult) throws {
     var dots = StateVector()
     for record in renewed {
@@ -29,7 +37,16 @@ extension Join {
         record.hasLost(in: stored.state)
       else { continue }
       let isEmptied = !stored.place.isVisible && !stored.state.hasContent
-      try transaction.forgetConflicts(of: record.name, seenBy: isEmptied ? nil : life.context)
+      if isEmptied {
+        try transaction.forgetConflicts(of: record.name)
+      } else {
+        try transaction.forgetConflicts(of: record.name) { conflict in
+          // A loser that is new here came as somebody's present value. References are in no life.
+          let (dot, field) = (conflict.loser.dot, conflict.field)
+          return life.context.covers(dot) && before.covers(dot) && !record.says(dot, of: field, transaction.catalog)
+            && !kind.columns.contains { $0.reference != nil && $0.wireName == field }
+        }
+      }
       dots.include(life.stamp.dot)
       if isEmptied { result.emptied += 1 }
     }

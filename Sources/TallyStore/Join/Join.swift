@@ -314,8 +314,8 @@ struct Join {
     return shared
   }
 
-  private mutating func note(renewed name: AnyRecordName, _ former: RecordState) {
-    if former.hasContent { renewed.append(RenewedRecord(name, former)) }
+  private mutating func note(renewed name: AnyRecordName, _ former: RecordState, by received: RecordState) {
+    if former.hasContent { renewed.append(RenewedRecord(name, former, received: received)) }
   }
 
   mutating func note(_ write: LostWrite, _ name: AnyRecordName) throws { try journal.note(write, name) }
@@ -341,7 +341,7 @@ struct Join {
     if kind.entity?.deleteWins == true { try noteBeaten(name, state, over: stored.state) }
     changes += 1
     let difference = catalog.fingerprint(name, kind, from: stored.state, to: state)
-    try storeMerged(name, kind, state, stored, difference)
+    try storeMerged(name, kind, state, stored, received, difference)
     try transaction.changed(
       name, kind, from: stored.state, to: state,
       dots: dots(of: received, over: stored.state).union(isLifted ? transaction.dot.map { [$0] } ?? [] : []),
@@ -405,10 +405,11 @@ struct Join {
   }
 
   private mutating func storeMerged(
-    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ stored: StoredRecord, _ difference: Fingerprint
+    _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ stored: StoredRecord,
+    _ received: RecordState, _ difference: Fingerprint
   ) throws {
     guard stored.place.isVisible else {
-      if state.life?.stamp != stored.state.life?.stamp { note(renewed: name, stored.state) }
+      if state.life?.stamp != stored.state.life?.stamp { note(renewed: name, stored.state, by: received) }
       transaction.view.mark(name)
       try writer.put(name, kind, state, previous: stored, shown: nil, difference: difference)
       return
@@ -418,7 +419,7 @@ struct Join {
     let isNewLife = state.life?.stamp != stored.state.life?.stamp
     if isNewLife {
       transaction.view.mark(name)
-      note(renewed: name, stored.state)
+      note(renewed: name, stored.state, by: received)
     }
     for (index, column) in kind.columns.enumerated() where !isNewLife || column.reference != nil {
       let old = stored.state.cell(column.field, followsNewest: kind.followsNewest)
