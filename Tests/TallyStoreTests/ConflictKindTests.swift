@@ -109,12 +109,16 @@ import Testing
     try expectNothingLeft()
   }
 
-  /// Whoever writes a deleted record anew has not removed what they write: it can lose to an edit that they had not seen.
+  /// Whoever writes a deleted record anew has not removed what they write: it can lose to an edit that they had not
+  /// seen.
   @Test(arguments: [false, true]) func whatBeginsALifeAndLosesIsInTheJournal(isPurged: Bool) throws {
     try Self.run(phone, "DELETE FROM Item")
     if isPurged { try phone.purge(AnyRecordName("Item|~|m")) }
     try Self.run(
-      phone, "INSERT INTO Item(id, title, note, list, shop) VALUES('Item|~|m', 'Bread', 'white', 'List|~|l', 'Shop|~|s')")
+      phone,
+      """
+      INSERT INTO Item(id, title, note, list, shop) VALUES('Item|~|m', 'Bread', 'white', 'List|~|l', 'Shop|~|s')
+      """)
     try Self.run(tablet, "UPDATE Item SET note = 'oat', shop = 'Shop|~|t'")
     try tablet.apply(phone.delta(since: tablet.vector))
     #expect(try losers(tablet) == ["Shop|~|s", "white"])

@@ -114,7 +114,8 @@ extension WriteTransaction {
     }
   }
 
-  /// Takes all entries of a record out of the conflict journal, which hold values of it, also those that cannot be read.
+  /// Takes all entries of a record out of the conflict journal, which hold values of it, also those that cannot be
+  /// read.
   func forgetConflicts(of name: AnyRecordName) throws {
     guard facts.hasConflicts else { return }
     let delete = try connection.statement("DELETE FROM tally_conflict WHERE name = ?")

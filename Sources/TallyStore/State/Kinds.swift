@@ -70,7 +70,7 @@ package final class RecordKind: Sendable {
   let ownerColumns: [Column]
   let hasReferences: Bool
   /// Whether records of the type go on following seeds after an edit.
-  let followsNewest: Bool
+  package let followsNewest: Bool
   /// Whether ownership could form a cycle through this type.
   let mayCycle: Bool
   /// The field by which a duplicate says for which seed it gave way; nil if no record of the type ever did.

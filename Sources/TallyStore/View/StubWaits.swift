@@ -10,8 +10,8 @@ import TallyWire
 /// A stub cannot be shown, so it need not be looked at when its owner appears, and a row would take more than the stub.
 /// But what is above it may have to find it, or something below it through it. So a stub is listed if
 ///
-/// - something waits for it that it may own: a record below it that is no stub, or a stub that is listed; or a row names
-///   it as its owner, which has just come and has not been settled;
+/// - something waits for it that it may own: a record below it that is no stub, or a stub that is listed; or a row
+///   names it as its owner, which has just come and has not been settled;
 /// - it gave way to a seed, which owns what it owned;
 /// - a record above it, however far, has deletes that had not seen all edits and members of the stub. They may keep
 ///   that record alive, or may have kept it, which its window depends on (`Hiding`). With one owner that is rare, since

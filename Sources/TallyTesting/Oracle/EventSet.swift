@@ -4,6 +4,8 @@ package struct EventSet: Hashable, Sendable, Sequence {
 
   package init() {}
 
+  init(_ event: Int) { insert(event) }
+
   package var isEmpty: Bool { words.allSatisfy { $0 == 0 } }
   package var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
 

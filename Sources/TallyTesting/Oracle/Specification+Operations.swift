@@ -38,7 +38,7 @@ extension Specification {
     return close(event)
   }
 
-  private mutating func open(_ author: String, _ seen: EventSet, _ now: UInt64) -> Int {
+  mutating func open(_ author: String, _ seen: EventSet, _ now: UInt64) -> Int {
     append(Event(author: Author(name: author, sequence: sequence(of: author, in: seen) + 1), seen: seen, now: now))
   }
 
@@ -49,11 +49,15 @@ extension Specification {
     return last
   }
 
-  /// Notes what a transaction did, known from the tables before and after it.
+  /// The records that an app saw before and after a transaction.
+  package typealias Shown = (before: Set<String>, after: Set<String>)
+
+  /// Notes what a transaction did, known from the tables before and after it. Where records were emptied, some that
+  /// are alive may not be shown, so `shown` says which were.
   /// - Returns: the event, or nil if it changed nothing.
   package mutating func note(
     author: String, seen: EventSet, now: UInt64, _ schema: SpecifiedSchema<Field>,
-    _ effects: [SpecifiedOperation<Field>]
+    _ effects: [SpecifiedOperation<Field>], shown: Shown? = nil
   ) -> Int? {
     let event = open(author, seen, now)
     for effect in effects {
@@ -61,7 +65,7 @@ extension Specification {
       all.insert(event)
       apply(effect, event, past(all, schema), schema)
     }
-    noteLives(event, schema)
+    noteLives(event, schema, shown)
     return close(event)
   }
 
@@ -169,22 +173,18 @@ extension Specification {
 
   /// Notes which records this transaction has brought back into view: they begin lives that are later than all that is
   /// known of them.
-  private mutating func noteLives(_ event: Int, _ schema: SpecifiedSchema<Field>) {
+  private mutating func noteLives(_ event: Int, _ schema: SpecifiedSchema<Field>, _ shown: Shown? = nil) {
     guard beginsLives, !events[event].effects.isEmpty else { return }
     let before = past(events[event].seen, schema)
     let presence = Presence(self, before, schema)
-    let hidden = before.touches.keys.filter { !presence.isVisible($0) }
+    let hidden = before.touches.keys.filter { !(shown?.before.contains($0) ?? presence.isVisible($0)) }
     guard !hidden.isEmpty else { return }
     var all = events[event].seen
     all.insert(event)
     let after = past(all, schema)
     let present = Presence(self, after, schema)
-    for record in hidden.sorted() where present.isVisible(record) {
-      var time = after.beginnings[record].map { $0 + 1 } ?? 0
-      for (register, winner) in after.winners where register.record == record && !register.field.isReference {
-        time = max(time, winner.time + 1)
-      }
-      note(.begin(record, time: time), event)
+    for record in hidden.sorted() where shown?.after.contains(record) ?? present.isVisible(record) {
+      note(.begin(record, time: after.nextLife(of: record)), event)
     }
   }
 

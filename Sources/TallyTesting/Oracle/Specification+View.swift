@@ -54,6 +54,33 @@ final class Presence<Field: SpecifiedField> {
     return events
   }
 
+  /// The writes to a record, and adds of members, that no delete of it had in front of it.
+  func surviving(_ record: String) -> EventSet {
+    var rest = past.touches[record] ?? EventSet()
+    for delete in deletes(of: record) {
+      for event in rest where history.covers(delete, event) { rest = rest.subtracting(EventSet(event)) }
+    }
+    return rest
+  }
+
+  /// Whether a delete hides a record: its own, or that of an owner.
+  func isDeleted(_ record: String) -> Bool { !deaths(of: record).isEmpty }
+
+  /// The record and the owners above it that are deleted, and that nothing keeps.
+  func deaths(of record: String) -> Set<String> {
+    var dead = Set(past.owners(of: record).flatMap(deaths(of:)))
+    if past.deletes[record] != nil, living(record).isEmpty { dead.insert(record) }
+    return dead
+  }
+
+  /// The deletes of a record of which none has seen another.
+  func latestDeletes(of record: String) -> EventSet {
+    let all = past.deletes[record] ?? EventSet()
+    var rest = EventSet()
+    for event in all where !all.contains(where: { $0 != event && history.covers($0, event) }) { rest.insert(event) }
+    return rest
+  }
+
   /// An owner that is unknown hides what it owns. Only with copies about can somebody have got what is owned without
   /// its owner.
   func isVisible(_ record: String) -> Bool {

@@ -31,6 +31,8 @@ package struct Specification<Field: SpecifiedField>: Sendable {
     case remove(Link)
     /// A record that was known came back into view by this transaction, which says again all that is here of it.
     case begin(String, time: UInt64)
+    /// A deleted record was emptied: by a life with nothing in it.
+    case empty(String, time: UInt64)
     /// Something that shows in no row of which this specification speaks.
     case other
   }
@@ -97,6 +99,11 @@ package struct Specification<Field: SpecifiedField>: Sendable {
 
   mutating func note(_ effect: Effect, _ event: Int) { events[event].effects.append(effect) }
 
+  /// Takes back what was noted of a register of an event: its author has not written it.
+  mutating func forget(_ register: Register, _ event: Int) {
+    events[event].effects.removeAll { if case .write(register, _, _) = $0 { true } else { false } }
+  }
+
   /// Forgets the last event if it had no effect; otherwise notes who has the same number.
   mutating func close(_ event: Int) -> Int? {
     guard !events[event].effects.isEmpty else {
@@ -125,6 +132,8 @@ extension Specification {
     package var lives: [String: Winner] = [:]
     /// When the latest life of a record began that is not its first.
     package var beginnings: [String: UInt64] = [:]
+    /// The transactions that emptied each record.
+    var emptied: [String: [Int]] = [:]
     package var deletes: [String: EventSet] = [:]
     package var winners: [Register: Winner] = [:]
     package var members: Set<Link> = []
@@ -154,6 +163,9 @@ extension Specification {
           past.known.insert(record)
           past.deletes[record, default: EventSet()].insert(event)
         case .begin(let record, let time): past.beginnings[record] = max(past.beginnings[record] ?? 0, time)
+        case .empty(let record, let time):
+          past.beginnings[record] = max(past.beginnings[record] ?? 0, time)
+          past.emptied[record, default: []].append(event)
         case .add(let link): adds.append((link, event, place))
         case .remove(let link): removes[link, default: []].append((event, place))
         case .other: break

@@ -27,6 +27,9 @@ public struct Faults: OptionSet, Sendable {
   /// Devices bring default data made up for the schema, in versions, and people edit and delete it.
   public static let seeds = Faults(rawValue: 1 << 9)
 
+  /// Deleted records are removed for good in half of the runs: purged, or emptied by a compaction, by any device.
+  public static let purges = Faults(rawValue: 1 << 10)
+
   /// Every fault that there is.
-  public static let all = Faults(rawValue: (1 << 10) - 1)
+  public static let all = Faults(rawValue: (1 << 11) - 1)
 }

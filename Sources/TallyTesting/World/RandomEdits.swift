@@ -23,7 +23,7 @@ struct RandomEdits {
     let name = name(random.pick(schema.entities).type, &random)
     do {
       try replica.restore(try AnyRecordName(name))
-    } catch let error as StoreError where error.code == .noSuchRecord || error.code == .notDeleted {}
+    } catch let error as StoreError where [.noSuchRecord, .notDeleted, .purged].contains(error.code) {}
   }
 
   private func change(_ db: Database, _ random: inout SplitMix64) throws {

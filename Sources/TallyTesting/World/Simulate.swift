@@ -135,14 +135,16 @@ extension World {
         schema, replicas: replicas, seed: seed, onDisk: !faults.isDisjoint(with: [.power, .copies]), options: options,
         tampering: tampering, relay: relay)
       world = made
+      let isThroughMailbox = relay != nil || faults.contains(.mailbox) && seed % 3 == 0
       try made.run(steps: steps, faults: faults)
       try made.heal()
-      if relay != nil || faults.contains(.mailbox) && seed % 3 == 0 {
-        try made.settleThroughMailbox()
-      } else {
-        try made.sync()
-      }
+      try isThroughMailbox ? made.settleThroughMailbox() : made.sync()
       try made.checkConvergence()
+      guard made.removals != nil else { return nil }
+      try made.emptyAll()
+      try isThroughMailbox ? made.settleThroughMailbox() : made.sync()
+      try made.checkConvergence()
+      try made.checkNothingStays()
       return nil
     } catch {
       if let world { return SimulationFailure(error, world) }

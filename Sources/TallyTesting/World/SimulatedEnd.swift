@@ -149,8 +149,10 @@ final class WatchedWork: SyncWork, @unchecked Sendable {
   func apply(isRepair: Bool) throws -> AppliedDelta {
     try checkRunning()
     incoming = []
+    let watch = try replica.watch()
     let applied = try base.apply(isRepair: isRepair)
     try replica.learn(other?.sentTransfers[incomingTransfer] ?? EventSet())
+    try watch?.end(of: replica)
     return applied
   }
 
@@ -169,10 +171,12 @@ final class WatchedWork: SyncWork, @unchecked Sendable {
   func applyLive(_ sent: DeltaHeader, _ block: DeltaBlock?) throws -> AppliedDelta {
     try checkRunning()
     let header = try replica.world.tampering?.live(sent) { try replica.store.vector } ?? sent
+    let watch = try replica.watch()
     let applied = try base.applyLive(header, block)
     // Several may have been read since it was, and not have gone out: they lead beyond it, or only to what this side
     // has sent itself.
     try replica.learn(other?.collected.last { sent.target.covers($0.target) }?.seen ?? EventSet())
+    try watch?.end(of: replica)
     return applied
   }
 

@@ -22,7 +22,7 @@ extension SimulatedReplica {
   public func restart() throws {
     world.disconnect(index)
     if storage.disk == nil { hasWholeJournal = false }
-    store = try storage.reopen(store, schema, world.options(clock))
+    store = try storage.reopen(store, schema, options)
     try noteCommit()
   }
 
@@ -35,7 +35,7 @@ extension SimulatedReplica {
     world.note("replica \(index) loses power")
     world.disconnect(index)
     disk.powerCut(using: &world.random)
-    store = try disk.store(schema: schema, options: world.options(clock))
+    store = try disk.store(schema: schema, options: options)
     hasWholeJournal = false
     try findPlace()
   }
@@ -81,6 +81,7 @@ extension SimulatedReplica {
     try other.flush()
     world.disconnect(index)
     disk.restore(source.image.copied())
+    days.merge(other.days) { $0.union($1) }
     try begin(on: disk, other.seen)
   }
 
@@ -88,7 +89,7 @@ extension SimulatedReplica {
   private func flush() throws { try store.writeDelta(since: try store.vector) { _ in } }
 
   private func begin(on disk: SimulatedDisk, _ seen: EventSet) throws {
-    store = try disk.store(schema: schema, options: world.options(clock))
+    store = try disk.store(schema: schema, options: options)
     hasWholeJournal = false
     self.seen = seen
     commits = []

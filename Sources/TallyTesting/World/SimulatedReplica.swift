@@ -29,17 +29,27 @@ public final class SimulatedReplica {
   var part: [UInt8] = []
   /// The state after each commit since the replica was last brought to the disk for certain.
   var commits: [(vector: StateVector, seen: EventSet)] = []
+  /// When it removes for good what is deleted; nil for what stores do unless told otherwise.
+  private(set) var compaction: Compaction?
+  /// What it had seen on each day that its clock has shown.
+  var days: [Int: EventSet] = [:]
 
-  init(_ index: Int, _ world: World, _ storage: Storage, _ schema: Schema) throws {
+  init(
+    _ index: Int, _ world: World, _ storage: Storage, _ schema: Schema, _ compaction: Compaction? = nil
+  ) throws {
     self.index = index
     self.world = world
     self.storage = storage
     self.schema = schema
+    self.compaction = compaction
     clock = SimulatedClock(SimulatedClock.start + UInt64(index))
     mailbox = world.relay?.mailbox(index) ?? world.shelf.mailbox(index)
-    store = try storage.open(schema, world.options(clock))
+    store = try storage.open(schema, world.options(clock, compaction))
     try noteCommit()
   }
+
+  /// What its store is opened with.
+  var options: StoreOptions { world.options(clock, compaction) }
 
   // MARK: As the app
 
@@ -52,14 +62,16 @@ public final class SimulatedReplica {
   public func write<T>(_ body: (Database) throws -> T) throws -> T {
     clock.advance(milliseconds: 1)
     var operations: [SpecifiedOperation<SchemaField>] = []
+    var before: Set<String> = []
     let schema = schema
     let commit = try store.commit { db in
-      let before = try TableImage(db, schema)
+      let image = try TableImage(db, schema)
+      before = Set(image.rows.keys)
       let value = try body(db)
-      operations = try TableImage(db, schema).operations(since: before)
+      operations = try TableImage(db, schema).operations(since: image)
       return value
     }
-    try world.acknowledge(self, operations, commit.dot)
+    try world.acknowledge(self, operations, commit.dot, shown: try shown(since: before))
     return commit.value
   }
 
@@ -67,17 +79,14 @@ public final class SimulatedReplica {
   public func restore(_ name: AnyRecordName) throws {
     clock.advance(milliseconds: 1)
     let operations = world.oracle.restore(name.text, seen: seen, schema)
-    try world.acknowledge(self, operations, try store.restore(name))
-  }
-
-  /// Removes what a deleted record holds, as `Store.purge`. What devices show of it from then on is not checked: the
-  /// specification knows no purge.
-  package func purge(_ name: AnyRecordName) throws {
-    clock.advance(milliseconds: 1)
-    try store.purge(name)
-    world.note("replica \(index): purge \(name)")
-    try noteLifts()
-    try noteCommit()
+    let before = try Set(rows().keys)
+    do {
+      let dot = try store.restore(name)
+      try world.acknowledge(self, operations, dot, shown: try shown(since: before))
+    } catch let error as StoreError where error.code == .purged {
+      try checkRefusal(of: name)
+      throw error
+    }
   }
 
   /// Brings a seed set into the store, as `Store.seed`.
@@ -92,6 +101,13 @@ public final class SimulatedReplica {
   }
 
   // MARK: As the simulation
+
+  /// Its app removes what is deleted in this way, from the beginning: it has done nothing yet.
+  func begin(_ compaction: Compaction) throws {
+    self.compaction = compaction
+    try restart()
+    hasWholeJournal = true
+  }
 
   /// Adds what arrived with a delta.
   func learn(_ events: EventSet) throws {
@@ -118,7 +134,10 @@ public final class SimulatedReplica {
     try noteCommit()
   }
 
-  func noteCommit() throws { if storage.disk != nil { commits.append((try store.vector, seen)) } }
+  func noteCommit() throws {
+    noteDay()
+    if storage.disk != nil { commits.append((try store.vector, seen)) }
+  }
 
   /// The tables as the app sees them.
   func rows() throws -> [String: ShownRow<SchemaField>] {

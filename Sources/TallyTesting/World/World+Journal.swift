@@ -28,6 +28,11 @@ extension WorldOracle {
   /// devices have the same, deletes that win are left out, since who meets one need not know that it wins.
   mutating func lostWrites(_ seen: EventSet, _ schema: Schema?) -> Set<World.Noted> {
     let presence = schema.map { Presence(specification, specification.past(seen, specified($0)), specified($0)) }
+    let purges = specification.emptied(in: seen)
+    // Whoever empties a record removes its entries as well.
+    func isPurged(_ event: Int, of record: String) -> Bool {
+      purges[record]?.contains { specification.events[$0].seen.contains(event) } ?? false
+    }
     var writes: [Specification<SchemaField>.Register: [(event: Int, value: String?, time: UInt64)]] = [:]
     for event in seen {
       for case .write(let register, let value, let time) in specification.events[event].effects {
@@ -42,16 +47,25 @@ extension WorldOracle {
       func winner(_ write: (event: Int, value: String?, time: UInt64)) -> Specification<SchemaField>.Winner {
         .init(event: write.event, time: write.time, value: write.value)
       }
-      let shown = last.max { specification.isBefore(winner($0), winner($1)) }
+      let purged = all.filter { isPurged($0.event, of: register.record) }
+      // What lost to a purged value is in an entry that holds that as well, and goes with it. References stay.
+      let kept = last.filter { write in
+        purged.allSatisfy {
+          $0.event != write.event && (register.field.isReference || specification.isBefore(winner($0), winner(write)))
+        }
+      }
+      let shown = (register.field.isReference ? last : kept).max { specification.isBefore(winner($0), winner($1)) }
       // A write that lost to an equal value has lost nothing.
-      for write in last where write.event != shown?.event {
+      for write in kept where write.event != shown?.event {
         // A reference that closes a circle of owners shows as null, and so what said null.
         if write.value == nil, register.field.isOwner { continue }
         guard all.allSatisfy({ $0.event == write.event || $0.value != write.value }) else { continue }
         result.insert(World.Noted(name: register.record, field: register.field.name, dot: dots[write.event]))
       }
       // An edit that a delete beats is lost as well.
-      if let shown, presence?.isLost(shown.event, of: register.record) == true {
+      if let shown, kept.contains(where: { $0.event == shown.event }),
+        presence?.isLost(shown.event, of: register.record) == true
+      {
         result.insert(World.Noted(name: register.record, field: register.field.name, dot: dots[shown.event]))
       }
     }

@@ -5,6 +5,7 @@ extension World {
   /// Lets random things happen: edits, syncs, and the faults that are asked for.
   public func run(steps: Int, faults: Faults = .all) throws {
     var weather = Weather(faults, &random)
+    if faults.contains(.purges) { try beginRemovals() }
     if weather.faults.contains(.versions) { try makeSomeOlder() }
     for _ in 0..<steps { try step(&weather) }
   }
@@ -25,7 +26,7 @@ extension World {
   private func makeSomeOlder() throws {
     guard let older = schema.older(&random) else { return }
     for index in replicas.indices.dropFirst() where random.chance(50) {
-      let replica = try SimulatedReplica(index, self, Storage(onDisk: onDisk), older)
+      let replica = try SimulatedReplica(index, self, Storage(onDisk: onDisk), older, replicas[index].compaction)
       note("replica \(index) has an older version of the app")
       replace(replica)
     }
@@ -33,6 +34,7 @@ extension World {
 
   private func step(_ weather: inout Weather) throws {
     try checkCuts()
+    try removeSomething(weather.faults)
     let present = present
     let replica = random.pick(present)
     let other = random.pick(present)
@@ -99,6 +101,7 @@ extension World {
     case .clocks:
       replica.clock.milliseconds = random.pick(SimulatedClock.odd)
       note("the clock of replica \(replica.index) says \(replica.clock.milliseconds)")
+      replica.noteDay()
     case .newcomers: if replicas.count < 6 { try addReplica() }
     case .losses: if present.count > 2, random.chance(30) { replica.lose() }
     case .versions: try replica.upgrade(to: schema)
@@ -150,6 +153,7 @@ extension World {
   private func deliver(_ number: Int, _ to: SimulatedReplica) throws {
     let parcel = parcels[number]
     let isCovered = try to.store.vector.covers(parcel.base)
+    let watch = try to.watch()
     note("file \(number) arrives at replica \(to.index)")
     do {
       try to.store.apply(parcel.bytes)
@@ -159,6 +163,7 @@ extension World {
     }
     guard isCovered else { throw Finding("replica \(to.index) takes a file that builds on what it lacks") }
     try to.learn(parcel.seen)
+    try watch?.end(of: to)
   }
 
   /// A device looks by itself, or something happens to the relay or on the way from it. Who is told of news mostly

@@ -28,6 +28,8 @@ public final class World {
   let shelf: SimulatedShelf
   var oracle = WorldOracle()
   var random: SplitMix64
+  /// What becomes of deleted records in a random run; nil if nobody empties any.
+  var removals: RandomRemovals?
   var connections: [SimulatedConnection] = []
   /// The error that occurred while a connection was being cut.
   var failureAtCut: (any Error)?
@@ -84,7 +86,9 @@ public final class World {
   /// - Throws: what making its store throws. No device has joined then.
   @discardableResult
   public func addReplica(schema: Schema? = nil) throws -> SimulatedReplica {
-    let replica = try SimulatedReplica(replicas.count, self, Storage(onDisk: onDisk), schema ?? self.schema)
+    let compaction = removals?.drawCompaction()
+    let replica = try SimulatedReplica(
+      replicas.count, self, Storage(onDisk: onDisk), schema ?? self.schema, compaction)
     replicas.append(replica)
     note("replica \(replica.index) joins")
     return replica
@@ -99,8 +103,9 @@ public final class World {
     return withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
   }
 
-  func options(_ clock: SimulatedClock) -> StoreOptions {
+  func options(_ clock: SimulatedClock, _ compaction: Compaction? = nil) -> StoreOptions {
     var options = storeOptions
+    if let compaction { options.compaction = compaction }
     options.now = { clock.date }
     options.mintReplica = { [mint] in mint.next() }
     options.logger.logLevel = .critical
@@ -112,11 +117,20 @@ public final class World {
 
   // MARK: What replicas report
 
-  func acknowledge(_ replica: SimulatedReplica, _ operations: [SpecifiedOperation<SchemaField>], _ dot: Dot?) throws {
+  func acknowledge(
+    _ replica: SimulatedReplica, _ operations: [SpecifiedOperation<SchemaField>], _ dot: Dot?,
+    shown: Specification<SchemaField>.Shown?
+  ) throws {
     let event = try oracle.note(
-      operations, by: dot, seen: replica.seen, now: replica.clock.milliseconds, replica.schema)
+      operations, by: dot, seen: replica.seen, now: replica.clock.milliseconds, replica.schema, shown: shown)
     guard let event, let dot else { return }
+    try oracle.forgetUnwritten(by: event, replica.store, replica.schema)
     note("replica \(replica.index): \(operations.map(\.description).joined(separator: "; "))")
+    try take(event, dot, of: replica)
+  }
+
+  /// A device has written an event.
+  func take(_ event: Int, _ dot: Dot, of replica: SimulatedReplica) throws {
     authors[event] = replica.index
     try checkUnique(event, dot)
     replica.seen.insert(event)
@@ -167,10 +181,13 @@ public final class World {
   public func visitMailbox(_ index: Int) throws -> MailboxReport {
     let replica = replicas[index]
     // Nothing in a world waits for another thread.
+    let watch = try replica.watch()
     let report = try replica.store.blockingSync(through: replica.mailbox)
     note("replica \(index) visits the mailbox, takes \(report.taken.count), puts \(report.written.count)")
     for name in report.taken { replica.seen.formUnion(shelved[name] ?? EventSet()) }
     try replica.noteLifts()
+    // Between several files a record may have been deleted.
+    try watch?.end(of: replica, isOneDelta: report.taken.count == 1)
     for name in report.written { shelved[name, default: EventSet()].formUnion(replica.seen) }
     if !report.taken.isEmpty { try replica.noteCommit() }
     try relay?.wait(index, after: report.cursor)

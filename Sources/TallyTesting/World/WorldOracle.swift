@@ -9,6 +9,8 @@ struct WorldOracle {
   private var schemas: [Schema: SpecifiedSchema<SchemaField>] = [:]
   /// Records of which seeds speak: the specification knows nothing of seeds.
   var seeded: Set<String> = []
+  /// Whether anybody has emptied anything.
+  var hasPurges = false
   /// Whether two files may go on under one replica id before anybody notices.
   var hasCopies = false
 
@@ -22,10 +24,11 @@ struct WorldOracle {
   /// Notes a transaction that a store has acknowledged.
   /// - Returns: the event; nil if nothing changed.
   mutating func note(
-    _ operations: [SpecifiedOperation<SchemaField>], by dot: Dot?, seen: EventSet, now: UInt64, _ schema: Schema
+    _ operations: [SpecifiedOperation<SchemaField>], by dot: Dot?, seen: EventSet, now: UInt64, _ schema: Schema,
+    shown: Specification<SchemaField>.Shown? = nil
   ) throws -> Int? {
     let event = specification.note(
-      author: dot?.replica.description ?? "", seen: seen, now: now, specified(schema), operations)
+      author: dot?.replica.description ?? "", seen: seen, now: now, specified(schema), operations, shown: shown)
     guard (event == nil) == (dot == nil) else {
       throw Finding("a transaction \(dot == nil ? "got no number" : "got a number and changed nothing"): \(operations)")
     }
@@ -50,7 +53,7 @@ struct WorldOracle {
     }
   }
 
-  private mutating func number(_ event: Int, _ dot: Dot) throws {
+  mutating func number(_ event: Int, _ dot: Dot) throws {
     dots.append(dot)
     let expected = specification.events[event].author.sequence
     guard hasCopies || expected == dot.sequence else {
@@ -79,12 +82,16 @@ struct WorldOracle {
     return names.map { .restore($0) }
   }
 
-  /// Compares what a replica shows with what it must show.
-  mutating func check(_ shown: [String: ShownRow<SchemaField>], seen: EventSet, _ schema: Schema) throws {
+  /// Compares what a replica shows with what it must show. Where records were emptied, the exceptions of decision 24
+  /// hold, and what `store` holds decides which.
+  mutating func check(
+    _ shown: [String: ShownRow<SchemaField>], seen: EventSet, _ schema: Schema, _ store: Store
+  ) throws {
     let known = specified(schema)
     let past = specification.past(seen, known)
-    let expected = specification.view(past, known)
     let unsure = unsure(seen)
+    let exceptions = PurgeExceptions(specification, seen, past, known, unsure)
+    let expected = try exceptions.expected(beside: shown, in: store)
     for name in Set(shown.keys).union(expected.keys).sorted() where !unsure.contains(name) {
       let isSure = unsure.isEmpty
       let (found, due) = (
@@ -101,7 +108,7 @@ struct WorldOracle {
 
   /// The records that belong to a seed or own one, or ever did: whether they were seen is not known, and so neither
   /// which lives they began.
-  private func unsure(_ seen: EventSet) -> Set<String> {
+  func unsure(_ seen: EventSet) -> Set<String> {
     guard !seeded.isEmpty else { return [] }
     var result = seeded
     let effects = seen.lazy.flatMap { specification.events[$0].effects }

@@ -145,10 +145,15 @@ package struct PlantedBug: Sendable {
     .init("statesGivenUnchecked", .statesGivenUnchecked, .value),
     .init("pushTakenAnywhere", .pushTakenAnywhere, .relay),
     .init("cursorIsPosition", .cursorIsPosition, .relay),
-    .init("noLiftSeen", .noLiftSeen, .shred),
-    .init("noLiftUnsent", .noLiftUnsent, .shred),
-    .init("noLiftNews", .noLiftNews, .shred),
-    .init("liftKeepsVia", .liftKeepsVia, .shred),
+    .init("noLiftSeen", .noLiftSeen, .shred, .world),
+    .init("noLiftUnsent", .noLiftUnsent, .shred, .world),
+    .init("noLiftNews", .noLiftNews, .shred, .world),
+    .init("liftKeepsVia", .liftKeepsVia, .shred, .world),
+    .init("restoreBare", .restoreBare, .world),
+    .init("insertBare", .insertBare, .world),
+    .init("noHollow", .noHollow, .world),
+    .init("onlyValuesAreUnsent", .onlyValuesAreUnsent, .world),
+    .init("windowIgnoresBelow", .windowIgnoresBelow, .world),
   ]
 
   /// How many seeds a tier needs to notice the fault; nil if it does not within its patience.
