@@ -151,9 +151,6 @@ package struct PlantedBug: Sendable {
     .init("liftKeepsVia", .liftKeepsVia, .shred, .world),
     .init("restoreBare", .restoreBare, .world),
     .init("insertBare", .insertBare, .world),
-    .init("noHollow", .noHollow, .world),
-    .init("onlyValuesAreUnsent", .onlyValuesAreUnsent, .world),
-    .init("windowIgnoresBelow", .windowIgnoresBelow, .world),
   ]
 
   /// How many seeds a tier needs to notice the fault; nil if it does not within its patience.
