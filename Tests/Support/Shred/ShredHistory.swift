@@ -13,6 +13,9 @@ package final class ShredHistory {
   private static let keys = ["p", "q", "c", "d", "l"]
   /// Of which the last is seldom there.
   private static let devices = 4
+  /// How many of the records may own others: in half of the histories two, so that much is below the same ones, in the
+  /// other half all that can, so that chains are long and cycles close.
+  private let owners: Int
 
   private let shredding: ShredStage
   private let plain: ShredStage
@@ -22,6 +25,7 @@ package final class ShredHistory {
 
   private init(_ seed: UInt64, deleteWins: Bool, _ planted: PlantedFault) throws {
     random = SplitMix64(seed: seed)
+    owners = seed % 2 == 0 ? 2 : 4
     shredding = try ShredStage(deleteWins: deleteWins) { $0.plant(planted) }
     plain = try ShredStage(deleteWins: deleteWins)
     for z in [shredding, plain] {
@@ -54,7 +58,7 @@ package final class ShredHistory {
     case 3: try shred(device)
     case 4, 5: try write(device, "insert", [key], { try $0.insertIfNew($1, key, x: $2) })
     case 6:
-      let owner = Self.keys[below(2)]
+      let owner = Self.keys[below(owners)]
       let column = key == "l" && below(2) == 0 ? "second" : "owner"
       if owner != key {
         try write(device, column, [key, owner]) { z, d, _ in try z.moveIfThere(d, key, to: owner, column) }
