@@ -29,8 +29,8 @@ struct Rows {
   /// were made.
   let ordered: [ItemRow]
 
-  init(count: Int) {
-    var random = SplitMix64(seed: 2026)
+  init(count: Int, seed: UInt64 = 2026) {
+    var random = SplitMix64(seed: seed)
     let owners = (0..<1000).map { _ in "Owner|~|\(UUID.random(&random).text)" }
     let items = (0..<count).map { Self.item($0, owners, &random) }
     let start = Date(timeIntervalSince1970: 1_767_225_600)

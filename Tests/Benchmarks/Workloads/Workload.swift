@@ -1,6 +1,8 @@
 /// One kind of work that is measured.
 struct Workload: Sendable {
   var number: String
+  /// Whether it runs only if it is named: it takes minutes.
+  var isOnRequest = false
   var run: @Sendable (Round) throws -> Void
 
   /// All of them, in the order in which a round runs them: what a later one needs, an earlier one has made.
@@ -22,5 +24,6 @@ struct Workload: Sendable {
     Workload(number: "W15", run: OtherUpdatesWorkload.run),
     Workload(number: "W16", run: BesideReadersWorkload.run),
     Workload(number: "W17", run: DeletedForGoodWorkload.run),
+    Workload(number: "W18", isOnRequest: true, run: DecadeWorkload.run),
   ]
 }
