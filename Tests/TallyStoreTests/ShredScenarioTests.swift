@@ -402,4 +402,20 @@ import Testing
     #expect(try z.see(z.b, "p") == ["x": 1, "y": 8])
     #expect(try z.b.store.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM seen") } == 0)
   }
+
+  /// A value that is said again keeps the stamp of the transaction that wrote it, so the change log has it there too:
+  /// the row that listed it has gone with the life that the peer ended.
+  @Test func whatIsSaidAgainIsInTheChangeLog() throws {
+    let z = try ShredStage()
+    try z.insert(z.d, "p", x: 1)
+    try z.pull(z.b, from: z.d)
+    try z.insert(z.c, "p", x: 2)
+    try z.pull(z.d, from: z.c)
+    try z.delete(z.c, "p")
+    try z.shred(z.c)
+    try z.edit(z.d, "p", "y", 3)
+    try z.pull(z.c, from: z.d)
+    try z.pull(z.b, from: z.c)
+    #expect(try z.see(z.b, "p") == ["x": 1, "y": 3])
+  }
 }
