@@ -133,6 +133,27 @@
       }
     }
 
+    /// A trigger that moves the row away before it is deleted fails the merge, and nothing has changed.
+    @Test(arguments: [
+      "CREATE TRIGGER t BEFORE DELETE ON N BEGIN UPDATE N SET rowid = rowid + 100; END",
+      "CREATE TEMP TRIGGER t BEFORE DELETE ON N BEGIN UPDATE N SET rowid = rowid + 100; END",
+      "CREATE TRIGGER t BEFORE DELETE ON N BEGIN INSERT OR REPLACE INTO N(id, stars) VALUES(OLD.id, 77); END",
+    ])
+    func aRowThatIsMovedAwayFailsTheMerge(_ trigger: String) throws {
+      let (a, b) = (try Self.store(isShort: true, 1), try Self.store(isShort: true, 2))
+      try a.run("INSERT INTO N(id, text) VALUES('\(Self.name(1))', 'a'), ('\(Self.name(2))', 'b')")
+      try b.apply(try a.delta())
+      try b.run(trigger)
+      try a.run("DELETE FROM N WHERE text = 'a'")
+      let before = try b.summary()
+      #expect(throws: (any Error).self) { try b.apply(try a.delta(since: try b.vector)) }
+      #expect(try b.summary() == before)
+      try b.run("DROP TRIGGER t")
+      try b.apply(try a.delta(since: try b.vector))
+      #expect(try b.read { try String.fetchAll($0, sql: "SELECT text FROM N") } == ["b"])
+      #expect(try b.verify().problems == [])
+    }
+
     /// The app's own table refuses that the row goes.
     @Test func aRefusedDeleteIsSetAside() throws {
       let (a, b) = (try Self.store(isShort: true, 1), try Self.store(isShort: true, 2))

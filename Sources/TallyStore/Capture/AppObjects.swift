@@ -45,7 +45,8 @@ struct AppObjects {
     let sql = try SQLStatement(
       connection.handle,
       """
-      SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE AND sql LIKE '%conflict%'
+      SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE
+      AND instr(lower(sql), 'conflict')
       """)
     for table in tables {
       try readColumns(table, connection)

@@ -206,6 +206,25 @@ final class Healing {
     try transaction.connection.execute("DELETE FROM tally_vector WHERE zone = 0")
     transaction.resetVector()
     try transaction.raise(to: vector)
+    try lowerContexts(to: vector)
+  }
+
+  /// Neither a delete nor the author of a life can have seen more than there was: nobody takes a delta in which one has.
+  /// If what is not seen any more comes back, it counts as not seen, and an edit undoes the delete.
+  private func lowerContexts(to vector: StateVector) throws {
+    for kind in catalog.records.values.sorted(by: { $0.number < $1.number }) {
+      var found: [AnyRecordName] = []
+      func look(_ name: AnyRecordName, _ stored: StoredRecord) {
+        if stored.state.having(seen: vector) != stored.state { found.append(name) }
+      }
+      if kind.isKnown { try reader.forEachRow(kind, look) }
+      try reader.forEachHiddenRecord(kind.number, look)
+      for name in found {
+        if let stored = try reader.record(name, kind) {
+          try write(name, kind, stored.state.having(seen: vector), stored)
+        }
+      }
+    }
   }
 
   private func sweep() throws {
@@ -316,7 +335,28 @@ final class Healing {
   }
 }
 
+extension StateVector {
+  /// What both have seen.
+  func within(_ other: StateVector) -> StateVector {
+    StateVector(
+      entries.compactMap { entry in
+        let sequence = min(entry.sequence, other[entry.replica])
+        return sequence > 0 ? (entry.replica, sequence) : nil
+      })
+  }
+}
+
 extension RecordState {
+  /// Returns the state with deletes and a life that have seen no more than `vector`.
+  func having(seen vector: StateVector) -> RecordState {
+    var result = self
+    for index in result.deletes.indices {
+      result.deletes[index].context = result.deletes[index].context.within(vector)
+    }
+    if let life { result.life?.context = life.context.within(vector) }
+    return result
+  }
+
   /// Returns the state without the cells that `vector` does not cover.
   func within(_ vector: StateVector) -> RecordState {
     var result = self

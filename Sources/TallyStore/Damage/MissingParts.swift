@@ -6,7 +6,7 @@ import TallyWire
 /// Tables, indexes and rows of the store's own that a sound file has: where one is gone, it is made again, empty. What
 /// was in it is then missing from the content, which the sum tells.
 enum MissingParts {
-  /// Each with the name of what it makes; nil for a row.
+  /// Each with what it makes, as `table tally_meta`; nil for a row.
   fileprivate static let statements: [(name: String?, sql: String)] = {
     let all = Format.tables + "\n" + Format.laterTables
     return all.split(separator: ";").map { statement in
@@ -17,7 +17,7 @@ enum MissingParts {
         .replacingOccurrences(of: "INSERT INTO", with: "INSERT OR IGNORE INTO")
     }.filter { !$0.isEmpty }.map { sql in
       let words = sql.split(whereSeparator: { " (".contains($0) })
-      return (words.first == "CREATE" ? String(words[5]) : nil, sql)
+      return (words.first == "CREATE" ? "\(words[1].lowercased()) \(words[5])" : nil, sql)
     }
   }()
 
@@ -32,11 +32,12 @@ enum MissingParts {
   static func restore(_ connection: Connection) throws -> String? {
     var lost: [String] = []
     let query = try SQLStatement(
-      connection.handle, "SELECT name, type = 'table' FROM sqlite_master WHERE substr(name, 1, 6) = 'tally_'")
+      connection.handle, "SELECT name, type FROM sqlite_master WHERE substr(name, 1, 6) = 'tally_'")
     var (present, names) = (Set<String>(), Set<String>())
     while try query.step() {
-      names.insert(query.text(0) ?? "")
-      if query.int(1) == 1 { present.insert(query.text(0) ?? "") }
+      let (name, type) = (query.text(0) ?? "", query.text(1) ?? "")
+      names.insert("\(type) \(name)")
+      if type == "table" { present.insert(name) }
     }
     query.reset()
     guard !present.isEmpty else {

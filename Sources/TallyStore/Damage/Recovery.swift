@@ -315,19 +315,7 @@ private final class Salvage {
 
   private func within(_ state: RecordState) -> RecordState {
     guard isVectorSound else { return state }
-    var result = state.within(target)
-    // Neither a delete nor the author of a life can have seen more than there was.
-    for index in result.deletes.indices { result.deletes[index].context = possible(result.deletes[index].context) }
-    if let life = result.life { result.life?.context = possible(life.context) }
-    return result
-  }
-
-  private func possible(_ context: StateVector) -> StateVector {
-    StateVector(
-      context.entries.compactMap { entry in
-        let sequence = min(entry.sequence, target[entry.replica])
-        return sequence > 0 ? (entry.replica, sequence) : nil
-      })
+    return state.within(target).having(seen: target)
   }
 
   private func within(_ element: ORSetElement) -> ORSetElement { isVectorSound ? element.within(target) : element }

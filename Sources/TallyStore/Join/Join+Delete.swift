@@ -6,13 +6,17 @@ import TallyCRDT
 
 /// The short way for a delete that a peer sends: of a record that is seen here, that nobody has written to since, and
 /// with which nothing else is seen or hidden. See `SharedDelete`; the result is that of the long way.
+///
+/// Where triggers of the app's may run it is not taken: they could move the row away before SQLite deletes it, and what
+/// they do depends on the order in which rows go.
 extension Join {
   /// - Returns: whether the record is joined. Otherwise nothing was written.
   mutating func joinDelete(_ name: AnyRecordName, _ kind: RecordKind, _ received: RecordState) throws -> Bool {
     guard !isRepair, received.deletes.count == 1, let delete = received.deletes.first, delete.stamp.rank >= .user,
       received.existence == nil, received.fields.isEmpty, received.seed == nil, received.life == nil,
       received.supersededTouches.isEmpty, isNew(delete.stamp.dot), transaction.hasPlainDeletes(kind),
-      let row = try deletedRow(name, kind), var state = try writer.stampedState(row.clock),
+      try !transaction.mayRunTriggers(), let row = try deletedRow(name, kind),
+      var state = try writer.stampedState(row.clock),
       state.listsOnly(kind)
     else { return false }
     let shared = try shared(delete)

@@ -34,6 +34,7 @@ final class WriteTransaction {
   /// Transactions of which a row lists more than the record that a delete has taken.
   private var missed = Set<Dot>()
   private var lastMissed: Dot?
+  private var runsTriggers: Bool?
   /// Whether rows of the change log may find nothing any more, and are still there.
   private var outdates = false
   private var isCapturing = false
@@ -223,6 +224,14 @@ final class WriteTransaction {
     guard try !ChangeLog.drop(dot, kind.number, key, connection, session.numbers) else { return }
     missed.insert(dot)
     lastMissed = dot
+  }
+
+  /// Whether triggers of the app's may run when the store writes rows. Looked up once.
+  func mayRunTriggers() throws -> Bool {
+    if let runsTriggers { return runsTriggers }
+    let known = try session.mayRunTriggers()
+    runsTriggers = known
+    return known
   }
 
   /// Forgets that a transaction wrote to a record, if it wrote to nothing else. Of a transaction that changes many
