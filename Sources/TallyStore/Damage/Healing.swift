@@ -209,8 +209,8 @@ final class Healing {
     try lowerContexts(to: vector)
   }
 
-  /// Neither a delete nor the author of a life can have seen more than there was: nobody takes a delta in which one has.
-  /// If what is not seen any more comes back, it counts as not seen, and an edit undoes the delete.
+  /// Neither a delete nor the author of a life can have seen more than there was: nobody takes a delta in which one
+  /// has. If what is not seen any more comes back, it counts as not seen, and an edit undoes the delete.
   private func lowerContexts(to vector: StateVector) throws {
     for kind in catalog.records.values.sorted(by: { $0.number < $1.number }) {
       var found: [AnyRecordName] = []
