@@ -41,13 +41,13 @@ struct Target {
     "W7.cells": Target(60),
     "W8.inserted": Target(1.12),
     "W8.updated": Target(1.18, accepted: 1.3),
-    "W9.delete": Target(1.3, accepted: 3, wall: 1.3),
+    "W9.delete": Target(1.3, accepted: 2.4, wall: 1.3),
     "W9.bytes": Target(30),
     "W10.open": Target(4, accepted: 18),
-    "W12.second": Target(1.2, accepted: 2.8),
+    "W12.second": Target(1.2),
     "W14.first": Target(1.5),
     "W14.live": Target(2.5, accepted: 9, wall: 2.5),
-    "W17.empty": Target(1.2, accepted: 1.6),
+    "W17.empty": Target(1.2, accepted: 2),
     "W17.left": Target(90, accepted: 130),
   ]
 
@@ -56,6 +56,6 @@ struct Target {
     "W1.record": Target(2),
     "W1.c": Target(2),
     "W2.one": Target(2.1),
-    "W9.delete": Target(1.8, accepted: 6.5, wall: 1.8),
+    "W9.delete": Target(1.8, accepted: 4, wall: 1.8),
   ]
 }
