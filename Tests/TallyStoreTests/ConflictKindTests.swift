@@ -22,7 +22,21 @@ import Testing
     scratch = try Scratch()
     phone = try scratch.store("phone", schema: Self.schema)
     tablet = try scratch.store("tablet", schema: Self.schema)
-    try Self.run(
+    try Self.fill(phone, tablet)
+  }
+
+  /// The same stores with a clock that goes on with each look: of two writes the second is the later one, however fast
+  /// the machine is.
+  private func ticking() throws -> (phone: Store, tablet: Store) {
+    let options = Lab.options(.hook)
+    let phone = try scratch.store("ticking phone", schema: Self.schema, options: options)
+    let tablet = try scratch.store("ticking tablet", schema: Self.schema, options: options)
+    try Self.fill(phone, tablet)
+    return (phone, tablet)
+  }
+
+  private static func fill(_ phone: Store, _ tablet: Store) throws {
+    try run(
       phone, "INSERT INTO List(id, title) VALUES('List|~|l', 'Groceries')",
       "INSERT INTO Shop(id, name) VALUES('Shop|~|s', 'Corner'), ('Shop|~|t', 'Market')",
       "INSERT INTO Tag(id, name) VALUES('Tag|~|t', 'dairy')",
@@ -112,6 +126,7 @@ import Testing
   /// Whoever writes a deleted record anew has not removed what they write: it can lose to an edit that they had not
   /// seen.
   @Test(arguments: [false, true]) func whatBeginsALifeAndLosesIsInTheJournal(isPurged: Bool) throws {
+    let (phone, tablet) = try ticking()
     try Self.run(phone, "DELETE FROM Item")
     if isPurged { try phone.purge(AnyRecordName("Item|~|m")) }
     try Self.run(
@@ -128,6 +143,7 @@ import Testing
 
   /// Nor has whoever brings a record back removed what they say of it again, be that in the journal before or not.
   @Test(arguments: [false, true]) func whatIsSaidAgainAndLosesIsInTheJournal(wasKnown: Bool) throws {
+    let (phone, tablet) = try ticking()
     try Self.run(phone, "UPDATE Item SET title = 'Bread', note = 'white', shop = 'Shop|~|s'")
     try Self.run(tablet, "UPDATE Item SET note = 'oat', shop = 'Shop|~|t'")
     if wasKnown { try tablet.apply(phone.delta(since: tablet.vector)) }
