@@ -139,7 +139,7 @@ package struct DeleteHasher: Sendable {
 
   package init(_ delete: Delete) { (stamp, context) = (delete.stamp, delete.context.hash) }
 
-  /// What the delete adds to the fingerprint. `name` is the hash of the record's name.
+  /// Returns the delete's contribution to the fingerprint. `name` is the hash of the record's name.
   package func fingerprint(name: UInt64) -> Fingerprint { CellHasher(name: name, stamp: stamp).hash(.delete, context) }
 }
 

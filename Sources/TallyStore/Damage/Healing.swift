@@ -336,7 +336,7 @@ final class Healing {
 }
 
 extension StateVector {
-  /// What both have seen.
+  /// The intersection: of each replica the lesser sequence.
   func within(_ other: StateVector) -> StateVector {
     StateVector(
       entries.compactMap { entry in

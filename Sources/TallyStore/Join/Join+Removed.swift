@@ -4,7 +4,7 @@ import TallyCRDT
 struct RenewedRecord {
   let name: AnyRecordName
   private let former: [FieldID: Stamp]
-  /// What came with the other life: that was not removed.
+  /// The registers that came with the other life, which has not removed them.
   private let said: [FieldCell]
 
   init(_ name: AnyRecordName, _ state: RecordState, received: RecordState) {

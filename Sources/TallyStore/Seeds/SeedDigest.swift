@@ -1,8 +1,8 @@
 import TallyCRDT
 import TallyWire
 
-/// Tells at the second launch that a seed set is the one that the store has applied, without generating it: a hash of
-/// what the app declares, and of the schema in the file, since the set's content follows from both.
+/// Identifies a seed set without generating it, so that a later launch knows the one that the store has applied: a hash
+/// of the app's declaration and of the schema in the file, which together determine the set's content.
 ///
 /// Wide SipHash-1-3 of `"SeedDigest"`, the version of the generator, the set's name and version, the JSON of the schema
 /// as it is stored, and each record and retired key in the order of declaration. Of a record's fields, references and
@@ -91,7 +91,7 @@ extension SipHash13 {
   }
 }
 
-/// What the store notes of a seed set that its own app has applied.
+/// The note of a seed set that the store's own app has applied.
 struct AppliedSeed {
   var version: Int
   var replica: ReplicaID

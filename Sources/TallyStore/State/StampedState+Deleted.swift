@@ -16,7 +16,7 @@ struct SharedDelete {
     hasher = DeleteHasher(delete)
   }
 
-  /// What the delete adds to the fingerprint. `name` is the hash of a record's name.
+  /// Returns the delete's contribution to the fingerprint. `name` is the hash of a record's name.
   func fingerprint(name: UInt64) -> Fingerprint { hasher.fingerprint(name: name) }
 
   /// Whether the delete has seen all of a state, and is not of a transaction that wrote any of it.

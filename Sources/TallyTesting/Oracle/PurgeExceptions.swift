@@ -1,6 +1,6 @@
 import TallyStore
 
-/// What a device may show less than it would if nobody had emptied anything: E1 and E2 of decision 24 as predicates.
+/// The values and records that a device may lack because somebody emptied some: E1 and E2 of decision 24 as predicates.
 /// Whatever they do not excuse is lost.
 struct PurgeExceptions {
   typealias View = Specification<SchemaField>.View
@@ -22,7 +22,7 @@ struct PurgeExceptions {
     presence = Presence(history, past, schema)
   }
 
-  /// What must show: all that is visible, less what may be missing and is.
+  /// The rows that must show: all that are visible, without what is missing and may be.
   func expected(beside shown: View, in store: Store) throws -> View {
     var expected = history.view(past, schema)
     guard !past.emptied.isEmpty else { return expected }

@@ -11,7 +11,7 @@ extension Specification {
     return close(event)
   }
 
-  /// Who emptied which records, among some events.
+  /// The events that emptied each record, among some events.
   func emptied(in seen: EventSet) -> [String: [Int]] {
     var result: [String: [Int]] = [:]
     for event in seen {
