@@ -29,7 +29,7 @@ extension Join {
     guard hasSeen else { return false }
     let difference = shared.fingerprint(name: row.hash)
     state.add(difference)
-    // First what can say no: the app's foreign keys and triggers.
+    // First what can say no: foreign keys of the app's own tables.
     do {
       try writer.deleteRow(kind.number, kind.type, kind.deleteByNumber, row: row.id, row.clock)
     } catch is RowRefusal {

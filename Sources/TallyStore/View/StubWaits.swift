@@ -68,7 +68,7 @@ extension StateWriter {
 
   /// Lists the stubs that a row begins to name as its owners. A row that shows its owner waits for nothing, but until
   /// all is settled it may name one that is hidden, and whatever is above that has to find the row. Afterwards the row
-  /// is hidden and waits, or the stub is none any more.
+  /// is hidden and waits, or the stub has become an ordinary record.
   func listOwners(of shown: [Value], _ kind: RecordKind, before: [Value]) throws {
     for (index, column) in kind.columns.enumerated() where column.reference?.onDelete == .cascade {
       guard !before.indices.contains(index) || before[index] != shown[index],

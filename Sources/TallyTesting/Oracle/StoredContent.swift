@@ -1,7 +1,7 @@
 import TallyCRDT
 import TallyStore
 
-/// What a store holds of a record, shown or not, apart from its presence.
+/// The content of a record in a store, shown or not, apart from its presence.
 struct StoredContent: Equatable {
   /// When the life of the record began; nil for its first.
   var life: Stamp?
@@ -12,7 +12,7 @@ struct StoredContent: Equatable {
 }
 
 extension Store {
-  /// What is held of some records; nothing is known of those that are left out.
+  /// Returns the content of some records, by name. Records that the store does not know are left out.
   func contents(of names: Set<String>) throws -> [String: StoredContent] {
     try snapshot { reader in
       var contents: [String: StoredContent] = [:]

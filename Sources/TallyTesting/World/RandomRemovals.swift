@@ -1,7 +1,7 @@
 import TallyStore
 
-/// What becomes of deleted records in a random run. It draws from numbers of its own, so that a run in which nobody
-/// removes anything is what it was before there were removals.
+/// Draws the purges and compactions of a random run, from random numbers of its own: a run in which nobody removes
+/// anything is what it was before there were removals.
 struct RandomRemovals {
   var random: SplitMix64
   /// Values that nobody else writes, each with the record that it was written to.

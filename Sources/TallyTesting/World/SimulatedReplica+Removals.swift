@@ -31,7 +31,7 @@ extension SimulatedReplica {
     }
   }
 
-  /// What a sync engine does once a day.
+  /// Compacts as a sync engine does, once a day.
   func compactIfDue() throws {
     world.note("replica \(index): compact if it is time")
     noteDay()
@@ -75,7 +75,8 @@ extension SimulatedReplica {
   /// Notes that by today's clock it has what it has.
   func noteDay() { days[today, default: EventSet()].formUnion(seen) }
 
-  /// What it had seen on days that are more than `window` days ago, and not so many that nobody believes it.
+  /// Returns the events that it had seen on days more than `window` days ago. Days so long ago that no clock is
+  /// believed are left out.
   func seen(before window: Int) -> EventSet {
     days.filter { window < today - $0.key && today - $0.key <= max(400, window + 8) }
       .values.reduce(EventSet()) { $0.union($1) }
@@ -83,7 +84,7 @@ extension SimulatedReplica {
 
   // MARK: What must not change
 
-  /// What it shows before a delta comes.
+  /// The rows that it shows before a delta comes.
   struct Watch {
     fileprivate let rows: [String: ShownRow<SchemaField>]
     fileprivate let seen: EventSet

@@ -31,7 +31,7 @@ public final class SimulatedReplica {
   var commits: [(vector: StateVector, seen: EventSet)] = []
   /// When it removes for good what is deleted; nil for what stores do unless told otherwise.
   private(set) var compaction: Compaction?
-  /// What it had seen on each day that its clock has shown.
+  /// The events that it had seen, by the day on its clock.
   var days: [Int: EventSet] = [:]
 
   init(
@@ -48,7 +48,7 @@ public final class SimulatedReplica {
     try noteCommit()
   }
 
-  /// What its store is opened with.
+  /// The options of its store.
   var options: StoreOptions { world.options(clock, compaction) }
 
   // MARK: As the app

@@ -28,7 +28,7 @@ public final class World {
   let shelf: SimulatedShelf
   var oracle = WorldOracle()
   var random: SplitMix64
-  /// What becomes of deleted records in a random run; nil if nobody empties any.
+  /// Draws the purges and compactions of a random run; nil if there are none.
   var removals: RandomRemovals?
   var connections: [SimulatedConnection] = []
   /// The error that occurred while a connection was being cut.
