@@ -12,14 +12,15 @@ extension Capture {
   func captureDelete(_ write: PendingWrite, _ kind: RecordKind) throws -> Bool {
     guard origin == .app, let text = write.key, let before = write.before, transaction.hasPlainDeletes(kind),
       let values = before.complete(kind.columns.count), let key = kind.key(text),
-      try !isThere(text, write.deletedRow, kind), var state = try transaction.writer.stampedState(before.clock)
+      try !isThere(text, write.deletedRow, kind), var state = try transaction.writer.stampedState(before.clock),
+      state.listsOnly(kind)
     else { return false }
     let shared = try sharedDelete()
     let replaced = state.dots
     guard shared.hasSeen(replaced) else { return false }
     let difference = shared.fingerprint(name: SipHash13.hash(text))
     state.add(difference)
-    guard try transaction.writer.putDeleted(state, kind, text, values, shared) else { return false }
+    try transaction.writer.putDeleted(state, kind, text, values, shared)
     transaction.writer.count(kind.number, -1)
     if let extra = before.clock.extra { progress.orphans.append(extra.number) }
     try transaction.deleted(key, kind, shared.delete.stamp.dot, replaced: replaced, difference)

@@ -35,9 +35,7 @@ extension Join {
     } catch is RowRefusal {
       return false
     }
-    guard try writer.putDeleted(state, kind, name.text, row.values, shared) else {
-      throw StoreError(.corrupt, "\(name) has a stamp of a field that is no column")
-    }
+    try writer.putDeleted(state, kind, name.text, row.values, shared)
     noteChange()
     try transaction.deleted(row.key, kind, delete.stamp.dot, replaced: replaced, difference)
     transaction.view.noteGone()

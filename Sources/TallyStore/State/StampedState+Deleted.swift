@@ -27,13 +27,11 @@ struct SharedDelete {
 
 extension StampedState {
   /// The body of the state with one delete more, and without a row: the same bytes as `StateCoding` makes of it.
-  /// `values` are what the row showed, in the order of the kind's columns.
-  /// - Returns: nil if a stamp is of a field that is no column.
+  /// `values` are those of its row, in the order of the kind's columns, and all stamps are of these (`listsOnly`).
   func encoded(
     deleted shared: SharedDelete, _ kind: RecordKind, _ values: [Value],
     _ replicaNumber: (ReplicaID) throws -> ReplicaNumber
-  ) throws -> [UInt8]? {
-    guard listsOnly(kind) else { return nil }
+  ) throws -> [UInt8] {
     var stamps = StampTable(capacity: stampLimit, known: known)
     stamps.note(existence)
     var cells = 0

@@ -20,12 +20,11 @@ extension StateWriter {
   }
 
   /// Writes the body of a record that was seen and has got its first delete. `values` are those that its row had, in
-  /// the order of the kind's columns.
-  /// - Returns: false if the state is not stamps and those values alone; then nothing is written.
+  /// the order of the kind's columns, and all stamps are of these.
   func putDeleted(
     _ state: StampedState, _ kind: RecordKind, _ name: String, _ values: [Value], _ shared: SharedDelete
-  ) throws -> Bool {
-    guard let body = try state.encoded(deleted: shared, kind, values, numbers.number(of:)) else { return false }
+  ) throws {
+    let body = try state.encoded(deleted: shared, kind, values, numbers.number(of:))
     change()
     touchesDeleted = true
     facts.hiddenKinds.insert(kind.number)
@@ -40,7 +39,6 @@ extension StateWriter {
         try insert.run()
       }
     }
-    return true
   }
 
   func deleteExtra(_ number: Int) throws {
