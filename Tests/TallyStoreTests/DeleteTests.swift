@@ -133,11 +133,13 @@
       }
     }
 
-    /// A trigger that moves the row away before it is deleted fails the merge, and nothing has changed.
+    /// A trigger that moves the row away, or deletes it, before it is deleted fails the merge, and nothing has changed.
     @Test(arguments: [
       "CREATE TRIGGER t BEFORE DELETE ON N BEGIN UPDATE N SET rowid = rowid + 100; END",
       "CREATE TEMP TRIGGER t BEFORE DELETE ON N BEGIN UPDATE N SET rowid = rowid + 100; END",
       "CREATE TRIGGER t BEFORE DELETE ON N BEGIN INSERT OR REPLACE INTO N(id, stars) VALUES(OLD.id, 77); END",
+      "CREATE TRIGGER t BEFORE DELETE ON N BEGIN DELETE FROM N WHERE id = OLD.id; END",
+      "CREATE TRIGGER t BEFORE DELETE ON N BEGIN UPDATE N SET id = 'N|~|renamed', rowid = 900 WHERE id = OLD.id; END",
     ])
     func aRowThatIsMovedAwayFailsTheMerge(_ trigger: String) throws {
       let (a, b) = (try Self.store(isShort: true, 1), try Self.store(isShort: true, 2))
@@ -146,7 +148,8 @@
       try b.run(trigger)
       try a.run("DELETE FROM N WHERE text = 'a'")
       let before = try b.summary()
-      #expect(throws: (any Error).self) { try b.apply(try a.delta(since: try b.vector)) }
+      let error = #expect(throws: StoreError.self) { try b.apply(try a.delta(since: try b.vector)) }
+      #expect(error?.code == .rowMovedByTrigger)
       #expect(try b.summary() == before)
       try b.run("DROP TRIGGER t")
       try b.apply(try a.delta(since: try b.vector))

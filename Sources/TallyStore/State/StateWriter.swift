@@ -432,7 +432,7 @@ extension StateWriter {
     return .extra(InlineClock.Extra(number: number, revision: 0))
   }
 
-  /// - Throws: `RowRefusal`; the row and its clock are then as they were.
+  /// - Throws: `RowRefusal`; the row and its clock are then as they were. `StoreError.rowMovedByTrigger`.
   func deleteRow(
     _ kind: KindNumber, _ table: String, _ sql: RowSQL, row: RowID, _ clock: InlineClock
   ) throws {
@@ -446,7 +446,7 @@ extension StateWriter {
     do {
       try delete.runOnRow(connection)
     } catch let refusal as RowRefusal {
-      // RAISE(FAIL) in an AFTER trigger of the app's: the row is gone all the same.
+      let isDeleted = connection.changes > 0
       let query = try connection.statement(text: "SELECT 1 FROM main.\"\(table)\" WHERE rowid = ?")
       query.bind(1, row)
       let isThere = try query.step()
@@ -454,6 +454,10 @@ extension StateWriter {
       if isThere {
         if announcesRows { try writeClock(kind, table, row: row, clock) }
         throw refusal
+      }
+      // Otherwise RAISE(FAIL) in an AFTER trigger of the app's: the row is gone all the same.
+      guard isDeleted else {
+        throw StoreError(.rowMovedByTrigger, "a BEFORE DELETE trigger of \(table) moves or deletes the row itself")
       }
     }
     count(kind, -1)

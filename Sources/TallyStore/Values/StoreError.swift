@@ -104,6 +104,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     case inMemory
     /// A write made the file's first triggers and wrote to the store's tables too; they would not have fired.
     case triggersMadeTooLate
+    /// A BEFORE DELETE trigger of the app's moved, renamed or deleted the row that the store was deleting, which SQLite
+    /// leaves undefined; the message names the table. The merge or write was rolled back.
+    case rowMovedByTrigger
     /// One transaction has changed more rows than can be noted.
     case transactionTooLarge
     /// The stored data breaks an invariant.
