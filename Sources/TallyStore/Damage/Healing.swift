@@ -49,7 +49,7 @@ final class Healing {
   private var reader: StateReader { transaction.reader }
   private var catalog: Catalog { transaction.catalog }
 
-  /// Content that only this store had, in lives that those of the peer replace: to be lifted at the end.
+  /// Content in lives that those of the peer replace, or the other way round: to be lifted at the end.
   private let voided: SeenContents
   /// Records with another life than before, and the content that they had.
   private(set) var renewed: [RenewedRecord] = []
@@ -88,13 +88,10 @@ final class Healing {
     let stored = try reader.record(name, kind)
     var new = received
     if seen.insert(Rebuild.address(kind.number, name.text)).inserted {
-      if let stored, let rest = rest(stored, name, kind, received) {
-        if received.isInLaterLife(than: rest), rest.hasContent || !rest.touches.isEmpty {
-          try voided.insert(SeenContent(of: rest), name, transaction.writer)
-        } else if rest.isInLaterLife(than: received), let news = news(in: received, unseenBy: rest) {
-          try voided.insert(news, name, transaction.writer)
-        }
-        new.merge(rest)
+      if let stored {
+        let rest = rest(stored, name, kind, received)
+        try noteVoided(name, stored, rest, received, fits: !unfit.contains(Rebuild.address(kind.number, name.text)))
+        if let rest { new.merge(rest) }
       }
       if rebuild.dropped[Rebuild.address(kind.number, name.text)] != nil, replaced.count < Self.limit,
         !received.deletes.isEmpty || stored?.values != kind.plainValues(of: received)
@@ -109,6 +106,27 @@ final class Healing {
       renewed.append(RenewedRecord(name, stored.state, received: received))
     }
     if new != stored?.state { try write(name, kind, new, stored) }
+  }
+
+  /// Notes what ends with the life that it was said in, and is to be said again as by a join (`Join+Lift`): all that
+  /// was here, if the peer lacks any of it, or if the record is shown before and after. Of a state that does not match
+  /// its checksum only what the peer lacks.
+  private func noteVoided(
+    _ name: AnyRecordName, _ stored: StoredRecord, _ rest: RecordState?, _ received: RecordState, fits: Bool
+  ) throws {
+    if let here = fits ? stored.state.within(own) : rest, received.isInLaterLife(than: here) {
+      let isUnsent = try rest.map { $0.hasContent || !$0.touches.isEmpty } ?? false || hasUnsentMember(name)
+      if isUnsent || stored.place.isVisible {
+        try voided.insert(SeenContent(of: here), name, mustBeSeen: !isUnsent, transaction.writer)
+      }
+    } else if let rest, rest.isInLaterLife(than: received), let news = news(in: received, unseenBy: rest) {
+      try voided.insert(news, name, mustBeSeen: false, transaction.writer)
+    }
+  }
+
+  private func hasUnsentMember(_ name: AnyRecordName) throws -> Bool {
+    guard catalog.links.values.contains(where: { $0.source == name.type }) else { return false }
+    return try SnapshotFacts(reader).liveTags(of: name).contains { own.covers($0) && !target.covers($0) }
   }
 
   /// Returns the peer's content of an earlier life than the one here, as far as this store had never seen it; nil if

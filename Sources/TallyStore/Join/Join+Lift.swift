@@ -27,7 +27,7 @@ extension Join {
         try noteLost(seen.cells, to: state, name, wereLocal: true)
         isLifted = try lift(seen, into: &state, kind)
       } else if try wasShown(name, kind, stored) {
-        try remember(seen, of: name)
+        try seenContents.insert(seen, name, mustBeSeen: true, writer)
       }
     } else if here.isInLaterLife(than: received) {
       let had = here.touches
@@ -144,21 +144,16 @@ extension Join {
 
   // MARK: What is seen
 
-  /// Remembers what was said of a record that was shown, until it is known whether it still is.
-  private func remember(_ content: SeenContent, of name: AnyRecordName) throws {
-    try seenContents.insert(content, name, writer)
-  }
-
   /// Lifts the values of records that were shown before the delta and still are. After healing, which has replaced the
-  /// store's content by a peer's, lifts the values that only this store had.
+  /// store's content by a peer's, also those of records of which the peer had not seen all.
   func liftSeen() throws {
     guard seenContents.hasAny else { return }
     #if PlantedFaults
       if reader.planted.contains(.noLiftSeen) { return try seenContents.clear() }
     #endif
     let visibility = Visibility(SnapshotFacts(reader, countsRefusals: false))
-    try seenContents.forEach(reader) { name, content in
-      guard try isHealing || visibility.isVisible(name), let kind = transaction.catalog.kind(of: name.type),
+    try seenContents.forEach(reader) { name, content, mustBeSeen in
+      guard try !mustBeSeen || visibility.isVisible(name), let kind = transaction.catalog.kind(of: name.type),
         let stored = try reader.record(name, kind), !holdsUnfit(name, kind)
       else { return }
       var state = stored.state
@@ -204,8 +199,8 @@ extension SeenContent {
   }
 }
 
-/// The former content of records that were shown before a delta and whose lives it has ended. It is kept in a temporary
-/// table, since a purge may concern any number of records.
+/// The former content of records whose lives a delta has ended, until it is known which of them are still shown. It is
+/// kept in a temporary table, since a purge may concern any number of records.
 final class SeenContents {
   private let connection: Connection
   private(set) var hasAny = false
@@ -213,28 +208,34 @@ final class SeenContents {
   init(_ connection: Connection) { self.connection = connection }
 
   /// Adds what was said of a record. What was said first stays: a record may come in pieces.
-  func insert(_ content: SeenContent, _ name: AnyRecordName, _ writer: StateWriter) throws {
+  /// - Parameter mustBeSeen: Whether it is lifted only if the record is shown in the end.
+  func insert(_ content: SeenContent, _ name: AnyRecordName, mustBeSeen: Bool, _ writer: StateWriter) throws {
     if !hasAny {
       try connection.execute(
-        "CREATE TEMP TABLE IF NOT EXISTS tally_seen(name TEXT PRIMARY KEY, said INTEGER, body BLOB) WITHOUT ROWID")
+        """
+        CREATE TEMP TABLE IF NOT EXISTS tally_seen(
+          name TEXT PRIMARY KEY, said INTEGER, must_be_seen INTEGER, body BLOB) WITHOUT ROWID
+        """)
       try clear()
       hasAny = true
     }
     var state = RecordState()
     state.fields = content.cells
-    let insert = try connection.statement("INSERT OR IGNORE INTO temp.tally_seen VALUES(?, ?, ?)")
+    let insert = try connection.statement("INSERT OR IGNORE INTO temp.tally_seen VALUES(?, ?, ?, ?)")
     insert.bind(1, name.text)
     insert.bind(2, content.isSaid ? 1 : 0)
-    insert.bind(3, try writer.encode(state, StateSum(), row: nil))
+    insert.bind(3, mustBeSeen ? 1 : 0)
+    insert.bind(4, try writer.encode(state, StateSum(), row: nil))
     try insert.run()
   }
 
-  func forEach(_ reader: StateReader, _ body: (AnyRecordName, SeenContent) throws -> Void) throws {
-    let query = try SQLStatement(connection.handle, "SELECT name, said, body FROM temp.tally_seen ORDER BY name")
+  func forEach(_ reader: StateReader, _ body: (AnyRecordName, SeenContent, _ mustBeSeen: Bool) throws -> Void) throws {
+    let query = try SQLStatement(
+      connection.handle, "SELECT name, said, must_be_seen, body FROM temp.tally_seen ORDER BY name")
     while try query.step() {
       guard let name = try? AnyRecordName(query.text(0) ?? "") else { continue }
-      let state = try query.withBlob(2) { try StateCoding.decodeRecord($0, reader, row: nil).0 }
-      try body(name, SeenContent(cells: state.fields, isSaid: query.int(1) == 1))
+      let state = try query.withBlob(3) { try StateCoding.decodeRecord($0, reader, row: nil).0 }
+      try body(name, SeenContent(cells: state.fields, isSaid: query.int(1) == 1), query.int(2) == 1)
     }
   }
 

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Logging
+import Synchronization
 import TallyCRDT
 import TallyFaults
 import TallyStore
@@ -47,7 +48,7 @@ package final class DamageStory {
   var stores: [Store?] = []
   /// What happened, line by line: the same for the same seed.
   package internal(set) var log: [String] = []
-  private var time = Date(timeIntervalSince1970: 1_700_000_000)
+  private let clock = StoryClock()
   /// What all would hold without damage.
   var twin: Store?
   /// Records that the damaged device alone had written last.
@@ -109,6 +110,7 @@ package final class DamageStory {
     for _ in 0..<10 + random.below(20) { try step() }
     if random.chance(60) { try meetAll() }
     if random.chance(60) { for _ in 0..<1 + random.below(5) { try write(random.below(Self.count)) } }
+    if random.chance(30) { try remove(random.below(Self.count)) }
     let damage = chosen ?? Damage.any(&random)
     victim = random.below(Self.count)
     try remember()
@@ -132,16 +134,17 @@ package final class DamageStory {
     var options = StoreOptions()
     options.flushesBeforeSync = false
     options.logger = Logger(label: "damage") { _ in SwiftLogNoOpLogHandler() }
-    time += 60
-    let (now, mint) = (time, mint)
-    options.now = { now }
+    clock.advance(by: 60)
+    let (clock, mint) = (clock, mint)
+    options.now = { clock.now }
     options.mintReplica = { mint.next() }
     options.plant(planted)
     return options
   }
 
   private func step() throws {
-    if random.chance(70) { return try write(random.below(Self.count)) }
+    if random.chance(60) { return try write(random.below(Self.count)) }
+    if random.chance(40) { return try remove(random.below(Self.count)) }
     try meetAny()
   }
 
@@ -180,6 +183,44 @@ package final class DamageStory {
           sql: "DELETE FROM \(number % 2 == 0 ? "P" : "G") WHERE id = ?", arguments: [number % 2 == 0 ? p : g])
       }
     }
+  }
+
+  /// Empties deleted records for good, or brings one back; first deletes one, if there is none or by chance.
+  private func remove(_ place: Int) throws {
+    guard let store = stores[place] else { return }
+    func deletedNames() throws -> [AnyRecordName] {
+      try ["P", "G"].flatMap { try store.recentlyDeleted(ofType: $0).map(\.name) }
+    }
+    var deleted = try deletedNames()
+    if deleted.isEmpty || random.chance(50) {
+      let names = try store.read { try String.fetchAll($0, sql: "SELECT id FROM P UNION SELECT id FROM G ORDER BY id") }
+      guard !names.isEmpty else { return }
+      let name = names[random.below(names.count)]
+      log.append("\(place) deletes \(name)")
+      try store.write { try $0.execute(sql: "DELETE FROM \(name.prefix(1)) WHERE id = ?", arguments: [name]) }
+      deleted = try deletedNames()
+    }
+    guard !deleted.isEmpty else { return }
+    let name = deleted[random.below(deleted.count)]
+    switch random.below(4) {
+    case 0:
+      log.append("\(place) restores \(name)")
+      try store.restore(name)
+    case 1:
+      // The window begins with the first look at what is deleted.
+      try store.compact(restoreWindow: .days(0))
+      clock.advance(by: 86_400)
+      log.append("\(place) empties all of \(deleted.map(\.text))")
+      try note(store.compact(restoreWindow: .days(0)))
+    default:
+      log.append("\(place) purges \(name)")
+      try note(store.purge(name))
+    }
+  }
+
+  private func note(_ report: CompactionReport) {
+    log.append("\(report.emptied) emptied")
+    if report.emptied > 0 { outcomes.insert("emptied") }
   }
 
   // MARK: What would have been
@@ -239,10 +280,11 @@ package final class DamageStory {
     return Array(lines.dropFirst())
   }
 
-  /// Lines that only one of two has must be of records in doubt.
+  /// Lines that only one of two has must be of records in doubt, or in a later life: what is said again there travels by
+  /// the dot of whoever says it.
   private func explain(_ one: Set<String>, _ other: Set<String>, _ complaint: String) throws {
     func sure(_ lines: Set<String>) -> [String] {
-      lines.filter { line in !doubtful.contains(where: line.contains) }.sorted()
+      lines.filter { line in !line.contains(#""life":"#) && !doubtful.contains(where: line.contains) }.sorted()
     }
     let (left, right) = (sure(one.subtracting(other)), sure(other.subtracting(one)))
     guard left.isEmpty, right.isEmpty else {
@@ -319,4 +361,13 @@ package final class DamageStory {
     }
     if let twin { try explain(try Set(lines(twin)), Set(dumps[0]), "the end is not what would have been") }
   }
+}
+
+/// One clock for all devices of a story. It stands still but for what the story says.
+private final class StoryClock: Sendable {
+  private let time = Mutex(Date(timeIntervalSince1970: 1_700_000_000))
+
+  var now: Date { time.withLock { $0 } }
+
+  func advance(by seconds: TimeInterval) { time.withLock { $0 += seconds } }
 }
