@@ -207,8 +207,8 @@ final class SeenContents {
 
   init(_ connection: Connection) { self.connection = connection }
 
-  /// Adds what was said of a record. What was said first stays: a record may come in pieces.
-  /// - Parameter mustBeSeen: Whether it is lifted only if the record is shown in the end.
+  /// Adds what was said of a record. What was said first stays: a record may come in pieces. `mustBeSeen` says whether
+  /// it is lifted only if the record is shown in the end.
   func insert(_ content: SeenContent, _ name: AnyRecordName, mustBeSeen: Bool, _ writer: StateWriter) throws {
     if !hasAny {
       try connection.execute(

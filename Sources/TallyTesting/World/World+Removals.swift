@@ -121,7 +121,7 @@ extension World {
     }
   }
 
-  /// After everything deleted was removed, nobody holds a value of it, nor in a journal.
+  /// After everything deleted was removed, nobody holds a value of it, nor in a journal, nor in a byte of a disk.
   func checkNothingStays() throws {
     for replica in present {
       let deleted = Set(oracle.deleted(replica.seen, replica.schema))
@@ -139,7 +139,20 @@ extension World {
         guard !isNoted || !deleted.contains(name) else {
           throw Finding("the journal of replica \(replica.index) still holds \"\(text)\" of \(name), which is deleted")
         }
+        guard deleted.contains(name), let file = replica.storage.disk?.image.file(with: text) else { continue }
+        throw Finding("\(file) of replica \(replica.index) still has the bytes \"\(text)\" of \(name), which is deleted")
       }
+    }
+  }
+}
+
+extension DiskImage {
+  /// A file that has the bytes of a text; nil if none has.
+  fileprivate func file(with text: String) -> String? {
+    let wanted = Array(text.utf8)
+    return fileNames.first { name in
+      guard let bytes = self[name] else { return false }
+      return bytes.indices.contains { bytes[$0] == wanted[0] && bytes[$0...].starts(with: wanted) }
     }
   }
 }
