@@ -42,6 +42,18 @@ import Testing
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
   }
 
+  /// A database keeps its encoding when its last table is dropped, and what is stored is compared byte by byte.
+  @Test func anEmptyDatabaseOfAnotherEncodingIsRefused() throws {
+    let path = scratch.path("utf16")
+    let queue = try DatabaseQueue(path: path)
+    try queue.writeWithoutTransaction { db in
+      for sql in ["PRAGMA encoding = 'UTF-16le'", "CREATE TABLE t(a)", "DROP TABLE t"] { try db.execute(sql: sql) }
+    }
+    try queue.close()
+    let error = #expect(throws: StoreError.self) { try scratch.store("utf16") }
+    #expect(error?.code == .notAStore && error?.message.contains("UTF-16") == true)
+  }
+
   /// SQLite says only that it cannot open the file.
   @Test func aFolderThatIsNotThereIsNamed() throws {
     let path = scratch.path("nowhere/store")

@@ -5,7 +5,12 @@ import TallyWire
 
 /// Tables, indexes and rows of the store's own that a sound file has: where one is gone, it is made again, empty. What
 /// was in it is then missing from the content, which the sum tells.
-enum MissingParts {
+struct MissingParts {
+  /// What was lost with them, in words; nil if nothing was that only they said.
+  var lost: String?
+  /// Whether lists are among them that follow from the states.
+  var hasLists: Bool
+
   /// Each with what it makes, as `table tally_meta`; nil for a row.
   fileprivate static let statements: [(name: String?, sql: String)] = {
     let all = Format.tables + "\n" + Format.laterTables
@@ -27,9 +32,11 @@ enum MissingParts {
     "tally_hidden", "tally_cut", "tally_context",
   ]
 
+  /// The tables that list what follows from the states (`WriteTransaction.listAnew`).
+  private static let lists: Set<String> = ["tally_wait", "tally_log", "tally_seeded", "tally_aside"]
+
   /// Makes again what is missing.
-  /// - Returns: what was lost with it, in words; nil if nothing was.
-  static func restore(_ connection: Connection) throws -> String? {
+  static func restore(_ connection: Connection) throws -> MissingParts {
     var lost: [String] = []
     let query = try SQLStatement(
       connection.handle, "SELECT name, type FROM sqlite_master WHERE substr(name, 1, 6) = 'tally_'")
@@ -76,7 +83,8 @@ enum MissingParts {
     if unknown ?? 0 > 0 {
       try connection.execute("DELETE FROM tally_vector WHERE replica NOT IN (SELECT n FROM tally_replica)")
     }
-    return lost.isEmpty ? nil : "lost: " + lost.joined(separator: ", ")
+    return MissingParts(
+      lost: lost.isEmpty ? nil : "lost: " + lost.joined(separator: ", "), hasLists: !lists.isSubset(of: present))
   }
 
   /// Beyond every number that a store has given out: it counts, and a vector has no more replicas than this.

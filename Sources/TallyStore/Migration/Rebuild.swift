@@ -405,3 +405,43 @@ final class Rebuild {
     }
   }
 }
+
+extension WriteTransaction {
+  /// Lists anew what follows from the states and was lost with a table of it. Without the log no peer gets what is here;
+  /// without the rest, what waits, or was set aside, is not shown when it could be. Checksums stay as they are.
+  ///
+  /// Where states cannot be read, the store counts as damaged, and healing lists all.
+  func listAnew() throws {
+    do {
+      for kind in catalog.records.values.sorted(by: { $0.number < $1.number }) { try listAnew(kind) }
+      for kind in catalog.links.values.sorted(by: { $0.number < $1.number }) { try listAnew(kind) }
+    } catch let error as StoreError where error.code == .corrupt {
+      try note(doubt: .damaged, because: "lost: lists of what is stored, and \(error.message)")
+    }
+  }
+
+  private func listAnew(_ kind: RecordKind) throws {
+    var found: [AnyRecordName] = []
+    if kind.isKnown { try reader.forEachRow(kind) { name, _ in found.append(name) } }
+    try reader.forEachHiddenRecord(kind.number) { name, _ in found.append(name) }
+    for name in found {
+      guard let stored = try reader.record(name, kind) else { continue }
+      let shown = stored.place.isVisible ? stored.values : nil
+      try writer.putWaits(for: name, kind, stored.state, shown, nil)
+      try writer.putSeeded(name, kind, stored.state, isShown: shown != nil, nil)
+      try list(name, kind, stored.state.listedDots)
+      view.mark(name)
+    }
+  }
+
+  private func listAnew(_ kind: LinkKind) throws {
+    var found: [LinkKey] = []
+    if kind.isKnown { try reader.forEachRow(kind) { key, _ in found.append(key) } }
+    try reader.forEachHiddenLink(kind) { key, _ in found.append(key) }
+    for key in found {
+      guard let stored = try reader.link(key, kind) else { continue }
+      try list(key, kind, stored.element.dots)
+      view.mark(kind.number, key)
+    }
+  }
+}

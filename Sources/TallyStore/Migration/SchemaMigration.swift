@@ -23,7 +23,15 @@ struct SchemaMigration {
   }
 
   /// Creates the tables of a new store.
+  /// - Throws: `StoreError.notAStore` if the database, which is empty, keeps text in UTF-16: what is stored is compared
+  ///   byte by byte.
   static func create(_ connection: Connection) throws {
+    let encoding = try connection.statement(text: "PRAGMA encoding")
+    defer { encoding.reset() }
+    guard try encoding.step(), encoding.text(0) == "UTF-8" else {
+      throw StoreError(
+        .notAStore, "the empty database keeps text in UTF-16, and a store in UTF-8; remove the file or name another")
+    }
     try connection.execute(Format.tables)
     try connection.execute("PRAGMA application_id = \(Format.applicationID)")
     try connection.execute("PRAGMA user_version = \(Format.version)")

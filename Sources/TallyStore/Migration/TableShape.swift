@@ -1,3 +1,4 @@
+import GRDB
 import GRDBSQLite
 import TallyCRDT
 
@@ -33,6 +34,17 @@ struct TableShape {
     }
   }
 
+  /// Runs the body and explains SQLite's error about a table that a store cannot use, which by itself does not help
+  /// anybody.
+  static func explaining<T>(_ connection: Connection, _ body: () throws -> T) throws -> T {
+    do {
+      return try body()
+    } catch let error as DatabaseError {
+      if let catalog = try? Catalog.load(connection, cached: nil) { try check(connection, catalog) }
+      throw error
+    }
+  }
+
   private func check() throws {
     let list = keys.joined(separator: ", ")
     try checkColumns()
@@ -59,7 +71,7 @@ struct TableShape {
       let name = (query.text(1) ?? "").lowercased()
       present.insert(name)
       // As the primary key it is what SQLite tells rows apart by; any other hides that.
-      guard name != "rowid" || query.int(5) == 1 && query.text(2)?.uppercased() == "INTEGER" else {
+      guard try name != "rowid" || query.text(2)?.uppercased() == "INTEGER" && isAlias(pk: query.int(5)) else {
         throw error("a column is named rowid, which hides SQLite's own", "with another name for it")
       }
     }
@@ -76,6 +88,16 @@ struct TableShape {
         throw error("\(key) is compared with the collation \(name)", "with \(key) TEXT NOT NULL and no COLLATE")
       }
     }
+  }
+
+  /// Whether a column of type INTEGER is another name for SQLite's own number of rows: it is the primary key, alone, and
+  /// no index stands behind that, as one does with INTEGER PRIMARY KEY DESC
+  /// (https://www.sqlite.org/lang_createtable.html#rowids_and_the_integer_primary_key).
+  private func isAlias(pk: Int) throws -> Bool {
+    guard pk == 1 else { return false }
+    let indexes = try SQLStatement(connection.handle, pragma: "index_list", of: table)
+    while try indexes.step() { if indexes.text(3) == "pk" { return false } }
+    return true
   }
 
   private func checkRowIDs() throws {

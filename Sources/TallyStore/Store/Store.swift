@@ -166,16 +166,17 @@ public final class Store: Sendable {
       let isEmpty = try connection.integer("SELECT count(*) FROM sqlite_master WHERE name = 'tally_meta'") == 0
       if isNew, isEmpty { try SchemaMigration.create(connection) }
       // Restoring completes the format, too.
-      let lost = isNew ? nil : try MissingParts.restore(connection)
+      let missing = isNew ? nil : try MissingParts.restore(connection)
       if isNew { try SchemaMigration.complete(connection) }
       let gone = isNew ? nil : try restoreTables(connection)
-      let commit = try explaining(connection) {
+      let commit = try TableShape.explaining(connection) {
         try withSession(db) { session in
           try session.transaction { transaction in
-            if let lost { try transaction.note(doubt: .damaged, because: lost) }
+            if let lost = missing?.lost { try transaction.note(doubt: .damaged, because: lost) }
             let willChange = options.willChangeSchema.map { body in { try body(db, $0, $1) } }
             try SchemaMigration(transaction, gone: gone, willChange: willChange).migrate(to: schema)
             if !isNew { try TableShape.check(connection, transaction.catalog) }
+            if let missing, missing.hasLists { try transaction.listAnew() }
             if let file, options.detectsCopies {
               try transaction.checkIncarnation(Incarnation(besides: file, options.files))
             }
@@ -197,17 +198,6 @@ public final class Store: Sendable {
     try StoreDoubt.note(.damaged, because: gone, at: options.environment.now(), connection)
     connection.forgetStatements()
     return gone
-  }
-
-  /// Runs the body and explains SQLite's error about a table that a store cannot use, which by itself does not help
-  /// anybody.
-  private func explaining<T>(_ connection: Connection, _ body: () throws -> T) throws -> T {
-    do {
-      return try body()
-    } catch let error as DatabaseError {
-      if let catalog = try? Catalog.load(connection, cached: nil) { try TableShape.check(connection, catalog) }
-      throw error
-    }
   }
 
   /// Closes the file: all of its connections, so that the store cannot be used afterwards.

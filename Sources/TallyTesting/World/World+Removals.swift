@@ -140,7 +140,7 @@ extension World {
           throw Finding("the journal of replica \(replica.index) still holds \"\(text)\" of \(name), which is deleted")
         }
         guard deleted.contains(name), let file = replica.storage.disk?.image.file(with: text) else { continue }
-        throw Finding("\(file) of replica \(replica.index) still has the bytes \"\(text)\" of \(name), which is deleted")
+        throw Finding("\(file) of replica \(replica.index) still has \"\(text)\" of \(name), which is deleted")
       }
     }
   }

@@ -93,6 +93,34 @@ import Testing
     #expect(try Lab.text(lab.b, "SELECT name FROM P") == "after")
   }
 
+  /// INTEGER PRIMARY KEY DESC is no other name for SQLite's own number, and a number that is not alone in the key
+  /// neither; as the primary key alone it is.
+  @Test(arguments: [
+    ("rowid INTEGER PRIMARY KEY DESC", false), ("rowid INTEGER, pos2 INTEGER, PRIMARY KEY(rowid, pos2)", false),
+    ("rowid INTEGER, PRIMARY KEY(rowid)", true),
+  ])
+  func aNumberOfRowsIsTakenOrNamedAtOpening(_ columns: String, isTaken: Bool) throws {
+    let lab = try Lab(.hook)
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|1', 'one')")
+    try lab.a.close()
+    try lab.shell(
+      "a", "CREATE TABLE P2 AS SELECT * FROM P", "DROP TABLE P",
+      "CREATE TABLE P(id TEXT NOT NULL UNIQUE, name, pos, icon, at, settings, tally_clock BLOB NOT NULL, \(columns))",
+      "INSERT INTO P(id, name, pos, icon, at, settings, tally_clock) SELECT id, name, pos, icon, at, settings, tally_clock FROM P2",
+      "DROP TABLE P2")
+    guard isTaken else {
+      let error = #expect(throws: StoreError.self) { try lab.reopened("a") }
+      #expect(error?.code == .incompatibleTable)
+      #expect(error?.message.contains("named rowid") == true)
+      return
+    }
+    let store = try lab.reopened("a")
+    try store.run("UPDATE P SET name = 'after'")
+    try store.sync(with: lab.b)
+    try expectConverged(store, lab.b)
+    #expect(try Lab.text(lab.b, "SELECT name FROM P") == "after")
+  }
+
   /// The table has taken the registers of the earlier life with it, and other devices still have them.
   @Test(arguments: CapturePath.allCases)
   func aRecordWrittenAgainAfterItsTableWasDroppedHasNothingOfItsEarlierLife(_ path: CapturePath) throws {
