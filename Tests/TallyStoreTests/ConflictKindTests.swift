@@ -141,6 +141,40 @@ import Testing
     try expectConverged(phone, tablet)
   }
 
+  /// An insert under a deleted name leaves what the record had and it does not write over, and with that what has lost
+  /// to it; of what was purged before, nothing stays.
+  @Test(arguments: [false, true]) func whatLostToAValueThatIsSaidAgainStays(isPurged: Bool) throws {
+    let (phone, tablet) = try ticking()
+    try Self.run(tablet, "UPDATE Item SET title = 'Oat milk'")
+    try Self.run(phone, "UPDATE Item SET title = '', note = 'warm'")
+    try phone.sync(with: tablet)
+    for store in [phone, tablet] { #expect(try losers(store) == ["Oat milk"]) }
+    try Self.run(tablet, "DELETE FROM Item")
+    if isPurged { try tablet.purge(AnyRecordName("Item|~|m")) }
+    try Self.run(tablet, "INSERT INTO Item(id, note, list) VALUES('Item|~|m', 'cold', 'List|~|l')")
+    try phone.sync(with: tablet)
+    #expect(try losers(phone) == (isPurged ? [] : ["Oat milk"]))
+    try expectConverged(phone, tablet)
+  }
+
+  /// A reference that won and reads null, since its target is not there, has not given way to a null that lost.
+  @Test func aReferenceThatReadsNullDecidesNothing() throws {
+    let (phone, tablet) = try ticking()
+    try Self.run(phone, "UPDATE Item SET shop = 'Shop|~|s'")
+    try phone.sync(with: tablet)
+    try Self.run(tablet, "UPDATE Item SET shop = NULL", "DELETE FROM Shop WHERE id = 'Shop|~|t'")
+    try Self.run(phone, "UPDATE Item SET shop = 'Shop|~|t'")
+    try tablet.apply(phone.delta(since: tablet.vector))
+    #expect(try tablet.conflicts().contains { $0.field == "shop" && $0.loserValue == .null })
+    try tablet.restore(AnyRecordName("Shop|~|t"))
+    #expect(try tablet.read { try String.fetchOne($0, sql: "SELECT shop FROM Item") } == "Shop|~|t")
+    #expect(try tablet.conflicts().contains { $0.field == "shop" && $0.loserValue == .null })
+    // It has where the person says so.
+    let conflict = try #require(try tablet.conflicts().first { $0.field == "shop" && $0.kind == .overwritten })
+    try tablet.restore(conflict)
+    #expect(try !tablet.conflicts().contains { $0.kind == .overwritten })
+  }
+
   /// Nor has whoever brings a record back removed what they say of it again, be that in the journal before or not.
   @Test(arguments: [false, true]) func whatIsSaidAgainAndLosesIsInTheJournal(wasKnown: Bool) throws {
     let (phone, tablet) = try ticking()

@@ -148,6 +148,10 @@ extension WriteTransaction {
     case .deleteUndone: return !stored.place.isVisible
     case .overwritten, .deleted:
       guard stored.place.isVisible, let column else { return false }
+      // A reference that reads null may show what won as soon as that is there.
+      if kind.columns[column].reference != nil, conflict.loserValue.isNull {
+        return stored.state.cell(kind.columns[column].field, followsNewest: kind.followsNewest)?.value.isNull ?? true
+      }
       return stored.values[column] == conflict.loserValue
     case .referenceCleared:
       guard let column = column.map({ kind.columns[$0] }) else { return false }

@@ -6,16 +6,26 @@ struct RenewedRecord {
   private let former: [FieldID: Stamp]
   /// The registers that came with the other life, which has not removed them.
   private let said: [FieldCell]
+  /// Those of them that were here, and that the author of the life has said again: nothing of them was removed.
+  private let saidAgain: Set<FieldID>
 
   init(_ name: AnyRecordName, _ state: RecordState, received: RecordState) {
     self.name = name
-    said = received.content.map(\.cell)
-    former = Dictionary(uniqueKeysWithValues: state.content.map { ($0.cell.field, $0.cell.stamp) })
+    let stamps = Dictionary(uniqueKeysWithValues: state.content.map { ($0.cell.field, $0.cell.stamp) })
+    let author = received.life?.dot
+    (former, said) = (stamps, received.content.map(\.cell))
+    saidAgain = Set(
+      received.content.filter { $0.via == author && stamps[$0.cell.field] == $0.cell.stamp }.map(\.cell.field))
   }
 
   /// Whether a write came with the other life.
   func says(_ dot: Dot, of field: String, _ catalog: Catalog) -> Bool {
     said.contains { $0.stamp.dot == dot && catalog.fields[$0.field]?.name == field }
+  }
+
+  /// Whether a field has what it had before, said again by the author of the other life.
+  func saysAgain(_ field: String, _ catalog: Catalog) -> Bool {
+    saidAgain.contains { catalog.fields[$0]?.name == field }
   }
 
   /// Whether some of that content is not there any more: it was removed, or a later life has written over it.
@@ -41,9 +51,11 @@ extension Join {
         try transaction.forgetConflicts(of: record.name)
       } else {
         try transaction.forgetConflicts(of: record.name) { conflict in
-          // A loser that is new here came as somebody's present value. References are in no life.
+          // A loser that is new here came as somebody's present value, and one whose winner stays was not removed.
+          // References are in no life.
           let (dot, field) = (conflict.loser.dot, conflict.field)
           return life.context.covers(dot) && before.covers(dot) && !record.says(dot, of: field, transaction.catalog)
+            && !record.saysAgain(field, transaction.catalog)
             && !kind.columns.contains { $0.reference != nil && $0.wireName == field }
         }
       }

@@ -51,7 +51,7 @@ extension SimulatedReplica {
     seen = commits[place].seen
     commits.removeSubrange((place + 1)...)
     world.note("  and has lost \(lost.count) transactions")
-    for event in lost where world.authors[event] == index && world.isKnown(event, besides: index) {
+    for event in lost.subtracting(former) where world.authors[event] == index && world.isKnown(event, besides: index) {
       throw Finding("replica \(index) has lost the transaction \(world.oracle.dots[event]), which others have seen")
     }
   }
@@ -92,6 +92,7 @@ extension SimulatedReplica {
     store = try disk.store(schema: schema, options: options)
     hasWholeJournal = false
     self.seen = seen
+    for (event, author) in world.authors where author == index { former.insert(event) }
     commits = []
     try noteCommit()
   }

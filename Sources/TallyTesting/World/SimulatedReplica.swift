@@ -25,6 +25,8 @@ public final class SimulatedReplica {
   let mailbox: any Mailbox
   /// The events whose effects it must show.
   var seen = EventSet()
+  /// The events of its own from before its file was put back or copied: since then they are others' to it.
+  var former = EventSet()
   /// The bytes of an interrupted transfer that have come.
   var part: [UInt8] = []
   /// The state after each commit since the replica was last brought to the disk for certain.
