@@ -26,6 +26,7 @@ RULES = {
     "firstLifeUnsaid": ("copies", None), "numbersAreUnique": ("copies", None), "noStartNews": ("harsh", ["counters"]),
     "noStartLift": ("harsh", ["counters"]), "noStartAgain": ("harsh", ["counters"]),
     "calendarDays": ("window", None), "windowOffByOne": ("window", None), "rowsKeptAtFirstPeer": ("window", None),
+    "newestRowsOnly": ("window", None),
 }
 
 

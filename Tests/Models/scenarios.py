@@ -644,6 +644,20 @@ def window_is_whole(z):
     return [first, compacted(z, z.A)]
 
 
+@window("newestRowsOnly", [False, True])
+def long_window_in_daily_use(z):
+    "with a window of 90 days, and a sync every day, what is deleted goes on the 91st"
+    for r in (z.A, z.B):
+        r.days.window = 90
+    z.start(z.B), z.sync(z.A, z.B), z.delete(z.A, "p")
+    gone = []
+    for _ in range(92):
+        z.pull(z.B, z.A), z.pull(z.A, z.B)
+        gone.append(compacted(z, z.A))
+        days(z, 1)
+    return gone[-2:]
+
+
 @window("calendarDays", False, skew={"A": -56 * YEAR})
 def clock_from_1970(z):
     "A starts in 1970, deletes p and syncs; then it hears the time: not 56 years have gone by"

@@ -7,13 +7,17 @@ covers it that is more than `window` days old: more, and not as many, since a ro
 A row that is more than `BELIEVED` days old, or lies in the future, is not believed: the clock has jumped, or the store was not used
 for a year. Nothing else is needed for clocks that are wrong: one that is wrong by 50 years counts days like any other, and after a
 jump the rows begin anew. Where the clock jumps to and fro (a device that starts in 1970 until it hears the time) the rows of both
-times stay, as many as `ROWS`.
+times stay, of those that are not believed as many as `ROWS`.
+
+Of the days that the window can need each keeps its row; of those before, the last of every 2, 4, 8 days and so on, counted from 1970,
+at a `FINENESS`th of their age. What a row that goes says, a later one says as well.
 """
 from today import merged
 
 DAY = 86_400_000
 BELIEVED = 400
 ROWS = 64
+FINENESS = 16
 
 
 class Days:
@@ -41,8 +45,25 @@ class Days:
                 self.rows = []
         same = [v for day, v in self.rows if day == today]
         self.rows = [r for r in self.rows if r[0] != today] + [(today, merged(same[0], vector) if same else dict(vector))]
-        over = sorted(day for day, _ in self.rows if self.is_over(today, day))
-        self.rows = [r for r in self.rows if r[0] not in over[:-1]][-ROWS:]
+        self.rows = self.rows[-ROWS:] if "newestRowsOnly" in self.faults else self.thinned(today)
+
+    def thinned(self, today):
+        kept, latest = {}, {}
+        for day, vector in sorted(self.rows, key=lambda r: -r[0]):
+            if not self.is_believed(today, day):
+                continue
+            age = today - day
+            doublings = 0 if age <= self.window + 1 else max(1, age // FINENESS).bit_length() - 1
+            group = doublings, day >> doublings
+            if group in latest:
+                kept[latest[group]] = merged(kept[latest[group]], vector)
+            else:
+                latest[group], kept[day] = day, vector
+        others = [day for day, _ in self.rows if not self.is_believed(today, day)][-ROWS:]
+        return [(day, kept.get(day, vector)) for day, vector in self.rows if day in kept or day in others]
+
+    def is_believed(self, today, day):
+        return 0 <= today - day <= BELIEVED + 1
 
     def ripe(self, clock):
         """What may be shredded today: what the rows cover that are over."""

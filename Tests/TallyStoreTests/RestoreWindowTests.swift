@@ -65,6 +65,49 @@ import Testing
     #expect(try w.compacted(w.z.a))
   }
 
+  /// Used and synced every day, by who deleted it and by the other, whatever the window; and by a longer window than
+  /// the store's own, a sixteenth later at most.
+  @Test(arguments: [(1, 1), (63, 63), (90, 90), (90, 30), (150, 30)]) func itEndsAlsoInDailyUse(_ days: Int, usual: Int)
+    throws
+  {
+    let w = try World { $0.compaction = .manual(restoreWindow: .days(usual)) }
+    try w.z.start()
+    try w.sync(w.z.a, w.z.b)
+    try w.z.delete(w.z.a, "p")
+    let devices = [w.z.a, w.z.b]
+    var (ended, rows): ([Int?], Int) = ([nil, nil], 0)
+    for day in 0...days * 17 / 16 + SharedDays.grace + 2 {
+      try w.sync(w.z.a, w.z.b)
+      for (index, device) in devices.enumerated() where ended[index] == nil {
+        let rehearsed = try device.store.compact(restoreWindow: .days(days), isDryRun: true).emptied
+        #expect(try device.store.compact(restoreWindow: .days(days)).emptied == rehearsed)
+        if try w.z.held(device, "p") == 0 { ended[index] = day }
+      }
+      rows = max(rows, try w.z.a.store.notes(SharedDays.scope).values.count)
+      w.days(1)
+    }
+    let first = try #require(ended[0])
+    #expect(days <= usual ? first == days + 1 : (days + 1...days * 17 / 16 + 1).contains(first))
+    #expect(ended[1] != nil)
+    #expect(rows <= usual + 100)
+  }
+
+  /// Others may exchange deltas in files only: what a sender has is in its delta.
+  @Test func itBeginsWithADeltaThatTells() throws {
+    let w = try World()
+    try w.z.start()
+    try w.sync(w.z.a, w.z.b)
+    try w.z.delete(w.z.a, "p")
+    w.days(40)
+    #expect(try !w.compacted(w.z.a))
+    try w.z.b.store.apply(try w.z.a.store.delta(since: try w.z.b.store.vector))
+    try w.z.a.store.apply(try w.z.b.store.delta(since: try w.z.a.store.vector))
+    w.days(20)
+    #expect(try !w.compacted(w.z.a))
+    w.days(11)
+    #expect(try w.compacted(w.z.a))
+  }
+
   @Test func itIsWhole() throws {
     let w = try World()
     try w.z.start()

@@ -22,13 +22,13 @@ struct CompactCommand: ParsableCommand {
       """)
 
   @OptionGroup var store: StoreArguments
-  @Option(help: "For how many days deleted records can be restored.") var days = 30
+  @Option(help: "For how many days deleted records can be restored; at most 400.") var days = 30
   @Flag(help: "Only say what would be removed and given back.") var dryRun = false
   @Flag(help: "Give all free pages of the file back, and rebuild an older file once.") var vacuum = false
   @Flag(help: "Print one line of JSON.") var json = false
 
   func validate() throws {
-    guard days >= 0 else { throw ValidationError("--days: not a number of days") }
+    guard 0...400 ~= days else { throw ValidationError("--days: not a number of days from 0 to 400") }
   }
 
   func run() throws {

@@ -58,7 +58,7 @@ private struct Sentence {
       "Its content was removed for good\(emptying), with that of \(presence.owners.last?.text ?? ""), which owned it. "
         + "It cannot be restored."
     case .emptied:
-      "Its content was removed for good\(emptying), together with that of its owner, whose name was then used again."
+      "Its content was removed for good\(emptying), together with that of its owner, which came back without it."
     case .deleted: "It was deleted\(by), and no edit that the delete had not seen keeps it. A restore brings it back."
     case .retired: "The newest version of the default data no longer has it, and nobody has edited it."
     case .gaveWay:

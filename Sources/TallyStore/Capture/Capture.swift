@@ -298,6 +298,7 @@ struct Capture {
   ) throws {
     let (old, sum) = try reader.state(clock, before, kind)
     var cells: [FieldCell] = []
+    var edited: Set<Int> = []
     for (index, column) in kind.columns.enumerated() where !refused.contains(index) {
       let value = after.values[index]
       let wasRefused = earlier.contains(column.field)
@@ -307,8 +308,10 @@ struct Capture {
       if wasRefused, (register?.value ?? column.defaultValue) == value { continue }
       let stamp = try transaction.stamp(over: old.overwrittenTime(column.field))
       cells.append(FieldCell(field: column.field, stamp: stamp, value: value))
+      edited.insert(index)
     }
     guard !cells.isEmpty || after.clock != clock || !refused.isEmpty || !earlier.isEmpty else { return }
+    cells = try sayingWhatShows(cells, name, kind, old, after.values, except: refused.union(edited))
     var written = old.written(cells)
     if let first = cells.first { written.seed = old.basis(for: first.stamp, kind) }
     #if PlantedFaults

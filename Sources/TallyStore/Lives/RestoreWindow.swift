@@ -33,8 +33,10 @@ struct SharedDays: Equatable {
 
   /// A row that is older than so many days is not believed.
   static let believed = 400
-  /// The most rows that are kept: those of both times of a clock that jumps to and fro.
+  /// The most rows of days that are not believed: those of the other time of a clock that jumps to and fro.
   private static let limit = 64
+  /// Beyond the window a row stays for each sixteenth of its age, for whoever asks for a longer window.
+  private static let fineness = 16
   /// The number of days by which other devices leave the emptying of a record to the device that deleted it.
   static let grace = 7
 
@@ -56,11 +58,38 @@ struct SharedDays: Equatable {
     let known = rows.first { $0.day == today }?.vector ?? StateVector()
     rows.removeAll { $0.day == today }
     rows.append(Row(day: today, vector: known.merging(vector)))
-    // Of the rows that are over for everybody, the newest covers the others.
-    let over = rows.map(\.day).filter { Self.isOver($0, today: today, window: window.days + Self.grace) }
-    if let newest = over.max() { rows.removeAll { $0.day < newest && over.contains($0.day) } }
-    rows = Array(rows.suffix(Self.limit))
+    thin(today: today, window: window)
   }
+
+  /// Leaves a row for each day that the window can need, and fewer and fewer of those before, so that their number
+  /// stays the same however long the store is used, and a longer window ends a sixteenth later at most. What a row that
+  /// goes says, a later one says as well.
+  ///
+  /// Beyond the window, days are in groups of 2, 4, 8 and so on, counted from 1970, of which the latest stays: a group
+  /// is two smaller ones, so that what stays of it stays of them. With distances counted from today, no row would grow
+  /// older than the window.
+  private mutating func thin(today: Int, window: RestoreWindow) {
+    let exact = window.days + Self.grace + 1
+    var kept: [Int: Row] = [:]
+    var latest: [[Int]: Int] = [:]
+    for row in rows.sorted(by: { $0.day > $1.day }) where Self.isBelieved(row.day, today: today) {
+      let age = today - row.day
+      let doublings = age <= exact ? 0 : Self.doublings(upTo: age / Self.fineness)
+      let group = [doublings, row.day >> doublings]
+      if let day = latest[group], let later = kept[day] {
+        kept[day] = Row(day: day, vector: later.vector.merging(row.vector))
+      } else {
+        (latest[group], kept[row.day]) = (row.day, row)
+      }
+    }
+    let others = Set(rows.map(\.day).filter { !Self.isBelieved($0, today: today) }.suffix(Self.limit))
+    rows = rows.compactMap { others.contains($0.day) ? $0 : kept[$0.day] }
+  }
+
+  /// How often 1 can be doubled without exceeding a number.
+  private static func doublings(upTo number: Int) -> Int { Int.bitWidth - 1 - max(1, number).leadingZeroBitCount }
+
+  private static func isBelieved(_ day: Int, today: Int) -> Bool { (0...believed + grace + 1).contains(today - day) }
 
   /// What has been with others for more than so many days.
   func ripe(today: Int, after days: Int) -> StateVector {
@@ -112,12 +141,16 @@ extension WriteTransaction {
 
   /// Notes that others have what `vector` covers; nil for a store that has met nobody.
   func noteShared(_ vector: StateVector?, window: RestoreWindow) throws {
-    let before = try sharedDays()
-    var days = before
+    let read = try NoteTable(connection).read(SharedDays.scope)
+    var days = SharedDays(read ?? [:])
+    let before = days
     days.note(
       vector ?? standing.vector, today: SharedDays.day(of: environment.now()), isShared: vector != nil, window: window)
     guard days != before else { return }
-    try NoteTable(connection).write(NoteBatch(SharedDays.scope, days.notes.mapValues { $0 }, isReplacing: true))
+    // Most often one row is another one.
+    var changed: [String: [UInt8]?] = days.notes.filter { read?[$0.key] != $0.value }
+    for key in (read ?? [:]).keys where days.notes[key] == nil { changed[key] = .some(nil) }
+    try NoteTable(connection).write(NoteBatch(SharedDays.scope, changed, isReplacing: read == nil))
     writer.touchesDeleted = true
   }
 }

@@ -214,7 +214,7 @@ extension WriteTransaction {
     }
     let shredding = Shredding(nil, of: replica, Hiding(reader))
     let visibility = Visibility(SnapshotFacts(reader, countsRefusals: false))
-    guard try !stored.place.isVisible && !visibility.isVisible(name) else {
+    guard try !stored.place.isVisible && (!visibility.isVisible(name) || visibility.isHollow(name)) else {
       throw StoreError(.notDeleted, "\(name) is not deleted, so it cannot be purged")
     }
     writer.seenAbove = SeenAbove(reader)
@@ -243,6 +243,18 @@ extension Store {
       // Damaged notes are in nobody's way; a window that is not noted is longer.
       options.environment.logger.warning("the day of a sync cannot be noted", metadata: ["error": "\(error)"])
     }
+  }
+
+  /// Notes what the sender of a delta had, so that windows begin without sessions: with the first delta of a day, which
+  /// is as exact as they are.
+  func noteHeard(_ vector: StateVector) throws {
+    guard !options.isReadOnly, options.compaction != .off else { return }
+    let today = today
+    guard lastHeard.withLock({ $0 }) != today,
+      try snapshot({ try $0.connection.exists("SELECT 1 FROM tally_hidden LIMIT 1") })
+    else { return }
+    try noteShared(vector)
+    lastHeard.withLock { $0 = today }
   }
 
   private func noteDay(_ vector: StateVector, _ window: RestoreWindow) throws {

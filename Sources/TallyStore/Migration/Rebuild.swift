@@ -329,7 +329,7 @@ final class Rebuild {
       let isMoved = try transaction.writer.putInPlace(name, kind, found)
       guard let stored = isMoved ? try reader.record(name, kind) : found else { continue }
       report.checked += 1
-      let sound = stored.state.within(transaction.context)
+      let sound = stored.state.within(transaction.context).having(seen: transaction.context)
       if sound != stored.state {
         try drop(name, kind, stored, sound)
         if let left = try reader.record(name, kind) { try putSum(name, kind, left) }

@@ -104,7 +104,10 @@ extension Store {
   public func apply(
     from source: @escaping () throws -> [UInt8]?, isRepair: Bool = false, byteLimit: UInt64 = WireLimits.deltaBytes
   ) throws -> ApplyResult {
-    try apply(from: source, isRepair: isRepair, refusesMismatch: false, byteLimit: byteLimit)
+    let reader = try DeltaReader(byteLimit: byteLimit, from: source)
+    let result = try join(reader, isRepair: isRepair, refusesMismatch: false, nil)
+    try noteHeard(reader.header.target)
+    return result
   }
 
   /// Joins a delta as the public form does. With `refusesMismatch` it throws `StoreError.contentsDiffer`, and joins
@@ -114,11 +117,17 @@ extension Store {
     from source: @escaping () throws -> [UInt8]?, isRepair: Bool, refusesMismatch: Bool,
     byteLimit: UInt64 = WireLimits.deltaBytes, noting notes: NoteBatch? = nil
   ) throws -> ApplyResult {
-    var reader = try DeltaReader(byteLimit: byteLimit, from: source)
-    let commit = try join(reader.header, isRepair: isRepair, refusesMismatch: refusesMismatch, noting: notes) {
+    try join(
+      DeltaReader(byteLimit: byteLimit, from: source), isRepair: isRepair, refusesMismatch: refusesMismatch, notes)
+  }
+
+  private func join(
+    _ reader: DeltaReader, isRepair: Bool, refusesMismatch: Bool, _ notes: NoteBatch?
+  ) throws -> ApplyResult {
+    var reader = reader
+    return try join(reader.header, isRepair: isRepair, refusesMismatch: refusesMismatch, noting: notes) {
       try reader.nextDraft(packs: true)
-    }
-    return commit.value
+    }.value
   }
 
   /// Joins a delta that is all in memory: all of it, or nothing. A second time it changes nothing.

@@ -94,12 +94,12 @@ package actor SyncRunner {
   private func remember(isLast: Bool = false) {
     let progress = session.progress
     let news = (progress.device, progress.acknowledged)
-    guard let peer = progress.peer, progress.phase != .connecting, isLast || remembered.map({ $0 != news }) ?? true
-    else { return }
+    guard progress.phase != .connecting, isLast || remembered.map({ $0 != news }) ?? true else { return }
     (remembered, lastNoted, lastRemembered) = (news, progress.acknowledged, time.now)
     let ago = time.now - lastHeard
     perform { [settings] work in
-      if settings.device != nil {
+      // A peer that has never written has no id, and holds what it has taken all the same.
+      if settings.device != nil, let peer = progress.peer {
         try work.remember(peer, progress.device, acknowledged: progress.acknowledged, heard: ago)
       }
       try work.noteShared(progress.acknowledged)

@@ -21,7 +21,9 @@ final class RawDevice {
   /// Whether somebody has written to the file since the store last looked.
   var hasOutsideWrites = false
   /// Whether the sum in the file was changed, and no peer has been met since that could notice.
-  var hasDrifted = false
+  var hasDrifted = false { didSet { hasUpgradedInDoubt = hasUpgradedInDoubt && hasDrifted } }
+  /// Whether it got another version of the schema meanwhile.
+  var hasUpgradedInDoubt = false
   /// The folder that all devices use as a mailbox, as this one sees it.
   private(set) lazy var mailbox = FolderMailbox(
     Self.mailbox(in: URL(fileURLWithPath: path).deletingLastPathComponent()))

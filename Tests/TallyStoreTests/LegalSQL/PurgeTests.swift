@@ -224,6 +224,40 @@ import Testing
     #expect(try Lab.text(lab.a, "SELECT quote(name) || pos FROM P WHERE id = 'P|~|x'") == "NULL5")
   }
 
+  /// What was purged with an owner that came back without it has nothing left to purge, like any other stub.
+  @Test func whatIsHollowIsPurgedAlready() throws {
+    let lab = try Lab(.hook)
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|x', 'owner')")
+    try lab.sync()
+    try lab.a.run("INSERT INTO G(id, name, owner) VALUES('G|~|g', 'owned', 'P|~|x')")
+    try lab.b.run("UPDATE P SET name = 'edited'")
+    try lab.a.run("DELETE FROM P")
+    try lab.a.purge(Self.name("P|~|x"))
+    try lab.sync()
+    #expect(try Lab.text(lab.a, "SELECT name FROM P") == "edited")
+    #expect(try Lab.text(lab.a, "SELECT count(*) FROM G") == "0")
+    for store in [lab.a, lab.b] { #expect(try store.purge(Self.name("G|~|g")).emptied == 0) }
+    let error = #expect(throws: StoreError.self) { try lab.a.restore(Self.name("G|~|g")) }
+    #expect(error?.code == .purged)
+  }
+
+  /// A row that SQLite does not let go keeps what it shows, and an edit of it says all of that.
+  @Test(arguments: CapturePath.allCases) func anEditOfARowThatWasKeptSaysAllThatItShows(_ path: CapturePath) throws {
+    let lab = try Lab(path)
+    try lab.a.run("INSERT INTO P(id, name, pos) VALUES('P|~|x', 'shown', 1)")
+    try lab.sync()
+    try lab.b.run(
+      "CREATE TABLE pinned(p TEXT REFERENCES P(id) ON DELETE RESTRICT)", "INSERT INTO pinned VALUES('P|~|x')")
+    try lab.a.run("DELETE FROM P WHERE id = 'P|~|x'")
+    try lab.a.purge(Self.name("P|~|x"))
+    try lab.sync()
+    #expect(try Lab.text(lab.b, "SELECT name || pos FROM P") == "shown1")
+    try lab.b.run("UPDATE P SET pos = 2")
+    try lab.sync()
+    try lab.expectEqual()
+    for store in [lab.a, lab.b] { #expect(try Lab.text(store, "SELECT name || pos FROM P") == "shown2") }
+  }
+
   /// A part of what a sender has, joined as a repair, as files of a mailbox are, does not say that it lacks an edit.
   @Test func aPurgeThatComesInAFileLiftsNothing() throws {
     let lab = try Lab(.hook)
