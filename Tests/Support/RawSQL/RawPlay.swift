@@ -430,8 +430,9 @@ package struct RawPlay {
         $0 == "the fingerprint does not match the content"
           || $0 == "the store is damaged: the stored content does not match its checksum"
           // What another version of the schema shows is made when the store has healed.
-          || device.hasUpgradedInDoubt && ($0.hasSuffix("does not show what the state says") || $0.contains(" waits for ")
-            || $0.hasSuffix("seen but should be hidden") || $0.hasSuffix("hidden but should be seen"))
+          || device.hasUpgradedInDoubt
+            && ($0.hasSuffix("does not show what the state says") || $0.contains(" waits for ")
+              || $0.hasSuffix("seen but should be hidden") || $0.hasSuffix("hidden but should be seen"))
       }
     }
     guard problems.isEmpty else {
