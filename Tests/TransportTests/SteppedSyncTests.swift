@@ -34,6 +34,19 @@ import Testing
     #expect(first.count > 100)
   }
 
+  /// A peer that has never written has no id. It has what it took all the same, so the restore window begins.
+  @Test func whoNeverWroteHasHeardOfADelete() throws {
+    let pair = try SteppedPair(seed: 1, notes: [3, 0])
+    pair.run()
+    try pair.stores[0].write { try $0.execute(sql: "DELETE FROM Note WHERE id = 'Note|~|0-1'") }
+    let bin = { try pair.stores[0].recentlyDeleted(ofType: "Note").map { $0.restorableUntil != nil } }
+    #expect(try bin() == [false])
+    pair.reconnect()
+    pair.run()
+    #expect(try pair.stores[1].vector.entries.allSatisfy { $0.replica == (try pair.stores[0].summary().replica) })
+    #expect(try bin() == [true])
+  }
+
   // MARK: Time
 
   @Test func aLiveSessionStaysHoweverLongNothingIsWritten() throws {

@@ -8,10 +8,10 @@ import TallyWire
 /// options.compaction = .automatic(restoreWindow: .days(90))
 /// ```
 public struct RestoreWindow: Sendable, Hashable {
-  /// Full days, at least 0.
+  /// Full days, from 0 to 400.
   public let days: Int
 
-  /// So many full days. With 0, what was deleted yesterday and has been synced may go today.
+  /// So many full days, at most 400. With 0, what was deleted yesterday and has been synced may go today.
   public static func days(_ days: Int) -> RestoreWindow { RestoreWindow(days: min(max(0, days), SharedDays.believed)) }
 }
 

@@ -246,15 +246,19 @@ extension Store {
   }
 
   /// Notes what the sender of a delta had, so that windows begin without sessions: with the first delta of a day, which
-  /// is as exact as they are.
-  func noteHeard(_ vector: StateVector) throws {
+  /// is as exact as they are. The delta has been joined, whatever becomes of this: a window that is not noted is
+  /// longer.
+  func noteHeard(_ vector: StateVector) {
     guard !options.isReadOnly, options.compaction != .off else { return }
     let today = today
-    guard lastHeard.withLock({ $0 }) != today,
-      try snapshot({ try $0.connection.exists("SELECT 1 FROM tally_hidden LIMIT 1") })
-    else { return }
-    try noteShared(vector)
-    lastHeard.withLock { $0 = today }
+    guard lastHeard.withLock({ $0 }) != today else { return }
+    do {
+      guard try snapshot({ try $0.connection.exists("SELECT 1 FROM tally_hidden LIMIT 1") }) else { return }
+      try noteShared(vector)
+      lastHeard.withLock { $0 = today }
+    } catch {
+      options.environment.logger.warning("the day of a delta cannot be noted", metadata: ["error": "\(error)"])
+    }
   }
 
   private func noteDay(_ vector: StateVector, _ window: RestoreWindow) throws {

@@ -407,8 +407,8 @@ final class Rebuild {
 }
 
 extension WriteTransaction {
-  /// Lists anew what follows from the states and was lost with a table of it. Without the log no peer gets what is here;
-  /// without the rest, what waits, or was set aside, is not shown when it could be. Checksums stay as they are.
+  /// Lists anew what follows from the states and was lost with a table of it. Without the log no peer gets what is
+  /// here; without the rest, what waits, or was set aside, is not shown when it could be. Checksums stay as they are.
   ///
   /// Where states cannot be read, the store counts as damaged, and healing lists all.
   func listAnew() throws {

@@ -90,8 +90,8 @@ struct TableShape {
     }
   }
 
-  /// Whether a column of type INTEGER is another name for SQLite's own number of rows: it is the primary key, alone, and
-  /// no index stands behind that, as one does with INTEGER PRIMARY KEY DESC
+  /// Whether a column of type INTEGER is another name for SQLite's own number of rows: it is the primary key, alone,
+  /// and no index stands behind that, as one does with INTEGER PRIMARY KEY DESC
   /// (https://www.sqlite.org/lang_createtable.html#rowids_and_the_integer_primary_key).
   private func isAlias(pk: Int) throws -> Bool {
     guard pk == 1 else { return false }

@@ -106,7 +106,7 @@ extension Store {
   ) throws -> ApplyResult {
     let reader = try DeltaReader(byteLimit: byteLimit, from: source)
     let result = try join(reader, isRepair: isRepair, refusesMismatch: false, nil)
-    try noteHeard(reader.header.target)
+    noteHeard(reader.header.target)
     return result
   }
 

@@ -280,8 +280,8 @@ package final class DamageStory {
     return Array(lines.dropFirst())
   }
 
-  /// Lines that only one of two has must be of records in doubt, or in a later life: what is said again there travels by
-  /// the dot of whoever says it.
+  /// Lines that only one of two has must be of records in doubt, or in a later life: what is said again there travels
+  /// by the dot of whoever says it.
   private func explain(_ one: Set<String>, _ other: Set<String>, _ complaint: String) throws {
     func sure(_ lines: Set<String>) -> [String] {
       lines.filter { line in !line.contains(#""life":"#) && !doubtful.contains(where: line.contains) }.sorted()
