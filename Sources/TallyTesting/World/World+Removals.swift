@@ -16,7 +16,7 @@ extension World {
     guard var some = removals else { return }
     defer { removals = some }
     guard some.random.chance(30) else { return }
-    let replica = some.random.pick(present)
+    let replica = some.random.pick(present.filter { $0.index != reader })
     switch some.random.below(100) {
     case 0..<20: try deleteSomething(replica, &some.random)
     case 20..<32: try writeCanary(replica, &some)
