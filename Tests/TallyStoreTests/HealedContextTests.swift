@@ -4,7 +4,8 @@ import Tally
 import TallyStore
 import Testing
 
-/// What a store has lost, and whoever it heals by does not have either, it has not seen any more; nor have its deletes.
+/// A store gives up its claim to have seen what is lost and what the peer that heals it lacks as well. So do its
+/// deletes.
 @Suite struct HealedContextTests {
   private static let schema = Schema([EntitySchema("P", .text("name"))])
 

@@ -11,7 +11,7 @@ import Testing
   ])
   private static var record: AnyRecordName { get throws { try AnyRecordName("P|~|1") } }
 
-  /// What device b, which has the record on its screen, knows that device a did not when it purged the record.
+  /// What device b knows that device a did not when it purged the record, which b still shows.
   enum Knowledge: CaseIterable {
     /// An edit of its own.
     case edit

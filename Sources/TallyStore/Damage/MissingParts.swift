@@ -6,7 +6,7 @@ import TallyWire
 /// Tables, indexes and rows of the store's own that a sound file has: where one is gone, it is made again, empty. What
 /// was in it is then missing from the content, which the sum tells.
 struct MissingParts {
-  /// What was lost with them, in words; nil if nothing was that only they said.
+  /// A description of the lost content that is stored nowhere else; nil if there was none.
   var lost: String?
   /// Whether lists are among them that follow from the states.
   var hasLists: Bool

@@ -336,11 +336,7 @@ final class Rebuild {
         continue
       }
       try putSum(name, kind, stored)
-      let shown = stored.place.isVisible ? stored.values : nil
-      try transaction.writer.putWaits(for: name, kind, stored.state, shown, nil)
-      try transaction.writer.putSeeded(name, kind, stored.state, isShown: shown != nil, nil)
-      try transaction.list(name, kind, stored.state.listedDots)
-      transaction.view.mark(name)
+      try transaction.listAnew(name, kind, stored)
     }
   }
 
@@ -407,8 +403,9 @@ final class Rebuild {
 }
 
 extension WriteTransaction {
-  /// Lists anew what follows from the states and was lost with a table of it. Without the log no peer gets what is
-  /// here; without the rest, what waits, or was set aside, is not shown when it could be. Checksums stay as they are.
+  /// Rebuilds the lists that follow from the states, after one of their tables was lost. Without the log no peer gets
+  /// what is here; without the others, what waits, or was set aside, is not shown when it could be. Checksums stay as
+  /// they are.
   ///
   /// Where states cannot be read, the store counts as damaged, and healing lists all.
   func listAnew() throws {
@@ -425,13 +422,16 @@ extension WriteTransaction {
     if kind.isKnown { try reader.forEachRow(kind) { name, _ in found.append(name) } }
     try reader.forEachHiddenRecord(kind.number) { name, _ in found.append(name) }
     for name in found {
-      guard let stored = try reader.record(name, kind) else { continue }
-      let shown = stored.place.isVisible ? stored.values : nil
-      try writer.putWaits(for: name, kind, stored.state, shown, nil)
-      try writer.putSeeded(name, kind, stored.state, isShown: shown != nil, nil)
-      try list(name, kind, stored.state.listedDots)
-      view.mark(name)
+      if let stored = try reader.record(name, kind) { try listAnew(name, kind, stored) }
     }
+  }
+
+  fileprivate func listAnew(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws {
+    let shown = stored.place.isVisible ? stored.values : nil
+    try writer.putWaits(for: name, kind, stored.state, shown, nil)
+    try writer.putSeeded(name, kind, stored.state, isShown: shown != nil, nil)
+    try list(name, kind, stored.state.listedDots)
+    view.mark(name)
   }
 
   private func listAnew(_ kind: LinkKind) throws {

@@ -185,7 +185,8 @@ package final class DamageStory {
     }
   }
 
-  /// Empties deleted records for good, or brings one back; first deletes one, if there is none or by chance.
+  /// Empties deleted records for good, or brings one back. If there is none, and sometimes otherwise, it deletes one
+  /// first.
   private func remove(_ place: Int) throws {
     guard let store = stores[place] else { return }
     func deletedNames() throws -> [AnyRecordName] {

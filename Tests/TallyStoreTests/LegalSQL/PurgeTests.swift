@@ -224,7 +224,7 @@ import Testing
     #expect(try Lab.text(lab.a, "SELECT quote(name) || pos FROM P WHERE id = 'P|~|x'") == "NULL5")
   }
 
-  /// What was purged with an owner that came back without it has nothing left to purge, like any other stub.
+  /// A record that was purged with its owner, which came back without it, has nothing left to purge, like any stub.
   @Test func whatIsHollowIsPurgedAlready() throws {
     let lab = try Lab(.hook)
     try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|x', 'owner')")
