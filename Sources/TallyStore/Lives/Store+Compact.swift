@@ -245,17 +245,19 @@ extension Store {
     }
   }
 
-  /// Notes what the sender of a delta had, so that windows begin without sessions: with the first delta of a day, which
-  /// is as exact as they are. The delta has been joined, whatever becomes of this: a window that is not noted is
-  /// longer.
+  /// Notes what the sender of a delta had, so that windows begin without sessions: with the first delta of a day that
+  /// this process applies. The delta has been joined, whatever becomes of this: a window that is not noted is longer.
   func noteHeard(_ vector: StateVector) {
     guard !options.isReadOnly, options.compaction != .off else { return }
     let today = today
-    guard lastHeard.withLock({ $0 }) != today else { return }
+    let isFirst = lastHeard.withLock { last in
+      defer { last = today }
+      return last != today
+    }
+    guard isFirst else { return }
     do {
       guard try snapshot({ try $0.connection.exists("SELECT 1 FROM tally_hidden LIMIT 1") }) else { return }
       try noteShared(vector)
-      lastHeard.withLock { $0 = today }
     } catch {
       options.environment.logger.warning("the day of a delta cannot be noted", metadata: ["error": "\(error)"])
     }

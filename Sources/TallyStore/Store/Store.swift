@@ -43,7 +43,7 @@ public final class Store: Sendable {
   let catalogCache = Mutex<Catalog?>(nil)
   /// The day on which this store has last compacted, or found that it had been.
   let lastCompaction = Mutex<Int?>(nil)
-  /// The day of the delta of which it was noted last what its sender had.
+  /// The day on which a delta was last looked at for what its sender had.
   let lastHeard = Mutex<Int?>(nil)
   /// When an engine's upkeep last took removed content out of the files beside the store, in milliseconds.
   let lastFinish = Mutex<UInt64?>(nil)
