@@ -44,6 +44,7 @@ extension SimulatedReplica {
   /// seen of it.
   private func findPlace() throws {
     let vector = try store.vector
+    notePlaceWithinPass(vector)
     guard let place = commits.lastIndex(where: { $0.vector == vector }) else {
       throw Finding("replica \(index) stands where it never stood after a commit")
     }
@@ -53,6 +54,18 @@ extension SimulatedReplica {
     world.note("  and has lost \(lost.count) transactions")
     for event in lost.subtracting(former) where world.authors[event] == index && world.isKnown(event, besides: index) {
       throw Finding("replica \(index) has lost the transaction \(world.oracle.dots[event]), which others have seen")
+    }
+  }
+
+  /// Adds where a store stands that has committed some of the files of a pass.
+  private func notePlaceWithinPass(_ vector: StateVector) {
+    guard !commits.contains(where: { $0.vector == vector }) else { return }
+    for place in commits.indices.dropFirst() where commits[place].isLastOfPass {
+      let (before, after) = (commits[place - 1], commits[place])
+      guard vector.covers(before.vector), after.vector.covers(vector) else { continue }
+      var seen = before.seen
+      for event in after.seen where vector.covers(world.oracle.dots[event]) { seen.insert(event) }
+      return commits.insert((vector, seen, false), at: place)
     }
   }
 

@@ -29,8 +29,9 @@ public final class SimulatedReplica {
   var former = EventSet()
   /// The bytes of an interrupted transfer that have come.
   var part: [UInt8] = []
-  /// The state after each commit since the replica was last brought to the disk for certain.
-  var commits: [(vector: StateVector, seen: EventSet)] = []
+  /// The state after each commit since the replica was last brought to the disk for certain. A pass of a mailbox that
+  /// took several files made several commits, of which the last is here.
+  var commits: [(vector: StateVector, seen: EventSet, isLastOfPass: Bool)] = []
   /// When it removes for good what is deleted; nil for what stores do unless told otherwise.
   private(set) var compaction: Compaction?
   /// The events that it had seen, by the day on its clock.
@@ -136,9 +137,9 @@ public final class SimulatedReplica {
     try noteCommit()
   }
 
-  func noteCommit() throws {
+  func noteCommit(isLastOfPass: Bool = false) throws {
     noteDay()
-    if storage.disk != nil { commits.append((try store.vector, seen)) }
+    if storage.disk != nil { commits.append((try store.vector, seen, isLastOfPass)) }
   }
 
   /// The tables as the app sees them.

@@ -189,7 +189,7 @@ public final class World {
     // Between several files a record may have been deleted.
     try watch?.end(of: replica, isOneDelta: report.taken.count == 1)
     for name in report.written { shelved[name, default: EventSet()].formUnion(replica.seen) }
-    if !report.taken.isEmpty { try replica.noteCommit() }
+    if !report.taken.isEmpty { try replica.noteCommit(isLastOfPass: report.taken.count > 1) }
     try relay?.wait(index, after: report.cursor)
     return report
   }
