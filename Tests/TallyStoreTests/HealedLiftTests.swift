@@ -11,7 +11,7 @@ import Testing
   ])
   private static var record: AnyRecordName { get throws { try AnyRecordName("P|~|1") } }
 
-  /// What device b knows that device a did not when it purged the record, which b still shows.
+  /// The edits that device a had not seen when it purged the record. Device b still shows it.
   enum Knowledge: CaseIterable {
     /// An edit of its own.
     case edit

@@ -403,9 +403,9 @@ final class Rebuild {
 }
 
 extension WriteTransaction {
-  /// Rebuilds the lists that follow from the states, after one of their tables was lost. Without the log no peer gets
-  /// what is here; without the others, what waits, or was set aside, is not shown when it could be. Checksums stay as
-  /// they are.
+  /// Rebuilds the lists that follow from the states, after one of their tables was lost. Without the change log, deltas
+  /// would be incomplete. Without the other lists, records that wait for another or were set aside would stay hidden.
+  /// Checksums are left alone.
   ///
   /// Where states cannot be read, the store counts as damaged, and healing lists all.
   func listAnew() throws {

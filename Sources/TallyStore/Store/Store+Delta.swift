@@ -88,7 +88,8 @@ extension Store {
   /// Joins a delta into the store: all of it, or nothing. A second time it changes nothing.
   ///
   /// A delta that holds everything is checked against the sum that its sender keeps. If what is stored here is damaged,
-  /// such a delta takes its place: see `ApplyResult.isHealed`.
+  /// such a delta takes its place: see `ApplyResult.isHealed`. The first delta of a day also tells which deletes the
+  /// sender has, from which restore windows count.
   /// - Parameters:
   ///   - source: gives the next bytes, in pieces of any size; nil at the end.
   ///   - isRepair: joins cells even where the vector says they are here already. For a full delta from a peer whose

@@ -185,8 +185,7 @@ package final class DamageStory {
     }
   }
 
-  /// Empties deleted records for good, or brings one back. If there is none, and sometimes otherwise, it deletes one
-  /// first.
+  /// Purges, compacts or restores. If nothing is deleted, and in half of the other cases, it first deletes a record.
   private func remove(_ place: Int) throws {
     guard let store = stores[place] else { return }
     func deletedNames() throws -> [AnyRecordName] {
