@@ -18,6 +18,7 @@ extern int sqlite3_value_bytes(struct sqlite3_value *);
 #define TALLY_FLOAT 2
 #define TALLY_TEXT 3
 #define TALLY_BLOB 4
+#define TALLY_NULL 5
 #define TALLY_UTF8 1
 #define TALLY_DBCONFIG_ENABLE_FKEY 1002
 #define TALLY_DBCONFIG_ENABLE_TRIGGER 1003
@@ -99,6 +100,49 @@ int tally_preupdate_changes(struct sqlite3 *connection, int column, int *changes
   if (status == 0) status = newValue(connection, column, &after);
   if (status == 0) *changes = !has_same_value(before, after);
   return status;
+}
+
+int tally_preupdate_copy(
+    struct sqlite3 *connection, const int *columns, int count, int refusesNull, unsigned char *bytes, int limit) {
+  int used = 0;
+  for (int place = 0; place < count; place++) {
+    struct sqlite3_value *value = 0;
+    const int status = oldValue(connection, columns[place], &value);
+    if (status) return -status;
+    const int type = value ? sqlite3_value_type(value) : TALLY_NULL;
+    if (limit - used < 12) return 0;
+    const unsigned head = (unsigned)place << 4 | (unsigned)type << 1;
+    memcpy(bytes + used, &head, 4);
+    used += 4;
+    switch (type) {
+    case TALLY_INTEGER: {
+      const long long number = sqlite3_value_int64(value);
+      memcpy(bytes + used, &number, 8);
+      used += 8;
+      break;
+    }
+    case TALLY_FLOAT: {
+      const double number = sqlite3_value_double(value);
+      memcpy(bytes + used, &number, 8);
+      used += 8;
+      break;
+    }
+    case TALLY_TEXT:
+    case TALLY_BLOB: {
+      int size = 0;
+      const void *content = type == TALLY_TEXT ? tally_value_utf8(value, &size) : sqlite3_value_blob(value);
+      if (type == TALLY_BLOB) size = sqlite3_value_bytes(value);
+      if (limit - used - 4 < size) return 0;
+      memcpy(bytes + used, &size, 4);
+      if (size) memcpy(bytes + used + 4, content, size);
+      used += 4 + size;
+      break;
+    }
+    default:
+      if (refusesNull) return 0;
+    }
+  }
+  return used;
 }
 
 const void *tally_value_utf8(struct sqlite3_value *value, int *count) {

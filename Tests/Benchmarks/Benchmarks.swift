@@ -24,6 +24,8 @@ struct Benchmarks: ParsableCommand {
   var external: [String] = []
   @Option(help: ArgumentHelp("Writes the rows as a plain SQLite file, for another program.", valueName: "file"))
   var writeRows: String?
+  @Option(help: ArgumentHelp("Writes the rows as a store, for Scripts/floors.sh.", valueName: "file"))
+  var writeStore: String?
   @Flag(inversion: .prefixedNo, help: "Measures peak memory after the rounds, each figure's in a process of its own.")
   var memory = true
   @Flag(help: "Fails if a figure is more than twice its target, or than what is accepted where the target is missed.")
@@ -42,10 +44,10 @@ struct Benchmarks: ParsableCommand {
   func validate() throws {
     if let count { guard Instructions.workloads.contains(count) else { throw ValidationError("no such workload") } }
     guard sizes.count == records.split(separator: ",").count, let least = sizes.min(), runs >= 1,
-      count != nil || least >= 1000
+      count != nil || writeStore != nil || least >= 1000
     else { throw ValidationError("at least 1,000 records and one run") }
-    guard sizes.count == 1 || (count == nil && writeRows == nil) else {
-      throw ValidationError("--count and --write-rows take one number of records")
+    guard sizes.count == 1 || (count == nil && writeRows == nil && writeStore == nil) else {
+      throw ValidationError("--count, --write-rows and --write-store take one number of records")
     }
     let known = Set(Workload.all.map(\.number))
     guard wanted.isSubset(of: known) else { throw ValidationError("workloads are \(known.sorted())") }
@@ -53,6 +55,7 @@ struct Benchmarks: ParsableCommand {
 
   func run() throws {
     if let writeRows { return try Rows(count: sizes[0]).write(to: writeRows) }
+    if let writeStore { return try Round.writeStore(Rows(count: sizes[0]), to: writeStore) }
     if let memoryOf, let folder {
       let place = URL(fileURLWithPath: folder)
       let bytes = try Memory.growth(of: memoryOf, rows: Rows(count: sizes[0]), folder: place)

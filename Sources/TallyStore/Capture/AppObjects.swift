@@ -32,14 +32,16 @@ struct AppObjects {
   /// The names of each table's columns, as stored.
   var columns: [String: [String]] = [:]
 
+  init() {}
+
   init(_ connection: Connection, _ catalog: Catalog) throws {
+    self.init()
     hasTriggers =
       try connection.integer(
         text: """
           SELECT 1 FROM main.sqlite_master WHERE type = 'trigger' AND name NOT GLOB 'tally_*' LIMIT 1
           """) != nil
-      || connection.integer(
-        text: "SELECT 1 FROM pragma_database_list WHERE name NOT IN ('main', 'temp') LIMIT 1") != nil
+    try noteAttached(connection)
     let tables = catalog.orderedKinds.map(\.type) + catalog.knownLinks.map(\.table)
     // Hardly any has such a clause, and taking its words apart costs much.
     let sql = try SQLStatement(
@@ -53,6 +55,15 @@ struct AppObjects {
       try readConflictClauses(table, sql)
       try readIndexes(table, connection)
       try readKeys(table, connection)
+    }
+  }
+
+  /// Triggers of a file that is attached count as well, and which those are is not looked up.
+  mutating func noteAttached(_ connection: Connection) throws {
+    // seq, name, file
+    let list = try SQLStatement(connection.handle, "PRAGMA database_list")
+    while try list.step() {
+      if let name = list.text(1), name != "main", name != "temp" { hasTriggers = true }
     }
   }
 

@@ -9,28 +9,43 @@ extension Capture {
   /// - Returns: whether the write is captured.
   func captureEdit(_ write: PendingWrite, _ kind: RecordKind) throws -> Bool {
     guard origin == .app, namesBefore == nil, write.key == nil, write.except.isEmpty, let row = write.row,
-      let before = write.before, let first = before.written.first, transaction.hasPlainRows(kind),
-      before.written.allSatisfy({ kind.isPlain(column: $0.place) }),
-      let row = try transaction.editedRow(row, kind, before.written.map(\.place), isNumber: first.value.isNumber),
-      row.clock == before.clock, var state = try transaction.writer.stampedState(before.clock)
+      let before = write.before, transaction.hasPlainRows(kind), let (row, changes) = try edited(row, kind, before),
+      row.clock == before.clock
     else { return false }
-    var edits: [FieldEdit] = []
-    for (index, (place, value)) in before.written.enumerated() where value != row.values[index] {
-      let column = kind.columns[place]
-      guard column.admits(row.values[index]) else { return false }
-      let old = state.stamp(of: column.field, isDefault: column.isDefault(value))
+    guard !changes.isEmpty else { return true }
+    guard changes.allSatisfy({ kind.isPlain(column: $0.place) }),
+      let state = try transaction.writer.stampedState(before.clock)
+    else { return false }
+    var edit = StampedEdit(state, row.hash)
+    var dot: Dot?
+    for change in changes {
+      let column = kind.columns[change.place]
+      guard column.admits(change.new) else { return false }
+      let old = edit.state.stamp(of: column.field, isDefault: column.isDefault(change.old))
       let new = try transaction.stamp(over: old?.time)
       // Over a time that nothing exceeds, the greater replica wins, and that may be the other one.
       if let old, new <= old { return false }
-      edits.append(FieldEdit(column: column, old: old, oldValue: value, new: new, newValue: row.values[index]))
+      edit.write(column, over: old, change.old, new, change.new)
+      dot = new.dot
     }
-    guard let dot = edits.first?.new.dot else { return true }
-    let touches = state.supersededTouches
-    let difference = edits.apply(to: &state, row.hash)
-    try transaction.writer.putEdited(state, kind, row.id, row.clock)
-    try transaction.edited(
-      row.key, kind, [dot], replaced: edits.replaced(in: state, touches: touches), owners: row.owners, difference)
+    guard let dot else { return true }
+    edit.end()
+    try transaction.writer.putEdited(edit.state, kind, row.id, row.clock)
+    try transaction.edited(row.key, kind, CollectionOfOne(dot), edit, owners: row.owners)
+    edit.leave(to: transaction.reader.spare)
     return true
+  }
+
+  /// The row as it is, and what an edit has changed. Returns nil if the short way does not apply to it.
+  private func edited(
+    _ row: RowID, _ kind: RecordKind, _ before: PendingWrite.Image
+  ) throws -> (row: EditedRow, changes: [RowChange])? {
+    if let whole = before.whole { return try transaction.editedRow(row, kind, since: whole) }
+    guard let first = before.written.first, before.written.allSatisfy({ kind.isPlain(column: $0.place) }),
+      let row = try transaction.editedRow(row, kind, before.written.map(\.place), isNumber: first.value.isNumber)
+    else { return nil }
+    let changes = zip(before.written, row.values).map { RowChange(place: $0.place, old: $0.value, new: $1) }
+    return (row, changes.filter { $0.old != $0.new })
   }
 }
 

@@ -80,10 +80,11 @@ struct Capture {
     if try !write.isLost && (captureEdit(write, kind) || captureInsert(write, kind) || captureDelete(write, kind)) {
       return
     }
+    var write = write
+    write.before = try write.before?.read
     let after = try row(write, kind)
     if let after, write.except.contains(Array(after.key.utf8)) { return }
     guard let key = after?.key ?? write.key, after != nil || write.before != nil else { return }
-    var write = write
     write.key = key
     if write.isLost, after != nil, let before = write.before {
       // The state of the deleted row is lost; the row that is there now begins a new life.

@@ -91,19 +91,22 @@ struct CaptureTriggers {
 
   // MARK: SQL
 
-  /// Whether nobody on this connection notes what happens by other means.
-  private static let isUnhooked = "(SELECT hooked FROM tally_zone WHERE n = 0) = 0"
+  // SQLite parses all of it for each connection that is opened, so what several would ask is asked once.
 
-  /// The clock that the store is writing in this very moment; null at any other time.
-  private static let own = "(SELECT own FROM tally_zone WHERE n = 0)"
-  private static let isInsertedByApp = "NEW.tally_clock IS NOT \(own) AND \(isUnhooked)"
+  /// Whether nobody on this connection notes what happens by other means, and a condition holds in which `own` is the
+  /// clock that the store is writing in this very moment; null at any other time.
+  private static func isUnhooked(_ condition: String) -> String {
+    "(SELECT hooked = 0 AND \(condition) FROM tally_zone WHERE n = 0)"
+  }
+
+  private static let isInsertedByApp = isUnhooked("NEW.tally_clock IS NOT own")
   /// A nested write by an app-defined trigger leaves the clock as the store has just written it.
-  private static let isUpdatedByApp =
-    "(NEW.tally_clock IS OLD.tally_clock OR NEW.tally_clock IS NOT \(own)) AND \(isUnhooked)"
+  private static let isUpdatedByApp = isUnhooked(
+    "(NEW.tally_clock IS OLD.tally_clock OR NEW.tally_clock IS NOT own)")
 
   /// The clock alone does not tell, since any program can write it: the store announces its deletes as well.
-  private static let isDeletedByApp =
-    "(OLD.tally_clock IS NOT \(InlineClock.leavingSQL) OR \(own) IS NOT \(InlineClock.leavingSQL)) AND \(isUnhooked)"
+  private static let isDeletedByApp = isUnhooked(
+    "(OLD.tally_clock IS NOT own OR own IS NOT \(InlineClock.leavingSQL))")
 
   /// Whether the newest note is of something other than an insert into or update of this table. Looks at one note only,
   /// so that a bulk update stays linear.
@@ -151,6 +154,7 @@ struct CaptureTriggers {
     }
   }
 
+  private static let isRenamed = "OLD.id IS NOT NEW.id"
   /// Whether an UPDATE changes the `rowid`, which can make it replace the row that has that number.
   private static let moves = "NEW.rowid IS NOT OLD.rowid"
 
@@ -165,17 +169,28 @@ struct CaptureTriggers {
         + "SELECT \(number), \(operation), \(row)id, \(row)tally_clock, \(row)rowid\(values(row))\(source);"
     }
     let changes = kind.columns.map { "OLD.\"\($0.name)\" IS NOT NEW.\"\($0.name)\"" }
-    let differs = any(of: changes + [Self.clockDiffers] + (unique.isOpaque ? [Self.isFirst(number)] : []))
     let others = any(of: ["id = NEW.id", "rowid = NEW.rowid"] + unique.conditions)
-    let mayReplace = any(of: [moves] + unique.changes)
-    // Which columns changed, one bit each: only they are noted.
-    let isCompact = kind.columns.count <= 60 && !kind.columns.isEmpty
-    let changed = isCompact ? sum(of: changes.enumerated().map { "((\($0.element)) << \($0.offset))" }) : "NULL"
-    let noted = kind.columns.map {
-      isCompact
-        ? ", CASE WHEN OLD.\"\($0.name)\" IS NOT NEW.\"\($0.name)\" THEN OLD.\"\($0.name)\" END"
-        : ", OLD.\"\($0.name)\""
-    }.joined()
+    let mayReplace = any(of: [moves, isRenamed] + unique.changes)
+    let edit: String
+    if kind.columns.count <= 60, !kind.columns.isEmpty {
+      // Which columns changed, one bit each: only they are noted, and all of a record whose name goes.
+      // << binds as | does.
+      let bits = changes.enumerated().map { "((\($0.element)) << \($0.offset))" }
+      let noted = kind.columns.enumerated().map {
+        ", CASE WHEN changes & \(1 << $0.offset) THEN OLD.\"\($0.element.name)\" END"
+      }
+      let differs = any(of: ["changes", clockDiffers] + (unique.isOpaque ? [isFirst(number)] : []))
+      edit = """
+        INSERT INTO tally_pending(kind, op, key, clock, number, changed\(slots))
+            SELECT \(number), 1, OLD.id, OLD.tally_clock, OLD.rowid, changes\(noted.joined())
+            FROM (SELECT \(sum(of: ["(\(isRenamed)) * \((1 << kind.columns.count) - 1)"] + bits)) AS changes)
+            WHERE \(differs);
+        """
+    } else {
+      let differs = any(
+        of: [isRenamed] + changes + [clockDiffers] + (unique.isOpaque ? [isFirst(number)] : []))
+      edit = note(1, "OLD.", " WHERE \(differs)")
+    }
     return [
       (
         "insert",
@@ -187,30 +202,13 @@ struct CaptureTriggers {
         """
       ),
       (
-        "move",
-        """
-        BEFORE UPDATE ON \(table) WHEN \(isUpdatedByApp) AND OLD.id IS NEW.id AND (\(mayReplace)) BEGIN
-          \(note(3, "", " FROM \(table) WHERE rowid <> OLD.rowid AND (\(others))"))
-        END
-        """
-      ),
-      (
         "update",
         """
-        BEFORE UPDATE ON \(table) WHEN \(isUpdatedByApp) AND OLD.id IS NEW.id AND (\(differs)) BEGIN
-          INSERT INTO tally_pending(kind, op, key, clock, number, changed\(slots))
-            VALUES(\(number), 1, OLD.id, OLD.tally_clock, OLD.rowid, \(changed)\(noted));
-        END
-        """
-      ),
-      (
-        "rename",
-        """
-        BEFORE UPDATE OF id ON \(table) WHEN \(isUpdatedByApp) AND NEW.id IS NOT OLD.id BEGIN
-          \(note(3, "", " FROM \(table) WHERE rowid <> OLD.rowid AND (\(others))"))
-          \(note(1, "OLD.", ""))
+        BEFORE UPDATE ON \(table) WHEN \(isUpdatedByApp) BEGIN
+          \(note(3, "", " FROM \(table) WHERE (\(mayReplace)) AND rowid <> OLD.rowid AND (\(others))"))
+          \(edit)
           INSERT INTO tally_pending(kind, op, key, number)
-            SELECT \(number), 0, NEW.id, NEW.rowid WHERE NEW.id IS NOT NULL;
+            SELECT \(number), 0, NEW.id, NEW.rowid WHERE \(isRenamed) AND NEW.id IS NOT NULL;
         END
         """
       ),

@@ -25,6 +25,7 @@ final class ChangeRecorder {
     let columns: [Int32]
     /// The defaults of NOT NULL columns: for a row that is older than the column, the hook reports null.
     let defaults: [Value?]
+    let hasDefaults: Bool
     /// The columns that refer to records of the same table.
     let selfReferences: [Int32]
 
@@ -33,6 +34,7 @@ final class ChangeRecorder {
     ) {
       (self.kind, self.key, self.clock) = (kind, key, clock)
       (self.columns, self.defaults, self.selfReferences) = (columns, defaults, selfReferences)
+      hasDefaults = defaults.contains { $0 != nil }
     }
   }
 
@@ -40,7 +42,7 @@ final class ChangeRecorder {
   static var isAvailable: Bool { tally_preupdate_is_available() != 0 }
 
   /// Notes that have not been taken yet.
-  private(set) var notes = RowNotes()
+  @exclusivity(unchecked) private(set) var notes = RowNotes()
   /// Whether writes at the top level are the app's. Those inside triggers are, always.
   var isListening = false
   /// Whether a row that refers to itself was updated in this transaction. SQLite's count of open references is not to
@@ -105,6 +107,12 @@ final class ChangeRecorder {
         if try row.refersToItself { hasUpdatedSelfReference = true }
         if old == new, try row.hasSameKey {
           guard !notes.isInserted(layout.kind, old) else { return }
+          // What triggers write is compared at once: a write that changes nothing is no answer to the store's.
+          if isListening, tally_preupdate_depth(connection) == 0, !layout.columns.isEmpty,
+            try notes.noteSmallUpdate(layout.kind, old, row.clock(), columns: layout.columns.count, row.copy)
+          {
+            return
+          }
           let changed = try row.changedColumns()
           if let changed { try notes.noteUpdate(layout.kind, old, row.clock(), row.values(changed)) }
         } else {
@@ -173,6 +181,15 @@ private struct NotedRow {
       // Somebody wrote something else there: a row that was never captured.
       bytes.count == InlineClock.size ? try InlineClock(UnsafeRawBufferPointer(bytes)) : .unstamped
     }
+  }
+
+  /// Copies the values of all columns, if they are not more than this many bytes; otherwise 0.
+  func copy(to bytes: UnsafeMutableRawPointer, _ limit: Int) throws -> Int {
+    let count = tally_preupdate_copy(
+      connection, layout.columns, Int32(layout.columns.count), layout.hasDefaults ? 1 : 0,
+      bytes.assumingMemoryBound(to: UInt8.self), Int32(limit))
+    guard count >= 0 else { throw DatabaseError(resultCode: ResultCode(rawValue: -count)) }
+    return Int(count)
   }
 
   /// The places of the columns that differ; nil if nothing does, the clock included.

@@ -11,8 +11,8 @@ final class NoteBytes {
   /// A text or blob with more bytes than this goes to the file.
   private static let largeValue = 32 << 10
 
-  private var pieces: [UnsafeMutableRawPointer] = []
-  private var used = pieceSize
+  @exclusivity(unchecked) private var pieces: [UnsafeMutableRawPointer] = []
+  @exclusivity(unchecked) private var used = pieceSize
   private var file: UnsafeMutablePointer<FILE>?
   private var fileSize = 0
 
@@ -61,6 +61,34 @@ final class NoteBytes {
     return position
   }
 
+  /// Appends a clock and the values of all columns of a small row, which `copy` puts where it is told to.
+  /// - Returns: where they are; nil if the row is not small, or if many have been noted: then the values that a write
+  ///   changes are to be noted, and no others.
+  func append(
+    _ clock: InlineClock, columns: Int, _ copy: (UnsafeMutableRawPointer, Int) throws -> Int
+  ) throws -> UInt32? {
+    guard pieces.count <= Self.smallRowPieces else { return nil }
+    let head = InlineClock.size + 8
+    let (position, start) = try reserve(head + Self.smallRow)
+    let size = try copy(start + head, Self.smallRow)
+    used -= Self.smallRow - size
+    guard size > 0 else {
+      used -= head
+      return nil
+    }
+    var pointer = start
+    clock.withBytes { pointer.put($0) }
+    pointer.put(UInt32(0))
+    pointer.put(UInt32(columns) | Self.wholeRow)
+    return position
+  }
+
+  /// A row that has no more bytes than this is noted as a whole, which is cheaper than finding out what has changed.
+  static let smallRow = 400
+  /// As long as there are not more pieces than these.
+  private static let smallRowPieces = 8
+  private static let wholeRow: UInt32 = 1 << 31
+
   private func reserve(_ count: Int) throws -> (UInt32, UnsafeMutableRawPointer) {
     if used + count > Self.pieceSize {
       guard pieces.count < 1 << (32 - Self.pieceBits) - 1 else {
@@ -94,20 +122,67 @@ final class NoteBytes {
   }
 
   func note(at position: UInt32) throws -> Note {
-    var pointer =
-      UnsafeRawPointer(pieces[Int(position >> UInt32(Self.pieceBits))])
-      + Int(position) & (Self.pieceSize - 1)
+    var pointer = self.pointer(position)
     let clock = try InlineClock(UnsafeRawBufferPointer(start: pointer, count: InlineClock.size))
     pointer += InlineClock.size
     let key = pointer.bytes(Int(pointer.take(UInt32.self)))
     var note = Note(clock: clock, key: key, values: [])
-    let count = Int(pointer.take(UInt32.self))
+    let count = Int(pointer.take(UInt32.self) & ~Self.wholeRow)
     note.values.reserveCapacity(count)
     for _ in 0..<count {
       let head = pointer.take(UInt32.self)
       note.values.append((Int(head >> 4), try value(Int32(head >> 1 & 7), isSpilled: head & 1 == 1, &pointer)))
     }
     return note
+  }
+
+  private func pointer(_ position: UInt32) -> UnsafeRawPointer {
+    UnsafeRawPointer(pieces[Int(position >> UInt32(Self.pieceBits))]) + Int(position) & (Self.pieceSize - 1)
+  }
+
+  /// The clock of a note of a whole row; nil if it is another note.
+  func clock(ofWholeRowAt position: UInt32) throws -> InlineClock? {
+    let pointer = self.pointer(position)
+    guard (pointer + InlineClock.size + 4).loadUnaligned(as: UInt32.self) & Self.wholeRow != 0 else { return nil }
+    return try InlineClock(UnsafeRawBufferPointer(start: pointer, count: InlineClock.size))
+  }
+
+  /// Compares a note of a whole row with the row that a query is at, whose columns begin with the given one.
+  /// - Returns: the values that differ.
+  func changes(
+    ofWholeRowAt position: UInt32, _ query: SQLStatement, from first: Int
+  ) throws -> [RowChange] {
+    var pointer = self.pointer(position) + InlineClock.size + 4
+    var changes: [RowChange] = []
+    for _ in 0..<Int(pointer.take(UInt32.self) & ~Self.wholeRow) {
+      let head = pointer.take(UInt32.self)
+      let (place, type) = (Int(head >> 4), Int32(head >> 1 & 7))
+      let start = pointer
+      let isSame: Bool
+      switch type {
+      case SQLITE_INTEGER:
+        let number = pointer.take(Int64.self)
+        isSame = query.type(first + place) == type && query.int64(first + place) == number
+      case SQLITE_FLOAT:
+        let number = Double(bitPattern: pointer.take(UInt64.self))
+        isSame = query.type(first + place) == type && query.double(first + place) == number
+      case SQLITE_TEXT, SQLITE_BLOB:
+        let count = Int(pointer.take(UInt32.self))
+        let bytes = pointer
+        pointer += count
+        isSame =
+          query.type(first + place) == type
+          && query.withBlob(first + place) { other in
+            other.count == count && (count == 0 || other.baseAddress.map { memcmp($0, bytes, count) == 0 } ?? false)
+          }
+      default: isSame = query.type(first + place) == type
+      }
+      guard !isSame else { continue }
+      var value = start
+      changes.append(
+        RowChange(place: place, old: try self.value(type, isSpilled: false, &value), new: query.value(first + place)))
+    }
+    return changes
   }
 
   private func value(_ type: Int32, isSpilled: Bool, _ pointer: inout UnsafeRawPointer) throws -> Value {

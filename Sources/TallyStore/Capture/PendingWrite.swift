@@ -11,6 +11,16 @@ struct PendingWrite {
     var clock: InlineClock
     /// The values of the columns that were written, by the column's place; of the others the row still has what it had.
     var written: [(place: Int, value: Value)]
+    /// A note of the values of all columns, of which `written` has none until it is read.
+    var whole: WholeRow?
+
+    /// The image with the values that were noted, instead of a note of them.
+    var read: Image {
+      get throws {
+        guard let whole else { return self }
+        return Image(clock: clock, written: try whole.bytes.note(at: whole.position).values)
+      }
+    }
 
     /// The row's values as they were. `current` is what it shows now; empty if it is gone, and then all columns were
     /// noted.
@@ -19,6 +29,12 @@ struct PendingWrite {
       for (place, value) in written where place < count { values[place] = value }
       return values
     }
+  }
+
+  /// Where a note has all values of a row.
+  struct WholeRow {
+    let bytes: NoteBytes
+    let position: UInt32
   }
 
   var kind: KindNumber

@@ -131,10 +131,12 @@ final class Refusals {
     try delete.run()
   }
 
+  /// Forgets all, for a file that has none.
+  func forget() { (refused, hasAny) = ([:], false) }
+
   /// Reads what earlier transactions refused.
   func load() throws {
-    refused = [:]
-    hasAny = false
+    forget()
     let query = try connection.statement(
       "SELECT kind, key, clock FROM tally_pending WHERE op = 4")
     while try query.step() {

@@ -17,12 +17,15 @@ final class RowCounts {
   /// The kinds that are counted.
   var kinds: Set<KindNumber> { Set(kept.keys) }
 
+  /// Forgets the counts, for a file that has none.
+  func forget() { kept = [:] }
+
   /// Reads the counts from the file.
   func load() throws {
     let query = try connection.statement(
       "SELECT CAST(substr(key, 6) AS INTEGER), value FROM tally_meta WHERE key GLOB 'rows [0-9]*' ORDER BY key")
     defer { query.reset() }
-    kept = [:]
+    forget()
     while try query.step() { kept[query.number(0)] = query.int(1) }
   }
 

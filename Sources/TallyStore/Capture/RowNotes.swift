@@ -2,7 +2,8 @@ import TallyCRDT
 
 /// The values that one transaction's writes found in the rows, noted as they happened, by the number of the row.
 ///
-/// Costs some thirty bytes for a row of which one small column changed: the other columns still have their old values.
+/// Costs the bytes of a small row, as long as there are not too many of them; then, and for a larger row, some thirty
+/// bytes where one small column changed: the other columns still have their old values.
 struct RowNotes {
   /// The notes of one table, in the order of the writes.
   private struct Table {
@@ -76,6 +77,18 @@ struct RowNotes {
     lastInsertion = nil
   }
 
+  /// Notes a small row as a whole. Whether the update changes anything is left to who reads the note.
+  /// - Returns: false if this is not to be.
+  mutating func noteSmallUpdate(
+    _ kind: KindNumber, _ row: Int64, _ clock: InlineClock, columns: Int,
+    _ copy: (UnsafeMutableRawPointer, Int) throws -> Int
+  ) throws -> Bool {
+    guard let place = try bytes.append(clock, columns: columns, copy) else { return false }
+    tables[index(of: kind)].table.append(row, place)
+    lastInsertion = nil
+    return true
+  }
+
   mutating func noteDelete(
     _ kind: KindNumber, _ row: Int64, _ key: [UInt8], _ clock: InlineClock,
     _ values: [(place: Int, value: ColumnValue)]
@@ -137,7 +150,12 @@ struct RowNotes {
     var written = Written(row: RowID(rawValue: Int(table.rows[group.lowerBound])))
     // Most rows are written once.
     if group.count == 1 {
-      guard table.places[group.lowerBound] != Self.insertion else { return written }
+      let place = table.places[group.lowerBound]
+      guard place != Self.insertion else { return written }
+      if let clock = try bytes.clock(ofWholeRowAt: place) {
+        written.before = .init(clock: clock, written: [], whole: .init(bytes: bytes, position: place))
+        return written
+      }
       let note = try bytes.note(at: table.places[group.lowerBound])
       written.before = .init(clock: note.clock, written: note.values)
       if !note.key.isEmpty { written.deletedKey = note.key }

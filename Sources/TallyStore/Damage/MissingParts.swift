@@ -35,56 +35,62 @@ struct MissingParts {
   /// The tables that list what follows from the states (`WriteTransaction.listAnew`).
   private static let lists: Set<String> = ["tally_wait", "tally_log", "tally_seeded", "tally_aside"]
 
-  /// Makes again what is missing.
-  static func restore(_ connection: Connection) throws -> MissingParts {
-    var lost: [String] = []
-    let query = try SQLStatement(
-      connection.handle, "SELECT name, type FROM sqlite_master WHERE substr(name, 1, 6) = 'tally_'")
-    var (present, names) = (Set<String>(), Set<String>())
-    while try query.step() {
-      let (name, type) = (query.text(0) ?? "", query.text(1) ?? "")
-      names.insert("\(type) \(name)")
-      if type == "table" { present.insert(name) }
-    }
-    query.reset()
-    guard !present.isEmpty else {
-      throw StoreError(.notAStore, "the file has the mark of a store and none of its tables")
-    }
-    lost += essential.subtracting(present).sorted()
-    if !present.contains("tally_stub"), present.contains("tally_meta"),
-      try connection.hasMeta("stubs")
-    {
-      lost.append("tally_stub")
-    }
-    if present.contains("tally_meta") { try MetaKeys.putRight(connection) }
-    if present.contains("tally_zone"), try !connection.exists("SELECT 1 FROM tally_zone WHERE n = 0") {
+  /// Makes again what is missing. `hasAll` says that all tables and indexes are known to be there.
+  static func restore(_ connection: Connection, hasAll: Bool) throws -> MissingParts {
+    let found = try hasAll ? nil : parts(connection)
+    func has(_ table: String) -> Bool { found?.contains("table \(table)") ?? true }
+    var lost = essential.filter { !has($0) }.sorted()
+    if !has("tally_stub"), has("tally_meta"), try connection.hasMeta("stubs") { lost.append("tally_stub") }
+    if has("tally_meta") { try MetaKeys.putRight(connection) }
+    if has("tally_zone"), try !connection.exists("SELECT 1 FROM tally_zone WHERE n = 0") {
       // There is one zone, so a row with another number is its row.
       try connection.execute("UPDATE tally_zone SET n = 0 WHERE n = (SELECT min(n) FROM tally_zone)")
       if connection.changes == 0 { lost.append("the zone") }
     }
-    if present.contains("tally_meta"), try !connection.hasMeta("catalog") {
-      lost.append("the catalog's version")
+    if has("tally_meta"), try !connection.hasMeta("catalog") { lost.append("the catalog's version") }
+    if let found {
+      for (name, sql) in statements where name.map({ !found.contains($0) }) ?? true { try connection.execute(sql) }
+      try SchemaMigration.complete(connection)
     }
-    for (name, sql) in statements where name.map({ !names.contains($0) }) ?? true { try connection.execute(sql) }
-    try SchemaMigration.complete(connection)
     lost += try NumberedTable.allCases.compactMap { try $0.putRight(connection) }
     // A catalog that has no version yet is taken for that of a new file.
     if !lost.isEmpty {
       try connection.execute("UPDATE tally_meta SET value = abs(random() % 1000000000) + 1 WHERE key = 'catalog'")
     }
-    // The next state would get a number beyond one that no clock can point to.
-    try connection.execute("DELETE FROM tally_extra WHERE n NOT BETWEEN 1 AND \(InlineClock.largestNumber)")
-    let unknown = try connection.integer(
-      "SELECT count(*) FROM tally_vector WHERE replica NOT IN (SELECT n FROM tally_replica)")
-    if let unknown, unknown > 0 {
-      lost.append("the ids of \(unknown) replicas")
-    }
+    try deleteUnreachable(connection)
+    let unknown =
+      try connection.integer("SELECT count(*) FROM tally_vector WHERE replica NOT IN (SELECT n FROM tally_replica)")
+      ?? 0
+    if unknown > 0 { lost.append("the ids of \(unknown) replicas") }
     if !lost.isEmpty { try keepNumbers(connection) }
-    if unknown ?? 0 > 0 {
+    if unknown > 0 {
       try connection.execute("DELETE FROM tally_vector WHERE replica NOT IN (SELECT n FROM tally_replica)")
     }
     return MissingParts(
-      lost: lost.isEmpty ? nil : "lost: " + lost.joined(separator: ", "), hasLists: !lists.isSubset(of: present))
+      lost: lost.isEmpty ? nil : "lost: " + lost.joined(separator: ", "), hasLists: !lists.allSatisfy(has))
+  }
+
+  /// The store's own tables and indexes, as `table tally_meta`.
+  private static func parts(_ connection: Connection) throws -> Set<String> {
+    let query = try SQLStatement(
+      connection.handle, "SELECT name, type FROM sqlite_master WHERE substr(name, 1, 6) = 'tally_'")
+    var parts = Set<String>()
+    while try query.step() { parts.insert("\(query.text(1) ?? "") \(query.text(0) ?? "")") }
+    guard parts.contains(where: { $0.hasPrefix("table ") }) else {
+      throw StoreError(.notAStore, "the file has the mark of a store and none of its tables")
+    }
+    return parts
+  }
+
+  /// Deletes states with a number that no clock can point to: the next would get one beyond it.
+  private static func deleteUnreachable(_ connection: Connection) throws {
+    // Looked up at both ends: to compare each number takes as long as the table is.
+    let ends = try connection.statement("SELECT EXISTS(SELECT 1 FROM tally_extra WHERE n < 1 OR n > ?)")
+    ends.bind(1, InlineClock.largestNumber)
+    defer { ends.reset() }
+    guard try ends.step(), ends.int(0) == 1 else { return }
+    ends.reset()
+    try connection.execute("DELETE FROM tally_extra WHERE n NOT BETWEEN 1 AND \(InlineClock.largestNumber)")
   }
 
   /// Beyond every number that a store has given out: it counts, and a vector has no more replicas than this.

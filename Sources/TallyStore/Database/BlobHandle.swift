@@ -8,12 +8,12 @@ import TallyCRDT
 /// that the app did not make; this fires none (https://www.sqlite.org/c3ref/blob_open.html). On the store's own bodies
 /// it costs one search where reading and updating cost two, and no statement.
 final class BlobHandle {
-  private var blob: OpaquePointer?
+  @exclusivity(unchecked) private var blob: OpaquePointer?
   private let connection: OpaquePointer
   private let table: String
   private let column: String
   /// The number of the row that is open; nil if none is.
-  private(set) var row: Int?
+  @exclusivity(unchecked) private(set) var row: Int?
 
   init(_ connection: OpaquePointer, table: String, column: String) {
     (self.connection, self.table, self.column) = (connection, table, column)

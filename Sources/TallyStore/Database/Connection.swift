@@ -20,10 +20,13 @@ package final class Connection {
   private var statements: [UnsafeRawPointer: SQLStatement] = [:]
   private var rowStatements: [UnsafeRawPointer: (sql: RowSQL, statement: SQLStatement)] = [:]
   /// Those of the two that were wanted last, each where its address says: most are wanted again at once.
+  @exclusivity(unchecked)
   private var recent = [(address: UnsafeRawPointer, statement: SQLStatement)?](repeating: nil, count: recentCount)
   private static let recentCount = 64
   private var rareStatements: [String: SQLStatement] = [:]
   private let database: Database?
+  /// GRDB's connection, whose statements are its own.
+  private unowned let host: Database?
   /// The version of the catalog whose tables the statements are for.
   private var catalog: Int?
   /// The version of the file's content for which `ifChanged` has last succeeded.
@@ -31,14 +34,20 @@ package final class Connection {
 
   package init(_ handle: OpaquePointer) {
     self.handle = handle
-    database = nil
+    (database, host) = (nil, nil)
+  }
+
+  /// For as long as GRDB's connection lives.
+  init(on database: Database) throws {
+    handle = try StoreFile.handle(database)
+    (self.database, host) = (nil, database)
   }
 
   /// For one access of GRDB's to a connection that lives on: statements stay prepared there from one access to the
   /// next.
   init(_ database: Database) throws {
     handle = try StoreFile.handle(database)
-    self.database = database
+    (self.database, host) = (database, nil)
   }
 
   /// The statement for this SQL, prepared once.
@@ -80,7 +89,12 @@ package final class Connection {
   }
 
   private func prepare(_ sql: String) throws -> SQLStatement {
-    guard let database else { return try SQLStatement(handle, sql) }
+    guard let database else {
+      // GRDB's authorizer gathers what statements read until one of GRDB's own is prepared, and each column takes it
+      // the longer the more it has: without this, opening a store takes a tenth more.
+      if let host { _ = try host.makeStatement(sql: "BEGIN") }
+      return try SQLStatement(handle, sql)
+    }
     return SQLStatement(borrowing: try database.cachedStatement(sql: sql), of: handle)
   }
 

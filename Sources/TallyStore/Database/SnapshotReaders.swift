@@ -36,7 +36,7 @@ final class SnapshotReaders: Sendable {
 
     init(_ queue: DatabaseQueue) throws {
       self.queue = queue
-      connection = try queue.unsafeRead { Connection(try StoreFile.handle($0)) }
+      connection = try queue.unsafeRead { try Connection(on: $0) }
     }
 
     func close() throws {

@@ -8,9 +8,10 @@ extension Join {
     guard !isRepair, received.existence == nil, received.deletes.isEmpty, received.seed == nil, received.life == nil,
       received.supersededTouches.isEmpty, !received.fields.isEmpty, transaction.hasPlainRows(kind),
       let places = places(of: received.fields, kind), let row = try transaction.editedRow(name, kind, places),
-      var state = try writer.stampedState(row.clock)
+      let state = try writer.stampedState(row.clock)
     else { return false }
     var edits: [FieldEdit] = []
+    var whole = StampedEdit(state, row.hash)
     var dots: [Dot] = []
     for (index, cell) in received.fields.enumerated() {
       let column = kind.columns[places[index]]
@@ -19,14 +20,14 @@ extension Join {
       let edit = FieldEdit(
         column: column, old: old, oldValue: row.values[index], new: cell.stamp, newValue: cell.value)
       edits.append(edit)
+      whole.write(column, over: old, edit.oldValue, edit.new, edit.newValue)
       if !dots.contains(cell.stamp.dot) { dots.append(cell.stamp.dot) }
     }
-    let touches = state.supersededTouches
-    let difference = edits.apply(to: &state, row.hash)
+    whole.end()
     let changed = edits.indices.filter { edits[$0].oldValue != edits[$0].newValue }
     guard
       try transaction.writer.showEdited(
-        state, kind, row.id, row.clock, changed.map { (places[$0], edits[$0].newValue) })
+        whole.state, kind, row.id, row.clock, changed.map { (places[$0], edits[$0].newValue) })
     else { return false }
     for edit in changed.map({ edits[$0] }) {
       guard let old = edit.old else { continue }
@@ -35,8 +36,7 @@ extension Join {
       try note(LostWrite(loser: loser, winner: winner, wasLocal: true), name)
     }
     noteChange()
-    try transaction.edited(
-      row.key, kind, dots, replaced: edits.replaced(in: state, touches: touches), owners: row.owners, difference)
+    try transaction.edited(row.key, kind, dots, whole, owners: row.owners)
     return true
   }
 

@@ -11,6 +11,13 @@ struct FieldEdit {
   var newValue: Value
 }
 
+/// A column in which a row is not as it was.
+struct RowChange {
+  var place: Int
+  var old: Value
+  var new: Value
+}
+
 /// The parts of a row that an edit of some of its fields reads.
 struct EditedRow {
   var id: RowID
@@ -18,38 +25,59 @@ struct EditedRow {
   /// The hash of its name, for the fingerprint.
   var hash: UInt64
   var clock: InlineClock
-  /// Of the columns that were asked for, in their order.
+  /// Of the columns that were asked for, in their order; none where changes were asked for.
   var values: [Value]
   /// The records that own it, where that matters.
   var owners: [AnyRecordName] = []
 }
 
-extension [FieldEdit] {
-  /// Gives the registers their later stamps, and the state its checksum. The hash is that of the record's name.
-  /// - Returns: what is added to the fingerprint.
-  func apply(to state: inout StampedState, _ hash: UInt64) -> Fingerprint {
-    let touches = state.supersededTouches
-    var sum = Fingerprint()
-    var (gone, new) = (CellHashers(name: hash), CellHashers(name: hash))
-    for edit in self {
-      state.set(edit.column.field, to: edit.new, over: edit.old)
-      if let old = edit.old { sum -= gone[old].field(edit.column.hash, edit.oldValue) }
-      sum += new[edit.new].field(edit.column.hash, edit.newValue)
-    }
-    if touches != state.supersededTouches { sum += .touches(state.supersededTouches, replacing: touches, name: hash) }
-    state.add(sum)
-    return sum
+/// Later writes to registers of one record that is seen, one after the other. Nothing of it is written, so it can be
+/// dropped at any point.
+struct StampedEdit {
+  private(set) var state: StampedState
+  private let touches: StateVector
+  private let hash: UInt64
+  private var gone: CellHashers
+  private var new: CellHashers
+  /// What is added to the fingerprint.
+  private(set) var difference = Fingerprint()
+  /// The transactions of the stamps that were there before: the first, and others.
+  private var overwritten: Dot?
+  private var others: [Dot] = []
+
+  /// The hash is that of the record's name.
+  init(_ state: StampedState, _ hash: UInt64) {
+    (self.state, self.hash, touches) = (state, hash, state.supersededTouches)
+    (gone, new) = (CellHashers(name: hash), CellHashers(name: hash))
   }
 
-  /// The transactions of which the record has nothing any more. `touches` are the superseded touches that it had
-  /// before.
-  func replaced(in state: StampedState, touches: StateVector) -> [Dot] {
-    var dots: [Dot] = []
-    func add(_ dot: Dot) { if !state.has(dot), !dots.contains(dot) { dots.append(dot) } }
-    for edit in self { if let dot = edit.old?.dot { add(dot) } }
-    for dot in touches.entries { add(dot) }
-    return dots
+  /// Gives a register a later stamp.
+  mutating func write(_ column: Column, over old: Stamp?, _ oldValue: Value, _ stamp: Stamp, _ value: Value) {
+    state.set(column.field, to: stamp, over: old)
+    difference += new[stamp].field(column.hash, value)
+    guard let old else { return }
+    difference -= gone[old].field(column.hash, oldValue)
+    if overwritten == nil { overwritten = old.dot } else if overwritten != old.dot { others.append(old.dot) }
   }
+
+  /// Ends the edit: gives the state its checksum.
+  mutating func end() {
+    let now = state.supersededTouches
+    if touches != now { difference += .touches(now, replacing: touches, name: hash) }
+    state.add(difference)
+  }
+
+  /// Calls `body` with each transaction of which the record has nothing any more.
+  func forEachReplaced(_ body: (Dot) throws -> Void) rethrows {
+    if let overwritten, !state.has(overwritten) { try body(overwritten) }
+    guard !others.isEmpty || !touches.isEmpty else { return }
+    for dot in Set(others).union(touches.entries).sorted() where dot != overwritten && !state.has(dot) {
+      try body(dot)
+    }
+  }
+
+  /// Leaves its memory to the next one.
+  mutating func leave(to spare: StampedState.Spare) { spare.take(&state) }
 }
 
 extension WriteTransaction {
@@ -82,6 +110,24 @@ extension WriteTransaction {
     return EditedRow(id: row, key: key, hash: query.hash(ofText: 1), clock: clock, values: [value])
   }
 
+  /// Reads a row by its number, and what has changed since it was noted. Returns nil if the short way does not apply.
+  func editedRow(
+    _ row: RowID, _ kind: RecordKind, since note: PendingWrite.WholeRow
+  ) throws -> (row: EditedRow, changes: [RowChange])? {
+    let query = try connection.statement(kind.rowByNumber)
+    query.bind(1, row)
+    defer { query.reset() }
+    guard try query.step(), let key = kind.key(in: query), let clock = try? query.clock(2) else { return nil }
+    let changes = try note.bytes.changes(ofWholeRowAt: note.position, query, from: 3)
+    // What has not changed is small.
+    guard changes.reduce(NoteBytes.smallRow, { $0 + $1.new.byteCount }) <= WireLimits.recordBytes,
+      let owners = owners(query, kind)
+    else { return nil }
+    let edited = EditedRow(
+      id: row, key: key, hash: query.hash(ofText: 1), clock: clock, values: [], owners: owners)
+    return (edited, changes)
+  }
+
   /// Reads a row by its name. Returns nil if there is no such row, or if the short way does not apply to it.
   func editedRow(_ name: AnyRecordName, _ kind: RecordKind, _ places: [Int]) throws -> EditedRow? {
     let query = try connection.statement(kind.rowByName)
@@ -96,18 +142,24 @@ extension WriteTransaction {
     guard try query.step(), let key = kind.key(in: query), let clock = try? query.clock(2),
       kind.columns.indices.reduce(0, { $0 + query.byteCount(3 + $1) }) <= WireLimits.recordBytes
     else { return nil }
-    let values = places.map { query.value(3 + $0) }
-    var row = EditedRow(
-      id: query.number(0), key: key, hash: query.hash(ofText: 1), clock: clock, values: values)
-    guard needsOwners(kind) else { return row }
+    guard let owners = owners(query, kind) else { return nil }
+    return EditedRow(
+      id: query.number(0), key: key, hash: query.hash(ofText: 1), clock: clock,
+      values: places.map { query.value(3 + $0) }, owners: owners)
+  }
+
+  /// The records that own the one whose row a query is at, where that matters; nil if the row does not say which.
+  private func owners(_ query: SQLStatement, _ kind: RecordKind) -> [AnyRecordName]? {
+    guard needsOwners(kind) else { return [] }
+    var owners: [AnyRecordName] = []
     for (index, column) in kind.columns.enumerated() where column.reference?.onDelete == .cascade {
       // What the row shows is what the register holds, unless it shows nothing, or a seed in place of its duplicate.
       guard let owner = column.target(of: query.value(3 + index)),
         catalog.kind(of: owner.type)?.forwardField == nil
       else { return nil }
-      row.owners.append(owner)
+      owners.append(owner)
     }
-    return row
+    return owners
   }
 }
 

@@ -13,24 +13,40 @@ final class FileFacts {
   /// A vector that covers the edits of all stubs that are not listed; nil if it is not known. See `StubWaits.swift`.
   var stubTouches: StateVector? = StateVector()
   var areStubTouchesChanged = false
+  /// Whether rows are set aside, whether any was refused, and whether rows of a table are counted.
+  private(set) var hasAside = false
+  private(set) var hasRefusals = false
+  private(set) var hasRowCounts = false
   /// The kinds of which something is hidden: of others nothing needs to be looked up.
   var hiddenKinds = Set<KindNumber>()
 
   /// Reads the facts of the file that `connection` sees.
   func load(_ connection: Connection, _ catalog: Catalog) throws {
-    hasDeletes =
-      try connection.exists("SELECT 1 FROM tally_context LIMIT 1")
-      || connection.hasMeta("retired")
+    // One statement: to prepare one for each table costs more than all else.
+    let query = try connection.statement(
+      """
+      SELECT EXISTS(SELECT 1 FROM tally_context), EXISTS(SELECT 1 FROM tally_wait),
+        EXISTS(SELECT 1 FROM tally_conflict), EXISTS(SELECT 1 FROM tally_hidden), EXISTS(SELECT 1 FROM tally_cut),
+        EXISTS(SELECT 1 FROM tally_aside), EXISTS(SELECT 1 FROM tally_pending WHERE op = 4),
+        EXISTS(SELECT 1 FROM tally_meta WHERE key >= 'rows ' AND key < 'rows!')
+      """)
+    guard try query.step() else { throw StoreError(.corrupt, "SQLite does not answer") }
+    let has = (0..<8).map { query.int($0) == 1 }
+    query.reset()
+    hasDeletes = try has[0] || connection.hasMeta("retired")
+    (hasWaits, hasConflicts, hasAside, hasRefusals, hasRowCounts) = (has[1], has[2], has[5], has[6], has[7])
     hasLives = try connection.hasMeta("lives")
     // As in `StateWriter.overwriteDeleted`.
     if hasLives { try connection.execute("PRAGMA secure_delete = ON") }
-    hasWaits = try connection.exists("SELECT 1 FROM tally_wait LIMIT 1")
-    hasConflicts = try connection.exists("SELECT 1 FROM tally_conflict LIMIT 1")
     hiddenKinds = []
-    let hidden = try connection.statement("SELECT 1 FROM tally_hidden WHERE kind = ? LIMIT 1")
-    for kind in catalog.records.keys where try hidden.finds(kind) { hiddenKinds.insert(kind) }
-    let cut = try connection.statement("SELECT 1 FROM tally_cut WHERE kind = ? LIMIT 1")
-    for kind in catalog.links.keys where try cut.finds(kind) { hiddenKinds.insert(kind) }
+    if has[3] {
+      let hidden = try connection.statement("SELECT 1 FROM tally_hidden WHERE kind = ? LIMIT 1")
+      for kind in catalog.records.keys where try hidden.finds(kind) { hiddenKinds.insert(kind) }
+    }
+    if has[4] {
+      let cut = try connection.statement("SELECT 1 FROM tally_cut WHERE kind = ? LIMIT 1")
+      for kind in catalog.links.keys where try cut.finds(kind) { hiddenKinds.insert(kind) }
+    }
     areStubTouchesChanged = false
     stubTouches = try catalog.hasStubs ? StubWaits.touches(connection, catalog) : StateVector()
     guard catalog.hasStubs else { return }

@@ -10,6 +10,13 @@ struct StampTable {
   private(set) var known: KnownReplica?
   private static let searchLimit = 16
 
+  /// Forgets the stamps, and keeps the memory that they took.
+  mutating func removeAll(known: KnownReplica? = nil) {
+    stamps.removeAll(keepingCapacity: true)
+    if !numbers.isEmpty { numbers = [:] }
+    self.known = known
+  }
+
   /// An empty table with room for so many stamps.
   init(capacity: Int = 0, known: KnownReplica? = nil) {
     stamps.reserveCapacity(capacity)
@@ -52,14 +59,18 @@ struct StampTable {
   }
 
   static func decode(_ reader: inout ByteReader, _ replicas: [ReplicaNumber: ReplicaID]) throws -> StampTable {
-    let count = try reader.count(ofElementsWithAtLeast: 3, "stamps")
-    var table = StampTable(capacity: count)
-    var coding = StampCoding()
-    for _ in 0..<count {
-      table.stamps.append(try coding.decode(&reader, replicas))
-    }
-    table.known = coding.last
+    var table = StampTable()
+    try table.read(&reader, replicas)
     return table
+  }
+
+  /// Reads the stamps into an empty table.
+  mutating func read(_ reader: inout ByteReader, _ replicas: [ReplicaNumber: ReplicaID]) throws {
+    let count = try reader.count(ofElementsWithAtLeast: 3, "stamps")
+    stamps.reserveCapacity(count)
+    var coding = StampCoding()
+    for _ in 0..<count { stamps.append(try coding.decode(&reader, replicas)) }
+    known = coding.last
   }
 }
 

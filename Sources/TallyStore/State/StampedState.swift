@@ -22,30 +22,46 @@ struct StampedState {
   /// The state of a record that one transaction inserted.
   init(inserted stamp: Stamp, _ sum: StateSum) { (existence, self.sum) = (stamp, sum) }
 
+  /// Memory that one state leaves to the next: most of what handling small bodies costs is asking for it. Nothing is
+  /// read or written of it twice at a time, and checking that again for each byte would cost as much.
+  final class Spare {
+    @exclusivity(unchecked) fileprivate var listed: [(field: FieldID, stamp: Stamp)] = []
+    @exclusivity(unchecked) fileprivate var stamps = StampTable()
+    @exclusivity(unchecked) fileprivate var writer = ByteWriter()
+
+    /// Takes over the memory of a state that is no longer needed.
+    func take(_ state: inout StampedState) {
+      swap(&listed, &state.listed)
+      listed.removeAll(keepingCapacity: true)
+    }
+  }
+
   /// Reads a body; nil if there is more to the record than stamps: deletes, layers of seeds, values that its row does
   /// not show.
-  init?(_ bytes: UnsafeRawBufferPointer, _ states: StateReader) throws {
+  init?(_ bytes: UnsafeRawBufferPointer, _ states: StateReader, _ spare: Spare) throws {
     var reader = ByteReader(bytes)
     do {
-      try self.init(&reader, states)
+      try self.init(&reader, states, spare)
     } catch let error as WireError {
       throw StoreError(stored: error)
     }
   }
 
-  private init?(_ reader: inout ByteReader, _ states: StateReader) throws {
+  private init?(_ reader: inout ByteReader, _ states: StateReader, _ spare: Spare) throws {
     guard try reader.byte() == StateCoding.record else { return nil }
     sum = try reader.stateSum()
-    let stamps = try StampTable.decode(&reader, states.catalog.replicas)
-    guard try reader.varint() == 1, stamps.count > 0 else { return nil }
-    (existence, known) = (stamps[0], stamps.known)
+    spare.stamps.removeAll()
+    try spare.stamps.read(&reader, states.catalog.replicas)
+    guard try reader.varint() == 1, spare.stamps.count > 0 else { return nil }
+    (existence, known) = (spare.stamps[0], spare.stamps.known)
+    swap(&listed, &spare.listed)
     let head = try reader.count(limit: reader.remaining + 1, "fields")
     impliesOthers = head & 1 == 1
     listed.reserveCapacity(head >> 1 + 1)
     for _ in 0..<head >> 1 {
       let field = try reader.varint()
       guard field & 1 == 0 else { return nil }
-      let stamp = try stamps.at(try reader.varint())
+      let stamp = try spare.stamps.at(try reader.varint())
       listed.append((states.catalog.field(UInt32(truncatingIfNeeded: field >> 1)), stamp))
     }
     supersededTouches = try StateCoding.decodeVector(&reader, states.catalog.replicas)
@@ -97,24 +113,26 @@ struct StampedState {
 
   /// The body. `StateCoding` reads the same state from it as from its own. The bytes may differ: this form never claims
   /// that the other columns are registers if there are no other columns.
-  func encoded(_ replicaNumber: (ReplicaID) throws -> ReplicaNumber) rethrows -> [UInt8] {
-    var writer = ByteWriter()
-    writer.bytes.reserveCapacity(64)
-    writer.byte(StateCoding.record)
-    writer.append(sum)
-    var stamps = StampTable(capacity: listed.count + 1, known: known)
-    stamps.note(existence)
-    for entry in listed { stamps.note(entry.stamp) }
-    try stamps.encode(to: &writer, replicaNumber)
-    writer.varint(1)
-    writer.varint(listed.count << 1 | (impliesOthers ? 1 : 0))
+  func withEncoded<T>(
+    _ spare: Spare, _ replicaNumber: (ReplicaID) throws -> ReplicaNumber, _ body: ([UInt8]) throws -> T
+  ) throws -> T {
+    spare.writer.bytes.removeAll(keepingCapacity: true)
+    spare.writer.bytes.reserveCapacity(64)
+    spare.writer.byte(StateCoding.record)
+    spare.writer.append(sum)
+    spare.stamps.removeAll(known: known)
+    spare.stamps.note(existence)
+    for entry in listed { spare.stamps.note(entry.stamp) }
+    try spare.stamps.encode(to: &spare.writer, replicaNumber)
+    spare.writer.varint(1)
+    spare.writer.varint(listed.count << 1 | (impliesOthers ? 1 : 0))
     for entry in listed {
-      writer.varint(UInt64(entry.field.rawValue) << 1)
-      writer.varint(stamps.number(of: entry.stamp))
+      spare.writer.varint(UInt64(entry.field.rawValue) << 1)
+      spare.writer.varint(spare.stamps.number(of: entry.stamp))
     }
-    try StateCoding.encode(supersededTouches, to: &writer, replicaNumber)
-    writer.varint(0)
-    return writer.bytes
+    try StateCoding.encode(supersededTouches, to: &spare.writer, replicaNumber)
+    spare.writer.varint(0)
+    return try body(spare.writer.bytes)
   }
 }
 
@@ -124,7 +142,7 @@ extension StateReader {
     switch clock {
     case .unstamped, .leaving: nil
     case .uniform(let uniform): try stamp(clock).map { StampedState(inserted: $0, uniform.sum) }
-    case .extra(let place): try extra(place.number) { try StampedState($0, self) }
+    case .extra(let place): try extra(place.number) { try StampedState($0, self, spare) }
     }
   }
 

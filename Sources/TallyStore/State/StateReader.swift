@@ -73,9 +73,10 @@ package struct LinkKey: Hashable {
 /// Loads states on one connection, inside a transaction of its owner.
 package final class StateReader {
   package let connection: Connection
-  package var catalog: Catalog
+  @exclusivity(unchecked) package var catalog: Catalog
   /// The rows that SQLite did not take as the state says.
   package var aside = SetAside()
+  let spare = StampedState.Spare()
   #if PlantedFaults
     var planted: PlantedFault = []
   #endif

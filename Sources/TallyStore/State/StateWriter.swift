@@ -136,7 +136,7 @@ final class StateWriter {
   /// Writes what an edit of the app's has made of a state whose row is there; nothing of the row but its clock changes.
   func putEdited(_ state: StampedState, _ kind: RecordKind, _ row: RowID, _ clock: InlineClock) throws {
     isChanged = true
-    let next = try putExtra(try state.encoded(numbers.number(of:)), clock.extra)
+    let next = try state.withEncoded(reader.spare, numbers.number(of:)) { try putExtra($0, clock.extra) }
     // Where the body stays, the clock need change only for triggers, which tell the store's writes by it.
     if announcesRows || clock.extra == nil { try writeClock(kind.number, kind.type, row: row, next) }
   }
@@ -149,7 +149,7 @@ final class StateWriter {
     bodies = handle
     // What cannot be sought is read the other way, which says why.
     do { try handle.seek(place.number) } catch is DatabaseError { return try reader.stampedState(clock) }
-    return try handle.read { try StampedState($0, reader) }
+    return try handle.read { try StampedState($0, reader, reader.spare) }
   }
 
   /// Whether there are so many edits that opening a blob pays.
@@ -164,7 +164,7 @@ final class StateWriter {
     _ state: StampedState, _ kind: RecordKind, _ row: RowID, _ clock: InlineClock,
     _ changed: [(place: Int, value: Value)]
   ) throws -> Bool {
-    let body = try state.encoded(numbers.number(of:))
+    let body = try state.withEncoded(reader.spare, numbers.number(of:)) { $0 }
     let next = try clock.extra.map { InlineClock.extra($0.next) } ?? putExtra(body, nil)
     do {
       try update(kind, row: row, clock: next, changed)

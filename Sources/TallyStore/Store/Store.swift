@@ -163,21 +163,24 @@ public final class Store: Sendable {
 
   private func prepare(isNew: Bool, schema: Schema?) throws {
     try perform { db in
-      let connection = Connection(try StoreFile.handle(db))
+      let connection = try Connection(on: db)
       // Another process may have created the tables since the file was looked at.
       let isEmpty = try connection.integer("SELECT count(*) FROM sqlite_master WHERE name = 'tally_meta'") == 0
       if isNew, isEmpty { try SchemaMigration.create(connection) }
+      var shape = isNew ? nil : try KnownShape.load(connection)
       // Restoring completes the format, too.
-      let missing = isNew ? nil : try MissingParts.restore(connection)
+      let missing = isNew ? nil : try MissingParts.restore(connection, hasAll: shape != nil)
       if isNew { try SchemaMigration.complete(connection) }
-      let gone = isNew ? nil : try restoreTables(connection)
+      if missing?.lost != nil { shape = nil }
+      let gone = isNew || shape != nil ? nil : try restoreTables(connection)
+      box.shape = shape
       let commit = try TableShape.explaining(connection) {
         try withSession(db) { session in
           try session.transaction { transaction in
             if let lost = missing?.lost { try transaction.note(doubt: .damaged, because: lost) }
             let willChange = options.willChangeSchema.map { body in { try body(db, $0, $1) } }
             try SchemaMigration(transaction, gone: gone, willChange: willChange).migrate(to: schema)
-            if !isNew { try TableShape.check(connection, transaction.catalog) }
+            if !isNew, !session.isShapeKnown { try TableShape.check(connection, transaction.catalog) }
             if let missing, missing.hasLists { try transaction.listAnew() }
             if let file, options.detectsCopies {
               try transaction.checkIncarnation(Incarnation(besides: file, options.files))
@@ -475,7 +478,10 @@ public final class Store: Sendable {
       if box.needsReload.exchange(false, ordering: .relaxed) { session.invalidate() }
       return session
     }
-    let session = try WritingSession(StoreFile.handle(db), options.environment, applying, catalogCache.withLock { $0 })
+    let session = try WritingSession(
+      db, options.environment, applying, catalogCache.withLock { $0 },
+      box.shape)
+    box.shape = nil
     session.isFollowed = { [eventFollowers] in eventFollowers.isFollowed }
     db.add(transactionObserver: CommitGuard(session), extent: .databaseLifetime)
     box.session = session
@@ -486,6 +492,8 @@ public final class Store: Sendable {
 /// The session, used only on the writing connection's queue.
 final class SessionBox: @unchecked Sendable {
   var session: WritingSession?
+  /// What opening has found of the schema, for the first session.
+  var shape: KnownShape?
   let needsReload = Atomic<Bool>(false)
 }
 

@@ -64,10 +64,14 @@ package struct ChangeLog {
     var log = ChangeLog()
     log.note(dot, kind: kind, key)
     let delete = try connection.statement(
-      "DELETE FROM tally_log WHERE zone = 0 AND replica = ? AND sequence = ? AND items = ?")
+      """
+      DELETE FROM tally_log WHERE zone = 0 AND replica = ?1 AND sequence = ?2 AND length(items) = ?3 AND items = ?4
+      """)
     delete.bind(1, try numbers.number(of: dot.replica))
     delete.bind(2, Int64(dot.sequence))
-    delete.bind(3, log.items.bytes)
+    // A row of many items is not read to be compared.
+    delete.bind(3, log.items.bytes.count)
+    delete.bind(4, log.items.bytes)
     try delete.run()
     return connection.changes > 0
   }

@@ -25,10 +25,10 @@ final class WriteTransaction {
   private(set) lazy var now: HybridTime = environment.now()
   /// The dot of what this replica writes; nil as long as it has written nothing.
   private(set) var dot: Dot?
-  private(set) var standing: Standing
+  @exclusivity(unchecked) private(set) var standing: Standing
   /// The vector that a delta brings the store to.
   private(set) var incoming = StateVector()
-  private var log = ChangeLog()
+  @exclusivity(unchecked) private var log = ChangeLog()
   private var logRows = 0
   private var drops = 0
   /// Transactions of which a row lists more than the record that a delete has taken.
@@ -156,18 +156,16 @@ final class WriteTransaction {
     try flushIfFull()
   }
 
-  /// Says that fields of a record that is seen, and was never deleted, have got later writes, of `dots`. Of the
-  /// transactions in `replaced` the record has no cell any more. `owners` are the records that own it, if any record
-  /// was ever deleted. `difference` is added to the fingerprint.
+  /// Says that fields of a record that is seen, and was never deleted, have got later writes, of `dots`. `owners` are
+  /// the records that own it, if any record was ever deleted.
   func edited(
-    _ key: RecordKey, _ kind: RecordKind, _ dots: [Dot], replaced: [Dot], owners: [AnyRecordName],
-    _ difference: Fingerprint
+    _ key: RecordKey, _ kind: RecordKind, _ dots: some Sequence<Dot>, _ edit: StampedEdit, owners: [AnyRecordName]
   ) throws {
-    for dot in replaced { try drop(dot, key, kind) }
+    try edit.forEachReplaced { try drop($0, key, kind) }
     if kind.isKnown { try writer.touches?.note(key, kind) }
     if facts.hasConflicts { view.watch.note(try key.name(type: kind.type)) }
     for dot in dots { log.note(dot, kind: kind.number, key) }
-    standing.fingerprint += difference
+    standing.fingerprint += edit.difference
     view.markTouched(owners)
     try flushIfFull()
   }

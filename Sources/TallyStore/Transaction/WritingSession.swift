@@ -39,6 +39,10 @@ final class WritingSession {
   private var dataVersion: Int?
   /// The schema that `objects` was read from.
   private var schemaVersion: Int?
+  /// What was known of the schema before the session began; taken by its first look.
+  private var shape: KnownShape?
+  /// Whether the file says what a look at its schema finds.
+  private(set) var isShapeKnown = false
   /// Whether a transaction of the store's is under way. A commit or rollback meanwhile is not the store's.
   private(set) var isOpen = false
   private var hasEnded = false
@@ -46,8 +50,12 @@ final class WritingSession {
   private var failure: (any Error)?
   private(set) var isChanged = false
 
-  init(_ handle: OpaquePointer, _ environment: StoreEnvironment, _ applying: Applying, _ known: Catalog?) throws {
-    connection = Connection(handle)
+  init(
+    _ database: Database, _ environment: StoreEnvironment, _ applying: Applying, _ known: Catalog?,
+    _ shape: KnownShape?
+  ) throws {
+    self.shape = shape
+    connection = try Connection(on: database)
     reader = StateReader(connection, catalog: try .load(connection, cached: known))
     numbers = CatalogWriter(reader)
     writer = StateWriter(reader, numbers, facts)
@@ -173,7 +181,12 @@ final class WritingSession {
     } else {
       try rowCounts.add(writer.rowChanges.take())
     }
+    if numbers.isChanged { isShapeKnown = false }
     try numbers.publish()
+    if !isShapeKnown, !changesSchema, let objects {
+      try KnownShape.note(objects, connection)
+      isShapeKnown = true
+    }
     try standAside(false)
     try writer.endAnnouncing()
     for address in reader.aside.news.sorted() {
@@ -342,9 +355,11 @@ final class WritingSession {
     }
     standing = try Standing(reader)
     try facts.load(connection, reader.catalog)
-    reader.aside = try SetAside(connection)
-    try refusals.load()
-    try rowCounts.load()
+    reader.aside = try facts.hasAside ? SetAside(connection) : SetAside()
+    refusals.forget()
+    if facts.hasRefusals { try refusals.load() }
+    rowCounts.forget()
+    if facts.hasRowCounts { try rowCounts.load() }
     writer.rowChanges.kinds = rowCounts.kinds
   }
 
@@ -357,12 +372,15 @@ final class WritingSession {
     #if PlantedFaults
       if environment.planted.contains(.lostTriggersUnnoticed), objects != nil { return .asTheyShouldBe }
     #endif
-    let objects = try AppObjects(connection, reader.catalog)
-    self.objects = objects
-    let outcome = try CaptureTriggers(connection, reader.catalog, objects).install()
+    let known = try shape ?? KnownShape.load(connection)
+    let objects = try known?.objects ?? AppObjects(connection, reader.catalog)
+    (self.objects, shape, isShapeKnown) = (objects, nil, known != nil)
+    let outcome =
+      known == nil
+      ? try CaptureTriggers(connection, reader.catalog, objects).install() : CaptureTriggers.Outcome.asTheyShouldBe
     readIndexes(objects)
     chooseCapture(objects)
-    schemaVersion = try connection.integer("PRAGMA schema_version")
+    schemaVersion = known == nil ? try connection.integer("PRAGMA schema_version") : version
     return outcome
   }
 
@@ -408,7 +426,7 @@ final class WritingSession {
       #if PlantedFaults
         recorder?.planted = environment.planted
       #endif
-      recorder?.follow(layouts(objects))
+      recorder?.follow(ChangeRecorder.layouts(reader.catalog, objects))
     } else {
       recorder = nil
     }
@@ -439,27 +457,6 @@ final class WritingSession {
       areTriggersOn = true
     }
     try body()
-  }
-
-  private func layouts(_ objects: AppObjects) -> [String: ChangeRecorder.Layout] {
-    var layouts: [String: ChangeRecorder.Layout] = [:]
-    for kind in reader.catalog.orderedKinds {
-      let names = objects.columns[kind.type] ?? []
-      func place(_ column: String) -> Int32 { Int32(names.firstIndex(of: column) ?? 0) }
-      layouts[kind.type] = ChangeRecorder.Layout(
-        kind: kind.number, key: [place("id")], clock: place("tally_clock"),
-        columns: kind.columns.map { place($0.name) },
-        defaults: kind.columns.map { $0.defaultValue.isNull ? nil : $0.defaultValue },
-        selfReferences: kind.columns.filter { $0.reference?.to == kind.type }.map { place($0.name) })
-    }
-    for link in reader.catalog.knownLinks {
-      let names = objects.columns[link.table] ?? []
-      func place(_ column: String) -> Int32 { Int32(names.firstIndex(of: column) ?? 0) }
-      layouts[link.table] = ChangeRecorder.Layout(
-        kind: link.number, key: [place("source"), place("target")], clock: place("tally_clock"), columns: [],
-        defaults: [], selfReferences: [])
-    }
-    return layouts
   }
 
   /// Lets the triggers of the file stand aside while the hook notes what happens. Readers never see it: the transaction

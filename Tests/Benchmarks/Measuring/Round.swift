@@ -107,6 +107,19 @@ final class Round {
     return Pair(plain: plain, store: store)
   }
 
+  /// A store with all rows at this path, in which each item's count was changed once, a thousand in a transaction, so
+  /// that its state has the form that most edited rows have.
+  static func writeStore(_ rows: Rows, to path: String) throws {
+    guard !FileManager.default.fileExists(atPath: path) else { throw Mistake("there is something at \(path)") }
+    let store = try Store(path: path, schema: Tables.schema)
+    try store.insertOwners(rows.owners)
+    try store.insertThroughC(rows.items)
+    for start in stride(from: 0, to: rows.items.count, by: 1000) {
+      try store.updateThroughC(rows.items[start...].prefix(1000).map { (-1, $0.id) })
+    }
+    try store.close()
+  }
+
   private func emptyReplicas() throws -> Pair {
     let files = path("second")
     let plain = try PlainDatabase.create(files.plain)
