@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the file formats alone cost (Scripts/floors.c): a part of what instructions.sh counts that no library can avoid.
+# What the file formats alone cost (Scripts/floors): a part of what instructions.sh counts that no library can avoid.
 #   floors.sh [workload ...]          instructions a row, counted by valgrind
 #   floors.sh --time [workload ...]   processor and wall time beside plain SQLite, of 10,000 rows
 # Needs cc, SQLite and zstd with their headers, the benchmark program (`make instructions` builds it), and to count
@@ -24,9 +24,10 @@ for tool in "${needed[@]}"; do
 done
 [ -x "$program" ] || { echo "floors are not measured: there is no $program, which BENCHMARKS may name" >&2; exit 1; }
 
-export folder=$(mktemp -d)
+folder=$(mktemp -d)
+export folder
 trap 'rm -rf "$folder"' EXIT
-cc -O2 -o "$folder/floors" "$(dirname "$0")/floors.c" -lsqlite3 -lzstd
+cc -O2 -o "$folder/floors" "$(dirname "$0")/floors/floors.c" -lsqlite3 -lzstd
 
 # As in instructions.sh. Of transactions some hundred tell enough.
 sizes() { case $1 in commit | change) echo 300 900 ;; open) echo 20 60 ;; *) echo 1000 4000 ;; esac; }

@@ -103,8 +103,14 @@ int tally_preupdate_changes(struct sqlite3 *connection, int column, int *changes
 }
 
 int tally_preupdate_copy(
-    struct sqlite3 *connection, const int *columns, int count, int refusesNull, unsigned char *bytes, int limit) {
-  int used = 0;
+    struct sqlite3 *connection, int clock, int clockSize, int gap, const int *columns, int count, int refusesNull,
+    unsigned char *bytes, int limit) {
+  struct sqlite3_value *stamp = 0;
+  const int result = oldValue(connection, clock, &stamp);
+  if (result) return -result;
+  if (!stamp || sqlite3_value_type(stamp) != TALLY_BLOB || sqlite3_value_bytes(stamp) != clockSize) return 0;
+  memcpy(bytes, sqlite3_value_blob(stamp), clockSize);
+  int used = clockSize + gap;
   for (int place = 0; place < count; place++) {
     struct sqlite3_value *value = 0;
     const int status = oldValue(connection, columns[place], &value);

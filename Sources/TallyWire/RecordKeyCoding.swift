@@ -101,8 +101,7 @@ extension ByteWriter {
   package mutating func key(_ key: RecordKey) {
     switch key {
     case .uuid(let high, let low):
-      fixed(high)
-      fixed(low)
+      withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { bytes.append(contentsOf: $0) }
     case .text(let text): self.text(text)
     }
   }

@@ -109,7 +109,7 @@ final class ChangeRecorder {
           guard !notes.isInserted(layout.kind, old) else { return }
           // What triggers write is compared at once: a write that changes nothing is no answer to the store's.
           if isListening, tally_preupdate_depth(connection) == 0, !layout.columns.isEmpty,
-            try notes.noteSmallUpdate(layout.kind, old, row.clock(), columns: layout.columns.count, row.copy)
+            try notes.noteSmallUpdate(layout.kind, old, columns: layout.columns.count, row.copy)
           {
             return
           }
@@ -183,11 +183,12 @@ private struct NotedRow {
     }
   }
 
-  /// Copies the values of all columns, if they are not more than this many bytes; otherwise 0.
-  func copy(to bytes: UnsafeMutableRawPointer, _ limit: Int) throws -> Int {
+  /// Copies the clock, and behind a gap the values of all columns, if they are not more than this many bytes; otherwise
+  /// 0.
+  func copy(to bytes: UnsafeMutableRawPointer, _ gap: Int, _ limit: Int) throws -> Int {
     let count = tally_preupdate_copy(
-      connection, layout.columns, Int32(layout.columns.count), layout.hasDefaults ? 1 : 0,
-      bytes.assumingMemoryBound(to: UInt8.self), Int32(limit))
+      connection, layout.clock, Int32(InlineClock.size), Int32(gap), layout.columns, Int32(layout.columns.count),
+      layout.hasDefaults ? 1 : 0, bytes.assumingMemoryBound(to: UInt8.self), Int32(limit))
     guard count >= 0 else { throw DatabaseError(resultCode: ResultCode(rawValue: -count)) }
     return Int(count)
   }

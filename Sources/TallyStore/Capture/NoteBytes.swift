@@ -61,23 +61,19 @@ final class NoteBytes {
     return position
   }
 
-  /// Appends a clock and the values of all columns of a small row, which `copy` puts where it is told to.
+  /// Appends the clock of a small row and the values of all its columns, which `copy` puts where it is told to: after the
+  /// clock a gap of as many bytes as its second parameter says, and no more than its third says in all.
   /// - Returns: where they are; nil if the row is not small, or if many have been noted: then the values that a write
   ///   changes are to be noted, and no others.
   func append(
-    _ clock: InlineClock, columns: Int, _ copy: (UnsafeMutableRawPointer, Int) throws -> Int
+    columns: Int, _ copy: (UnsafeMutableRawPointer, Int, Int) throws -> Int
   ) throws -> UInt32? {
     guard pieces.count <= Self.smallRowPieces else { return nil }
-    let head = InlineClock.size + 8
-    let (position, start) = try reserve(head + Self.smallRow)
-    let size = try copy(start + head, Self.smallRow)
+    let (position, start) = try reserve(Self.smallRow)
+    let size = try copy(start, 8, Self.smallRow)
     used -= Self.smallRow - size
-    guard size > 0 else {
-      used -= head
-      return nil
-    }
-    var pointer = start
-    clock.withBytes { pointer.put($0) }
+    guard size > 0 else { return nil }
+    var pointer = start + InlineClock.size
     pointer.put(UInt32(0))
     pointer.put(UInt32(columns) | Self.wholeRow)
     return position

@@ -80,10 +80,9 @@ struct RowNotes {
   /// Notes a small row as a whole. Whether the update changes anything is left to who reads the note.
   /// - Returns: false if this is not to be.
   mutating func noteSmallUpdate(
-    _ kind: KindNumber, _ row: Int64, _ clock: InlineClock, columns: Int,
-    _ copy: (UnsafeMutableRawPointer, Int) throws -> Int
+    _ kind: KindNumber, _ row: Int64, columns: Int, _ copy: (UnsafeMutableRawPointer, Int, Int) throws -> Int
   ) throws -> Bool {
-    guard let place = try bytes.append(clock, columns: columns, copy) else { return false }
+    guard let place = try bytes.append(columns: columns, copy) else { return false }
     tables[index(of: kind)].table.append(row, place)
     lastInsertion = nil
     return true

@@ -127,10 +127,11 @@ package final class Connection {
   /// one for each costs more than everything else that is read where a store is opened.
   /// - Returns: nil if there is no such key.
   func meta<T>(_ key: String, _ body: (SQLStatement) throws -> T) throws -> T? {
-    let query = try statement("SELECT value FROM tally_meta WHERE key = ?")
+    let query = try statement("SELECT value, key FROM tally_meta WHERE key = ?")
     query.bind(1, key)
     defer { query.reset() }
-    return try query.step() ? try body(query) : nil
+    // Where the disk has changed the order of keys, SQLite finds another one.
+    return try query.step() && query.hasText(1, key) ? try body(query) : nil
   }
 
   /// Whether `tally_meta` has a key.

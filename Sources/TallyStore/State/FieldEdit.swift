@@ -104,10 +104,10 @@ extension WriteTransaction {
     let query = try connection.statement(kind.columnByNumber[places[0]])
     query.bind(1, row)
     defer { query.reset() }
-    guard try query.step(), let key = kind.key(in: query), let clock = try? query.clock(2) else { return nil }
+    guard try query.step(), let (key, hash) = kind.hashedKey(in: query), let clock = try? query.clock(2) else { return nil }
     let value = query.value(3)
     guard value.byteCount <= 8 else { return nil }
-    return EditedRow(id: row, key: key, hash: query.hash(ofText: 1), clock: clock, values: [value])
+    return EditedRow(id: row, key: key, hash: hash, clock: clock, values: [value])
   }
 
   /// Reads a row by its number, and what has changed since it was noted. Returns nil if the short way does not apply.
@@ -117,14 +117,16 @@ extension WriteTransaction {
     let query = try connection.statement(kind.rowByNumber)
     query.bind(1, row)
     defer { query.reset() }
-    guard try query.step(), let key = kind.key(in: query), let clock = try? query.clock(2) else { return nil }
+    guard try query.step(), let (key, hash) = kind.hashedKey(in: query), let clock = try? query.clock(2) else {
+      return nil
+    }
     let changes = try note.bytes.changes(ofWholeRowAt: note.position, query, from: 3)
     // What has not changed is small.
     guard changes.reduce(NoteBytes.smallRow, { $0 + $1.new.byteCount }) <= WireLimits.recordBytes,
       let owners = owners(query, kind)
     else { return nil }
     let edited = EditedRow(
-      id: row, key: key, hash: query.hash(ofText: 1), clock: clock, values: [], owners: owners)
+      id: row, key: key, hash: hash, clock: clock, values: [], owners: owners)
     return (edited, changes)
   }
 
@@ -139,12 +141,12 @@ extension WriteTransaction {
   private func needsOwners(_ kind: RecordKind) -> Bool { !kind.ownerColumns.isEmpty && facts.hasDeletes }
 
   private func editedRow(_ query: SQLStatement, _ kind: RecordKind, _ places: [Int]) throws -> EditedRow? {
-    guard try query.step(), let key = kind.key(in: query), let clock = try? query.clock(2),
+    guard try query.step(), let (key, hash) = kind.hashedKey(in: query), let clock = try? query.clock(2),
       kind.columns.indices.reduce(0, { $0 + query.byteCount(3 + $1) }) <= WireLimits.recordBytes
     else { return nil }
     guard let owners = owners(query, kind) else { return nil }
     return EditedRow(
-      id: query.number(0), key: key, hash: query.hash(ofText: 1), clock: clock,
+      id: query.number(0), key: key, hash: hash, clock: clock,
       values: places.map { query.value(3 + $0) }, owners: owners)
   }
 
@@ -169,6 +171,14 @@ extension RecordKind {
     if let (high, low) = query.withBytes(ofText: 1, uuid) { return .uuid(high: high, low: low) }
     guard let text = query.text(1), let name = try? AnyRecordName(text), name.hasType(type) else { return nil }
     return RecordKey(name)
+  }
+
+  /// The same with the hash of the record's name.
+  func hashedKey(in query: SQLStatement) -> (key: RecordKey, hash: UInt64)? {
+    let found = query.withBytes(ofText: 1) { bytes in
+      uuid(in: bytes).map { (RecordKey.uuid(high: $0.high, low: $0.low), SipHash13.hash(UnsafeRawBufferPointer(bytes))) }
+    }
+    return found ?? key(in: query).map { ($0, query.hash(ofText: 1)) }
   }
 
   /// Whether a column is there and holds no reference.

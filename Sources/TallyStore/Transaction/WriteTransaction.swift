@@ -24,7 +24,7 @@ final class WriteTransaction {
   /// The clock of the transaction, read once and only by one that writes.
   private(set) lazy var now: HybridTime = environment.now()
   /// The dot of what this replica writes; nil as long as it has written nothing.
-  private(set) var dot: Dot?
+  @exclusivity(unchecked) private(set) var dot: Dot?
   @exclusivity(unchecked) private(set) var standing: Standing
   /// The vector that a delta brings the store to.
   private(set) var incoming = StateVector()
