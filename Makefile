@@ -8,7 +8,7 @@ comma := ,
 export TESTING = --traits PlantedFaults$(addprefix $(comma),$(filter-out --traits,$(TRAITS)))
 export SWIFT_BACKTRACE ?= enable=no
 
-.PHONY: demo test models models-gate crash api api-check docs docs-check lint format strict examples release-symbols test-triggers test-triggers-library test-macros test-network test-relay test-inspector show show-pictures relay-demo bench-relay bench bench-short instructions instructions-gate soak planted
+.PHONY: demo test models models-gate crash api api-check docs docs-check lint format strict examples release-symbols test-triggers test-triggers-library test-macros test-network test-relay test-inspector show show-pictures relay-demo bench-relay bench bench-short instructions instructions-gate floors soak planted
 .PHONY: install install-built uninstall embedded second-opinion fuzz sanitize coverage setup clean
 
 demo: setup
@@ -184,6 +184,11 @@ bench: setup
 instructions: setup
 	$(SWIFT) build -c release --scratch-path .build-bench --product Benchmarks
 	bash Scripts/instructions.sh $(FLAGS) $(WORKLOADS)
+
+# What the file formats alone cost, by a program in C: FLAGS=--time for times, beside plain SQLite.
+floors: setup
+	$(SWIFT) build -c release --scratch-path .build-bench --product Benchmarks
+	bash Scripts/floors.sh $(FLAGS) $(WORKLOADS)
 
 # Fails on what needs more than Scripts/instructions-limits.txt accepts.
 instructions-gate: setup
