@@ -61,8 +61,8 @@ final class NoteBytes {
     return position
   }
 
-  /// Appends the clock of a small row and the values of all its columns, which `copy` puts where it is told to: after the
-  /// clock a gap of as many bytes as its second parameter says, and no more than its third says in all.
+  /// Appends the clock of a small row and the values of all its columns, which `copy` puts where it is told to: after
+  /// the clock a gap of as many bytes as its second parameter says, and no more than its third says in all.
   /// - Returns: where they are; nil if the row is not small, or if many have been noted: then the values that a write
   ///   changes are to be noted, and no others.
   func append(

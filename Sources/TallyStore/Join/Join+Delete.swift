@@ -47,7 +47,9 @@ extension Join {
     let query = try transaction.connection.statement(kind.rowByName)
     query.bind(1, name.text)
     defer { query.reset() }
-    guard try query.step(), let (key, hash) = kind.hashedKey(in: query), let clock = try? query.clock(2) else { return nil }
+    guard try query.step(), let (key, hash) = kind.hashedKey(in: query), let clock = try? query.clock(2) else {
+      return nil
+    }
     return EditedRow(
       id: query.number(0), key: key, hash: hash, clock: clock,
       values: query.values(3..<3 + kind.columns.count))

@@ -104,7 +104,9 @@ extension WriteTransaction {
     let query = try connection.statement(kind.columnByNumber[places[0]])
     query.bind(1, row)
     defer { query.reset() }
-    guard try query.step(), let (key, hash) = kind.hashedKey(in: query), let clock = try? query.clock(2) else { return nil }
+    guard try query.step(), let (key, hash) = kind.hashedKey(in: query), let clock = try? query.clock(2) else {
+      return nil
+    }
     let value = query.value(3)
     guard value.byteCount <= 8 else { return nil }
     return EditedRow(id: row, key: key, hash: hash, clock: clock, values: [value])
@@ -176,7 +178,9 @@ extension RecordKind {
   /// The same with the hash of the record's name.
   func hashedKey(in query: SQLStatement) -> (key: RecordKey, hash: UInt64)? {
     let found = query.withBytes(ofText: 1) { bytes in
-      uuid(in: bytes).map { (RecordKey.uuid(high: $0.high, low: $0.low), SipHash13.hash(UnsafeRawBufferPointer(bytes))) }
+      uuid(in: bytes).map {
+        (RecordKey.uuid(high: $0.high, low: $0.low), SipHash13.hash(UnsafeRawBufferPointer(bytes)))
+      }
     }
     return found ?? key(in: query).map { ($0, query.hash(ofText: 1)) }
   }
