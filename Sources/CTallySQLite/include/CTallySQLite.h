@@ -37,12 +37,11 @@ int tally_preupdate_blobwrite(struct sqlite3 *connection);
 /// Returns SQLite's result code.
 int tally_preupdate_changes(struct sqlite3 *connection, int column, int *changes);
 
-/// Within the callback for an update or a delete: puts what stood in the column `clock`, a blob of `clockSize` bytes, to `bytes`,
-/// leaves `gap` bytes, and puts what stood in the other columns, each as a head of four bytes, which
-/// is the place of the column among them shifted by four bits and SQLite's type shifted by one, and the value: eight bytes of a
-/// number, or a length of four bytes and that many; all in the machine's order. No new value is asked for, of which SQLite would make
-/// a copy. Returns how many bytes that took; 0 if there are more than `limit`, if the clock is no such blob, or if a value is
-/// null and `refusesNull` is not 0; or SQLite's result code, negated.
+/// Within the callback for an update or a delete: copies what stood in a row. First the column `clock`, a blob of `clockSize` bytes;
+/// then, after a gap of `gap` bytes, each of the other columns: a head of four bytes, which is its place among them shifted by four
+/// bits and SQLite's type shifted by one, and the value, eight bytes of a number or a length of four bytes and that many. All in the
+/// machine's order. No new value is asked for, of which SQLite would make a copy. Returns how many bytes that took; 0 if there are
+/// more than `limit`, if the clock is no such blob, or if a value is null and `refusesNull` is not 0; or SQLite's result code, negated.
 int tally_preupdate_copy(
     struct sqlite3 *connection, int clock, int clockSize, int gap, const int *columns, int count, int refusesNull,
     unsigned char *bytes, int limit);

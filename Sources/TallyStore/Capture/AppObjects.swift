@@ -29,6 +29,9 @@ struct AppObjects {
   var tablesWithConflictClauses = Set<String>()
   /// The columns of each table that SQLite holds to the identifiers of another, with the other's name.
   var checkedColumns: [String: [String: String]] = [:]
+  /// For columns of each table that may not be null the SQL of their default. Only the triggers need it, so it is not
+  /// among what is kept of a look at the schema.
+  var defaults: [String: [String: String]] = [:]
   /// The names of each table's columns, as stored.
   var columns: [String: [String]] = [:]
 
@@ -71,7 +74,9 @@ struct AppObjects {
     // cid, name, type, notnull, dflt_value, pk, hidden
     let query = try SQLStatement(connection.handle, pragma: "table_xinfo", of: table)
     while try query.step() {
-      columns[table, default: []].append(query.text(1) ?? "")
+      let name = query.text(1) ?? ""
+      columns[table, default: []].append(name)
+      if query.int(3) == 1, let value = query.text(4) { defaults[table, default: [:]][name] = "(\(value))" }
       if query.int(6) == 2 { tablesWithVirtualColumns.insert(table) }
     }
   }

@@ -99,10 +99,11 @@ struct CaptureTriggers {
     "(SELECT hooked = 0 AND \(condition) FROM tally_zone WHERE n = 0)"
   }
 
-  private static let isInsertedByApp = isUnhooked("NEW.tally_clock IS NOT own")
+  /// Before REPLACE puts the default in its place, a clock may be null.
+  private static let isInsertedByApp = isUnhooked("(own IS NULL OR NEW.tally_clock IS NOT own)")
   /// A nested write by an app-defined trigger leaves the clock as the store has just written it.
   private static let isUpdatedByApp = isUnhooked(
-    "(NEW.tally_clock IS OLD.tally_clock OR NEW.tally_clock IS NOT own)")
+    "(own IS NULL OR NEW.tally_clock IS OLD.tally_clock OR NEW.tally_clock IS NOT own)")
 
   /// The clock alone does not tell, since any program can write it: the store announces its deletes as well.
   private static let isDeletedByApp = isUnhooked(
@@ -145,11 +146,15 @@ struct CaptureTriggers {
       isOpaque = objects.tablesWithOpaqueUniqueIndexes.contains(table)
       let indexes = (objects.wholeUniqueIndexes[table] ?? []).filter(AppObjects.hasBuiltInCollations)
       conditions = indexes.map { index in
-        index.map { "\(quoted($0.column)) = NEW.\(quoted($0.column)) COLLATE \(quoted($0.collation))" }
-          .joined(separator: " AND ")
+        index.map { column, collation in
+          // REPLACE puts its default into a column that may not be null, after the trigger.
+          let new = objects.defaults[table]?[column].map { "coalesce(NEW.\(quoted(column)), \($0))" }
+          return "\(quoted(column)) = \(new ?? "NEW.\(quoted(column))") COLLATE \(quoted(collation))"
+        }
+        .joined(separator: " AND ")
       }
       changes = Set(indexes.flatMap { $0.map(\.column) }).sorted().map {
-        "OLD.\(quoted($0)) IS NOT NEW.\(quoted($0))"
+        "OLD.\(quoted($0)) IS NOT NEW.\(quoted($0)) COLLATE BINARY"
       }
     }
   }
@@ -168,13 +173,14 @@ struct CaptureTriggers {
       "INSERT INTO tally_pending(kind, op, key, clock, number\(slots)) "
         + "SELECT \(number), \(operation), \(row)id, \(row)tally_clock, \(row)rowid\(values(row))\(source);"
     }
-    let changes = kind.columns.map { "OLD.\"\($0.name)\" IS NOT NEW.\"\($0.name)\"" }
+    // Whatever the app lets SQLite take for equal in a column that it has built anew.
+    let changes = kind.columns.map { "OLD.\"\($0.name)\" IS NOT NEW.\"\($0.name)\" COLLATE BINARY" }
     let others = any(of: ["id = NEW.id", "rowid = NEW.rowid"] + unique.conditions)
     let mayReplace = any(of: [moves, isRenamed] + unique.changes)
     let edit: String
     if kind.columns.count <= 60, !kind.columns.isEmpty {
       // Which columns changed, one bit each: only they are noted, and all of a record whose name goes.
-      // << binds as | does.
+      // SQLite gives << the precedence of |.
       let bits = changes.enumerated().map { "((\($0.element)) << \($0.offset))" }
       let noted = kind.columns.enumerated().map {
         ", CASE WHEN changes & \(1 << $0.offset) THEN OLD.\"\($0.element.name)\" END"

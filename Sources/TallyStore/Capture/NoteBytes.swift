@@ -80,7 +80,7 @@ final class NoteBytes {
   }
 
   /// A row that has no more bytes than this is noted as a whole, which is cheaper than finding out what has changed.
-  static let smallRow = 400
+  static let smallRow = 2000
   /// As long as there are not more pieces than these.
   private static let smallRowPieces = 8
   private static let wholeRow: UInt32 = 1 << 31

@@ -111,8 +111,7 @@ public final class Store: Sendable {
     self.options = options
     writer = try StoreFile.open(path, isNew: isNew, options, applying, turns)
     snapshots = options.isReadOnly ? nil : StoreFile.snapshots(path, options, applying)
-    guard !options.isReadOnly else { return }
-    try prepare(isNew: isNew, schema: schema)
+    if !options.isReadOnly { try prepare(isNew: isNew, schema: schema) }
   }
 
   /// Creates a store in memory, for tests and previews.
@@ -167,11 +166,11 @@ public final class Store: Sendable {
       // Another process may have created the tables since the file was looked at.
       let isEmpty = try connection.integer("SELECT count(*) FROM sqlite_master WHERE name = 'tally_meta'") == 0
       if isNew, isEmpty { try SchemaMigration.create(connection) }
-      var shape = isNew ? nil : try KnownShape.load(connection)
+      let known = isNew ? nil : try KnownShape.load(connection)
       // Restoring completes the format, too.
-      let missing = isNew ? nil : try MissingParts.restore(connection, hasAll: shape != nil)
+      let missing = isNew ? nil : try MissingParts.restore(connection, hasAll: known != nil)
       if isNew { try SchemaMigration.complete(connection) }
-      if missing?.lost != nil { shape = nil }
+      let shape = missing?.lost == nil ? known : nil
       let gone = isNew || shape != nil ? nil : try restoreTables(connection)
       box.shape = shape
       let commit = try TableShape.explaining(connection) {
@@ -181,6 +180,7 @@ public final class Store: Sendable {
             let willChange = options.willChangeSchema.map { body in { try body(db, $0, $1) } }
             try SchemaMigration(transaction, gone: gone, willChange: willChange).migrate(to: schema)
             if !isNew, !session.isShapeKnown { try TableShape.check(connection, transaction.catalog) }
+            if !isNew || isEmpty { session.isSchemaChecked = true }
             if let missing, missing.hasLists { try transaction.listAnew() }
             if let file, options.detectsCopies {
               try transaction.checkIncarnation(Incarnation(besides: file, options.files))

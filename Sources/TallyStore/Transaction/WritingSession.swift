@@ -43,6 +43,8 @@ final class WritingSession {
   private var shape: KnownShape?
   /// Whether the file says what a look at its schema finds.
   private(set) var isShapeKnown = false
+  /// Whether all of the schema is as a store needs it, which only opening looks for; then that is noted in the file.
+  var isSchemaChecked = false
   /// Whether a transaction of the store's is under way. A commit or rollback meanwhile is not the store's.
   private(set) var isOpen = false
   private var hasEnded = false
@@ -183,7 +185,7 @@ final class WritingSession {
     }
     if numbers.isChanged { isShapeKnown = false }
     try numbers.publish()
-    if !isShapeKnown, !changesSchema, let objects {
+    if isSchemaChecked, !isShapeKnown, !changesSchema, let objects {
       try KnownShape.note(objects, connection)
       isShapeKnown = true
     }
@@ -374,7 +376,7 @@ final class WritingSession {
     #endif
     let known = try shape ?? KnownShape.load(connection)
     let objects = try known?.objects ?? AppObjects(connection, reader.catalog)
-    (self.objects, shape, isShapeKnown) = (objects, nil, known != nil)
+    (self.objects, shape, isShapeKnown, isSchemaChecked) = (objects, nil, known != nil, known != nil)
     let outcome =
       known == nil
       ? try CaptureTriggers(connection, reader.catalog, objects).install() : CaptureTriggers.Outcome.asTheyShouldBe
