@@ -76,7 +76,9 @@ struct AppObjects {
     while try query.step() {
       let name = query.text(1) ?? ""
       columns[table, default: []].append(name)
-      if query.int(3) == 1, let value = query.text(4) { defaults[table, default: [:]][name] = "(\(value))" }
+      if query.int(3) == 1, !query.isNull(4), let value = query.text(4) {
+        defaults[table, default: [:]][name] = "(\(value))"
+      }
       if query.int(6) == 2 { tablesWithVirtualColumns.insert(table) }
     }
   }
