@@ -43,7 +43,7 @@ struct Target {
     "W8.updated": Target(1.18, accepted: 1.3),
     "W9.delete": Target(1.3, accepted: 2.4, wall: 1.3),
     "W9.bytes": Target(30),
-    "W10.open": Target(4, accepted: 18),
+    "W10.open": Target(4, accepted: 12),
     "W12.second": Target(1.2),
     "W14.first": Target(1.5),
     "W14.live": Target(2.5, accepted: 9, wall: 2.5),
