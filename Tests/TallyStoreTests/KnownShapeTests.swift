@@ -6,8 +6,8 @@ import TallyCRDT
 import TallyStore
 import Testing
 
-/// What a store has found of a file's tables, indexes and triggers is kept there, so that the next one need not look
-/// again, and counts for nothing as soon as any of them is another.
+/// A store writes down in the file what it has found of tables, indexes and triggers, so that the next one need not
+/// look again. As soon as any of them changes, that counts for nothing.
 @Suite struct KnownShapeTests {
   private static let schema = Schema([
     EntitySchema("P", .text("name"), .integer("age", default: 3), .reference("friend", to: "P")),
@@ -27,7 +27,7 @@ import Testing
     try scratch.store("a", schema: Self.schema, options: Lab.options(.hook))
   }
 
-  /// What another program does to the file while no store has it open.
+  /// Statements of another program, while no store has the file open or one has.
   private func outside(_ sql: String...) throws {
     let queue = try DatabaseQueue(path: scratch.path("a"))
     for sql in sql { try queue.inDatabase { try $0.execute(sql: sql) } }
@@ -86,7 +86,8 @@ import Testing
     #expect(throws: StoreError.self) { try open() }
   }
 
-  /// A store that has the file open while a table is built anew does not vouch for it: who opens the file looks.
+  /// A store that has the file open while another program changes the schema does not vouch for it: the next opening
+  /// checks.
   @Test func anOpenStoreVouchesForNothingThatItHasNotLookedAt() throws {
     func names() throws -> [String] {
       let queue = try DatabaseQueue(path: scratch.path("a"))

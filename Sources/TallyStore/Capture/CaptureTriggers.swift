@@ -173,7 +173,7 @@ struct CaptureTriggers {
       "INSERT INTO tally_pending(kind, op, key, clock, number\(slots)) "
         + "SELECT \(number), \(operation), \(row)id, \(row)tally_clock, \(row)rowid\(values(row))\(source);"
     }
-    // Whatever the app lets SQLite take for equal in a column that it has built anew.
+    // By bytes: a table that the app has rebuilt may have columns with another collation.
     let changes = kind.columns.map { "OLD.\"\($0.name)\" IS NOT NEW.\"\($0.name)\" COLLATE BINARY" }
     let others = any(of: ["id = NEW.id", "rowid = NEW.rowid"] + unique.conditions)
     let mayReplace = any(of: [moves, isRenamed] + unique.changes)

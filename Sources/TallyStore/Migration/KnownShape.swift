@@ -2,8 +2,8 @@ import Foundation
 import TallyCRDT
 import TallyWire
 
-/// What a store found when it last looked at all tables, indexes and triggers of a file, and a digest of their SQL. As
-/// long as the digest fits, nothing has to be looked at again: to do so costs most of what it takes to open a store.
+/// The result of the last look at all tables, indexes and triggers of a file, with a digest of their SQL. As long as
+/// the digest fits, nothing has to be looked at again, which would cost a third of what it takes to open a store.
 ///
 /// It is kept in `tally_meta` under `shape`: Docs/StorageFormat.md.
 struct KnownShape {

@@ -39,7 +39,7 @@ struct StampedEdit {
   private let hash: UInt64
   private var gone: CellHashers
   private var new: CellHashers
-  /// What is added to the fingerprint.
+  /// The amount to add to the fingerprint.
   private(set) var difference = Fingerprint()
   /// The transactions of the stamps that were there before: the first, and others.
   private var overwritten: Dot?

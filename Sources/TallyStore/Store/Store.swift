@@ -492,7 +492,7 @@ public final class Store: Sendable {
 /// The session, used only on the writing connection's queue.
 final class SessionBox: @unchecked Sendable {
   var session: WritingSession?
-  /// What opening has found of the schema, for the first session.
+  /// The schema as opening found it, for the first session.
   var shape: KnownShape?
   let needsReload = Atomic<Bool>(false)
 }

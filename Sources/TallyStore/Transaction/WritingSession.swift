@@ -39,7 +39,7 @@ final class WritingSession {
   private var dataVersion: Int?
   /// The schema that `objects` was read from.
   private var schemaVersion: Int?
-  /// What was known of the schema before the session began; taken by its first look.
+  /// The schema as opening found it, for the session's first look.
   private var shape: KnownShape?
   /// Whether the file says what a look at its schema finds.
   private(set) var isShapeKnown = false

@@ -5,7 +5,7 @@ import TallyCRDT
 import TallyStore
 import Testing
 
-/// What a trigger sees before SQLite has decided what to write, and in columns that compare otherwise than by bytes.
+/// Writes of other programs that a trigger sees before SQLite has put defaults in, and columns with a collation.
 @Suite struct OutsideReplaceTests {
   /// REPLACE puts the default in the place of a null, in the clock as elsewhere, and after the triggers have run.
   @Test(arguments: CapturePath.allCases) func aNullForTheClockIsNone(_ path: CapturePath) throws {
