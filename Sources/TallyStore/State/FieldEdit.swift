@@ -11,7 +11,7 @@ struct FieldEdit {
   var newValue: Value
 }
 
-/// A column in which a row is not as it was.
+/// A column whose value in a row has changed.
 struct RowChange {
   var place: Int
   var old: Value
@@ -31,8 +31,8 @@ struct EditedRow {
   var owners: [AnyRecordName] = []
 }
 
-/// Later writes to registers of one record that is seen, one after the other. Nothing of it is written, so it can be
-/// dropped at any point.
+/// Gives registers of one visible record later stamps, in memory. The file does not change, so the edit can be dropped
+/// at any point.
 struct StampedEdit {
   private(set) var state: StampedState
   private let touches: StateVector

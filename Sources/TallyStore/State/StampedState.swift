@@ -111,8 +111,9 @@ struct StampedState {
   /// Says that the state differs from the one before by what this adds to the fingerprint.
   mutating func add(_ difference: Fingerprint) { sum = sum + difference }
 
-  /// The body. `StateCoding` reads the same state from it as from its own. The bytes may differ: this form never claims
-  /// that the other columns are registers if there are no other columns.
+  /// Calls `body` with the bytes of the stored form, which are in the spare memory. `StateCoding` reads the same state
+  /// from them as from its own. They may differ: this form never claims that the other columns are registers if there
+  /// are no other columns.
   func withEncoded<T>(
     _ spare: Spare, _ replicaNumber: (ReplicaID) throws -> ReplicaNumber, _ body: ([UInt8]) throws -> T
   ) throws -> T {
