@@ -108,6 +108,11 @@ extension ByteWriter {
 }
 
 extension ByteReader {
+  /// Goes to where a key ends.
+  package mutating func skipKey(isText: Bool) throws(WireError) {
+    _ = try take(isText ? count(limit: AnyRecordName.maximumLength, "a key") : 16)
+  }
+
   package mutating func recordName(type: String, isText: Bool) throws(WireError) -> (RecordKey, AnyRecordName) {
     guard isText else {
       let (high, low) = (try fixed(), try fixed())

@@ -43,19 +43,6 @@ package struct ChangeLog {
     items.key(target)
   }
 
-  /// The bytes of a row that lists these items.
-  static func bytes(of items: [Item]) -> [UInt8] {
-    var writer = ByteWriter()
-    for item in items {
-      if let target = item.target {
-        write(item.kind, RecordKey(item.name), RecordKey(target), to: &writer)
-      } else {
-        write(item.kind, RecordKey(item.name), to: &writer)
-      }
-    }
-    return writer.bytes
-  }
-
   /// Deletes the row of a transaction that lists this record and nothing else.
   /// - Returns: whether there was one.
   static func drop(
@@ -86,12 +73,16 @@ package struct ChangeLog {
   /// Whether the notes should be written before there are more of them.
   var isFull: Bool { byteCount > Self.limit }
 
-  /// Writes the notes.
-  /// - Returns: how many rows this took.
-  @discardableResult
-  mutating func flush(_ connection: Connection, _ numbers: CatalogWriter) throws -> Int {
+  /// By how much the log has grown.
+  struct Growth {
+    var rows = 0
+    var bytes = 0
+  }
+
+  /// Writes the notes, and adds what this took to `growth`.
+  mutating func flush(_ connection: Connection, _ numbers: CatalogWriter, to growth: inout Growth) throws {
     turn(to: nil)
-    guard !entries.isEmpty else { return 0 }
+    guard !entries.isEmpty else { return }
     let insert = try connection.statement(
       "INSERT INTO tally_log(zone, replica, sequence, items) VALUES(0, ?, ?, ?)")
     for (dot, writer) in entries.sorted(by: { $0.key < $1.key }) {
@@ -99,9 +90,10 @@ package struct ChangeLog {
       insert.bind(2, Int64(dot.sequence))
       insert.bind(3, writer.bytes)
       try insert.run()
+      growth.rows += 1
+      growth.bytes += writer.bytes.count
     }
-    defer { (entries, byteCount) = ([:], 0) }
-    return entries.count
+    (entries, byteCount) = ([:], 0)
   }
 
   /// Reads the items of one row: for each the kind and one or two names.
@@ -127,7 +119,23 @@ package struct ChangeLog {
     return items
   }
 
-  private static func decodeItem(_ reader: inout ByteReader, _ catalog: Catalog) throws(StoreError)
+  /// Goes to the next item without reading this one.
+  static func skipItem(_ reader: inout ByteReader, _ catalog: Catalog) throws(StoreError) {
+    do throws(WireError) {
+      let head = try reader.varint()
+      let kind = KindNumber(rawValue: Int(truncatingIfNeeded: head >> 2))
+      try reader.skipKey(isText: head & 1 != 0)
+      if catalog.links[kind] != nil {
+        try reader.skipKey(isText: head & 2 != 0)
+      } else if catalog.records[kind] == nil {
+        throw WireError(.malformed, "the log names an unknown kind")
+      }
+    } catch {
+      throw StoreError(stored: error)
+    }
+  }
+
+  static func decodeItem(_ reader: inout ByteReader, _ catalog: Catalog) throws(StoreError)
     -> (KindNumber, AnyRecordName, AnyRecordName?)
   {
     do {

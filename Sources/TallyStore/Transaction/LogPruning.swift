@@ -9,17 +9,22 @@ import TallyCRDT
 struct LogPruning {
   /// After so many new rows twice as many are looked at, so that the log is at most twice as long as what it finds.
   private static let interval = 64
-  private var added = 0
+  /// Rows of many items are short of nothing: a slice ends when it has read twice what was written and so many bytes.
+  private static let leastBytes = 1 << 18
+  private static let (mostRows, mostBytes) = (2048, 1 << 22)
+  private var added = ChangeLog.Growth()
   /// The row after which the next slice begins; nil before the first one.
   private var next: Int?
 
   /// Takes note of new rows, and looks at a slice when it is time.
-  mutating func run(_ reader: StateReader, added count: Int) throws {
-    added += count
-    guard added >= Self.interval else { return }
-    let slice = min(added, 1024) * 2
-    added = 0
-    try look(reader, at: slice)
+  mutating func run(_ reader: StateReader, added growth: ChangeLog.Growth) throws {
+    added.rows += growth.rows
+    added.bytes += growth.bytes
+    guard added.rows >= Self.interval else { return }
+    let rows = min(added.rows * 2, Self.mostRows)
+    let bytes = min(added.bytes * 2 + Self.leastBytes, Self.mostBytes)
+    added = ChangeLog.Growth()
+    try look(reader, rows: rows, bytes: bytes)
   }
 
   /// The start of the first slice. It depends on the newest row, so that processes that end soon do not all look at the
@@ -29,28 +34,31 @@ struct LogPruning {
     return newest > 0 ? Int(SipHash13.hash("\(newest)") % UInt64(newest)) : 0
   }
 
-  /// Looks at the next `count` rows.
-  mutating func look(_ reader: StateReader, at count: Int) throws {
+  /// Looks at the next rows, at most so many, until it has read so many bytes.
+  private mutating func look(_ reader: StateReader, rows: Int, bytes: Int) throws {
     let query = try reader.connection.statement(
-      "SELECT n, replica, sequence, items FROM tally_log WHERE n > ? ORDER BY n LIMIT ?")
+      "SELECT n, replica, sequence, items FROM tally_log WHERE n > ? ORDER BY n")
     query.bind(1, try next ?? Self.start(reader))
-    query.bind(2, count)
     var dead: [Int] = []
-    var shorter: [(row: Int, items: [ChangeLog.Item])] = []
-    var seen = 0
+    var shorter: [(row: Int, items: [UInt8])] = []
+    var left = (rows: rows, bytes: bytes)
     var finder = LogFinder(reader)
     defer { query.reset() }
-    while try query.step() {
-      let number = query.int(0)
-      (seen, next) = (seen + 1, number)
+    while left.rows > 0, left.bytes > 0 {
+      guard try query.step() else {
+        next = 0
+        break
+      }
+      let (number, bytes) = (query.int(0), query.blob(3))
+      next = number
+      left = (left.rows - 1, left.bytes - bytes.count)
       guard let replica = reader.catalog.replicas[query.number(1)] else { continue }
       let dot = Dot(replica: replica, sequence: try query.sequence(2))
       // Nobody can say what a damaged row lists, so it stays; `rebuild` rewrites the log.
-      guard let items = try? ChangeLog.items(query.blob(3), reader.catalog) else { continue }
+      guard let items = try? LoggedItems(bytes, reader.catalog) else { continue }
       guard let needed = try finder.needed(of: items, dot) else { continue }
-      if needed.isEmpty { dead.append(number) } else { shorter.append((number, needed)) }
+      if needed.isEmpty { dead.append(number) } else { shorter.append((number, items.bytes(of: needed))) }
     }
-    if seen < count { next = 0 }
     #if PlantedFaults
       if reader.planted.contains(.logPrunedTooFar) { dead += dead.map { $0 + 1 } }
     #endif
@@ -62,7 +70,7 @@ struct LogPruning {
     guard !shorter.isEmpty else { return }
     let update = try reader.connection.statement("UPDATE tally_log SET items = ? WHERE n = ?")
     for (number, items) in shorter {
-      update.bind(1, ChangeLog.bytes(of: items))
+      update.bind(1, items)
       update.bind(2, number)
       try update.run()
     }
@@ -79,23 +87,25 @@ private struct LogFinder {
 
   init(_ reader: StateReader) { self.reader = reader }
 
-  /// The items that a row must keep; nil if it may stay as it is, because about half of them are needed, or more.
+  /// The items that a row must keep; nil if it may stay as it is, because about half of them are needed, or more, or
+  /// because one cannot be read.
   ///
   /// A row that is rewritten is half as long afterwards, so that what rewriting costs is in proportion to what was
   /// written. Most rows are left as they are after a look at two items.
-  mutating func needed(of items: [ChangeLog.Item], _ dot: Dot) throws -> [ChangeLog.Item]? {
+  mutating func needed(of items: LoggedItems, _ dot: Dot) throws -> [Int]? {
     var needed: [Int] = []
     var place = 0
     let stride = Self.stride(items.count)
     for number in 0..<items.count {
-      if try find(items[place], dot) {
+      guard let item = try? items.item(place) else { return nil }
+      if try find(item, dot) {
         needed.append(place)
         let isMostlyNeeded = 2 * needed.count >= number + 1 + Self.margin
         if isMostlyNeeded || 2 * needed.count > items.count { return nil }
       }
       place = (place + stride) % items.count
     }
-    return needed.sorted().map { items[$0] }
+    return needed.sorted()
   }
 
   /// A step that visits all places of a row, distant ones first, because records that were written together are often

@@ -29,7 +29,7 @@ final class WriteTransaction {
   /// The vector that a delta brings the store to.
   private(set) var incoming = StateVector()
   @exclusivity(unchecked) private var log = ChangeLog()
-  private var logRows = 0
+  private var logged = ChangeLog.Growth()
   private var drops = 0
   /// Transactions of which a row lists more than the record that a delete has taken.
   private var missed = Set<Dot>()
@@ -284,7 +284,7 @@ final class WriteTransaction {
   }
 
   private func flushIfFull() throws {
-    if log.isFull { logRows += try log.flush(connection, session.numbers) }
+    if log.isFull { try log.flush(connection, session.numbers, to: &logged) }
   }
 
   /// Says that a state is lost, so that its part of the fingerprint cannot be subtracted and what was derived from
@@ -356,13 +356,13 @@ final class WriteTransaction {
     }
     try checkReferences()
     try forgetDecidedConflicts()
-    logRows += try log.flush(connection, session.numbers)
+    try log.flush(connection, session.numbers, to: &logged)
     try writer.putStubTouches()
     try writer.deleteBlanks()
     // Open blobs keep SQLite from savepoints and from changing tables.
     writer.closeRows()
     writer.onRowWritten = nil
-    try session.end(self, logRows: outdates ? logRows : 0)
+    try session.end(self, logged: outdates ? logged : ChangeLog.Growth())
   }
 
   /// Settles what a delta has brought, before the end: what is noted of it depends on what shows then.
@@ -416,7 +416,7 @@ final class WriteTransaction {
     /// Whether the number of the transaction counts as free: because it has only deleted.
     private func reusesNumber() throws -> Bool {
       guard environment.planted.contains(.counterReused), let dot else { return false }
-      logRows += try log.flush(connection, session.numbers)
+      try log.flush(connection, session.numbers, to: &logged)
       let query = try connection.statement(
         "SELECT items FROM tally_log WHERE zone = 0 AND replica = ? AND sequence = ?")
       query.bind(1, try session.numbers.number(of: dot.replica))

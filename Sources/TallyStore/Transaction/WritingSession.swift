@@ -309,9 +309,9 @@ final class WritingSession {
     return try mayEcho && reader.hasPendingWrites()
   }
 
-  /// Takes over what a transaction did, at its end. `logRows` is by how many rows it has let the change log grow, and
-  /// 0 if no other row can have become useless.
-  func end(_ transaction: WriteTransaction, logRows: Int) throws {
+  /// Takes over what a transaction did, at its end. `logged` is by how much it has let the change log grow, and
+  /// nothing if no other row can have become useless.
+  func end(_ transaction: WriteTransaction, logged: ChangeLog.Growth) throws {
     let isNew = transaction.standing != standing
     let next = transaction.standing
     if next.fingerprint != standing.fingerprint || next.vectorCheck != standing.vectorCheck {
@@ -322,7 +322,7 @@ final class WritingSession {
     standing = transaction.standing
     isChanged = isChanged || isNew || writer.isChanged || numbers.isChanged
     if !transaction.incoming.isEmpty { try echoes.note(transaction.hasEcho, connection, environment.logger) }
-    try pruning.run(reader, added: logRows)
+    try pruning.run(reader, added: logged)
   }
 
   /// A vector that is not what was last written is rebuilt before a dot is issued.
