@@ -7,8 +7,9 @@ struct BlockBuilder {
   private let base: StateVector
   /// Replicas that no cell can be of.
   private let strangers: Set<ReplicaID>
-  private var records: [KindNumber: DeltaBlock.Records] = [:]
-  private var fields: [KindNumber: [FieldID: UInt32]] = [:]
+  private var groups: [Group] = []
+  /// The group of the record that was added last: they come kind by kind.
+  private var current = 0
   private var links: [KindNumber: DeltaBlock.Links] = [:]
   private var packed: [(kind: KindNumber, records: PackedRecords)] = []
   /// The most tags of a link that travel in one block.
@@ -20,6 +21,15 @@ struct BlockBuilder {
   private var byteCount = 0
   private var cellCount = 0
   private var nameCount = 0
+
+  /// The records of one kind in the block, and the places of its fields' names.
+  private struct Group {
+    let kind: KindNumber
+    var records: DeltaBlock.Records
+    var numbers: [FieldID: UInt32] = [:]
+    /// The field that was asked for last: often each record has an edit of the same.
+    var last: (field: FieldID, number: UInt32)?
+  }
 
   init(catalog: Catalog, base: StateVector, strangers: Set<ReplicaID>) {
     self.catalog = catalog
@@ -60,10 +70,10 @@ struct BlockBuilder {
     try makeRoom(cells: part.cellCount, names: newNames(of: part, kind), of: kind, body)
     for delete in part.deletes { contexts[delete.stamp] = delete.context }
     if let life = part.life { lifeContexts[life.stamp] = life.context }
-    if records[kind.number] == nil { records[kind.number] = .init(type: kind.type, fields: [], items: []) }
+    turn(to: kind)
     var part = part
-    part.renumberFields { FieldID(rawValue: number(of: $0, kind.number)) }
-    records[kind.number]?.items.append(.init(name: name, state: part))
+    part.renumberFields { FieldID(rawValue: number(of: $0)) }
+    groups[current].records.items.append(.init(name: name, state: part))
     try count(size + name.text.utf8.count, body)
   }
 
@@ -120,13 +130,13 @@ struct BlockBuilder {
     guard nameCount + most > WireLimits.blockFieldNames || nameCount(of: kind) + most > WireLimits.fields else {
       return most
     }
-    let known = fields[kind.number] ?? [:]
+    let known = place(of: kind).map { groups[$0].numbers } ?? [:]
     let layers = part.seed?.layers.flatMap(\.fields) ?? []
     return Set((part.fields + layers).map(\.field)).count { known[$0] == nil }
   }
 
   private func nameCount(of kind: RecordKind) -> Int {
-    (fields[kind.number]?.count ?? 0) + (packed.last?.kind == kind.number ? kind.columns.count : 0)
+    (place(of: kind).map { groups[$0].records.fields.count } ?? 0) + (packed.last?.kind == kind.number ? kind.columns.count : 0)
   }
 
   /// Hands out the block if it would have more than readers take: cells, or names of fields, of the item's type and of
@@ -149,11 +159,29 @@ struct BlockBuilder {
     if count >= WireLimits.targetBlockItems || byteCount >= WireLimits.targetBlockBytes { try handOut(body) }
   }
 
-  private mutating func number(of field: FieldID, _ kind: KindNumber) -> UInt32 {
-    if let known = fields[kind]?[field] { return known }
-    let number = UInt32(records[kind]?.fields.count ?? 0)
-    fields[kind, default: [:]][field] = number
-    records[kind]?.fields.append(catalog.fields[field]?.key ?? "")
+  /// Where the kind's records are; nil if the block has none.
+  private func place(of kind: RecordKind) -> Int? {
+    if current < groups.count, groups[current].kind == kind.number { return current }
+    return groups.firstIndex { $0.kind == kind.number }
+  }
+
+  private mutating func turn(to kind: RecordKind) {
+    if let place = place(of: kind) { return current = place }
+    current = groups.count
+    groups.append(Group(kind: kind.number, records: .init(type: kind.type, fields: [], items: [])))
+  }
+
+  private mutating func number(of field: FieldID) -> UInt32 {
+    if let last = groups[current].last, last.field == field { return last.number }
+    let number = groups[current].numbers[field] ?? add(field)
+    groups[current].last = (field, number)
+    return number
+  }
+
+  private mutating func add(_ field: FieldID) -> UInt32 {
+    let number = UInt32(groups[current].records.fields.count)
+    groups[current].numbers[field] = number
+    groups[current].records.fields.append(catalog.fields[field]?.key ?? "")
     nameCount += 1
     return number
   }
@@ -161,9 +189,9 @@ struct BlockBuilder {
   /// Hands out the block so far, unless it is empty, and starts the next.
   mutating func handOut(_ body: (BlockDraft) throws -> Void) rethrows {
     guard count > 0 else { return }
-    let block = DeltaBlock(records: Array(records.values), links: Array(links.values))
+    let block = DeltaBlock(records: groups.map(\.records), links: Array(links.values))
     try body(BlockDraft(block, packed: packed.map(\.records)))
-    (records, fields, links, contexts, lifeContexts) = ([:], [:], [:], [:], [:])
+    (groups, current, links, contexts, lifeContexts) = ([], 0, [:], [:], [:])
     (count, byteCount, cellCount, nameCount) = (0, 0, 0, 0)
     // More rows of the last kind may come; their memory is used again.
     packed.removeFirst(max(0, packed.count - 1))

@@ -84,15 +84,9 @@ struct DeltaSource {
 
   // MARK: Changes
 
-  private struct Items {
-    var records: [KindNumber: Set<AnyRecordName>] = [:]
-    var links: [KindNumber: Set<LinkKey>] = [:]
-    var count = 0
-  }
-
   /// Returns the items that the change log has beyond `base`; nil if they are too many to look up one by one, or if
   /// the log is damaged: it only says where to look, and the tables hold everything.
-  private func changedItems(_ own: StateVector) throws -> Items? {
+  private func changedItems(_ own: StateVector) throws -> LoggedKeys? {
     do {
       return try loggedItems(own)
     } catch let error where StoreError.isDamage(error) {
@@ -100,8 +94,8 @@ struct DeltaSource {
     }
   }
 
-  private func loggedItems(_ own: StateVector) throws -> Items? {
-    var items = Items()
+  private func loggedItems(_ own: StateVector) throws -> LoggedKeys? {
+    var items = LoggedKeys(catalog, limit: Self.lookupLimit)
     for dot in own.entries where dot.sequence > base[dot.replica] {
       guard let number = catalog.replicaNumbers[dot.replica] else { continue }
       let query = try reader.connection.statement(
@@ -110,18 +104,11 @@ struct DeltaSource {
       query.bind(2, Int64(base[dot.replica]))
       defer { query.reset() }
       while try query.step() {
-        try ChangeLog.decode(query.blob(0), catalog) { kind, name, target in
-          let isNew =
-            if let target {
-              items.links[kind, default: []].insert(LinkKey(source: name, target: target)).inserted
-            } else {
-              items.records[kind, default: []].insert(name).inserted
-            }
-          if isNew { items.count += 1 }
-        }
-        if items.count > Self.lookupLimit { return nil }
+        try query.withBlob(0) { try items.add($0) }
+        if items.isFull { return nil }
       }
     }
+    items.sort()
     return items
   }
 
@@ -133,25 +120,22 @@ struct DeltaSource {
   }
 
   private func readItems(
-    _ items: Items, _ builder: inout BlockBuilder, _ body: (BlockDraft) throws -> Void
+    _ items: LoggedKeys, _ builder: inout BlockBuilder, _ body: (BlockDraft) throws -> Void
   ) throws {
     var isMissing = false
+    let catalog = catalog
     let known = catalog.orderedKinds.map(\.number)
-    let rest = items.records.keys.filter { !known.contains($0) }.sorted()
+    let rest = items.kinds.filter { !known.contains($0) }.sorted()
     for kind in (known + rest).compactMap({ catalog.records[$0] }) {
-      for name in (items.records[kind.number] ?? []).sorted() {
-        guard let stored = try reader.record(name, kind) else {
-          isMissing = true
-          continue
-        }
+      try items.forEachRecord(kind) { name in
+        guard let stored = try reader.record(name, kind) else { return isMissing = true }
         // Nothing else tells before the receiver has joined it: the sum of the whole is for who reads everything.
         try check { try catalog.check(stored, name, kind) }
         try builder.add(name, kind, stored.state, body)
       }
     }
-    for kind in items.links.keys.sorted().compactMap({ catalog.links[$0] }) {
-      let keys = (items.links[kind.number] ?? []).sorted { ($0.source, $0.target) < ($1.source, $1.target) }
-      for key in keys {
+    for kind in items.kinds.sorted().compactMap({ catalog.links[$0] }) {
+      for key in items.links(kind.number) {
         guard let stored = try reader.link(key, kind) else {
           isMissing = true
           continue

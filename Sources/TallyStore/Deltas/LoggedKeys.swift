@@ -1,0 +1,132 @@
+import TallyCRDT
+import TallyWire
+
+/// What some rows of the change log list, each record and link once, in the order of their keys.
+///
+/// Keys that are UUIDs stay two numbers until a record is looked up: a delta of many edits would otherwise make, hash
+/// and sort a text for each of them.
+struct LoggedKeys {
+  private struct UUIDKey: Comparable {
+    var high, low: UInt64
+
+    static func < (one: UUIDKey, other: UUIDKey) -> Bool {
+      one.high != other.high ? one.high < other.high : one.low < other.low
+    }
+  }
+
+  private struct Group {
+    let kind: KindNumber
+    let type: String
+    let link: LinkKind?
+    var uuids: [UUIDKey] = []
+    var texts = Set<AnyRecordName>()
+    var links = Set<LinkKey>()
+  }
+
+  private let catalog: Catalog
+  private let limit: Int
+  private var groups: [Group] = []
+  /// The group of the item that was added last.
+  private var current = 0
+  /// How many there are, some of them more than once.
+  private var count = 0
+
+  /// Creates a list that is full with more than `limit` items.
+  init(_ catalog: Catalog, limit: Int) { (self.catalog, self.limit) = (catalog, limit) }
+
+  /// The kinds of what is listed.
+  var kinds: [KindNumber] { groups.map(\.kind) }
+
+  /// Whether there are more than `limit` records and links.
+  var isFull: Bool {
+    mutating get {
+      // A record that was edited often is listed as often.
+      guard count > 2 * limit else { return false }
+      sort()
+      return count > limit
+    }
+  }
+
+  /// Adds the items of one row.
+  /// - Throws: `StoreError` of code `corrupt` for bytes that are none.
+  mutating func add(_ items: UnsafeRawBufferPointer) throws {
+    var reader = ByteReader(items)
+    do {
+      while reader.remaining > 0 {
+        let head = try reader.varint()
+        try turn(to: KindNumber(rawValue: Int(truncatingIfNeeded: head >> 2)))
+        count += 1
+        guard let link = groups[current].link else {
+          if head & 1 == 0 {
+            groups[current].uuids.append(UUIDKey(high: try reader.fixed(), low: try reader.fixed()))
+          } else {
+            groups[current].texts.insert(try reader.recordName(type: groups[current].type, isText: true).1)
+          }
+          continue
+        }
+        let source = try reader.recordName(type: link.source, isText: head & 1 != 0).1
+        let target = try reader.recordName(type: link.target, isText: head & 2 != 0).1
+        groups[current].links.insert(LinkKey(source: source, target: target))
+      }
+    } catch let error as WireError {
+      throw StoreError(stored: error)
+    }
+  }
+
+  private mutating func turn(to kind: KindNumber) throws(StoreError) {
+    if current < groups.count, groups[current].kind == kind { return }
+    if let known = groups.firstIndex(where: { $0.kind == kind }) {
+      current = known
+      return
+    }
+    let link = catalog.links[kind]
+    guard let type = catalog.records[kind]?.type ?? link?.source else {
+      throw StoreError(.corrupt, "the log names an unknown kind")
+    }
+    current = groups.count
+    groups.append(Group(kind: kind, type: type, link: link))
+  }
+
+  /// Brings the keys in order, each once.
+  mutating func sort() {
+    count = 0
+    for index in groups.indices {
+      groups[index].uuids.sort()
+      groups[index].uuids.removeRepetitions()
+      count += groups[index].uuids.count + groups[index].texts.count + groups[index].links.count
+    }
+  }
+
+  /// Calls `body` with the name of each record of a kind, in order.
+  func forEachRecord(_ kind: RecordKind, _ body: (AnyRecordName) throws -> Void) throws {
+    guard let group = groups.first(where: { $0.kind == kind.number }) else { return }
+    for key in group.uuids {
+      let name: AnyRecordName
+      do {
+        name = try RecordKey.uuid(high: key.high, low: key.low).name(type: kind.type)
+      } catch {
+        throw StoreError(stored: error)
+      }
+      try body(name)
+    }
+    for name in group.texts.sorted() { try body(name) }
+  }
+
+  /// The links of a kind, in order.
+  func links(_ kind: KindNumber) -> [LinkKey] {
+    let links = groups.first { $0.kind == kind }?.links ?? []
+    return links.sorted { ($0.source, $0.target) < ($1.source, $1.target) }
+  }
+}
+
+extension Array where Element: Equatable {
+  /// Leaves one of equal elements that follow each other.
+  fileprivate mutating func removeRepetitions() {
+    var end = 0
+    for index in indices where index == 0 || self[index] != self[end - 1] {
+      if index != end { self[end] = self[index] }
+      end += 1
+    }
+    removeSubrange(end...)
+  }
+}
