@@ -86,6 +86,7 @@ struct ConflictJournal {
   /// Drops the oldest entries beyond the journal's limits. Entries go in the order in which they came: while the clock
   /// runs behind what it has said before, nothing is too old. Cost: what goes.
   func trim() throws {
+    guard transaction.facts.hasConflicts else { return }
     let delete = try connection.statement(
       "DELETE FROM tally_conflict WHERE n <= (SELECT max(n) FROM tally_conflict) - ?")
     delete.bind(1, environment.conflictLimit)

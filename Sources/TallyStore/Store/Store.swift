@@ -172,7 +172,7 @@ public final class Store: Sendable {
       if isNew { try SchemaMigration.complete(connection) }
       let shape = missing?.lost == nil ? known : nil
       let gone = isNew || shape != nil ? nil : try restoreTables(connection)
-      box.shape = shape
+      box.opening = (connection, shape)
       let commit = try TableShape.explaining(connection) {
         try withSession(db) { session in
           try session.transaction { transaction in
@@ -478,10 +478,10 @@ public final class Store: Sendable {
       if box.needsReload.exchange(false, ordering: .relaxed) { session.invalidate() }
       return session
     }
+    let opening = try box.opening ?? (Connection(on: db), nil)
+    box.opening = nil
     let session = try WritingSession(
-      db, options.environment, applying, catalogCache.withLock { $0 },
-      box.shape)
-    box.shape = nil
+      opening.connection, options.environment, applying, catalogCache.withLock { $0 }, opening.shape)
     session.isFollowed = { [eventFollowers] in eventFollowers.isFollowed }
     db.add(transactionObserver: CommitGuard(session), extent: .databaseLifetime)
     box.session = session
@@ -492,8 +492,8 @@ public final class Store: Sendable {
 /// The session, used only on the writing connection's queue.
 final class SessionBox: @unchecked Sendable {
   var session: WritingSession?
-  /// The schema as opening found it, for the first session.
-  var shape: KnownShape?
+  /// What opening leaves to the first session: its prepared statements, and the schema as it found it.
+  var opening: (connection: Connection, shape: KnownShape?)?
   let needsReload = Atomic<Bool>(false)
 }
 

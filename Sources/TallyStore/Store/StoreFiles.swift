@@ -75,10 +75,25 @@ struct SystemFiles: StoreFiles {
   }
 
   func head(_ count: Int, of path: String) -> [UInt8]? {
-    guard let file = FileHandle(forReadingAtPath: path), let bytes = try? file.read(upToCount: count) else {
-      return nil
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    return Self.read(count, from: file)
+  }
+
+  /// The next bytes, fewer at the file's end; nil if they cannot be read.
+  private static func read(_ count: Int, from file: Int32) -> [UInt8]? {
+    var isRead = true
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, length in
+      while length < count {
+        let got = pread(file, buffer.baseAddress.map { $0 + length }, count - length, off_t(length))
+        if got < 0, errno == EINTR { continue }
+        isRead = got >= 0
+        guard got > 0 else { return }
+        length += got
+      }
     }
-    return Array(bytes)
+    return isRead ? bytes : nil
   }
 
   func freeBytes(at path: String) -> Int? {
@@ -87,20 +102,29 @@ struct SystemFiles: StoreFiles {
   }
 
   func token(at path: String) -> (text: String, fileNumber: UInt64)? {
-    guard let text = try? String(contentsOfFile: path, encoding: .utf8), let number = Self.fileNumber(path) else {
-      return nil
-    }
-    return (text, number)
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    var status = stat()
+    // A token is short; what is longer is none.
+    guard fstat(file, &status) == 0, let bytes = Self.read(1024, from: file),
+      let text = String(validating: bytes, as: UTF8.self)
+    else { return nil }
+    return (text, UInt64(status.st_ino))
   }
 
+  /// Foundation would ask for the owner's name at each look at a file, in a database of all users.
   func writeToken(at path: String, _ text: (UInt64) -> String) throws {
     let temporary = path + "-new"
-    try Data().write(to: URL(fileURLWithPath: temporary))
-    guard let number = Self.fileNumber(temporary) else { throw CocoaError(.fileWriteUnknown) }
-    let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: temporary))
-    defer { try? handle.close() }
-    try handle.write(contentsOf: Data(text(number).utf8))
-    guard rename(temporary, path) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+    guard file >= 0 else { throw Self.lastError }
+    do {
+      defer { close(file) }
+      var status = stat()
+      guard fstat(file, &status) == 0 else { throw Self.lastError }
+      try Self.write(Array(text(UInt64(status.st_ino)).utf8), to: file)
+    }
+    guard rename(temporary, path) == 0 else { throw Self.lastError }
     #if canImport(Darwin)
       var url = URL(fileURLWithPath: path)
       var values = URLResourceValues()
@@ -109,10 +133,17 @@ struct SystemFiles: StoreFiles {
     #endif
   }
 
-  private static func fileNumber(_ path: String) -> UInt64? {
-    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-    return (attributes?[.systemFileNumber] as? NSNumber)?.uint64Value
+  private static func write(_ bytes: [UInt8], to file: Int32) throws {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { pwrite(file, $0.baseAddress, $0.count, off_t(bytes.count - $0.count)) }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw lastError }
+      rest = rest.dropFirst(count)
+    }
   }
+
+  private static var lastError: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
 }
 
 extension DatabaseError {

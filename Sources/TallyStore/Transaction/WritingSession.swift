@@ -53,11 +53,10 @@ final class WritingSession {
   private(set) var isChanged = false
 
   init(
-    _ database: Database, _ environment: StoreEnvironment, _ applying: Applying, _ known: Catalog?,
+    _ connection: Connection, _ environment: StoreEnvironment, _ applying: Applying, _ known: Catalog?,
     _ shape: KnownShape?
   ) throws {
-    self.shape = shape
-    connection = try Connection(on: database)
+    (self.connection, self.shape) = (connection, shape)
     reader = StateReader(connection, catalog: try .load(connection, cached: known))
     numbers = CatalogWriter(reader)
     writer = StateWriter(reader, numbers, facts)
