@@ -57,10 +57,10 @@ struct MissingParts {
     if !lost.isEmpty {
       try connection.execute("UPDATE tally_meta SET value = abs(random() % 1000000000) + 1 WHERE key = 'catalog'")
     }
-    try deleteUnreachable(connection)
-    let unknown =
-      try connection.integer("SELECT count(*) FROM tally_vector WHERE replica NOT IN (SELECT n FROM tally_replica)")
-      ?? 0
+    let (unreachable, unknown) = try strays(connection)
+    if unreachable {
+      try connection.execute("DELETE FROM tally_extra WHERE n NOT BETWEEN 1 AND \(InlineClock.largestNumber)")
+    }
     if unknown > 0 { lost.append("the ids of \(unknown) replicas") }
     if !lost.isEmpty { try keepNumbers(connection) }
     if unknown > 0 {
@@ -82,15 +82,18 @@ struct MissingParts {
     return parts
   }
 
-  /// Deletes states with a number that no clock can point to: the next would get one beyond it.
-  private static func deleteUnreachable(_ connection: Connection) throws {
-    // Looked up at both ends: to compare each number takes as long as the table is.
-    let ends = try connection.statement("SELECT EXISTS(SELECT 1 FROM tally_extra WHERE n < 1 OR n > ?)")
-    ends.bind(1, InlineClock.largestNumber)
-    defer { ends.reset() }
-    guard try ends.step(), ends.int(0) == 1 else { return }
-    ends.reset()
-    try connection.execute("DELETE FROM tally_extra WHERE n NOT BETWEEN 1 AND \(InlineClock.largestNumber)")
+  /// Whether there are states with a number that no clock can point to, of which the next would get one beyond it; and
+  /// how many entries of the vector are of replicas without an id.
+  private static func strays(_ connection: Connection) throws -> (unreachable: Bool, unknown: Int) {
+    // The first is looked up at both ends: to compare each number takes as long as the table is.
+    let query = try connection.statement(
+      """
+      SELECT EXISTS(SELECT 1 FROM tally_extra WHERE n < 1 OR n > ?),
+        (SELECT count(*) FROM tally_vector WHERE replica NOT IN (SELECT n FROM tally_replica))
+      """)
+    query.bind(1, InlineClock.largestNumber)
+    defer { query.reset() }
+    return try query.step() ? (query.int(0) == 1, query.int(1)) : (false, 0)
   }
 
   /// Beyond every number that a store has given out: it counts, and a vector has no more replicas than this.

@@ -76,6 +76,9 @@ struct SchemaMigration {
     let isLost = catalog.isSchemaLost
     if wanted == nil { try catalog.checkSchema() }
     let schema = wanted ?? catalog.schema
+    // What the file has was checked when it was read.
+    let isAsItWas = schema == catalog.schema && !isLost && catalog.version > 0 && catalog.isComplete && gone == nil
+    guard !isAsItWas else { return }
     try schema.validate()
     let old = isLost ? try remains(of: schema) : catalog.schema
     let merged = try old.following(schema)

@@ -164,8 +164,8 @@ public final class Store: Sendable {
     try perform { db in
       let connection = try Connection(on: db)
       // Another process may have created the tables since the file was looked at.
-      let isEmpty = try connection.integer("SELECT count(*) FROM sqlite_master WHERE name = 'tally_meta'") == 0
-      if isNew, isEmpty { try SchemaMigration.create(connection) }
+      let isEmpty = try isNew && connection.integer("SELECT 1 FROM sqlite_master WHERE name = 'tally_meta'") == nil
+      if isEmpty { try SchemaMigration.create(connection) }
       let known = isNew ? nil : try KnownShape.load(connection)
       // Restoring completes the format, too.
       let missing = isNew ? nil : try MissingParts.restore(connection, hasAll: known != nil)
