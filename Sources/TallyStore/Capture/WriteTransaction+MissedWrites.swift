@@ -17,6 +17,7 @@ extension WriteTransaction {
           AND NOT EXISTS(SELECT 1 FROM tally_pending WHERE op = 4 LIMIT 1)
         """)
     }
+    try noteStrays()
     try capture(.outside, lost: findLostRows(nil))
     // If states are lost, `commit()` rebuilds and recomputes; if they may not be readable, healing does.
     guard try !isSumLost && reader.doubt()?.level != .damaged else { return }
@@ -24,6 +25,19 @@ extension WriteTransaction {
     if try reader.recomputedFingerprint() != standing.fingerprint {
       environment.logger.warning(
         "values were changed while capture triggers were missing; a repair with a peer will tell which")
+    }
+  }
+
+  /// Notes rows that carry the clock of another as rows that came.
+  private func noteStrays() throws {
+    // Of what may not be readable healing sees to all.
+    guard try reader.doubt()?.level != .damaged else { return }
+    let note = try connection.statement("INSERT INTO tally_pending(kind, op, key, number) VALUES(?, 0, ?, ?)")
+    for row in try StrayRows(reader).rows {
+      note.bind(1, row.kind)
+      note.bind(2, row.key)
+      note.bind(3, row.number)
+      try note.run()
     }
   }
 

@@ -68,6 +68,8 @@ package enum Format {
     (table: "tally_field", column: "sum", definition: "INTEGER"),
     (table: "tally_conflict", column: "winner_deletes", definition: "INTEGER NOT NULL DEFAULT 0"),
   ]
+  /// The one of the store's own tables that comes after those of the entities: see `TableOrder`. It holds the least.
+  static let lastTable = "tally_note"
   static let laterTables = """
     CREATE TABLE IF NOT EXISTS tally_stub(
       kind INTEGER NOT NULL, key ANY NOT NULL, body BLOB NOT NULL,

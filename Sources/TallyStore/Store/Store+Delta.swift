@@ -161,7 +161,7 @@ extension Store {
   ///   SQLITE_BUSY if other programs write faster than that.
   package func capturedSnapshot<T>(_ body: (StateReader) throws -> T) throws -> T {
     for _ in 0..<Self.attempts {
-      let result = try snapshot { reader -> T? in try reader.hasPendingWrites() ? nil : try body(reader) }
+      let result = try snapshot { reader -> T? in try hasUnseen(reader) ? nil : try body(reader) }
       if let result { return result }
       guard !options.isReadOnly else {
         throw StoreError(.notCaptured, "another program has written to the file; open it for writing to capture that")
@@ -169,6 +169,15 @@ extension Store {
       try replicate { _ in }
     }
     throw DatabaseError(resultCode: .SQLITE_BUSY, message: "other programs keep writing")
+  }
+
+  /// Whether another program has written something that is not captured: what the triggers have noted, or what they
+  /// cannot have, where the schema is another than the one that was last looked at.
+  private func hasUnseen(_ reader: StateReader) throws -> Bool {
+    if try reader.hasPendingWrites() { return true }
+    let followed = box.followedSchema.load(ordering: .relaxed)
+    guard followed >= 0 else { return false }
+    return try reader.connection.integer("PRAGMA schema_version") != followed
   }
 
   /// Reads states in one snapshot.

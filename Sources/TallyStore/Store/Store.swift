@@ -482,19 +482,12 @@ public final class Store: Sendable {
     box.opening = nil
     let session = try WritingSession(
       opening.connection, options.environment, applying, catalogCache.withLock { $0 }, opening.shape)
+    session.hasFollowed = { [box] in box.followedSchema.store($0, ordering: .relaxed) }
     session.isFollowed = { [eventFollowers] in eventFollowers.isFollowed }
     db.add(transactionObserver: CommitGuard(session), extent: .databaseLifetime)
     box.session = session
     return session
   }
-}
-
-/// The session, used only on the writing connection's queue.
-final class SessionBox: @unchecked Sendable {
-  var session: WritingSession?
-  /// What opening leaves to the first session: its prepared statements, and the schema as it found it.
-  var opening: (connection: Connection, shape: KnownShape?)?
-  let needsReload = Atomic<Bool>(false)
 }
 
 extension Store.Commit: Sendable where Value: Sendable {}

@@ -30,6 +30,8 @@ final class WritingSession {
   private let applying: Applying
   /// Whether anybody follows the store's events.
   var isFollowed: () -> Bool = { false }
+  /// Told SQLite's number of the schema that was looked at.
+  var hasFollowed: (Int) -> Void = { _ in }
   /// The events of this SQLite transaction, to report once it is committed.
   private(set) var events: [StoreEvent] = []
   private var told = ToldStanding()
@@ -41,6 +43,9 @@ final class WritingSession {
   private var schemaVersion: Int?
   /// The schema as opening found it, for the session's first look.
   private var shape: KnownShape?
+  /// The order of the tables as it was last looked at; nil for what the file says.
+  private var tables: TableOrder?
+  private var areTablesNoted = true
   /// Whether the file says what a look at its schema finds.
   private(set) var isShapeKnown = false
   /// Whether all of the schema is as a store needs it, which only opening looks for; then that is noted in the file.
@@ -188,6 +193,10 @@ final class WritingSession {
       try KnownShape.note(objects, connection)
       isShapeKnown = true
     }
+    if !areTablesNoted, let tables {
+      try tables.note(connection)
+      areTablesNoted = true
+    }
     try standAside(false)
     try writer.endAnnouncing()
     for address in reader.aside.news.sorted() {
@@ -203,7 +212,7 @@ final class WritingSession {
 
   /// Forgets everything, after an error or a rollback.
   func invalidate() {
-    (dataVersion, schemaVersion, isOpen) = (nil, nil, false)
+    (dataVersion, schemaVersion, tables, areTablesNoted, isOpen) = (nil, nil, nil, true, false)
     told.doubt()
     recorder?.isListening = false
     recorder?.forget()
@@ -382,42 +391,26 @@ final class WritingSession {
     readIndexes(objects)
     chooseCapture(objects)
     schemaVersion = known == nil ? try connection.integer("PRAGMA schema_version") : version
-    return outcome
+    let hasNewTables = try followTables(found: version ?? 0)
+    if let schemaVersion { hasFollowed(schemaVersion) }
+    return hasNewTables ? .wereMissing : outcome
   }
 
-  /// Takes note of indexes of the app's that forbid to write clocks in place, or that admit a value once, and of
-  /// tables that it has rebuilt without their references.
-  private func readIndexes(_ objects: AppObjects) {
-    let tables =
-      reader.catalog.orderedKinds.map { ($0.type, $0.number) }
-      + reader.catalog.knownLinks.map { ($0.table, $0.number) }
-    reader.catalog.updatesClocks = Set(
-      tables.filter {
-        objects.tablesWithExpressionIndexes.contains($0.0) || objects.tablesWithVirtualColumns.contains($0.0)
-      }.map { $0.1 })
-    reader.catalog.resolvesConflicts = Set(
-      tables.filter { objects.tablesWithConflictClauses.contains($0.0) }.map { $0.1 })
-    reader.catalog.uniqueIndexes = Dictionary(
-      uniqueKeysWithValues: tables.compactMap { table, kind in
-        objects.wholeUniqueIndexes[table].map { (kind, $0) }
-      })
-    reader.catalog.uniqueColumns = Dictionary(
-      uniqueKeysWithValues: tables.compactMap { table, kind in
-        guard !objects.tablesWithExpressionIndexes.contains(table) else { return nil }
-        return (kind, Set((objects.uniqueIndexes[table] ?? []).flatMap { $0.map(\.column) }))
-      })
-    func isChecked(_ table: String, _ column: String, _ target: String) -> Bool {
-      objects.checkedColumns[table]?[column]?.lowercased() == target.lowercased()
+  /// Looks at the order of the tables, if the schema has changed.
+  /// - Parameter version: the number of the schema before this session has changed it.
+  /// - Returns: whether a table may have been dropped and made again.
+  private func followTables(found version: Int) throws -> Bool {
+    let before = try tables ?? .kept(connection)
+    guard let schemaVersion, before?.schemaVersion != schemaVersion else {
+      tables = before
+      return false
     }
-    let records = reader.catalog.orderedKinds.filter { kind in
-      !kind.columns.allSatisfy { column in
-        column.reference.map { isChecked(kind.type, column.name, $0.to) } ?? true
-      }
-    }
-    let links = reader.catalog.knownLinks.filter {
-      !isChecked($0.table, "source", $0.source) || !isChecked($0.table, "target", $0.target)
-    }
-    reader.catalog.uncheckedReferences = Set(records.map(\.number) + links.map(\.number))
+    let order = try TableOrder(connection, schemaVersion: schemaVersion)
+    (tables, areTablesNoted) = (order, false)
+    guard let before, before.schemaVersion != version else { return false }
+    let own = reader.catalog.orderedKinds.map(\.type) + reader.catalog.knownLinks.map(\.table)
+    // A store without a write has nothing to miss.
+    return own.contains { order.mayHaveMadeAnew($0, since: before) } && !standing.vector.isEmpty
   }
 
   private func chooseCapture(_ objects: AppObjects) {

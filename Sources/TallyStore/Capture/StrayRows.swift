@@ -1,0 +1,81 @@
+import TallyCRDT
+import TallyWire
+
+/// Rows that carry the clock of another record or link: somebody has copied or renamed them while no trigger noted it.
+/// They are rows that came.
+///
+/// A record's own row is listed in the change log under its clock's transactions, and nothing is hidden under its name.
+struct StrayRows {
+  struct Row {
+    var kind: KindNumber
+    var key: String
+    var number: Int
+  }
+
+  private(set) var rows: [Row] = []
+
+  /// Searches all rows. Cost: reads the change log and all rows; memory for eight bytes of each item of the log, and
+  /// for the keys that are found. Finds nothing where the log is damaged or lost.
+  init(_ reader: StateReader) throws {
+    guard let listed = try ListedItems(reader) else { return }
+    for kind in reader.catalog.orderedKinds {
+      try reader.forEachRow(kind) { query in
+        // What cannot be read is damaged, and not written by anybody.
+        guard let name = try? reader.name(in: query), let stored = try? reader.record(in: query, kind),
+          try listed.isStray(
+            kind.number, name.text, stored.state.listedDots,
+            isHidden: { try reader.record(hidden: name, kind) != nil })
+        else { return }
+        rows.append(Row(kind: kind.number, key: name.text, number: query.int(0)))
+      }
+    }
+    for link in reader.catalog.knownLinks {
+      let query = try SQLStatement(reader.connection.handle, link.rowSQL)
+      while try query.step() {
+        guard let key = try? reader.key(in: query), let stored = try? reader.link(in: query),
+          try listed.isStray(
+            link.number, key.text, stored.element.dots, isHidden: { try reader.link(hidden: key, link) != nil })
+        else { continue }
+        rows.append(Row(kind: link.number, key: key.text, number: query.int(0)))
+      }
+    }
+  }
+}
+
+/// What the change log lists, by hashes.
+private struct ListedItems {
+  private var hashes = Set<UInt64>()
+
+  /// Returns nil for a log that cannot be read, or lists nothing.
+  init?(_ reader: StateReader) throws {
+    let query = try SQLStatement(reader.connection.handle, "SELECT replica, sequence, items FROM tally_log")
+    while try query.step() {
+      guard let replica = reader.catalog.replicas[query.number(0)], let sequence = try? query.sequence(1),
+        let items = try? ChangeLog.items(query.blob(2), reader.catalog)
+      else { return nil }
+      let dot = Dot(replica: replica, sequence: sequence)
+      for (kind, name, target) in items {
+        let key = target.map { LinkKey(source: name, target: $0).text } ?? name.text
+        hashes.insert(Self.hash(kind, key, dot))
+      }
+    }
+    guard !hashes.isEmpty else { return nil }
+  }
+
+  /// Whether a row that has cells of these transactions is not the one that the log lists. One without any is not
+  /// captured yet.
+  func isStray(_ kind: KindNumber, _ key: String, _ dots: Set<Dot>, isHidden: () throws -> Bool) rethrows -> Bool {
+    guard !dots.isEmpty else { return false }
+    return try !dots.contains { hashes.contains(Self.hash(kind, key, $0)) } || isHidden()
+  }
+
+  private static func hash(_ kind: KindNumber, _ key: String, _ dot: Dot) -> UInt64 {
+    var hash = SipHash13()
+    hash.combine(word: UInt64(kind.rawValue))
+    hash.combine(word: dot.replica.high)
+    hash.combine(word: dot.replica.low)
+    hash.combine(word: dot.sequence)
+    hash.combine(text: key)
+    return hash.finalized()
+  }
+}

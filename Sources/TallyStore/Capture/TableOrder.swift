@@ -1,0 +1,87 @@
+import TallyCRDT
+import TallyWire
+
+/// The order in which the tables of a file were made, and SQLite's number of its schema at that time.
+///
+/// It tells of tables that were dropped and made again, also where all triggers are as they were: SQLite's manual asks
+/// who rebuilds a table to make its triggers again, and then nothing else shows that rows may have come or gone. A
+/// table that is made again comes after all that were there; renaming a table, and VACUUM, keep the order.
+struct TableOrder: Equatable {
+  /// `PRAGMA schema_version`.
+  var schemaVersion: Int
+  var names: [String]
+
+  /// As it is in the file.
+  init(_ connection: Connection, schemaVersion: Int) throws {
+    self.schemaVersion = schemaVersion
+    names = []
+    let query = try connection.statement("SELECT name FROM main.sqlite_master WHERE type = 'table' ORDER BY rowid")
+    while try query.step() { names.append(query.text(0) ?? "") }
+  }
+
+  /// Whether a table that was there may have been dropped and made again since. Where no table came after it that is
+  /// still there, any change of the schema may have been that.
+  func mayHaveMadeAnew(_ table: String, since before: TableOrder) -> Bool {
+    guard before.schemaVersion != schemaVersion, let old = before.names.firstIndex(of: table),
+      let new = names.firstIndex(of: table)
+    else { return false }
+    let later = Set(before.names[(old + 1)...]).intersection(names)
+    return later.isEmpty || names[..<new].contains(where: later.contains)
+  }
+}
+
+// MARK: - The file
+
+extension TableOrder {
+  /// As a store has noted it under `tables` in `tally_meta`; nil if none has, or if it cannot be read.
+  static func kept(_ connection: Connection) throws -> TableOrder? {
+    guard let bytes = try connection.meta("tables", { $0.blob(0) }), bytes.count > 8 else { return nil }
+    return bytes.withUnsafeBytes { raw in
+      let content = UnsafeRawBufferPointer(rebasing: raw[..<(raw.count - 8)])
+      var sum = ByteReader(UnsafeRawBufferPointer(rebasing: raw[(raw.count - 8)...]))
+      guard let kept = try? sum.fixed(), kept == SipHash13.hash(content) else { return nil }
+      var reader = ByteReader(content)
+      return try? TableOrder(&reader)
+    }
+  }
+
+  private init(_ reader: inout ByteReader) throws(WireError) {
+    schemaVersion = Int(try reader.count(limit: Int(UInt32.max), "a schema's number"))
+    names = []
+    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "tables")) {
+      names.append(try reader.text(limit: reader.remaining, "a table's name"))
+    }
+  }
+
+  func note(_ connection: Connection) throws {
+    var writer = ByteWriter()
+    writer.varint(schemaVersion)
+    writer.varint(names.count)
+    for name in names { writer.text(name) }
+    writer.fixed(writer.bytes.withUnsafeBytes(SipHash13.hash))
+    let insert = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES('tables', ?)")
+    insert.bind(1, writer.bytes)
+    try insert.run()
+  }
+
+  /// Sees to it that a table of the store's own comes after those of all entities and relationships.
+  static func complete(_ connection: Connection, _ catalog: Catalog) throws {
+    let names = try TableOrder(connection, schemaVersion: 0).names
+    let own = Set(catalog.orderedKinds.map(\.type) + catalog.knownLinks.map(\.table))
+    guard let last = names.lastIndex(where: own.contains), let place = names.firstIndex(of: Format.lastTable),
+      place < last
+    else { return }
+    var rows: [[Value]] = []
+    let query = try SQLStatement(connection.handle, "SELECT * FROM \(Format.lastTable)")
+    while try query.step() { rows.append((0..<query.columnCount).map(query.value)) }
+    query.reset()
+    try connection.execute("DROP TABLE \(Format.lastTable)")
+    try connection.execute(Format.laterTables)
+    for row in rows {
+      let marks = row.map { _ in "?" }.joined(separator: ", ")
+      let insert = try SQLStatement(connection.handle, "INSERT INTO \(Format.lastTable) VALUES(\(marks))")
+      for (place, value) in row.enumerated() { insert.bind(place + 1, value) }
+      try insert.run()
+    }
+  }
+}

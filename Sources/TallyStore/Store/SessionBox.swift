@@ -1,0 +1,11 @@
+import Synchronization
+
+/// The session, used only on the writing connection's queue.
+final class SessionBox: @unchecked Sendable {
+  var session: WritingSession?
+  /// What opening leaves to the first session: its prepared statements, and the schema as it found it.
+  var opening: (connection: Connection, shape: KnownShape?)?
+  let needsReload = Atomic<Bool>(false)
+  /// SQLite's number of the schema that a session has looked at last; -1 before.
+  let followedSchema = Atomic<Int>(-1)
+}
