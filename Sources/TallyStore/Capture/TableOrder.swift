@@ -1,32 +1,25 @@
 import TallyCRDT
 import TallyWire
 
-/// The order in which the tables of a file were made, and SQLite's number of its schema at that time.
+/// The order in which the tables of a file were made.
 ///
 /// It tells of tables that were dropped and made again, also where all triggers are as they were: SQLite's manual asks
 /// who rebuilds a table to make its triggers again, and then nothing else shows that rows may have come or gone. A
 /// table that is made again comes after all that were there; renaming a table, and VACUUM, keep the order.
 struct TableOrder: Equatable {
-  /// `PRAGMA schema_version`.
-  var schemaVersion: Int
-  var names: [String]
+  var names: [String] = []
 
   /// As it is in the file.
-  init(_ connection: Connection, schemaVersion: Int) throws {
-    self.schemaVersion = schemaVersion
-    names = []
+  init(_ connection: Connection) throws {
     let query = try connection.statement("SELECT name FROM main.sqlite_master WHERE type = 'table' ORDER BY rowid")
     while try query.step() { names.append(query.text(0) ?? "") }
   }
 
-  /// Whether a table that was there may have been dropped and made again since. Where no table came after it that is
-  /// still there, any change of the schema may have been that.
-  func mayHaveMadeAnew(_ table: String, since before: TableOrder) -> Bool {
-    guard before.schemaVersion != schemaVersion, let old = before.names.firstIndex(of: table),
-      let new = names.firstIndex(of: table)
-    else { return false }
-    let later = Set(before.names[(old + 1)...]).intersection(names)
-    return later.isEmpty || names[..<new].contains(where: later.contains)
+  /// Whether a table that was there has been dropped and made again since.
+  func hasMadeAnew(_ table: String, since before: TableOrder) -> Bool {
+    guard let old = before.names.firstIndex(of: table), let new = names.firstIndex(of: table) else { return false }
+    let later = Set(before.names[(old + 1)...])
+    return names[..<new].contains(where: later.contains)
   }
 }
 
@@ -46,8 +39,6 @@ extension TableOrder {
   }
 
   private init(_ reader: inout ByteReader) throws(WireError) {
-    schemaVersion = Int(try reader.count(limit: Int(UInt32.max), "a schema's number"))
-    names = []
     for _ in 0..<(try reader.count(ofElementsWithAtLeast: 1, "tables")) {
       names.append(try reader.text(limit: reader.remaining, "a table's name"))
     }
@@ -55,7 +46,6 @@ extension TableOrder {
 
   func note(_ connection: Connection) throws {
     var writer = ByteWriter()
-    writer.varint(schemaVersion)
     writer.varint(names.count)
     for name in names { writer.text(name) }
     writer.fixed(writer.bytes.withUnsafeBytes(SipHash13.hash))
@@ -64,10 +54,10 @@ extension TableOrder {
     try insert.run()
   }
 
-  /// Sees to it that a table of the store's own comes after those of all entities and relationships.
-  static func complete(_ connection: Connection, _ catalog: Catalog) throws {
-    let names = try TableOrder(connection, schemaVersion: 0).names
-    let own = Set(catalog.orderedKinds.map(\.type) + catalog.knownLinks.map(\.table))
+  /// Sees to it that a table of the store's own comes after those of all entities and relationships: the last of all
+  /// would stay the last.
+  mutating func complete(_ connection: Connection, _ catalog: Catalog) throws {
+    let own = Set(catalog.ownTables)
     guard let last = names.lastIndex(where: own.contains), let place = names.firstIndex(of: Format.lastTable),
       place < last
     else { return }
@@ -83,5 +73,11 @@ extension TableOrder {
       for (place, value) in row.enumerated() { insert.bind(place + 1, value) }
       try insert.run()
     }
+    names = try TableOrder(connection).names
   }
+}
+
+extension Catalog {
+  /// The tables of entities and relationships.
+  var ownTables: [String] { orderedKinds.map(\.type) + knownLinks.map(\.table) }
 }

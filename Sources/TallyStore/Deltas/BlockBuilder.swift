@@ -136,7 +136,8 @@ struct BlockBuilder {
   }
 
   private func nameCount(of kind: RecordKind) -> Int {
-    (place(of: kind).map { groups[$0].records.fields.count } ?? 0) + (packed.last?.kind == kind.number ? kind.columns.count : 0)
+    (place(of: kind).map { groups[$0].records.fields.count } ?? 0)
+      + (packed.last?.kind == kind.number ? kind.columns.count : 0)
   }
 
   /// Hands out the block if it would have more than readers take: cells, or names of fields, of the item's type and of
@@ -166,8 +167,8 @@ struct BlockBuilder {
   }
 
   private mutating func turn(to kind: RecordKind) {
-    if let place = place(of: kind) { return current = place }
-    current = groups.count
+    current = place(of: kind) ?? groups.count
+    guard current == groups.count else { return }
     groups.append(Group(kind: kind.number, records: .init(type: kind.type, fields: [], items: [])))
   }
 

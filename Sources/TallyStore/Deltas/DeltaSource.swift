@@ -128,7 +128,10 @@ struct DeltaSource {
     let rest = items.kinds.filter { !known.contains($0) }.sorted()
     for kind in (known + rest).compactMap({ catalog.records[$0] }) {
       try items.forEachRecord(kind) { name in
-        guard let stored = try reader.record(name, kind) else { return isMissing = true }
+        guard let stored = try reader.record(name, kind) else {
+          isMissing = true
+          return
+        }
         // Nothing else tells before the receiver has joined it: the sum of the whole is for who reads everything.
         try check { try catalog.check(stored, name, kind) }
         try builder.add(name, kind, stored.state, body)

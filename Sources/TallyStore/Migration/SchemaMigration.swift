@@ -95,7 +95,6 @@ struct SchemaMigration {
     try number(merged)
     numbers.adopt(merged)
     try createTables(old)
-    try TableOrder.complete(connection, catalog)
     if !missing.isEmpty, catalog.version > 0, merged == old { try transaction.note(doubt: .damaged, because: missing) }
     connection.forgetStatements()
     try transaction.session.followSchema()

@@ -385,32 +385,28 @@ final class WritingSession {
     let known = try shape ?? KnownShape.load(connection)
     let objects = try known?.objects ?? AppObjects(connection, reader.catalog)
     (self.objects, shape, isShapeKnown, isSchemaChecked) = (objects, nil, known != nil, known != nil)
+    // The digest is of all tables in their order.
+    let hasNewTables = try known == nil && followTables()
     let outcome =
       known == nil
       ? try CaptureTriggers(connection, reader.catalog, objects).install() : CaptureTriggers.Outcome.asTheyShouldBe
     readIndexes(objects)
     chooseCapture(objects)
     schemaVersion = known == nil ? try connection.integer("PRAGMA schema_version") : version
-    let hasNewTables = try followTables(found: version ?? 0)
     if let schemaVersion { hasFollowed(schemaVersion) }
     return hasNewTables ? .wereMissing : outcome
   }
 
-  /// Looks at the order of the tables, if the schema has changed.
-  /// - Parameter version: the number of the schema before this session has changed it.
-  /// - Returns: whether a table may have been dropped and made again.
-  private func followTables(found version: Int) throws -> Bool {
+  /// Looks at the order of the tables, and says whether one was dropped and made again.
+  private func followTables() throws -> Bool {
     let before = try tables ?? .kept(connection)
-    guard let schemaVersion, before?.schemaVersion != schemaVersion else {
-      tables = before
-      return false
-    }
-    let order = try TableOrder(connection, schemaVersion: schemaVersion)
-    (tables, areTablesNoted) = (order, false)
-    guard let before, before.schemaVersion != version else { return false }
-    let own = reader.catalog.orderedKinds.map(\.type) + reader.catalog.knownLinks.map(\.table)
+    var order = try TableOrder(connection)
+    let isAnew = before.map { before in reader.catalog.ownTables.contains { order.hasMadeAnew($0, since: before) } }
+    try order.complete(connection, reader.catalog)
+    areTablesNoted = areTablesNoted && order == before
+    tables = order
     // A store without a write has nothing to miss.
-    return own.contains { order.mayHaveMadeAnew($0, since: before) } && !standing.vector.isEmpty
+    return isAnew ?? false && !standing.vector.isEmpty
   }
 
   private func chooseCapture(_ objects: AppObjects) {

@@ -132,8 +132,8 @@ extension RawPlay {
     return true
   }
 
-  /// The twelve steps of https://www.sqlite.org/lang_altertable.html, as an app takes them that knows only its own
-  /// triggers.
+  /// The twelve steps of https://www.sqlite.org/lang_altertable.html: as an app takes them that knows only its own
+  /// triggers, or to the letter, which makes all triggers again. The latter renames a row, too.
   private static func rebuild(_ table: String, _ hasReferences: Bool, _ db: Database) throws -> Bool {
     guard let (sql, rest) = try statements(table, db), let start = sql.firstIndex(of: "("),
       let end = sql.lastIndex(of: ")")
@@ -143,9 +143,20 @@ extension RawPlay {
     let columns = hasReferences ? sql[start..<end] : sql[start..<end].replacing(clause, with: "")
     try db.execute(sql: "CREATE TABLE main.app_new\(columns)\(check)\(sql[end...])")
     try db.execute(sql: "INSERT INTO main.app_new SELECT * FROM main.\(table)")
+    var capture: [String] = []
+    if hasReferences {
+      capture = try String.fetchAll(
+        db,
+        sql: """
+          SELECT sql FROM main.sqlite_master WHERE tbl_name = '\(table)' AND type = 'trigger'
+          AND substr(name, 1, 6) = 'tally_'
+          """)
+      try db.execute(
+        sql: "UPDATE main.app_new SET id = id || 'r' WHERE rowid = (SELECT max(rowid) FROM main.app_new)")
+    }
     try db.execute(sql: "DROP TABLE main.\(table)")
     try db.execute(sql: "ALTER TABLE main.app_new RENAME TO \(table)")
-    for statement in rest { try db.execute(sql: statement) }
+    for statement in rest + capture { try db.execute(sql: statement) }
     return true
   }
 }

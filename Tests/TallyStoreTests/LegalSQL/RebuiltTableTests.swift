@@ -98,17 +98,18 @@ import Testing
 
   /// A row that goes by another name than the one that its clock was written for is a new one, and who has the old
   /// state, of an edited record or a new one, of the same transaction or another, loses nothing of it.
-  @Test(arguments: [
-    "UPDATE P SET id = 'P|~|3' WHERE id = 'P|~|1'",
-    "UPDATE P SET id = 'P|~|3' WHERE id = 'P|~|2'",
-    "UPDATE P SET id = 'P|~|9' WHERE id = 'P|~|1'",
-    "UPDATE P SET id = 'P|~|9' WHERE id = 'P|~|2'",
-    "INSERT INTO P(id, \(columns)) SELECT 'P|~|9', \(clocks)1'",
-    "INSERT INTO P(id, \(columns)) SELECT 'P|~|9', \(clocks)2'",
-    "INSERT INTO P(id, \(columns)) SELECT 'P|~|3', \(clocks)2'",
-    "INSERT INTO P(id, name) VALUES('P|~|8', 'new'), ('P|~|3', 'again')",
-    "DELETE FROM P WHERE id = 'P|~|2'",
-  ], [false, true])
+  @Test(
+    arguments: [
+      "UPDATE P SET id = 'P|~|3' WHERE id = 'P|~|1'",
+      "UPDATE P SET id = 'P|~|3' WHERE id = 'P|~|2'",
+      "UPDATE P SET id = 'P|~|9' WHERE id = 'P|~|1'",
+      "UPDATE P SET id = 'P|~|9' WHERE id = 'P|~|2'",
+      "INSERT INTO P(id, \(columns)) SELECT 'P|~|9', \(clocks)1'",
+      "INSERT INTO P(id, \(columns)) SELECT 'P|~|9', \(clocks)2'",
+      "INSERT INTO P(id, \(columns)) SELECT 'P|~|3', \(clocks)2'",
+      "INSERT INTO P(id, name) VALUES('P|~|8', 'new'), ('P|~|3', 'again')",
+      "DELETE FROM P WHERE id = 'P|~|2'",
+    ], [false, true])
   func rowsThatTookAnothersClockAreNew(_ sql: String, empties: Bool) throws {
     let (a, b) = try prepare()
     let away = try a.vector
@@ -179,7 +180,8 @@ import Testing
     try store.run("INSERT INTO P(id, name) VALUES('P|~|1', 'one')")
     for sql in [
       "CREATE INDEX by_name ON P(name)", "DROP INDEX by_name", "CREATE TABLE Mine(x)", "DROP TABLE Mine",
-      "ALTER TABLE P RENAME TO Q", "ALTER TABLE Q RENAME TO P", "VACUUM", "CREATE VIEW Names AS SELECT name FROM P", "DROP VIEW Names",
+      "ALTER TABLE P RENAME TO Q", "ALTER TABLE Q RENAME TO P", "VACUUM", "CREATE VIEW Names AS SELECT name FROM P",
+      "DROP VIEW Names",
     ] {
       let queue = try DatabaseQueue(path: scratch.path("a"))
       try queue.inDatabase { try $0.execute(sql: sql) }
