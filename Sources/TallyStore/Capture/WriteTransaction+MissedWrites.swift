@@ -6,7 +6,8 @@ extension WriteTransaction {
   /// Rows that came are captured now, and so are those that went. A value that was changed meanwhile cannot be told
   /// from the one before: it stays, and the sum of the content, which no longer fits, tells `verify` and peers.
   func findMissedWrites() throws {
-    environment.logger.warning("capture triggers were missing; looking once for what was written meanwhile")
+    environment.logger.warning(
+      "capture triggers were missing or a table was made again; looking once for what was written meanwhile")
     for (table, key, kind) in catalog.orderedKinds.map({ ($0.type, "id", $0.number) })
       + catalog.knownLinks.map({ ($0.table, "source || char(10) || target", $0.number) })
     {
@@ -24,7 +25,7 @@ extension WriteTransaction {
     try renewWhatFollows()
     if try reader.recomputedFingerprint() != standing.fingerprint {
       environment.logger.warning(
-        "values were changed while capture triggers were missing; a repair with a peer will tell which")
+        "values were changed where nothing noted it; a repair with a peer will tell which")
     }
   }
 
