@@ -176,9 +176,8 @@ extension Store {
   private func hasUnseen(_ reader: StateReader) throws -> Bool {
     if try reader.hasPendingWrites() { return true }
     let followed = box.followedSchema.load(ordering: .relaxed)
-    guard followed >= 0, let version = try reader.connection.integer("PRAGMA schema_version"), version != followed else {
-      return false
-    }
+    guard followed >= 0, let version = try reader.connection.integer("PRAGMA schema_version"), version != followed
+    else { return false }
     // Opening a file without a log changes the number as well, and nothing else.
     guard try KnownShape.load(reader.connection) != nil else { return true }
     box.followedSchema.store(version, ordering: .relaxed)
