@@ -13,6 +13,7 @@ struct CaptureTriggers {
   private let connection: Connection
   /// By name, as SQLite keeps them in its schema table.
   private let wanted: [String: Trigger]
+  private let tables: [String]
 
   private struct Trigger {
     var name: String
@@ -43,6 +44,7 @@ struct CaptureTriggers {
       }
     }
     self.wanted = wanted
+    tables = catalog.ownTables
   }
 
   /// The result of an installation.
@@ -75,7 +77,9 @@ struct CaptureTriggers {
   }
 
   private func hasRows() throws -> Bool {
-    try connection.exists("SELECT 1 FROM tally_vector LIMIT 1")
+    if try connection.exists("SELECT 1 FROM tally_vector LIMIT 1") { return true }
+    // Nothing of the store's: what is there was written by others.
+    return try tables.contains { try connection.integer(text: "SELECT 1 FROM main.\"\($0)\" LIMIT 1") != nil }
   }
 
   /// Drops them all, for a change of the tables.

@@ -405,8 +405,7 @@ final class WritingSession {
     try order.complete(connection, reader.catalog)
     areTablesNoted = areTablesNoted && order == before
     tables = order
-    // A store without a write has nothing to miss.
-    return isAnew ?? false && !standing.vector.isEmpty
+    return isAnew ?? false
   }
 
   private func chooseCapture(_ objects: AppObjects) {

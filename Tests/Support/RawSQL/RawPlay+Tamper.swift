@@ -152,7 +152,7 @@ extension RawPlay {
           AND substr(name, 1, 6) = 'tally_'
           """)
       try db.execute(
-        sql: "UPDATE main.app_new SET id = id || 'r' WHERE rowid = (SELECT max(rowid) FROM main.app_new)")
+        sql: "UPDATE OR IGNORE main.app_new SET id = id || 'r' WHERE rowid = (SELECT max(rowid) FROM main.app_new)")
     }
     try db.execute(sql: "DROP TABLE main.\(table)")
     try db.execute(sql: "ALTER TABLE main.app_new RENAME TO \(table)")
