@@ -42,7 +42,7 @@ struct StrayRows {
   }
 }
 
-/// What the change log lists, by hashes.
+/// The hashes of all items of the change log.
 private struct ListedItems {
   private var hashes = Set<UInt64>()
 

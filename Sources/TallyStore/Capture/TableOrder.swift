@@ -3,9 +3,9 @@ import TallyWire
 
 /// The order in which the tables of a file were made.
 ///
-/// It tells of tables that were dropped and made again, also where all triggers are as they were: SQLite's manual asks
-/// who rebuilds a table to make its triggers again, and then nothing else shows that rows may have come or gone. A
-/// table that is made again comes after all that were there; renaming a table, and VACUUM, keep the order.
+/// It shows which tables were dropped and created again, even if all triggers are back: SQLite's manual tells programs
+/// that rebuild a table to recreate its triggers. A table that is created again comes after all others. Renaming a
+/// table, and VACUUM, keep the order.
 struct TableOrder: Equatable {
   var names: [String] = []
 

@@ -1,7 +1,7 @@
 import TallyCRDT
 import TallyWire
 
-/// What some rows of the change log list, each record and link once, in the order of their keys.
+/// The records and links that some rows of the change log list, each once, in the order of their keys.
 ///
 /// Keys that are UUIDs stay two numbers until a record is looked up: a delta of many edits would otherwise make, hash
 /// and sort a text for each of them.

@@ -106,7 +106,7 @@ struct SystemFiles: StoreFiles {
     guard file >= 0 else { return nil }
     defer { close(file) }
     var status = stat()
-    // A token is short; what is longer is none.
+    // A token is far shorter than this.
     guard fstat(file, &status) == 0, let bytes = Self.read(1024, from: file),
       let text = String(validating: bytes, as: UTF8.self)
     else { return nil }

@@ -72,7 +72,7 @@ import Testing
     try queue.close()
   }
 
-  /// What the app sees.
+  /// The rows that the app sees.
   private static func shown(_ store: Store) throws -> [String] {
     try store.read { db in
       try String.fetchAll(
@@ -138,7 +138,7 @@ import Testing
     #expect(try Self.shown(b).contains("G|~|1 P|~|2"))
   }
 
-  /// Who makes the triggers again as they were leaves no sign but the place of the table among the others.
+  /// If the triggers are recreated too, only the order of the tables shows that one was rebuilt.
   @Test(arguments: ["P", "G", "G_players"], [true, false])
   func aTableIsLookedAtAlsoWhereItsTriggersAreBack(_ table: String, isOpen: Bool) throws {
     var (a, b) = try prepare()
@@ -199,7 +199,7 @@ import Testing
     #expect(try Self.people(b) == ["P|~|1r one "])
   }
 
-  /// What changes the schema and makes no table again costs no look at all rows.
+  /// Schema changes that recreate no table do not make the store read all rows.
   @Test func othersAreNotLookedAt() throws {
     let looks = Atomic(0)
     var options = options
