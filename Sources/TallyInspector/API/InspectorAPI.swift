@@ -62,11 +62,9 @@
       switch path {
       case "/api/query":
         // One that was given up a moment ago is about to end.
-        let isLate = Clocks.limit(.milliseconds(300))
-        while room.running.withLock({ $0.contains("query") }), !isLate() {
-          try await Task.sleep(for: .milliseconds(10))
-        }
-        return try await long("query", "another query is running, which ends within five seconds") {
+        return try await long(
+          "query", "another query is running, which ends within five seconds", patience: .milliseconds(300)
+        ) {
           try question.query()
         }
       case "/api/report/compare": return try await blocking { try question.comparison() }
@@ -98,11 +96,14 @@
     }
 
     /// Reads a store for seconds, one of a kind at a time: it has a connection to the store for as long as it runs.
+    /// Whoever finds one that runs tries again for as long as `patience` says, and is refused then.
     private func long<T: Encodable & Sendable>(
-      _ kind: String, _ refusal: String, _ body: @escaping @Sendable () throws -> T
+      _ kind: String, _ refusal: String, patience: Duration = .zero, _ body: @escaping @Sendable () throws -> T
     ) async throws -> Data {
-      guard room.running.withLock({ $0.insert(kind).inserted }) else {
-        throw Refusal(status: .tooManyRequests, code: "busy", message: refusal)
+      let isLate = Clocks.limit(patience)
+      while !room.running.withLock({ $0.insert(kind).inserted }) {
+        if isLate() { throw Refusal(status: .tooManyRequests, code: "busy", message: refusal) }
+        try await Task.sleep(for: .milliseconds(10))
       }
       defer { _ = room.running.withLock { $0.remove(kind) } }
       return try await LongWork.run { try InspectionJSON.bytes(body()) }
