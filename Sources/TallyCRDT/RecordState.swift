@@ -112,6 +112,19 @@ public struct RecordState: Hashable, Sendable {
     life = nil
   }
 
+  /// The part of a state that is a delete.
+  package init(delete: Delete) {
+    self.init()
+    deletes = [delete]
+  }
+
+  /// The part of a state that is these registers.
+  /// - Precondition: `fields` ascends by field.
+  package init(fields: [FieldCell]) {
+    self.init()
+    self.fields = fields
+  }
+
   /// Whether nothing is known of the record.
   public var isEmpty: Bool {
     existence == nil && fields.isEmpty && supersededTouches.isEmpty && deletes.isEmpty && seed == nil && life == nil

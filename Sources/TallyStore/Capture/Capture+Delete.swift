@@ -23,7 +23,7 @@ extension Capture {
     try transaction.writer.putDeleted(state, kind, text, values, shared)
     transaction.writer.count(kind.number, -1)
     if let extra = before.clock.extra { progress.orphans.append(extra.number) }
-    try transaction.deleted(key, kind, shared.delete.stamp.dot, replaced: replaced, difference)
+    try transaction.deleted(key, kind, shared.delete, replaced: replaced, difference)
     return true
   }
 

@@ -18,6 +18,8 @@ extension Capture {
     else { return false }
     var edit = StampedEdit(state, row.hash)
     var dot: Dot?
+    let isBuffered = transaction.isBuffered
+    var cells: [FieldCell] = []
     for change in changes {
       let column = kind.columns[change.place]
       guard column.admits(change.new) else { return false }
@@ -26,12 +28,13 @@ extension Capture {
       // Over a time that nothing exceeds, the greater replica wins, and that may be the other one.
       if let old, new <= old { return false }
       edit.write(column, over: old, change.old, new, change.new)
+      if isBuffered { cells.append(FieldCell(field: column.field, stamp: new, value: change.new)) }
       dot = new.dot
     }
     guard let dot else { return true }
     edit.end()
     try transaction.writer.putEdited(edit.state, kind, row.id, row.clock)
-    try transaction.edited(row.key, kind, CollectionOfOne(dot), edit, owners: row.owners)
+    try transaction.edited(row.key, kind, CollectionOfOne(dot), edit, cells, owners: row.owners)
     edit.leave(to: transaction.reader.spare)
     return true
   }

@@ -20,10 +20,13 @@ extension Capture {
     let stamp = try transaction.stamp()
     let sum = kind.fingerprint(query, stamp, mask)
     guard let clock = try transaction.writer.clock(of: stamp, sum) else { return false }
+    let state =
+      try transaction.isBuffered
+      ? transaction.reader.state(clock, query.values(3..<3 + kind.columns.count), kind).state : nil
     // The row is written next, and nobody may be reading it then.
     query.reset()
     try transaction.writer.adopt(row, kind, clock)
-    try transaction.inserted(key, kind, stamp.dot, sum)
+    try transaction.inserted(key, kind, stamp.dot, sum, state)
     return true
   }
 }

@@ -55,13 +55,19 @@ final class SnapshotReaders: Sendable {
   /// Reads in one snapshot.
   /// - Throws: `StoreError.closed` after `close()`; what the body throws.
   func read<T>(_ body: (Connection) throws -> T) throws -> T {
+    try use { connection in
+      defer { connection.resetStatements() }
+      return try connection.inReadTransaction { try body(connection) }
+    }
+  }
+
+  /// Does something with a connection, in no transaction.
+  /// - Throws: `StoreError.closed` after `close()`; what the body throws.
+  func use<T>(_ body: (Connection) throws -> T) throws -> T {
     let reader = try take()
     let value: T
     do {
-      value = try reader.queue.unsafeRead { _ in
-        defer { reader.connection.resetStatements() }
-        return try reader.connection.inReadTransaction { try body(reader.connection) }
-      }
+      value = try reader.queue.unsafeRead { _ in try body(reader.connection) }
     } catch {
       // Whatever state it is in, nobody else gets it, and what closing it says is not what went wrong.
       try? reader.close()
@@ -70,6 +76,12 @@ final class SnapshotReaders: Sendable {
     }
     try give(reader)
     return value
+  }
+
+  /// Where the file is now; nil if no connection is idle that has read, or if it cannot be told without reading.
+  func position() -> LogPosition? {
+    // Nobody takes the connection as long as the lock is held.
+    idle.withLock { idle in idle.isClosed ? nil : idle.readers.last?.connection.logPosition() }
   }
 
   /// Returns the present content of the file, kept readable until it is given back.

@@ -32,9 +32,14 @@ struct BlockBuilder {
   }
 
   init(catalog: Catalog, base: StateVector, strangers: Set<ReplicaID>) {
-    self.catalog = catalog
-    self.base = base
-    self.strangers = strangers
+    (self.catalog, self.base, self.strangers) = (catalog, base, strangers)
+  }
+
+  /// A builder of what `base` does not cover in a store whose vector is `target`.
+  init(catalog: Catalog, base: StateVector, target: StateVector) {
+    // Cells can only be of replicas that the catalog has, so there is nothing to check unless one is not in the
+    // vector.
+    self.init(catalog: catalog, base: base, strangers: Set(catalog.replicas.values.filter { target[$0] == 0 }))
   }
 
   /// Adds what `base` does not cover of a record, and hands out each block that this fills.

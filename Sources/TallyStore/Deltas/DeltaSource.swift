@@ -29,10 +29,7 @@ struct DeltaSource {
   /// - Returns: whether everything was read, and summed.
   @discardableResult
   func forEachBlock(of own: StateVector, _ body: (BlockDraft) throws -> Void) throws -> Bool {
-    // Cells can only be of replicas that the catalog has, so there is nothing to check unless one is not in the
-    // vector.
-    let strangers = Set(catalog.replicas.values.filter { own[$0] == 0 })
-    var builder = BlockBuilder(catalog: catalog, base: base, strangers: strangers)
+    var builder = BlockBuilder(catalog: catalog, base: base, target: own)
     let isEverything = own.entries.allSatisfy { base[$0.replica] == 0 }
     #if PlantedFaults
       let body = { try body(spoiled($0, isEverything: isEverything)) }

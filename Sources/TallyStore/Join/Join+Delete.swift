@@ -37,7 +37,7 @@ extension Join {
     }
     try writer.putDeleted(state, kind, name.text, row.values, shared)
     noteChange()
-    try transaction.deleted(row.key, kind, delete.stamp.dot, replaced: replaced, difference)
+    try transaction.deleted(row.key, kind, delete, replaced: replaced, difference)
     transaction.view.noteGone()
     try writer.onRowWritten?()
     return true

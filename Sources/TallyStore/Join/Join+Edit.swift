@@ -36,7 +36,7 @@ extension Join {
       try note(LostWrite(loser: loser, winner: winner, wasLocal: true), name)
     }
     noteChange()
-    try transaction.edited(row.key, kind, dots, whole, owners: row.owners)
+    try transaction.edited(row.key, kind, dots, whole, received.fields, owners: row.owners)
     return true
   }
 

@@ -54,6 +54,8 @@ struct Join {
     copies = CopyDetection(own: transaction.replica, before: vector, header, isRepair: isRepair, hasLost: hasLost)
     journal = ConflictJournal(transaction, header, isRepair: isRepair)
     transaction.view.watch.isJoining = true
+    // A repair brings cells that the vector covers.
+    if isRepair { transaction.session.buffer?.giveUp() }
     seenContents = SeenContents(transaction.connection)
     enforcesKeys = transaction.connection.enforcesForeignKeys
     try check(vector)

@@ -20,6 +20,9 @@ final class FileFacts {
   /// The kinds of which something is hidden: of others nothing needs to be looked up.
   var hiddenKinds = Set<KindNumber>()
 
+  /// Whether what is stored is in doubt: see `StoreDoubt`.
+  var hasDoubt = false
+
   /// Reads the facts of the file that `connection` sees.
   func load(_ connection: Connection, _ catalog: Catalog) throws {
     // One statement: to prepare one for each table costs more than all else.
@@ -36,6 +39,7 @@ final class FileFacts {
     hasDeletes = try has[0] || connection.hasMeta("retired")
     (hasWaits, hasConflicts, hasAside, hasRefusals, hasRowCounts) = (has[1], has[2], has[5], has[6], has[7])
     hasLives = try connection.hasMeta("lives")
+    hasDoubt = try connection.hasMeta("doubt")
     // As in `StateWriter.overwriteDeleted`.
     if hasLives { try connection.execute("PRAGMA secure_delete = ON") }
     hiddenKinds = []

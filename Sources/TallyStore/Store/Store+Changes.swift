@@ -65,8 +65,9 @@ extension Store {
   /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
   public func captureChanges() throws {
     guard !options.isReadOnly else { return }
+    guard unchanged == nil else { return }
     let (vector, fingerprint) = try capturedSnapshot { (try $0.vector(), try $0.fingerprint()) }
-    let last = lastSummary.withLock { $0 }
+    let last = latest.withLock { $0?.summary }
     if vector != last?.vector || fingerprint != last?.fingerprint { try replicate { _ in } }
   }
 }
@@ -80,7 +81,13 @@ extension Store {
   /// The blocks of everything that `base` does not cover, for a change that is small; with the header of the same
   /// snapshot. Two blocks at most, so that a change of any size costs little memory: with two, there may be more.
   package func blocks(since base: StateVector) throws -> (DeltaHeader, [DeltaBlock]) {
-    try capturedSnapshot { reader in
+    if let (header, latest, buffer) = buffered(since: base) {
+      var blocks: [DeltaBlock] = []
+      try buffer.forEachBlock(header, latest.catalog) { blocks.append($0.block) }
+      try makeDurable(latest.summary)
+      return (header, blocks)
+    }
+    return try capturedSnapshot { reader in
       let header = DeltaHeader(base: base, target: try reader.vector(), fingerprint: try reader.fingerprint())
       var blocks: [DeltaBlock] = []
       do {

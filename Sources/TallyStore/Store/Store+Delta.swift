@@ -8,7 +8,7 @@ extension Store {
   ///
   /// Two stores with equal vectors and fingerprints hold the same. Costs a few small reads, whatever the size.
   /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
-  public func summary() throws -> StoreSummary { try capturedSnapshot(Self.summary) }
+  public func summary() throws -> StoreSummary { try unchanged?.summary ?? capturedSnapshot(Self.summary) }
 
   static func summary(_ reader: StateReader) throws -> StoreSummary {
     StoreSummary(
@@ -43,7 +43,14 @@ extension Store {
     since base: StateVector = StateVector(), to sink: @escaping ([UInt8]) throws -> Void
   ) throws -> DeltaHeader {
     try noticingDamage {
-      try capturedSnapshot { reader in
+      if let (header, latest, buffer) = buffered(since: base) {
+        try makeDurable(latest.summary)
+        var writer = try DeltaWriter(header: header, to: sink)
+        try buffer.forEachBlock(header, latest.catalog) { try writer.append($0) }
+        try writer.finish()
+        return header
+      }
+      return try capturedSnapshot { reader in
         let doubt = try reader.doubt()
         if let doubt, doubt.level == .damaged { throw damaged(doubt.reason) }
         guard try reader.vectorFitsItsSum() else { throw StoreError(.damaged, StoreError.unfit) }
@@ -173,7 +180,7 @@ extension Store {
 
   /// Whether another program has written something that is not captured: what the triggers have noted, or what they
   /// cannot have, where the schema is another than the one that was last looked at.
-  private func hasUnseen(_ reader: StateReader) throws -> Bool {
+  func hasUnseen(_ reader: StateReader) throws -> Bool {
     if try reader.hasPendingWrites() { return true }
     let followed = box.followedSchema.load(ordering: .relaxed)
     guard followed >= 0, let version = try reader.connection.integer("PRAGMA schema_version"), version != followed

@@ -87,9 +87,15 @@ extension Store {
   /// Cost: one sync of the write-ahead log if the replica has written since the last one; with the log's folder the
   /// first time.
   func makeDurable(_ own: Dot?, _ connection: Connection) throws {
-    guard options.flushesBeforeSync, file != nil, let own, !durable.withLock({ $0.covers(own) }) else { return }
+    guard let own, needsSync(own) else { return }
     try connection.syncLog()
     durable.withLock { $0.include(own) }
+  }
+
+  /// Whether a dot of this replica's must be on the disk and may not be.
+  func needsSync(_ own: Dot?) -> Bool {
+    guard options.flushesBeforeSync, file != nil, let own else { return false }
+    return !durable.withLock { $0.covers(own) }
   }
 }
 

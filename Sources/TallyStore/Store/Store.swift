@@ -51,7 +51,7 @@ public final class Store: Sendable {
   let eventFollowers = EventFollowers()
   let valueFollowers = ValueFollowers()
   /// The state after the last transaction of this store, to tell what others have committed since.
-  let lastSummary = Mutex<StoreSummary?>(nil)
+  let latest = Mutex<LatestCommit?>(nil)
   /// This replica's dots that are known to be on the disk.
   let durable = Mutex(StateVector())
   /// For each peer in a live session what it has acknowledged, and when it was last heard of. Kept in memory until the
@@ -365,6 +365,11 @@ public final class Store: Sendable {
     let hasForeignCommits: Bool
     /// The events to report.
     let events: [StoreEvent]
+    /// Where the file was when the transaction had it to itself, and had not written; nil if that is not known.
+    let before: LogPosition?
+    let catalog: Catalog
+    /// What the transaction has changed, if that is little and may be wanted.
+    let buffer: DeltaBuffer?
   }
 
   /// Writes like ``write(_:)``, and returns the transaction's dot once it is committed, by which it is known on all
@@ -396,7 +401,7 @@ public final class Store: Sendable {
   }
 
   func announce<T>(_ commit: Commit<T>, by follower: ChangeFollower? = nil) {
-    lastSummary.withLock { $0 = commit.summary }
+    noteLatest(commit)
     eventFollowers.publish(commit.events)
     if commit.isChanged || commit.hasForeignCommits {
       listeners.notify(but: commit.hasForeignCommits ? nil : follower)
@@ -452,8 +457,9 @@ public final class Store: Sendable {
   func withSession<T>(_ db: Database, _ body: (WritingSession) throws -> (T, Dot?)) throws -> Commit<T> {
     let session = try session(db)
     turns.begin()
+    let before = position
     do {
-      try session.begin()
+      try session.begin(buffers: before != nil)
       let (value, dot) = try body(session)
       try session.finish()
       if session.hasForeignCommits {
@@ -466,7 +472,9 @@ public final class Store: Sendable {
       }
       return Commit(
         value: value, dot: dot, summary: session.summary, isChanged: session.isChanged,
-        hasForeignCommits: session.hasForeignCommits, events: session.events)
+        hasForeignCommits: session.hasForeignCommits, events: session.events,
+        before: session.changesSchema ? nil : before,
+        catalog: session.reader.catalog, buffer: session.takeBuffer())
     } catch {
       session.invalidate()
       throw error

@@ -117,6 +117,9 @@ final class WriteTransaction {
 
   // MARK: What changes
 
+  /// Whether what changes is kept in memory as well: see `DeltaBuffer`.
+  var isBuffered: Bool { session.buffer?.isComplete == true }
+
   /// Says that the transaction brings the vector to `target`: everything up to there is in it.
   func expect(_ target: StateVector) { incoming.merge(target) }
 
@@ -134,6 +137,7 @@ final class WriteTransaction {
       if old != nil { outdates = true }
       for dot in dots where new.isListed(under: dot) { log.note(dot, kind: kind.number, name) }
     }
+    session.buffer?.note(name, kind, whole: new)
     standing.fingerprint += fingerprint ?? catalog.fingerprint(name, kind, from: old, to: new)
     if effect != .nothing { try view.mark(name, kind, from: old, to: new, effect) }
     if catalog.hasStubs || writer.seenAbove?.isInUse == true { try view.noteKeeping(name, kind, from: old, to: new) }
@@ -141,14 +145,17 @@ final class WriteTransaction {
   }
 
   /// Says that a record has come that was never here, that changes nothing for any other, and that adds `sum` to the
-  /// fingerprint.
-  func inserted(_ key: RecordKey, _ kind: RecordKind, _ dot: Dot, _ sum: Fingerprint) throws {
+  /// fingerprint. `state` is given if somebody has made it.
+  func inserted(
+    _ key: RecordKey, _ kind: RecordKind, _ dot: Dot, _ sum: Fingerprint, _ state: RecordState? = nil
+  ) throws {
     #if PlantedFaults
       let isListed = isCapturing || !environment.planted.contains(.packedRowUnlisted)
     #else
       let isListed = true
     #endif
     if isListed { log.note(dot, kind: kind.number, key) }
+    if let state { try session.buffer?.note(key, kind, added: state) } else { session.buffer?.giveUp() }
     writer.seenAbove?.forget()
     if kind.isKnown { try writer.touches?.note(key, kind) }
     standing.fingerprint += sum
@@ -156,11 +163,13 @@ final class WriteTransaction {
     try flushIfFull()
   }
 
-  /// Says that fields of a record that is seen, and was never deleted, have got later writes, of `dots`. `owners` are
-  /// the records that own it, if any record was ever deleted.
+  /// Says that fields of a record that is seen, and was never deleted, have got later writes, of `dots`: the registers
+  /// `cells`. `owners` are the records that own it, if any record was ever deleted.
   func edited(
-    _ key: RecordKey, _ kind: RecordKind, _ dots: some Sequence<Dot>, _ edit: StampedEdit, owners: [AnyRecordName]
+    _ key: RecordKey, _ kind: RecordKind, _ dots: some Sequence<Dot>, _ edit: StampedEdit, _ cells: [FieldCell],
+    owners: [AnyRecordName]
   ) throws {
+    try session.buffer?.note(key, kind, added: RecordState(fields: cells))
     try edit.forEachReplaced { try drop($0, key, kind) }
     if kind.isKnown { try writer.touches?.note(key, kind) }
     if facts.hasConflicts { view.watch.note(try key.name(type: kind.type)) }
@@ -170,13 +179,13 @@ final class WriteTransaction {
     try flushIfFull()
   }
 
-  /// Says that a record that was seen has got its first delete, of `dot`, which has seen all of it and changes nothing
-  /// for any other record. The transactions that it was listed under are `replaced`. `difference` is added to the
-  /// fingerprint.
+  /// Says that a record that was seen has got its first delete, which has seen all of it and changes nothing for any
+  /// other record. The transactions that it was listed under are `replaced`. `difference` is added to the fingerprint.
   func deleted(
-    _ key: RecordKey, _ kind: RecordKind, _ dot: Dot, replaced: [Dot], _ difference: Fingerprint
+    _ key: RecordKey, _ kind: RecordKind, _ delete: Delete, replaced: [Dot], _ difference: Fingerprint
   ) throws {
-    log.note(dot, kind: kind.number, key)
+    try session.buffer?.note(key, kind, added: RecordState(delete: delete))
+    log.note(delete.stamp.dot, kind: kind.number, key)
     for dot in replaced { try drop(dot, deleted: key, kind) }
     // Rows that list other records as well are left to the pruning.
     if !missed.isEmpty { outdates = true }
@@ -254,6 +263,7 @@ final class WriteTransaction {
     if !old.tags.isEmpty { outdates = true }
     if kind.isKnown { writer.touches?.note(key, kind) }
     for dot in dots { log.note(dot, kind: kind.number, key) }
+    session.buffer?.note(key, kind, whole: new)
     standing.fingerprint += fingerprint ?? catalog.fingerprint(key, kind, from: old, to: new)
     #if PlantedFaults
       if environment.planted.contains(.fingerprintForgetsRemovals), old.isMember, !new.isMember {
@@ -267,12 +277,14 @@ final class WriteTransaction {
 
   /// Lists a record in the change log, for a log that is rebuilt.
   func list(_ name: AnyRecordName, _ kind: RecordKind, _ dots: Set<Dot>) throws {
+    session.buffer?.giveUp()
     for dot in dots.sorted() { log.note(dot, kind: kind.number, name) }
     try flushIfFull()
   }
 
   /// Lists a link in the change log, for a log that is rebuilt.
   func list(_ key: LinkKey, _ kind: LinkKind, _ dots: Set<Dot>) throws {
+    session.buffer?.giveUp()
     for dot in dots.sorted() { log.note(dot, kind: kind.number, key) }
     try flushIfFull()
   }
@@ -289,7 +301,10 @@ final class WriteTransaction {
 
   /// Says that a state is lost, so that its part of the fingerprint cannot be subtracted and what was derived from
   /// it is not known: `commit()` recomputes both. Cost: reads the whole store.
-  func loseSum() { isSumLost = true }
+  func loseSum() {
+    isSumLost = true
+    session.buffer?.giveUp()
+  }
 
   /// Takes the fingerprint anew from the states that are there. Cost: reads the whole store.
   func recomputeFingerprint() throws {
@@ -408,7 +423,10 @@ final class WriteTransaction {
   }
 
   /// Forgets the vector, for one that is rebuilt.
-  func resetVector() { (standing.vector, standing.vectorCheck) = (StateVector(), VectorCheck()) }
+  func resetVector() {
+    (standing.vector, standing.vectorCheck) = (StateVector(), VectorCheck())
+    session.buffer?.giveUp()
+  }
 }
 
 #if PlantedFaults

@@ -78,7 +78,7 @@ final class WritingSession {
   deinit { if !areTriggersOn { _ = tally_enable_triggers(connection.handle, 1) } }
 
   /// Whether the app's transaction has changed the schema.
-  private var changesSchema = false
+  private(set) var changesSchema = false
 
   /// The state of the store, with what this transaction has written.
   var summary: StoreSummary {
@@ -88,10 +88,20 @@ final class WritingSession {
     )
   }
 
+  /// What the SQLite transaction has changed; nil if that is not kept.
+  @exclusivity(unchecked) var buffer: DeltaBuffer?
+
+  /// Gives away what the SQLite transaction has changed; nil if it is not all there.
+  func takeBuffer() -> DeltaBuffer? {
+    defer { buffer = nil }
+    return buffer?.isComplete == true ? buffer : nil
+  }
+
   // MARK: One SQLite transaction
 
-  /// Brings the session up to date when an SQLite transaction starts, and captures other connections' writes.
-  func begin() throws {
+  /// Brings the session up to date when an SQLite transaction starts, and captures other connections' writes. With
+  /// `buffers` what the transaction changes is kept in memory if it is little.
+  func begin(buffers: Bool = false) throws {
     let version = try connection.integer("PRAGMA data_version")
     let hasReloaded = version != dataVersion || dataVersion == nil
     told.confirm()
@@ -108,6 +118,7 @@ final class WritingSession {
     (isChanged, hasEnded, isOpen, failure, changesSchema, interludeDot) = (false, false, true, nil, false, nil)
     let outcome = try followSchema()
     try standAside(true)
+    buffer = buffers && !facts.hasDoubt && !standing.vector.isEmpty ? DeltaBuffer(before: standing.vector) : nil
     if hasReloaded { try mendVector() }
     if recorder == nil { mayEcho = try mayRunTriggers() }
     if outcome == .wereMissing { try transaction(by: .outside) { try $0.findMissedWrites() } }

@@ -1,0 +1,62 @@
+import TallyCRDT
+import TallyWire
+
+/// The state of a file after a transaction of this store, for as long as nobody else commits to it.
+struct LatestCommit: Sendable {
+  let summary: StoreSummary
+  /// Where the file was then; nil if that is not known, as without a write-ahead log.
+  let position: LogPosition?
+  let catalog: Catalog
+  /// What the transaction has changed, if that is little.
+  let buffer: DeltaBuffer?
+}
+
+extension Store {
+  /// Where the file is now; nil if nobody can tell without reading.
+  var position: LogPosition? {
+    #if PlantedFaults
+      // Most faults are in what reads the file.
+      guard options.planted.isEmpty else { return nil }
+    #endif
+    return snapshots?.position()
+  }
+
+  /// Takes notice of a transaction that has just been committed.
+  func noteLatest<T>(_ commit: Commit<T>) {
+    // Before it nobody could commit but the transaction itself, so that one commit further nobody else has.
+    let position = commit.isChanged ? self.position.flatMap { now in commit.before.map { (now, $0) } } : nil
+    let isKnown = position.map { $0.0.isNext(after: $0.1) } ?? false
+    latest.withLock {
+      $0 = LatestCommit(
+        summary: commit.summary, position: isKnown ? position?.0 : nil, catalog: commit.catalog, buffer: commit.buffer)
+    }
+  }
+
+  /// The state of the file, if it is that after this store's last transaction: then there is nothing to capture, and
+  /// what is known of it need not be read.
+  var unchanged: LatestCommit? {
+    guard let position else { return nil }
+    let known = latest.withLock { $0?.position == position ? $0 : nil }
+    #if PlantedFaults
+      if let known { check(known) }
+    #endif
+    return known
+  }
+
+  /// The header and the blocks of what `base` does not cover, where they are in memory.
+  func buffered(since base: StateVector) -> (header: DeltaHeader, latest: LatestCommit, buffer: DeltaBuffer)? {
+    guard let latest = unchanged, let buffer = latest.buffer, base.covers(buffer.before) else { return nil }
+    let header = DeltaHeader(base: base, target: latest.summary.vector, fingerprint: latest.summary.fingerprint)
+    #if PlantedFaults
+      check(buffer, latest, header)
+    #endif
+    return (header, latest, buffer)
+  }
+
+  /// Sees to it that what a delta out of memory tells is on the disk.
+  func makeDurable(_ summary: StoreSummary) throws {
+    let own = summary.replica.map { Dot(replica: $0, sequence: summary.vector[$0]) }
+    guard needsSync(own) else { return }
+    try snapshots?.use { try makeDurable(own, $0) }
+  }
+}
