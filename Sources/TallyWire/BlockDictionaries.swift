@@ -9,8 +9,9 @@ struct BlockDictionaries {
   /// The context of each stamp that is the beginning of a life. Apart from those of deletes: where two copies of a
   /// store have written under one stamp, a delete keeps the greater of what they had seen, a life the lesser.
   var lifeContexts: [Stamp: StateVector] = [:]
-  /// The position of each stamp in `stamps`.
+  /// The position of each stamp in `stamps`, if there are many: among few it is found faster by looking.
   private var numbers: [Stamp: Int] = [:]
+  private static let few = 8
   private var last: (stamp: Stamp, number: Int)?
 
   /// By dot, then time, then rank: stamps of one replica stand together and their sequences ascend.
@@ -21,8 +22,13 @@ struct BlockDictionaries {
 
   mutating func note(_ stamp: Stamp) {
     if last?.stamp == stamp { return }
-    if numbers.updateValue(0, forKey: stamp) == nil { stamps.append(stamp) }
     last = (stamp, 0)
+    guard !numbers.isEmpty else {
+      if !stamps.contains(stamp) { stamps.append(stamp) }
+      if stamps.count > Self.few { for stamp in stamps { numbers[stamp] = 0 } }
+      return
+    }
+    if numbers.updateValue(0, forKey: stamp) == nil { stamps.append(stamp) }
   }
 
   mutating func note(_ state: RecordState) {
@@ -53,14 +59,16 @@ struct BlockDictionaries {
 
   mutating func seal() {
     stamps.sort(by: Self.order)
-    for (number, stamp) in stamps.enumerated() { numbers[stamp] = number }
+    if !numbers.isEmpty { for (number, stamp) in stamps.enumerated() { numbers[stamp] = number } }
     last = nil
   }
 
   /// The number of a stamp that was noted. Only after `seal()`.
   mutating func number(of stamp: Stamp) -> Int {
     if let last, last.stamp == stamp { return last.number }
-    guard let number = numbers[stamp] else { preconditionFailure("a stamp was not noted") }
+    guard let number = numbers.isEmpty ? stamps.firstIndex(of: stamp) : numbers[stamp] else {
+      preconditionFailure("a stamp was not noted")
+    }
     last = (stamp, number)
     return number
   }
@@ -69,7 +77,7 @@ struct BlockDictionaries {
 // MARK: - Bytes
 
 extension BlockDictionaries {
-  func encode(to writer: inout ByteWriter, replicas: [ReplicaID: Int]) {
+  func encode(to writer: inout ByteWriter, replicas: ReplicaPlaces) {
     writer.varint(stamps.count)
     var previous: Stamp?
     for stamp in stamps {
@@ -90,7 +98,7 @@ extension BlockDictionaries {
   }
 
   private func encode(
-    _ stamp: Stamp, after previous: Stamp?, to writer: inout ByteWriter, _ replicas: [ReplicaID: Int]
+    _ stamp: Stamp, after previous: Stamp?, to writer: inout ByteWriter, _ replicas: ReplicaPlaces
   ) {
     let rank = stamp.rank.rawValue
     writer.varint(writer.number(of: stamp.dot.replica, replicas) << 2 | Int(min(rank, 3)))
@@ -167,8 +175,22 @@ extension BlockDictionaries {
   }
 }
 
+/// The replicas that a block's bytes give by their places: those of a delta's header, or of a live session.
+struct ReplicaPlaces {
+  private let replicas: [ReplicaID]
+  /// Each one's place, if there are many: among few it is found faster by looking.
+  private let places: [ReplicaID: Int]
+
+  init(_ replicas: [ReplicaID]) {
+    self.replicas = replicas
+    places = replicas.count > 8 ? Dictionary(uniqueKeysWithValues: zip(replicas, replicas.indices)) : [:]
+  }
+
+  subscript(replica: ReplicaID) -> Int? { places.isEmpty ? replicas.firstIndex(of: replica) : places[replica] }
+}
+
 extension ByteWriter {
-  func number(of replica: ReplicaID, _ replicas: [ReplicaID: Int]) -> Int {
+  func number(of replica: ReplicaID, _ replicas: ReplicaPlaces) -> Int {
     guard let number = replicas[replica] else {
       preconditionFailure("a replica is not in the delta's vector")
     }
@@ -176,7 +198,7 @@ extension ByteWriter {
   }
 
   /// A count, then replica number and sequence of each entry, ascending.
-  mutating func vector(_ vector: StateVector, _ replicas: [ReplicaID: Int]) {
+  mutating func vector(_ vector: StateVector, _ replicas: ReplicaPlaces) {
     let entries = vector.entries
     varint(entries.count)
     for entry in entries {

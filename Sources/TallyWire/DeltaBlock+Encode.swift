@@ -24,7 +24,7 @@ extension BlockDraft {
   }
 
   private func encode(to output: inout BlockOutput, replicas: [ReplicaID]) {
-    let numbers = Dictionary(uniqueKeysWithValues: replicas.enumerated().map { ($0.element, $0.offset) })
+    let numbers = ReplicaPlaces(replicas)
     var dictionaries = BlockDictionaries()
     for group in block.records { for item in group.items { dictionaries.note(item.state) } }
     for group in packed { for stamp in group.stamps { dictionaries.note(stamp) } }
@@ -37,7 +37,7 @@ extension BlockDraft {
   }
 
   private func encodeRecords(
-    to output: inout BlockOutput, _ dictionaries: inout BlockDictionaries, _ replicas: [ReplicaID: Int]
+    to output: inout BlockOutput, _ dictionaries: inout BlockDictionaries, _ replicas: ReplicaPlaces
   ) {
     var groups = block.records.filter { !$0.items.isEmpty }
     for packed in packed where !packed.items.isEmpty && !groups.contains(where: { $0.type == packed.type }) {
@@ -55,7 +55,7 @@ extension BlockDraft {
 
 extension DeltaBlock {
   fileprivate func encodeLinks(
-    to output: inout BlockOutput, _ dictionaries: inout BlockDictionaries, _ replicas: [ReplicaID: Int]
+    to output: inout BlockOutput, _ dictionaries: inout BlockDictionaries, _ replicas: ReplicaPlaces
   ) {
     func id(_ group: Links) -> String { "\(group.source).\(group.relationship).\(group.target)" }
     let groups = links.filter { !$0.items.isEmpty }.sorted { id($0).utf8.lexicographicallyPrecedes(id($1).utf8) }
@@ -167,12 +167,21 @@ private struct RecordEncoder {
     let packedFields = packed?.fields ?? []
     let packedUsed = packedFields.indices.filter { (packed?.used ?? 0) >> UInt64($0) & 1 != 0 }
     let names = group.fields.indices.filter { used[$0] }.map { group.fields[$0] } + packedUsed.map { packedFields[$0] }
-    fields = Set(names).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-    let known = Dictionary(uniqueKeysWithValues: fields.enumerated().map { ($0.element, $0.offset) })
-    places = group.fields.map { known[$0] ?? -1 }
-    packedPlaces = packedFields.map { known[$0] ?? -1 }
+    fields = Self.ascending(names)
+    // Among few a name is found faster by looking.
+    let known = fields.count > 16 ? Dictionary(uniqueKeysWithValues: zip(fields, fields.indices)) : [:]
+    let inUse = fields
+    func place(_ name: String) -> Int { (known.isEmpty ? inUse.firstIndex(of: name) : known[name]) ?? -1 }
+    places = group.fields.map(place)
+    packedPlaces = packedFields.map(place)
     isIdentity = places.elementsEqual(0..<places.count)
     packedStamps = packed?.stamps.map { dictionaries.number(of: $0) } ?? []
+  }
+
+  /// Names in the order of their bytes, each once.
+  private static func ascending(_ names: [String]) -> [String] {
+    guard names.count > 1 else { return names }
+    return Set(names).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 
   /// A record's key, and its place among the group's items or, after them, among the packed ones.
@@ -186,7 +195,7 @@ private struct RecordEncoder {
 
   /// The names, then the values field by field, the keys, and the heads: like beside like compresses better and faster.
   func encode(
-    to output: inout BlockOutput, _ dictionaries: inout BlockDictionaries, _ replicas: [ReplicaID: Int]
+    to output: inout BlockOutput, _ dictionaries: inout BlockDictionaries, _ replicas: ReplicaPlaces
   ) {
     let (uuids, texts) = sortedKeys()
     if zip(uuids, uuids.dropFirst()).contains(where: { $0.high == $1.high && $0.low == $1.low })
@@ -256,7 +265,7 @@ private struct RecordEncoder {
 
   private func encode(
     _ state: RecordState, to parts: inout Parts, _ dictionaries: inout BlockDictionaries,
-    _ replicas: [ReplicaID: Int]
+    _ replicas: ReplicaPlaces
   ) {
     let shared = state.sharedStamp
     var flags: UInt8 = state.existence == nil ? 0 : RecordFlags.existence
@@ -283,7 +292,7 @@ private struct RecordEncoder {
   /// The life's beginning, whether existence is said in it, and by what each register in it travels.
   private func encode(
     _ life: Life, of state: RecordState, to parts: inout Parts, _ dictionaries: inout BlockDictionaries,
-    _ replicas: [ReplicaID: Int]
+    _ replicas: ReplicaPlaces
   ) {
     parts.heads.varint(dictionaries.number(of: life.stamp))
     if let said = life.said { parts.heads.dot(said, in: life, replicas) } else { parts.heads.varint(LifeDots.none) }
@@ -339,7 +348,7 @@ extension RecordState {
 }
 
 extension ByteWriter {
-  fileprivate mutating func dot(_ dot: Dot, in life: Life, _ replicas: [ReplicaID: Int]) {
+  fileprivate mutating func dot(_ dot: Dot, in life: Life, _ replicas: ReplicaPlaces) {
     guard dot != life.dot else { return varint(LifeDots.own) }
     varint(LifeDots.other + number(of: dot.replica, replicas))
     varint(dot.sequence)

@@ -31,23 +31,13 @@ extension Store {
   func commit<T>(on db: Database, _ body: (Database) throws -> T) throws -> Commit<T> {
     do {
       let commit = try inTransaction(db) { try transact(db, body) }
+      turns.end()
       announce(commit)
       return commit
     } catch {
       box.needsReload.store(true, ordering: .relaxed)
       throw explain(error)
     }
-  }
-
-  fileprivate func inTransaction<T>(_ db: Database, _ body: () throws -> Commit<T>) throws -> Commit<T> {
-    var commit: Commit<T>?
-    try db.inTransaction(.immediate) {
-      commit = try body()
-      return .commit
-    }
-    turns.end()
-    guard let commit else { throw StoreError(.transactionEnded, "the transaction has not come to its end") }
-    return commit
   }
 }
 
@@ -115,6 +105,7 @@ private struct DirectAccess {
         return ((), nil)
       }
     }
+    store.turns.end()
     store.announce(commit)
   }
 

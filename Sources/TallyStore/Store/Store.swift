@@ -38,7 +38,7 @@ public final class Store: Sendable {
   /// Whether the store is closed, or about to be.
   private let isClosed = Atomic<Bool>(false)
   private let closing = Mutex(())
-  private let applying = Applying()
+  let applying = Applying()
   let turns = Turns()
   let catalogCache = Mutex<Catalog?>(nil)
   /// The day on which this store has last compacted, or found that it had been.
@@ -382,119 +382,6 @@ public final class Store: Sendable {
   /// - Throws: as `write`. Nothing has changed then.
   public func commit<T>(_ body: (Database) throws -> T) throws -> Commit<T> {
     try perform { db in try transact(db, body) }
-  }
-
-  /// Runs a writing transaction of GRDB's, of which `follower` need not be told; if it fails the engine reads
-  /// everything again next time.
-  @discardableResult
-  func perform<T>(by follower: ChangeFollower? = nil, _ body: (Database) throws -> Commit<T>) throws -> Commit<T> {
-    do {
-      turns.wait()
-      let commit = try usable.write(body)
-      turns.end()
-      announce(commit, by: follower)
-      return commit
-    } catch {
-      box.needsReload.store(true, ordering: .relaxed)
-      throw explain(error)
-    }
-  }
-
-  func announce<T>(_ commit: Commit<T>, by follower: ChangeFollower? = nil) {
-    noteLatest(commit)
-    eventFollowers.publish(commit.events)
-    if commit.isChanged || commit.hasForeignCommits {
-      listeners.notify(but: commit.hasForeignCommits ? nil : follower)
-    }
-  }
-
-  /// Runs the app's writes in a transaction that captures them.
-  func transact<T>(_ db: Database, _ body: (Database) throws -> T) throws -> Commit<T> {
-    try withSession(db) { session in
-      let value = try session.listen { try body(db) }
-      let dot = try session.transaction { transaction in
-        try transaction.capture(.app)
-        return transaction
-      }.dot
-      return (value, dot ?? session.interludeDot)
-    }
-  }
-
-  /// Runs a transaction of the store's own: a merge, a restore, seeds.
-  @discardableResult
-  func replicate<T>(by follower: ChangeFollower? = nil, _ body: (WriteTransaction) throws -> T) throws -> Commit<T> {
-    try perform(by: follower) { db in
-      try withSession(db) { session in (try session.transaction(body), nil) }
-    }
-  }
-
-  /// Joins a delta: all of it, or nothing. `nextBlock` gives the blocks in order, and nil at the end. With
-  /// `refusesMismatch` nothing is joined that leaves other content here than the sender has at the same vector, unless
-  /// it is a repair. `notes` are noted in the same transaction.
-  func join(
-    _ header: DeltaHeader, isRepair: Bool, refusesMismatch: Bool = false, by follower: ChangeFollower? = nil,
-    noting notes: NoteBatch? = nil, _ nextBlock: () throws -> BlockDraft?
-  ) throws -> Commit<ApplyResult> {
-    let commit = try noticingDamage {
-      try perform(by: follower) { db in
-        try withSession(db) { session in
-          var result = try session.transaction(by: .peer) { try $0.apply(header, isRepair: isRepair, nextBlock) }
-          if let theirs = header.fingerprint, header.target == session.standing.vector {
-            result.fingerprintMismatch = theirs != session.standing.fingerprint
-          }
-          guard !result.fingerprintMismatch || !refusesMismatch || isRepair else {
-            throw StoreError(.contentsDiffer, "both sides would have seen the same and hold something else")
-          }
-          if let notes { try NoteTable(session.connection).write(notes) }
-          return (result, nil)
-        }
-      }
-    }
-    if commit.value.hasRemoved { finishRemovalsIfPossible() }
-    return commit
-  }
-
-  func withSession<T>(_ db: Database, _ body: (WritingSession) throws -> (T, Dot?)) throws -> Commit<T> {
-    let session = try session(db)
-    turns.begin()
-    let before = position
-    do {
-      try session.begin(buffers: before != nil)
-      let (value, dot) = try body(session)
-      try session.finish()
-      if session.hasForeignCommits {
-        try db.notifyChanges(in: .fullDatabase)
-      } else {
-        for table in session.writer.touchedTables { try db.notifyChanges(in: Table(table)) }
-        if session.writer.touchesDeleted {
-          for table in Self.deletedTables { try db.notifyChanges(in: Table(table)) }
-        }
-      }
-      return Commit(
-        value: value, dot: dot, summary: session.summary, isChanged: session.isChanged,
-        hasForeignCommits: session.hasForeignCommits, events: session.events,
-        before: session.changesSchema ? nil : before,
-        catalog: session.reader.catalog, buffer: session.takeBuffer())
-    } catch {
-      session.invalidate()
-      throw error
-    }
-  }
-
-  private func session(_ db: Database) throws -> WritingSession {
-    if let session = box.session {
-      if box.needsReload.exchange(false, ordering: .relaxed) { session.invalidate() }
-      return session
-    }
-    let opening = try box.opening ?? (Connection(on: db), nil)
-    box.opening = nil
-    let session = try WritingSession(
-      opening.connection, options.environment, applying, catalogCache.withLock { $0 }, opening.shape)
-    session.hasFollowed = { [box] in box.followedSchema.store($0, ordering: .relaxed) }
-    session.isFollowed = { [eventFollowers] in eventFollowers.isFollowed }
-    db.add(transactionObserver: CommitGuard(session), extent: .databaseLifetime)
-    box.session = session
-    return session
   }
 }
 

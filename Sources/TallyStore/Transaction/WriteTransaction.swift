@@ -342,6 +342,8 @@ final class WriteTransaction {
       }
     #endif
     try capture(.trigger)
+    // Whoever has written the row says next what its state was before that.
+    session.buffer?.giveUp()
     view.noteEcho()
     hasEcho = true
   }

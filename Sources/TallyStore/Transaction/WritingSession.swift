@@ -78,7 +78,9 @@ final class WritingSession {
   deinit { if !areTriggersOn { _ = tally_enable_triggers(connection.handle, 1) } }
 
   /// Whether the app's transaction has changed the schema.
-  private(set) var changesSchema = false
+  private var changesSchema = false
+  /// Whether the schema is another, after the SQLite transaction, than the one that was looked at.
+  private(set) var leavesNewSchema = false
 
   /// The state of the store, with what this transaction has written.
   var summary: StoreSummary {
@@ -192,6 +194,7 @@ final class WritingSession {
   func finish() throws {
     try checkIsOpen()
     try refusals.review()
+    leavesNewSchema = try connection.integer("PRAGMA schema_version") != schemaVersion
     try checkTriggers()
     if changesSchema {
       try countRows(try opaqueKinds(AppObjects(connection, reader.catalog)), again: true)
@@ -483,12 +486,9 @@ final class WritingSession {
   /// Triggers are switched off for this connection unless there are some: those that the transaction itself made by
   /// SQLite's own interface have not fired.
   private func checkTriggers() throws {
-    guard recorder != nil, !areTriggersOn, try connection.integer("PRAGMA schema_version") != schemaVersion else {
-      return
-    }
-    guard try AppObjects(connection, reader.catalog).hasTriggers, !writer.touchedTables.isEmpty || isChanged else {
-      return
-    }
+    guard recorder != nil, !areTriggersOn, leavesNewSchema, try AppObjects(connection, reader.catalog).hasTriggers,
+      !writer.touchedTables.isEmpty || isChanged
+    else { return }
     throw StoreError(
       .triggersMadeTooLate,
       "this transaction makes the store's first triggers and writes to its tables: make them in a transaction of their own"

@@ -280,6 +280,38 @@ import Testing
     try lab.expectEqual()
   }
 
+  /// The app catches the error with which SQLite has rolled back, and goes on. What it writes then is no part of the
+  /// transaction, and must not become one of its own, in no table.
+  @Test(arguments: CapturePath.allCases) func whatFollowsARollbackIsRefused(_ path: CapturePath) throws {
+    let lab = try Lab(path)
+    try lab.a.run("CREATE TABLE own(x)", "INSERT INTO P(id, name) VALUES('P|~|1', 'one')")
+    let before = try lab.a.summary()
+    func write(_ db: Database) throws {
+      try db.execute(sql: "UPDATE P SET name = 'lost'")
+      #expect(throws: DatabaseError.self) { try db.execute(sql: "INSERT OR ROLLBACK INTO P(id) VALUES('P|~|1')") }
+      for sql in [
+        "UPDATE P SET name = 'alone'", "INSERT INTO own VALUES(1)", "INSERT INTO P(id) VALUES('P|~|2')",
+        "CREATE TABLE new(x)", "DELETE FROM P",
+      ] {
+        #expect(throws: (any Error).self, "\(sql)") { try db.execute(sql: sql) }
+      }
+      _ = try? Row.fetchAll(db, sql: "SELECT * FROM P")
+    }
+    for _ in 0..<2 {
+      #expect(throws: (any Error).self) { try lab.a.write(write) }
+      #expect(throws: (any Error).self) { try lab.a.commit(write) }
+      let writer: any DatabaseWriter = lab.a
+      #expect(throws: (any Error).self) { try writer.write(write) }
+    }
+    #expect(try lab.a.summary() == before)
+    #expect(try Lab.text(lab.a, "SELECT group_concat(name) FROM P") == "one")
+    #expect(try Lab.text(lab.a, "SELECT (SELECT count(*) FROM own) || (SELECT count(*) FROM sqlite_master WHERE name = 'new')") == "00")
+    try lab.a.run("UPDATE P SET pos = 2")
+    #expect(try lab.a.verify().problems == [])
+    try lab.sync()
+    try lab.expectEqual()
+  }
+
   // MARK: Schema
 
   @Test(arguments: CapturePath.allCases) func aRuleThatBecomesOwnershipBreaksTheCyclesThatAreThere(_ path: CapturePath)
