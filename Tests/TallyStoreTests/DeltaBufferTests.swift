@@ -259,7 +259,7 @@ import Testing
       case 5: "DELETE FROM SBGame_players WHERE target = \(person)"
       case 6: "UPDATE SBGame SET author = (SELECT id FROM SBPerson WHERE id = \(person)) WHERE id = \(game)"
       case 7: "UPDATE SBPerson SET name = '\(Int.random(in: 0...9, using: &random))' WHERE id = \(person)"
-      case 8: "UPDATE SBMatch SET place = coalesce(place, '') || 'x', game = \(game) WHERE \(game) IN (SELECT id FROM SBGame)"
+      case 8: "UPDATE SBMatch SET place = place || 'x', game = \(game) WHERE \(game) IN (SELECT id FROM SBGame)"
       default: "UPDATE SBGame SET rating = coalesce(rating, 0) + 1, icon = randomblob(3) WHERE id = \(game)"
       }
     }
