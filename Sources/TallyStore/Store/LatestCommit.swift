@@ -6,9 +6,15 @@ struct LatestCommit: Sendable {
   let summary: StoreSummary
   /// Where the file was then; nil if that is not known, as without a write-ahead log.
   let position: LogPosition?
-  let catalog: Catalog
+  let catalog: SharedCatalog
   /// What the transaction has changed, if that is little.
   let buffer: DeltaBuffer?
+}
+
+/// A catalog that several commits have in common: to copy one costs as much as a small statement.
+final class SharedCatalog: Sendable {
+  let catalog: Catalog
+  init(_ catalog: Catalog) { self.catalog = catalog }
 }
 
 extension Store {

@@ -83,7 +83,7 @@ extension Store {
   package func blocks(since base: StateVector) throws -> (DeltaHeader, [DeltaBlock]) {
     if let (header, latest, buffer) = buffered(since: base) {
       var blocks: [DeltaBlock] = []
-      try buffer.forEachBlock(header, latest.catalog) { blocks.append($0.block) }
+      try buffer.forEachBlock(header, latest.catalog.catalog) { blocks.append($0.block) }
       try makeDurable(latest.summary)
       return (header, blocks)
     }

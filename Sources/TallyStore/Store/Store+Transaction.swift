@@ -97,7 +97,8 @@ extension Store {
     turns.begin()
     let before = position
     do {
-      try session.begin(buffers: before != nil)
+      let isUnchanged = before != nil && latest.withLock { $0?.position == before }
+      try session.begin(buffers: before != nil, isUnchanged: isUnchanged)
       let (value, dot) = try body(session)
       try session.finish()
       if session.hasForeignCommits {
@@ -112,7 +113,7 @@ extension Store {
         value: value, dot: dot, summary: session.summary, isChanged: session.isChanged,
         hasForeignCommits: session.hasForeignCommits, events: session.events,
         before: session.leavesNewSchema ? nil : before,
-        catalog: session.reader.catalog, buffer: session.takeBuffer())
+        catalog: session.sharedCatalog, buffer: session.takeBuffer())
     } catch {
       session.invalidate()
       throw error

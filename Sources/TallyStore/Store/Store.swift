@@ -341,7 +341,9 @@ public final class Store: Sendable {
     do {
       let rest = turns.rest
       if rest > 0 { try await Task.sleep(nanoseconds: rest) }
-      let commit = try await usable.write { db in try self.transact(db, body) }
+      let commit = try await usable.writeWithoutTransaction { db in
+        try self.inTransaction(db) { try self.transact(db, body) }
+      }
       turns.end()
       announce(commit)
       return commit.value
@@ -367,7 +369,7 @@ public final class Store: Sendable {
     let events: [StoreEvent]
     /// Where the file was when the transaction had it to itself, and had not written; nil if that is not known.
     let before: LogPosition?
-    let catalog: Catalog
+    let catalog: SharedCatalog
     /// What the transaction has changed, if that is little and may be wanted.
     let buffer: DeltaBuffer?
   }

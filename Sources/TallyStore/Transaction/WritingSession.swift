@@ -93,18 +93,16 @@ final class WritingSession {
   /// What the SQLite transaction has changed; nil if that is not kept.
   @exclusivity(unchecked) var buffer: DeltaBuffer?
 
-  /// Gives away what the SQLite transaction has changed; nil if it is not all there.
-  func takeBuffer() -> DeltaBuffer? {
-    defer { buffer = nil }
-    return buffer?.isComplete == true ? buffer : nil
-  }
+  var lastCatalog: SharedCatalog?
 
   // MARK: One SQLite transaction
 
   /// Brings the session up to date when an SQLite transaction starts, and captures other connections' writes. With
-  /// `buffers` what the transaction changes is kept in memory if it is little.
-  func begin(buffers: Bool = false) throws {
-    let version = try connection.integer("PRAGMA data_version")
+  /// `buffers` what the transaction changes is kept in memory if it is little. If `isUnchanged`, nobody has committed
+  /// since this session has, and there is nothing to look for unless it has forgotten.
+  func begin(buffers: Bool, isUnchanged: Bool) throws {
+    let isUnchanged = isUnchanged && dataVersion != nil && schemaVersion != nil && objects != nil
+    let version = try isUnchanged ? dataVersion : connection.integer("PRAGMA data_version")
     let hasReloaded = version != dataVersion || dataVersion == nil
     told.confirm()
     writer.touches = isFollowed() ? Touches() : nil
@@ -118,13 +116,13 @@ final class WritingSession {
     writer.reset()
     recorder?.forget()
     (isChanged, hasEnded, isOpen, failure, changesSchema, interludeDot) = (false, false, true, nil, false, nil)
-    let outcome = try followSchema()
+    let outcome = try isUnchanged ? .asTheyShouldBe : followSchema()
     try standAside(true)
     buffer = buffers && !facts.hasDoubt && !standing.vector.isEmpty ? DeltaBuffer(before: standing.vector) : nil
     if hasReloaded { try mendVector() }
     if recorder == nil { mayEcho = try mayRunTriggers() }
     if outcome == .wereMissing { try transaction(by: .outside) { try $0.findMissedWrites() } }
-    let hasOutsideWrites = try reader.hasPendingWrites()
+    let hasOutsideWrites = try !isUnchanged && reader.hasPendingWrites()
     if hasOutsideWrites { try transaction(by: .outside) { try $0.capture(.outside) } }
     let mustCount = hasOutsideWrites || outcome == .wereMissing
     if mustCount || hasReloaded || outcome != .asTheyShouldBe || rowCounts.kinds != opaqueKinds {
