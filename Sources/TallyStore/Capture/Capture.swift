@@ -37,10 +37,10 @@ struct Capture {
 
   private var reader: StateReader { transaction.reader }
   private var writer: StateWriter { transaction.writer }
-  private var catalog: Catalog { transaction.catalog }
+  var catalog: Catalog { transaction.catalog }
   private var connection: Connection { transaction.connection }
   private var refusals: Refusals { transaction.session.refusals }
-  private var environment: StoreEnvironment { transaction.environment }
+  var environment: StoreEnvironment { transaction.environment }
 
   init(_ transaction: WriteTransaction, _ origin: Origin, returned: Set<RowAddress>) {
     self.transaction = transaction
@@ -335,16 +335,12 @@ struct Capture {
     // The row was deleted unnoticed: its table was dropped, or REPLACE removed it.
     guard before.written.count == kind.columns.count else {
       if let extra = before.clock.extra { progress.orphans.append(extra.number) }
+      try checkDenied(name)
       return try transaction.captureVanished(name, kind)
     }
     let values = before.values(kind.columns.count, over: [])
     let (old, sum) = try reader.state(before.clock, values, kind)
-    do {
-      try checkDenied(name)
-    } catch  where origin != .app {
-      // It has happened, and the app sees it: what refers to the record reads as null, here as everywhere.
-      environment.logger.warning("a record was deleted from outside", metadata: ["reason": "\(error)"])
-    }
+    try checkDenied(name)
     let stamp = try transaction.stamp()
     let context = transaction.context
     var written = RecordState()
@@ -362,23 +358,6 @@ struct Capture {
     #if PlantedFaults
       if environment.planted.contains(.cascadeWritesDeletes) { try deleteWhatIsOwned(by: name, written) }
     #endif
-  }
-
-  private func checkDenied(_ name: AnyRecordName) throws {
-    #if PlantedFaults
-      if environment.planted.contains(.denyNotChecked) { return }
-    #endif
-    for (number, column) in catalog.referrers[name.type] ?? [] where column.reference?.onDelete == .deny {
-      guard let kind = catalog.records[number] else { continue }
-      let query = try connection.statement(
-        text: "SELECT id FROM main.\"\(kind.type)\" WHERE \"\(column.name)\" = ? LIMIT 1")
-      query.bind(1, name.text)
-      defer { query.reset() }
-      if try query.step() {
-        throw StoreError(
-          .deleteDenied, "\(name) cannot be deleted: \(query.text(0) ?? "a record").\(column.name) refers to it")
-      }
-    }
   }
 
   // MARK: Links

@@ -328,8 +328,11 @@ final class WriteTransaction {
     isCapturing = true
     defer { isCapturing = false }
     if incoming.isEmpty, origin != .trigger { view.appeared.isLocal = true }
-    try Capture(self, origin, returned: lost?.returned ?? []).run()
-    if let lost { try captureGone(lost) }
+    let capture = Capture(self, origin, returned: lost?.returned ?? [])
+    try capture.run()
+    guard let lost else { return }
+    for name in lost.gone { try capture.checkDenied(name) }
+    try captureGone(lost)
   }
 
   /// Captures what triggers of the app's have written while the store wrote a row.

@@ -13,6 +13,8 @@ struct RawLedger {
   private struct Entry {
     var past: EventSet
     var writes: [Register: String] = [:]
+    /// What may have been written as well, or may just have stood there.
+    var restated: [Register: String] = [:]
     var touched: Set<String> = []
     var deleted: Set<String> = []
     /// Records of which nobody else may ever have seen what was written: deleted before any store looked.
@@ -38,7 +40,7 @@ struct RawLedger {
 
   /// Notes what a transaction of a device has changed, between its first statement and its last. If `isOutside`, no
   /// store made it, and `isFirst` says whether a store has looked since the last such one. `restates` is a table whose
-  /// rows may have been deleted unnoticed and inserted again, so that all their values count as written.
+  /// rows may have been deleted unnoticed and inserted again, so that all their values may count as written.
   mutating func note(
     _ device: Int, from before: RawRows, to after: RawRows, isOutside: Bool = false, isFirst: Bool = true,
     restates: String? = nil
@@ -61,10 +63,12 @@ struct RawLedger {
     }
     for (id, row) in restates.flatMap({ after.tables[$0] }) ?? [:] where isTracked(id) {
       for (field, value) in row where isTracked(String(id.prefix(1)), field) {
-        entry.writes[Register(record: id, field: field)] = value
+        entry.restated[Register(record: id, field: field)] = value
       }
     }
-    guard !entry.touched.isEmpty || !entry.deleted.isEmpty || !entry.writes.isEmpty else { return }
+    guard !entry.touched.isEmpty || !entry.deleted.isEmpty || !entry.writes.isEmpty || !entry.restated.isEmpty else {
+      return
+    }
     for event in uncaptured[device] { entries[event].unseen.formUnion(entry.deleted) }
     if isOutside { uncaptured[device].append(entries.count) }
     entries.append(entry)
@@ -126,13 +130,16 @@ struct RawLedger {
     for (register, all) in writes.sorted(by: { ($0.key.record, $0.key.field) < ($1.key.record, $1.key.field) }) {
       guard !isReleased(register.record), let row = rows.tables[String(register.record.prefix(1))]?[register.record]
       else { continue }
-      let last = all.filter { one in
-        !all.contains { later in
+      func isOverwritten(_ event: Int) -> Bool {
+        all.contains { later in
           let entry = entries[later.event]
-          return entry.past.contains(one.event) && !entry.unseen.contains(register.record)
+          return entry.past.contains(event) && !entry.unseen.contains(register.record)
         }
       }
-      guard let shown = row[register.field], !last.contains(where: { $0.value == shown }) else { continue }
+      let last = all.filter { !isOverwritten($0.event) }
+      guard let shown = row[register.field], !last.contains(where: { $0.value == shown }),
+        !entries.indices.contains(where: { entries[$0].restated[register] == shown && !isOverwritten($0) })
+      else { continue }
       return "\(register.record) shows \(register.field) \(shown); last written: \(last.map(\.value))"
     }
     return missing(in: rows)

@@ -17,7 +17,9 @@ extension RawPlay {
     case .dropTrigger(let device, let writer, let number):
       try change(devices[device], writer, .droppedTrigger) { try Self.dropTrigger(number, $0) }
     case .rebuild(let device, let writer, let table, let hasReferences):
-      try change(devices[device], writer, .rebuild) { try Self.rebuild(table, hasReferences, $0) }
+      // A store that knows of damage takes a row that came under another's clock for part of it.
+      let renames = !devices[device].hasDrifted
+      try change(devices[device], writer, .rebuild) { try Self.rebuild(table, hasReferences, renames: renames, $0) }
     case .recreate(let device, let writer, let table):
       try change(devices[device], writer, .recreation) { try Self.recreate(table, $0) }
       ledger.drop(table, device)
@@ -134,7 +136,9 @@ extension RawPlay {
 
   /// The twelve steps of https://www.sqlite.org/lang_altertable.html: as an app takes them that knows only its own
   /// triggers, or to the letter, which makes all triggers again. The latter renames a row, too.
-  private static func rebuild(_ table: String, _ hasReferences: Bool, _ db: Database) throws -> Bool {
+  private static func rebuild(
+    _ table: String, _ hasReferences: Bool, renames: Bool, _ db: Database
+  ) throws -> Bool {
     guard let (sql, rest) = try statements(table, db), let start = sql.firstIndex(of: "("),
       let end = sql.lastIndex(of: ")")
     else { return false }
@@ -151,8 +155,10 @@ extension RawPlay {
           SELECT sql FROM main.sqlite_master WHERE tbl_name = '\(table)' AND type = 'trigger'
           AND substr(name, 1, 6) = 'tally_'
           """)
-      try db.execute(
-        sql: "UPDATE OR IGNORE main.app_new SET id = id || 'r' WHERE rowid = (SELECT max(rowid) FROM main.app_new)")
+      if renames {
+        try db.execute(
+          sql: "UPDATE OR IGNORE main.app_new SET id = id || 'r' WHERE rowid = (SELECT max(rowid) FROM main.app_new)")
+      }
     }
     try db.execute(sql: "DROP TABLE main.\(table)")
     try db.execute(sql: "ALTER TABLE main.app_new RENAME TO \(table)")

@@ -184,6 +184,31 @@ import Testing
     try expectCounted(lab.a, "P", 2)
   }
 
+  /// What a statement of the app's own removes without saying so is denied as any other delete. A shell has done it.
+  @Test(arguments: CapturePath.allCases) func whatDeniesADeleteDeniesAReplacement(_ path: CapturePath) throws {
+    let lab = try Lab(
+      path,
+      Schema([EntitySchema("P", .text("name")), EntitySchema("N", .reference("holder", to: "P", onDelete: .deny))]))
+    try lab.a.run("ALTER TABLE P ADD COLUMN mine TEXT", "CREATE UNIQUE INDEX app_one ON P(lower(mine))")
+    try lab.a.run("INSERT INTO P(id, mine) VALUES('P|~|1', 'one')", "INSERT INTO N(id, holder) VALUES('N|~|1', 'P|~|1')")
+    try lab.sync()
+    for sql in [
+      "REPLACE INTO P(id, mine) VALUES('P|~|2', 'ONE')",
+      "INSERT OR REPLACE INTO P(id, mine) SELECT 'P|~|' || n, 'One' FROM (SELECT 3 AS n UNION SELECT 4)",
+    ] {
+      let error = #expect(throws: StoreError.self, "\(sql)") { try lab.a.write { try $0.execute(sql: sql) } }
+      #expect(error?.code == .deleteDenied)
+      #expect(try Lab.text(lab.a, "SELECT group_concat(id) FROM P") == "P|~|1")
+      #expect(try Lab.text(lab.a, "SELECT holder FROM N") == "P|~|1")
+    }
+    try lab.shell("a", "REPLACE INTO P(id, mine) VALUES('P|~|2', 'ONE')")
+    try lab.sync()
+    try expectConverged(lab.a, lab.b)
+    #expect(try Lab.text(lab.b, "SELECT group_concat(id) FROM P") == "P|~|2")
+    #expect(try Lab.text(lab.b, "SELECT count(*) FROM N WHERE holder IS NULL") == "1")
+    #expect(try lab.a.verify().problems == [])
+  }
+
   /// The index may be gone by the time that anybody looks.
   @Test(arguments: CapturePath.allCases) func anIndexThatIsGoneHasReplacedAllTheSame(_ path: CapturePath) throws {
     let lab = try Lab(path)
