@@ -190,7 +190,8 @@ import Testing
       path,
       Schema([EntitySchema("P", .text("name")), EntitySchema("N", .reference("holder", to: "P", onDelete: .deny))]))
     try lab.a.run("ALTER TABLE P ADD COLUMN mine TEXT", "CREATE UNIQUE INDEX app_one ON P(lower(mine))")
-    try lab.a.run("INSERT INTO P(id, mine) VALUES('P|~|1', 'one')", "INSERT INTO N(id, holder) VALUES('N|~|1', 'P|~|1')")
+    try lab.a.run("INSERT INTO P(id, mine) VALUES('P|~|1', 'one')")
+    try lab.a.run("INSERT INTO N(id, holder) VALUES('N|~|1', 'P|~|1')")
     try lab.sync()
     for sql in [
       "REPLACE INTO P(id, mine) VALUES('P|~|2', 'ONE')",
