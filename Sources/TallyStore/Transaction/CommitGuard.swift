@@ -1,8 +1,9 @@
 import GRDB
 
 /// Notices when the app ends a transaction inside `Store.write`, with COMMIT or ROLLBACK of its own: what it wrote
-/// would be in the file without ever having been captured. A commit is refused, so that SQLite rolls back. Notices as
-/// well when a write is about to make triggers, so that they fire.
+/// would be in the file without ever having been captured. A commit is refused, so that SQLite rolls back. So is one of
+/// what is written between the store's transactions, in `afterNextTransaction` or by an observer. Notices as well when
+/// a write is about to make triggers, so that they fire.
 final class CommitGuard: TransactionObserver {
   private weak var session: WritingSession?
 
@@ -18,7 +19,11 @@ final class CommitGuard: TransactionObserver {
 
   func databaseWillCommit() throws {
     guard let session, session.isOpen || session.hasUncapturedNotes else { return }
-    throw StoreError(.transactionEnded, "a write of the store's was committed before it was captured")
+    throw StoreError(
+      .transactionEnded,
+      session.isOpen
+        ? "a write of the store's was committed before it was captured"
+        : "what is written after a transaction, as by an observer of it, is not captured: write in one of the store's")
   }
 
   func databaseDidCommit(_ db: Database) {}

@@ -115,6 +115,7 @@ final class WritingSession {
     dataVersion = version
     writer.reset()
     recorder?.forget()
+    recorder?.isListening = false
     (isChanged, hasEnded, isOpen, failure, changesSchema, interludeDot) = (false, false, true, nil, false, nil)
     let outcome = try isUnchanged ? .asTheyShouldBe : followSchema()
     try standAside(true)
@@ -220,6 +221,8 @@ final class WritingSession {
     writer.closeRows()
     told.finish(standing)
     isOpen = false
+    // What is written from now on, until the next transaction, is noted to be refused: see `CommitGuard`.
+    recorder?.isListening = true
   }
 
   /// Forgets everything, after an error or a rollback.
@@ -232,10 +235,11 @@ final class WritingSession {
     numbers.forget()
     reader.catalog.version = -1
     connection.forgetStatements()
+    lastCatalog = nil
   }
 
   /// The app has ended the transaction behind the store's back.
-  func noteEnd() { if isOpen { hasEnded = true } }
+  func noteEnd() { if isOpen { hasEnded = true } else { recorder?.forget() } }
 
   /// Whether anything was noted that no transaction of the store's will capture.
   var hasUncapturedNotes: Bool { recorder?.notes.isEmpty == false }

@@ -291,7 +291,7 @@ import Testing
       #expect(throws: DatabaseError.self) { try db.execute(sql: "INSERT OR ROLLBACK INTO P(id) VALUES('P|~|1')") }
       for sql in [
         "UPDATE P SET name = 'alone'", "INSERT INTO own VALUES(1)", "INSERT INTO P(id) VALUES('P|~|2')",
-        "CREATE TABLE new(x)", "DELETE FROM P",
+        "CREATE TABLE new(x)", "DELETE FROM P", "BEGIN", "BEGIN IMMEDIATE",
       ] {
         #expect(throws: (any Error).self, "\(sql)") { try db.execute(sql: sql) }
       }
