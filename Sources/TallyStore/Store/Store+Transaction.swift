@@ -28,13 +28,13 @@ extension Store {
     }
   }
 
-  /// Runs a transaction, for one who is on the writing connection's queue. If it fails, be it at its COMMIT, the session
-  /// forgets what it knows before anybody else has the queue: what it has taken over is not in the file.
+  /// Runs a transaction, for one who is on the writing connection's queue. If it fails, be it at its COMMIT, the
+  /// session forgets what it knows before anybody else has the queue: what it has taken over is not in the file.
   func inTransaction<T>(_ db: Database, of author: Author, _ body: () throws -> T) throws -> T {
     do {
       guard author == .app else { return try inPreparedTransaction(db, body) }
-      // Once SQLite has rolled back because of an error (`OR ROLLBACK`), GRDB refuses what the app does next, such as to
-      // begin again: the store would not know that it is in another transaction.
+      // Once SQLite has rolled back because of an error (`OR ROLLBACK`), GRDB refuses what the app does next, such as
+      // to begin again: the store would not know that it is in another transaction.
       var value: T?
       try db.inTransaction(.immediate) {
         value = try body()
