@@ -81,6 +81,35 @@ import Testing
     try expectSound()
   }
 
+  /// Wherever a cancelled write is, it says that it was cancelled, and the next one starts from the file.
+  @Test func aCancelledWriteSaysSo() async throws {
+    var cancelled = 0
+    for round in 0..<100 {
+      let write = Task { [store] in
+        try await store.write { db in
+          for number in 0..<4 {
+            try db.execute(sql: "UPDATE P SET name = ? WHERE id = ?", arguments: ["\(round)", "P|~|\(number)"])
+          }
+        }
+      }
+      let next = Task { [store] in
+        try await store.write { try $0.execute(sql: "INSERT INTO Q(id, word) VALUES('Q|~|\(round)', '')") }
+      }
+      for _ in 0..<round % 40 { await Task.yield() }
+      write.cancel()
+      do {
+        try await write.value
+      } catch {
+        #expect(error is CancellationError)
+        cancelled += 1
+      }
+      try await next.value
+    }
+    #expect(cancelled > 0)
+    #expect(try await store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM Q") } == 100)
+    try expectSound()
+  }
+
   @Test(arguments: 1...10) func aRefusedMergeIsNotCovered(round: Int) throws {
     try peer.write { try $0.execute(sql: "INSERT INTO Q(id, word) VALUES('Q|~|\(round)', 'news')") }
     let news = try peer.delta(since: try store.vector)

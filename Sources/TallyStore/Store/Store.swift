@@ -349,6 +349,8 @@ public final class Store: Sendable {
       return commit.value
     } catch {
       box.needsReload.store(true, ordering: .relaxed)
+      // What GRDB interrupts because the task is cancelled may be a statement of the store's own.
+      if Task.isCancelled, (error as? DatabaseError)?.resultCode == .SQLITE_INTERRUPT { throw CancellationError() }
       throw explain(error)
     }
   }
