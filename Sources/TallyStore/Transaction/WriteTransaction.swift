@@ -169,7 +169,9 @@ final class WriteTransaction {
     _ key: RecordKey, _ kind: RecordKind, _ dots: some Sequence<Dot>, _ edit: StampedEdit, _ cells: [FieldCell],
     owners: [AnyRecordName]
   ) throws {
-    try session.buffer?.note(key, kind, added: RecordState(fields: cells))
+    if isBuffered {
+      try session.buffer?.note(key, kind, added: RecordState(fields: cells.sorted { $0.field < $1.field }))
+    }
     try edit.forEachReplaced { try drop($0, key, kind) }
     if kind.isKnown { try writer.touches?.note(key, kind) }
     if facts.hasConflicts { view.watch.note(try key.name(type: kind.type)) }
