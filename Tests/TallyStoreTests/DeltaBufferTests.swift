@@ -7,8 +7,8 @@ import Testing
 
 @testable import TallyStore
 
-/// What a store's last transaction has changed is handed out of memory, as long as nobody else has committed to the
-/// file. It is what the file would give, byte by byte, and never what it would have given before.
+/// The delta of a store's last transaction comes from memory as long as nobody else has committed to the file. It is
+/// the delta that the file would give, byte by byte, and never an earlier one.
 ///
 /// In builds for tests a store compares the two itself, whenever it does so, and ends the process if they differ.
 @Suite struct DeltaBufferTests {
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  /// What a peer has sent is kept as well, for others.
+  /// The changes that a peer has sent are kept as well, for other peers.
   @Test func whatAPeerHasSentIsKept() throws {
     let before = try store.vector
     try peer.write { try $0.execute(sql: "UPDATE SBGame SET rating = 7, name = 'Go' WHERE rowid < 3") }
@@ -174,7 +174,7 @@ import Testing
     #expect(try peer.read { try Game.fetchAll($0) } == store.read { try Game.fetchAll($0) })
   }
 
-  /// The log is written back and begun anew, by this connection or another.
+  /// A checkpoint by this connection or another resets the log.
   @Test(arguments: [Database.CheckpointMode.passive, .full, .restart, .truncate])
   func theLogIsWrittenBack(mode: Database.CheckpointMode) throws {
     let plain = try DatabaseQueue(path: store.path)

@@ -1,8 +1,8 @@
 import TallyCRDT
 import TallyWire
 
-/// What the last transaction has changed, kept in memory so that the delta of it need not be read back: what a live
-/// peer lacks is nearly always the last transaction and nothing else.
+/// The changes of the last transaction, kept in memory so that its delta is not read back from the file: a live peer
+/// nearly always lacks the last transaction and nothing else.
 ///
 /// A delta-interval in the sense of Almeida, Shoker and Baquero ("Delta state replicated data types", 2016), of one
 /// transaction. Only the ordinary is kept: few records and links, small ones, none that was ever deleted or is a

@@ -7,7 +7,7 @@ struct LatestCommit: Sendable {
   /// Where the file was then; nil if that is not known, as without a write-ahead log.
   let position: LogPosition?
   let catalog: SharedCatalog
-  /// What the transaction has changed, if that is little.
+  /// The changes of the transaction, if they are few.
   let buffer: DeltaBuffer?
 }
 
@@ -38,8 +38,8 @@ extension Store {
     }
   }
 
-  /// The state of the file, if it is that after this store's last transaction: then there is nothing to capture, and
-  /// what is known of it need not be read.
+  /// The state after this store's last transaction, if the file is still in it: then there is nothing to capture and
+  /// nothing to read.
   var unchanged: LatestCommit? {
     guard let position else { return nil }
     let known = latest.withLock { $0?.position == position ? $0 : nil }

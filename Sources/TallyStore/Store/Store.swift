@@ -372,7 +372,7 @@ public final class Store: Sendable {
     /// Where the file was when the transaction had it to itself, and had not written; nil if that is not known.
     let before: LogPosition?
     let catalog: SharedCatalog
-    /// What the transaction has changed, if that is little and may be wanted.
+    /// The changes of the transaction, if they are few and a peer may want them.
     let buffer: DeltaBuffer?
   }
 

@@ -90,7 +90,7 @@ final class WritingSession {
     )
   }
 
-  /// What the SQLite transaction has changed; nil if that is not kept.
+  /// The changes of the SQLite transaction; nil if they are not kept.
   @exclusivity(unchecked) var buffer: DeltaBuffer?
 
   var lastCatalog: SharedCatalog?

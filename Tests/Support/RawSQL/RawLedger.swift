@@ -13,7 +13,7 @@ struct RawLedger {
   private struct Entry {
     var past: EventSet
     var writes: [Register: String] = [:]
-    /// What may have been written as well, or may just have stood there.
+    /// Values that the transaction may have written again, or may have left alone.
     var restated: [Register: String] = [:]
     var touched: Set<String> = []
     var deleted: Set<String> = []

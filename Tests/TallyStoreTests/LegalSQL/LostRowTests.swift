@@ -184,7 +184,8 @@ import Testing
     try expectCounted(lab.a, "P", 2)
   }
 
-  /// What a statement of the app's own removes without saying so is denied as any other delete. A shell has done it.
+  /// A reference denies a delete that REPLACE makes silently, as any other, in the app's own write. One that a shell
+  /// has committed stands.
   @Test(arguments: CapturePath.allCases) func whatDeniesADeleteDeniesAReplacement(_ path: CapturePath) throws {
     let lab = try Lab(
       path,
