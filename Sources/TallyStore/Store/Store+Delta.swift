@@ -6,7 +6,8 @@ import TallyWire
 extension Store {
   /// The state vector, the fingerprint and the replica's id, in one snapshot, with everything captured.
   ///
-  /// Two stores with equal vectors and fingerprints hold the same. Costs a few small reads, whatever the size.
+  /// Two stores with equal vectors and fingerprints hold the same. Costs a few small reads, whatever the size, and none
+  /// if this store's last transaction was the last one of the file.
   /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
   public func summary() throws -> StoreSummary { try unchanged?.summary ?? capturedSnapshot(Self.summary) }
 

@@ -1,9 +1,9 @@
 import GRDB
 
 /// Notices when the app ends a transaction inside `Store.write`, with COMMIT or ROLLBACK of its own: what it wrote
-/// would be in the file without ever having been captured. A commit is refused, so that SQLite rolls back. So is one of
-/// what is written between the store's transactions, in `afterNextTransaction` or by an observer. Notices as well when
-/// a write is about to make triggers, so that they fire.
+/// would be in the file without ever having been captured. A commit is refused, so that SQLite rolls back. The same
+/// holds for writes between two transactions of the store's, in `afterNextTransaction` or by an observer. It also
+/// notices when a write is about to make triggers, so that they fire.
 final class CommitGuard: TransactionObserver {
   private weak var session: WritingSession?
 

@@ -186,7 +186,7 @@ final class WriteTransaction {
   func deleted(
     _ key: RecordKey, _ kind: RecordKind, _ delete: Delete, replaced: [Dot], _ difference: Fingerprint
   ) throws {
-    try session.buffer?.note(key, kind, added: RecordState(delete: delete))
+    if isBuffered { try session.buffer?.note(key, kind, added: RecordState(delete: delete)) }
     log.note(delete.stamp.dot, kind: kind.number, key)
     for dot in replaced { try drop(dot, deleted: key, kind) }
     // Rows that list other records as well are left to the pruning.
