@@ -5,7 +5,7 @@
 # Needs cc, SQLite and zstd with their headers, the benchmark program (`make instructions` builds it), and to count
 # valgrind.
 set -euo pipefail
-all=(insert update commit change delta delta-edited again again-edited apply delete open)
+all=(insert update commit change durable delta delta-edited again again-edited apply delete open)
 isTimed= workloads=()
 for word in "$@"; do
   case $word in
@@ -30,10 +30,10 @@ trap 'rm -rf "$folder"' EXIT
 cc -O2 -o "$folder/floors" "$(dirname "$0")/floors/floors.c" -lsqlite3 -lzstd
 
 # As in instructions.sh. Of transactions some hundred tell enough.
-sizes() { case $1 in commit | change) echo 300 900 ;; open) echo 20 60 ;; *) echo 1000 4000 ;; esac; }
+sizes() { case $1 in commit | change | durable) echo 300 900 ;; open) echo 20 60 ;; *) echo 1000 4000 ;; esac; }
 
 # How many rows the file has: as many as are worked on, or fewer, of which each is changed more than once.
-rows() { case $1 in commit | change | open) echo 300 ;; update) echo 1000 ;; *) echo "$2" ;; esac; }
+rows() { case $1 in commit | change | durable | open) echo 300 ;; update) echo 1000 ;; *) echo "$2" ;; esac; }
 
 store() { [ -e "$folder/store-$1" ] || "$program" --records "$1" --write-store "$folder/store-$1"; }
 

@@ -4,7 +4,7 @@
 #   instructions.sh --gate                         only the store, against Scripts/instructions-limits.txt
 set -euo pipefail
 limits=$(dirname "$0")/instructions-limits.txt
-all=(insert update commit change delta again apply delete open seed)
+all=(insert update commit change delta again apply delete empty open seed)
 gate= json= workloads=()
 while [ $# -gt 0 ]; do
   case $1 in
@@ -42,7 +42,8 @@ before() {
   case $1-$2 in
   again-store) echo delta ;;
   apply-store) echo delta ;;
-  delta-* | again-* | delete-*) echo insert ;;
+  empty-store) echo delete ;;
+  delta-* | again-* | delete-* | empty-*) echo insert ;;
   *) echo rows ;;
   esac
 }

@@ -136,21 +136,17 @@ PART void putHidden(File *file) {
   run(use(file, context));
 }
 
-// The entry of a record that was edited before, alone in its transaction, moves to the new one: one row is written,
-// where dropping the old entry and adding the new are two.
+// The entry that an edit makes needless goes, where it is alone in its row. It is not moved to the new transaction, since
+// rows stand in the order of their transactions.
 PART void putLog(File *file, const u8 *items, int count) {
-  i64 number = 0;
   if (count == 1 && replaced) {
-    sqlite3_bind_int64(use(file, findLog), 1, replaced);
-    sqlite3_bind_blob(use(file, findLog), 2, items, itemSize, SQLITE_STATIC);
-    if (sqlite3_step(use(file, findLog)) == SQLITE_ROW) number = sqlite3_column_int64(use(file, findLog), 0);
-    sqlite3_reset(use(file, findLog));
+    sqlite3_bind_int64(use(file, dropLog), 1, replaced);
+    sqlite3_bind_blob(use(file, dropLog), 2, items, itemSize, SQLITE_STATIC);
+    run(use(file, dropLog));
   }
-  sqlite3_stmt *write = use(file, number ? moveLog : addLog);
-  sqlite3_bind_int64(write, 1, now.sequence);
-  if (number) sqlite3_bind_int64(write, 2, number);
-  else sqlite3_bind_blob(write, 2, items, count * itemSize, SQLITE_STATIC);
-  run(write);
+  sqlite3_bind_int64(use(file, addLog), 1, now.sequence);
+  sqlite3_bind_blob(use(file, addLog), 2, items, count * itemSize, SQLITE_STATIC);
+  run(use(file, addLog));
 }
 
 PART void putStanding(File *file) {

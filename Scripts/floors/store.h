@@ -63,14 +63,6 @@ static void takeUUID(const u8 *text, u8 *key) {
   for (int i = 0; i < 16; i++) key[i] = digitOf[text[places[i]]] << 4 | digitOf[text[places[i] + 1]];
 }
 
-static void putUUID(u8 *text, const u8 *key) {
-  text[8] = text[13] = text[18] = text[23] = '-';
-  for (int i = 0; i < 16; i++) {
-    text[places[i]] = "0123456789abcdef"[key[i] >> 4];
-    text[places[i] + 1] = "0123456789abcdef"[key[i] & 15];
-  }
-}
-
 // MARK: Hashes (WireFormat.md, sections 6 and 8)
 
 typedef struct { u64 a, b, c, d; } Sip;
@@ -209,8 +201,8 @@ static u8 *putClock(u8 *out, Stamp stamp, u64 sum) {
 // MARK: A database
 
 enum {
-  beginning, commit, update, insert, removal, rows, vector, zone, putVector, putZone, log, addLog, findLog, moveLog,
-  body, edit, resize, row, show, hide, context, meta, incarnation, startRead, receive, plainRows, ignore, who,
+  beginning, commit, update, insert, removal, rows, vector, zone, putVector, putZone, addLog, dropLog,
+  body, edit, resize, row, show, hide, context, meta, incarnation, receive, plainRows, ignore, who,
   statements
 };
 #define COLUMNS "name, notes, count, price, day, owner"
@@ -221,16 +213,15 @@ static const char *texts[statements] = {
     "SELECT fingerprint FROM tally_zone WHERE n = 0",
     "UPDATE tally_vector SET sequence = ? WHERE zone = 0 AND replica = 1",
     "UPDATE tally_zone SET fingerprint = ? WHERE n = 0",
-    "SELECT items FROM tally_log WHERE zone = 0 AND replica = 1 AND sequence > ?",
     "INSERT INTO tally_log(zone, replica, sequence, items) VALUES(0, 1, ?, ?)",
-    "SELECT n FROM tally_log WHERE zone = 0 AND replica = 1 AND sequence = ? AND length(items) = 17 AND items = ?",
-    "UPDATE tally_log SET sequence = ? WHERE n = ?", "SELECT body FROM tally_extra WHERE n = ?",
+    "DELETE FROM tally_log WHERE zone = 0 AND replica = 1 AND sequence = ? AND length(items) = 17 AND items = ?",
+    "SELECT body FROM tally_extra WHERE n = ?",
     "UPDATE tally_extra SET body = edit(body) WHERE n = ?", "UPDATE tally_extra SET body = ? WHERE n = ?",
     "SELECT id, " COLUMNS ", tally_clock, rowid FROM Item WHERE id = ?",
     "UPDATE Item SET tally_clock = ?, count = ? WHERE rowid = ?",
     "INSERT INTO tally_hidden(kind, key, body) VALUES(2, ?, ?)", "INSERT INTO tally_context VALUES(1, ?, ?, ?)",
     "SELECT key, value FROM tally_meta", "UPDATE tally_meta SET value = ? WHERE key = 'incarnation'",
-    "BEGIN", "INSERT INTO Item(id, " COLUMNS ", tally_clock) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+    "INSERT INTO Item(id, " COLUMNS ", tally_clock) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
     "SELECT id, " COLUMNS " FROM Item", "INSERT OR IGNORE INTO Item(id, " COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?)",
     "SELECT id FROM tally_replica WHERE n = 1"};
 

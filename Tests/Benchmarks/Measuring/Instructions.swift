@@ -9,7 +9,8 @@ import Tally
 /// the rows.
 enum Instructions {
   static let workloads = [
-    "rows", "insert", "update", "commit", "change", "delta", "again", "apply", "delete", "open", "seed",
+    "rows", "insert", "update", "commit", "change", "delta", "again", "apply", "delete", "empty", "open",
+    "seed",
   ]
 
   static func run(_ workload: String, onStore isStore: Bool, records: Int, in folder: URL) throws {
@@ -59,6 +60,7 @@ enum Instructions {
     default:
       try side.insertThroughC(round.rows.items)
       try side.delete(round.rows.items[...])
+      if workload == "empty", isStore { try pair.store.empty(ripe: nil) }
     }
   }
 
