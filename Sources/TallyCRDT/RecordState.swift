@@ -211,10 +211,16 @@ extension RecordState {
 
   /// Every dot in the state: of live cells and what they travel by, superseded touches, deletes, seeds and the life.
   public var dots: Set<Dot> {
-    var result = Set(fields.map { $0.stamp.dot })
-    if let existence { result.insert(existence.dot) }
+    var result = Set<Dot>()
+    // Most fields have the stamp of the one before.
+    var last = existence?.dot
+    if let last { result.insert(last) }
+    for field in fields where field.stamp.dot != last {
+      last = field.stamp.dot
+      result.insert(field.stamp.dot)
+    }
     result.formUnion(supersededTouches.entries)
-    result.formUnion(deletes.map { $0.stamp.dot })
+    for delete in deletes { result.insert(delete.stamp.dot) }
     if let seed { result.formUnion(seed.dots) }
     if let life { result.formUnion(life.dots) }
     return result

@@ -13,12 +13,19 @@ extension RecordState {
   /// seen each other. Only copies of a store that write under one id make such deletes.
   func isListed(under dot: Dot) -> Bool {
     guard mayLeaveOut else { return true }
-    var marks = deletes.map { (stamp: $0.stamp, context: $0.context) }
-    if let life { marks.append((life.stamp, life.context)) }
-    let own = marks.lazy.filter { $0.stamp.dot == dot }.map(\.stamp).max()
-    return !marks.contains { mark in
-      mark.stamp.dot != dot && mark.context.covers(dot) && own.map { $0 < mark.stamp } ?? true
+    var own: Stamp?
+    forEachMark { stamp, _ in if stamp.dot == dot, own.map({ $0 < stamp }) ?? true { own = stamp } }
+    var isListed = true
+    forEachMark { stamp, context in
+      if stamp.dot != dot, context.covers(dot), own.map({ $0 < stamp }) ?? true { isListed = false }
     }
+    return isListed
+  }
+
+  /// Calls `body` with each delete and the life: their stamps, and what their authors had seen.
+  private func forEachMark(_ body: (Stamp, StateVector) -> Void) {
+    for delete in deletes { body(delete.stamp, delete.context) }
+    if let life { body(life.stamp, life.context) }
   }
 
   /// The dots that the change log must list the record under.
