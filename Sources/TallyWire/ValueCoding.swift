@@ -66,7 +66,7 @@ extension ByteReader {
   }
 
   /// The bytes of a value. Accepts what `value()` accepts, of a text only the shorter of its two forms.
-  mutating func valueBytes() throws(WireError) -> UnsafeRawBufferPointer {
+  package mutating func valueBytes() throws(WireError) -> UnsafeRawBufferPointer {
     let start = offset
     switch try byte() {
     case ValueClass.null: break

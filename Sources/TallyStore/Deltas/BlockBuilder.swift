@@ -46,7 +46,13 @@ struct BlockBuilder {
   mutating func add(
     _ name: AnyRecordName, _ kind: RecordKind, _ state: RecordState, _ body: (BlockDraft) throws -> Void
   ) throws {
-    guard let delta = state.delta(since: base) else { return }
+    if let new = state.delta(since: base) { try add(name, kind, new: new, body) }
+  }
+
+  /// Adds what is known to be all of a record that `base` does not cover, and hands out each block that this fills.
+  mutating func add(
+    _ name: AnyRecordName, _ kind: RecordKind, new delta: RecordState, _ body: (BlockDraft) throws -> Void
+  ) throws {
     if !strangers.isEmpty {
       let vectors = delta.deletes.map(\.context) + [delta.supersededTouches, delta.life?.context ?? StateVector()]
       try check(delta.dots.union(vectors.flatMap(\.entries)))

@@ -19,13 +19,16 @@ struct RowPacker {
   private let columns: [PackedColumn]
   private let reader: StateReader
   private let sum: ContentSum?
+  /// Whether a row that does not match the checksum in its clock is left to whoever makes a state of it.
+  private let checksSums: Bool
   /// The clock of the row before, and the stamp that it stands for.
   private var last: (clock: InlineClock.Uniform, stamp: Stamp)?
 
-  /// A packer for the rows of a kind, whose records it adds to `sum`; nil if the kind has too many columns.
-  init?(_ kind: RecordKind, _ reader: StateReader, _ sum: ContentSum? = nil) {
+  /// A packer for the rows of a kind, whose records it adds to `sum`, or compares with their checksums; nil if the kind
+  /// has too many columns.
+  init?(_ kind: RecordKind, _ reader: StateReader, _ sum: ContentSum? = nil, checksSums: Bool = false) {
     guard kind.columns.count <= PackedRecords.maximumFields else { return nil }
-    (self.kind, self.reader, self.sum) = (kind, reader, sum)
+    (self.kind, self.reader, self.sum, self.checksSums) = (kind, reader, sum, checksSums)
     columns = kind.wireOrder.map {
       let column = kind.columns[$0]
       return PackedColumn(place: 3 + $0, hash: column.hash, hasNullDefault: column.defaultValue.isNull)
@@ -33,8 +36,8 @@ struct RowPacker {
   }
 
   /// Adds the current row of a query for the kind's rows.
-  /// - Returns: false for a row that needs a state: it has several stamps, a key that is no UUID, or values of many
-  ///   bytes.
+  /// - Returns: false for a row that needs a state: it has several stamps, a key that is no UUID, values of many bytes,
+  ///   or another checksum.
   mutating func pack(
     _ query: SQLStatement, into builder: inout BlockBuilder, _ body: (BlockDraft) throws -> Void
   ) throws -> Bool {
@@ -48,7 +51,7 @@ struct RowPacker {
     var part: Fingerprint?
     let isPacked = try builder.pack(key, stamp, kind, limit: limit, body) { packer in
       var mask: UInt64 = 0
-      var row = sum == nil ? nil : RowSum(query.hash(ofText: 1), stamp)
+      var row = sum == nil && !checksSums ? nil : RowSum(query.hash(ofText: 1), stamp)
       for (number, column) in columns.enumerated() {
         if !column.hasNullDefault, isDefault(query, column.place) { continue }
         switch packer.pack(query, column, &row) {
@@ -58,6 +61,7 @@ struct RowPacker {
         }
       }
       part = row?.sum
+      if checksSums, part.map(StateSum.init) != clock.sum { return nil }
       return mask
     }
     // What the receiver has is left out, and counts all the same.

@@ -161,16 +161,44 @@ package final class StateReader {
   /// A record by its name; nil if nothing is known of it.
   /// - Throws: `StoreError.corrupt` if the index of names leads to another record.
   package func record(_ name: AnyRecordName, _ kind: RecordKind) throws -> StoredRecord? {
+    try withStored(name, kind) { try record(in: $0, kind) } orHidden: { try hiddenRecord($0, $1) }
+      ?? record(stub: name, kind)
+  }
+
+  /// Calls `row` with the query whose current row is the record's, or `hidden` with the number and the body of a record
+  /// that is hidden and no stub.
+  /// - Returns: what they return; nil if the record is in neither place.
+  /// - Throws: `StoreError.corrupt` if an index of names leads to another record.
+  @inline(__always)
+  func withStored<T>(
+    _ name: AnyRecordName, _ kind: RecordKind, _ row: (SQLStatement) throws -> T,
+    orHidden hidden: (Int, UnsafeRawBufferPointer) throws -> T
+  ) throws -> T? {
     if kind.isKnown {
       let query = try connection.statement(kind.rowByName)
       query.bind(1, name.text)
       defer { query.reset() }
       if try query.step() {
         guard query.hasText(1, name.text) else { throw StoreError(.corrupt, StoreError.wrongIndex) }
-        return try record(in: query, kind)
+        return try row(query)
       }
     }
-    return try record(hidden: name, kind)
+    return try withHidden(name, kind, hidden)
+  }
+
+  /// Calls `body` with the number and the body of a hidden record that is no stub.
+  /// - Returns: what it returns; nil if there is none of that name.
+  @inline(__always)
+  private func withHidden<T>(
+    _ name: AnyRecordName, _ kind: RecordKind, _ body: (Int, UnsafeRawBufferPointer) throws -> T
+  ) throws -> T? {
+    let query = try connection.statement("SELECT n, body, key FROM tally_hidden WHERE kind = ? AND key = ?")
+    defer { query.reset() }
+    query.bind(1, kind.number)
+    query.bind(2, name.text)
+    guard try query.step() else { return nil }
+    guard query.hasText(2, name.text) else { throw StoreError(.corrupt, StoreError.wrongIndex) }
+    return try query.withBlob(1) { try body(query.int(0), $0) }
   }
 
   /// Whether the app sees the record.
@@ -184,13 +212,7 @@ package final class StateReader {
 
   /// A hidden record by its name, also if it is a stub.
   func record(hidden name: AnyRecordName, _ kind: RecordKind) throws -> StoredRecord? {
-    let query = try connection.statement("SELECT n, body, key FROM tally_hidden WHERE kind = ? AND key = ?")
-    defer { query.reset() }
-    query.bind(1, kind.number)
-    query.bind(2, name.text)
-    guard try query.step() else { return try record(stub: name, kind) }
-    guard query.hasText(2, name.text) else { throw StoreError(.corrupt, StoreError.wrongIndex) }
-    return try query.withBlob(1) { try hiddenRecord(query.int(0), $0) }
+    try withHidden(name, kind) { try hiddenRecord($0, $1) } ?? record(stub: name, kind)
   }
 
   /// The hidden record of a body.

@@ -12,7 +12,7 @@ extension Catalog {
   }
 
   /// The hash of a field's wire name.
-  private func hash(of field: FieldID, _ kind: RecordKind) -> UInt64 {
+  func hash(of field: FieldID, _ kind: RecordKind) -> UInt64 {
     kind.index(of: field).map { kind.columns[$0].hash } ?? hash(of: field)
   }
 
