@@ -29,6 +29,7 @@ static int (*newValue)(struct sqlite3 *, int, struct sqlite3_value **);
 static int (*depth)(struct sqlite3 *);
 static int (*blobwrite)(struct sqlite3 *);
 static int (*encoding)(struct sqlite3_value *);
+static const char *(*schemaName)(struct sqlite3 *, int);
 static int isAvailable;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -40,6 +41,8 @@ static void look_up(void) {
   *(void **)&blobwrite = dlsym(RTLD_DEFAULT, "sqlite3_preupdate_blobwrite");
   // Since SQLite 3.40; without it, texts are read in the way that always works.
   *(void **)&encoding = dlsym(RTLD_DEFAULT, "sqlite3_value_encoding");
+  // Since SQLite 3.39.
+  *(void **)&schemaName = dlsym(RTLD_DEFAULT, "sqlite3_db_name");
   // Without the last (SQLite 3.36), a write of incremental I/O cannot be told from a delete.
   isAvailable = hook && oldValue && newValue && depth && blobwrite;
 }
@@ -52,6 +55,12 @@ int tally_enable_triggers(struct sqlite3 *connection, int isOn) {
 int tally_enforces_foreign_keys(struct sqlite3 *connection) {
   int state = 0;
   return sqlite3_db_config(connection, TALLY_DBCONFIG_ENABLE_FKEY, -1, &state) == 0 && state;
+}
+
+int tally_has_attached(struct sqlite3 *connection) {
+  pthread_once(&once, look_up);
+  // After the main file and the temporary one.
+  return schemaName ? schemaName(connection, 2) != NULL : -1;
 }
 
 int tally_preupdate_is_available(void) {

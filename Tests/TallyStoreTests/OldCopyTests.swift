@@ -36,6 +36,12 @@ import Testing
     }
   }
 
+  private func name(_ store: Store, _ key: String) throws -> String? {
+    try store.read {
+      try String.fetchOne($0, sql: "SELECT name FROM SBGame WHERE id = ?", arguments: ["SBGame|~|\(key)"])
+    }
+  }
+
   private func ratings(_ store: Store) throws -> [Double] {
     try store.read { try Double.fetchAll($0, sql: "SELECT rating FROM SBGame ORDER BY id") }
   }
@@ -184,5 +190,25 @@ import Testing
     try FileManager.default.copyItem(atPath: scratch.path("there"), toPath: scratch.path("copy"))
     #expect(try scratch.store("copy").summary() == before)
     #expect(throws: (any Error).self) { try there.summary() }
+  }
+
+  /// A backup that is put back by another program while the store is open, into the file itself.
+  @Test func olderContentPutBackWhileTheStoreIsOpenTakesNoNumbersTwice() throws {
+    let backup = scratch.path("older")
+    let (file, copy) = (try DatabaseQueue(path: scratch.path("here")), try DatabaseQueue(path: backup))
+    try file.backup(to: copy)
+    try set(original, "name", "Go", "1")
+    try original.sync(with: there)
+    let former = try #require(try original.summary().replica)
+    try copy.backup(to: file)
+    for queue in [file, copy] { try queue.close() }
+    try set(original, "name", "Chess", "2")
+    #expect(try original.summary().replica != former)
+    // A peer lacks what it has not got, whatever it has of the former content.
+    try there.apply(try original.delta(since: try there.vector))
+    #expect(try name(there, "2") == "Chess")
+    try original.sync(with: there)
+    #expect(try name(original, "1") == "Go")
+    try expectConverged(original, there)
   }
 }

@@ -283,4 +283,28 @@ import Testing
     try scratch.store().write { _ in }
     #expect(try !reading.delta().isEmpty)
   }
+
+  /// SQLite attaches files between transactions only: in what GRDB runs after one, for instance.
+  @Test(arguments: [false, true]) func anotherStoreThatIsAttachedAfterATransactionCapturesWhatIsWritten(isIdle: Bool)
+    throws
+  {
+    let other = try scratch.store("other")
+    try other.write { try Person(id: RecordName(key: "bob"), name: "Bob").insert($0) }
+    try store.write { [path = scratch.path("other"), chess] db in
+      db.afterNextTransaction { db in
+        do { try db.execute(sql: "ATTACH ? AS other", arguments: [path]) } catch { Issue.record(error) }
+      }
+      if !isIdle { try db.execute(sql: "UPDATE SBGame SET name = 'Go' WHERE id = ?", arguments: [chess.id.name.text]) }
+    }
+    try store.write { db in
+      try db.execute(sql: "UPDATE other.SBPerson SET name = 'Bobby'")
+      try db.execute(sql: "INSERT INTO other.SBPerson(id, name) VALUES('SBPerson|~|eve', 'Eve')")
+    }
+    #expect(try other.verify().problems == [])
+    let third = try scratch.store("third")
+    try other.sync(with: third)
+    #expect(
+      try third.read { try String.fetchAll($0, sql: "SELECT name FROM SBPerson ORDER BY name") } == ["Bobby", "Eve"])
+    try expectConverged(other, third)
+  }
 }

@@ -12,6 +12,9 @@ int tally_enable_triggers(struct sqlite3 *connection, int isOn);
 /// Whether foreign keys are enforced on a connection: SQLITE_DBCONFIG_ENABLE_FKEY.
 int tally_enforces_foreign_keys(struct sqlite3 *connection);
 
+/// Whether any file is attached to a connection: 1 or 0, or -1 where the library cannot say (before SQLite 3.39).
+int tally_has_attached(struct sqlite3 *connection);
+
 /// See https://www.sqlite.org/c3ref/preupdate_blobwrite.html.
 typedef void (*tally_preupdate_callback)(
     void *context, struct sqlite3 *connection, int operation, const char *schema, const char *table,

@@ -1,3 +1,4 @@
+import CTallySQLite
 import TallyCRDT
 
 /// Triggers, indexes and columns that the app has added to the file. Reread whenever the schema changes.
@@ -63,11 +64,7 @@ struct AppObjects {
 
   /// Triggers of a file that is attached count as well, and which those are is not looked up.
   mutating func noteAttached(_ connection: Connection) throws {
-    // seq, name, file
-    let list = try SQLStatement(connection.handle, "PRAGMA database_list")
-    while try list.step() {
-      if let name = list.text(1), name != "main", name != "temp" { hasTriggers = true }
-    }
+    if try connection.hasAttachedFiles() { hasTriggers = true }
   }
 
   private mutating func readColumns(_ table: String, _ connection: Connection) throws {
@@ -134,5 +131,20 @@ struct AppObjects {
       index.append((query.text(2) ?? "rowid", collation))
     }
     return index
+  }
+}
+
+extension Connection {
+  /// Whether any file is attached to the connection.
+  func hasAttachedFiles() throws -> Bool {
+    let answer = tally_has_attached(handle)
+    guard answer < 0 else { return answer == 1 }
+    // seq, name, file
+    let list = try statement("PRAGMA database_list")
+    defer { list.reset() }
+    while try list.step() {
+      if let name = list.text(1), name != "main", name != "temp" { return true }
+    }
+    return false
   }
 }

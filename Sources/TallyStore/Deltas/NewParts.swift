@@ -48,8 +48,8 @@ struct NewParts {
   }
 
   /// What is new of a hidden record with this body.
-  /// - Returns: nil for a state with a life or layers of seeds, one that does not match its checksum, and bytes that are
-  ///   none.
+  /// - Returns: nil for a state with a life or layers of seeds, for one that does not match its checksum, and for bytes
+  ///   that are none.
   mutating func inBody(_ body: UnsafeRawBufferPointer, _ name: AnyRecordName, _ kind: RecordKind) -> RecordState? {
     // Whoever reads the whole state says what is wrong with it.
     try? read(body, SipHash13.hash(name.text), kind)

@@ -161,8 +161,12 @@ package final class StateReader {
   /// A record by its name; nil if nothing is known of it.
   /// - Throws: `StoreError.corrupt` if the index of names leads to another record.
   package func record(_ name: AnyRecordName, _ kind: RecordKind) throws -> StoredRecord? {
-    try withStored(name, kind) { try record(in: $0, kind) } orHidden: { try hiddenRecord($0, $1) }
-      ?? record(stub: name, kind)
+    let stored = try withStored(name, kind) { query in
+      try record(in: query, kind)
+    } orHidden: { number, body in
+      try hiddenRecord(number, body)
+    }
+    return try stored ?? record(stub: name, kind)
   }
 
   /// Calls `row` with the query whose current row is the record's, or `hidden` with the number and the body of a record

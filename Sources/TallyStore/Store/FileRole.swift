@@ -11,9 +11,7 @@ public enum FileRole: Sendable, Equatable {
 
   /// The role of the file at `path`; nil for a file that has none, and where there is no file.
   ///
-  /// Looks at names and at the first bytes of files, and opens no database. A database that this process has open must
-  /// not be asked about by a path of its own: on POSIX systems closing any descriptor of a file drops the process's
-  /// locks on it.
+  /// Looks at names and at the first bytes of files, and opens no database. Databases that are in use keep their locks.
   public init?(of path: String) { self.init(of: path, SystemFiles()) }
 
   init?(of path: String, _ files: any StoreFiles) {
@@ -72,10 +70,10 @@ extension StoreFile {
   /// follow from its own, and a database may stand there.
   /// - Throws: `StoreError.pathTaken`.
   static func checkNeighbors(_ path: String, _ files: any StoreFiles) throws {
-    let isOpenSomewhere = files.kind(of: path + "-wal") != .nothing
     for suffix in FileRole.suffixes {
-      // The locks of a store that is open are on this file, and closing it would drop them.
-      if suffix == "-shm", isOpenSomewhere { continue }
+      // The locks of a store that is open are on its index of the log, and looking into that would drop them. It is
+      // older than a database that is not there.
+      if suffix == "-shm", files.kind(of: path + suffix) == .nothing || files.kind(of: path) != .nothing { continue }
       guard files.kind(of: path + suffix) == .file, let head = files.head(16, of: path + suffix) else { continue }
       guard !FileRole.isDatabase(head) else {
         throw StoreError(

@@ -84,18 +84,35 @@ extension Store {
   /// Sees to it that this replica's own dots up to `own` are on the disk. With write-ahead logging and `synchronous =
   /// NORMAL` a power cut may lose commits, and a peer would remember dots that this store issues again.
   ///
-  /// Cost: one sync of the write-ahead log if the replica has written since the last one; with the log's folder the
-  /// first time.
+  /// Cost: one sync of the write-ahead log if the replica has written since the last one, or has another id since; with
+  /// the log's folder the first time.
   func makeDurable(_ own: Dot?, _ connection: Connection) throws {
-    guard let own, needsSync(own) else { return }
+    guard needsSync(own) else { return }
     try connection.syncLog()
-    durable.withLock { $0.include(own) }
+    durable.withLock { $0.note(own) }
   }
 
-  /// Whether a dot of this replica's must be on the disk and may not be.
+  /// Whether what the store has written, up to `own`, must be on the disk and may not be.
   func needsSync(_ own: Dot?) -> Bool {
-    guard options.flushesBeforeSync, file != nil, let own else { return false }
-    return !durable.withLock { $0.covers(own) }
+    guard options.flushesBeforeSync, file != nil else { return false }
+    return !durable.withLock { $0.cover(own) }
+  }
+}
+
+/// Which of a store's own dots are known to be on the disk.
+struct DurableDots {
+  /// The last dot at the last sync, of what was this replica then; nil without one.
+  private var last: Dot?
+  private var isKnown = false
+
+  /// Whether all is on the disk that was written up to `own`, and by former replica ids before.
+  func cover(_ own: Dot?) -> Bool {
+    guard isKnown, last?.replica == own?.replica, let last, let own else { return isKnown && last == own }
+    return own.sequence <= last.sequence
+  }
+
+  mutating func note(_ own: Dot?) {
+    (last, isKnown) = (own, true)
   }
 }
 

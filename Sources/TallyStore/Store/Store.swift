@@ -52,8 +52,8 @@ public final class Store: Sendable {
   let valueFollowers = ValueFollowers()
   /// The state after the last transaction of this store, to tell what others have committed since.
   let latest = Mutex<LatestCommit?>(nil)
-  /// This replica's dots that are known to be on the disk.
-  let durable = Mutex(StateVector())
+  /// Which of this store's own dots are known to be on the disk.
+  let durable = Mutex(DurableDots())
   /// For each peer in a live session what it has acknowledged, and when it was last heard of. Kept in memory until the
   /// session writes it down.
   package let livePeers = Mutex<[ReplicaID: (acknowledged: StateVector, date: Date)]>([:])
@@ -320,6 +320,9 @@ public final class Store: Sendable {
   /// One writer at a time: this waits for other writes of the process, and for other processes up to
   /// ``StoreOptions/busyTimeout``. Writes cannot be nested. The calls of a store that take a `db`, such as `restore`
   /// and `resolve`, can be part of a write.
+  ///
+  /// A write that changes an attached file as well is not one transaction with it: SQLite commits file by file, and the
+  /// store's may be committed where the other's cannot be.
   ///
   /// - Returns: what the body returns.
   /// - Throws: what the body throws; `StoreError` for what cannot be replicated (`.typeMismatch`, `.invalidName`,

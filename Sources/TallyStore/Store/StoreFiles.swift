@@ -7,7 +7,9 @@ import GRDBSQLite
 package protocol StoreFiles: Sendable {
   /// Returns the kind of file at a path.
   func kind(of path: String) -> StoreFileKind
-  /// The first bytes of a file, fewer if it is shorter; nil if it cannot be read.
+  /// The first bytes of a file, fewer if it is shorter; nil if it cannot be read. Must not drop the locks of a database
+  /// that this process has open; for the index of a write-ahead log nobody can see to that, so it must not be asked for
+  /// where one may be in use.
   func head(_ count: Int, of path: String) -> [UInt8]?
   /// The one of a file's several names in its folder by which it is opened, so that its log and its token have one
   /// place.
@@ -74,11 +76,29 @@ struct SystemFiles: StoreFiles {
     return same.min().map { folder.appendingPathComponent($0).path } ?? path
   }
 
+  /// Reads a file by SQLite's own means. Closing any descriptor of a file drops all locks that the process has on it
+  /// (https://sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_), and only
+  /// SQLite knows whether a connection of this process needs them; it then keeps the descriptor.
   func head(_ count: Int, of path: String) -> [UInt8]? {
-    let file = open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { return nil }
-    defer { close(file) }
-    return Self.read(count, from: file)
+    guard let system = sqlite3_vfs_find(nil), let open = system.pointee.xOpen else { return nil }
+    var full = [CChar](repeating: 0, count: Int(system.pointee.mxPathname) + 1)
+    guard let resolve = system.pointee.xFullPathname,
+      resolve(system, path, Int32(full.count), &full) & 0xFF == SQLITE_OK,
+      let name = sqlite3_create_filename(full, "", "", 0, nil)
+    else { return nil }
+    defer { sqlite3_free_filename(UnsafeMutablePointer(mutating: name)) }
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: Int(system.pointee.szOsFile), alignment: 16)
+    defer { memory.deallocate() }
+    memory.initializeMemory(as: UInt8.self, repeating: 0, count: Int(system.pointee.szOsFile))
+    let file = memory.bindMemory(to: sqlite3_file.self, capacity: 1)
+    let status = open(system, name, file, SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB, nil)
+    guard let methods = file.pointee.pMethods?.pointee else { return nil }
+    defer { _ = methods.xClose?(file) }
+    var size: sqlite3_int64 = 0
+    guard status == SQLITE_OK, methods.xFileSize?(file, &size) == SQLITE_OK else { return nil }
+    var bytes = [UInt8](repeating: 0, count: min(count, Int(size)))
+    guard bytes.isEmpty || methods.xRead?(file, &bytes, Int32(bytes.count), 0) == SQLITE_OK else { return nil }
+    return bytes
   }
 
   /// The next bytes, fewer at the file's end; nil if they cannot be read.

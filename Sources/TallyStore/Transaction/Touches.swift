@@ -67,6 +67,9 @@ struct ToldStanding {
   /// Notes that it was not, or that nobody knows.
   mutating func doubt() { finished = nil }
 
+  /// Whether the file held something that a state does not have: somebody has put older content in its place.
+  func hasMore(than standing: Standing) -> Bool { told.map { !standing.vector.covers($0.vector) } ?? false }
+
   /// Finds out whether others have committed anything that replicates. They are reported again unless the transaction
   /// that begins here is committed (`confirm`).
   mutating func follow(_ standing: Standing, _ reader: StateReader, _ touches: Touches?) -> Bool {

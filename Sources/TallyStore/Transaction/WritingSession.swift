@@ -41,6 +41,8 @@ final class WritingSession {
   private var dataVersion: Int?
   /// The schema that `objects` was read from.
   private var schemaVersion: Int?
+  /// Whether files were attached when it was.
+  private var hasAttachedFiles = false
   /// The schema as opening found it, for the session's first look.
   private var shape: KnownShape?
   /// The order of the tables as it was last looked at; nil for what the file says.
@@ -101,6 +103,7 @@ final class WritingSession {
   /// `buffers` what the transaction changes is kept in memory if it is little. If `isUnchanged`, nobody has committed
   /// since this session has, and there is nothing to look for unless it has forgotten.
   func begin(buffers: Bool, isUnchanged: Bool) throws {
+    if try connection.hasAttachedFiles() != hasAttachedFiles { schemaVersion = nil }
     let isUnchanged = isUnchanged && dataVersion != nil && schemaVersion != nil && objects != nil
     let version = try isUnchanged ? dataVersion : connection.integer("PRAGMA data_version")
     let hasReloaded = version != dataVersion || dataVersion == nil
@@ -120,7 +123,10 @@ final class WritingSession {
     let outcome = try isUnchanged ? .asTheyShouldBe : followSchema()
     try standAside(true)
     buffer = buffers && !facts.hasDoubt && !standing.vector.isEmpty ? DeltaBuffer(before: standing.vector) : nil
-    if hasReloaded { try mendVector() }
+    if hasReloaded {
+      try mendVector()
+      if told.hasMore(than: standing) { try leaveFormerNumbers() }
+    }
     if recorder == nil { mayEcho = try mayRunTriggers() }
     if outcome == .wereMissing { try transaction(by: .outside) { try $0.findMissedWrites() } }
     let hasOutsideWrites = try !isUnchanged && reader.hasPendingWrites()
@@ -349,28 +355,9 @@ final class WritingSession {
     try pruning.run(reader, added: logged)
   }
 
-  /// A vector that is not what was last written is rebuilt before a dot is issued.
-  private func mendVector() throws {
-    guard try reader.keptSums().vector != nil, try !reader.vectorFitsItsSum() else { return }
-    if let bit = try FlippedBit(reader) {
-      try bit.repair(connection)
-      try reload()
-      environment.logger.warning("a flipped bit in the vector was put right")
-    } else {
-      try transaction { transaction in
-        try transaction.recomputeVector()
-        try transaction.note(doubt: .damaged, because: "the vector was not what was last written")
-      }
-    }
-    // Also where both came out as they were.
-    let update = try connection.statement("UPDATE tally_zone SET fingerprint = ? WHERE n = 0")
-    update.bind(1, KeptSums(standing.fingerprint, standing.vectorCheck).bytes)
-    try update.run()
-  }
-
   // MARK: Following the file
 
-  private func reload() throws {
+  func reload() throws {
     try StoreFile.checkFormat(connection, of: "the file")
     reader.forget()
     let before = reader.catalog.version
@@ -398,6 +385,7 @@ final class WritingSession {
     #if PlantedFaults
       if environment.planted.contains(.lostTriggersUnnoticed), objects != nil { return .asTheyShouldBe }
     #endif
+    hasAttachedFiles = try connection.hasAttachedFiles()
     let known = try shape ?? KnownShape.load(connection)
     let objects = try known?.objects ?? AppObjects(connection, reader.catalog)
     (self.objects, shape, isShapeKnown, isSchemaChecked) = (objects, nil, known != nil, known != nil)

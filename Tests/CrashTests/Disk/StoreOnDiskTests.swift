@@ -97,6 +97,23 @@ import Testing
     #expect(journals > 0)
   }
 
+  /// What a store gives away is on its disk, also what it wrote under an id that it has given up since: otherwise it
+  /// would forget, and give the same number to something else.
+  @Test(arguments: [false, true]) func nothingIsGivenAwayThatAPowerCutTakesBack(isRenewed: Bool) throws {
+    for seed in 1...20 as ClosedRange<UInt64> {
+      let disk = SimulatedDisk()
+      let (store, peer) = (try disk.store(schema: notebook, options: .quiet), try Store(inMemory: notebook))
+      try store.write { try Tag(id: .at("one"), name: "one").insert($0) }
+      try peer.apply(try store.delta())
+      try store.write { try Tag(id: .at("two"), name: "two").insert($0) }
+      if isRenewed { try store.renewReplica(because: "the app says so") }
+      try peer.apply(try store.delta(since: try peer.vector))
+      var generator = SplitMix64(seed: seed)
+      let left = try SimulatedDisk(disk.image.afterPowerCut(using: &generator)).store(schema: notebook, options: .quiet)
+      #expect(try left.vector.covers(try peer.vector), "TALLY_SEED=\(seed)")
+    }
+  }
+
   // MARK: How much
 
   /// The bounded form strikes each call with one of the faults, the long form with all.
