@@ -11,7 +11,7 @@ import Testing
 struct FileLockTests {
   enum Look: CaseIterable {
     case placeOfAJournal, roleOfTheStore, roleOfItsParts, openingAJournal, openingTheStoreAgain, recoveringOntoIt
-    case firstBytes
+    case firstBytes, firstBytesOfTheIndex
   }
 
   private let scratch: Scratch
@@ -55,6 +55,8 @@ struct FileLockTests {
     case .openingTheStoreAgain: try scratch.store().close()
     case .recoveringOntoIt: #expect(throws: StoreError.self) { try Store.recover(path, to: path) }
     // As whoever opens the store does who found no log a moment ago.
+    case .firstBytesOfTheIndex:
+      for _ in 0..<3 { #expect(SystemFiles().head(16, of: path + "-shm")?.count == 16) }
     case .firstBytes: #expect(SystemFiles().head(72, of: path).map(FileRole.isDatabase) == true)
     }
     #expect(try locks(path) == file)

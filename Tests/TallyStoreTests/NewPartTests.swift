@@ -84,6 +84,8 @@ import Testing
     "UPDATE Book SET title = CAST(x'ff' AS TEXT) WHERE id = 'Book|~|edited'",
     "UPDATE Book SET pages = 101 WHERE id = 'Book|~|\(inserted)'",
     "UPDATE Book SET shelf = 'Shelf|~|2' WHERE id = 'Book|~|inserted'",
+    // A sequence that the receiver has: the record would not be new to it.
+    "UPDATE Book SET tally_clock = (SELECT tally_clock FROM Book WHERE id = 'Book|~|kept') WHERE id = 'Book|~|\(inserted)'",
     """
     UPDATE tally_hidden SET body = CAST(
       substr(body, 1, instr(body, x'020102')) || x'03' || substr(body, instr(body, x'020102') + 2) AS BLOB)

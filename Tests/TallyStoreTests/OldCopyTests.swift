@@ -211,4 +211,21 @@ import Testing
     #expect(try name(original, "1") == "Go")
     try expectConverged(original, there)
   }
+
+  /// The newer content may be another store's of the same file, which this one has given away.
+  @Test func olderContentThanWhatWasGivenAwayTakesNoNumbersTwice() throws {
+    let backup = scratch.path("older")
+    let (file, copy) = (try DatabaseQueue(path: scratch.path("here")), try DatabaseQueue(path: backup))
+    try file.backup(to: copy)
+    let second = try scratch.store("here")
+    try set(second, "name", "Go", "1")
+    try there.apply(try original.delta(since: try there.vector))
+    let former = try #require(try original.summary().replica)
+    try copy.backup(to: file)
+    for queue in [file, copy] { try queue.close() }
+    try set(original, "name", "Chess", "2")
+    #expect(try original.summary().replica != former)
+    try there.apply(try original.delta(since: try there.vector))
+    #expect(try name(there, "2") == "Chess")
+  }
 }

@@ -168,7 +168,7 @@ struct DeltaSource {
     let known = catalog.orderedKinds.map(\.number)
     let rest = items.kinds.filter { !known.contains($0) }.sorted()
     for kind in (known + rest).compactMap({ catalog.records[$0] }) {
-      var packer = isPacking && kind.isKnown ? RowPacker(kind, reader, checksSums: true) : nil
+      var packer = isPacking && kind.isKnown ? RowPacker(kind, reader, newBeyond: base) : nil
       #if PlantedFaults
         if !reader.planted.isEmpty { packer = nil }
       #endif

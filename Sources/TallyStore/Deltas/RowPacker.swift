@@ -19,16 +19,17 @@ struct RowPacker {
   private let columns: [PackedColumn]
   private let reader: StateReader
   private let sum: ContentSum?
-  /// Whether a row that does not match the checksum in its clock is left to whoever makes a state of it.
-  private let checksSums: Bool
+  /// What receivers of single rows have. A row that is not beyond it, or that does not match the checksum in its clock,
+  /// is left to whoever makes a state of it: the change log says that there is something new.
+  private let base: StateVector?
   /// The clock of the row before, and the stamp that it stands for.
   private var last: (clock: InlineClock.Uniform, stamp: Stamp)?
 
-  /// A packer for the rows of a kind, whose records it adds to `sum`, or compares with their checksums; nil if the kind
-  /// has too many columns.
-  init?(_ kind: RecordKind, _ reader: StateReader, _ sum: ContentSum? = nil, checksSums: Bool = false) {
+  /// A packer for all rows of a kind, whose records it adds to `sum`, or for single ones beyond `base`, which it
+  /// compares with their checksums; nil if the kind has too many columns.
+  init?(_ kind: RecordKind, _ reader: StateReader, _ sum: ContentSum? = nil, newBeyond base: StateVector? = nil) {
     guard kind.columns.count <= PackedRecords.maximumFields else { return nil }
-    (self.kind, self.reader, self.sum, self.checksSums) = (kind, reader, sum, checksSums)
+    (self.kind, self.reader, self.sum, self.base) = (kind, reader, sum, base)
     columns = kind.wireOrder.map {
       let column = kind.columns[$0]
       return PackedColumn(place: 3 + $0, hash: column.hash, hasNullDefault: column.defaultValue.isNull)
@@ -37,7 +38,7 @@ struct RowPacker {
 
   /// Adds the current row of a query for the kind's rows.
   /// - Returns: false for a row that needs a state: it has several stamps, a key that is no UUID, values of many bytes,
-  ///   or another checksum.
+  ///   another checksum, or nothing that is new.
   mutating func pack(
     _ query: SQLStatement, into builder: inout BlockBuilder, _ body: (BlockDraft) throws -> Void
   ) throws -> Bool {
@@ -45,13 +46,14 @@ struct RowPacker {
       let key = query.withBytes(ofText: 1, kind.uuid)
     else { return false }
     last = (clock, stamp)
+    if let base, base.covers(stamp.dot) { return false }
     let limit = (3..<3 + kind.columns.count).reduce(0) { $0 + ValuePacker.limit(query.byteCount($1)) }
     guard limit <= WireLimits.targetBlockBytes else { return false }
     // What fails to be packed is read and summed as a state.
     var part: Fingerprint?
     let isPacked = try builder.pack(key, stamp, kind, limit: limit, body) { packer in
       var mask: UInt64 = 0
-      var row = sum == nil && !checksSums ? nil : RowSum(query.hash(ofText: 1), stamp)
+      var row = sum == nil && base == nil ? nil : RowSum(query.hash(ofText: 1), stamp)
       for (number, column) in columns.enumerated() {
         if !column.hasNullDefault, isDefault(query, column.place) { continue }
         switch packer.pack(query, column, &row) {
@@ -61,7 +63,7 @@ struct RowPacker {
         }
       }
       part = row?.sum
-      if checksSums, part.map(StateSum.init) != clock.sum { return nil }
+      if base != nil, part.map(StateSum.init) != clock.sum { return nil }
       return mask
     }
     // What the receiver has is left out, and counts all the same.

@@ -70,10 +70,10 @@ extension StoreFile {
   /// follow from its own, and a database may stand there.
   /// - Throws: `StoreError.pathTaken`.
   static func checkNeighbors(_ path: String, _ files: any StoreFiles) throws {
+    let isOpenSomewhere = files.kind(of: path + "-wal") != .nothing
     for suffix in FileRole.suffixes {
-      // The locks of a store that is open are on its index of the log, and looking into that would drop them. It is
-      // older than a database that is not there.
-      if suffix == "-shm", files.kind(of: path + suffix) == .nothing || files.kind(of: path) != .nothing { continue }
+      // The index of a log that is there is no database.
+      if suffix == "-shm", isOpenSomewhere { continue }
       guard files.kind(of: path + suffix) == .file, let head = files.head(16, of: path + suffix) else { continue }
       guard !FileRole.isDatabase(head) else {
         throw StoreError(

@@ -87,33 +87,30 @@ extension Store {
   /// Cost: one sync of the write-ahead log if the replica has written since the last one, or has another id since; with
   /// the log's folder the first time.
   func makeDurable(_ own: Dot?, _ connection: Connection) throws {
-    guard needsSync(own) else { return }
-    try connection.syncLog()
-    durable.withLock { $0.note(own) }
+    if needsSync(own) { try connection.syncLog() }
+    given.withLock { $0.note(own) }
   }
 
   /// Whether what the store has written, up to `own`, must be on the disk and may not be.
   func needsSync(_ own: Dot?) -> Bool {
     guard options.flushesBeforeSync, file != nil else { return false }
-    return !durable.withLock { $0.cover(own) }
+    return !given.withLock { $0.cover(own) }
   }
 }
 
-/// Which of a store's own dots are known to be on the disk.
-struct DurableDots {
-  /// The last dot at the last sync, of what was this replica then; nil without one.
-  private var last: Dot?
+/// Which of a store's own dots it has given away, and so, unless its options say otherwise, has on the disk.
+struct GivenDots {
+  /// The last dot that was given away, of what was this replica then; nil without one.
+  private(set) var last: Dot?
   private var isKnown = false
 
-  /// Whether all is on the disk that was written up to `own`, and by former replica ids before.
+  /// Whether all has been given away before that was written up to `own`, and under former replica ids.
   func cover(_ own: Dot?) -> Bool {
     guard isKnown, last?.replica == own?.replica, let last, let own else { return isKnown && last == own }
     return own.sequence <= last.sequence
   }
 
-  mutating func note(_ own: Dot?) {
-    (last, isKnown) = (own, true)
-  }
+  mutating func note(_ own: Dot?) { if !cover(own) { (last, isKnown) = (own, true) } }
 }
 
 extension Connection {

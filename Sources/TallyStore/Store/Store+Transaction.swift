@@ -155,6 +155,7 @@ extension Store {
     let session = try WritingSession(
       opening.connection, options.environment, applying, catalogCache.withLock { $0 }, opening.shape)
     session.hasFollowed = { [box] in box.followedSchema.store($0, ordering: .relaxed) }
+    session.lastGiven = { [weak self] in self?.given.withLock { $0.last } }
     session.isFollowed = { [eventFollowers] in eventFollowers.isFollowed }
     db.add(transactionObserver: CommitGuard(session), extent: .databaseLifetime)
     box.session = session

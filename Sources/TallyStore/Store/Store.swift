@@ -52,8 +52,8 @@ public final class Store: Sendable {
   let valueFollowers = ValueFollowers()
   /// The state after the last transaction of this store, to tell what others have committed since.
   let latest = Mutex<LatestCommit?>(nil)
-  /// Which of this store's own dots are known to be on the disk.
-  let durable = Mutex(DurableDots())
+  /// Which of its own dots this store has given away.
+  let given = Mutex(GivenDots())
   /// For each peer in a live session what it has acknowledged, and when it was last heard of. Kept in memory until the
   /// session writes it down.
   package let livePeers = Mutex<[ReplicaID: (acknowledged: StateVector, date: Date)]>([:])

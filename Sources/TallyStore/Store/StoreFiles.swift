@@ -1,15 +1,15 @@
 import Foundation
 import GRDB
 import GRDBSQLite
+import Synchronization
 
 /// The operations on files that a store performs besides SQLite's: it looks before it opens, and keeps a token beside
 /// the database. A simulated disk takes the place of the system's files in tests.
 package protocol StoreFiles: Sendable {
   /// Returns the kind of file at a path.
   func kind(of path: String) -> StoreFileKind
-  /// The first bytes of a file, fewer if it is shorter; nil if it cannot be read. Must not drop the locks of a database
-  /// that this process has open; for the index of a write-ahead log nobody can see to that, so it must not be asked for
-  /// where one may be in use.
+  /// The first bytes of a file, fewer if it is shorter; nil if it cannot be read. Must not drop the locks that this
+  /// process has on it.
   func head(_ count: Int, of path: String) -> [UInt8]?
   /// The one of a file's several names in its folder by which it is opened, so that its log and its token have one
   /// place.
@@ -80,6 +80,8 @@ struct SystemFiles: StoreFiles {
   /// (https://sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_), and only
   /// SQLite knows whether a connection of this process needs them; it then keeps the descriptor.
   func head(_ count: Int, of path: String) -> [UInt8]? {
+    // SQLite's locks on the index of a log are not among those that it knows of as a file's.
+    if path.hasSuffix("-shm") { return KeptFiles.shared.head(count, of: path) }
     guard let system = sqlite3_vfs_find(nil), let open = system.pointee.xOpen else { return nil }
     var full = [CChar](repeating: 0, count: Int(system.pointee.mxPathname) + 1)
     guard let resolve = system.pointee.xFullPathname,
@@ -101,8 +103,8 @@ struct SystemFiles: StoreFiles {
     return bytes
   }
 
-  /// The next bytes, fewer at the file's end; nil if they cannot be read.
-  private static func read(_ count: Int, from file: Int32) -> [UInt8]? {
+  /// The first bytes, fewer at the file's end; nil if they cannot be read.
+  fileprivate static func read(_ count: Int, from file: Int32) -> [UInt8]? {
     var isRead = true
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, length in
       while length < count {
@@ -164,6 +166,34 @@ struct SystemFiles: StoreFiles {
   }
 
   private static var lastError: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+}
+
+/// Files that were looked at and stay open as long as the process lives, since closing them could drop its locks. There
+/// are few: indexes of logs, where no log is.
+private final class KeptFiles: Sendable {
+  static let shared = KeptFiles()
+
+  private struct Key: Hashable {
+    var device: UInt64
+    var number: UInt64
+  }
+
+  private let files = Mutex<[Key: Int32]>([:])
+
+  func head(_ count: Int, of path: String) -> [UInt8]? {
+    files.withLock { files in
+      var status = stat()
+      guard stat(path, &status) == 0 else { return nil }
+      let key = Key(device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(status.st_ino))
+      if let known = files[key] { return SystemFiles.read(count, from: known) }
+      let file = open(path, O_RDONLY | O_CLOEXEC)
+      guard file >= 0 else { return nil }
+      // Another one may have come in its place since.
+      guard fstat(file, &status) == 0 else { return nil }
+      files[Key(device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(status.st_ino))] = file
+      return SystemFiles.read(count, from: file)
+    }
+  }
 }
 
 extension DatabaseError {

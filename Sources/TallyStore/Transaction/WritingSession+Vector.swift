@@ -21,6 +21,13 @@ extension WritingSession {
     try update.run()
   }
 
+  /// Whether the store has given away more of what this replica wrote, perhaps by another store of the same file, than
+  /// the file holds.
+  var hasGivenMore: Bool {
+    guard let given = lastGiven(), given.replica == summary.replica else { return false }
+    return !standing.vector.covers(given)
+  }
+
   /// Takes another replica id, where the file holds less than this store has seen in it: what is written next must not
   /// get numbers that others have for something else.
   func leaveFormerNumbers() throws {

@@ -30,6 +30,8 @@ final class WritingSession {
   private let applying: Applying
   /// Whether anybody follows the store's events.
   var isFollowed: () -> Bool = { false }
+  /// The last dot of its own that the store has given away.
+  var lastGiven: () -> Dot? = { nil }
   /// Told SQLite's number of the schema that was looked at.
   var hasFollowed: (Int) -> Void = { _ in }
   /// The events of this SQLite transaction, to report once it is committed.
@@ -125,7 +127,7 @@ final class WritingSession {
     buffer = buffers && !facts.hasDoubt && !standing.vector.isEmpty ? DeltaBuffer(before: standing.vector) : nil
     if hasReloaded {
       try mendVector()
-      if told.hasMore(than: standing) { try leaveFormerNumbers() }
+      if told.hasMore(than: standing) || hasGivenMore { try leaveFormerNumbers() }
     }
     if recorder == nil { mayEcho = try mayRunTriggers() }
     if outcome == .wereMissing { try transaction(by: .outside) { try $0.findMissedWrites() } }
