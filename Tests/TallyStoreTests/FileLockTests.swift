@@ -21,7 +21,7 @@ struct FileLockTests {
   init() throws {
     scratch = try Scratch()
     path = scratch.path("a.tally")
-    // A log is made anew when a closed file is opened: until then only its own first bytes say what it is.
+    // A file that was closed has no log: opening looks at its first bytes.
     try scratch.store().close()
     store = try scratch.store()
     try store.write { try Person(name: "Ann").insert($0) }

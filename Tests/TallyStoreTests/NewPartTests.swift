@@ -4,7 +4,7 @@ import Tally
 import Testing
 
 /// Of records that have changed, an incremental delta holds what the receiver lacks, and nothing of a state that is not
-/// what was written. Only what is new is made for it: see `NewParts`.
+/// what was written: see `NewParts`.
 @Suite struct NewPartTests {
   private static let schema = Schema([
     EntitySchema("Shelf", .text("name")),

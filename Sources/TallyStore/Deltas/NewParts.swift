@@ -20,7 +20,7 @@ struct NewParts {
     catalog = reader.catalog
   }
 
-  /// What is new of the record in the current row of a query for a kind's rows.
+  /// Returns the new part of the record in the current row of a query for a kind's rows.
   /// - Returns: nil for a state that is more than stamps of its columns, and for one that does not match its checksum.
   mutating func inRow(_ query: SQLStatement, _ kind: RecordKind) throws -> RecordState? {
     guard var stamped = try reader.stampedState(try query.clock(2)) else { return nil }
@@ -47,7 +47,7 @@ struct NewParts {
     return StateSum(sum) == stamped.sum ? new : nil
   }
 
-  /// What is new of a hidden record with this body.
+  /// Returns the new part of a hidden record with this body.
   /// - Returns: nil for a state with a life or layers of seeds, for one that does not match its checksum, and for bytes
   ///   that are none.
   mutating func inBody(_ body: UnsafeRawBufferPointer, _ name: AnyRecordName, _ kind: RecordKind) -> RecordState? {

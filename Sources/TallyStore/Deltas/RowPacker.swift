@@ -19,8 +19,8 @@ struct RowPacker {
   private let columns: [PackedColumn]
   private let reader: StateReader
   private let sum: ContentSum?
-  /// What receivers of single rows have. A row that is not beyond it, or that does not match the checksum in its clock,
-  /// is left to whoever makes a state of it: the change log says that there is something new.
+  /// The vector of the receiver, where single rows are read. A row that it covers, or that does not match the checksum
+  /// in its clock, is left to whoever makes a state of it: the change log says that there is something new.
   private let base: StateVector?
   /// The clock of the row before, and the stamp that it stands for.
   private var last: (clock: InlineClock.Uniform, stamp: Stamp)?

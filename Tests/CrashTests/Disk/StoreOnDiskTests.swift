@@ -97,8 +97,8 @@ import Testing
     #expect(journals > 0)
   }
 
-  /// What a store gives away is on its disk, also what it wrote under an id that it has given up since: otherwise it
-  /// would forget, and give the same number to something else.
+  /// A store has on its disk whatever it gives away, also of an id that it has given up since: otherwise it would
+  /// forget, and give the same number to something else.
   @Test(arguments: [false, true]) func nothingIsGivenAwayThatAPowerCutTakesBack(isRenewed: Bool) throws {
     for seed in 1...20 as ClosedRange<UInt64> {
       let disk = SimulatedDisk()
