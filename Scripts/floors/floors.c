@@ -199,21 +199,13 @@ PART void apply(File *file, int count) {
 
 // MARK: One change
 
-// How far a file has come, as SQLite's index of the log says: while that header stays, the vector that is known is right.
-PART int isAt(File *file, const u8 *header) {
+// The header of SQLite's index of the log, which every commit changes: while it stays, the vector that is known is right.
+PART const void *logHeader(File *file) {
   sqlite3_file *main;
   volatile void *index;
   must(!sqlite3_file_control(file->db, "main", SQLITE_FCNTL_FILE_POINTER, &main), "there is no file");
   must(!main->pMethods->xShmMap(main, 0, 32768, 0, &index), "there is no index of the log");
-  return !memcmp((const void *)index, header, 48);
-}
-
-PART void noteHeader(File *file, u8 *header) {
-  sqlite3_file *main;
-  volatile void *index;
-  must(!sqlite3_file_control(file->db, "main", SQLITE_FCNTL_FILE_POINTER, &main), "there is no file");
-  must(!main->pMethods->xShmMap(main, 0, 32768, 0, &index), "there is no index of the log");
-  memcpy(header, (const void *)index, 48);
+  return (const void *)index;
 }
 
 // Waits until what was committed is on the disk.
@@ -280,13 +272,13 @@ PART void change(File *one, const char *other, int count, int isDurable) {
   two.last.time = one->last.time;
   u8 bytes[160], header[48] = {0};
   for (int i = 0; i < count; i++) {
-    must(!i || isAt(&two, header), "another has written");
+    must(!i || !memcmp(logHeader(&two), header, sizeof header), "another has written");
     u64 since = two.last.sequence;
     begin(one), appUpdate(one, i), end(one, putEdits);
     if (isDurable) syncLog(one);
     int size = news(one, since, bytes);
     joinEdit(&two, bytes, size, all[i % allCount].id, 1000000 + i);
-    noteHeader(&two, header);
+    memcpy(header, logHeader(&two), sizeof header);
   }
   closeFile(&two);
 }

@@ -3,8 +3,8 @@ import GRDB
 import Tally
 import Testing
 
-/// Of records that have changed, an incremental delta holds what the receiver lacks, and nothing of a state that is not
-/// what was written: see `NewParts`.
+/// Of records that have changed, an incremental delta holds what the receiver lacks, and nothing of a state that the
+/// disk has changed: see `NewParts`.
 @Suite struct NewPartTests {
   private static let schema = Schema([
     EntitySchema("Shelf", .text("name")),

@@ -171,7 +171,7 @@ package final class StateReader {
 
   /// Calls `row` with the query whose current row is the record's, or `hidden` with the number and the body of a record
   /// that is hidden and no stub.
-  /// - Returns: what they return; nil if the record is in neither place.
+  /// - Returns: the result of either; nil if the record is in neither place.
   /// - Throws: `StoreError.corrupt` if an index of names leads to another record.
   @inline(__always)
   func withStored<T>(
@@ -191,7 +191,7 @@ package final class StateReader {
   }
 
   /// Calls `body` with the number and the body of a hidden record that is no stub.
-  /// - Returns: what it returns; nil if there is none of that name.
+  /// - Returns: the result of `body`; nil if there is no such record.
   @inline(__always)
   private func withHidden<T>(
     _ name: AnyRecordName, _ kind: RecordKind, _ body: (Int, UnsafeRawBufferPointer) throws -> T
