@@ -67,21 +67,13 @@ package enum RecordKey: Hashable, Comparable {
 
   /// Writes the 36 characters of a UUID.
   package static func write(_ high: UInt64, _ low: UInt64, to out: UnsafeMutableBufferPointer<UInt8>) {
-    var position = 0
-    func write(_ word: UInt64, dashesBefore: (Int, Int)) {
-      for index in 0..<8 {
-        if index == dashesBefore.0 || index == dashesBefore.1 {
-          out[position] = 0x2D
-          position += 1
-        }
-        let byte = UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * index))
-        out[position] = Hexadecimal.digit(byte >> 4)
-        out[position + 1] = Hexadecimal.digit(byte & 15)
-        position += 2
-      }
-    }
-    write(high, dashesBefore: (4, 6))
-    write(low, dashesBefore: (0, 2))
+    precondition(out.count >= 36)
+    let raw = UnsafeMutableRawBufferPointer(out)
+    (raw[8], raw[13], raw[18], raw[23]) = (0x2D, 0x2D, 0x2D, 0x2D)
+    raw.put(digits(of: high >> 32), at: 0, 4)
+    raw.put(digits(of: high & 0xFFFF_FFFF), at: 9, 14)
+    raw.put(digits(of: low >> 32), at: 19, 24)
+    raw.put(digits(of: low & 0xFFFF_FFFF), at: 28, 32)
   }
 
   /// UUIDs before texts, each by bytes.
@@ -152,6 +144,15 @@ extension UnsafeRawBufferPointer {
   }
 }
 
+extension UnsafeMutableRawBufferPointer {
+  /// Writes twice four digits, as `digits(at:_:)` reads them.
+  @inline(__always)
+  fileprivate func put(_ digits: UInt64, at first: Int, _ second: Int) {
+    storeBytes(of: UInt32(truncatingIfNeeded: digits >> 32).bigEndian, toByteOffset: first, as: UInt32.self)
+    storeBytes(of: UInt32(truncatingIfNeeded: digits).bigEndian, toByteOffset: second, as: UInt32.self)
+  }
+}
+
 /// The value of eight small hexadecimal digits, all at once: a byte each; nil if one is none.
 @inline(__always)
 private func value(ofDigits digits: UInt64) -> UInt64? {
@@ -165,4 +166,15 @@ private func value(ofDigits digits: UInt64) -> UInt64? {
   let pairs = (values | values >> 4) & 0x00FF_00FF_00FF_00FF
   let fours = (pairs | pairs >> 8) & 0x0000_FFFF_0000_FFFF
   return (fours | fours >> 16) & 0xFFFF_FFFF
+}
+
+/// The eight small hexadecimal digits of a number below 2³², all at once: a byte each.
+@inline(__always)
+private func digits(of number: UInt64) -> UInt64 {
+  let each: UInt64 = 0x0101_0101_0101_0101
+  let fours = (number | number << 16) & 0x0000_FFFF_0000_FFFF
+  let pairs = (fours | fours << 8) & 0x00FF_00FF_00FF_00FF
+  let values = (pairs | pairs << 4) & (0x0F &* each)
+  let isLetter = (values &+ 0x76 &* each) >> 7 & each
+  return values &+ 0x30 &* each &+ isLetter &* 0x27
 }

@@ -30,17 +30,40 @@ extension ByteWriter {
     }
   }
 
+  /// The same for a value that stands somewhere else.
+  package mutating func value(_ value: PackedValue) {
+    switch value {
+    case .null: byte(ValueClass.null)
+    case .integer(let number):
+      byte(ValueClass.integer)
+      zigzag(number)
+    case .real(let number):
+      byte(ValueClass.real)
+      fixed(number.bitPattern)
+    case .text(let text): self.text(text)
+    case .blob(let blob):
+      byte(ValueClass.blob)
+      varint(blob.count)
+      bytes.append(contentsOf: blob)
+    case .name(let type, let high, let low): name(type, high, low)
+    }
+  }
+
   private mutating func text(_ text: UnsafeBufferPointer<UInt8>) {
     guard let name = RecordKey.name(text) else {
       byte(ValueClass.text)
       varint(text.count)
       return bytes.append(contentsOf: text)
     }
+    self.name(UnsafeBufferPointer(rebasing: text[..<name.typeCount]), name.high, name.low)
+  }
+
+  private mutating func name(_ type: UnsafeBufferPointer<UInt8>, _ high: UInt64, _ low: UInt64) {
     byte(ValueClass.name)
-    varint(name.typeCount)
-    bytes.append(contentsOf: text[..<name.typeCount])
-    fixed(name.high)
-    fixed(name.low)
+    varint(type.count)
+    bytes.append(contentsOf: type)
+    fixed(high)
+    fixed(low)
   }
 
   package mutating func replica(_ id: ReplicaID) {
