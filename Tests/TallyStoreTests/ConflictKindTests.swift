@@ -294,6 +294,25 @@ import Testing
     #expect(try phone.conflicts().count == 1 && tablet.conflicts().count == 1)
   }
 
+  /// A record that is gone shows nothing, not even that a field is empty.
+  @Test func anEmptyValueThatLostIsNotShownByADelete() throws {
+    let schema = Schema([EntitySchema("Note", .text("due"))])
+    let options = Lab.options(.hook)
+    let phone = try scratch.store("a", schema: schema, options: options)
+    let tablet = try scratch.store("b", schema: schema, options: options)
+    try Self.run(phone, "INSERT INTO Note(id, due) VALUES('Note|~|n', 'today')")
+    try phone.sync(with: tablet)
+    try Self.run(phone, "UPDATE Note SET due = NULL")
+    try Self.run(tablet, "UPDATE Note SET due = 'tomorrow'")
+    try phone.sync(with: tablet)
+    try Self.run(tablet, "DELETE FROM Note")
+    try phone.sync(with: tablet)
+    #expect(try phone.conflicts().map(\.loserValue) == [.null] && tablet.conflicts().map(\.loserValue) == [.null])
+    try Self.run(tablet, "INSERT INTO Note(id, due) VALUES('Note|~|n', NULL)")
+    try phone.sync(with: tablet)
+    #expect(try phone.conflicts().isEmpty && tablet.conflicts().isEmpty)
+  }
+
   /// The reference was cleared, and then the write of it loses to another: the entry says so.
   @Test func aClearedReferenceThatLosesIsAWriteThatLost() throws {
     let third = try scratch.store("third", schema: Self.schema)

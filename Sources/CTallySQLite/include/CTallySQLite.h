@@ -1,8 +1,10 @@
-// What Swift cannot reach of SQLite's own interface: a variadic function, and the preupdate hook, which many headers do not declare
-// although the library has it. The hook is looked up at run time, so that nothing has to be there at link time.
+// What Swift cannot reach of SQLite's own interface: variadic functions, and the preupdate hook, which many headers do not declare
+// although the library has it. The hook is looked up at run time, so that nothing has to be there at link time. And a table-valued
+// function, which SQLite calls for each row.
 #pragma once
 
 struct sqlite3;
+struct sqlite3_stmt;
 struct sqlite3_value;
 
 /// Switches the triggers that are stored in database files on or off for one connection: SQLITE_DBCONFIG_ENABLE_TRIGGER. TEMP triggers
@@ -52,3 +54,25 @@ int tally_preupdate_copy(
 /// The bytes of a text in UTF-8, and how many they are; NULL for none. They need not end with a zero, as those of
 /// sqlite3_value_text() do, which copies most texts for it.
 const void *tally_value_utf8(struct sqlite3_value *value, int *count);
+
+/// The key that a running statement looks up next: a text if there is one, which stays where it is while the statement steps, or else a
+/// number.
+struct tally_key {
+  long long number;
+  const char *text;
+  int count;
+  /// Whether the statement has asked for it.
+  int isTaken;
+  /// Whether the statement reads whole tables instead of looking keys up.
+  int scans;
+};
+
+/// Gives a connection the table-valued function `tally_key(place)`, whose one column `tally_key` is, row by row without an end, the key at
+/// that place in memory. Returns SQLite's result code.
+int tally_key_register(struct sqlite3 *connection);
+
+/// Binds the place of a key. It has to stay there for as long as the statement runs. Returns SQLite's result code.
+int tally_key_bind(struct sqlite3_stmt *statement, int index, struct tally_key *key);
+
+/// Steps a statement to the first row of the key as it is now. Returns SQLite's result code.
+int tally_key_find(struct sqlite3_stmt *statement, struct tally_key *key);

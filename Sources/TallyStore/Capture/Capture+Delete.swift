@@ -11,7 +11,7 @@ extension Capture {
   /// - Returns: whether the write is captured.
   func captureDelete(_ write: PendingWrite, _ kind: RecordKind) throws -> Bool {
     guard origin == .app, let text = write.key, let before = write.before, transaction.hasPlainDeletes(kind),
-      let values = before.complete(kind.columns.count), let key = kind.key(text),
+      before.isComplete(kind.columns.count), let key = kind.key(text),
       try !isThere(text, write.deletedRow, kind), var state = try transaction.writer.stampedState(before.clock),
       state.listsOnly(kind)
     else { return false }
@@ -20,7 +20,9 @@ extension Capture {
     guard shared.hasSeen(replaced) else { return false }
     let difference = shared.fingerprint(name: SipHash13.hash(text))
     state.add(difference)
-    try transaction.writer.putDeleted(state, kind, text, values, shared)
+    let numbers = transaction.session.numbers
+    let body = try state.encoded(deleted: shared, kind, numbers.number(of:), before.forEachValue)
+    try transaction.writer.putDeleted(body, kind, text)
     transaction.writer.count(kind.number, -1)
     if let extra = before.clock.extra { progress.orphans.append(extra.number) }
     try transaction.deleted(key, kind, shared.delete, replaced: replaced, difference)
@@ -38,21 +40,21 @@ extension Capture {
 
   /// Whether a row has this name again. `row` is the number that it would have, if that is known.
   private func isThere(_ name: String, _ row: RowID?, _ kind: RecordKind) throws -> Bool {
-    let query = try transaction.connection.statement(row == nil ? kind.exists : kind.existsByNumber)
-    if let row { query.bind(1, row) } else { query.bind(1, name) }
-    defer { query.reset() }
-    return try query.step()
+    let connection = transaction.connection
+    guard let row else { return try connection.row(kind.numberByName, name) { _ in } != nil }
+    return try connection.row(kind.numberByNumber, row.rawValue) { _ in } != nil
   }
 }
 
 extension PendingWrite.Image {
-  /// The values of all columns, in their order; nil if they are not all there.
-  fileprivate func complete(_ count: Int) -> [Value]? {
-    guard written.count == count else { return nil }
-    for (index, entry) in written.enumerated() where entry.place != index {
-      return Set(written.map(\.place)) == Set(0..<count) ? values(count, over: []) : nil
-    }
-    return written.map(\.value)
+  /// Whether the values of all columns are there, in their order.
+  fileprivate func isComplete(_ count: Int) -> Bool {
+    whole.map { $0.columns == count } ?? written.lazy.map(\.place).elementsEqual(0..<count)
+  }
+
+  fileprivate func forEachValue(_ body: (Int, PackedValue) throws -> Void) throws {
+    if let whole { return try whole.bytes.forEachValue(ofWholeRowAt: whole.position, body) }
+    for (place, value) in written { try value.withPacked { try body(place, $0) } }
   }
 }
 

@@ -13,21 +13,34 @@ extension Capture {
     guard origin == .app, namesBefore == nil, write.key == nil, write.before == nil, write.except.isEmpty,
       let row = write.row, kind.columns.count < UInt64.bitWidth, transaction.hasPlainInserts(kind)
     else { return false }
-    let query = try transaction.connection.statement(kind.rowByNumber)
-    query.bind(1, row)
-    defer { query.reset() }
-    guard try query.step(), let key = kind.key(in: query), let mask = kind.cells(in: query) else { return false }
+    let found = try transaction.connection.row(kind.rowByNumber, row.rawValue) { query in
+      try inserted(query, kind)
+    }
+    // The row is written next, and nobody may be reading it then.
+    guard case .some(.some(let new)) = found else { return false }
+    try transaction.writer.adopt(row, kind, new.clock)
+    try transaction.inserted(new.key, kind, new.dot, new.sum, new.state)
+    return true
+  }
+
+  /// A new record whose row a query is at; its state only where somebody waits for it.
+  private struct Inserted {
+    var key: RecordKey
+    var dot: Dot
+    var clock: InlineClock
+    var sum: Fingerprint
+    var state: RecordState?
+  }
+
+  private func inserted(_ query: SQLStatement, _ kind: RecordKind) throws -> Inserted? {
+    guard let key = kind.key(in: query), let mask = kind.cells(in: query) else { return nil }
     let stamp = try transaction.stamp()
     let sum = kind.fingerprint(query, stamp, mask)
-    guard let clock = try transaction.writer.clock(of: stamp, sum) else { return false }
+    guard let clock = try transaction.writer.clock(of: stamp, sum) else { return nil }
     let state =
       try transaction.isBuffered
       ? transaction.reader.state(clock, query.values(3..<3 + kind.columns.count), kind).state : nil
-    // The row is written next, and nobody may be reading it then.
-    query.reset()
-    try transaction.writer.adopt(row, kind, clock)
-    try transaction.inserted(key, kind, stamp.dot, sum, state)
-    return true
+    return Inserted(key: key, dot: stamp.dot, clock: clock, sum: sum, state: state)
   }
 }
 

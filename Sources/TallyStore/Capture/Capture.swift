@@ -55,7 +55,11 @@ struct Capture {
     if origin == .app, try transaction.session.mayHaveOpenReferences() {
       capture.namesBefore = try rows.namesBefore()
     }
-    let captureAll = { try rows.forEachWrite(records: capture.captureOrRefuse, links: capture.captureOrRefuse) }
+    let captureAll = {
+      try connection.lookingUp {
+        try rows.forEachWrite(records: capture.captureOrRefuse, links: capture.captureOrRefuse)
+      }
+    }
     // Where clocks cannot be written in place, triggers would fire for each of them.
     if catalog.updatesClocks.isEmpty { try captureAll() } else { try transaction.session.withoutTriggers(captureAll) }
     for number in progress.orphans { try writer.deleteExtra(number) }

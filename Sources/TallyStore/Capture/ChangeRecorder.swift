@@ -116,13 +116,13 @@ final class ChangeRecorder {
           let changed = try row.changedColumns()
           if let changed { try notes.noteUpdate(layout.kind, old, row.clock(), row.values(changed)) }
         } else {
-          try notes.noteDelete(layout.kind, old, row.key(), row.clock(), row.allValues())
+          try noteDelete(row, old)
           notes.noteInsert(layout.kind, new)
         }
       case SQLITE_DELETE:
         let column = tally_preupdate_blobwrite(connection)
         guard column >= 0 else {
-          return try notes.noteDelete(layout.kind, old, row.key(), row.clock(), row.allValues())
+          return try noteDelete(row, old)
         }
         guard let place = layout.columns.firstIndex(of: column) else { return }
         try notes.noteUpdate(layout.kind, old, row.clock(), row.values([place]))
@@ -131,6 +131,17 @@ final class ChangeRecorder {
     } catch {
       notes.failure = notes.failure ?? error
     }
+  }
+
+  private func noteDelete(_ row: NotedRow, _ number: Int64) throws {
+    let (layout, kind) = (row.layout, row.layout.kind)
+    if layout.key.count == 1, !layout.columns.isEmpty {
+      let isNoted = try row.withName { name in
+        try notes.noteSmallDelete(kind, number, key: name, columns: layout.columns.count, row.copy)
+      }
+      if isNoted { return }
+    }
+    try notes.noteDelete(kind, number, row.key(), row.clock(), row.allValues())
   }
 
   private func layout(_ table: UnsafePointer<CChar>) -> Layout? {
@@ -174,6 +185,11 @@ private struct NotedRow {
       ColumnValue(try old(column)).withBytes { bytes += $0 }
     }
     return bytes
+  }
+
+  /// Calls `body` with the bytes of a record's name.
+  func withName<T>(_ body: (UnsafeBufferPointer<UInt8>) throws -> T) throws -> T {
+    try ColumnValue(old(layout.key[0])).withBytes(body)
   }
 
   func clock() throws -> InlineClock {

@@ -1,6 +1,7 @@
 import Foundation
 import GRDBSQLite
 import TallyCRDT
+import TallyWire
 
 /// The bytes of a transaction's notes, in pieces of a mebibyte: they grow without being copied. What is large goes to a
 /// temporary file that has no name, so that flipping one column of many large rows, or deleting them, costs little
@@ -61,20 +62,22 @@ final class NoteBytes {
     return position
   }
 
-  /// Appends the clock of a small row and the values of all its columns, which `copy` puts where it is told to: after
-  /// the clock a gap of as many bytes as its second parameter says, and no more than its third says in all.
+  /// Appends the clock of a small row, a key (empty for none) and the values of all its columns. `copy` puts clock and
+  /// values where it is told to: after the clock a gap of as many bytes as its second parameter says, and no more than
+  /// its third says in all.
   /// - Returns: where they are; nil if the row is not small, or if many have been noted: then the values that a write
   ///   changes are to be noted, and no others.
   func append(
-    columns: Int, _ copy: (UnsafeMutableRawPointer, Int, Int) throws -> Int
+    key: UnsafeBufferPointer<UInt8>, columns: Int, _ copy: (UnsafeMutableRawPointer, Int, Int) throws -> Int
   ) throws -> UInt32? {
-    guard pieces.count <= Self.smallRowPieces else { return nil }
+    guard pieces.count <= Self.smallRowPieces, key.count < Self.smallRow / 2 else { return nil }
     let (position, start) = try reserve(Self.smallRow)
-    let size = try copy(start, 8, Self.smallRow)
+    let size = try copy(start, 8 + key.count, Self.smallRow)
     used -= Self.smallRow - size
     guard size > 0 else { return nil }
     var pointer = start + InlineClock.size
-    pointer.put(UInt32(0))
+    pointer.put(UInt32(key.count))
+    pointer.put(UnsafeRawBufferPointer(key))
     pointer.put(UInt32(columns) | Self.wholeRow)
     return position
   }
@@ -121,7 +124,7 @@ final class NoteBytes {
     var pointer = self.pointer(position)
     let clock = try InlineClock(UnsafeRawBufferPointer(start: pointer, count: InlineClock.size))
     pointer += InlineClock.size
-    let key = pointer.bytes(Int(pointer.take(UInt32.self)))
+    let key = Array(pointer.take(Int(pointer.take(UInt32.self))))
     var note = Note(clock: clock, key: key, values: [])
     let count = Int(pointer.take(UInt32.self) & ~Self.wholeRow)
     note.values.reserveCapacity(count)
@@ -136,11 +139,36 @@ final class NoteBytes {
     UnsafeRawPointer(pieces[Int(position >> UInt32(Self.pieceBits))]) + Int(position) & (Self.pieceSize - 1)
   }
 
-  /// The clock of a note of a whole row; nil if it is another note.
-  func clock(ofWholeRowAt position: UInt32) throws -> InlineClock? {
-    let pointer = self.pointer(position)
-    guard (pointer + InlineClock.size + 4).loadUnaligned(as: UInt32.self) & Self.wholeRow != 0 else { return nil }
-    return try InlineClock(UnsafeRawBufferPointer(start: pointer, count: InlineClock.size))
+  /// The clock, the key and the number of columns of a note of a whole row; nil if it is another note.
+  func wholeRow(
+    at position: UInt32
+  ) throws -> (clock: InlineClock, key: UnsafeRawBufferPointer, columns: Int)? {
+    let start = self.pointer(position)
+    var pointer = start + InlineClock.size
+    let key = pointer.take(Int(pointer.take(UInt32.self)))
+    let count = pointer.take(UInt32.self)
+    guard count & Self.wholeRow != 0 else { return nil }
+    let clock = try InlineClock(UnsafeRawBufferPointer(start: start, count: InlineClock.size))
+    return (clock, key, Int(count & ~Self.wholeRow))
+  }
+
+  /// Calls `body` with each value of a note of a whole row, in the order of the columns.
+  func forEachValue(ofWholeRowAt position: UInt32, _ body: (Int, PackedValue) throws -> Void) throws {
+    var pointer = self.pointer(position) + InlineClock.size
+    _ = pointer.take(Int(pointer.take(UInt32.self)))
+    for _ in 0..<Int(pointer.take(UInt32.self) & ~Self.wholeRow) {
+      let head = pointer.take(UInt32.self)
+      let value: PackedValue
+      switch Int32(head >> 1 & 7) {
+      case SQLITE_INTEGER: value = .integer(pointer.take(Int64.self))
+      case SQLITE_FLOAT: value = PackedValue(real: Double(bitPattern: pointer.take(UInt64.self)))
+      case SQLITE_TEXT:
+        value = PackedValue(text: pointer.take(Int(pointer.take(UInt32.self))).bindMemory(to: UInt8.self))
+      case SQLITE_BLOB: value = .blob(pointer.take(Int(pointer.take(UInt32.self))))
+      default: value = .null
+      }
+      try body(Int(head >> 4), value)
+    }
   }
 
   /// Compares a note of a whole row with the row that a query is at, whose columns begin with the given one.
@@ -148,7 +176,8 @@ final class NoteBytes {
   func changes(
     ofWholeRowAt position: UInt32, _ query: SQLStatement, from first: Int
   ) throws -> [RowChange] {
-    var pointer = self.pointer(position) + InlineClock.size + 4
+    var pointer = self.pointer(position) + InlineClock.size
+    _ = pointer.take(Int(pointer.take(UInt32.self)))
     var changes: [RowChange] = []
     for _ in 0..<Int(pointer.take(UInt32.self) & ~Self.wholeRow) {
       let head = pointer.take(UInt32.self)
@@ -228,8 +257,8 @@ extension UnsafeRawPointer {
     return loadUnaligned(as: type)
   }
 
-  fileprivate mutating func bytes(_ count: Int) -> [UInt8] {
+  fileprivate mutating func take(_ count: Int) -> UnsafeRawBufferPointer {
     defer { self += count }
-    return Array(UnsafeRawBufferPointer(start: self, count: count))
+    return UnsafeRawBufferPointer(start: self, count: count)
   }
 }

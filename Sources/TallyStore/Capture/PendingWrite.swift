@@ -35,6 +35,7 @@ struct PendingWrite {
   struct WholeRow {
     let bytes: NoteBytes
     let position: UInt32
+    let columns: Int
   }
 
   var kind: KindNumber

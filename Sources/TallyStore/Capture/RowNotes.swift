@@ -82,9 +82,20 @@ struct RowNotes {
   mutating func noteSmallUpdate(
     _ kind: KindNumber, _ row: Int64, columns: Int, _ copy: (UnsafeMutableRawPointer, Int, Int) throws -> Int
   ) throws -> Bool {
-    guard let place = try bytes.append(columns: columns, copy) else { return false }
+    guard let place = try bytes.append(key: .init(start: nil, count: 0), columns: columns, copy) else { return false }
     tables[index(of: kind)].table.append(row, place)
     lastInsertion = nil
+    return true
+  }
+
+  /// Notes a small row that is deleted or gets another key.
+  /// - Returns: false if it is not small, or if many have been noted.
+  mutating func noteSmallDelete(
+    _ kind: KindNumber, _ row: Int64, key: UnsafeBufferPointer<UInt8>, columns: Int,
+    _ copy: (UnsafeMutableRawPointer, Int, Int) throws -> Int
+  ) throws -> Bool {
+    guard let place = try bytes.append(key: key, columns: columns, copy) else { return false }
+    noteDelete(kind, row, place)
     return true
   }
 
@@ -92,7 +103,10 @@ struct RowNotes {
     _ kind: KindNumber, _ row: Int64, _ key: [UInt8], _ clock: InlineClock,
     _ values: [(place: Int, value: ColumnValue)]
   ) throws {
-    let place = try bytes.append(clock, key: key, values)
+    noteDelete(kind, row, try bytes.append(clock, key: key, values))
+  }
+
+  private mutating func noteDelete(_ kind: KindNumber, _ row: Int64, _ place: UInt32) {
     let index = index(of: kind)
     tables[index].table.append(row, place)
     tables[index].table.hasDeletions = true
@@ -151,8 +165,10 @@ struct RowNotes {
     if group.count == 1 {
       let place = table.places[group.lowerBound]
       guard place != Self.insertion else { return written }
-      if let clock = try bytes.clock(ofWholeRowAt: place) {
-        written.before = .init(clock: clock, written: [], whole: .init(bytes: bytes, position: place))
+      if let (clock, key, columns) = try bytes.wholeRow(at: place) {
+        let whole = PendingWrite.WholeRow(bytes: bytes, position: place, columns: columns)
+        written.before = .init(clock: clock, written: [], whole: whole)
+        if !key.isEmpty { written.deletedKey = Array(key) }
         return written
       }
       let note = try bytes.note(at: table.places[group.lowerBound])

@@ -1,10 +1,13 @@
 import GRDB
 import GRDBSQLite
 
-/// SQL for the rows of one table, made once. Its identity finds the statement, which is faster than its text.
+/// SQL for the rows of one table. Its identity finds the statement, which is faster than its text. The text is made
+/// when it is prepared: a schema has more of them than most transactions need.
 package final class RowSQL: Sendable {
-  package let text: String
-  init(_ text: String) { self.text = text }
+  private let make: @Sendable () -> String
+  package var text: String { make() }
+
+  init(_ text: @autoclosure @escaping @Sendable () -> String) { make = text }
 
   /// The same INSERT or UPDATE, which fails at a conflict whatever the table says of it.
   var aborting: String {
@@ -18,7 +21,7 @@ package final class Connection {
   package let handle: OpaquePointer
   /// By the addresses of their SQL.
   private var statements: [UnsafeRawPointer: SQLStatement] = [:]
-  private var rowStatements: [UnsafeRawPointer: (sql: RowSQL, statement: SQLStatement)] = [:]
+  private var rowStatements: [UnsafeRawPointer: (sql: AnyObject, statement: SQLStatement)] = [:]
   /// Those of the two that were wanted last, each where its address says: most are wanted again at once.
   @exclusivity(unchecked)
   private var recent = [(address: UnsafeRawPointer, statement: SQLStatement)?](repeating: nil, count: recentCount)
@@ -27,6 +30,14 @@ package final class Connection {
   private let database: Database?
   /// GRDB's connection, whose statements are its own.
   private unowned let host: Database?
+  /// Statements that run from one look to the next, by the addresses of their SQL, and those that were wanted last.
+  private var finders: [UnsafeRawPointer: (sql: KeyedSQL, finder: RowFinder)] = [:]
+  @exclusivity(unchecked)
+  private var recentFinders = [(address: UnsafeRawPointer, finder: RowFinder)?](repeating: nil, count: finderCount)
+  private static let finderCount = 16
+  private var running: [RowFinder] = []
+  /// How many calls of `lookingUp` are under way, and how many there have been.
+  private var lookups = (depth: 0, count: 0)
   /// The version of the catalog whose tables the statements are for.
   private var catalog: Int?
   /// The version of the file's content for which `ifChanged` has last succeeded.
@@ -62,11 +73,17 @@ package final class Connection {
   }
 
   /// The statement for the rows of a table, prepared once.
-  func statement(_ sql: RowSQL) throws -> SQLStatement {
+  func statement(_ sql: RowSQL) throws -> SQLStatement { try statement(sql, sql.text) }
+
+  /// The statement that binds one key, prepared once.
+  func statement(_ sql: KeyedSQL) throws -> SQLStatement { try statement(sql, sql.single) }
+
+  @inline(__always)
+  private func statement(_ sql: AnyObject, _ text: @autoclosure () -> String) throws -> SQLStatement {
     let address = UnsafeRawPointer(Unmanaged.passUnretained(sql).toOpaque())
     return try recent(address) {
       if let known = rowStatements[address] { return known.statement }
-      let statement = try prepare(sql.text)
+      let statement = try prepare(text())
       rowStatements[address] = (sql, statement)
       return statement
     }
@@ -78,6 +95,87 @@ package final class Connection {
     let statement = try find()
     recent[place] = (address, statement)
     return statement
+  }
+
+  // MARK: Looking rows up
+
+  /// Runs something that looks many rows up: `row` keeps its statements running meanwhile. Within one transaction,
+  /// which may not end before, and nothing changes the schema.
+  func lookingUp<T>(_ body: () throws -> T) rethrows -> T {
+    // What GRDB keeps prepared for others is not left with a place in memory bound to it.
+    guard database == nil else { return try body() }
+    if lookups.depth == 0 { lookups.count += 1 }
+    lookups.depth += 1
+    defer {
+      lookups.depth -= 1
+      if lookups.depth == 0 { endFinding() }
+    }
+    return try body()
+  }
+
+  /// Calls `body` with a query at the row that has this number as its key. The query may be used until then only, and
+  /// `body` may look for no other row with the same SQL.
+  /// - Returns: what `body` returns; nil if there is no such row.
+  @inline(__always)
+  func row<T>(_ sql: KeyedSQL, _ number: Int, _ body: (SQLStatement) throws -> T) throws -> T? {
+    switch try finder(sql)?.find(number, prepare) ?? .unknown {
+    case .row(let query): return try body(query)
+    case .nothing: return nil
+    case .unknown:
+      let query = try statement(sql)
+      query.bind(1, number)
+      defer { query.reset() }
+      return try query.step() ? try body(query) : nil
+    }
+  }
+
+  /// The same for a text, which has to stay where it is until then.
+  @inline(__always)
+  func row<T>(
+    _ sql: KeyedSQL, _ text: UnsafeBufferPointer<UInt8>, _ body: (SQLStatement) throws -> T
+  ) throws -> T? {
+    switch try finder(sql)?.find(text, prepare) ?? .unknown {
+    case .row(let query): return try body(query)
+    case .nothing: return nil
+    case .unknown:
+      let query = try statement(sql)
+      query.bindInPlace(1, text: text)
+      defer {
+        query.reset()
+        query.clearBindings()
+      }
+      return try query.step() ? try body(query) : nil
+    }
+  }
+
+  @inline(__always)
+  func row<T>(_ sql: KeyedSQL, _ text: String, _ body: (SQLStatement) throws -> T) throws -> T? {
+    var text = text
+    return try text.withUTF8 { try row(sql, $0, body) }
+  }
+
+  /// What finds the row; nil if it should be looked for by itself.
+  private func finder(_ sql: KeyedSQL) -> RowFinder? {
+    guard lookups.depth > 0 else { return nil }
+    let address = UnsafeRawPointer(Unmanaged.passUnretained(sql).toOpaque())
+    let place = Int(bitPattern: address) >> 4 & (Self.finderCount - 1)
+    let finder: RowFinder
+    if let known = recentFinders[place], known.address == address {
+      finder = known.finder
+    } else {
+      finder = finders[address]?.finder ?? RowFinder(sql, handle)
+      finders[address] = (sql, finder)
+      recentFinders[place] = (address, finder)
+    }
+    guard !finder.isFirst(in: lookups.count) else { return nil }
+    if !finder.isRunning { running.append(finder) }
+    return finder
+  }
+
+  private func endFinding() {
+    guard !running.isEmpty else { return }
+    for finder in running { finder.end() }
+    running.removeAll(keepingCapacity: true)
   }
 
   /// The statement for SQL that is put together where it is used.
@@ -169,6 +267,7 @@ package final class Connection {
 
   /// Ends whatever is being read, so that it holds no lock.
   func resetStatements() {
+    endFinding()
     for statement in statements.values { statement.reset() }
     for (_, statement) in rowStatements.values { statement.reset() }
     for statement in rareStatements.values { statement.reset() }
@@ -184,6 +283,8 @@ package final class Connection {
   /// Forgets the prepared statements, for instance after the schema changed.
   func forgetStatements() {
     recent = Array(repeating: nil, count: Self.recentCount)
+    recentFinders = Array(repeating: nil, count: Self.finderCount)
+    (finders, running) = ([:], [])
     statements = [:]
     rowStatements = [:]
     rareStatements = [:]

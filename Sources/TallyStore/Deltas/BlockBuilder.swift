@@ -16,6 +16,7 @@ struct BlockBuilder {
   private static let tagLimit = WireLimits.blockCells / 4
   /// The contexts of the deletes in the block, and of the lives.
   private var contexts: [Stamp: StateVector] = [:]
+  private var recentContexts = RecentValues<StateVector>()
   private var lifeContexts: [Stamp: StateVector] = [:]
   private var count = 0
   private var byteCount = 0
@@ -74,18 +75,27 @@ struct BlockBuilder {
   ) rethrows {
     // A block has one context for each stamp. Two copies of one store can have deleted under one stamp and not have
     // seen the same.
-    for delete in part.deletes where contexts[delete.stamp].map({ $0 != delete.context }) ?? false { try handOut(body) }
+    for delete in part.deletes where hasOther(context: delete) { try handOut(body) }
     if let life = part.life, lifeContexts[life.stamp].map({ $0 != life.context }) ?? false { try handOut(body) }
     // What is large by itself shares a block with nothing: beside a block that is nearly full it could be too much.
     if size > WireLimits.targetBlockBytes { try handOut(body) }
     try makeRoom(cells: part.cellCount, names: newNames(of: part, kind), of: kind, body)
-    for delete in part.deletes { contexts[delete.stamp] = delete.context }
+    for delete in part.deletes where recentContexts[delete.stamp] == nil {
+      contexts[delete.stamp] = delete.context
+      recentContexts[delete.stamp] = delete.context
+    }
     if let life = part.life { lifeContexts[life.stamp] = life.context }
     turn(to: kind)
     var part = part
     part.renumberFields { FieldID(rawValue: number(of: $0)) }
     groups[current].records.items.append(.init(name: name, state: part))
     try count(size + name.text.utf8.count, body)
+  }
+
+  /// Whether the block has another context for the stamp of a delete.
+  private func hasOther(context delete: Delete) -> Bool {
+    let known = recentContexts[delete.stamp] ?? contexts[delete.stamp]
+    return known.map { $0 != delete.context } ?? false
   }
 
   /// Adds a record with one stamp whose values `fill` writes, at most `limit` bytes, and hands out the block if this
@@ -204,6 +214,7 @@ struct BlockBuilder {
     let block = DeltaBlock(records: groups.map(\.records), links: Array(links.values))
     try body(BlockDraft(block, packed: packed.map(\.records)))
     (groups, current, links, contexts, lifeContexts) = ([], 0, [:], [:], [:])
+    recentContexts.removeAll()
     (count, byteCount, cellCount, nameCount) = (0, 0, 0, 0)
     // More rows of the last kind may come; their memory is used again.
     packed.removeFirst(max(0, packed.count - 1))

@@ -172,8 +172,10 @@ struct DeltaSource {
       #if PlantedFaults
         if !reader.planted.isEmpty { packer = nil }
       #endif
-      try items.forEachRecord(kind) { name in
-        if try !add(name, kind, &parts, &packer, &builder, body) { isMissing = true }
+      try reader.connection.lookingUp {
+        try items.forEachRecord(kind) { name in
+          if try !add(name, kind, &parts, &packer, &builder, body) { isMissing = true }
+        }
       }
     }
     for kind in items.kinds.sorted().compactMap({ catalog.links[$0] }) {

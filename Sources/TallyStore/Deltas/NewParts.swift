@@ -12,8 +12,8 @@ struct NewParts {
   private let catalog: Catalog
   private let base: StateVector
   private var stamps = StampTable()
-  /// The delete that was read last, and what hashes it: most come together with others of one transaction.
-  private var last: (delete: Delete, hasher: DeleteHasher)?
+  /// Deletes, and what hashes them: most come together with others of one transaction.
+  private var recent = RecentValues<(delete: Delete, hasher: DeleteHasher)>()
 
   init(_ reader: StateReader, since base: StateVector) {
     (self.reader, self.base) = (reader, base)
@@ -103,10 +103,10 @@ struct NewParts {
       let delete = Delete(stamp: stamp, context: try StateCoding.decodeVector(&bytes, catalog.replicas))
       return (delete, DeleteHasher(delete))
     }
-    if let last, last.delete.stamp == stamp { return last }
+    if let known = recent[stamp] { return known }
     let delete = Delete(stamp: stamp, context: try reader.context(of: stamp))
     let known = (delete, DeleteHasher(delete))
-    last = known
+    recent[stamp] = known
     return known
   }
 }

@@ -97,19 +97,16 @@ extension WriteTransaction {
   func forgetDecidedConflicts() throws {
     let watch = view.watch
     guard facts.hasConflicts, watch.isFull || !watch.touched.isEmpty else { return }
-    var names = watch.touched.sorted()
+    var names = watch.touched
     if watch.isFull {
       let query = try connection.statement("SELECT DISTINCT name FROM tally_conflict")
       while try query.step() { if let name = try? AnyRecordName(query.text(0) ?? "") { names.append(name) } }
     }
-    for name in names {
-      let entry = try connection.statement("SELECT 1 FROM tally_conflict WHERE name = ? LIMIT 1")
-      entry.bind(1, name.text)
-      let isListed = try entry.step()
-      entry.reset()
-      guard isListed else { continue }
-      for (number, conflict) in try reader.numberedConflicts(of: name) where try isDecided(conflict) {
-        try forgetConflict(number)
+    try connection.lookingUp {
+      for name in names {
+        for (number, conflict) in try reader.numberedConflicts(of: name) where try isDecided(conflict) {
+          try forgetConflict(number)
+        }
       }
     }
   }
@@ -140,16 +137,23 @@ extension WriteTransaction {
   }
 
   private func isDecided(_ conflict: Conflict) throws -> Bool {
-    guard let kind = catalog.kind(of: conflict.name.type), let stored = try reader.record(conflict.name, kind) else {
-      return false
-    }
+    guard let kind = catalog.kind(of: conflict.name.type) else { return false }
     let column = kind.columns.firstIndex { $0.wireName == conflict.field }
+    if let column, kind.columns[column].reference == nil, [.overwritten, .deleted].contains(conflict.kind) {
+      // What the row shows is all that counts.
+      return try reader.withStored(conflict.name, kind) { query in
+        query.value(3 + column) == conflict.loserValue
+      } orHidden: { _, _ in
+        false
+      } ?? false
+    }
+    guard let stored = try reader.record(conflict.name, kind) else { return false }
     switch conflict.kind {
     case .deleteUndone: return !stored.place.isVisible
     case .overwritten, .deleted:
       guard stored.place.isVisible, let column else { return false }
       // A reference that reads null may show what won as soon as that is there.
-      if kind.columns[column].reference != nil, conflict.loserValue.isNull {
+      if conflict.loserValue.isNull {
         return stored.state.cell(kind.columns[column].field, followsNewest: kind.followsNewest)?.value.isNull ?? true
       }
       return stored.values[column] == conflict.loserValue

@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyWire
 
 #if PlantedFaults
   import TallyFaults
@@ -15,43 +16,63 @@ extension Join {
     guard !isRepair, received.deletes.count == 1, let delete = received.deletes.first, delete.stamp.rank >= .user,
       received.existence == nil, received.fields.isEmpty, received.seed == nil, received.life == nil,
       received.supersededTouches.isEmpty, isNew(delete.stamp.dot), transaction.hasPlainDeletes(kind),
-      try !transaction.mayRunTriggers(), let row = try deletedRow(name, kind),
-      var state = try writer.stampedState(row.clock),
-      state.listsOnly(kind)
+      try !transaction.mayRunTriggers(), let row = try deletedRow(name, kind, delete)
     else { return false }
-    let shared = try shared(delete)
-    let replaced = state.dots
-    #if PlantedFaults
-      let hasSeen = shared.hasSeen(replaced) || reader.planted.contains(.deleteHidesUnseen)
-    #else
-      let hasSeen = shared.hasSeen(replaced)
-    #endif
-    guard hasSeen else { return false }
-    let difference = shared.fingerprint(name: row.hash)
-    state.add(difference)
     // First what can say no: foreign keys of the app's own tables.
     do {
       try writer.deleteRow(kind.number, kind.type, kind.deleteByNumber, row: row.id, row.clock)
     } catch is RowRefusal {
       return false
     }
-    try writer.putDeleted(state, kind, name.text, row.values, shared)
+    try writer.putDeleted(row.body, kind, name.text)
     noteChange()
-    try transaction.deleted(row.key, kind, delete, replaced: replaced, difference)
+    try transaction.deleted(row.key, kind, delete, replaced: row.replaced, row.difference)
     transaction.view.noteGone()
     try writer.onRowWritten?()
     return true
   }
 
-  private func deletedRow(_ name: AnyRecordName, _ kind: RecordKind) throws -> EditedRow? {
-    let query = try transaction.connection.statement(kind.rowByName)
-    query.bind(1, name.text)
-    defer { query.reset() }
-    guard try query.step(), let (key, hash) = kind.hashedKey(in: query), let clock = try? query.clock(2) else {
-      return nil
-    }
-    return EditedRow(
-      id: query.number(0), key: key, hash: hash, clock: clock,
-      values: query.values(3..<3 + kind.columns.count))
+  /// A delete that was received, with what it had seen stored. Most come together with others of one transaction.
+  private mutating func shared(_ delete: Delete) throws -> SharedDelete {
+    if let known = sharedDeletes[delete.stamp], known.delete == delete { return known }
+    let shared = try SharedDelete(delete, writer)
+    sharedDeletes[delete.stamp] = shared
+    return shared
+  }
+
+  /// A row that is to go.
+  private struct DeletedRow {
+    var id: RowID
+    var key: RecordKey
+    var clock: InlineClock
+    /// The transactions that the record was listed under.
+    var replaced: [Dot]
+    /// The amount to add to the fingerprint.
+    var difference: Fingerprint
+    /// The body of the hidden record.
+    var body: [UInt8]
+  }
+
+  private mutating func deletedRow(_ name: AnyRecordName, _ kind: RecordKind, _ delete: Delete) throws -> DeletedRow? {
+    try transaction.connection.row(kind.rowByName, name.text) { query -> DeletedRow? in
+      guard let (key, hash) = kind.hashedKey(in: query), let clock = try? query.clock(2),
+        var state = try writer.stampedState(clock), state.listsOnly(kind)
+      else { return nil }
+      let shared = try shared(delete)
+      let replaced = state.dots
+      #if PlantedFaults
+        let hasSeen = shared.hasSeen(replaced) || reader.planted.contains(.deleteHidesUnseen)
+      #else
+        let hasSeen = shared.hasSeen(replaced)
+      #endif
+      guard hasSeen else { return nil }
+      let difference = shared.fingerprint(name: hash)
+      state.add(difference)
+      let body = try state.encoded(deleted: shared, kind, transaction.session.numbers.number(of:)) { body in
+        for place in kind.columns.indices { try query.withPacked(3 + place) { try body(place, $0) } }
+      }
+      return DeletedRow(
+        id: query.number(0), key: key, clock: clock, replaced: replaced, difference: difference, body: body)
+    } ?? nil
   }
 }

@@ -1,7 +1,8 @@
 import TallyCRDT
 
-/// The short way for the commonest change that a peer sends: later writes to fields of a record that is seen here, was
-/// never deleted, and is no seed's. See `StampedState`; the result is that of the long way.
+/// The short way for the commonest change that a peer sends: writes to fields of a record that is seen here, was never
+/// deleted, and is no seed's, later than those that are here or earlier. See `StampedState`; the result is that of the
+/// long way.
 extension Join {
   /// - Returns: whether the record is joined. Otherwise nothing was written.
   mutating func joinEdit(_ name: AnyRecordName, _ kind: RecordKind, _ received: RecordState) throws -> Bool {
@@ -10,33 +11,36 @@ extension Join {
       let places = places(of: received.fields, kind), let row = try transaction.editedRow(name, kind, places),
       let state = try writer.stampedState(row.clock)
     else { return false }
-    var edits: [FieldEdit] = []
-    var whole = StampedEdit(state, row.hash)
+    var shown: [(place: Int, value: Value)] = []
+    var lost: [LostWrite] = []
+    var edit = StampedEdit(state, row.hash)
     var dots: [Dot] = []
+    var keepsOwn = false
     for (index, cell) in received.fields.enumerated() {
-      let column = kind.columns[places[index]]
-      let old = state.stamp(of: cell.field, isDefault: column.isDefault(row.values[index]))
-      guard old.map({ $0 < cell.stamp }) ?? true, isNew(cell.stamp.dot) else { return false }
-      let edit = FieldEdit(
-        column: column, old: old, oldValue: row.values[index], new: cell.stamp, newValue: cell.value)
-      edits.append(edit)
-      whole.write(column, over: old, edit.oldValue, edit.new, edit.newValue)
+      let (column, value) = (kind.columns[places[index]], row.values[index])
+      let old = state.stamp(of: cell.field, isDefault: column.isDefault(value))
+      guard old != cell.stamp, isNew(cell.stamp.dot) else { return false }
+      let mine = old.map { FieldCell(field: cell.field, stamp: $0, value: value) }
+      if let mine, cell.stamp < mine.stamp {
+        keepsOwn = true
+        edit.keep(mine.stamp, over: cell.stamp)
+        if cell.value != value { lost.append(LostWrite(loser: cell, winner: mine, wasLocal: false)) }
+      } else {
+        edit.write(column, over: old, value, cell.stamp, cell.value)
+        if cell.value != value {
+          shown.append((places[index], cell.value))
+          if let mine { lost.append(LostWrite(loser: mine, winner: cell, wasLocal: true)) }
+        }
+      }
       if !dots.contains(cell.stamp.dot) { dots.append(cell.stamp.dot) }
     }
-    whole.end()
-    let changed = edits.indices.filter { edits[$0].oldValue != edits[$0].newValue }
-    guard
-      try transaction.writer.showEdited(
-        whole.state, kind, row.id, row.clock, changed.map { (places[$0], edits[$0].newValue) })
-    else { return false }
-    for edit in changed.map({ edits[$0] }) {
-      guard let old = edit.old else { continue }
-      let loser = FieldCell(field: edit.column.field, stamp: old, value: edit.oldValue)
-      let winner = FieldCell(field: edit.column.field, stamp: edit.new, value: edit.newValue)
-      try note(LostWrite(loser: loser, winner: winner, wasLocal: true), name)
-    }
+    // What stays of a write that lost is a touch, or nothing, and a buffer takes registers.
+    guard !keepsOwn || edit.changesState && !transaction.isBuffered else { return false }
+    edit.end()
+    guard try transaction.writer.showEdited(edit.state, kind, row.id, row.clock, shown) else { return false }
+    for write in lost { try note(write, name) }
     noteChange()
-    try transaction.edited(row.key, kind, dots, whole, received.fields, owners: row.owners)
+    try transaction.edited(row.key, kind, dots, edit, received.fields, owners: row.owners)
     return true
   }
 

@@ -33,7 +33,7 @@ struct Join {
 
   /// Whether damage stays in the record after healing: what it had said before may be what the disk made of it.
   func holdsUnfit(_ name: AnyRecordName, _ kind: RecordKind) -> Bool { healing?.holdsUnfit(name, kind) ?? false }
-  private var lastDelete: SharedDelete?
+  var sharedDeletes = RecentValues<SharedDelete>()
   /// Whether something was not found here although the vector covers it.
   private var isMissing = false
 
@@ -173,10 +173,12 @@ struct Join {
       }
     #endif
     let numbers = transaction.session.numbers
-    for (number, group) in try inOrder(draft) {
-      switch group {
-      case .packed(let records): try join(records, number)
-      case .states(let records): try join(records, number)
+    try transaction.connection.lookingUp {
+      for (number, group) in try inOrder(draft) {
+        switch group {
+        case .packed(let records): try join(records, number)
+        case .states(let records): try join(records, number)
+        }
       }
     }
     for group in draft.block.links {
@@ -307,14 +309,6 @@ struct Join {
   private func isCovered(_ dot: Dot) -> Bool { journal.before.covers(dot) }
 
   mutating func noteChange() { changes += 1 }
-
-  /// A delete that was received, with what it had seen stored. Most come together with others of one transaction.
-  mutating func shared(_ delete: Delete) throws -> SharedDelete {
-    if let last = lastDelete, last.delete == delete { return last }
-    let shared = try SharedDelete(delete, writer)
-    lastDelete = shared
-    return shared
-  }
 
   private mutating func note(renewed name: AnyRecordName, _ former: RecordState, by received: RecordState) {
     if former.hasContent { renewed.append(RenewedRecord(name, former, received: received)) }

@@ -114,22 +114,16 @@ final class PackedJoin {
   private func look(
     _ item: PackedRecords.Item, _ name: UnsafeBufferPointer<UInt8>, _ clock: InlineClock, _ sum: Fingerprint
   ) throws -> Outcome? {
-    let query = try transaction.connection.statement(kind.rowByName)
-    query.bindInPlace(1, text: name)
-    defer {
-      query.reset()
-      query.clearBindings()
+    let found = try transaction.connection.row(kind.rowByName, name) { query in
+      try query.clock(2) == clock
+        && kind.columns.indices.allSatisfy { isShown(value(at: $0, of: item), in: query, $0) }
     }
-    guard try query.step() else {
+    guard let found else {
       // The next records are probably missing too, so try inserting first, if that is possible.
       readsFirst = insert == nil
       return nil
     }
-    guard try query.clock(2) == clock else { return .notHandled }
-    for place in kind.columns.indices {
-      guard isShown(value(at: place, of: item), in: query, place) else { return .notHandled }
-    }
-    return .unchanged(sum)
+    return found ? .unchanged(sum) : .notHandled
   }
 
   /// The value that the record has for a column. Cells ascend by field, not by column.
@@ -188,18 +182,6 @@ final class PackedJoin {
       case .text(let text): insert.bindInPlace(3 + cell.place, text: text)
       case .blob(let bytes): insert.bindInPlace(3 + cell.place, blob: bytes)
       }
-    }
-  }
-}
-
-extension Value {
-  fileprivate init(_ packed: PackedValue) {
-    switch packed {
-    case .null, .name: self = .null
-    case .integer(let number): self = .integer(number)
-    case .real(let number): self = .real(number)
-    case .text(let text): self = .text(String(decoding: text, as: UTF8.self))
-    case .blob(let bytes): self = .blob(Array(bytes))
     }
   }
 }

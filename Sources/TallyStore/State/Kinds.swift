@@ -77,15 +77,18 @@ package final class RecordKind: Sendable {
   let forwardField: FieldID?
   /// Selects row id, name, clock and the kind's columns: of all rows, of one name, and of one row.
   let rowSQL: String
-  let rowByName: RowSQL
-  let rowByNumber: RowSQL
+  let rowByName: KeyedSQL
+  let rowByNumber: KeyedSQL
+  /// Selects number, body and name of what `tally_hidden` has of one name.
+  let hiddenByName: KeyedSQL
   /// Selects row id, name, clock and one column, of one row: for each column.
   let columnByNumber: [RowSQL]
   /// Selects the clock of one name.
   let clockByName: RowSQL
   /// Finds whether a name has a row, and whether a number has one.
   let exists: RowSQL
-  let existsByNumber: RowSQL
+  let numberByName: KeyedSQL
+  let numberByNumber: KeyedSQL
   let deleteByNumber: RowSQL
   /// Binds name, clock and all columns.
   let insert: RowSQL
@@ -125,17 +128,22 @@ package final class RecordKind: Sendable {
     let list = columns.map { ", \"\($0.name)\"" }.joined()
     let marks = String(repeating: ", ?", count: columns.count)
     rowSQL = "SELECT rowid, id, tally_clock\(list) FROM main.\"\(type)\""
-    rowByName = RowSQL(rowSQL + " WHERE id = ?")
-    rowByNumber = RowSQL(rowSQL + " WHERE rowid = ?")
+    let all = "r.rowid, r.id, r.tally_clock" + columns.map { ", r.\"\($0.name)\"" }.joined()
+    rowByName = KeyedSQL(all, of: type, by: .text("id"))
+    rowByNumber = KeyedSQL(all, of: type, by: .number("rowid"))
+    numberByName = KeyedSQL("r.rowid", of: type, by: .text("id"))
+    numberByNumber = KeyedSQL("r.rowid", of: type, by: .number("rowid"))
+    hiddenByName = KeyedSQL(
+      "r.n, r.body, r.key", of: "tally_hidden", by: .text("key", where: "r.kind = \(number) AND "))
     columnByNumber = columns.map {
       RowSQL("SELECT rowid, id, tally_clock, \"\($0.name)\" FROM main.\"\(type)\" WHERE rowid = ?")
     }
     clockByName = RowSQL("SELECT tally_clock FROM main.\"\(type)\" WHERE id = ?")
     exists = RowSQL("SELECT 1 FROM main.\"\(type)\" WHERE id = ?")
     deleteByNumber = RowSQL("DELETE FROM main.\"\(type)\" WHERE rowid = ?")
-    existsByNumber = RowSQL("SELECT 1 FROM main.\"\(type)\" WHERE rowid = ?")
-    let insert = "INSERT INTO main.\"\(type)\"(id, tally_clock\(list)) VALUES(?, ?\(marks))"
-    (self.insert, insertIfNew) = (RowSQL(insert), RowSQL(insert + " ON CONFLICT(id) DO NOTHING"))
+    insert = RowSQL("INSERT INTO main.\"\(type)\"(id, tally_clock\(list)) VALUES(?, ?\(marks))")
+    insertIfNew = RowSQL(
+      "INSERT INTO main.\"\(type)\"(id, tally_clock\(list)) VALUES(?, ?\(marks)) ON CONFLICT(id) DO NOTHING")
     wireOrder = columns.indices.sorted {
       columns[$0].key.utf8.lexicographicallyPrecedes(columns[$1].key.utf8)
     }
@@ -169,9 +177,10 @@ package final class LinkKind: Sendable {
   init(number: KindNumber, source: String, relationship: String, target: String, isKnown: Bool) {
     (self.number, self.source, self.relationship, self.target) = (number, source, relationship, target)
     self.isKnown = isKnown
-    table = Schema.joinTable(source, relationship)
+    let table = Schema.joinTable(source, relationship)
+    let rowSQL = "SELECT rowid, source, target, tally_clock FROM main.\"\(table)\""
+    (self.table, self.rowSQL) = (table, rowSQL)
     wireName = Self.wireName(source, relationship, target)
-    rowSQL = "SELECT rowid, source, target, tally_clock FROM main.\"\(table)\""
     row = RowSQL(rowSQL + " WHERE source = ? AND target = ?")
     rowByNumber = RowSQL(rowSQL + " WHERE rowid = ?")
     rowsFrom = RowSQL(rowSQL + " WHERE source = ?")

@@ -27,42 +27,41 @@ struct SharedDelete {
 
 extension StampedState {
   /// The body of the state with one delete more, and without a row: the same bytes as `StateCoding` makes of it.
-  /// `values` are those of its row, in the order of the kind's columns, and all stamps are of these (`listsOnly`).
+  /// `forEachValue` gives those of its row, each with the place of its column and in that order; all stamps are of
+  /// these (`listsOnly`).
   func encoded(
-    deleted shared: SharedDelete, _ kind: RecordKind, _ values: [Value],
-    _ replicaNumber: (ReplicaID) throws -> ReplicaNumber
+    deleted shared: SharedDelete, _ kind: RecordKind, _ replicaNumber: (ReplicaID) throws -> ReplicaNumber,
+    _ forEachValue: ((Int, PackedValue) throws -> Void) throws -> Void
   ) throws -> [UInt8] {
     var stamps = StampTable(capacity: stampLimit, known: known)
     stamps.note(existence)
     var cells = 0
-    for index in values.indices {
-      guard let stamp = stamp(of: kind.columns[index], values[index]) else { continue }
+    // What follows the stamps has their numbers, which are given in this order.
+    var fields = ByteWriter()
+    fields.bytes.reserveCapacity(160)
+    try forEachValue { place, value in
+      let column = kind.columns[place]
+      guard let stamp = stamp(of: column.field, isDefault: column.isDefault(value)) else { return }
       cells += 1
       stamps.note(stamp)
+      fields.varint(UInt64(column.field.rawValue) << 1 | 1)
+      fields.varint(stamps.number(of: stamp))
+      fields.value(value)
     }
     stamps.note(shared.delete.stamp)
     var writer = ByteWriter()
-    writer.bytes.reserveCapacity(192)
+    writer.bytes.reserveCapacity(fields.bytes.count + 64)
     writer.byte(StateCoding.record)
     writer.append(sum)
     try stamps.encode(to: &writer, replicaNumber)
     writer.varint(1)
     writer.varint(cells << 1)
-    for index in values.indices {
-      guard let stamp = stamp(of: kind.columns[index], values[index]) else { continue }
-      writer.varint(UInt64(kind.columns[index].field.rawValue) << 1 | 1)
-      writer.varint(stamps.number(of: stamp))
-      writer.value(values[index])
-    }
+    writer.bytes += fields.bytes
     try StateCoding.encode(supersededTouches, to: &writer, replicaNumber)
     writer.varint(1)
     writer.varint(stamps.number(of: shared.delete.stamp) << 1 | (shared.isStored ? 0 : 1))
     if !shared.isStored { try StateCoding.encode(shared.delete.context, to: &writer, replicaNumber) }
     return writer.bytes
-  }
-
-  private func stamp(of column: Column, _ value: Value) -> Stamp? {
-    stamp(of: column.field, isDefault: column.isDefault(value))
   }
 }
 

@@ -101,7 +101,21 @@ struct StampedState {
     } else {
       listed.insert((field, stamp), at: place)
     }
-    if let old, old.rank >= .user, !stamp.impliesTouch(old.dot) { supersededTouches.include(old.dot) }
+    if let old { touch(old, beatenBy: stamp) }
+    normalizeTouches()
+  }
+
+  /// Says that a register keeps its stamp over an earlier one, which stays as a touch, as in a join.
+  mutating func keep(_ stamp: Stamp, over loser: Stamp) {
+    touch(loser, beatenBy: stamp)
+    normalizeTouches()
+  }
+
+  private mutating func touch(_ loser: Stamp, beatenBy winner: Stamp) {
+    if loser.rank >= .user, !winner.impliesTouch(loser.dot) { supersededTouches.include(loser.dot) }
+  }
+
+  private mutating func normalizeTouches() {
     guard !supersededTouches.isEmpty else { return }
     supersededTouches = supersededTouches.filter { touch in
       !existence.impliesTouch(touch) && !listed.contains { $0.stamp.impliesTouch(touch) }

@@ -81,6 +81,7 @@ package final class StateReader {
     var planted: PlantedFault = []
   #endif
   private var contexts: [Stamp: StateVector] = [:]
+  private var recentContexts = RecentValues<StateVector>()
   /// The total number of entries of the contexts, and its maximum.
   private var contextEntries = 0
   private static let contextLimit = 1 << 17
@@ -94,7 +95,10 @@ package final class StateReader {
   }
 
   /// Forgets what another transaction may have changed.
-  func forget() { (contexts, contextEntries) = ([:], 0) }
+  func forget() {
+    (contexts, contextEntries) = ([:], 0)
+    recentContexts.removeAll()
+  }
 
   // MARK: Vectors
 
@@ -130,17 +134,25 @@ package final class StateReader {
     if contextEntries > Self.contextLimit { forget() }
     contextEntries += 1 + context.count
     contexts[stamp] = context
+    recentContexts[stamp] = context
   }
 
   /// Whether `tally_context` is known to hold something for the stamp.
-  func hasContext(of stamp: Stamp) -> Bool { contexts[stamp] != nil }
+  func hasContext(of stamp: Stamp) -> Bool { knownContext(of: stamp) != nil }
 
   /// Whether `tally_context` is known to hold just this for the stamp.
-  func knows(context: StateVector, of stamp: Stamp) -> Bool { contexts[stamp] == context }
+  func knows(context: StateVector, of stamp: Stamp) -> Bool { knownContext(of: stamp) == context }
+
+  private func knownContext(of stamp: Stamp) -> StateVector? {
+    if let known = recentContexts[stamp] { return known }
+    guard let known = contexts[stamp] else { return nil }
+    recentContexts[stamp] = known
+    return known
+  }
 
   /// Returns the context that `tally_context` holds for the stamp of a delete.
   func context(of stamp: Stamp) throws -> StateVector {
-    if let known = contexts[stamp] { return known }
+    if let known = knownContext(of: stamp) { return known }
     guard let number = catalog.replicaNumbers[stamp.dot.replica] else {
       throw StoreError(.corrupt, "the replica of a delete is not known")
     }
@@ -179,13 +191,11 @@ package final class StateReader {
     orHidden hidden: (Int, UnsafeRawBufferPointer) throws -> T
   ) throws -> T? {
     if kind.isKnown {
-      let query = try connection.statement(kind.rowByName)
-      query.bind(1, name.text)
-      defer { query.reset() }
-      if try query.step() {
+      let found = try connection.row(kind.rowByName, name.text) { query in
         guard query.hasText(1, name.text) else { throw StoreError(.corrupt, StoreError.wrongIndex) }
         return try row(query)
       }
+      if let found { return found }
     }
     return try withHidden(name, kind, hidden)
   }
@@ -196,13 +206,10 @@ package final class StateReader {
   private func withHidden<T>(
     _ name: AnyRecordName, _ kind: RecordKind, _ body: (Int, UnsafeRawBufferPointer) throws -> T
   ) throws -> T? {
-    let query = try connection.statement("SELECT n, body, key FROM tally_hidden WHERE kind = ? AND key = ?")
-    defer { query.reset() }
-    query.bind(1, kind.number)
-    query.bind(2, name.text)
-    guard try query.step() else { return nil }
-    guard query.hasText(2, name.text) else { throw StoreError(.corrupt, StoreError.wrongIndex) }
-    return try query.withBlob(1) { try body(query.int(0), $0) }
+    try connection.row(kind.hiddenByName, name.text) { query in
+      guard query.hasText(2, name.text) else { throw StoreError(.corrupt, StoreError.wrongIndex) }
+      return try query.withBlob(1) { try body(query.int(0), $0) }
+    }
   }
 
   /// Whether the app sees the record.
@@ -339,12 +346,12 @@ package final class StateReader {
   // MARK: Bodies
 
   func extra<T>(_ number: Int, _ decode: (UnsafeRawBufferPointer) throws -> T) throws -> T {
-    let query = try connection.statement("SELECT body FROM tally_extra WHERE n = ?")
-    defer { query.reset() }
-    query.bind(1, number)
-    guard try query.step() else { throw StoreError(.corrupt, "the state of a row is missing") }
-    return try query.withBlob(0, decode)
+    let found = try connection.row(Self.bodyByNumber, number) { try $0.withBlob(1, decode) }
+    guard let found else { throw StoreError(.corrupt, "the state of a row is missing") }
+    return found
   }
+
+  private static let bodyByNumber = KeyedSQL("r.n, r.body", of: "tally_extra", by: .number("n"))
 
   /// Each hidden record of a kind, stubs last.
   func forEachHiddenRecord(_ kind: KindNumber, _ body: (AnyRecordName, StoredRecord) throws -> Void) throws {

@@ -19,12 +19,8 @@ extension StateWriter {
     try insert.run()
   }
 
-  /// Writes the body of a record that was seen and has got its first delete. `values` are those that its row had, in
-  /// the order of the kind's columns, and all stamps are of these.
-  func putDeleted(
-    _ state: StampedState, _ kind: RecordKind, _ name: String, _ values: [Value], _ shared: SharedDelete
-  ) throws {
-    let body = try state.encoded(deleted: shared, kind, values, numbers.number(of:))
+  /// Writes the body of a record that was seen and has got its first delete: see `StampedState.encoded(deleted:)`.
+  func putDeleted(_ body: [UInt8], _ kind: RecordKind, _ name: String) throws {
     change()
     touchesDeleted = true
     facts.hiddenKinds.insert(kind.number)

@@ -156,15 +156,11 @@ extension StateReader {
   func numberedConflicts(
     of name: AnyRecordName? = nil, limit: Int = -1
   ) throws -> [(number: Int64, conflict: Conflict)] {
-    // With `?1 IS NULL OR name = ?1` instead, SQLite would read the whole journal for each name.
-    let query = try connection.statement(
-      text: """
-        SELECT noticed, name, field, loser_replica, loser_sequence, loser_time, loser_value,
-          winner_replica, winner_sequence, winner_time, winner_value, winner_deletes, n
-        FROM tally_conflict \(name == nil ? "" : "WHERE name = ?1") ORDER BY n DESC LIMIT ?2
-        """)
-    if let name { query.bind(1, name.text) }
-    query.bind(2, limit)
+    // With `?1 IS NULL OR name = ?1` instead, SQLite would read the whole journal for each name; and of one name it
+    // would set up a sorter for the order.
+    let query = try name == nil ? connection.statement(Self.conflicts) : connection.statement(Self.conflictsByName)
+    if let name { query.bind(1, name.text) } else { query.bind(1, limit) }
+    defer { query.reset() }
     func column(_ type: String, _ field: String) -> String? {
       guard let entity = catalog.schema[type] else { return nil }
       return entity.fields.first { $0.wireName == field }?.name ?? entity.references.first { $0.name == field }?.name
@@ -183,8 +179,17 @@ extension StateReader {
         noticed: Date(timeIntervalSince1970: Double(query.int(0)) / 1000))
       result.append((query.int64(12), conflict))
     }
-    return result
+    guard name != nil else { return result }
+    result.sort { $0.0 > $1.0 }
+    return limit < 0 ? result : Array(result.prefix(limit))
   }
+
+  private static let columns = """
+    SELECT noticed, name, field, loser_replica, loser_sequence, loser_time, loser_value,
+      winner_replica, winner_sequence, winner_time, winner_value, winner_deletes, n FROM tally_conflict
+    """
+  private static let conflicts = RowSQL("\(columns) ORDER BY n DESC LIMIT ?")
+  private static let conflictsByName = RowSQL("\(columns) WHERE name = ?")
 }
 
 /// One entry of the conflict journal as a row of the table `tally_conflict`, newest last: for `ValueObservation`.

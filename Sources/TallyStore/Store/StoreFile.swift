@@ -152,6 +152,7 @@ package enum StoreFile {
           withExtendedLifetime(pacer) { applying.isOn }
         })
       try FoldedText.register(try handle(db))
+      try RowFinder.register(try handle(db))
       try prepare?(db)
     }
     return configuration

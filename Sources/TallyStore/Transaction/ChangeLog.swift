@@ -9,9 +9,9 @@ import TallyWire
 /// that is cheap: with the edit or the delete that supersedes all it lists, or in `LogPruning`.
 package struct ChangeLog {
   private var entries: [Dot: ByteWriter] = [:]
-  /// The dot that was noted last: most notes of a transaction are of one.
-  private var last: Dot?
-  private var items = ByteWriter()
+  /// Some that are in `entries` no more, or not yet: most notes of a transaction are of few dots, which take turns.
+  private var recent: [(dot: Dot, items: ByteWriter)] = []
+  private static let recentCount = 16
   private var byteCount = 0
   private static let limit = 1 << 18
 
@@ -20,15 +20,13 @@ package struct ChangeLog {
 
   /// Notes that the record with this key has a cell of the dot.
   mutating func note(_ dot: Dot, kind: KindNumber, _ key: RecordKey) {
-    turn(to: dot)
-    Self.write(kind, key, to: &items)
+    Self.write(kind, key, to: &recent[place(of: dot)].items)
     byteCount += 20
   }
 
   /// Notes that the link has a tag or removal of the dot.
   mutating func note(_ dot: Dot, kind: KindNumber, _ key: LinkKey) {
-    turn(to: dot)
-    Self.write(kind, RecordKey(key.source), RecordKey(key.target), to: &items)
+    Self.write(kind, RecordKey(key.source), RecordKey(key.target), to: &recent[place(of: dot)].items)
     byteCount += 40
   }
 
@@ -48,8 +46,8 @@ package struct ChangeLog {
   static func drop(
     _ dot: Dot, _ kind: KindNumber, _ key: RecordKey, _ connection: Connection, _ numbers: CatalogWriter
   ) throws -> Bool {
-    var log = ChangeLog()
-    log.note(dot, kind: kind, key)
+    var items = ByteWriter()
+    write(kind, key, to: &items)
     let delete = try connection.statement(
       """
       DELETE FROM tally_log WHERE zone = 0 AND replica = ?1 AND sequence = ?2 AND length(items) = ?3 AND items = ?4
@@ -57,17 +55,30 @@ package struct ChangeLog {
     delete.bind(1, try numbers.number(of: dot.replica))
     delete.bind(2, Int64(dot.sequence))
     // A row of many items is not read to be compared.
-    delete.bind(3, log.items.bytes.count)
-    delete.bind(4, log.items.bytes)
+    delete.bind(3, items.bytes.count)
+    delete.bind(4, items.bytes)
     try delete.run()
     return connection.changes > 0
   }
 
-  private mutating func turn(to dot: Dot?) {
-    guard dot != last else { return }
-    if let last { entries[last] = items }
-    items = dot.flatMap { entries.removeValue(forKey: $0) } ?? ByteWriter()
-    last = dot
+  /// Where the items of a dot are among the recent ones, to which they move.
+  private mutating func place(of dot: Dot) -> Int {
+    for place in recent.indices where recent[place].dot == dot { return place }
+    let items = entries.isEmpty ? nil : entries.removeValue(forKey: dot)
+    guard recent.count == Self.recentCount else {
+      recent.append((dot, items ?? ByteWriter()))
+      return recent.count - 1
+    }
+    let place = Int(truncatingIfNeeded: dot.sequence) & (Self.recentCount - 1)
+    entries[recent[place].dot] = recent[place].items
+    recent[place] = (dot, items ?? ByteWriter())
+    return place
+  }
+
+  /// Makes `entries` complete.
+  private mutating func gather() {
+    for (dot, items) in recent { entries[dot] = items }
+    recent = []
   }
 
   /// Whether the notes should be written before there are more of them.
@@ -81,7 +92,7 @@ package struct ChangeLog {
 
   /// Writes the notes, and adds what this took to `growth`.
   mutating func flush(_ connection: Connection, _ numbers: CatalogWriter, to growth: inout Growth) throws {
-    turn(to: nil)
+    gather()
     guard !entries.isEmpty else { return }
     let insert = try connection.statement(
       "INSERT INTO tally_log(zone, replica, sequence, items) VALUES(0, ?, ?, ?)")

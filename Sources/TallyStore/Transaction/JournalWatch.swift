@@ -19,15 +19,17 @@ final class JournalWatch {
   var isJoining = false
   private(set) var kept = Set<AnyRecordName>()
   private(set) var cleared = Set<Cleared>()
-  private(set) var touched = Set<AnyRecordName>()
+  /// Each once, in the order in which they were noted.
+  private(set) var touched: [AnyRecordName] = []
+  private var known = Set<AnyRecordName>()
   /// Whether more was touched than is gathered.
   private(set) var isFull = false
 
   /// Notes a record that has changed, or shows something else.
   func note(_ name: AnyRecordName) {
-    guard !isFull else { return }
-    touched.insert(name)
-    if touched.count > Self.limit { (touched, isFull) = ([], true) }
+    guard !isFull, known.insert(name).inserted else { return }
+    touched.append(name)
+    if touched.count > Self.limit { (touched, known, isFull) = ([], [], true) }
   }
 
   /// Notes a record that is visible, as its row was and as it will be.

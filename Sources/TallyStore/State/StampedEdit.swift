@@ -1,16 +1,6 @@
 import TallyCRDT
 import TallyWire
 
-/// One register of a record that is seen gets a later write. See `StampedState` for when that is all there is to an
-/// edit.
-struct FieldEdit {
-  var column: Column
-  var old: Stamp?
-  var oldValue: Value
-  var new: Stamp
-  var newValue: Value
-}
-
 /// A column whose value in a row has changed.
 struct RowChange {
   var place: Int
@@ -32,7 +22,7 @@ struct EditedRow {
 }
 
 /// Gives registers of one visible record later stamps, in memory. The file does not change, so the edit can be dropped
-/// at any point.
+/// at any point. See `StampedState` for when that is all there is to an edit.
 struct StampedEdit {
   private(set) var state: StampedState
   private let touches: StateVector
@@ -59,6 +49,12 @@ struct StampedEdit {
     difference -= gone[old].field(column.hash, oldValue)
     if overwritten == nil { overwritten = old.dot } else if overwritten != old.dot { others.append(old.dot) }
   }
+
+  /// Leaves a register as it is, over an earlier stamp that has come.
+  mutating func keep(_ stamp: Stamp, over loser: Stamp) { state.keep(stamp, over: loser) }
+
+  /// Whether the state differs from the one before.
+  var changesState: Bool { overwritten != nil || difference != Fingerprint() || touches != state.supersededTouches }
 
   /// Ends the edit: gives the state its checksum.
   mutating func end() {
@@ -94,10 +90,7 @@ extension WriteTransaction {
   /// Reads a row by its number. Returns nil if the short way does not apply to it.
   func editedRow(_ row: RowID, _ kind: RecordKind, _ places: [Int], isNumber: Bool) throws -> EditedRow? {
     guard isNumber, places.count == 1, !needsOwners(kind) else {
-      let query = try connection.statement(kind.rowByNumber)
-      query.bind(1, row)
-      defer { query.reset() }
-      return try editedRow(query, kind, places)
+      return try connection.row(kind.rowByNumber, row.rawValue) { editedRow($0, kind, places) } ?? nil
     }
     // A number is all that need be read: neither it nor the row can have become too large, however large the other
     // columns are.
@@ -116,34 +109,28 @@ extension WriteTransaction {
   func editedRow(
     _ row: RowID, _ kind: RecordKind, since note: PendingWrite.WholeRow
   ) throws -> (row: EditedRow, changes: [RowChange])? {
-    let query = try connection.statement(kind.rowByNumber)
-    query.bind(1, row)
-    defer { query.reset() }
-    guard try query.step(), let (key, hash) = kind.hashedKey(in: query), let clock = try? query.clock(2) else {
-      return nil
-    }
-    let changes = try note.bytes.changes(ofWholeRowAt: note.position, query, from: 3)
-    // What has not changed is small.
-    guard changes.reduce(NoteBytes.smallRow, { $0 + $1.new.byteCount }) <= WireLimits.recordBytes,
-      let owners = owners(query, kind)
-    else { return nil }
-    let edited = EditedRow(
-      id: row, key: key, hash: hash, clock: clock, values: [], owners: owners)
-    return (edited, changes)
+    try connection.row(kind.rowByNumber, row.rawValue) { query in
+      guard let (key, hash) = kind.hashedKey(in: query), let clock = try? query.clock(2) else { return nil }
+      let changes = try note.bytes.changes(ofWholeRowAt: note.position, query, from: 3)
+      // What has not changed is small.
+      guard changes.reduce(NoteBytes.smallRow, { $0 + $1.new.byteCount }) <= WireLimits.recordBytes,
+        let owners = owners(query, kind)
+      else { return nil }
+      let edited = EditedRow(
+        id: row, key: key, hash: hash, clock: clock, values: [], owners: owners)
+      return (edited, changes)
+    } ?? nil
   }
 
   /// Reads a row by its name. Returns nil if there is no such row, or if the short way does not apply to it.
   func editedRow(_ name: AnyRecordName, _ kind: RecordKind, _ places: [Int]) throws -> EditedRow? {
-    let query = try connection.statement(kind.rowByName)
-    query.bind(1, name.text)
-    defer { query.reset() }
-    return try editedRow(query, kind, places)
+    try connection.row(kind.rowByName, name.text) { editedRow($0, kind, places) } ?? nil
   }
 
   private func needsOwners(_ kind: RecordKind) -> Bool { !kind.ownerColumns.isEmpty && facts.hasDeletes }
 
-  private func editedRow(_ query: SQLStatement, _ kind: RecordKind, _ places: [Int]) throws -> EditedRow? {
-    guard try query.step(), let (key, hash) = kind.hashedKey(in: query), let clock = try? query.clock(2),
+  private func editedRow(_ query: SQLStatement, _ kind: RecordKind, _ places: [Int]) -> EditedRow? {
+    guard let (key, hash) = kind.hashedKey(in: query), let clock = try? query.clock(2),
       kind.columns.indices.reduce(0, { $0 + query.byteCount(3 + $1) }) <= WireLimits.recordBytes
     else { return nil }
     guard let owners = owners(query, kind) else { return nil }
