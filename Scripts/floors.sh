@@ -27,7 +27,9 @@ done
 folder=$(mktemp -d)
 export folder
 trap 'rm -rf "$folder"' EXIT
-cc -O2 -o "$folder/floors" "$(dirname "$0")/floors/floors.c" -lsqlite3 -lzstd
+here=$(dirname "$0")
+keys=$here/../Sources/CTallySQLite
+cc -O2 -I "$keys/include" -o "$folder/floors" "$here/floors/floors.c" "$keys/KeyTable.c" -lsqlite3 -lzstd
 
 # As in instructions.sh. Of transactions some hundred tell enough.
 sizes() { case $1 in commit | change | durable) echo 300 900 ;; open) echo 20 60 ;; *) echo 1000 4000 ;; esac; }

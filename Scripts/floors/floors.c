@@ -92,10 +92,9 @@ PART void putBlock(void) {
 
 static void stampsOf(File *file, const u8 *clock, Stamp *first, Stamp *last) {
   if (!isExtra(clock)) { *first = *last = stampOf(clock); return; }
-  sqlite3_bind_int64(use(file, body), 1, extraOf(clock));
-  must(sqlite3_step(use(file, body)) == SQLITE_ROW, "there is no body");
-  takeStamps(sqlite3_column_blob(use(file, body), 0), first, last);
-  sqlite3_reset(use(file, body));
+  file->bodyKey.number = extraOf(clock);
+  find(use(file, body), &file->bodyKey);
+  takeStamps(sqlite3_column_blob(use(file, body), 1), first, last);
 }
 
 PART void packRow(File *file, const Row *row, const u8 *clock, Sum *sum) {
@@ -125,6 +124,7 @@ PART void fullDelta(File *file) {
   }
   putBlock();
   sqlite3_reset(use(file, rows));
+  sqlite3_reset(use(file, body));
   *deltaEnd++ = 0;
   deltaEnd = putBig(deltaEnd, sipBytes(delta, deltaEnd - delta, 2), 8);
   must(sum.first != file->sum.first, "the sum of the items cannot be that of all records");
@@ -153,17 +153,18 @@ PART void again(File *file, int count) {
   openDelta();
   for (int index = 0; index < count; index++) {
     const Row *want = &all[index];
-    sqlite3_stmt *query = use(file, row);
-    bindText(query, 1, want->id);
-    must(sqlite3_step(query) == SQLITE_ROW, "a row is missing");
+    sqlite3_stmt *query = use(file, found);
+    file->rowKey.text = (const char *)want->id.text, file->rowKey.count = want->id.count;
+    find(query, &file->rowKey);
     Row have = rowAt(query);
     Stamp first, last;
     stampsOf(file, sqlite3_column_blob(query, 7), &first, &last);
     int same = first.sequence == firsts[index].sequence && last.sequence == lasts[index].sequence;
     for (int i = 0; i < fields; i++) if (i != 2 && i != 3) same &= isSame(have.text[i], want->text[i]);
     must(same && have.count == want->count && have.price == want->price, "a row differs");
-    sqlite3_reset(query);
   }
+  sqlite3_reset(use(file, found));
+  sqlite3_reset(use(file, body));
   sql(file->db, "COMMIT");
 }
 
@@ -342,6 +343,7 @@ static void load(File *file) {
     all[allCount++] = row;
   }
   sqlite3_reset(use(file, which));
+  if (!isPlain) sqlite3_reset(use(file, body));
 }
 
 static i64 countOf(int index) { return (i64)index * 7919 % 1000000; }

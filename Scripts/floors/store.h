@@ -1,6 +1,7 @@
 // The parts of a store's file: bytes, hashes, rows, bodies, and a connection with its statements.
 #pragma once
 #define SQLITE_ENABLE_PREUPDATE_HOOK
+#include "CTallySQLite.h"
 #include <sqlite3.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -202,7 +203,7 @@ static u8 *putClock(u8 *out, Stamp stamp, u64 sum) {
 
 enum {
   beginning, commit, update, insert, removal, rows, vector, zone, putVector, putZone, addLog, dropLog,
-  body, edit, resize, row, show, hide, context, meta, incarnation, receive, plainRows, ignore, who,
+  body, edit, resize, row, found, show, hide, context, meta, incarnation, receive, plainRows, ignore, who,
   statements
 };
 #define COLUMNS "name, notes, count, price, day, owner"
@@ -215,9 +216,10 @@ static const char *texts[statements] = {
     "UPDATE tally_zone SET fingerprint = ? WHERE n = 0",
     "INSERT INTO tally_log(zone, replica, sequence, items) VALUES(0, 1, ?, ?)",
     "DELETE FROM tally_log WHERE zone = 0 AND replica = 1 AND sequence = ? AND length(items) = 17 AND items = ?",
-    "SELECT body FROM tally_extra WHERE n = ?",
+    "SELECT n, body FROM tally_key(?) LEFT JOIN tally_extra ON n = tally_key",
     "UPDATE tally_extra SET body = edit(body) WHERE n = ?", "UPDATE tally_extra SET body = ? WHERE n = ?",
     "SELECT id, " COLUMNS ", tally_clock, rowid FROM Item WHERE id = ?",
+    "SELECT id, " COLUMNS ", tally_clock FROM tally_key(?) LEFT JOIN Item ON id = tally_key",
     "UPDATE Item SET tally_clock = ?, count = ? WHERE rowid = ?",
     "INSERT INTO tally_hidden(kind, key, body) VALUES(2, ?, ?)", "INSERT INTO tally_context VALUES(1, ?, ?, ?)",
     "SELECT key, value FROM tally_meta", "UPDATE tally_meta SET value = ? WHERE key = 'incarnation'",
@@ -228,6 +230,8 @@ static const char *texts[statements] = {
 typedef struct {
   sqlite3 *db;
   sqlite3_stmt *known[statements];
+  // What the statements that look rows up, as a store does, find next.
+  struct tally_key bodyKey, rowKey;
   Stamp last;
   Sum sum;
 } File;
@@ -244,6 +248,12 @@ static sqlite3_stmt *use(File *file, int which) {
 static void run(sqlite3_stmt *statement) {
   must(sqlite3_step(statement) == SQLITE_DONE, sqlite3_errmsg(sqlite3_db_handle(statement)));
   sqlite3_reset(statement);
+}
+
+// Moves a statement that goes on running to the next key.
+static void find(sqlite3_stmt *query, struct tally_key *key) {
+  if (!sqlite3_stmt_busy(query)) tally_key_bind(query, 1, key);
+  must(tally_key_find(query, key) == SQLITE_ROW && sqlite3_column_type(query, 0) != SQLITE_NULL, "a row is missing");
 }
 
 static void bindText(sqlite3_stmt *to, int place, Text text) {
@@ -283,6 +293,7 @@ static File openFile(const char *path) {
   if (isPlain) return file;
   // Triggers are for those who have no hook.
   sqlite3_db_config(file.db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, 0);
+  must(!tally_key_register(file.db), "keys cannot be handed over");
   sqlite3_create_function(file.db, "edit", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, 0, edited, 0, 0);
   return file;
 }

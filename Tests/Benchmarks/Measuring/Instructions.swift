@@ -10,7 +10,7 @@ import Tally
 enum Instructions {
   static let workloads = [
     "rows", "insert", "update", "commit", "change", "delta", "again", "apply", "delete", "empty", "open",
-    "seed",
+    "seed", "both", "edits", "deletes", "exchange",
   ]
 
   static func run(_ workload: String, onStore isStore: Bool, records: Int, in folder: URL) throws {
@@ -48,6 +48,12 @@ enum Instructions {
       guard isStore else { return try side.insertAtOnceThroughC([], round.rows.items) }
       try side.insertThroughC(round.rows.items)
       try round.emptyStore().apply(try pair.store.delta())
+    // What those after it need: two replicas with all rows.
+    case "both", "edits", "deletes", "exchange":
+      let replicas = try replicas(round, pair, onStore: isStore)
+      guard workload != "both" else { break }
+      try told(workload, round.rows.items, replicas)
+      if workload == "exchange" { try exchange(round.rows.items, replicas) }
     case "open":
       try side.insertThroughC(round.firstItems)
       try opens(records, round, pair, onStore: isStore)
@@ -80,6 +86,50 @@ enum Instructions {
       let base = try store.vector
       try pair.store.updateThroughC([changed(index, round)])
       try store.apply(try pair.store.delta(since: base))
+    }
+  }
+
+  /// Two databases with all rows; the second store has them from the first.
+  private static func replicas(_ round: Round, _ pair: Pair, onStore isStore: Bool) throws -> [any Side] {
+    let other: any Side = isStore ? try round.emptyStore() : try round.emptyPair().plain
+    try (isStore ? pair.store : pair.plain as any Side).insertThroughC(round.rows.items)
+    if let store = other as? Store {
+      try store.apply(try pair.store.delta())
+    } else {
+      try other.insertThroughC(round.rows.items)
+    }
+    return [isStore ? pair.store : pair.plain, other]
+  }
+
+  /// Each row edited or deleted on one replica, a thousand in a transaction, and the other told.
+  private static func told(_ workload: String, _ rows: [ItemRow], _ replicas: [any Side]) throws {
+    let stores = replicas.compactMap { $0 as? Store }
+    let base = try stores.last?.vector
+    for side in stores.isEmpty ? replicas : [replicas[0]] {
+      if workload == "deletes" { try side.delete(rows[...]) } else { try edit(side, rows[...], to: -1) }
+    }
+    if let base { try stores[1].apply(try stores[0].delta(since: base)) }
+  }
+
+  /// As many edits as there are rows: of half of the rows on each replica, and half of those the same, which then tell
+  /// each other.
+  private static func exchange(_ rows: [ItemRow], _ replicas: [any Side]) throws {
+    let half = rows.count / 2
+    let edits = [(rows[..<half], -2), (rows[(half / 2)...].prefix(half), -3)]
+    guard let one = replicas[0] as? Store, let other = replicas[1] as? Store else {
+      for side in replicas { for (rows, value) in edits { try edit(side, rows, to: value) } }
+      return
+    }
+    let base = try other.vector
+    for (store, (rows, value)) in zip([one, other], edits) { try edit(store, rows, to: value) }
+    let (there, back) = (try one.delta(since: base), try other.delta(since: base))
+    try other.apply(there)
+    try one.apply(back)
+  }
+
+  private static func edit(_ side: any Side, _ rows: ArraySlice<ItemRow>, to value: Int) throws {
+    for start in stride(from: rows.startIndex, to: rows.endIndex, by: 1000) {
+      try side.updateThroughC(rows[start...].prefix(1000).map { (value, $0.id) })
     }
   }
 

@@ -87,6 +87,15 @@ final class Round {
 
   func keep(_ pair: Pair) { self.pair = pair }
 
+  /// Runs `body` while nobody has the files of `filled()` open, as between two launches of an app.
+  func whileClosed(_ body: (_ plain: String, _ store: String) throws -> Void) throws {
+    let (plain, store) = { ($0.plain.path, $0.store.path) }(try filled())
+    try pair?.close()
+    pair = nil
+    try body(plain, store)
+    pair = Pair(plain: try PlainDatabase.open(plain), store: try Store(path: store, schema: Tables.schema))
+  }
+
   /// Second replicas of `filled()`: a store that has all of the first, and a plain database with the same keys.
   func replicas() throws -> Pair {
     let first = try filled()

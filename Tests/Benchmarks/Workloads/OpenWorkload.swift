@@ -1,15 +1,26 @@
 import GRDB
 import Tally
 
-/// W10: opens a full database and writes once, twenty times.
+/// W10: opens a full database and writes once, twenty times: as an app that starts, and beside connections that the
+/// process has already.
 enum OpenWorkload {
   static func run(_ round: Round) throws {
+    try round.whileClosed { plain, store in
+      try measure(
+        Figure("W10.open", "20 × open a closed file, first write, close", against: "the same with a plain file"),
+        round, plain, store)
+    }
     let pair = try round.filled()
-    let path = pair.store.path
+    try measure(
+      Figure("W10.beside", "20 × the same while it is open elsewhere", against: "the same with a plain file"),
+      round, pair.plain.path, pair.store.path)
+  }
+
+  private static func measure(_ figure: Figure, _ round: Round, _ plainPath: String, _ path: String) throws {
     let rows = round.rows.items.suffix(20)
-    try round.compare(Figure("W10.open", "20 × open and first write", against: "the same with a plain file")) {
+    try round.compare(figure) {
       for row in rows {
-        let plain = try PlainDatabase.open(pair.plain.path)
+        let plain = try PlainDatabase.open(plainPath)
         try write(plain, row)
         try plain.close()
       }
