@@ -12,25 +12,9 @@ enum ValueClass {
 }
 
 extension ByteWriter {
-  /// A storage class; then a zigzag number, eight bytes, a length and bytes, or a record name with a UUID.
-  package mutating func value(_ value: Value) {
-    switch value {
-    case .null: byte(ValueClass.null)
-    case .integer(let number):
-      byte(ValueClass.integer)
-      zigzag(number)
-    case .real(let number):
-      byte(ValueClass.real)
-      fixed(number.bitPattern)
-    case .text(var text): text.withUTF8 { self.text($0) }
-    case .blob(let blob):
-      byte(ValueClass.blob)
-      varint(blob.count)
-      bytes.append(contentsOf: blob)
-    }
-  }
+  package mutating func value(_ value: Value) { value.withPacked { self.value($0) } }
 
-  /// The same for a value that stands somewhere else.
+  /// A storage class; then a zigzag number, eight bytes, a length and bytes, or a record name with a UUID.
   package mutating func value(_ value: PackedValue) {
     switch value {
     case .null: byte(ValueClass.null)

@@ -160,7 +160,7 @@ import Testing
     #expect(try store.verify().isSound && peer.verify().isSound)
   }
 
-  /// What hands the keys over is not for others.
+  /// The function that hands the keys over is not for others.
   @Test func keysAreOnlyHandedToTheStore() throws {
     try store.write { db in
       #expect(throws: DatabaseError.self) { try Row.fetchAll(db, sql: "SELECT * FROM tally_key") }

@@ -154,7 +154,7 @@ package final class Connection {
     return try text.withUTF8 { try row(sql, $0, body) }
   }
 
-  /// What finds the row; nil if it should be looked for by itself.
+  /// The finder for the row; nil if it should be looked for by itself.
   private func finder(_ sql: KeyedSQL) -> RowFinder? {
     guard lookups.depth > 0 else { return nil }
     let address = UnsafeRawPointer(Unmanaged.passUnretained(sql).toOpaque())

@@ -26,17 +26,6 @@ extension Value {
     case .blob(let bytes): self = .blob(Array(bytes))
     }
   }
-
-  /// Calls `body` with the value where it is.
-  func withPacked<T>(_ body: (PackedValue) throws -> T) rethrows -> T {
-    switch self {
-    case .null: try body(.null)
-    case .integer(let number): try body(.integer(number))
-    case .real(let number): try body(.real(number))
-    case .text(var text): try text.withUTF8 { try body(.text($0)) }
-    case .blob(let bytes): try bytes.withUnsafeBytes { try body(.blob($0)) }
-    }
-  }
 }
 
 extension Column {
