@@ -55,7 +55,7 @@ int tally_preupdate_copy(
 /// sqlite3_value_text() do, which copies most texts for it.
 const void *tally_value_utf8(struct sqlite3_value *value, int *count);
 
-/// The key that a running statement looks up next: a text if there is one, which stays where it is while the statement steps, or else a
+/// The key that a running statement looks up next: a text if there is one, which stays where it is while the statement runs, or else a
 /// number.
 struct tally_key {
   long long number;

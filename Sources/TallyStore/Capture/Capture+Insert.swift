@@ -16,7 +16,7 @@ extension Capture {
     let found = try transaction.connection.row(kind.rowByNumber, row.rawValue) { query in
       try inserted(query, kind)
     }
-    // The row is written next, and nobody may be reading it then.
+    // The row is written next: nothing may be read from SQLite's memory of it any more.
     guard case .some(.some(let new)) = found else { return false }
     try transaction.writer.adopt(row, kind, new.clock)
     try transaction.inserted(new.key, kind, new.dot, new.sum, new.state)

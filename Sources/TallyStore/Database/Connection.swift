@@ -167,7 +167,7 @@ package final class Connection {
       finders[address] = (sql, finder)
       recentFinders[place] = (address, finder)
     }
-    guard !finder.isFirst(in: lookups.count) else { return nil }
+    guard !finder.looksAlone(in: lookups.count) else { return nil }
     if !finder.isRunning { running.append(finder) }
     return finder
   }

@@ -91,8 +91,8 @@ final class RowFinder {
     guard tally_key_register(database) == SQLITE_OK else { throw DatabaseError(database, sql: nil) }
   }
 
-  /// Whether a row should be looked for by itself: the first of a scope, which may be the only one.
-  func isFirst(in scope: Int) -> Bool {
+  /// Whether a row should be looked for by itself. So is the first of a scope, which may be the only one.
+  func looksAlone(in scope: Int) -> Bool {
     if self.scope == scope { return isUnable }
     self.scope = scope
     return true

@@ -33,6 +33,7 @@ struct Join {
 
   /// Whether damage stays in the record after healing: what it had said before may be what the disk made of it.
   func holdsUnfit(_ name: AnyRecordName, _ kind: RecordKind) -> Bool { healing?.holdsUnfit(name, kind) ?? false }
+  /// Deletes that were received, with what they had seen stored: see `shared(_:)`.
   var sharedDeletes = RecentValues<SharedDelete>()
   /// Whether something was not found here although the vector covers it.
   private var isMissing = false

@@ -85,8 +85,7 @@ package final class RecordKind: Sendable {
   let columnByNumber: [RowSQL]
   /// Selects the clock of one name.
   let clockByName: RowSQL
-  /// Finds whether a name has a row, and whether a number has one.
-  let exists: RowSQL
+  /// Selects the row id: tells whether a name has a row, and whether a number has one.
   let numberByName: KeyedSQL
   let numberByNumber: KeyedSQL
   let deleteByNumber: RowSQL
@@ -139,7 +138,6 @@ package final class RecordKind: Sendable {
       RowSQL("SELECT rowid, id, tally_clock, \"\($0.name)\" FROM main.\"\(type)\" WHERE rowid = ?")
     }
     clockByName = RowSQL("SELECT tally_clock FROM main.\"\(type)\" WHERE id = ?")
-    exists = RowSQL("SELECT 1 FROM main.\"\(type)\" WHERE id = ?")
     deleteByNumber = RowSQL("DELETE FROM main.\"\(type)\" WHERE rowid = ?")
     insert = RowSQL("INSERT INTO main.\"\(type)\"(id, tally_clock\(list)) VALUES(?, ?\(marks))")
     insertIfNew = RowSQL(

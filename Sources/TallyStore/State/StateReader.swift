@@ -215,10 +215,7 @@ package final class StateReader {
   /// Whether the app sees the record.
   func hasRow(_ name: AnyRecordName) throws -> Bool {
     guard let kind = catalog.kind(of: name.type), kind.isKnown else { return false }
-    let query = try connection.statement(kind.exists)
-    query.bind(1, name.text)
-    defer { query.reset() }
-    return try query.step()
+    return try connection.row(kind.numberByName, name.text) { _ in } != nil
   }
 
   /// A hidden record by its name, also if it is a stub.
