@@ -50,6 +50,11 @@ struct BlockDictionaries {
     }
   }
 
+  mutating func note(_ packed: PackedRecords) {
+    for stamp in packed.stamps { note(stamp) }
+    for (number, context) in packed.contexts { contexts[packed.stamps[number], default: StateVector()].merge(context) }
+  }
+
   mutating func note(_ element: ORSetElement) {
     for tag in element.tags {
       note(tag.added)

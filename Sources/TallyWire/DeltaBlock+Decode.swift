@@ -62,13 +62,16 @@ extension BlockDraft {
       budget: budget)
     var group = DeltaBlock.Records(type: type, fields: fields, items: [])
     var packed: PackedRecords?
-    if packs, fields.count <= PackedRecords.maximumFields {
+    if packs, keys.count >= PackedRecords.fewest, fields.count <= PackedRecords.maximumFields {
       packed = PackedRecords(type: type, fields: fields, byteCount: columns.reduce(0) { $0 + $1.remaining })
     } else {
       group.items.reserveCapacity(keys.count)
     }
     for key in keys {
-      if case .uuid(let high, let low) = key, try decoder.pack(&reader, (high, low), into: &packed) { continue }
+      if case .uuid(let high, let low) = key {
+        if try decoder.pack(&reader, (high, low), into: &packed) { continue }
+        if try decoder.packDelete(&reader, (high, low), into: &packed) { continue }
+      }
       group.items.append(DeltaBlock.Record(name: try key.name(type: type), state: try decoder.decode(&reader)))
     }
     guard decoder.columns.allSatisfy({ $0.remaining == 0 }) else {
@@ -173,12 +176,14 @@ private struct RecordDecoder {
     (self.limits, self.budget) = (limits, budget)
   }
 
-  /// Packs a record that exists and has one stamp.
+  /// Packs a record that has one stamp and nothing but registers, with or without existence.
   /// - Returns: false for any other, of which nothing has been read then.
   mutating func pack(
     _ reader: inout ByteReader, _ key: (high: UInt64, low: UInt64), into packed: inout PackedRecords?
   ) throws(WireError) -> Bool {
-    guard packed != nil, reader.next == RecordFlags.existence | RecordFlags.oneStamp else { return false }
+    guard packed != nil, let flags = reader.next, flags & ~RecordFlags.existence == RecordFlags.oneStamp else {
+      return false
+    }
     _ = try reader.byte()
     let stamp = try reader.stamp(dictionaries)
     let bytes = try reader.take((columns.count + 7) / 8)
@@ -195,10 +200,27 @@ private struct RecordDecoder {
       rest &= rest - 1
     }
     let limit = values.reduce(0) { $0 + $1.count }
-    _ = packed?.append(key, stamp, limit: limit) { packer in
+    _ = packed?.append(key, stamp, flags & RecordFlags.existence != 0 ? .insert : .edit, limit: limit) { packer in
       for value in values { packer.value(value) }
       return mask
     }
+    return true
+  }
+
+  /// Packs a record that has one delete and nothing else.
+  /// - Returns: false for any other, of which nothing has been read then.
+  mutating func packDelete(
+    _ reader: inout ByteReader, _ key: (high: UInt64, low: UInt64), into packed: inout PackedRecords?
+  ) throws(WireError) -> Bool {
+    guard packed != nil, reader.next == RecordFlags.deletes else { return false }
+    var ahead = reader
+    _ = try ahead.byte()
+    guard try ahead.take((columns.count + 7) / 8).allSatisfy({ $0 == 0 }), ahead.next == 1 else { return false }
+    _ = try ahead.byte()
+    try budget.take(cells: 1)
+    let delete = try delete(&ahead)
+    packed?.append(key, delete)
+    reader = ahead
     return true
   }
 
@@ -295,19 +317,22 @@ private struct RecordDecoder {
     let count = try reader.count(ofElementsWithAtLeast: 1, "deletes")
     try budget.take(cells: count)
     for _ in 0..<count {
-      let stamp = try reader.stamp(dictionaries)
-      guard let context = dictionaries.contexts[stamp] else {
-        throw WireError(.malformed, "a delete has no context")
-      }
-      if let last = deletes.last, !(last.stamp.dot < stamp.dot) {
+      let delete = try delete(&reader)
+      if let last = deletes.last, !(last.stamp.dot < delete.stamp.dot) {
         throw WireError(.malformed, "the deletes are not ascending")
       }
-      // Deletes share it, and what is made of a record's deletes they do not.
-      try budget.take(cells: context.count)
-      deletes.append(Delete(stamp: stamp, context: context))
+      deletes.append(delete)
     }
     try checkNoneSawAnother(deletes)
     return deletes
+  }
+
+  private mutating func delete(_ reader: inout ByteReader) throws(WireError) -> Delete {
+    let stamp = try reader.stamp(dictionaries)
+    guard let context = dictionaries.contexts[stamp] else { throw WireError(.malformed, "a delete has no context") }
+    // Deletes share it, and what is made of a record's deletes they do not.
+    try budget.take(cells: context.count)
+    return Delete(stamp: stamp, context: context)
   }
 }
 

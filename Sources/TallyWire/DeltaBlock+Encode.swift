@@ -27,7 +27,7 @@ extension BlockDraft {
     let numbers = ReplicaPlaces(replicas)
     var dictionaries = BlockDictionaries()
     for group in block.records { for item in group.items { dictionaries.note(item.state) } }
-    for group in packed { for stamp in group.stamps { dictionaries.note(stamp) } }
+    for group in packed { dictionaries.note(group) }
     for group in block.links { for item in group.items { dictionaries.note(item.element) } }
     dictionaries.seal()
     if !packed.isEmpty { output.reserve(WireLimits.targetBlockBytes) }
@@ -253,7 +253,14 @@ private struct RecordEncoder {
   }
 
   private func encode(_ item: PackedRecords.Item, of packed: PackedRecords, to parts: inout Parts) {
-    parts.heads.byte(item.mask == 0 ? RecordFlags.existence : RecordFlags.existence | RecordFlags.oneStamp)
+    guard item.content != .delete else {
+      parts.heads.byte(RecordFlags.deletes)
+      _ = parts.beginMask()
+      parts.heads.varint(1)
+      return parts.heads.varint(packedStamps[item.stamp])
+    }
+    let existence = item.content == .insert ? RecordFlags.existence : 0
+    parts.heads.byte(item.mask == 0 ? existence : existence | RecordFlags.oneStamp)
     parts.heads.varint(packedStamps[item.stamp])
     let mask = parts.beginMask()
     packed.forEachValue(of: item) { field, value in

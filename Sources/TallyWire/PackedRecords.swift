@@ -1,14 +1,24 @@
 import TallyCRDT
 
 /// Records of one type of which each has one stamp and a UUID as its key, with values that are bytes of the wire format
-/// already.
+/// already: inserts, edits by one transaction, and deletes.
 ///
-/// Most records of most stores are such, and a full delta is made of them: they go from the database's rows to a block,
+/// Most records of most stores are such, and most deltas are made of them: they go from the database's rows to a block,
 /// and from a block to rows, without becoming states in between.
 package struct PackedRecords: Sendable {
+  package enum Content: Sendable {
+    /// Existence and registers.
+    case insert
+    /// Registers, one at least.
+    case edit
+    /// One delete and nothing else.
+    case delete
+  }
+
   package struct Item: Sendable {
     package var high: UInt64
     package var low: UInt64
+    package var content: Content
     /// The place in `stamps`.
     package var stamp: Int
     /// Bit *i* for a cell of field *i*.
@@ -18,6 +28,8 @@ package struct PackedRecords: Sendable {
     var firstEnd: Int
   }
 
+  /// The fewest records that are worth the memory that all of them share.
+  static let fewest = 4
   /// The most fields that a type may have to be packed.
   package static let maximumFields = 64
 
@@ -26,6 +38,8 @@ package struct PackedRecords: Sendable {
   package let fields: [String]
   package private(set) var items: [Item] = []
   package private(set) var stamps: [Stamp] = []
+  /// What the deletes had seen, by the places of their stamps.
+  private(set) var contexts: [Int: StateVector] = [:]
   /// The fields that some record has.
   private(set) var used: UInt64 = 0
   /// The number of bytes of the values of each field.
@@ -49,16 +63,18 @@ package struct PackedRecords: Sendable {
     items.removeAll(keepingCapacity: true)
     stamps.removeAll(keepingCapacity: true)
     numbers.removeAll(keepingCapacity: true)
+    contexts.removeAll()
     ends.removeAll(keepingCapacity: true)
     for field in byteCounts.indices { byteCounts[field] = 0 }
     (used, end) = (0, 0)
   }
 
-  /// Adds a record. `fill` writes its values, at most `limit` bytes, in the order of the fields, and tells which fields
-  /// they are; nil to leave the record out.
+  /// Adds an insert or an edit. `fill` writes its values, at most `limit` bytes, in the order of the fields, and tells
+  /// which fields they are; nil to leave the record out.
   /// - Returns: the number of bytes, or nil if the record was left out.
   package mutating func append(
-    _ key: (high: UInt64, low: UInt64), _ stamp: Stamp, limit: Int, _ fill: (inout ValuePacker) -> UInt64?
+    _ key: (high: UInt64, low: UInt64), _ stamp: Stamp, _ content: Content = .insert, limit: Int,
+    _ fill: (inout ValuePacker) -> UInt64?
   ) -> Int? {
     while bytes.count < end + limit { bytes.append(contentsOf: repeatElement(0, count: bytes.count)) }
     let (start, firstEnd) = (end, ends.count)
@@ -76,10 +92,20 @@ package struct PackedRecords: Sendable {
     end = start + packed.count
     items.append(
       Item(
-        high: key.high, low: key.low, stamp: number(of: stamp), mask: packed.mask, start: start, firstEnd: firstEnd))
+        high: key.high, low: key.low, content: content, stamp: number(of: stamp), mask: packed.mask, start: start,
+        firstEnd: firstEnd))
     used |= packed.mask
     count(packed.mask, from: start, firstEnd)
     return packed.count
+  }
+
+  /// Adds a delete. Those of one stamp have seen the same.
+  package mutating func append(_ key: (high: UInt64, low: UInt64), _ delete: Delete) {
+    let number = number(of: delete.stamp)
+    if contexts[number] == nil { contexts[number] = delete.context }
+    items.append(
+      Item(
+        high: key.high, low: key.low, content: .delete, stamp: number, mask: 0, start: end, firstEnd: ends.count))
   }
 
   private mutating func count(_ mask: UInt64, from start: Int, _ firstEnd: Int) {
@@ -226,21 +252,42 @@ package struct ValuePacker {
 extension PackedRecords {
   /// A record as the block's other items are.
   package func record(_ item: Item) throws(WireError) -> DeltaBlock.Record {
+    let cells = try cells(of: item) { FieldID(rawValue: UInt32($0)) }
+    let state =
+      switch item.content {
+      case .insert: RecordState(inserted: stamps[item.stamp], fields: cells)
+      case .edit: RecordState(fields: cells)
+      case .delete: RecordState(delete: delete(item))
+      }
+    return DeltaBlock.Record(name: try name(of: item), state: state)
+  }
+
+  /// The delete of a record that has one.
+  package func delete(_ item: Item) -> Delete {
+    Delete(stamp: stamps[item.stamp], context: contexts[item.stamp] ?? StateVector())
+  }
+
+  package func name(of item: Item) throws(WireError) -> AnyRecordName {
+    try RecordKey.name(type: type, high: item.high, low: item.low)
+  }
+
+  /// A record's registers. `number` gives the number that each field has in them.
+  package func cells(of item: Item, _ number: (_ field: Int) -> FieldID) throws(WireError) -> [FieldCell] {
     let stamp = stamps[item.stamp]
     var cells: [FieldCell] = []
+    cells.reserveCapacity(item.mask.nonzeroBitCount)
     var failure: WireError?
     forEachValue(of: item) { field, bytes in
       do throws(WireError) {
         var reader = ByteReader(bytes)
-        let cell = FieldCell(field: FieldID(rawValue: UInt32(field)), stamp: stamp, value: try reader.value())
+        let cell = FieldCell(field: number(field), stamp: stamp, value: try reader.value())
         cells.append(cell)
       } catch {
         failure = error
       }
     }
     if let failure { throw failure }
-    let name = try RecordKey.name(type: type, high: item.high, low: item.low)
-    return DeltaBlock.Record(name: name, state: RecordState(inserted: stamp, fields: cells))
+    return cells
   }
 }
 

@@ -294,6 +294,42 @@ import Testing
     #expect(try phone.conflicts().count == 1 && tablet.conflicts().count == 1)
   }
 
+  /// A trigger of the app's shows what lost in the transaction in which it loses.
+  @Test func whatATriggerShowsAgainIsDecided() throws {
+    let (phone, tablet) = try ticking()
+    try Self.run(
+      phone,
+      """
+      CREATE TRIGGER noOats AFTER UPDATE OF note ON Item WHEN NEW.note = 'oat'
+        BEGIN UPDATE Item SET note = 'soy' WHERE id = NEW.id; END
+      """)
+    try Self.run(phone, "UPDATE Item SET note = 'soy'")
+    try Self.run(tablet, "UPDATE Item SET note = 'oat'")
+    try phone.apply(try tablet.delta(since: try phone.vector))
+    #expect(try phone.read { try String.fetchOne($0, sql: "SELECT note FROM Item") } == "soy")
+    #expect(try phone.conflicts().isEmpty)
+  }
+
+  /// Few entries and many changed records, or many and few: the same ones go.
+  @Test(arguments: [3, 300]) func aWriteOfManyRecordsDecidesWhatItShows(others: Int) throws {
+    try Self.run(phone, "DELETE FROM Item")
+    for number in 1...20 + others {
+      try Self.run(phone, "INSERT INTO Item(id, title) VALUES('Item|~|i\(number)', 'a')")
+    }
+    try phone.sync(with: tablet)
+    let few = (1...20).map { "'Item|~|i\($0)'" }.joined(separator: ", ")
+    try Self.run(phone, "UPDATE Item SET note = 'soy' WHERE id IN (\(few))")
+    try Self.run(tablet, "UPDATE Item SET note = 'oat' WHERE id IN (\(few))")
+    try phone.sync(with: tablet)
+    #expect(try phone.conflicts().count == 20 && tablet.conflicts().count == 20)
+    guard case .text(let lost) = try phone.conflicts()[0].loserValue else { return #expect(Bool(false)) }
+    try Self.run(phone, "UPDATE Item SET note = iif(CAST(substr(id, 9) AS INTEGER) % 2, '\(lost)', 'rice')")
+    let left = (1...20).filter { $0.isMultiple(of: 2) }.map { "i\($0)" }
+    #expect(try Set(phone.conflicts().map(\.name.key)) == Set(left))
+    try phone.sync(with: tablet)
+    #expect(try Set(tablet.conflicts().map(\.name.key)) == Set(left))
+  }
+
   /// A record that is gone shows nothing, not even that a field is empty.
   @Test func anEmptyValueThatLostIsNotShownByADelete() throws {
     let schema = Schema([EntitySchema("Note", .text("due"))])

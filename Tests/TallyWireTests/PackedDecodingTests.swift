@@ -55,6 +55,12 @@ import Testing
           let delete = Stamp(time: HybridTime(milliseconds: 7_000), dot: limits[1])
           state.deletes = [Delete(stamp: delete, context: context)]
         }
+        if random.chance(25), !state.fields.isEmpty { state.existence = nil }
+        if random.chance(10) {
+          let delete = Stamp(time: HybridTime(milliseconds: 7_000), dot: limits[1])
+          let context = StateVector(limits.map { ($0.replica, $0.sequence) })
+          state = RecordState(delete: Delete(stamp: delete, context: context))
+        }
         group.items.append(.init(name: try AnyRecordName(type: type, key: key), state: state))
       }
       groups.append(group)
@@ -74,15 +80,15 @@ import Testing
   }
 
   @Test func bothWaysReadTheSame() throws {
-    var packedCount = 0
+    var packedCount: [PackedRecords.Content: Int] = [:]
     for seed in UInt64(1)...300 {
       let bytes = try Self.block(seed).encoded(replicas: Self.limits.map(\.replica))
       let (states, packed) = (try Self.read(bytes, packs: false), try Self.read(bytes, packs: true))
       #expect(states.packed.isEmpty)
-      packedCount += packed.packed.reduce(0) { $0 + $1.items.count }
+      for item in packed.packed.flatMap(\.items) { packedCount[item.content, default: 0] += 1 }
       #expect(try Self.content(packed.unpacked()) == Self.content(states.block), "seed \(seed)")
     }
-    #expect(packedCount > 1_000)
+    for content in [PackedRecords.Content.insert, .edit, .delete] { #expect(packedCount[content, default: 0] > 100) }
   }
 
   @Test func bothWaysRefuseTheSame() throws {

@@ -18,6 +18,7 @@ import Testing
 
   private struct Sample {
     var name: AnyRecordName
+    var content: PackedRecords.Content
     var stamp: Stamp
     /// By place in `fields`; none for a field at its default.
     var values: [Value?]
@@ -30,7 +31,14 @@ import Testing
         isUsed(field) && (number + field) % 3 != 0 ? values[(number * 5 + field) % values.count] : nil
       }
       let name = try AnyRecordName(type: "Thing", key: id)
-      return Sample(name: name, stamp: stamp(UInt64(1 + number / 9)), values: cells)
+      let hasCells = cells.contains { $0 != nil }
+      let content: PackedRecords.Content =
+        switch number % 7 {
+        case 1, 4: hasCells ? .edit : .insert
+        case 2: .delete
+        default: .insert
+        }
+      return Sample(name: name, content: content, stamp: stamp(UInt64(1 + number / 9)), values: cells)
     }
   }
 
@@ -38,13 +46,22 @@ import Testing
     let cells = sample.values.enumerated().compactMap { field, value in
       value.map { FieldCell(field: FieldID(rawValue: UInt32(field)), stamp: sample.stamp, value: $0) }
     }
-    return RecordState(inserted: sample.stamp, fields: cells)
+    return switch sample.content {
+    case .insert: RecordState(inserted: sample.stamp, fields: cells)
+    case .edit: RecordState(fields: cells)
+    case .delete: RecordState(delete: delete(sample))
+    }
+  }
+
+  private static func delete(_ sample: Sample) -> Delete {
+    Delete(stamp: sample.stamp, context: StateVector([(replica, sample.stamp.dot.sequence)]))
   }
 
   private static func pack(_ sample: Sample, into records: inout PackedRecords) throws {
     guard case .uuid(let high, let low) = RecordKey(sample.name) else { throw WireError(.malformed, "no UUID") }
+    guard sample.content != .delete else { return records.append((high, low), delete(sample)) }
     let limit = sample.values.reduce(0) { $0 + ValuePacker.limit(max(8, $1?.byteCount ?? 0)) }
-    let size = records.append((high, low), sample.stamp, limit: limit) { packer in
+    let size = records.append((high, low), sample.stamp, sample.content, limit: limit) { packer in
       var mask: UInt64 = 0
       for (field, value) in sample.values.enumerated() {
         guard let value else { continue }

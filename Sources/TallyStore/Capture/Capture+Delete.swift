@@ -10,7 +10,7 @@ import TallyWire
 extension Capture {
   /// - Returns: whether the write is captured.
   func captureDelete(_ write: PendingWrite, _ kind: RecordKind) throws -> Bool {
-    guard origin == .app, let text = write.key, let before = write.before, transaction.hasPlainDeletes(kind),
+    guard origin == .app, var text = write.key, let before = write.before, transaction.hasPlainDeletes(kind),
       before.isComplete(kind.columns.count), let key = kind.key(text),
       try !isThere(text, write.deletedRow, kind), var state = try transaction.writer.stampedState(before.clock),
       state.listsOnly(kind)
@@ -22,7 +22,7 @@ extension Capture {
     state.add(difference)
     let numbers = transaction.session.numbers
     let body = try state.encoded(deleted: shared, kind, numbers.number(of:), before.forEachValue)
-    try transaction.writer.putDeleted(body, kind, text)
+    try text.withUTF8 { try transaction.writer.putDeleted(body, kind, $0) }
     transaction.writer.count(kind.number, -1)
     if let extra = before.clock.extra { progress.orphans.append(extra.number) }
     try transaction.deleted(key, kind, shared.delete, replaced: replaced, difference)

@@ -158,7 +158,7 @@ package final class Connection {
   private func finder(_ sql: KeyedSQL) -> RowFinder? {
     guard lookups.depth > 0 else { return nil }
     let address = UnsafeRawPointer(Unmanaged.passUnretained(sql).toOpaque())
-    let place = Int(bitPattern: address) >> 4 & (Self.finderCount - 1)
+    let place = sql.number & (Self.finderCount - 1)
     let finder: RowFinder
     if let known = recentFinders[place], known.address == address {
       finder = known.finder

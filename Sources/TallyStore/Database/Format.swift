@@ -52,7 +52,6 @@ package enum Format {
       loser_replica BLOB NOT NULL, loser_sequence INTEGER NOT NULL, loser_time INTEGER NOT NULL, loser_value ANY,
       winner_replica BLOB NOT NULL, winner_sequence INTEGER NOT NULL, winner_time INTEGER NOT NULL, winner_value ANY,
       UNIQUE(name, field, loser_replica, loser_sequence)) STRICT;
-    CREATE INDEX tally_conflict_name ON tally_conflict(name, field);
     INSERT INTO tally_zone(n, id, fingerprint) VALUES(0, zeroblob(16), zeroblob(24));
     INSERT INTO tally_meta VALUES('catalog', 0);
     """
@@ -68,6 +67,9 @@ package enum Format {
     (table: "tally_field", column: "sum", definition: "INTEGER"),
     (table: "tally_conflict", column: "winner_deletes", definition: "INTEGER NOT NULL DEFAULT 0"),
   ]
+  /// An index that the format had before its first release, and that another one makes needless. Older versions make it
+  /// again.
+  static let formerIndexes = "DROP INDEX IF EXISTS tally_conflict_name"
   /// The one of the store's own tables that comes after those of the entities: see `TableOrder`. It holds the least.
   static let lastTable = "tally_note"
   static let laterTables = """

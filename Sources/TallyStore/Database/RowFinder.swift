@@ -1,6 +1,7 @@
 import CTallySQLite
 import GRDB
 import GRDBSQLite
+import Synchronization
 
 /// SQL that looks a row of one table up by a key, in two forms with the same columns. Made when it is prepared: a
 /// schema has more of them than most transactions need.
@@ -16,6 +17,9 @@ package final class KeyedSQL: Sendable {
   private let columns: String
   private let table: String
   private let key: Key
+  /// Which of all that were made it is: those of one table follow each other.
+  let number: Int
+  private static let count = Atomic(0)
 
   /// - Parameters:
   ///   - columns: of the table's alias `r`. The first is null in no row.
@@ -23,6 +27,7 @@ package final class KeyedSQL: Sendable {
   ///   - key: the key's column.
   init(_ columns: String, of table: String, by key: Key) {
     (self.columns, self.table, self.key) = (columns, table, key)
+    number = Self.count.wrappingAdd(1, ordering: .relaxed).newValue
   }
 
   /// Binds one key.

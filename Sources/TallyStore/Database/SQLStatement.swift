@@ -74,6 +74,13 @@ package final class SQLStatement {
     }
   }
 
+  /// Binds the sixteen bytes of an id.
+  func bind(_ index: Int, _ replica: ReplicaID) {
+    withUnsafeBytes(of: (replica.high.bigEndian, replica.low.bigEndian)) { raw in
+      _ = sqlite3_bind_blob(handle, Int32(index), raw.baseAddress, Int32(raw.count), Self.transient)
+    }
+  }
+
   /// Binds a text that stays where it is until `clearBindings()`.
   func bindInPlace(_ index: Int, text: UnsafeBufferPointer<UInt8>) {
     let base = UnsafeRawPointer(text.baseAddress)?.assumingMemoryBound(to: CChar.self)
@@ -161,7 +168,11 @@ package final class SQLStatement {
   /// Whether a column holds this text.
   func hasText(_ column: Int, _ text: String) -> Bool {
     var text = text
-    return withBytes(ofText: column) { bytes in text.withUTF8 { $0.hasSameBytes(as: bytes) } }
+    return text.withUTF8 { hasText(column, $0) }
+  }
+
+  func hasText(_ column: Int, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
+    withBytes(ofText: column) { $0.hasSameBytes(as: text) }
   }
 
   /// The hash of a text.

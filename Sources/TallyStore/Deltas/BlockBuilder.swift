@@ -80,10 +80,7 @@ struct BlockBuilder {
     // What is large by itself shares a block with nothing: beside a block that is nearly full it could be too much.
     if size > WireLimits.targetBlockBytes { try handOut(body) }
     try makeRoom(cells: part.cellCount, names: newNames(of: part, kind), of: kind, body)
-    for delete in part.deletes where recentContexts[delete.stamp] == nil {
-      contexts[delete.stamp] = delete.context
-      recentContexts[delete.stamp] = delete.context
-    }
+    for delete in part.deletes { note(delete) }
     if let life = part.life { lifeContexts[life.stamp] = life.context }
     turn(to: kind)
     var part = part
@@ -92,32 +89,56 @@ struct BlockBuilder {
     try count(size + name.text.utf8.count, body)
   }
 
+  private mutating func note(_ delete: Delete) {
+    guard recentContexts[delete.stamp] == nil else { return }
+    contexts[delete.stamp] = delete.context
+    recentContexts[delete.stamp] = delete.context
+  }
+
   /// Whether the block has another context for the stamp of a delete.
   private func hasOther(context delete: Delete) -> Bool {
     let known = recentContexts[delete.stamp] ?? contexts[delete.stamp]
     return known.map { $0 != delete.context } ?? false
   }
 
-  /// Adds a record with one stamp whose values `fill` writes, at most `limit` bytes, and hands out the block if this
-  /// fills it.
+  /// Adds an insert or an edit of one stamp and at most `cells` cells, and hands out the block if this fills it. `fill`
+  /// writes the values, at most `limit` bytes.
   /// - Returns: false if `fill` leaves the record out.
   mutating func pack(
-    _ key: (high: UInt64, low: UInt64), _ stamp: Stamp, _ kind: RecordKind, limit: Int,
-    _ body: (BlockDraft) throws -> Void, _ fill: (inout ValuePacker) -> UInt64?
+    _ key: (high: UInt64, low: UInt64), _ stamp: Stamp, _ kind: RecordKind, _ content: PackedRecords.Content = .insert,
+    cells: Int, limit: Int, _ body: (BlockDraft) throws -> Void, _ fill: (inout ValuePacker) -> UInt64?
   ) throws -> Bool {
     guard !base.covers(stamp.dot) else { return true }
-    let isNew = packed.last?.kind != kind.number
-    try makeRoom(cells: 1 + kind.columns.count, names: isNew ? kind.columns.count : 0, of: kind, body)
     if !strangers.isEmpty { try check([stamp.dot]) }
-    // Rows come kind by kind.
-    if isNew {
-      let fields = kind.wireOrder.map { kind.columns[$0].key }
-      packed.append((kind.number, PackedRecords(type: kind.type, fields: fields)))
-      nameCount += fields.count
-    }
-    guard let size = packed[packed.count - 1].records.append(key, stamp, limit: limit, fill) else { return false }
+    try makeRoom(packing: kind, cells: cells, body)
+    let size = packed[packed.count - 1].records.append(key, stamp, content, limit: limit, fill)
+    guard let size else { return false }
     try count(size + 24, body)
     return true
+  }
+
+  /// Adds a delete, and hands out the block if this fills it.
+  mutating func pack(
+    _ key: (high: UInt64, low: UInt64), _ delete: Delete, _ kind: RecordKind, _ body: (BlockDraft) throws -> Void
+  ) throws {
+    if !strangers.isEmpty { try check(Set([delete.stamp.dot] + delete.context.entries)) }
+    if hasOther(context: delete) { try handOut(body) }
+    try makeRoom(packing: kind, cells: 2 + delete.context.count, body)
+    note(delete)
+    packed[packed.count - 1].records.append(key, delete)
+    try count(24, body)
+  }
+
+  /// Makes room for a packed record of a kind. Rows come kind by kind.
+  private mutating func makeRoom(
+    packing kind: RecordKind, cells: Int, _ body: (BlockDraft) throws -> Void
+  ) throws {
+    let isNew = packed.last?.kind != kind.number
+    try makeRoom(cells: cells, names: isNew ? kind.columns.count : 0, of: kind, body)
+    guard isNew else { return }
+    let fields = kind.wireOrder.map { kind.columns[$0].key }
+    packed.append((kind.number, PackedRecords(type: kind.type, fields: fields)))
+    nameCount += fields.count
   }
 
   /// Adds what `base` does not cover of a link, and hands out the block if this fills it.

@@ -119,42 +119,49 @@ struct DeltaSource {
   /// Adds what `base` does not cover of a record.
   /// - Returns: false if nothing is known of it.
   private func add(
-    _ name: AnyRecordName, _ kind: RecordKind, _ parts: inout NewParts, _ packer: inout RowPacker?,
+    _ name: LoggedName, _ kind: RecordKind, _ parts: inout NewParts, _ packer: inout RowPacker?,
     _ builder: inout BlockBuilder, _ body: (BlockDraft) throws -> Void
   ) throws -> Bool {
-    let found = try reader.withStored(name, kind) { query in
+    let found = try reader.withStored(name.bytes, kind) { query in
       if let isPacked = try packer?.pack(query, into: &builder, body), isPacked { return RecordState() }
-      guard let new = try parts.inRow(query, kind) else {
-        return try newPart(of: try reader.record(in: query, kind), name, kind)
+      switch try parts.inRow(query, kind) {
+      case .edit(let edit):
+        try compare(edit.state(in: query, kind), with: reader.record(in: query, kind), name)
+        let isPacked = try packer?.pack(edit, query, into: &builder, body) ?? false
+        return isPacked ? RecordState() : edit.state(in: query, kind)
+      case .state(let new):
+        try compare(new, with: reader.record(in: query, kind), name)
+        return new
+      case nil: return try newPart(of: try reader.record(in: query, kind), name, kind)
       }
-      try compare(new, with: reader.record(in: query, kind), name)
-      return new
-    } orHidden: { number, body in
-      guard let new = parts.inBody(body, name, kind) else {
-        return try newPart(of: try reader.hiddenRecord(number, body), name, kind)
+    } orHidden: { number, stored in
+      guard let new = parts.inBody(stored, name.bytes, kind) else {
+        return try newPart(of: try reader.hiddenRecord(number, stored), name, kind)
       }
-      try compare(new, with: reader.hiddenRecord(number, body), name)
-      return new
+      try compare(new, with: reader.hiddenRecord(number, stored), name)
+      guard packer != nil, let delete = new.onlyDelete, case .uuid(let high, let low) = name.key else { return new }
+      try builder.pack((high, low), delete, kind, body)
+      return RecordState()
     }
-    let new = try found ?? reader.record(stub: name, kind).map { try newPart(of: $0, name, kind) }
+    let new = try found ?? reader.record(stub: name.name(), kind).map { try newPart(of: $0, name, kind) }
     guard let new else { return false }
-    if !new.isEmpty { try builder.add(name, kind, new: new, body) }
+    if !new.isEmpty { try builder.add(name.name(), kind, new: new, body) }
     return true
   }
 
-  private func newPart(of stored: StoredRecord, _ name: AnyRecordName, _ kind: RecordKind) throws -> RecordState {
+  private func newPart(of stored: StoredRecord, _ name: LoggedName, _ kind: RecordKind) throws -> RecordState {
     // Nothing else tells before the receiver has joined it: the sum of the whole is for who reads everything.
-    try check { try catalog.check(stored, name, kind) }
+    try check { try catalog.check(stored, name.name(), kind) }
     return stored.state.delta(since: base) ?? RecordState()
   }
 
   /// In all histories of the tests: the short way finds what the long one does.
   private func compare(
-    _ new: RecordState, with stored: @autoclosure () throws -> StoredRecord, _ name: AnyRecordName
+    _ new: @autoclosure () -> RecordState, with stored: @autoclosure () throws -> StoredRecord, _ name: LoggedName
   ) throws {
     #if PlantedFaults
-      guard try new == stored().state.delta(since: base) ?? RecordState() else {
-        preconditionFailure("what is new of \(name) is not what its state says")
+      guard try new() == stored().state.delta(since: base) ?? RecordState() else {
+        preconditionFailure("what is new of \(name.key) is not what its state says")
       }
     #endif
   }
@@ -190,5 +197,14 @@ struct DeltaSource {
     }
     // What has changed is somewhere, unless the log is damaged.
     guard try !isMissing || reader.indexesMatch() else { throw StoreError(.corrupt, StoreError.wrongIndex) }
+  }
+}
+
+extension RecordState {
+  /// The delete of a state that is nothing else; nil for any other.
+  fileprivate var onlyDelete: Delete? {
+    guard deletes.count == 1, existence == nil, fields.isEmpty, supersededTouches.isEmpty, seed == nil, life == nil
+    else { return nil }
+    return deletes[0]
   }
 }

@@ -97,25 +97,38 @@ struct LoggedKeys {
     }
   }
 
-  /// Calls `body` with the name of each record of a kind, in order.
-  func forEachRecord(_ kind: RecordKind, _ body: (AnyRecordName) throws -> Void) throws {
+  /// Calls `body` with each record of a kind, in order.
+  func forEachRecord(_ kind: RecordKind, _ body: (LoggedName) throws -> Void) throws {
     guard let group = groups.first(where: { $0.kind == kind.number }) else { return }
+    let buffer = NameBuffer(count: 1)
     for key in group.uuids {
-      let name: AnyRecordName
-      do {
-        name = try RecordKey.uuid(high: key.high, low: key.low).name(type: kind.type)
-      } catch {
-        throw StoreError(stored: error)
-      }
-      try body(name)
+      buffer.removeAll()
+      let bytes = buffer.add(kind.typePrefix, key.high, key.low)
+      try body(LoggedName(key: .uuid(high: key.high, low: key.low), bytes: bytes, type: kind.type))
     }
-    for name in group.texts.sorted() { try body(name) }
+    for name in group.texts.sorted() {
+      var text = name.text
+      try text.withUTF8 { try body(LoggedName(key: RecordKey(name), bytes: $0, type: kind.type)) }
+    }
   }
 
   /// The links of a kind, in order.
   func links(_ kind: KindNumber) -> [LinkKey] {
     let links = groups.first { $0.kind == kind }?.links ?? []
     return links.sorted { ($0.source, $0.target) < ($1.source, $1.target) }
+  }
+}
+
+/// The name of a record as bytes, which are gone with the next one.
+struct LoggedName {
+  let key: RecordKey
+  let bytes: UnsafeBufferPointer<UInt8>
+  fileprivate let type: String
+
+  /// The name as a value.
+  /// - Throws: `StoreError.corrupt` if it is none.
+  func name() throws(StoreError) -> AnyRecordName {
+    do { return try key.name(type: type) } catch { throw StoreError(stored: error) }
   }
 }
 

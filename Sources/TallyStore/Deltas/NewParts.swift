@@ -20,39 +20,63 @@ struct NewParts {
     catalog = reader.catalog
   }
 
+  /// The new part of a record with a row.
+  enum RowPart {
+    /// Registers of one stamp, and nothing else.
+    case edit(RowEdit)
+    case state(RecordState)
+  }
+
   /// Returns the new part of the record in the current row of a query for a kind's rows.
   /// - Returns: nil for a state that is more than stamps of its columns, and for one that does not match its checksum.
-  mutating func inRow(_ query: SQLStatement, _ kind: RecordKind) throws -> RecordState? {
+  mutating func inRow(_ query: SQLStatement, _ kind: RecordKind) throws -> RowPart? {
     guard var stamped = try reader.stampedState(try query.clock(2)) else { return nil }
     defer { reader.spare.take(&stamped) }
     guard stamped.listsOnly(kind) else { return nil }
     let name = query.hash(ofText: 1)
     var hashers = CellHashers(name: name)
     var sum = hashers[stamped.existence].existence()
-    var new = RecordState()
-    if !base.covers(stamped.existence.dot) { new.existence = stamped.existence }
+    var edit: RowEdit?
+    var isMore = !base.covers(stamped.existence.dot)
     for (index, column) in kind.columns.enumerated() {
-      let isDefault =
-        column.defaultValue.isNull ? query.isNull(3 + index) : column.isDefault(query.value(3 + index))
-      guard let stamp = stamped.stamp(of: column.field, isDefault: isDefault) else { continue }
+      guard let stamp = stamped.stamp(of: column, 3 + index, in: query) else { continue }
       guard let part = hashers[stamp].field(column.hash, validIn: query, 3 + index) else { return nil }
       sum += part
       guard !base.covers(stamp.dot) else { continue }
-      new.fields.append(FieldCell(field: column.field, stamp: stamp, value: query.value(3 + index)))
+      if edit == nil { edit = RowEdit(stamp: stamp) }
+      if edit?.add(index, stamp) != true { isMore = true }
     }
+    var touches = StateVector()
     if !stamped.supersededTouches.isEmpty {
       sum += Fingerprint.touches(stamped.supersededTouches, replacing: StateVector(), name: name)
-      new.supersededTouches = stamped.supersededTouches.beyond(base)
+      touches = stamped.supersededTouches.beyond(base)
     }
-    return StateSum(sum) == stamped.sum ? new : nil
+    guard StateSum(sum) == stamped.sum else { return nil }
+    if let edit, !isMore, touches.isEmpty { return .edit(edit) }
+    return .state(newState(stamped, touches, query, kind))
+  }
+
+  private func newState(
+    _ stamped: StampedState, _ touches: StateVector, _ query: SQLStatement, _ kind: RecordKind
+  ) -> RecordState {
+    var new = RecordState()
+    if !base.covers(stamped.existence.dot) { new.existence = stamped.existence }
+    for (index, column) in kind.columns.enumerated() {
+      guard let stamp = stamped.stamp(of: column, 3 + index, in: query), !base.covers(stamp.dot) else { continue }
+      new.fields.append(FieldCell(field: column.field, stamp: stamp, value: query.value(3 + index)))
+    }
+    new.supersededTouches = touches
+    return new
   }
 
   /// Returns the new part of a hidden record with this body.
   /// - Returns: nil for a state with a life or layers of seeds, for one that does not match its checksum, and for bytes
   ///   that are none.
-  mutating func inBody(_ body: UnsafeRawBufferPointer, _ name: AnyRecordName, _ kind: RecordKind) -> RecordState? {
+  mutating func inBody(
+    _ body: UnsafeRawBufferPointer, _ name: UnsafeBufferPointer<UInt8>, _ kind: RecordKind
+  ) -> RecordState? {
     // Whoever reads the whole state says what is wrong with it.
-    try? read(body, SipHash13.hash(name.text), kind)
+    try? read(body, SipHash13.hash(UnsafeRawBufferPointer(name)), kind)
   }
 
   private mutating func read(
@@ -108,6 +132,44 @@ struct NewParts {
     let known = (delete, DeleteHasher(delete))
     recent[stamp] = known
     return known
+  }
+}
+
+/// Registers that one transaction has written in a row.
+struct RowEdit {
+  let stamp: Stamp
+  /// Bit *i* for the table's column *i*.
+  private var columns: UInt64 = 0
+
+  init(stamp: Stamp) { self.stamp = stamp }
+
+  var count: Int { columns.nonzeroBitCount }
+
+  func contains(_ column: Int) -> Bool { column < UInt64.bitWidth && columns >> UInt64(column) & 1 != 0 }
+
+  /// Adds a column.
+  /// - Returns: false if it has another stamp, or a place beyond what fits.
+  fileprivate mutating func add(_ column: Int, _ stamp: Stamp) -> Bool {
+    guard stamp == self.stamp, column < UInt64.bitWidth else { return false }
+    columns |= 1 << UInt64(column)
+    return true
+  }
+
+  /// The registers as a state, with their values from the current row of a query for the kind's rows.
+  func state(in query: SQLStatement, _ kind: RecordKind) -> RecordState {
+    var state = RecordState()
+    for (index, column) in kind.columns.enumerated() where contains(index) {
+      state.fields.append(FieldCell(field: column.field, stamp: stamp, value: query.value(3 + index)))
+    }
+    return state
+  }
+}
+
+extension StampedState {
+  /// The stamp of a column's register, by whether the row has its default there; nil if it has none.
+  fileprivate func stamp(of column: Column, _ place: Int, in query: SQLStatement) -> Stamp? {
+    let isDefault = column.defaultValue.isNull ? query.isNull(place) : column.isDefault(query.value(place))
+    return stamp(of: column.field, isDefault: isDefault)
   }
 }
 

@@ -2,8 +2,8 @@ import GRDBSQLite
 import TallyCRDT
 import TallyWire
 
-/// Takes rows that one transaction inserted, and nobody has touched since, from a query to a block without making
-/// states of them.
+/// Takes rows that one transaction inserted and nobody has touched since, and edits of rows by one transaction, from a
+/// query to a block without making states of them.
 struct RowPacker {
   /// The parts of a column that packing reads. Holds no references, so that copies cost no reference counting.
   fileprivate struct PackedColumn {
@@ -51,7 +51,8 @@ struct RowPacker {
     guard limit <= WireLimits.targetBlockBytes else { return false }
     // What fails to be packed is read and summed as a state.
     var part: Fingerprint?
-    let isPacked = try builder.pack(key, stamp, kind, limit: limit, body) { packer in
+    let cells = 1 + kind.columns.count
+    let isPacked = try builder.pack(key, stamp, kind, cells: cells, limit: limit, body) { packer in
       var mask: UInt64 = 0
       var row = sum == nil && base == nil ? nil : RowSum(query.hash(ofText: 1), stamp)
       for (number, column) in columns.enumerated() {
@@ -69,6 +70,32 @@ struct RowPacker {
     // What the receiver has is left out, and counts all the same.
     if isPacked, let sum { sum += part ?? kind.fingerprint(query, stamp) }
     return isPacked
+  }
+
+  /// Adds registers of the current row of a query for the kind's rows.
+  /// - Returns: false for those that need a state: the key is no UUID, or the values have many bytes.
+  func pack(
+    _ edit: RowEdit, _ query: SQLStatement, into builder: inout BlockBuilder, _ body: (BlockDraft) throws -> Void
+  ) throws -> Bool {
+    guard let key = query.withBytes(ofText: 1, kind.uuid) else { return false }
+    var limit = 0
+    for column in columns where edit.contains(column.place - 3) {
+      limit += ValuePacker.limit(query.byteCount(column.place))
+    }
+    guard limit <= WireLimits.targetBlockBytes else { return false }
+    return try builder.pack(key, edit.stamp, kind, .edit, cells: edit.count, limit: limit, body) { packer in
+      var (mask, row): (UInt64, RowSum?) = (0, nil)
+      for (number, column) in columns.enumerated() where edit.contains(column.place - 3) {
+        switch packer.pack(query, column, &row) {
+        case .packed: break
+        // A row says a default without a cell, and an edit says it with one.
+        case .isDefault: packer.null()
+        case .isNotUTF8: return nil
+        }
+        mask |= 1 << UInt64(number)
+      }
+      return mask
+    }
   }
 
   private func isDefault(_ query: SQLStatement, _ place: Int) -> Bool {

@@ -93,15 +93,26 @@ extension WriteTransaction {
   /// has written it; a delete that was undone has been repeated; a reference that was cleared shows again, or was
   /// written again.
   ///
-  /// Cost: a look-up for each record that has changed, if the journal has any entry.
+  /// Cost: a look-up for each record that has changed, if the journal had any entry before or has got one of it. Where
+  /// many have changed, the journal's names are read once, and only those that it has are looked up.
   func forgetDecidedConflicts() throws {
     let watch = view.watch
     guard facts.hasConflicts, watch.isFull || !watch.touched.isEmpty else { return }
     var names = watch.touched
     if watch.isFull {
-      let query = try connection.statement("SELECT DISTINCT name FROM tally_conflict")
-      while try query.step() { if let name = try? AnyRecordName(query.text(0) ?? "") { names.append(name) } }
+      names += try namesWithConflicts()
+    } else if watch.hasEntries, try mayHaveConflicts() < names.count * 2 {
+      let withEntries = Set(try namesWithConflicts())
+      names.removeAll { !withEntries.contains($0) }
     }
+    #if PlantedFaults
+      // In all histories of the tests: what is not looked at would not have been decided.
+      for name in watch.passedOver where !names.contains(name) {
+        guard try !reader.conflicts(of: name).contains(where: isDecided) else {
+          preconditionFailure("an entry of \(name) is decided, and stays")
+        }
+      }
+    #endif
     try connection.lookingUp {
       for name in names {
         for (number, conflict) in try reader.numberedConflicts(of: name) where try isDecided(conflict) {
@@ -109,6 +120,19 @@ extension WriteTransaction {
         }
       }
     }
+  }
+
+  /// The number of entries that the conflict journal has at most. Cost: two searches.
+  private func mayHaveConflicts() throws -> Int {
+    try connection.integer(
+      "SELECT ifnull((SELECT max(n) FROM tally_conflict) - (SELECT min(n) FROM tally_conflict) + 1, 0)") ?? 0
+  }
+
+  private func namesWithConflicts() throws -> [AnyRecordName] {
+    let query = try connection.statement("SELECT DISTINCT name FROM tally_conflict")
+    var names: [AnyRecordName] = []
+    while try query.step() { if let name = try? AnyRecordName(query.text(0) ?? "") { names.append(name) } }
+    return names
   }
 
   /// Takes all entries of a record out of the conflict journal, which hold values of it, also those that cannot be
@@ -141,11 +165,14 @@ extension WriteTransaction {
     let column = kind.columns.firstIndex { $0.wireName == conflict.field }
     if let column, kind.columns[column].reference == nil, [.overwritten, .deleted].contains(conflict.kind) {
       // What the row shows is all that counts.
-      return try reader.withStored(conflict.name, kind) { query in
-        query.value(3 + column) == conflict.loserValue
-      } orHidden: { _, _ in
-        false
-      } ?? false
+      var name = conflict.name.text
+      return try name.withUTF8 { name in
+        try reader.withStored(name, kind) { query in
+          query.value(3 + column) == conflict.loserValue
+        } orHidden: { _, _ in
+          false
+        } ?? false
+      }
     }
     guard let stored = try reader.record(conflict.name, kind) else { return false }
     switch conflict.kind {

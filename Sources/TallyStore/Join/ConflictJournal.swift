@@ -23,10 +23,10 @@ struct ConflictJournal {
     before = transaction.standing.vector
   }
 
-  /// Notes a lost write if the two were concurrent for certain.
-  mutating func note(_ write: LostWrite, _ name: AnyRecordName) throws {
+  /// Notes a lost write if the two were concurrent for certain. `isShown` says that the record shows what won.
+  mutating func note(_ write: LostWrite, _ name: AnyRecordName, isShown: Bool = false) throws {
     guard write.loser.stamp.rank >= .user, isConcurrent(write) else { return }
-    try insert(write, name, .overwritten)
+    try insert(write, name, .overwritten, isOpen: isShown)
   }
 
   /// Notes an edit that lost to a delete which had not seen it. Nobody edits what is deleted, so the two were
@@ -36,18 +36,23 @@ struct ConflictJournal {
     try insert(LostWrite(loser: edit, winner: winner, wasLocal: true), name, .deleted)
   }
 
-  private mutating func insert(_ write: LostWrite, _ name: AnyRecordName, _ kind: Conflict.Kind) throws {
+  private mutating func insert(
+    _ write: LostWrite, _ name: AnyRecordName, _ kind: Conflict.Kind, isOpen: Bool = false
+  ) throws {
     let field = transaction.catalog.fields[write.loser.field]?.name ?? ""
-    try insert(kind, name, field, write.loser.stamp, write.loser.value, write.winner.stamp, write.winner.value)
+    try insert(
+      kind, name, field, write.loser.stamp, write.loser.value, write.winner.stamp, write.winner.value, isOpen: isOpen)
   }
 
-  /// Notes an entry. One of a reference that was cleared gives way to one of the same reference that has lost.
+  /// Notes an entry, which nobody can have decided yet if it `isOpen`. One of a reference that was cleared gives way to
+  /// one of the same reference that has lost.
   mutating func insert(
     _ kind: Conflict.Kind, _ name: AnyRecordName, _ field: String, _ loser: Stamp, _ loserValue: Value,
-    _ winner: Stamp, _ winnerValue: Value
+    _ winner: Stamp, _ winnerValue: Value, isOpen: Bool = false
   ) throws {
     count += 1
     transaction.facts.hasConflicts = true
+    transaction.view.watch.noteEntry(of: name, isOpen: isOpen)
     transaction.writer.touch(ConflictRow.databaseTableName)
     let insert = try connection.statement(
       """
@@ -70,7 +75,7 @@ struct ConflictJournal {
   }
 
   private func bind(_ stamp: Stamp, _ value: Value, to statement: SQLStatement, from index: Int) {
-    statement.bind(index, stamp.dot.replica.bytes)
+    statement.bind(index, stamp.dot.replica)
     statement.bind(index + 1, Int64(stamp.dot.sequence))
     statement.bind(index + 2, Int64(stamp.time.milliseconds))
     statement.bind(index + 3, value)

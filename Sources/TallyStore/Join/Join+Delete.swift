@@ -13,9 +13,23 @@ import TallyWire
 extension Join {
   /// - Returns: whether the record is joined. Otherwise nothing was written.
   mutating func joinDelete(_ name: AnyRecordName, _ kind: RecordKind, _ received: RecordState) throws -> Bool {
-    guard !isRepair, received.deletes.count == 1, let delete = received.deletes.first, delete.stamp.rank >= .user,
-      received.existence == nil, received.fields.isEmpty, received.seed == nil, received.life == nil,
-      received.supersededTouches.isEmpty, isNew(delete.stamp.dot), transaction.hasPlainDeletes(kind),
+    guard received.deletes.count == 1, let delete = received.deletes.first, received.existence == nil,
+      received.fields.isEmpty, received.seed == nil, received.life == nil, received.supersededTouches.isEmpty
+    else { return false }
+    var name = name.text
+    return try name.withUTF8 { try joinDelete($0, kind, delete) }
+  }
+
+  /// Joins a packed record's delete, without making a state of it.
+  mutating func joinDelete(_ item: PackedRecords.Item, of changes: PackedChanges) throws -> Bool {
+    let delete = changes.packed.delete(item)
+    return try delete.stamp.rank == .user && joinDelete(changes.name(of: item), changes.kind, delete)
+  }
+
+  private mutating func joinDelete(
+    _ name: UnsafeBufferPointer<UInt8>, _ kind: RecordKind, _ delete: Delete
+  ) throws -> Bool {
+    guard !isRepair, delete.stamp.rank >= .user, isNew(delete.stamp.dot), transaction.hasPlainDeletes(kind),
       try !transaction.mayRunTriggers(), let row = try deletedRow(name, kind, delete)
     else { return false }
     // First what can say no: foreign keys of the app's own tables.
@@ -24,7 +38,7 @@ extension Join {
     } catch is RowRefusal {
       return false
     }
-    try writer.putDeleted(row.body, kind, name.text)
+    try writer.putDeleted(row.body, kind, name)
     noteChange()
     try transaction.deleted(row.key, kind, delete, replaced: row.replaced, row.difference)
     transaction.view.noteGone()
@@ -53,8 +67,10 @@ extension Join {
     var body: [UInt8]
   }
 
-  private mutating func deletedRow(_ name: AnyRecordName, _ kind: RecordKind, _ delete: Delete) throws -> DeletedRow? {
-    try transaction.connection.row(kind.rowByName, name.text) { query -> DeletedRow? in
+  private mutating func deletedRow(
+    _ name: UnsafeBufferPointer<UInt8>, _ kind: RecordKind, _ delete: Delete
+  ) throws -> DeletedRow? {
+    try transaction.connection.row(kind.rowByName, name) { query -> DeletedRow? in
       guard let (key, hash) = kind.hashedKey(in: query), let clock = try? query.clock(2),
         var state = try writer.stampedState(clock), state.listsOnly(kind)
       else { return nil }

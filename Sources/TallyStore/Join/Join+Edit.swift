@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyWire
 
 /// The short way for the commonest change that a peer sends: writes to fields of a record that is seen here, was never
 /// deleted, and is no seed's, later than those that are here or earlier. See `StampedState`; the result is that of the
@@ -8,15 +9,30 @@ extension Join {
   mutating func joinEdit(_ name: AnyRecordName, _ kind: RecordKind, _ received: RecordState) throws -> Bool {
     guard !isRepair, received.existence == nil, received.deletes.isEmpty, received.seed == nil, received.life == nil,
       received.supersededTouches.isEmpty, !received.fields.isEmpty, transaction.hasPlainRows(kind),
-      let places = places(of: received.fields, kind), let row = try transaction.editedRow(name, kind, places),
-      let state = try writer.stampedState(row.clock)
+      let places = places(of: received.fields, kind), let row = try transaction.editedRow(name, kind, places)
     else { return false }
+    return try joinEdit(row, kind, received.fields, places) { name }
+  }
+
+  /// Joins registers of a packed record, without making a state of them.
+  mutating func joinEdit(_ item: PackedRecords.Item, of changes: PackedChanges) throws -> Bool {
+    let kind = changes.kind
+    guard !isRepair, let (cells, places) = try changes.cells(of: item), transaction.hasPlainRows(kind),
+      let row = try transaction.editedRow(changes.name(of: item), kind, places)
+    else { return false }
+    return try joinEdit(row, kind, cells, places) { try changes.packed.name(of: item) }
+  }
+
+  private mutating func joinEdit(
+    _ row: EditedRow, _ kind: RecordKind, _ received: [FieldCell], _ places: [Int], _ name: () throws -> AnyRecordName
+  ) throws -> Bool {
+    guard let state = try writer.stampedState(row.clock) else { return false }
     var shown: [(place: Int, value: Value)] = []
     var lost: [LostWrite] = []
     var edit = StampedEdit(state, row.hash)
     var dots: [Dot] = []
     var keepsOwn = false
-    for (index, cell) in received.fields.enumerated() {
+    for (index, cell) in received.enumerated() {
       let (column, value) = (kind.columns[places[index]], row.values[index])
       let old = state.stamp(of: cell.field, isDefault: column.isDefault(value))
       guard old != cell.stamp, isNew(cell.stamp.dot) else { return false }
@@ -38,9 +54,9 @@ extension Join {
     guard !keepsOwn || edit.changesState && !transaction.isBuffered else { return false }
     edit.end()
     guard try transaction.writer.showEdited(edit.state, kind, row.id, row.clock, shown) else { return false }
-    for write in lost { try note(write, name) }
     noteChange()
-    try transaction.edited(row.key, kind, dots, edit, received.fields, owners: row.owners)
+    try transaction.edited(row.key, kind, dots, edit, received, owners: row.owners)
+    for write in lost { try note(shown: write, name()) }
     return true
   }
 

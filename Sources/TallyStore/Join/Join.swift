@@ -222,10 +222,14 @@ struct Join {
   private mutating func join(_ packed: PackedRecords, _ number: KindNumber) throws {
     let fields = try packed.fields.map { try transaction.session.numbers.field($0, kind: number) }
     guard let kind = catalog.records[number] else { return }
-    let short = try PackedJoin(transaction, kind, packed, isRepair: isRepair)
+    let short =
+      try packed.items.contains { $0.content == .insert }
+      ? PackedJoin(transaction, kind, packed, isRepair: isRepair) : nil
+    let changed = PackedChanges(packed, kind, fields)
     for item in packed.items {
       let dot = packed.stamps[item.stamp].dot
       if let vouched, vouched.covers(dot) { continue }
+      if sum == nil, try join(item, of: changed) { continue }
       switch try short?.join(item, isNew: isNew(dot)) ?? .notHandled {
       case .inserted(let key, let dot, let fingerprint):
         if let sum { sum += fingerprint }
@@ -237,6 +241,15 @@ struct Join {
       case .notHandled:
         try join(try packed.record(item), kind, fields)
       }
+    }
+  }
+
+  /// - Returns: whether an edit or a delete is joined. Otherwise nothing was written.
+  private mutating func join(_ item: PackedRecords.Item, of changed: PackedChanges) throws -> Bool {
+    switch item.content {
+    case .insert: false
+    case .edit: try joinEdit(item, of: changed)
+    case .delete: try joinDelete(item, of: changed)
     }
   }
 
@@ -316,6 +329,11 @@ struct Join {
   }
 
   mutating func note(_ write: LostWrite, _ name: AnyRecordName) throws { try journal.note(write, name) }
+
+  /// Notes a write to a field that has lost, if nobody else has written to the row since it shows what won.
+  mutating func note(shown write: LostWrite, _ name: AnyRecordName) throws {
+    try journal.note(write, name, isShown: !transaction.hasEcho)
+  }
 
   /// Joins a state that was received, and that has this fingerprint, if it is known.
   private mutating func join(
@@ -463,33 +481,4 @@ struct Join {
       key, kind, from: old, to: element, dots: unlisted(received.dots) { old.dots }, fingerprint: difference)
     try sayTouched(by: received, source: key.source)
   }
-}
-
-// MARK: - Entrances
-
-extension WriteTransaction {
-  /// Joins a delta; the caller's SQLite transaction makes it all or nothing. `nextBlock` gives the blocks in order, and
-  /// nil at the end, when all bytes have proved sound. A repair joins cells even if the vector says they are here. What
-  /// does not come from a peer heals nothing.
-  func apply(
-    _ header: DeltaHeader, isRepair: Bool, isFromPeer: Bool = true, _ nextBlock: () throws -> BlockDraft?
-  ) throws -> ApplyResult {
-    #if PlantedFaults
-      let header = spoiled(header)
-    #endif
-    var join = try Join(self, header, isRepair: isRepair, isFromPeer: isFromPeer)
-    if join.isKnown {
-      // Read all the same, so that damage is reported.
-      while try nextBlock() != nil {}
-      return ApplyResult()
-    }
-    try join.begin()
-    while let block = try nextBlock() { try join.apply(block) }
-    return try join.end()
-  }
-}
-
-extension DeltaHeader {
-  /// Whether the delta holds all that its sender has.
-  var isEverything: Bool { base.isEmpty && !target.isEmpty }
 }

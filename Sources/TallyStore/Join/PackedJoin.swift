@@ -64,7 +64,9 @@ final class PackedJoin {
 
   /// Joins a record, if that is simple. `isNew` says whether the change log has nothing of its transaction.
   func join(_ item: PackedRecords.Item, isNew: Bool) throws -> Outcome {
-    guard let clock = clocks[item.stamp], transaction.hasPlainRows(kind) else { return .notHandled }
+    guard item.content == .insert, let clock = clocks[item.stamp], transaction.hasPlainRows(kind) else {
+      return .notHandled
+    }
     let stamp = packed.stamps[item.stamp]
     names.removeAll()
     let name = names.add(kind.typePrefix, item.high, item.low)
@@ -186,8 +188,8 @@ final class PackedJoin {
   }
 }
 
-/// Memory for the names of one record: its own, and those that it refers to.
-private final class NameBuffer {
+/// Memory for the names that are needed of one record: its own, and those that it refers to.
+final class NameBuffer {
   private let memory: UnsafeMutableBufferPointer<UInt8>
   private var count = 0
 

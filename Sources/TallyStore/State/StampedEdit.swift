@@ -127,6 +127,11 @@ extension WriteTransaction {
     try connection.row(kind.rowByName, name.text) { editedRow($0, kind, places) } ?? nil
   }
 
+  /// The same by the bytes of the name.
+  func editedRow(_ name: UnsafeBufferPointer<UInt8>, _ kind: RecordKind, _ places: [Int]) throws -> EditedRow? {
+    try connection.row(kind.rowByName, name) { editedRow($0, kind, places) } ?? nil
+  }
+
   private func needsOwners(_ kind: RecordKind) -> Bool { !kind.ownerColumns.isEmpty && facts.hasDeletes }
 
   private func editedRow(_ query: SQLStatement, _ kind: RecordKind, _ places: [Int]) -> EditedRow? {

@@ -173,10 +173,13 @@ package final class StateReader {
   /// A record by its name; nil if nothing is known of it.
   /// - Throws: `StoreError.corrupt` if the index of names leads to another record.
   package func record(_ name: AnyRecordName, _ kind: RecordKind) throws -> StoredRecord? {
-    let stored = try withStored(name, kind) { query in
-      try record(in: query, kind)
-    } orHidden: { number, body in
-      try hiddenRecord(number, body)
+    var text = name.text
+    let stored = try text.withUTF8 { text in
+      try withStored(text, kind) { query in
+        try record(in: query, kind)
+      } orHidden: { number, body in
+        try hiddenRecord(number, body)
+      }
     }
     return try stored ?? record(stub: name, kind)
   }
@@ -187,12 +190,12 @@ package final class StateReader {
   /// - Throws: `StoreError.corrupt` if an index of names leads to another record.
   @inline(__always)
   func withStored<T>(
-    _ name: AnyRecordName, _ kind: RecordKind, _ row: (SQLStatement) throws -> T,
+    _ name: UnsafeBufferPointer<UInt8>, _ kind: RecordKind, _ row: (SQLStatement) throws -> T,
     orHidden hidden: (Int, UnsafeRawBufferPointer) throws -> T
   ) throws -> T? {
     if kind.isKnown {
-      let found = try connection.row(kind.rowByName, name.text) { query in
-        guard query.hasText(1, name.text) else { throw StoreError(.corrupt, StoreError.wrongIndex) }
+      let found = try connection.row(kind.rowByName, name) { query in
+        guard query.hasText(1, name) else { throw StoreError(.corrupt, StoreError.wrongIndex) }
         return try row(query)
       }
       if let found { return found }
@@ -204,10 +207,10 @@ package final class StateReader {
   /// - Returns: the result of `body`; nil if there is no such record.
   @inline(__always)
   private func withHidden<T>(
-    _ name: AnyRecordName, _ kind: RecordKind, _ body: (Int, UnsafeRawBufferPointer) throws -> T
+    _ name: UnsafeBufferPointer<UInt8>, _ kind: RecordKind, _ body: (Int, UnsafeRawBufferPointer) throws -> T
   ) throws -> T? {
-    try connection.row(kind.hiddenByName, name.text) { query in
-      guard query.hasText(2, name.text) else { throw StoreError(.corrupt, StoreError.wrongIndex) }
+    try connection.row(kind.hiddenByName, name) { query in
+      guard query.hasText(2, name) else { throw StoreError(.corrupt, StoreError.wrongIndex) }
       return try query.withBlob(1) { try body(query.int(0), $0) }
     }
   }
@@ -220,7 +223,9 @@ package final class StateReader {
 
   /// A hidden record by its name, also if it is a stub.
   func record(hidden name: AnyRecordName, _ kind: RecordKind) throws -> StoredRecord? {
-    try withHidden(name, kind) { try hiddenRecord($0, $1) } ?? record(stub: name, kind)
+    var text = name.text
+    return try text.withUTF8 { text in try withHidden(text, kind) { try hiddenRecord($0, $1) } }
+      ?? record(stub: name, kind)
   }
 
   /// The hidden record of a body.

@@ -20,20 +20,17 @@ extension StateWriter {
   }
 
   /// Writes the body of a record that was seen and has got its first delete: see `StampedState.encoded(deleted:)`.
-  func putDeleted(_ body: [UInt8], _ kind: RecordKind, _ name: String) throws {
+  func putDeleted(_ body: [UInt8], _ kind: RecordKind, _ name: UnsafeBufferPointer<UInt8>) throws {
     change()
     touchesDeleted = true
     facts.hiddenKinds.insert(kind.number)
     let insert = try connection.statement("INSERT INTO tally_hidden(kind, key, body) VALUES(?, ?, ?)")
     insert.bind(1, kind.number)
-    var name = name
-    try name.withUTF8 { name in
-      insert.bindInPlace(2, text: name)
-      try body.withUnsafeBytes { body in
-        insert.bindInPlace(3, blob: body)
-        defer { insert.clearBindings() }
-        try insert.run()
-      }
+    insert.bindInPlace(2, text: name)
+    try body.withUnsafeBytes { body in
+      insert.bindInPlace(3, blob: body)
+      defer { insert.clearBindings() }
+      try insert.run()
     }
   }
 

@@ -81,12 +81,7 @@ extension Store {
   /// The blocks of everything that `base` does not cover, for a change that is small; with the header of the same
   /// snapshot. Two blocks at most, so that a change of any size costs little memory: with two, there may be more.
   package func blocks(since base: StateVector) throws -> (DeltaHeader, [DeltaBlock]) {
-    if let (header, latest, buffer) = buffered(since: base) {
-      var blocks: [DeltaBlock] = []
-      try buffer.forEachBlock(header, latest.catalog.catalog) { blocks.append($0.block) }
-      try makeDurable(latest.summary)
-      return (header, blocks)
-    }
+    if let blocks = try blocksInMemory(since: base) { return blocks }
     return try capturedSnapshot { reader in
       let header = DeltaHeader(base: base, target: try reader.vector(), fingerprint: try reader.fingerprint())
       var blocks: [DeltaBlock] = []
@@ -100,6 +95,16 @@ extension Store {
       try makeDurable(try reader.ownDot(in: header.target), reader.connection)
       return (header, blocks)
     }
+  }
+
+  /// The same if the last transaction, which is in memory, is all that `base` does not cover; otherwise nil. Cost: at
+  /// most a sync to the disk.
+  package func blocksInMemory(since base: StateVector) throws -> (DeltaHeader, [DeltaBlock])? {
+    guard let (header, latest, buffer) = buffered(since: base) else { return nil }
+    var blocks: [DeltaBlock] = []
+    try buffer.forEachBlock(header, latest.catalog.catalog) { blocks.append($0.block) }
+    try makeDurable(latest.summary)
+    return (header, blocks)
   }
 
   /// Joins blocks that are here already; all of them, or nothing. `follower` need not be told.

@@ -1,4 +1,5 @@
 import TallyCRDT
+import TallyWire
 
 /// What a transaction must look at for the conflict journal once all is settled: records that were kept although a
 /// delete of theirs is known, references that no longer show, and records that an entry may be about.
@@ -24,9 +25,45 @@ final class JournalWatch {
   private var known = Set<AnyRecordName>()
   /// Whether more was touched than is gathered.
   private(set) var isFull = false
+  /// Whether the journal may have entries of any record, and not just of those that have got one in this transaction.
+  private(set) var hasEntries: Bool
+  /// The keys of the latter, of whatever type.
+  private var entered = Set<RecordKey>()
+
+  /// `hasEntries` says whether the journal has any before the transaction.
+  init(hasEntries: Bool) { self.hasEntries = hasEntries }
+
+  #if PlantedFaults
+    /// Records that have changed and are not looked at, though the journal has entries: none can be of them.
+    private(set) var passedOver: [AnyRecordName] = []
+  #endif
 
   /// Notes a record that has changed, or shows something else.
   func note(_ name: AnyRecordName) {
+    if hasEntries || !entered.isEmpty && entered.contains(RecordKey(name)) { return touch(name) }
+    #if PlantedFaults
+      passedOver.append(name)
+    #endif
+  }
+
+  /// Notes a record that has changed.
+  func note(_ key: RecordKey, _ kind: RecordKind) throws {
+    #if PlantedFaults
+      return note(try key.name(type: kind.type))
+    #else
+      if hasEntries || !entered.isEmpty && entered.contains(key) { touch(try key.name(type: kind.type)) }
+    #endif
+  }
+
+  /// Notes that the journal has got an entry of a record. `isOpen` says that the record shows what won: only what
+  /// changes it later can decide the entry.
+  func noteEntry(of name: AnyRecordName, isOpen: Bool) {
+    if !hasEntries { entered.insert(RecordKey(name)) }
+    if entered.count > Self.limit { (entered, hasEntries) = ([], true) }
+    if !isOpen { touch(name) }
+  }
+
+  private func touch(_ name: AnyRecordName) {
     guard !isFull, known.insert(name).inserted else { return }
     touched.append(name)
     if touched.count > Self.limit { (touched, known, isFull) = ([], [], true) }

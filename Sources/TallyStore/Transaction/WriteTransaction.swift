@@ -130,7 +130,7 @@ final class WriteTransaction {
     dots: some Sequence<Dot>, effect: ViewMaintainer.Effect = .anything, fingerprint: Fingerprint? = nil
   ) throws {
     if kind.isKnown { writer.touches?.note(name) }
-    if facts.hasConflicts { view.watch.note(name) }
+    view.watch.note(name)
     if let old, old.deletes != new.deletes || old.life?.stamp != new.life?.stamp {
       try relist(name, kind, from: old, to: new, dots: dots)
     } else {
@@ -174,7 +174,7 @@ final class WriteTransaction {
     }
     try edit.forEachReplaced { try drop($0, key, kind) }
     if kind.isKnown { try writer.touches?.note(key, kind) }
-    if facts.hasConflicts { view.watch.note(try key.name(type: kind.type)) }
+    try view.watch.note(key, kind)
     for dot in dots { log.note(dot, kind: kind.number, key) }
     standing.fingerprint += edit.difference
     view.markTouched(owners)
@@ -192,7 +192,7 @@ final class WriteTransaction {
     // Rows that list other records as well are left to the pruning.
     if !missed.isEmpty { outdates = true }
     try writer.touches?.note(key, kind)
-    if facts.hasConflicts { view.watch.note(try key.name(type: kind.type)) }
+    try view.watch.note(key, kind)
     standing.fingerprint += difference
     view.changeVisibility()
     try flushIfFull()

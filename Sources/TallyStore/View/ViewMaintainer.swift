@@ -27,7 +27,7 @@ final class ViewMaintainer {
   /// has.
   private var lookedBelow: Set<AnyRecordName>?
   /// What the conflict journal looks at once all is settled.
-  let watch = JournalWatch()
+  let watch: JournalWatch
   /// Whether stubs must be looked at, since one may keep a record above it that its waits do not lead to.
   var looksForStubs = false
   /// What must be said of records that have appeared, once all is settled.
@@ -39,6 +39,7 @@ final class ViewMaintainer {
     self.environment = environment
     reader = writer.reader
     facts = writer.facts
+    watch = JournalWatch(hasEntries: facts.hasConflicts)
   }
 
   // MARK: Marking
@@ -283,7 +284,7 @@ final class ViewMaintainer {
       }
       isDone = try writer.put(name, kind, stored.state, previous: stored, shown: nil)
       writer.touches?.note(name)
-      if facts.hasConflicts { watch.note(name) }
+      watch.note(name)
       if isDone {
         clearings += 1
         try markReferrers(of: name)
@@ -312,7 +313,7 @@ final class ViewMaintainer {
     if stored.state.saysNothing(followsNewest: kind.followsNewest) { appeared.note(unsaid: name) }
     if !stored.place.isVisible || shown != stored.values {
       writer.touches?.note(name)
-      if facts.hasConflicts { watch.note(name) }
+      watch.note(name)
       guard try writer.put(name, kind, stored.state, previous: stored, shown: shown) else {
         return try makeRoom(for: name, kind, shown)
       }

@@ -13,7 +13,7 @@ extension SyncEngine {
         do {
           try await Task.sleep(for: interval)
           guard let store else { return }
-          try await withTaskExecutorPreference(QueueExecutor()) {
+          try await withTaskExecutorPreference(QueueExecutor("tally.upkeep")) {
             if looksOutside { try store.captureChanges() }
             try store.compactIfDue()
           }

@@ -22,7 +22,7 @@ extension Store {
   public func sync(through mailbox: any Mailbox, _ settings: MailboxSettings = MailboxSettings()) async throws
     -> MailboxReport
   {
-    try await withTaskExecutorPreference(QueueExecutor()) {
+    try await withTaskExecutorPreference(QueueExecutor("tally.mailbox")) {
       try await self.countedPass(through: mailbox, settings)
     }
   }
@@ -84,7 +84,7 @@ extension Store {
   /// without what one that has nothing gets from the remembered entries. Computed anew each time, so nothing can be
   /// lost from it; reads nothing in the mailbox.
   func pending(through mailbox: any Mailbox) async throws -> UInt64 {
-    try await withTaskExecutorPreference(QueueExecutor()) {
+    try await withTaskExecutorPreference(QueueExecutor("tally.mailbox")) {
       let reach = try MailboxMemory(of: mailbox, in: self).reach(in: mailbox.kind)
       return try self.vector.entries.reduce(0) { $0 + $1.sequence - min($1.sequence, reach[$1.replica]) }
     }

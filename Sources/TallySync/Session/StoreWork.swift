@@ -130,6 +130,10 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
 
   package func collect(since base: StateVector) throws -> (DeltaHeader, [DeltaBlock]) { try store.blocks(since: base) }
 
+  package func collectAtOnce(since base: StateVector) throws -> (DeltaHeader, [DeltaBlock])? {
+    try store.blocksInMemory(since: base)
+  }
+
   // MARK: Receiving
 
   /// Goes on with a part that was kept.

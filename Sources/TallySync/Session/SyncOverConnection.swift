@@ -83,7 +83,9 @@ extension Store {
   public func sync(over connection: any SyncConnection, _ settings: SyncSettings = SyncSettings()) async throws
     -> SyncOutcome
   {
-    let outcome = try await SyncRunner(self, connection, settings).run()
+    let outcome = try await withTaskExecutorPreference(QueueExecutor("tally.session")) {
+      try await SyncRunner(self, connection, settings).run()
+    }
     if try isDamaged { throw SyncError(.damaged, "what this store holds is damaged, and the peer has nothing") }
     return outcome
   }

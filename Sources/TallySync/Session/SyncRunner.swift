@@ -285,11 +285,7 @@ package actor SyncRunner {
     case .apply(let isRepair):
       perform { .applied(try $0.apply(isRepair: isRepair)) }
     case .look: perform { .event(.changed(try $0.look())) }
-    case .collect(let base):
-      perform { work in
-        let (header, blocks) = try work.collect(since: base)
-        return .event(.collected(header, blocks))
-      }
+    case .collect(let base): collect(since: base)
     case .applyLive(let header, let block): perform { .applied(try $0.applyLive(header, block)) }
     case .leaveMark(let mark):
       perform { work in
@@ -299,6 +295,23 @@ package actor SyncRunner {
     case .lookForMark(let mark): perform { .event(.recognized(try $0.hasMark(mark))) }
     case .renewReplica(let reason): perform { .event(.renewed(try $0.renewReplica(because: reason))) }
     case .finish: break
+    }
+  }
+
+  /// Collects what is new. The last change is in memory, and to give it to the queue and wait for it would take longer
+  /// than to collect it.
+  private func collect(since base: StateVector) {
+    do {
+      if let (header, blocks) = try work.collectAtOnce(since: base) {
+        feed.yield(.event(.collected(header, blocks)))
+      } else {
+        perform { work in
+          let (header, blocks) = try work.collect(since: base)
+          return .event(.collected(header, blocks))
+        }
+      }
+    } catch {
+      feed.yield(.failed(error))
     }
   }
 

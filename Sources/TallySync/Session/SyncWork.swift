@@ -4,7 +4,7 @@ import TallyStore
 import TallyWire
 
 /// The work that a session wants done with a store and the deltas that are under way. Each call may block; they are
-/// made one after the other, on a `WorkQueue`, except for `cancel` and `noteLive`.
+/// made one after the other, on a `WorkQueue`, except for `cancel`, `noteLive` and `collectAtOnce`.
 package protocol SyncWork: AnyObject, Sendable {
   /// Tells when others have changed the store.
   var changes: AsyncStream<Void> { get }
@@ -26,6 +26,8 @@ package protocol SyncWork: AnyObject, Sendable {
   func look() throws -> StoreSummary
   /// See `SyncSession.Action.collect`.
   func collect(since base: StateVector) throws -> (DeltaHeader, [DeltaBlock])
+  /// The same if that takes no longer than a sync to the disk; otherwise nil. Comes from any thread.
+  func collectAtOnce(since base: StateVector) throws -> (DeltaHeader, [DeltaBlock])?
   /// See `SyncSession.Action.applyLive`.
   func applyLive(_ header: DeltaHeader, _ block: DeltaBlock?) throws -> AppliedDelta
   /// See `SyncSession.Action.leaveMark`.
@@ -48,6 +50,7 @@ package protocol SyncWork: AnyObject, Sendable {
 }
 
 extension SyncWork {
+  package func collectAtOnce(since base: StateVector) throws -> (DeltaHeader, [DeltaBlock])? { nil }
   package func leaveMark(_ mark: UInt64) throws {}
   package func hasMark(_ mark: UInt64) throws -> Bool { false }
   package func remember(
