@@ -7,7 +7,7 @@
 ///   empty or has more than `SyncLimits.messageBytes` with a `SyncError`, and goes on working.
 /// - `receive` gives the next message; nil when the peer has closed in order, after the last message that it sent; it
 ///   throws when the connection broke. It reads ahead no more than a fixed amount.
-/// - Neither holds up the thread that it is called on: what a session does, it does on one queue.
+/// - Neither blocks the thread that it is called on: the whole session runs there.
 /// - After `close` both end soon: `send` throws, `receive` gives nil. When the task is cancelled both end soon, too.
 ///
 /// `TransportConformance` in the library `TallyTesting` checks all of this; `Docs/Transports.md` tells how to write
