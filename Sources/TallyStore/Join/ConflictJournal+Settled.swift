@@ -96,23 +96,17 @@ extension WriteTransaction {
   /// Cost: a look-up for each record that has changed, if the journal had any entry before or has got one of it. Where
   /// many have changed, the journal's names are read once, and only those that it has are looked up.
   func forgetDecidedConflicts() throws {
-    let watch = view.watch
-    guard facts.hasConflicts, watch.isFull || !watch.touched.isEmpty else { return }
-    var names = watch.touched
-    if watch.isFull {
-      names += try namesWithConflicts()
-    } else if watch.hasEntries, try mayHaveConflicts() < names.count * 2 {
-      let withEntries = Set(try namesWithConflicts())
-      names.removeAll { !withEntries.contains($0) }
-    }
+    guard facts.hasConflicts else { return }
+    let names = try namesToDecide()
     #if PlantedFaults
       // In all histories of the tests: what is not looked at would not have been decided.
-      for name in watch.passedOver where !names.contains(name) {
+      for name in Set(view.watch.passedOver).subtracting(names) {
         guard try !reader.conflicts(of: name).contains(where: isDecided) else {
           preconditionFailure("an entry of \(name) is decided, and stays")
         }
       }
     #endif
+    guard !names.isEmpty else { return }
     try connection.lookingUp {
       for name in names {
         for (number, conflict) in try reader.numberedConflicts(of: name) where try isDecided(conflict) {
@@ -120,6 +114,16 @@ extension WriteTransaction {
         }
       }
     }
+  }
+
+  /// The records of which an entry of the conflict journal may be decided now.
+  private func namesToDecide() throws -> [AnyRecordName] {
+    let watch = view.watch
+    if watch.isFull { return try namesWithConflicts() }
+    let names = watch.touched
+    guard watch.hasEntries, !names.isEmpty, try mayHaveConflicts() < names.count * 2 else { return names }
+    let withEntries = Set(try namesWithConflicts())
+    return names.filter(withEntries.contains)
   }
 
   /// The number of entries that the conflict journal has at most. Cost: two searches.
