@@ -59,7 +59,7 @@ public struct Life: Hashable, Sendable {
   }
 
   /// The same life with nothing in it.
-  var beginning: Life { Life(time: time, dot: dot, context: context) }
+  package var beginning: Life { Life(time: time, dot: dot, context: context) }
 
   /// The same life, in which a transaction says that the record exists, and nothing else.
   package func beginning(saying dot: Dot) -> Life {

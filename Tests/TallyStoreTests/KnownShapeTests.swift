@@ -135,6 +135,25 @@ import Testing
     #expect(try store.verify().problems == [])
   }
 
+  /// Earlier versions have made an index that another one makes needless.
+  @Test(arguments: [false, true]) func anIndexThatNobodyNeedsMayBeDamaged(isDamaged: Bool) throws {
+    try outside("CREATE INDEX tally_conflict_name ON tally_conflict(name, field)")
+    let root = "SELECT rootpage FROM sqlite_master WHERE name = 'tally_conflict_name'"
+    let queue = try DatabaseQueue(path: scratch.path("a"))
+    let page = try #require(try queue.read { try UInt64.fetchOne($0, sql: root) })
+    try queue.close()
+    if isDamaged {
+      let file = try FileHandle(forUpdating: URL(fileURLWithPath: scratch.path("a")))
+      try file.seek(toOffset: (page - 1) * 4096)
+      try file.write(contentsOf: Data(repeating: 0x5A, count: 4096))
+      try file.close()
+    }
+    let store = try open()
+    try store.run("UPDATE P SET age = 4")
+    #expect(try store.read { try UInt64.fetchOne($0, sql: root) } == page)
+    #expect(try store.delta().count > 0)
+  }
+
   /// A version of the library that makes other tables or triggers must not believe what an earlier one has found. Where
   /// this fails, raise `KnownShape.version` and write down its hash here.
   @Test func whatAStoreMakesHasAVersion() throws {

@@ -67,9 +67,6 @@ package enum Format {
     (table: "tally_field", column: "sum", definition: "INTEGER"),
     (table: "tally_conflict", column: "winner_deletes", definition: "INTEGER NOT NULL DEFAULT 0"),
   ]
-  /// An index that the format had before its first release, and that another one makes needless. Older versions make it
-  /// again.
-  static let formerIndexes = "DROP INDEX IF EXISTS tally_conflict_name"
   /// The one of the store's own tables that comes after those of the entities: see `TableOrder`. It holds the least.
   static let lastTable = "tally_note"
   static let laterTables = """

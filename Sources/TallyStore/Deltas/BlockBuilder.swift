@@ -79,7 +79,10 @@ struct BlockBuilder {
     if let life = part.life, lifeContexts[life.stamp].map({ $0 != life.context }) ?? false { try handOut(body) }
     // What is large by itself shares a block with nothing: beside a block that is nearly full it could be too much.
     if size > WireLimits.targetBlockBytes { try handOut(body) }
-    try makeRoom(cells: part.cellCount, names: newNames(of: part, kind), of: kind, body)
+    var contexts = ContextCells()
+    for delete in part.deletes { contexts.add(delete.context, isKnown: has(delete)) }
+    if let life = part.life { contexts.add(life.context, isKnown: lifeContexts[life.stamp] != nil) }
+    try makeRoom(cells: part.cellCount, contexts: contexts, names: newNames(of: part, kind), of: kind, body)
     for delete in part.deletes { note(delete) }
     if let life = part.life { lifeContexts[life.stamp] = life.context }
     turn(to: kind)
@@ -87,6 +90,23 @@ struct BlockBuilder {
     part.renumberFields { FieldID(rawValue: number(of: $0)) }
     groups[current].records.items.append(.init(name: name, state: part))
     try count(size + name.text.utf8.count, body)
+  }
+
+  /// The cells that readers count for the contexts of an item beside those of the item: each context once a block.
+  private struct ContextCells {
+    /// Those that the block lacks, and all of them, for a block that has none yet.
+    private(set) var new = 0
+    private(set) var all = 0
+
+    mutating func add(_ context: StateVector, isKnown: Bool) {
+      all += context.count
+      if !isKnown { new += context.count }
+    }
+  }
+
+  /// Whether the block has the context of a delete's stamp.
+  private func has(_ delete: Delete) -> Bool {
+    recentContexts[delete.stamp] != nil || contexts[delete.stamp] != nil
   }
 
   private mutating func note(_ delete: Delete) {
@@ -110,7 +130,7 @@ struct BlockBuilder {
   ) throws -> Bool {
     guard !base.covers(stamp.dot) else { return true }
     if !strangers.isEmpty { try check([stamp.dot]) }
-    try makeRoom(packing: kind, cells: cells, body)
+    try makeRoom(packing: kind, cells: cells, ContextCells(), body)
     let size = packed[packed.count - 1].records.append(key, stamp, content, limit: limit, fill)
     guard let size else { return false }
     try count(size + 24, body)
@@ -123,7 +143,9 @@ struct BlockBuilder {
   ) throws {
     if !strangers.isEmpty { try check(Set([delete.stamp.dot] + delete.context.entries)) }
     if hasOther(context: delete) { try handOut(body) }
-    try makeRoom(packing: kind, cells: 2 + delete.context.count, body)
+    var contexts = ContextCells()
+    contexts.add(delete.context, isKnown: has(delete))
+    try makeRoom(packing: kind, cells: 2 + delete.context.count, contexts, body)
     note(delete)
     packed[packed.count - 1].records.append(key, delete)
     try count(24, body)
@@ -131,10 +153,10 @@ struct BlockBuilder {
 
   /// Makes room for a packed record of a kind. Rows come kind by kind.
   private mutating func makeRoom(
-    packing kind: RecordKind, cells: Int, _ body: (BlockDraft) throws -> Void
+    packing kind: RecordKind, cells: Int, _ contexts: ContextCells, _ body: (BlockDraft) throws -> Void
   ) throws {
     let isNew = packed.last?.kind != kind.number
-    try makeRoom(cells: cells, names: isNew ? kind.columns.count : 0, of: kind, body)
+    try makeRoom(cells: cells, contexts: contexts, names: isNew ? kind.columns.count : 0, of: kind, body)
     guard isNew else { return }
     let fields = kind.wireOrder.map { kind.columns[$0].key }
     packed.append((kind.number, PackedRecords(type: kind.type, fields: fields)))
@@ -185,15 +207,15 @@ struct BlockBuilder {
   /// Hands out the block if it would have more than readers take: cells, or names of fields, of the item's type and of
   /// all types. The next item can add at most `names` names.
   private mutating func makeRoom(
-    cells: Int, names: Int = 0, of kind: RecordKind? = nil, _ body: (BlockDraft) throws -> Void
+    cells: Int, contexts: ContextCells = ContextCells(), names: Int = 0, of kind: RecordKind? = nil,
+    _ body: (BlockDraft) throws -> Void
   ) rethrows {
     let own = kind.map { nameCount(of: $0) + names } ?? 0
-    if cellCount + cells > WireLimits.blockCells || nameCount + names > WireLimits.blockFieldNames
+    let isFull =
+      cellCount + cells + contexts.new > WireLimits.blockCells || nameCount + names > WireLimits.blockFieldNames
       || own > WireLimits.fields
-    {
-      try handOut(body)
-    }
-    cellCount += cells
+    if isFull { try handOut(body) }
+    cellCount += cells + (isFull ? contexts.all : contexts.new)
   }
 
   private mutating func count(_ bytes: Int, _ body: (BlockDraft) throws -> Void) rethrows {

@@ -24,7 +24,8 @@
       for group in groups {
         let hashes = group.fields.map { SipHash13.hash($0) }
         for item in group.items {
-          self += item.state.fingerprint(name: SipHash13.hash(item.name.text)) { hashes[Int($0.rawValue)] }
+          let name = SipHash13.hash(item.name.text)
+          add(item.name, item.state) { $0.fingerprint(name: name) { hashes[Int($0.rawValue)] } }
         }
       }
     }

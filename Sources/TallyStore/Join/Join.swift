@@ -165,6 +165,7 @@ struct Join {
   /// Joins one block.
   mutating func apply(_ draft: BlockDraft) throws {
     var draft = draft
+    sum?.beginBlock()
     if healing != nil { draft = BlockDraft(try draft.unpacked()) }
     #if PlantedFaults
       if hasPlanted {
@@ -271,9 +272,7 @@ struct Join {
     #if PlantedFaults
       if hasPlanted { return nil }
     #endif
-    let fingerprint = catalog.fingerprint(name, kind, from: nil, to: state)
-    sum += fingerprint
-    return fingerprint
+    return sum.add(name, state) { catalog.fingerprint(name, kind, from: nil, to: $0) }
   }
 
   /// The records of one type in a block, as far as they are in one form.

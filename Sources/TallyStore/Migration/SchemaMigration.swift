@@ -45,7 +45,6 @@ struct SchemaMigration {
       }
     }
     try connection.execute(Format.laterTables)
-    try connection.execute(Format.formerIndexes)
   }
 
   /// Creates tables of entities and relationships that are gone, empty, before anything looks into them. A store whose

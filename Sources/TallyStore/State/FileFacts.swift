@@ -25,11 +25,12 @@ final class FileFacts {
 
   /// Reads the facts of the file that `connection` sees.
   func load(_ connection: Connection, _ catalog: Catalog) throws {
-    // One statement: to prepare one for each table costs more than all else.
+    // One statement: to prepare one for each table costs more than all else. Files of earlier versions have an index
+    // of the journal that nothing needs: a store whose disk has damaged it can be opened.
     let query = try connection.statement(
       """
       SELECT EXISTS(SELECT 1 FROM tally_context), EXISTS(SELECT 1 FROM tally_wait),
-        EXISTS(SELECT 1 FROM tally_conflict), EXISTS(SELECT 1 FROM tally_hidden), EXISTS(SELECT 1 FROM tally_cut),
+        EXISTS(SELECT 1 FROM tally_conflict NOT INDEXED), EXISTS(SELECT 1 FROM tally_hidden), EXISTS(SELECT 1 FROM tally_cut),
         EXISTS(SELECT 1 FROM tally_aside), EXISTS(SELECT 1 FROM tally_pending WHERE op = 4),
         EXISTS(SELECT 1 FROM tally_meta WHERE key >= 'rows ' AND key < 'rows!')
       """)
