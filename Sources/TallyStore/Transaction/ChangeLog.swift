@@ -130,17 +130,23 @@ package struct ChangeLog {
     return items
   }
 
-  /// Goes to the next item without reading this one.
-  static func skipItem(_ reader: inout ByteReader, _ catalog: Catalog) throws(StoreError) {
+  /// Goes to the next item without reading this one. `last` is what is known of the kind of the item before: most items
+  /// of a row are of one kind.
+  static func skipItem(
+    _ reader: inout ByteReader, _ catalog: Catalog, _ last: inout (kind: KindNumber, isLink: Bool)?
+  ) throws(StoreError) {
     do throws(WireError) {
       let head = try reader.varint()
       let kind = KindNumber(rawValue: Int(truncatingIfNeeded: head >> 2))
-      try reader.skipKey(isText: head & 1 != 0)
-      if catalog.links[kind] != nil {
-        try reader.skipKey(isText: head & 2 != 0)
-      } else if catalog.records[kind] == nil {
-        throw WireError(.malformed, "the log names an unknown kind")
+      if last?.kind != kind {
+        let isLink = catalog.links[kind] != nil
+        guard isLink || catalog.records[kind] != nil else {
+          throw WireError(.malformed, "the log names an unknown kind")
+        }
+        last = (kind, isLink)
       }
+      try reader.skipKey(isText: head & 1 != 0)
+      if last?.isLink == true { try reader.skipKey(isText: head & 2 != 0) }
     } catch {
       throw StoreError(stored: error)
     }

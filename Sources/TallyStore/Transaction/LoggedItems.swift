@@ -17,9 +17,10 @@ struct LoggedItems {
     starts.reserveCapacity(bytes.count / 17)
     try bytes.withUnsafeBytes { raw in
       var reader = ByteReader(raw)
+      var last: (kind: KindNumber, isLink: Bool)?
       while reader.remaining > 0 {
         starts.append(reader.offset)
-        try ChangeLog.skipItem(&reader, catalog)
+        try ChangeLog.skipItem(&reader, catalog, &last)
       }
     }
     (self.bytes, self.starts, self.catalog) = (bytes, starts, catalog)
