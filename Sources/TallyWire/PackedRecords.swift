@@ -38,7 +38,7 @@ package struct PackedRecords: Sendable {
   package let fields: [String]
   package private(set) var items: [Item] = []
   package private(set) var stamps: [Stamp] = []
-  /// What the deletes had seen, by the places of their stamps.
+  /// The contexts of the deletes, by the places of their stamps.
   private(set) var contexts: [Int: StateVector] = [:]
   /// The fields that some record has.
   private(set) var used: UInt64 = 0

@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  /// What a delete or a life had seen has an entry for each replica: many of them fill a block before its items do.
+  /// The context of a delete or a life has an entry for each replica: many of them fill a block before its items do.
   @Test(arguments: [false, true]) func manyContextsOfManyReplicasCanBeRead(hasUUIDs: Bool) throws {
     let store = try Self.store()
     for number in 0..<40 {

@@ -126,7 +126,7 @@ struct LoggedName {
   fileprivate let type: String
 
   /// The name as a value.
-  /// - Throws: `StoreError.corrupt` if it is none.
+  /// - Throws: `StoreError.corrupt` if there is no such name.
   func name() throws(StoreError) -> AnyRecordName {
     do { return try key.name(type: type) } catch { throw StoreError(stored: error) }
   }
