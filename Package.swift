@@ -298,7 +298,8 @@ let package = Package(
       dependencies: ["Tally", "TallyInspection", "TallyStore", "TallySync", tallyInspector, grdb],
       exclude: ["Browser"]),
     .testTarget(
-      name: "TallyCLITests", dependencies: ["TallyCLI", "Tally", "TallyCRDT", "TallySync", "TallyWire", grdb]),
+      name: "TallyCLITests",
+      dependencies: ["TallyCLI", "Tally", "TallyCRDT", "TallyStore", "TallySync", "TallyWire", grdb]),
     .testTarget(
       name: "CorpusTests",
       dependencies: [

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import TallyStore
 import Testing
 
 /// What the tool says of a store that the disk has damaged.
@@ -78,6 +79,9 @@ import Testing
       try bench.done("put", "a", "SBGame|~|go", "name=Go", "owner=SBPerson|~|ann", "author=SBPerson|~|ann")
       try bench.done("delete", "a", "SBPerson|~|ann")
       try bench.done("sync", "a", "b")
+      let b = try Store(existing: bench.path("b"))
+      try b.flushTail()
+      try b.close()
       try tamper(bench, "b", "DELETE FROM \(table)")
       #expect(try bench.tally("verify", "b").status != 0, "\(table)")
       _ = try bench.tally("verify", "b", "--repair")

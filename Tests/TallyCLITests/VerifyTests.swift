@@ -1,4 +1,5 @@
 import GRDB
+import TallyStore
 import Testing
 
 /// A store that contradicts itself is reported, not believed.
@@ -12,6 +13,9 @@ import Testing
   }
 
   private func tamper(_ statements: String) throws {
+    let store = try Store(existing: bench.path("a"))
+    try store.flushTail()
+    try store.close()
     let queue = try DatabaseQueue(path: bench.path("a"))
     try queue.writeWithoutTransaction { try $0.execute(sql: statements) }
     try queue.close()

@@ -21,6 +21,7 @@ import Testing
       try Game.players.insert(db, ann.id, to: game.id)
     }
     try store.write { db in _ = try game.delete(db) }
+    try store.flushTail()
     try store.close()
   }
 

@@ -38,10 +38,13 @@
           db,
           sql: """
             SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
-            AND name NOT IN ('tally_extra', 'tally_hidden', 'tally_meta', 'tally_log', 'tally_conflict', 'N', 'T') ORDER BY name
+            AND name NOT IN ('tally_extra', 'tally_hidden', 'tally_meta', 'tally_log', 'tally_vector', 'tally_zone', 'tally_conflict', 'N',
+            'T')
+            ORDER BY name
             """)
         let own = [
           "SELECT kind, key, body FROM tally_hidden", "SELECT body FROM tally_extra",
+          "SELECT fingerprint FROM tally_zone",
           """
           SELECT name, field, loser_replica, loser_sequence, loser_value, winner_replica, winner_sequence, winner_value,
           winner_deletes FROM tally_conflict

@@ -158,6 +158,7 @@ import Testing
     }
     // Both records' insert, and the last edit: with a single record to each transaction nothing waits for the pruning.
     for store in [lab.a, lab.b] {
+      try store.flushTail()
       #expect(try store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM tally_log") } == 2)
     }
     try expectSound(lab)

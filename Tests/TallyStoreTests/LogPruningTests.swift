@@ -86,11 +86,10 @@ import Testing
   private static func list(_ store: Store) throws -> [String] {
     try store.capturedSnapshot { reader in
       var found: [String] = []
-      let query = try SQLStatement(reader.connection.handle, "SELECT items, replica, sequence FROM tally_log")
-      while try query.step() {
-        let replica = try #require(reader.catalog.replicas[query.number(1)])
-        let dot = Dot(replica: replica, sequence: try query.sequence(2))
-        for item in try ChangeLog.items(query.blob(0), reader.catalog) {
+      try reader.forEachLogEntry { entry in
+        let replica = try #require(reader.catalog.replicas[entry.replica])
+        let dot = Dot(replica: replica, sequence: try entry.sequence)
+        for item in try ChangeLog.items(entry.items, reader.catalog) {
           found.append("\(dot) \(item.name)\(item.target.map { " \($0)" } ?? "")")
         }
       }

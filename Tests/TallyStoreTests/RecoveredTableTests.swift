@@ -101,6 +101,7 @@ import Testing
     try store.write { _ = try ann.delete($0) }
     try store.write { try Person(name: "Bob").insert($0) }
     let vector = try store.vector
+    try store.flushTail()
     try store.close()
     var bytes = Array(try Data(contentsOf: URL(fileURLWithPath: scratch.path("deletes"))))
     let pages = Set((1..<bytes.count / 4096).filter { bytes[$0 * 4096] == 0x0D }).filter { page in

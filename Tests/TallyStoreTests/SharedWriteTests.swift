@@ -43,6 +43,39 @@ import Testing
     return nil
   }
 
+  /// What a restore has written goes with a savepoint around it, and nobody tells the store.
+  @Test func aRestoreInASavepointThatIsRolledBackEndsTheWrite() throws {
+    let (game, _) = try deleted()
+    let before = try store.summary()
+    for isCaught in [false, true] {
+      let found = code {
+        try store.write { db in
+          try db.execute(sql: "INSERT INTO SBPerson(id, name) VALUES('SBPerson|~|ann', 'Ann')")
+          try db.inSavepoint {
+            try store.restore(db, game.id)
+            return .rollback
+          }
+          guard isCaught else { return }
+          try? store.restore(db, game.id)
+        }
+      }
+      #expect(found == .transactionEnded)
+      #expect(try store.summary() == before)
+      #expect(try store.verify().problems == [])
+    }
+    // One that is not around it may be.
+    try store.write { db in
+      try store.restore(db, game.id)
+      try db.inSavepoint {
+        try db.execute(sql: "INSERT INTO SBPerson(id, name) VALUES('SBPerson|~|ann', 'Ann')")
+        return .rollback
+      }
+    }
+    #expect(try store.verify().problems == [])
+    try store.sync(with: other)
+    #expect(try store.summary().fingerprint == other.summary().fingerprint)
+  }
+
   @Test func aRestoreAndAnEditAreOneTransaction() throws {
     let (game, match) = try deleted()
     try store.sync(with: other)

@@ -45,6 +45,16 @@ import Testing
     #expect(try store.verify().problems == [])
   }
 
+  @Test func theTailIsThatOfTheDocumentation() throws {
+    let store = try store()
+    let game = "08" + "386C19195F254BE2975F5B34506C51DB"
+    let tail =
+      "76EEE4A8C79CBD65" + "010104" + "00" + "01010105" + "0503616E6E" + "01010211" + game + "01010305" + "050362656E"
+      + "01010411" + game
+    #expect(try hex(store, "tail", of: "tally_zone") == [tail])
+    #expect(try hex(store, "n", of: "tally_log") == [])
+  }
+
   @Test func aSeedsBodyIsThatOfTheDocumentation() throws {
     let type = EntitySchema("SpeechType", .text("name"), .integer("seconds"))
     let store = try Store(inMemory: Schema([type]))

@@ -71,6 +71,7 @@ import Testing
       try lab.sync()
       try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|own', 'only here')")
       let replica = try lab.a.summary().replica
+      try lab.a.flushTail()
       try lab.a.close()
       try lab.shell("a", "UPDATE tally_vector SET sequence = \(change)")
       let a = try lab.reopened("a")

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallyStore
 import TallySync
 import Testing
 
@@ -73,6 +74,8 @@ final class SharedFolder {
 
   /// Closes a store, writes to its file as a disk does, so that nobody notices, and opens it again.
   func tamper(_ name: String, _ store: Store, _ sql: String) throws -> Store {
+    // So that tables have what `sql` may be about.
+    try store.flushTail()
     try store.close()
     let queue = try DatabaseQueue(path: root.appendingPathComponent(name).path)
     try queue.writeWithoutTransaction { db in

@@ -175,7 +175,13 @@ extension SharedFolder {
   /// Makes the sum of a store wrong, as a fault of ours or of the disk would.
   func breakSum(_ name: String) throws {
     let queue = try DatabaseQueue(path: root.appendingPathComponent(name).path)
-    try queue.write { try $0.execute(sql: "UPDATE tally_zone SET fingerprint = x'00112233445566778899AABBCCDDEEFF'") }
+    try queue.write { db in
+      try db.execute(
+        sql: """
+          UPDATE tally_zone
+          SET fingerprint = CAST(x'00112233445566778899AABBCCDDEEFF' || substr(fingerprint, 17) AS BLOB)
+          """)
+    }
     try queue.close()
   }
 

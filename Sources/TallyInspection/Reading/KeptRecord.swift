@@ -28,13 +28,8 @@ extension StateReader {
     while try contexts.step() {
       guard let replica = catalog.replicas[contexts.number(0)] else { continue }
       let dot = Dot(replica: replica, sequence: try contexts.sequence(1))
-      let log = try connection.statement(
-        "SELECT items FROM tally_log WHERE zone = 0 AND replica = ? AND sequence = ? LIMIT 1")
-      defer { log.reset() }
-      log.bind(1, contexts.int64(0))
-      log.bind(2, contexts.int64(1))
-      guard try log.step() else { continue }
-      for item in try ChangeLog.items(log.blob(0), catalog).prefix(records) where item.target == nil {
+      guard let entry = try logEntries(of: dot).first else { continue }
+      for item in try ChangeLog.items(entry.items, catalog).prefix(records) where item.target == nil {
         if let kept = try keptRecord(item.name, dot) { result.append(kept) }
       }
     }

@@ -88,8 +88,17 @@ extension StateReader {
       WHERE zone = 0 AND n < ?\(condition) ORDER BY n DESC LIMIT ?
       """)
     query.bind(1, place)
-    query.bind(2, limit)
     var result: [LoggedTransaction] = []
+    for entry in try tail().entries.reversed() where entry.number < place && result.count < limit {
+      guard let author = catalog.replicas[entry.replica] else {
+        throw StoreError(.corrupt, "the replica of a log entry is not known")
+      }
+      guard replica == nil || replica == author else { continue }
+      let dot = Dot(replica: author, sequence: entry.sequence)
+      let head = Array(entry.items.prefix(Self.head))
+      result.append(try transaction(Int64(entry.number), dot, head, entry.items.count, itemLimit))
+    }
+    query.bind(2, limit - result.count)
     while try query.step() {
       guard let replica = catalog.replicas[query.number(1)] else {
         throw StoreError(.corrupt, "the replica of a log entry is not known")

@@ -77,7 +77,7 @@ extension StateReader {
     return StoreSizes(
       tables: tables.sorted { $0.type < $1.type }, bytes: size * (try connection.integer("PRAGMA page_count") ?? 0),
       freeBytes: size * (try connection.integer("PRAGMA freelist_count") ?? 0), logBytes: logBytes,
-      logEntries: try span("tally_log", "n"),
+      logEntries: try span("tally_log", "n") + tail().entries.count,
       conflicts: try connection.integer("SELECT count(*) FROM tally_conflict") ?? 0,
       rejectedWrites: try connection.integer("SELECT count(*) FROM tally_pending") ?? 0,
       setAside: aside.count)

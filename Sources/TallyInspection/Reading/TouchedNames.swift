@@ -64,17 +64,18 @@ extension StateReader {
         """)
       // Since the page before, somebody may have got what it has named.
       query.bind(1, Int64(max(start.map { $0.dot.sequence - 1 } ?? 0, base[entry.replica])))
-      while try query.step() {
-        let (dot, row) = (Dot(replica: entry.replica, sequence: try query.sequence(0)), query.int64(1))
+      /// Looks at one entry of the log. Returns false at the end of the page.
+      func look(_ sequence: UInt64, _ row: Int64, _ bytes: [UInt8]) throws -> Bool {
+        let dot = Dot(replica: entry.replica, sequence: sequence)
         let isStart = dot == start?.dot
-        if isStart, row < start?.row ?? 0 { continue }
+        if isStart, row < start?.row ?? 0 { return true }
         let skipped = isStart && row == start?.row ? start?.done ?? 0 : 0
-        let items = try ChangeLog.items(query.blob(2), catalog)
+        let items = try ChangeLog.items(bytes, catalog)
         for (index, item) in items.enumerated().dropFirst(skipped) {
           let spot = TouchedNames.Place(dot: dot, row: row, done: index)
           if result.names.count == limit || hasLooked && isOver() {
             result.next = spot
-            return result
+            return false
           }
           hasLooked = true
           guard item.name.type != SeedHistory.setType, try finder.isFirst(item, dot), seen.insert(item.name).inserted
@@ -82,9 +83,27 @@ extension StateReader {
           result.names.append(item.name)
           result.places.append(spot)
         }
+        return true
       }
+      let least = max(start.map { $0.dot.sequence - 1 } ?? 0, base[entry.replica])
+      var newest = try newestEntries(of: number, beyond: least)[...]
+      while try query.step() {
+        let (sequence, row) = (try query.sequence(0), query.int64(1))
+        while let next = newest.first, next.sequence < sequence {
+          newest.removeFirst()
+          guard try look(next.sequence, Int64(next.number), next.items) else { return result }
+        }
+        guard try look(sequence, row, query.blob(2)) else { return result }
+      }
+      for next in newest { guard try look(next.sequence, Int64(next.number), next.items) else { return result } }
     }
     return result
+  }
+
+  /// Entries of one replica that are not in the table of the log yet, in the order in which its rows are read.
+  private func newestEntries(of replica: ReplicaNumber, beyond sequence: UInt64) throws -> [LogTail.Entry] {
+    try tail().entries.filter { $0.replica == replica && $0.sequence > sequence }
+      .sorted { ($0.sequence, $0.number) < ($1.sequence, $1.number) }
   }
 }
 

@@ -77,7 +77,7 @@ struct CaptureTriggers {
   }
 
   private func hasRows() throws -> Bool {
-    if try connection.exists("SELECT 1 FROM tally_vector LIMIT 1") { return true }
+    if try connection.exists("SELECT 1 FROM tally_vector LIMIT 1") || !LogTail.load(connection).isEmpty { return true }
     // Nothing of the store's: what is there was written by others.
     return try tables.contains { try connection.integer(text: "SELECT 1 FROM main.\"\($0)\" LIMIT 1") != nil }
   }

@@ -15,10 +15,9 @@ struct LostRows {
   /// Cost: reads the change log and looks up each row that it lists; memory for the keys of the pending writes.
   init(_ kinds: Set<KindNumber>?, _ reader: StateReader) throws {
     let notes = try FirstNotes(kinds, reader)
-    let query = try SQLStatement(reader.connection.handle, "SELECT items FROM tally_log")
-    while try query.step() {
+    try reader.forEachLogEntry { entry in
       // What a damaged row lists may be there or not.
-      guard let items = try? ChangeLog.items(query.blob(0), reader.catalog) else { continue }
+      guard let items = try? ChangeLog.items(entry.items, reader.catalog) else { return }
       for (kind, name, target) in items where kinds?.contains(kind) ?? true {
         if let target {
           try note(LinkKey(source: name, target: target), kind, reader, notes)

@@ -50,18 +50,21 @@ private struct ListedItems {
 
   /// Returns nil for a log that cannot be read, or lists nothing.
   init?(_ reader: StateReader) throws {
-    let query = try SQLStatement(reader.connection.handle, "SELECT replica, sequence, items FROM tally_log")
-    while try query.step() {
-      guard let replica = reader.catalog.replicas[query.number(0)], let sequence = try? query.sequence(1),
-        let items = try? ChangeLog.items(query.blob(2), reader.catalog)
-      else { return nil }
+    var isReadable = true
+    try reader.forEachLogEntry { entry in
+      guard let replica = reader.catalog.replicas[entry.replica], let sequence = try? entry.sequence,
+        let items = try? ChangeLog.items(entry.items, reader.catalog)
+      else {
+        isReadable = false
+        return
+      }
       let dot = Dot(replica: replica, sequence: sequence)
       for (kind, name, target) in items {
         let key = target.map { LinkKey(source: name, target: $0).text } ?? name.text
         hashes.insert(Self.hash(kind, key, dot))
       }
     }
-    guard !hashes.isEmpty else { return nil }
+    guard isReadable, try !reader.tail().isDamaged, !hashes.isEmpty else { return nil }
   }
 
   /// Whether a row that has cells of these transactions is not the one that the log lists. One without any is not

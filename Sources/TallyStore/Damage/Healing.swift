@@ -221,8 +221,7 @@ final class Healing {
       if entry.replica == mine || remaining.contains(entry.replica) { vector.include(entry) }
     }
     guard !vector.covers(own) else { return }
-    try transaction.connection.execute("DELETE FROM tally_vector WHERE zone = 0")
-    transaction.resetVector()
+    try transaction.resetVector()
     try transaction.raise(to: vector)
     try lowerContexts(to: vector)
   }

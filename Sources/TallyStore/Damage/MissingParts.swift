@@ -43,7 +43,8 @@ struct MissingParts {
     if !has("tally_stub"), has("tally_meta"), try connection.hasMeta("stubs") { lost.append("tally_stub") }
     if has("tally_meta") { try MetaKeys.putRight(connection) }
     if has("tally_zone"), try !connection.exists("SELECT 1 FROM tally_zone WHERE n = 0") {
-      // There is one zone, so a row with another number is its row.
+      // There is one zone, so a row with another number is its row. The index of ids may still have the right number.
+      try connection.execute("REINDEX tally_zone")
       try connection.execute("UPDATE tally_zone SET n = 0 WHERE n = (SELECT min(n) FROM tally_zone)")
       if connection.changes == 0 { lost.append("the zone") }
     }
@@ -51,6 +52,15 @@ struct MissingParts {
     if let found {
       for (name, sql) in statements where name.map({ !found.contains($0) }) ?? true { try connection.execute(sql) }
       try SchemaMigration.complete(connection)
+    }
+    let isZoneLost = lost.contains("the zone") || lost.contains("tally_zone")
+    if isZoneLost {
+      // With a sum that no vector has: what the newest entries raised is lost, and the rest may be none.
+      try connection.execute(
+        """
+        INSERT OR REPLACE INTO tally_zone(n, id, fingerprint)
+        VALUES(0, zeroblob(16), x'00000000000000000000000000000000FFFFFFFFFFFFFFFF')
+        """)
     }
     lost += try NumberedTable.allCases.compactMap { try $0.putRight(connection) }
     // A catalog that has no version yet is taken for that of a new file.
@@ -61,13 +71,24 @@ struct MissingParts {
     if unreachable {
       try connection.execute("DELETE FROM tally_extra WHERE n NOT BETWEEN 1 AND \(InlineClock.largestNumber)")
     }
-    if unknown > 0 { lost.append("the ids of \(unknown) replicas") }
+    var tail = try LogTail.load(connection)
+    let unknownInTail = try tail.vector.map(\.replica).filter { try !hasID($0, connection) }
+    if unknown + unknownInTail.count > 0 {
+      lost.append("the ids of \(unknown + unknownInTail.count) replicas")
+    }
     if !lost.isEmpty { try keepNumbers(connection) }
     if unknown > 0 {
       try connection.execute("DELETE FROM tally_vector WHERE replica NOT IN (SELECT n FROM tally_replica)")
     }
+    if !unknownInTail.isEmpty {
+      tail.forgetVector { unknownInTail.contains($0) }
+      let update = try connection.statement("UPDATE tally_zone SET tail = ? WHERE n = 0")
+      if let bytes = tail.bytes { update.bind(1, bytes) } else { update.bindNull(1) }
+      try update.run()
+    }
     return MissingParts(
-      lost: lost.isEmpty ? nil : "lost: " + lost.joined(separator: ", "), hasLists: !lists.allSatisfy(has))
+      lost: lost.isEmpty ? nil : "lost: " + lost.joined(separator: ", "),
+      hasLists: !lists.allSatisfy(has) || isZoneLost)
   }
 
   /// The store's own tables and indexes, as `table tally_meta`.
@@ -82,8 +103,15 @@ struct MissingParts {
     return parts
   }
 
+  private static func hasID(_ replica: ReplicaNumber, _ connection: Connection) throws -> Bool {
+    let query = try connection.statement("SELECT 1 FROM tally_replica WHERE n = ?")
+    query.bind(1, replica)
+    defer { query.reset() }
+    return try query.step()
+  }
+
   /// Whether there are states with a number that no clock can point to, of which the next would get one beyond it; and
-  /// how many entries of the vector are of replicas without an id.
+  /// how many rows of the vector are of replicas without an id.
   private static func strays(_ connection: Connection) throws -> (unreachable: Bool, unknown: Int) {
     // The first is looked up at both ends: to compare each number takes as long as the table is.
     let query = try connection.statement(
@@ -104,12 +132,14 @@ struct MissingParts {
   /// on from.
   private static func keepNumbers(_ connection: Connection) throws {
     let known = try connection.integer("SELECT coalesce(max(n), 0) FROM tally_replica") ?? 0
-    let used =
+    let inTable =
       try connection.integer(
         text: """
           SELECT coalesce(max(replica), 0) FROM (SELECT replica FROM tally_vector UNION SELECT replica FROM tally_log) \
           WHERE replica < \(implausible)
           """) ?? 0
+    let inTail = try LogTail.load(connection).replicas.map(\.rawValue).filter { $0 < implausible }
+    let used = max(inTable, inTail.max() ?? 0)
     guard used > known || known == 0 else { return }
     // Where log and vector are lost as well, by a wide margin: few stores have met a thousand devices.
     try NumberedTable.replica.leaveOut(max(used, 1000) + 1, connection)

@@ -84,6 +84,8 @@ private final class Salvage {
   private var target: StateVector
   /// Whether the vector is what was last written: then what it does not cover was written by nobody.
   private var isVectorSound = false
+  /// The newest entries of the vector and of the log.
+  private var tail = LogTail()
   /// Fields whose numbers were lost with their names. A row says its values by name; what says them by number counts
   /// only if all that was read adds up to the sum that was kept.
   private let guesses: Set<FieldID>
@@ -144,11 +146,18 @@ private final class Salvage {
       query in
       if let replica = catalog.replicas[query.number(0)] { vector[replica] = try query.sequence(1) }
     }
-    target = vector
-    reading.read("tally_zone", "SELECT n, fingerprint FROM tally_zone WHERE n = 0", hasRowID: false) { query in
-      let kept = KeptSums(query.blob(1))
-      (isVectorSound, keptSum) = (kept.vector == VectorCheck(vector), kept.fingerprint)
+    var zone: (sums: KeptSums, tail: LogTail)?
+    reading.read("tally_zone", "SELECT * FROM tally_zone WHERE n = 0", hasRowID: false) { query in
+      zone = (KeptSums(query.blob(2)), query.columnCount > 5 ? LogTail(query.blob(5)) : LogTail())
     }
+    if let zone {
+      for entry in zone.tail.vector {
+        if let replica = catalog.replicas[entry.replica] { vector[replica] = entry.sequence }
+      }
+      (tail, keptSum) = (zone.tail, zone.sums.fingerprint)
+      isVectorSound = zone.sums.vector == VectorCheck(vector) && !tail.isDamaged
+    }
+    target = vector
     note(reading)
   }
 
@@ -354,6 +363,11 @@ private final class Salvage {
     }
     reading.read("tally_log", "SELECT n, items FROM tally_log", hasRowID: true) { query in
       try ChangeLog.decode(query.blob(1), catalog) { kind, name, target in
+        look(kind, target.map { LinkKey(source: name, target: $0).text } ?? name.text)
+      }
+    }
+    for entry in tail.entries {
+      try? ChangeLog.decode(entry.items, catalog) { kind, name, target in
         look(kind, target.map { LinkKey(source: name, target: $0).text } ?? name.text)
       }
     }

@@ -74,15 +74,9 @@ struct SharedBodies {
   }
 
   private static func isListed(_ row: Row, _ dot: Dot, _ reader: StateReader) throws -> Bool {
-    guard let number = reader.catalog.replicaNumbers[dot.replica] else { return false }
-    let query = try reader.connection.statement(
-      "SELECT items FROM tally_log WHERE zone = 0 AND replica = ? AND sequence = ?")
-    defer { query.reset() }
-    query.bind(1, number)
-    query.bind(2, Int64(dot.sequence))
     var isListed = false
-    while try !isListed && query.step() {
-      try ChangeLog.decode(query.blob(0), reader.catalog) { kind, name, target in
+    for entry in try reader.logEntries(of: dot) where !isListed {
+      try ChangeLog.decode(entry.items, reader.catalog) { kind, name, target in
         let key = target.map { LinkKey(source: name, target: $0).text } ?? name.text
         if kind == row.kind, key == row.key { isListed = true }
       }

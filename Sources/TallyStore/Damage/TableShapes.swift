@@ -5,11 +5,11 @@ enum TableShapes {
   /// The columns of the store's own tables: n for the number, which is the rowid; i an integer, t a text, b a blob, B
   /// one of sixteen bytes, k a key, which is a text or a B, * anything.
   private static let tables = [
-    "tally_zone": "nBbi*", "tally_replica": "nBi", "tally_kind": "nttti", "tally_field": "niti", "tally_extra": "nb",
+    "tally_zone": "nBbi**", "tally_replica": "nBi", "tally_kind": "nttti", "tally_field": "niti", "tally_extra": "nb",
     "tally_hidden": "nitb", "tally_log": "niiib",
   ]
-  /// Those whose last column older files do not have.
-  private static let grown: Set<String> = ["tally_zone", "tally_replica", "tally_kind", "tally_field"]
+  /// Those whose last columns older files do not have, and how many these are.
+  private static let grown = ["tally_zone": 2, "tally_replica": 1, "tally_kind": 1, "tally_field": 1]
   /// Those WITHOUT ROWID, which look like indexes.
   private static let trees = [
     "tally_meta": "t*", "tally_vector": "iii", "tally_context": "iiib", "tally_wait": "tit", "tally_stub": "ikb",
@@ -22,7 +22,7 @@ enum TableShapes {
     guard !records.isEmpty else { return nil }
     let names = (isTable ? tables : trees).filter { name, shape in
       records.allSatisfy {
-        fits($0, shape, mayEndEarly: grown.contains(name))
+        fits($0, shape, lacking: grown[name] ?? 0)
           && (name != "tally_meta" || MetaKeys.isKnown(($0.texts.first ?? nil) ?? ""))
       }
         // Where all end with sixteen bytes, it is the index of `tally_cut`.
@@ -45,9 +45,9 @@ enum TableShapes {
   /// SQLite's number for a blob of sixteen bytes.
   private static let uuidType = 12 + 2 * 16
 
-  private static func fits(_ record: DatabasePages.Record, _ shape: String, mayEndEarly: Bool) -> Bool {
+  private static func fits(_ record: DatabasePages.Record, _ shape: String, lacking: Int) -> Bool {
     let count = record.types.count
-    guard count == shape.count || mayEndEarly && count == shape.count - 1 else { return false }
+    guard (shape.count - lacking...shape.count).contains(count) else { return false }
     return zip(record.types, shape).allSatisfy { type, column in
       switch column {
       case "n": type == 0

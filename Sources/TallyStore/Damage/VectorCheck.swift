@@ -10,6 +10,9 @@ struct VectorCheck: Equatable {
   init(_ vector: StateVector) { for dot in vector.entries { sum &+= Self.hash(dot.replica, dot.sequence) } }
   init(rawValue: UInt64) { sum = rawValue }
 
+  /// What no vector has, as far as anybody can tell.
+  static let ofNone = VectorCheck(rawValue: .max)
+
   /// Follows an entry that grows.
   mutating func raise(_ replica: ReplicaID, from old: UInt64, to new: UInt64) {
     if old > 0 { sum &-= Self.hash(replica, old) }
@@ -33,7 +36,7 @@ struct VectorCheck: Equatable {
 /// The checksums of the content and of the vector that `tally_zone` keeps: sixteen bytes and eight.
 struct KeptSums {
   var fingerprint: Fingerprint
-  /// nil in a file from before there was one.
+  /// nil in a file of version 3 from before there was one.
   var vector: VectorCheck?
 
   init(_ fingerprint: Fingerprint, _ vector: VectorCheck) { (self.fingerprint, self.vector) = (fingerprint, vector) }
@@ -49,8 +52,9 @@ struct KeptSums {
 }
 
 extension StateReader {
-  /// Whether the vector is what was last written.
+  /// Whether the vector is what was last written, and what the last transactions have added to it and to the log.
   func vectorFitsItsSum() throws -> Bool {
+    guard try !tail().isDamaged else { return false }
     guard let check = try keptSums().vector else { return true }
     return try check == VectorCheck(vector())
   }
@@ -75,8 +79,10 @@ struct FlippedBit {
       place = .sum
       return
     }
+    let tail = try reader.tail()
     for entry in vector.entries {
-      guard let number = reader.catalog.replicaNumbers[entry.replica] else { continue }
+      // What is in the tail has a checksum of its own.
+      guard let number = reader.catalog.replicaNumbers[entry.replica], !tail.raises(number) else { continue }
       for bit in 0..<64 {
         let mask = UInt64(1) << UInt64(bit)
         let sequence = entry.sequence ^ mask
@@ -133,8 +139,7 @@ extension WriteTransaction {
         if let read = try? StateCoding.decodeLink(body, self.reader) { include(read.element.dots) }
       }
     }
-    try connection.execute("DELETE FROM tally_vector")
-    resetVector()
+    try resetVector()
     try raise(to: vector)
   }
 }

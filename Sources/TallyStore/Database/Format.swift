@@ -5,15 +5,16 @@ package enum Format {
   /// "TALY" in `PRAGMA application_id`.
   package static let applicationID = 0x5441_4C59
   /// The version in `PRAGMA user_version`.
-  static let version = 3
+  static let version = 4
   /// The oldest version that is read. Version 1 had clocks and bodies without checksums, version 2 did not tell
-  /// references from other fields; neither was released.
+  /// references from other fields; neither was released. Version 3 had no `tail`, and becomes version 4
+  /// when it is opened for writing.
   static let oldest = 3
   static let tables = """
     CREATE TABLE tally_meta(key TEXT NOT NULL PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
     CREATE TABLE tally_zone(
       n INTEGER NOT NULL PRIMARY KEY, id BLOB NOT NULL UNIQUE, fingerprint BLOB NOT NULL,
-      hooked INTEGER NOT NULL DEFAULT 0, own BLOB) STRICT;
+      hooked INTEGER NOT NULL DEFAULT 0, own BLOB, tail BLOB) STRICT;
     CREATE TABLE tally_replica(n INTEGER NOT NULL PRIMARY KEY, id BLOB NOT NULL UNIQUE, sum INTEGER) STRICT;
     CREATE TABLE tally_vector(
       zone INTEGER NOT NULL, replica INTEGER NOT NULL, sequence INTEGER NOT NULL,
@@ -56,11 +57,12 @@ package enum Format {
     INSERT INTO tally_meta VALUES('catalog', 0);
     """
 
-  /// Columns and tables that came to the format before its first release. A file without them gets them when it is
-  /// opened for writing.
+  /// Columns and tables that came to the format before its first release, or with version 4. A file without them gets
+  /// them when it is opened for writing.
   static let laterColumns = [
     (table: "tally_zone", column: "hooked", definition: "INTEGER NOT NULL DEFAULT 0"),
     (table: "tally_zone", column: "own", definition: "BLOB"),
+    (table: "tally_zone", column: "tail", definition: "BLOB"),
     (table: "tally_pending", column: "changed", definition: "INTEGER"),
     (table: "tally_replica", column: "sum", definition: "INTEGER"),
     (table: "tally_kind", column: "sum", definition: "INTEGER"),

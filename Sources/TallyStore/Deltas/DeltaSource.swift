@@ -93,6 +93,8 @@ struct DeltaSource {
 
   private func loggedItems(_ own: StateVector) throws -> LoggedKeys? {
     var items = LoggedKeys(catalog, limit: Self.lookupLimit)
+    let tail = try reader.tail()
+    guard !tail.isDamaged else { return nil }
     for dot in own.entries where dot.sequence > base[dot.replica] {
       guard let number = catalog.replicaNumbers[dot.replica] else { continue }
       let query = try reader.connection.statement(
@@ -104,7 +106,11 @@ struct DeltaSource {
         try query.withBlob(0) { try items.add($0) }
         if items.isFull { return nil }
       }
+      for entry in tail.entries where entry.replica == number && entry.sequence > base[dot.replica] {
+        try entry.items.withUnsafeBytes { try items.add($0) }
+      }
     }
+    if items.isFull { return nil }
     items.sort()
     return items
   }

@@ -113,6 +113,8 @@ struct Join {
       try transaction.renewReplica(
         because: "a peer knows more of this store than the store itself: it is an older copy")
     }
+    // What comes may be listed again.
+    if isRepair || healing != nil { try transaction.flushEntries() }
     transaction.expect(header.target)
     // Healing writes states in ways of its own.
     if healing == nil { writer.seenAbove = SeenAbove(reader) }

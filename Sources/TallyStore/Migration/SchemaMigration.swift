@@ -37,7 +37,7 @@ struct SchemaMigration {
     try connection.execute("PRAGMA user_version = \(Format.version)")
   }
 
-  /// Adds what came to the format without raising its version.
+  /// Adds what a file of an earlier version lacks, or one from before what came without raising the version.
   static func complete(_ connection: Connection) throws {
     for (table, column, definition) in Format.laterColumns {
       if !connection.hasColumn(column, table) {
@@ -45,6 +45,24 @@ struct SchemaMigration {
       }
     }
     try connection.execute(Format.laterTables)
+    let version = try connection.integer("PRAGMA user_version") ?? 0
+    if (Format.oldest..<Format.version).contains(version) {
+      try connection.execute("PRAGMA user_version = \(Format.version)")
+      try addCheck(connection)
+    }
+  }
+
+  /// Writes the check of the vector, which files of version 3 have only from some day on.
+  private static func addCheck(_ connection: Connection) throws {
+    let zone = try LogTail.withColumn(connection) { sums, _ in KeptSums(sums) }
+    guard let zone, zone.vector == nil else { return }
+    let known = try connection.statement(
+      "SELECT id, sequence FROM tally_vector JOIN tally_replica ON n = replica WHERE zone = 0")
+    var vector = StateVector()
+    while try known.step() { vector[ReplicaID(known.blob(0))] = try known.sequence(1) }
+    let update = try connection.statement("UPDATE tally_zone SET fingerprint = ? WHERE n = 0")
+    update.bind(1, KeptSums(zone.fingerprint, VectorCheck(vector)).bytes)
+    try update.run()
   }
 
   /// Creates tables of entities and relationships that are gone, empty, before anything looks into them. A store whose

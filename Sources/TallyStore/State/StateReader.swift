@@ -87,8 +87,10 @@ package final class StateReader {
   private static let contextLimit = 1 << 17
   /// Whether what is read stays as it is for as long as the reader lives.
   private let isSnapshot: Bool
+  /// The tail that was read last, which has seldom changed since.
+  private var lastTail: (bytes: [UInt8], tail: LogTail)?
   /// The state vector and sums of the snapshot, once read: they cannot change while it is open.
-  private var standing: (vector: StateVector?, sums: KeptSums?)
+  private var standing: (vector: StateVector?, zone: (sums: KeptSums, tail: LogTail)?)
 
   init(_ connection: Connection, catalog: Catalog, isSnapshot: Bool = false) {
     (self.connection, self.catalog, self.isSnapshot) = (connection, catalog, isSnapshot)
@@ -112,6 +114,12 @@ package final class StateReader {
       }
       vector[replica] = try query.sequence(1)
     }
+    for entry in try tail().vector {
+      guard let replica = catalog.replicas[entry.replica] else {
+        throw StoreError(.corrupt, "a replica of the vector is not known")
+      }
+      vector[replica] = entry.sequence
+    }
     if isSnapshot { standing.vector = vector }
     return vector
   }
@@ -119,14 +127,23 @@ package final class StateReader {
   func fingerprint() throws -> Fingerprint { try keptSums().fingerprint }
 
   /// Returns the checksums that are kept of content and vector.
-  func keptSums() throws -> KeptSums {
-    if let sums = standing.sums { return sums }
-    let query = try connection.statement("SELECT fingerprint FROM tally_zone WHERE n = 0")
-    defer { query.reset() }
-    guard try query.step() else { throw StoreError(.corrupt, "the zone is missing") }
-    let sums = KeptSums(query.blob(0))
-    if isSnapshot { standing.sums = sums }
-    return sums
+  func keptSums() throws -> KeptSums { try zone().sums }
+
+  /// Returns what the last transactions have added to the vector and to the change log.
+  package func tail() throws -> LogTail { try zone().tail }
+
+  private func zone() throws -> (sums: KeptSums, tail: LogTail) {
+    if let zone = standing.zone { return zone }
+    let zone = try LogTail.withColumn(connection) { sums, bytes in
+      if let bytes, lastTail?.bytes != bytes { lastTail = (bytes, LogTail(bytes)) }
+      var sums = KeptSums(sums)
+      // The disk has made something else of it.
+      if bytes != nil, sums.vector == nil { sums.vector = .ofNone }
+      return (sums, bytes == nil ? LogTail() : lastTail?.tail ?? LogTail())
+    }
+    guard let zone else { throw StoreError(.corrupt, "the zone is missing") }
+    if isSnapshot { standing.zone = zone }
+    return zone
   }
 
   /// Remembers the context of a delete that has just been stored.

@@ -137,6 +137,12 @@ private struct StoreMark {
     let known = try connection.statement(
       "SELECT id, sequence FROM tally_vector JOIN tally_replica ON n = replica WHERE zone = 0")
     while try known.step() { vector[ReplicaID(known.blob(0))] = try known.sequence(1) }
+    for entry in try LogTail.load(connection).vector {
+      let id = try connection.statement("SELECT id FROM tally_replica WHERE n = ?")
+      id.bind(1, entry.replica)
+      defer { id.reset() }
+      if try id.step() { vector[ReplicaID(id.blob(0))] = entry.sequence }
+    }
     let own = try connection.statement(
       "SELECT id FROM tally_replica WHERE n = (SELECT value FROM tally_meta WHERE key = 'self')")
     defer { own.reset() }

@@ -12,7 +12,8 @@ import TallyCRDT
 ///
 /// Changes that the transaction has made before are captured first, as if it ended there: references must hold by
 /// then, and a deleted record takes with it what it owns. Peers still get all of it at once or none. An error of these
-/// calls ends the whole transaction, also if the app catches it: `write` throws it again, and nothing has changed.
+/// calls ends the whole transaction, also if the app catches it: `write` throws it again, and nothing has changed. So
+/// does a savepoint that is rolled back after such a call within it.
 extension Store {
   /// Brings a deleted record back as part of a write. See `restore(_:)`.
   ///

@@ -91,6 +91,9 @@ extension Store {
     }
   }
 
+  /// Moves the newest entries of the vector and of the change log into their tables, for who looks at these by SQL.
+  package func flushTail() throws { _ = try replicate { try $0.flushTail() } }
+
   /// Joins a delta: all of it, or nothing. `nextBlock` gives the blocks in order, and nil at the end. With
   /// `refusesMismatch` nothing is joined that leaves other content here than the sender has at the same vector, unless
   /// it is a repair. `notes` are noted in the same transaction.

@@ -164,15 +164,11 @@ private final class Verifier {
 
   private func readLog() throws {
     defer { logged.sort() }
-    let query = try SQLStatement(reader.connection.handle, "SELECT replica, sequence, items FROM tally_log")
-    while try query.step() {
-      guard let replica = catalog.replicas[query.number(0)] else {
-        problem("the log names an unknown replica")
-        continue
-      }
+    try reader.forEachLogEntry { entry in
+      guard let replica = catalog.replicas[entry.replica] else { return problem("the log names an unknown replica") }
       try reporting("the change log") {
-        let dot = Dot(replica: replica, sequence: try query.sequence(1))
-        try ChangeLog.decode(query.blob(2), catalog) { kind, name, target in
+        let dot = Dot(replica: replica, sequence: try entry.sequence)
+        try ChangeLog.decode(entry.items, catalog) { kind, name, target in
           logged.append(Self.hash(dot, "\(kind) \(name.text)\(target.map { "\n" + $0.text } ?? "")"))
         }
       }
@@ -201,11 +197,10 @@ private final class Verifier {
 
   private func checkOrphans() throws {
     // A row that a connection without our triggers removed leaves only its place in the log.
-    let log = try SQLStatement(reader.connection.handle, "SELECT items FROM tally_log")
-    while try log.step() {
-      let items = log.blob(0)
+    try reader.forEachLogEntry { entry in
+      let items = entry.items
       // What a damaged row lists may be there or not; `readLog` has said that it is damaged.
-      guard (try? ChangeLog.decode(items, catalog) { _, _, _ in }) != nil else { continue }
+      guard (try? ChangeLog.decode(items, catalog) { _, _, _ in }) != nil else { return }
       try ChangeLog.decode(items, catalog) { number, name, target in
         guard report.problems.count < 100, try !isStored(number, name, target) else { return }
         let line = "the log lists \(name.text)\(target.map { " with \($0.text)" } ?? ""), of which nothing is stored"

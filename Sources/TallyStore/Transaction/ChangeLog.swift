@@ -41,22 +41,27 @@ package struct ChangeLog {
     items.key(target)
   }
 
-  /// Deletes the row of a transaction that lists this record and nothing else.
-  /// - Returns: whether there was one.
-  static func drop(
-    _ dot: Dot, _ kind: KindNumber, _ key: RecordKey, _ connection: Connection, _ numbers: CatalogWriter
-  ) throws -> Bool {
+  /// What an entry that lists one record has.
+  static func items(_ kind: KindNumber, _ key: RecordKey) -> [UInt8] {
     var items = ByteWriter()
     write(kind, key, to: &items)
+    return items.bytes
+  }
+
+  /// Deletes the row of a transaction that lists these items and nothing else.
+  /// - Returns: whether there was one.
+  static func drop(
+    _ replica: ReplicaNumber, _ sequence: UInt64, _ items: [UInt8], _ connection: Connection
+  ) throws -> Bool {
     let delete = try connection.statement(
       """
       DELETE FROM tally_log WHERE zone = 0 AND replica = ?1 AND sequence = ?2 AND length(items) = ?3 AND items = ?4
       """)
-    delete.bind(1, try numbers.number(of: dot.replica))
-    delete.bind(2, Int64(dot.sequence))
+    delete.bind(1, replica)
+    delete.bind(2, Int64(sequence))
     // A row of many items is not read to be compared.
-    delete.bind(3, items.bytes.count)
-    delete.bind(4, items.bytes)
+    delete.bind(3, items.count)
+    delete.bind(4, items)
     try delete.run()
     return connection.changes > 0
   }
@@ -90,19 +95,18 @@ package struct ChangeLog {
     var bytes = 0
   }
 
-  /// Writes the notes, and adds what this took to `growth`.
-  mutating func flush(_ connection: Connection, _ numbers: CatalogWriter, to growth: inout Growth) throws {
+  /// Writes the notes, and adds to `growth` what this took in the table.
+  mutating func flush(_ session: WritingSession, to growth: inout Growth) throws {
     gather()
     guard !entries.isEmpty else { return }
-    let insert = try connection.statement(
-      "INSERT INTO tally_log(zone, replica, sequence, items) VALUES(0, ?, ?, ?)")
+    let isLittle = entries.values.reduce(0) { $0 + $1.bytes.count } <= LogTail.mostBytesOfOne
+    if !isLittle { try session.flushEntries(to: &growth) }
     for (dot, writer) in entries.sorted(by: { $0.key < $1.key }) {
-      insert.bind(1, try numbers.number(of: dot.replica))
-      insert.bind(2, Int64(dot.sequence))
-      insert.bind(3, writer.bytes)
-      try insert.run()
-      growth.rows += 1
-      growth.bytes += writer.bytes.count
+      if isLittle {
+        try session.list(writer.bytes, dot, to: &growth)
+      } else {
+        try session.insert(writer.bytes, dot, to: &growth)
+      }
     }
     (entries, byteCount) = ([:], 0)
   }

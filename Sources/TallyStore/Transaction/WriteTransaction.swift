@@ -230,7 +230,10 @@ final class WriteTransaction {
 
   private func drop(_ dot: Dot, deleted key: RecordKey, _ kind: RecordKind) throws {
     guard dot != lastMissed, !missed.contains(dot) else { return }
-    guard try !ChangeLog.drop(dot, kind.number, key, connection, session.numbers) else { return }
+    let (number, items) = (try session.numbers.number(of: dot.replica), ChangeLog.items(kind.number, key))
+    guard !session.tail.remove(number, dot.sequence, items),
+      try !ChangeLog.drop(number, dot.sequence, items, connection)
+    else { return }
     missed.insert(dot)
     lastMissed = dot
   }
@@ -251,7 +254,7 @@ final class WriteTransaction {
       return
     }
     drops += 1
-    if try !ChangeLog.drop(dot, kind.number, key, connection, session.numbers) { outdates = true }
+    try session.unlist(ChangeLog.items(kind.number, key), dot, growth: &logged)
   }
 
   private static let mostDrops = 8
@@ -297,8 +300,14 @@ final class WriteTransaction {
     if reader.aside[RowAddress(kind: kind.number, key: name.text)] != nil { view.mark(name) }
   }
 
+  /// Moves the newest entries of the vector and of the change log into their tables.
+  func flushTail() throws { try session.flushTail(to: &logged) }
+
+  /// Moves the newest entries of the change log into their table, and drops those that are needless there.
+  func flushEntries() throws { try session.flushEntries(to: &logged) }
+
   private func flushIfFull() throws {
-    if log.isFull { try log.flush(connection, session.numbers, to: &logged) }
+    if log.isFull { try log.flush(session, to: &logged) }
   }
 
   /// Says that a state is lost, so that its part of the fingerprint cannot be subtracted and what was derived from
@@ -378,13 +387,13 @@ final class WriteTransaction {
     }
     try checkReferences()
     try forgetDecidedConflicts()
-    try log.flush(connection, session.numbers, to: &logged)
+    try log.flush(session, to: &logged)
     try writer.putStubTouches()
     try writer.deleteBlanks()
     // Open blobs keep SQLite from savepoints and from changing tables.
     writer.closeRows()
     writer.onRowWritten = nil
-    try session.end(self, logged: outdates ? logged : ChangeLog.Growth())
+    try session.end(self, logged: logged, outdates: outdates)
   }
 
   /// Settles what a delta has brought, before the end: what is noted of it depends on what shows then.
@@ -418,19 +427,15 @@ final class WriteTransaction {
   /// Raises the vector in memory and in the file.
   func raise(to target: StateVector) throws {
     for dot in target.entries where dot.sequence > standing.vector[dot.replica] {
-      let update = try connection.statement(
-        "INSERT INTO tally_vector VALUES(0, ?, ?) ON CONFLICT(zone, replica) DO UPDATE SET sequence = excluded.sequence"
-      )
-      update.bind(1, try session.numbers.number(of: dot.replica))
-      update.bind(2, Int64(dot.sequence))
-      try update.run()
+      try session.raise(dot.replica, to: dot.sequence)
       standing.vectorCheck.raise(dot.replica, from: standing.vector[dot.replica], to: dot.sequence)
       standing.vector.include(dot)
     }
   }
 
   /// Forgets the vector, for one that is rebuilt.
-  func resetVector() {
+  func resetVector() throws {
+    try session.forgetVector()
     (standing.vector, standing.vectorCheck) = (StateVector(), VectorCheck())
     session.buffer?.giveUp()
   }
@@ -441,15 +446,11 @@ final class WriteTransaction {
     /// Whether the number of the transaction counts as free: because it has only deleted.
     private func reusesNumber() throws -> Bool {
       guard environment.planted.contains(.counterReused), let dot else { return false }
-      try log.flush(connection, session.numbers, to: &logged)
-      let query = try connection.statement(
-        "SELECT items FROM tally_log WHERE zone = 0 AND replica = ? AND sequence = ?")
-      query.bind(1, try session.numbers.number(of: dot.replica))
-      query.bind(2, Int64(dot.sequence))
-      defer { query.reset() }
+      try log.flush(session, to: &logged)
+      try session.putZone(standing)
       var isOnlyDeletes = true
-      while try query.step() {
-        try ChangeLog.decode(query.blob(0), catalog) { kind, name, target in
+      for entry in try reader.logEntries(of: dot) {
+        try ChangeLog.decode(entry.items, catalog) { kind, name, target in
           guard target == nil, let kind = catalog.records[kind], let stored = try reader.record(name, kind) else {
             isOnlyDeletes = false
             return

@@ -1,24 +1,44 @@
 import TallyCRDT
 
-// A vector that is not what it was.
+// The vector, and one that is not what it was.
 extension WritingSession {
+  /// The state of the store, with what this transaction has written.
+  var summary: StoreSummary {
+    StoreSummary(
+      vector: standing.vector, fingerprint: standing.fingerprint,
+      replica: standing.own.flatMap { reader.catalog.replicas[$0] }
+    )
+  }
+
   /// A vector that is not what was last written is rebuilt before a dot is issued.
   func mendVector() throws {
-    guard try reader.keptSums().vector != nil, try !reader.vectorFitsItsSum() else { return }
-    if let bit = try FlippedBit(reader) {
+    if tail.isDamaged, let mended = try LogTail.withColumn(connection, { LogTail.mended($1 ?? []) }) ?? nil {
+      // The sums are those of before.
+      let update = try connection.statement("UPDATE tally_zone SET tail = ? WHERE n = 0")
+      if let bytes = mended.bytes { update.bind(1, bytes) } else { update.bindNull(1) }
+      try update.run()
+      try reload()
+      environment.logger.warning("a flipped bit in the newest entries of the vector and the log was put right")
+    }
+    guard try !reader.vectorFitsItsSum() else { return }
+    if !tail.isDamaged, let bit = try FlippedBit(reader) {
       try bit.repair(connection)
       try reload()
       environment.logger.warning("a flipped bit in the vector was put right")
     } else {
       try transaction { transaction in
+        if tail.isDamaged {
+          tail = LogTail()
+          tail.isChanged = true
+        }
         try transaction.recomputeVector()
+        // Where the newest entries of the vector are lost, those of the log are lost with them.
+        try transaction.listAnew()
         try transaction.note(doubt: .damaged, because: "the vector was not what was last written")
       }
     }
     // Also where both came out as they were.
-    let update = try connection.statement("UPDATE tally_zone SET fingerprint = ? WHERE n = 0")
-    update.bind(1, KeptSums(standing.fingerprint, standing.vectorCheck).bytes)
-    try update.run()
+    try putZone(standing)
   }
 
   /// Whether the store has given away more of what this replica wrote, perhaps by another store of the same file, than

@@ -18,6 +18,12 @@ final class WritingSession {
   let refusals: Refusals
   let environment: StoreEnvironment
   private(set) var standing = Standing()
+  /// What the last transactions have added, as the file has it after this one; see `WritingSession+Tail`.
+  @exclusivity(unchecked) var tail = LogTail()
+  /// Transactions of which a row in the log lists more than a record that was needless: they are not looked for again.
+  @exclusivity(unchecked) var shared = Set<Dot>()
+  /// Whether rows of the log may find nothing any more since pruning was last told of new ones.
+  private var outdates = false
   private var objects: AppObjects?
   /// Notes the app's writes; nil where triggers do.
   private var recorder: ChangeRecorder?
@@ -86,14 +92,6 @@ final class WritingSession {
   /// Whether the schema is another, after the SQLite transaction, than the one that was looked at.
   private(set) var leavesNewSchema = false
 
-  /// The state of the store, with what this transaction has written.
-  var summary: StoreSummary {
-    StoreSummary(
-      vector: standing.vector, fingerprint: standing.fingerprint,
-      replica: standing.own.flatMap { reader.catalog.replicas[$0] }
-    )
-  }
-
   /// The changes of the SQLite transaction; nil if they are not kept.
   @exclusivity(unchecked) var buffer: DeltaBuffer?
 
@@ -125,6 +123,10 @@ final class WritingSession {
     let outcome = try isUnchanged ? .asTheyShouldBe : followSchema()
     try standAside(true)
     buffer = buffers && !facts.hasDoubt && !standing.vector.isEmpty ? DeltaBuffer(before: standing.vector) : nil
+    #if PlantedFaults
+      let kept = try reader.tail()
+      precondition(tail == kept, "the newest entries are not those in the file")
+    #endif
     if hasReloaded {
       try mendVector()
       if told.hasMore(than: standing) || hasGivenMore { try leaveFormerNumbers() }
@@ -145,6 +147,7 @@ final class WritingSession {
     isListening = true
     defer { isListening = false }
     let value = try body()
+    try checkInterlude()
     if changesSchema { readIndexes(try AppObjects(connection, reader.catalog)) }
     return value
   }
@@ -165,6 +168,7 @@ final class WritingSession {
     isListening = false
     defer { isListening = true }
     do {
+      try checkInterlude()
       if changesSchema { readIndexes(try AppObjects(connection, reader.catalog)) }
       try transaction { transaction in
         try transaction.capture(.app)
@@ -341,21 +345,25 @@ final class WritingSession {
     return try mayEcho && reader.hasPendingWrites()
   }
 
-  /// Takes over what a transaction did, at its end. `logged` is by how much it has let the change log grow, and
-  /// nothing if no other row can have become useless.
-  func end(_ transaction: WriteTransaction, logged: ChangeLog.Growth) throws {
+  /// Takes over what a transaction did, at its end. `logged` is by how much it has let the change log's table grow;
+  /// `outdates` says that other rows can have become useless.
+  func end(_ transaction: WriteTransaction, logged: ChangeLog.Growth, outdates: Bool) throws {
     let isNew = transaction.standing != standing
     let next = transaction.standing
-    if next.fingerprint != standing.fingerprint || next.vectorCheck != standing.vectorCheck {
-      let update = try connection.statement("UPDATE tally_zone SET fingerprint = ? WHERE n = 0")
-      update.bind(1, KeptSums(next.fingerprint, next.vectorCheck).bytes)
-      try update.run()
+    if next.fingerprint != standing.fingerprint || next.vectorCheck != standing.vectorCheck || tail.isChanged {
+      try putZone(next)
     }
     standing = transaction.standing
     isChanged = isChanged || isNew || writer.isChanged || numbers.isChanged
     if !transaction.incoming.isEmpty { try echoes.note(transaction.hasEcho, connection, environment.logger) }
-    try pruning.run(reader, added: logged)
+    self.outdates = self.outdates || outdates
+    guard logged.rows > 0 else { return }
+    try pruning.run(reader, added: self.outdates ? logged : ChangeLog.Growth())
+    self.outdates = false
   }
+
+  /// Notes that rows of the log may find nothing any more, and are still there.
+  func noteOutdated() { outdates = true }
 
   // MARK: Following the file
 
@@ -369,6 +377,9 @@ final class WritingSession {
       schemaVersion = nil
     }
     standing = try Standing(reader)
+    tail = try reader.tail()
+    // What others have written may have made rows useless.
+    (shared, outdates) = ([], true)
     try facts.load(connection, reader.catalog)
     reader.aside = try facts.hasAside ? SetAside(connection) : SetAside()
     refusals.forget()

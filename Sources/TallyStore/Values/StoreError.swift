@@ -92,7 +92,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// The store was opened with `StoreOptions.isReadOnly`, and was to be written to.
     case readOnly
     /// A write committed or rolled back its own transaction, with COMMIT or ROLLBACK or through `OR ROLLBACK`. Nothing
-    /// of it was kept. Or something was written right after a transaction, in `afterNextTransaction` or by an observer:
+    /// of it was kept. Or it rolled back a savepoint within which it had called the store, as with `restore(_:_:)`.
+    /// Or something was written right after a transaction, in `afterNextTransaction` or by an observer:
     /// that statement alone has failed.
     case transactionEnded
     /// The requested operation would put another database in the store's place, as `erase()` and a backup into a store

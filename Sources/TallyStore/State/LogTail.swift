@@ -1,0 +1,332 @@
+import GRDB
+import TallyCRDT
+import TallyWire
+
+/// What the last transactions have added to the vector and to the change log. It stands in the row of the fingerprint,
+/// which every transaction writes in any case, so that a small one need not write their tables.
+///
+/// It is short, and moves into the tables when it would not be: see `WritingSession.flushTail`. Each replica's entry of
+/// the vector here takes the place of the one in `tally_vector`; entries of the log come after those in `tally_log`.
+package struct LogTail: Sendable {
+  /// An entry of the change log.
+  package struct Entry: Equatable, Sendable {
+    /// The number that its row of `tally_log` will have.
+    package var number: Int
+    package var replica: ReplicaNumber
+    package var sequence: UInt64
+    package var items: [UInt8]
+  }
+
+  /// An entry in the table of the log that lists one record, of which its transaction has left nothing.
+  struct Needless: Equatable, Sendable {
+    var replica: ReplicaNumber
+    var sequence: UInt64
+    var items: [UInt8]
+  }
+
+  /// An entry of the vector.
+  struct Raised: Equatable, Sendable {
+    var replica: ReplicaNumber
+    var sequence: UInt64
+  }
+
+  /// In the order in which they came.
+  package private(set) var entries: [Entry] = []
+  /// By replica.
+  private(set) var vector: [Raised] = []
+  /// Entries to be dropped from the table when this moves there.
+  private(set) var needless: [Needless] = []
+  /// Whether the disk has changed it: then nothing of it is known.
+  private(set) var isDamaged = false
+  /// The bytes of `entries` and of `needless`.
+  private var encoded: [UInt8] = []
+  private var encodedNeedless: [UInt8] = []
+  /// Whether it is not what was last read or written.
+  var isChanged = false
+
+  /// The most bytes of entries, and of those of one transaction: others go to the table at once.
+  static let mostBytes = 2048
+  static let mostBytesOfOne = 256
+  /// The most entries of the vector.
+  static let mostRaised = 16
+
+  init() {}
+
+  var isEmpty: Bool { entries.isEmpty && vector.isEmpty && needless.isEmpty && !isDamaged }
+
+  // MARK: Changing
+
+  /// Whether there is room for items of so many bytes.
+  func hasRoom(for count: Int) -> Bool {
+    encoded.count + encodedNeedless.count + count + Self.mostBytesOfHead <= Self.mostBytes
+  }
+
+  /// Notes an entry that is to be dropped from the table.
+  mutating func noteNeedless(_ entry: Needless) {
+    isChanged = true
+    needless.append(entry)
+    Self.encode(entry.replica, entry.sequence, entry.items, to: &encodedNeedless)
+  }
+
+  mutating func append(_ number: Int, _ replica: ReplicaNumber, _ sequence: UInt64, _ items: [UInt8]) {
+    let entry = Entry(number: number, replica: replica, sequence: sequence, items: items)
+    Self.encode(entry, after: entries.last, to: &encoded)
+    entries.append(entry)
+    isChanged = true
+  }
+
+  /// Takes an entry away that lists these items and nothing else.
+  /// - Returns: whether there was one.
+  mutating func remove(_ replica: ReplicaNumber, _ sequence: UInt64, _ items: [UInt8]) -> Bool {
+    let found = entries.lastIndex { $0.sequence == sequence && $0.replica == replica && $0.items == items }
+    guard let found else { return false }
+    entries.remove(at: found)
+    encodeAnew()
+    return true
+  }
+
+  /// Raises an entry of the vector, or sets it for the first time.
+  mutating func raise(_ replica: ReplicaNumber, to sequence: UInt64) {
+    isChanged = true
+    let entry = Raised(replica: replica, sequence: sequence)
+    guard let place = vector.firstIndex(where: { $0.replica >= replica }) else { return vector.append(entry) }
+    if vector[place].replica == replica { vector[place] = entry } else { vector.insert(entry, at: place) }
+  }
+
+  /// The replicas that it names.
+  var replicas: Set<ReplicaNumber> { Set(vector.map(\.replica) + entries.map(\.replica) + needless.map(\.replica)) }
+
+  /// Whether it has an entry of the vector for this replica.
+  func raises(_ replica: ReplicaNumber) -> Bool { vector.contains { $0.replica == replica } }
+
+  /// Forgets entries of the vector.
+  mutating func forgetVector(where condition: (ReplicaNumber) -> Bool = { _ in true }) {
+    isChanged = isChanged || !vector.isEmpty
+    vector.removeAll { condition($0.replica) }
+  }
+
+  mutating func forgetEntries() {
+    isChanged = isChanged || !entries.isEmpty || !needless.isEmpty
+    (entries, encoded, needless, encodedNeedless) = ([], [], [], [])
+  }
+
+  /// Gives the entries other numbers, from this one on.
+  mutating func renumber(from first: Int) {
+    for index in entries.indices { entries[index].number = first + index }
+    encodeAnew()
+  }
+
+  // MARK: Bytes
+
+  /// The checksum, and the most bytes that stand before an entry's items.
+  private static let sumSize = 8
+  private static let mostBytesOfHead = 24
+
+  private mutating func encodeAnew() {
+    isChanged = true
+    encoded.removeAll(keepingCapacity: true)
+    var last: Entry?
+    for entry in entries {
+      Self.encode(entry, after: last, to: &encoded)
+      last = entry
+    }
+  }
+
+  private static func encode(_ entry: Entry, after last: Entry?, to bytes: inout [UInt8]) {
+    var writer = ByteWriter()
+    swap(&writer.bytes, &bytes)
+    writer.varint(entry.number - (last?.number ?? 0))
+    swap(&writer.bytes, &bytes)
+    encode(entry.replica, entry.sequence, entry.items, to: &bytes)
+  }
+
+  private static func encode(
+    _ replica: ReplicaNumber, _ sequence: UInt64, _ items: [UInt8], to bytes: inout [UInt8]
+  ) {
+    var writer = ByteWriter()
+    swap(&writer.bytes, &bytes)
+    writer.varint(replica.rawValue)
+    writer.varint(sequence)
+    writer.varint(items.count)
+    writer.bytes += items
+    swap(&writer.bytes, &bytes)
+  }
+
+  /// Calls `body` with the bytes of the fingerprint, and of the column, which a file of version 3 does not have.
+  /// - Returns: nil if there is no such row.
+  static func withColumn<T>(_ connection: Connection, _ body: ([UInt8], [UInt8]?) -> T) throws -> T? {
+    var query: SQLStatement
+    do {
+      query = try connection.statement("SELECT fingerprint, tail FROM tally_zone WHERE n = 0")
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+      query = try connection.statement("SELECT fingerprint FROM tally_zone WHERE n = 0")
+    }
+    defer { query.reset() }
+    guard try query.step() else { return nil }
+    return body(query.blob(0), query.columnCount > 1 ? query.blob(1) : nil)
+  }
+
+  /// What stands in a file.
+  static func load(_ connection: Connection) throws -> LogTail {
+    try withColumn(connection) { LogTail($1 ?? []) } ?? LogTail()
+  }
+
+  /// The value of the column; nil for null, if nothing is in it.
+  var bytes: [UInt8]? {
+    guard !isEmpty else { return nil }
+    var writer = ByteWriter()
+    writer.bytes.reserveCapacity(
+      Self.mostBytesOfHead * (2 + vector.count) + encodedNeedless.count + encoded.count)
+    writer.fixed(0)
+    writer.varint(vector.count)
+    for entry in vector {
+      writer.varint(entry.replica.rawValue)
+      writer.varint(entry.sequence)
+    }
+    writer.varint(needless.count)
+    writer.bytes += encodedNeedless
+    writer.bytes += encoded
+    let sum = Self.sum(writer.bytes[Self.sumSize...]).bigEndian
+    writer.bytes.withUnsafeMutableBytes { $0.storeBytes(of: sum, as: UInt64.self) }
+    return writer.bytes
+  }
+
+  private static func sum(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.withUnsafeBytes { SipHash13.hash($0) } }
+
+  /// What the column holds; nothing but `isDamaged` if these are not the bytes that were written.
+  init(_ bytes: [UInt8]) {
+    guard !bytes.isEmpty else { return }
+    if let sound = Self(sound: bytes) { self = sound } else { isDamaged = true }
+  }
+
+  private init?(sound bytes: [UInt8]) {
+    guard bytes.count > Self.sumSize, Self.sum(bytes[Self.sumSize...]) == bytes[..<Self.sumSize].reduce(0, Self.shift)
+    else { return nil }
+    do {
+      try bytes.withUnsafeBytes { try read($0) }
+    } catch {
+      return nil
+    }
+  }
+
+  private static func shift(_ sum: UInt64, _ byte: UInt8) -> UInt64 { sum << 8 | UInt64(byte) }
+
+  private mutating func read(_ bytes: UnsafeRawBufferPointer) throws(WireError) {
+    var reader = ByteReader(bytes)
+    _ = try reader.take(Self.sumSize)
+    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 2, "entries of the vector")) {
+      let replica = try Self.replica(&reader)
+      raise(replica, to: try Self.sequence(&reader))
+    }
+    for _ in 0..<(try reader.count(ofElementsWithAtLeast: 3, "needless entries")) {
+      let (replica, sequence, items) = try Self.listed(&reader)
+      noteNeedless(Needless(replica: replica, sequence: sequence, items: items))
+    }
+    encoded = Array(bytes[reader.offset...])
+    while reader.remaining > 0 {
+      let step = try reader.varint()
+      guard let step = Int(exactly: step), step > 0 else { throw WireError(.malformed, "a number of the log") }
+      let (number, isTooLarge) = (entries.last?.number ?? 0).addingReportingOverflow(step)
+      guard !isTooLarge else { throw WireError(.malformed, "a number of the log") }
+      let (replica, sequence, items) = try Self.listed(&reader)
+      entries.append(Entry(number: number, replica: replica, sequence: sequence, items: items))
+    }
+    isChanged = false
+  }
+
+  private static func listed(
+    _ reader: inout ByteReader
+  ) throws(WireError) -> (ReplicaNumber, UInt64, [UInt8]) {
+    let (replica, sequence) = (try replica(&reader), try sequence(&reader))
+    let count = try reader.count(ofElementsWithAtLeast: 1, "bytes of an entry")
+    return (replica, sequence, Array(try reader.take(count)))
+  }
+
+  private static func sequence(_ reader: inout ByteReader) throws(WireError) -> UInt64 {
+    let sequence = try reader.varint()
+    guard sequence <= UInt64(Int64.max) else { throw WireError(.malformed, "a sequence") }
+    return sequence
+  }
+
+  private static func replica(_ reader: inout ByteReader) throws(WireError) -> ReplicaNumber {
+    guard let number = Int(exactly: try reader.varint()), number > 0 else {
+      throw WireError(.malformed, "a number of a replica")
+    }
+    return ReplicaNumber(rawValue: number)
+  }
+
+  /// The tail before one bit of it was flipped; nil if that is not what has happened.
+  static func mended(_ bytes: [UInt8]) -> LogTail? {
+    guard bytes.count <= 2 * mostBytes else { return nil }
+    var bytes = bytes
+    for place in bytes.indices {
+      for bit in 0..<8 {
+        bytes[place] ^= 1 << UInt8(bit)
+        if let sound = Self(sound: bytes) { return sound }
+        bytes[place] ^= 1 << UInt8(bit)
+      }
+    }
+    return nil
+  }
+}
+
+extension LogTail: Equatable {
+  package static func == (one: LogTail, other: LogTail) -> Bool {
+    one.entries == other.entries && one.vector == other.vector && one.needless == other.needless
+      && one.isDamaged == other.isDamaged
+  }
+}
+
+/// A row of the change log, wherever it stands.
+package struct LogEntry {
+  package var number: Int
+  package var replica: ReplicaNumber
+  /// As it is stored.
+  fileprivate var rawSequence: Int64
+  package var items: [UInt8]
+
+  /// - Throws: `StoreError.corrupt` if it is negative.
+  package var sequence: UInt64 {
+    get throws(StoreError) {
+      guard let sequence = UInt64(exactly: rawSequence) else {
+        throw StoreError(.corrupt, "a sequence number is negative")
+      }
+      return sequence
+    }
+  }
+
+  fileprivate init(_ entry: LogTail.Entry) {
+    (number, replica, items) = (entry.number, entry.replica, entry.items)
+    rawSequence = Int64(clamping: entry.sequence)
+  }
+
+  fileprivate init(_ query: SQLStatement) {
+    (number, replica, rawSequence) = (query.int(0), query.number(1), query.int64(2))
+    items = query.blob(3)
+  }
+}
+
+extension StateReader {
+  /// Calls `body` with each entry of the change log, in the order in which they came.
+  package func forEachLogEntry(_ body: (LogEntry) throws -> Void) throws {
+    let query = try SQLStatement(connection.handle, "SELECT n, replica, sequence, items FROM tally_log")
+    while try query.step() { try body(LogEntry(query)) }
+    for entry in try tail().entries { try body(LogEntry(entry)) }
+  }
+
+  /// The entries of one transaction.
+  package func logEntries(of dot: Dot) throws -> [LogEntry] {
+    guard let number = catalog.replicaNumbers[dot.replica] else { return [] }
+    let query = try connection.statement(
+      "SELECT n, replica, sequence, items FROM tally_log WHERE zone = 0 AND replica = ? AND sequence = ?")
+    defer { query.reset() }
+    query.bind(1, number)
+    query.bind(2, Int64(dot.sequence))
+    var entries: [LogEntry] = []
+    while try query.step() { entries.append(LogEntry(query)) }
+    for entry in try tail().entries where entry.replica == number && entry.sequence == dot.sequence {
+      entries.append(LogEntry(entry))
+    }
+    return entries
+  }
+}
