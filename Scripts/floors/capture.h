@@ -136,25 +136,79 @@ PART void putHidden(File *file) {
   run(use(file, context));
 }
 
-// The entry that an edit makes needless goes, where it is alone in its row. It is not moved to the new transaction, since
-// rows stand in the order of their transactions.
-PART void putLog(File *file, const u8 *items, int count) {
-  if (count == 1 && replaced) {
-    sqlite3_bind_int64(use(file, dropLog), 1, replaced);
-    sqlite3_bind_blob(use(file, dropLog), 2, items, itemSize, SQLITE_STATIC);
-    run(use(file, dropLog));
-  }
-  sqlite3_bind_int64(use(file, addLog), 1, now.sequence);
-  sqlite3_bind_blob(use(file, addLog), 2, items, count * itemSize, SQLITE_STATIC);
+// In the table, after all others.
+static void addEntry(File *file, u64 number, u64 sequence, const u8 *items, int count) {
+  if (number) sqlite3_bind_int64(use(file, addLog), 1, number);
+  else sqlite3_bind_null(use(file, addLog), 1);
+  sqlite3_bind_int64(use(file, addLog), 2, sequence);
+  sqlite3_bind_blob(use(file, addLog), 3, items, count * itemSize, SQLITE_STATIC);
   run(use(file, addLog));
 }
 
+// Moves the entries of the tail into the table, and drops there what edits have made needless, where it is alone in its row.
+PART void flushTail(File *file) {
+  for (int i = 0; i < file->needlessCount; i++) {
+    sqlite3_bind_int64(use(file, dropLog), 1, file->needless[i].sequence);
+    sqlite3_bind_blob(use(file, dropLog), 2, file->needless[i].items, itemSize, SQLITE_STATIC);
+    run(use(file, dropLog));
+  }
+  for (int i = 0; i < file->entryCount; i++) {
+    const Entry *entry = &file->entries[i];
+    addEntry(file, entry->number, entry->sequence, entry->items, 1);
+  }
+  file->needlessCount = file->entryCount = file->tailSize = 0;
+}
+
+static void encodeEntry(File *file, int i) {
+  u64 before = i ? file->entries[i - 1].number : 0;
+  u8 *out = putVarint(file->tail + file->tailSize, file->entries[i].number - before);
+  out = putVarint(putVarint(putVarint(out, 1), file->entries[i].sequence), itemSize);
+  file->tailSize = put(out, file->entries[i].items, itemSize) - file->tail;
+}
+
+// Takes the entry of the edit before away; one that is in the table goes later.
+static void dropEntry(File *file, const u8 *items) {
+  for (int i = 0; i < file->entryCount; i++) {
+    if (file->entries[i].sequence != replaced) continue;
+    memmove(&file->entries[i], &file->entries[i + 1], (--file->entryCount - i) * sizeof(Entry));
+    file->tailSize = 0;
+    for (int j = 0; j < file->entryCount; j++) encodeEntry(file, j);
+    return;
+  }
+  Entry *needless = &file->needless[file->needlessCount++];
+  needless->sequence = replaced;
+  memcpy(needless->items, items, itemSize);
+}
+
+static u64 lastNumber(File *file) {
+  if (file->entryCount) return file->entries[file->entryCount - 1].number;
+  must(sqlite3_step(use(file, lastLog)) == SQLITE_ROW, "there is no log");
+  u64 number = sqlite3_column_int64(use(file, lastLog), 0);
+  sqlite3_reset(use(file, lastLog));
+  return number;
+}
+
+// What lists one record goes into the tail, anything else into the table.
+PART void putLog(File *file, const u8 *items, int count) {
+  if (count > 1) return flushTail(file), addEntry(file, 0, now.sequence, items, count);
+  if (replaced) dropEntry(file, items);
+  if (file->tailSize + itemSize + headBytes > tailBytes || file->needlessCount == mostEntries) flushTail(file);
+  Entry *entry = &file->entries[file->entryCount];
+  entry->number = lastNumber(file) + 1;
+  entry->sequence = now.sequence;
+  memcpy(entry->items, items, itemSize);
+  encodeEntry(file, file->entryCount++);
+}
+
 PART void putStanding(File *file) {
-  u8 sums[24];
+  u8 sums[24], tail[headBytes + tailBytes];
   putBig(putBig(putBig(sums, file->sum.first, 8), file->sum.second, 8), entryHash(2), 8);
-  sqlite3_bind_int64(use(file, putVector), 1, now.sequence);
-  run(use(file, putVector));
   sqlite3_bind_blob(use(file, putZone), 1, sums, 24, SQLITE_STATIC);
+  u8 *end = putVarint(put(tail + 8, "\1\1", 2), now.sequence);
+  *end++ = 0;
+  end = put(end, file->tail, file->tailSize);
+  putBig(tail, sipBytes(tail + 8, end - tail - 8, 1), 8);
+  sqlite3_bind_blob(use(file, putZone), 2, tail, end - tail, SQLITE_STATIC);
   run(use(file, putZone));
 }
 

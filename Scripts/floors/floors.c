@@ -8,8 +8,8 @@
 // only inserted (delta, again). Words are taken as they lie in memory: little-endian.
 //
 // What is written fits to the bit: `tally verify` finds nothing in a file afterwards. Left out is what depends on
-// chance or comes once: the pruning of the log in slices (a slice of 128 rows after 64 that were added), taking a
-// delta apart again, looking at `tally_pending` and the catalog where no other connection has committed.
+// chance or comes once: the pruning of the log in slices (a slice of 128 rows after 64 that were added), noting in the
+// tail which entries of the log are needless (they are kept in memory), taking a delta apart again, looking at `tally_pending` and the catalog where no other connection has committed.
 #include "capture.h"
 
 // MARK: Deltas

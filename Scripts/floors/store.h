@@ -202,7 +202,7 @@ static u8 *putClock(u8 *out, Stamp stamp, u64 sum) {
 // MARK: A database
 
 enum {
-  beginning, commit, update, insert, removal, rows, vector, zone, putVector, putZone, addLog, dropLog,
+  beginning, commit, update, insert, removal, rows, zone, putZone, addLog, lastLog, dropLog,
   body, edit, resize, row, found, show, hide, context, meta, incarnation, receive, plainRows, ignore, who,
   statements
 };
@@ -210,11 +210,11 @@ enum {
 static const char *texts[statements] = {
     "BEGIN IMMEDIATE", "COMMIT", "UPDATE Item SET count = ? WHERE id = ?",
     "INSERT INTO Item(id, " COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?)", "DELETE FROM Item WHERE id = ?",
-    "SELECT id, " COLUMNS ", tally_clock FROM Item", "SELECT replica, sequence FROM tally_vector WHERE zone = 0",
-    "SELECT fingerprint FROM tally_zone WHERE n = 0",
-    "UPDATE tally_vector SET sequence = ? WHERE zone = 0 AND replica = 1",
-    "UPDATE tally_zone SET fingerprint = ? WHERE n = 0",
-    "INSERT INTO tally_log(zone, replica, sequence, items) VALUES(0, 1, ?, ?)",
+    "SELECT id, " COLUMNS ", tally_clock FROM Item",
+    "SELECT fingerprint, tail FROM tally_zone WHERE n = 0",
+    "UPDATE tally_zone SET fingerprint = ?, tail = ? WHERE n = 0",
+    "INSERT INTO tally_log(n, zone, replica, sequence, items) VALUES(?, 0, 1, ?, ?)",
+    "SELECT max(n) FROM tally_log",
     "DELETE FROM tally_log WHERE zone = 0 AND replica = 1 AND sequence = ? AND length(items) = 17 AND items = ?",
     "SELECT n, body FROM tally_key(?) LEFT JOIN tally_extra ON n = tally_key",
     "UPDATE tally_extra SET body = edit(body) WHERE n = ?", "UPDATE tally_extra SET body = ? WHERE n = ?",
@@ -227,6 +227,10 @@ static const char *texts[statements] = {
     "SELECT id, " COLUMNS " FROM Item", "INSERT OR IGNORE INTO Item(id, " COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?)",
     "SELECT id FROM tally_replica WHERE n = 1"};
 
+// The newest entries of the log, and those in its table that have become needless (StorageFormat.md, section 5).
+enum { tailBytes = 2048, headBytes = 24, mostEntries = 128 };
+typedef struct { u64 number, sequence; u8 items[itemSize]; } Entry;
+
 typedef struct {
   sqlite3 *db;
   sqlite3_stmt *known[statements];
@@ -234,6 +238,11 @@ typedef struct {
   struct tally_key bodyKey, rowKey;
   Stamp last;
   Sum sum;
+  Entry entries[mostEntries], needless[mostEntries];
+  int entryCount, needlessCount;
+  // The bytes of the entries.
+  u8 tail[tailBytes + headBytes];
+  int tailSize;
 } File;
 
 static void sql(sqlite3 *db, const char *text) { must(!sqlite3_exec(db, text, 0, 0, 0), text); }
@@ -304,11 +313,23 @@ static void closeFile(File *file) {
 }
 
 static void readStanding(File *file) {
-  must(sqlite3_step(use(file, vector)) == SQLITE_ROW, "there is no vector");
-  file->last.sequence = sqlite3_column_int64(use(file, vector), 1);
-  sqlite3_reset(use(file, vector));
   must(sqlite3_step(use(file, zone)) == SQLITE_ROW, "there is no zone");
   const u8 *sums = sqlite3_column_blob(use(file, zone), 0);
   file->sum = (Sum){big(sums), big(sums + 8)};
+  const u8 *tail = sqlite3_column_blob(use(file, zone), 1), *end = tail + sqlite3_column_bytes(use(file, zone), 1);
+  must(tail && sipBytes(tail + 8, end - tail - 8, 1) == big(tail), "the tail is damaged");
+  tail += 8;
+  must(takeVarint(&tail) == 1 && takeVarint(&tail) == 1, "there is another replica");
+  file->last.sequence = takeVarint(&tail);
+  must(!takeVarint(&tail), "there are needless entries");
+  memcpy(file->tail, tail, file->tailSize = end - tail);
+  for (u64 number = 0; tail < end; tail += itemSize) {
+    Entry *entry = &file->entries[file->entryCount++];
+    entry->number = number += takeVarint(&tail);
+    takeVarint(&tail);
+    entry->sequence = takeVarint(&tail);
+    must(takeVarint(&tail) == itemSize, "an entry lists something else");
+    memcpy(entry->items, tail, itemSize);
+  }
   sqlite3_reset(use(file, zone));
 }
