@@ -10,7 +10,7 @@ struct VectorCheck: Equatable {
   init(_ vector: StateVector) { for dot in vector.entries { sum &+= Self.hash(dot.replica, dot.sequence) } }
   init(rawValue: UInt64) { sum = rawValue }
 
-  /// What no vector has, as far as anybody can tell.
+  /// A check that fits no vector, as far as anybody can tell.
   static let ofNone = VectorCheck(rawValue: .max)
 
   /// Follows an entry that grows.

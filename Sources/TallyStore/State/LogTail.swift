@@ -2,8 +2,8 @@ import GRDB
 import TallyCRDT
 import TallyWire
 
-/// What the last transactions have added to the vector and to the change log. It stands in the row of the fingerprint,
-/// which every transaction writes in any case, so that a small one need not write their tables.
+/// The newest entries of the vector and of the change log. They stand in the row of the fingerprint, which every
+/// transaction writes in any case, so that a small one need not write their tables.
 ///
 /// It is short, and moves into the tables when it would not be: see `WritingSession.flushTail`. Each replica's entry of
 /// the vector here takes the place of the one in `tally_vector`; entries of the log come after those in `tally_log`.
@@ -166,7 +166,7 @@ package struct LogTail: Sendable {
     return body(query.blob(0), query.columnCount > 1 ? query.blob(1) : nil)
   }
 
-  /// What stands in a file.
+  /// The tail of a file.
   static func load(_ connection: Connection) throws -> LogTail {
     try withColumn(connection) { LogTail($1 ?? []) } ?? LogTail()
   }
@@ -193,7 +193,7 @@ package struct LogTail: Sendable {
 
   private static func sum(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.withUnsafeBytes { SipHash13.hash($0) } }
 
-  /// What the column holds; nothing but `isDamaged` if these are not the bytes that were written.
+  /// Reads the column; gives nothing but `isDamaged` if these are not the bytes that were written.
   init(_ bytes: [UInt8]) {
     guard !bytes.isEmpty else { return }
     if let sound = Self(sound: bytes) { self = sound } else { isDamaged = true }

@@ -41,7 +41,7 @@ package struct ChangeLog {
     items.key(target)
   }
 
-  /// What an entry that lists one record has.
+  /// The items of an entry that lists one record.
   static func items(_ kind: KindNumber, _ key: RecordKey) -> [UInt8] {
     var items = ByteWriter()
     write(kind, key, to: &items)

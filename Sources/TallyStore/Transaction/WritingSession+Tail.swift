@@ -98,13 +98,13 @@ extension WritingSession {
     try insert(nil, try numbers.number(of: dot.replica), dot.sequence, items, to: &growth)
   }
 
-  /// Forgets the whole change log, for one that is made anew.
+  /// Forgets the whole change log, before another is made from the states.
   func forgetLog() throws {
     try connection.execute("DELETE FROM tally_log")
     tail.forgetEntries()
   }
 
-  /// Forgets the vector, for one that is made anew.
+  /// Forgets the vector, before another is made from the states.
   func forgetVector() throws {
     try connection.execute("DELETE FROM tally_vector")
     tail.forgetVector()

@@ -18,7 +18,7 @@ final class WritingSession {
   let refusals: Refusals
   let environment: StoreEnvironment
   private(set) var standing = Standing()
-  /// What the last transactions have added, as the file has it after this one; see `WritingSession+Tail`.
+  /// The newest entries of vector and log, as the file has them after this transaction; see `WritingSession+Tail`.
   @exclusivity(unchecked) var tail = LogTail()
   /// Transactions of which a row in the log lists more than a record that was needless: they are not looked for again.
   @exclusivity(unchecked) var shared = Set<Dot>()
