@@ -6,8 +6,8 @@ import TallyStore
 import TallyTesting
 import Testing
 
-/// What small transactions add to the vector and to the change log stands in one row, and moves into its tables by the
-/// dozen. Nobody who reads either can tell.
+/// The newest entries of the vector and of the change log stand in one row, and move into their tables by the dozen.
+/// Nobody who reads either can tell.
 @Suite struct LogTailTests {
   private static func count(_ store: Store, _ table: String) throws -> Int {
     try store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)") ?? -1 }
@@ -160,7 +160,7 @@ import Testing
     try expectConverged(again, lab.b)
   }
 
-  /// What is listed again after it was needless stays listed.
+  /// An entry that is listed again after it was needless stays listed.
   @Test func whatIsListedAgainStays() throws {
     let lab = try Lab(.hook)
     try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|1', 'one')", "INSERT INTO P(id, name) VALUES('P|~|2', 'two')")
@@ -191,7 +191,7 @@ import Testing
     try lab.expectEqual()
   }
 
-  /// What a transaction has added goes with it.
+  /// A transaction that is rolled back takes its entries along.
   @Test func aRollbackTakesItsEntriesAlong() throws {
     struct Enough: Error {}
     let lab = try Lab(.hook)
@@ -371,7 +371,7 @@ import Testing
     #expect(try a.verify().problems == [])
   }
 
-  /// Who may only read it looks everywhere.
+  /// A store that may only read it refuses to give deltas.
   @Test func aReaderOfADamagedTailRefuses() throws {
     let lab = try lab()
     let since = try lab.b.vector
@@ -388,7 +388,7 @@ import Testing
     try reading.close()
   }
 
-  /// The row with the tail is gone: what it listed is listed anew, and the vector is not taken for an empty one.
+  /// The row with the tail is gone: the log is made anew, and the vector is not taken for an empty one.
   @Test(arguments: [false, true]) func theLogIsMadeAnewWithoutTheZone(_ isFlushed: Bool) throws {
     let lab = try lab()
     let since = try lab.b.vector

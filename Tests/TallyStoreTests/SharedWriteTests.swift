@@ -43,7 +43,7 @@ import Testing
     return nil
   }
 
-  /// What a restore has written goes with a savepoint around it, and nobody tells the store.
+  /// A savepoint that is rolled back takes along the writes of a restore within it, and nobody tells the store.
   @Test func aRestoreInASavepointThatIsRolledBackEndsTheWrite() throws {
     let (game, _) = try deleted()
     let before = try store.summary()
