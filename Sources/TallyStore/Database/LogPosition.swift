@@ -7,7 +7,7 @@ import GRDBSQLite
 /// transaction. To look costs a hundredth of the smallest read, and holds up nobody. For the layout see
 /// https://sqlite.org/walformat.html#the_wal_index_header.
 struct LogPosition: Equatable, Sendable {
-  private static let byteCount = 48
+  fileprivate static let byteCount = 48
   private static let version: UInt32 = 3_007_000
 
   /// The number of commits, modulo 2^32.
@@ -41,18 +41,40 @@ extension Connection {
   /// Where the file is now; nil without a write-ahead log, and while the log's index is being written.
   ///
   /// For a connection that has read, and that nobody uses meanwhile. It keeps the file from leaving the log.
-  func logPosition() -> LogPosition? {
-    var (log, file): (UnsafeMutablePointer<sqlite3_file>?, UnsafeMutablePointer<sqlite3_file>?)
+  func logPosition() -> LogPosition? { withLogIndex { index, barrier in LogPosition(index, barrier: barrier) } ?? nil }
+
+  /// How many pages the log has, and how large they are; nil without a log, and if all of it is in the file, so that
+  /// whoever writes next begins it anew.
+  ///
+  /// For a connection that is writing.
+  func logLength() -> (pages: Int, pageSize: Int)? {
+    let length = withLogIndex { index, _ -> (pages: Int, pageSize: Int)? in
+      let pages = index.load(fromByteOffset: 16, as: UInt32.self)
+      let pageSize = Int(index.load(fromByteOffset: 14, as: UInt16.self))
+      let copied = index.load(fromByteOffset: 2 * LogPosition.byteCount, as: UInt32.self)
+      return pages == copied ? nil : (Int(pages), pageSize == 1 ? 1 << 16 : pageSize)
+    }
+    return length ?? nil
+  }
+
+  /// The write-ahead log, if there is one.
+  func log() -> UnsafeMutablePointer<sqlite3_file>? {
+    var log: UnsafeMutablePointer<sqlite3_file>?
+    let found = sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log)
+    return found == SQLITE_OK && log?.pointee.pMethods != nil ? log : nil
+  }
+
+  private func withLogIndex<T>(_ body: (UnsafeRawPointer, () -> Void) -> T) -> T? {
+    var file: UnsafeMutablePointer<sqlite3_file>?
     // Without a write-ahead log there is no index, and asking for it would make one. A rollback journal is only open
     // while its connection writes.
-    guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) == SQLITE_OK,
-      log?.pointee.pMethods != nil,
+    guard log() != nil,
       sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK,
       let file, let methods = file.pointee.pMethods, methods.pointee.iVersion >= 2,
       let map = methods.pointee.xShmMap, let barrier = methods.pointee.xShmBarrier
     else { return nil }
     var index: UnsafeMutableRawPointer?
     guard map(file, 0, Self.indexPiece, 0, &index) == SQLITE_OK, let index else { return nil }
-    return LogPosition(UnsafeRawPointer(index)) { barrier(file) }
+    return body(UnsafeRawPointer(index)) { barrier(file) }
   }
 }

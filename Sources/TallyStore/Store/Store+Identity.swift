@@ -87,7 +87,10 @@ extension Store {
   /// Cost: one sync of the write-ahead log if the replica has written since the last one, or has another id since; with
   /// the log's folder the first time.
   func makeDurable(_ own: Dot?, _ connection: Connection) throws {
-    if needsSync(own) { try connection.syncLog() }
+    if needsSync(own) {
+      try connection.syncLog()
+      logRoom.want()
+    }
     given.withLock { $0.note(own) }
   }
 
@@ -119,9 +122,7 @@ extension Connection {
   ///
   /// Without a log there is nothing to do: everything is in the database, which SQLite syncs before it drops the log.
   func syncLog() throws {
-    var log: UnsafeMutablePointer<sqlite3_file>?
-    let found = sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log)
-    guard found == SQLITE_OK, let log, let methods = log.pointee.pMethods else { return }
+    guard let log = log(), let methods = log.pointee.pMethods else { return }
     let status = methods.pointee.xSync(log, SQLITE_SYNC_FULL)
     guard status == SQLITE_OK else {
       throw DatabaseError(resultCode: ResultCode(rawValue: status), message: "the write-ahead log cannot be synced")

@@ -129,6 +129,7 @@ extension Store {
       try session.begin(buffers: before != nil, isUnchanged: isUnchanged)
       let (value, dot) = try body(session)
       try session.finish()
+      if session.isChanged { logRoom.make(session.connection) }
       if session.hasForeignCommits {
         try db.notifyChanges(in: .fullDatabase)
       } else {

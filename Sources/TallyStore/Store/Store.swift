@@ -54,6 +54,7 @@ public final class Store: Sendable {
   let latest = Mutex<LatestCommit?>(nil)
   /// Which of its own dots this store has given away.
   let given = Mutex(GivenDots())
+  let logRoom = LogRoom()
   /// For each peer in a live session what it has acknowledged, and when it was last heard of. Kept in memory until the
   /// session writes it down.
   package let livePeers = Mutex<[ReplicaID: (acknowledged: StateVector, date: Date)]>([:])
