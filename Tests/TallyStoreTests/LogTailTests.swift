@@ -83,7 +83,8 @@ import Testing
     // They follow when there is no more room, and keep their order.
     let before = try Self.listed(lab.a)
     for number in 10..<300 { try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|n\(number)', 'n')") }
-    #expect(try Self.count(lab.a, "tally_log") > 11)
+    // A row for many of them.
+    #expect(try (1...6).contains(Self.count(lab.a, "tally_log")))
     #expect(try Self.count(lab.a, "tally_vector") == 0)
     #expect(try Self.listed(lab.a).prefix(11).elementsEqual(before))
     #expect(try #require(try Self.tail(lab.a)).count < 2_100)
@@ -223,7 +224,7 @@ import Testing
     try queue.close()
   }
 
-  @Test func aFileOfVersionThreeBecomesOneOfVersionFour() throws {
+  @Test func aFileOfVersionThreeBecomesOneOfThisVersion() throws {
     let lab = try Lab(.hook)
     try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|1', 'one')")
     let summary = try lab.a.summary()
@@ -235,7 +236,7 @@ import Testing
     #expect(try reading.verify().problems == [])
     try reading.close()
     let again = try lab.reopened("a")
-    #expect(try again.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 4)
+    #expect(try again.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 5)
     #expect(try again.summary().vector == summary.vector && again.summary().fingerprint == summary.fingerprint)
     try again.run("UPDATE P SET pos = 2")
     #expect(try Self.tail(again) != nil)

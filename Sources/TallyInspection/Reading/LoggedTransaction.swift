@@ -69,8 +69,8 @@ extension Store {
 
 extension StateReader {
   private struct Enough: Error {}
-  /// So many bytes of an entry hold more items than a list shows.
-  private static let head = 4_096
+  /// So many bytes of an entry hold more items than a list shows. A pack is not longer.
+  private static let head = LogEntry.mostPackBytes
 
   fileprivate func transactions(
     before place: Int64, of replica: ReplicaID?, _ limit: Int, _ itemLimit: Int
@@ -81,13 +81,19 @@ extension StateReader {
       // The condition on the replica alone would choose its index, and sort all of its entries.
       condition = " AND +replica = \(number)"
     }
+    // A pack has the number of its last entry. Those that stood in the tail together have one for each replica at most.
     let query = try SQLStatement(
       connection.handle,
       """
       SELECT n, replica, sequence, substr(items, 1, \(Self.head)), length(items) FROM tally_log
-      WHERE zone = 0 AND n < ?\(condition) ORDER BY n DESC LIMIT ?
+      WHERE zone = 0 AND n < ?1\(condition) ORDER BY n DESC LIMIT ?2
       """)
-    query.bind(1, place)
+    let packs = try SQLStatement(
+      connection.handle,
+      """
+      SELECT n, replica, sequence, substr(items, 1, \(Self.head)), length(items) FROM tally_log
+      WHERE zone = 0 AND n >= ?1\(condition) ORDER BY n LIMIT \(catalog.replicas.count)
+      """)
     var result: [LoggedTransaction] = []
     for entry in try tail().entries.reversed() where entry.number < place && result.count < limit {
       guard let author = catalog.replicas[entry.replica] else {
@@ -98,13 +104,26 @@ extension StateReader {
       let head = Array(entry.items.prefix(Self.head))
       result.append(try transaction(Int64(entry.number), dot, head, entry.items.count, itemLimit))
     }
+    query.bind(1, place)
     query.bind(2, limit - result.count)
-    while try query.step() {
-      guard let replica = catalog.replicas[query.number(1)] else {
+    packs.bind(1, place)
+    var entries: [(entry: LogEntry, length: Int)] = []
+    for rows in [packs, query] {
+      while try rows.step() {
+        let row = LogEntry(rows)
+        for entry in row.parts where entry.number < place {
+          let isWholeRow = entry.items.count == row.items.count
+          entries.append((entry, isWholeRow ? rows.int(4) : entry.items.count))
+        }
+      }
+    }
+    entries.sort { $0.entry.number > $1.entry.number }
+    for (entry, length) in entries.prefix(limit - result.count) {
+      guard let replica = catalog.replicas[entry.replica] else {
         throw StoreError(.corrupt, "the replica of a log entry is not known")
       }
-      let dot = Dot(replica: replica, sequence: try query.sequence(2))
-      result.append(try transaction(query.int64(0), dot, query.blob(3), query.int(4), itemLimit))
+      let dot = Dot(replica: replica, sequence: try entry.sequence)
+      result.append(try transaction(Int64(entry.number), dot, entry.items, length, itemLimit))
     }
     return result
   }

@@ -59,20 +59,25 @@ extension StateReader {
       let query = try SQLStatement(
         connection.handle,
         """
-        SELECT sequence, n, items FROM tally_log WHERE zone = 0 AND replica = \(number) AND sequence > ?
+        SELECT n, replica, sequence, items FROM tally_log WHERE zone = 0 AND replica = \(number) AND sequence > ?
         ORDER BY sequence, n
         """)
       // Since the page before, somebody may have got what it has named.
       query.bind(1, Int64(max(start.map { $0.dot.sequence - 1 } ?? 0, base[entry.replica])))
-      /// Looks at one entry of the log. Returns false at the end of the page.
-      func look(_ sequence: UInt64, _ row: Int64, _ bytes: [UInt8]) throws -> Bool {
-        let dot = Dot(replica: entry.replica, sequence: sequence)
-        let isStart = dot == start?.dot
-        if isStart, row < start?.row ?? 0 { return true }
-        let skipped = isStart && row == start?.row ? start?.done ?? 0 : 0
-        let items = try ChangeLog.items(bytes, catalog)
-        for (index, item) in items.enumerated().dropFirst(skipped) {
-          let spot = TouchedNames.Place(dot: dot, row: row, done: index)
+      /// Looks at one row of the log. Returns false at the end of the page.
+      func look(_ row: LogEntry) throws -> Bool {
+        let place = Dot(replica: entry.replica, sequence: try row.sequence)
+        let number = Int64(row.number)
+        let isStart = place == start?.dot
+        if isStart, number < start?.row ?? 0 { return true }
+        let skipped = isStart && number == start?.row ? start?.done ?? 0 : 0
+        var items: [(item: ChangeLog.Item, dot: Dot)] = []
+        for part in row.parts {
+          let dot = Dot(replica: entry.replica, sequence: try part.sequence)
+          items += try ChangeLog.items(part.items, catalog).map { ($0, dot) }
+        }
+        for (index, (item, dot)) in items.enumerated().dropFirst(skipped) where !base.covers(dot) {
+          let spot = TouchedNames.Place(dot: place, row: number, done: index)
           if result.names.count == limit || hasLooked && isOver() {
             result.next = spot
             return false
@@ -88,14 +93,14 @@ extension StateReader {
       let least = max(start.map { $0.dot.sequence - 1 } ?? 0, base[entry.replica])
       var newest = try newestEntries(of: number, beyond: least)[...]
       while try query.step() {
-        let (sequence, row) = (try query.sequence(0), query.int64(1))
-        while let next = newest.first, next.sequence < sequence {
+        let row = LogEntry(query)
+        while let next = newest.first, next.sequence < (try row.sequence) {
           newest.removeFirst()
-          guard try look(next.sequence, Int64(next.number), next.items) else { return result }
+          guard try look(LogEntry(next)) else { return result }
         }
-        guard try look(sequence, row, query.blob(2)) else { return result }
+        guard try look(row) else { return result }
       }
-      for next in newest { guard try look(next.sequence, Int64(next.number), next.items) else { return result } }
+      for next in newest { guard try look(LogEntry(next)) else { return result } }
     }
     return result
   }

@@ -361,9 +361,11 @@ private final class Salvage {
         look(kind.number, $0.text(0) ?? "")
       }
     }
-    reading.read("tally_log", "SELECT n, items FROM tally_log", hasRowID: true) { query in
-      try ChangeLog.decode(query.blob(1), catalog) { kind, name, target in
-        look(kind, target.map { LinkKey(source: name, target: $0).text } ?? name.text)
+    reading.read("tally_log", "SELECT n, replica, sequence, items FROM tally_log", hasRowID: true) { query in
+      for entry in LogEntry(query).parts {
+        try ChangeLog.decode(entry.items, catalog) { kind, name, target in
+          look(kind, target.map { LinkKey(source: name, target: $0).text } ?? name.text)
+        }
       }
     }
     for entry in tail.entries {

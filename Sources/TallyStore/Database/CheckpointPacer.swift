@@ -3,9 +3,9 @@ import Synchronization
 
 /// Decides after each commit whether to copy the write-ahead log into the database file.
 ///
-/// It does once the log has four thousand pages. A commit of one change writes three or four pages where one without a
-/// store writes one, most of them the same ones again and again, so this is about as many commits as SQLite's thousand
-/// pages are for plain tables, and as many syncs to the disk; the log takes 16 MiB at most, if nobody holds it up.
+/// It does once the log has four thousand pages. A commit of one change writes three or four pages where plain SQLite
+/// writes one, so this is as many commits, and syncs to the disk, as SQLite's thousand pages are for plain tables. The
+/// log takes some 16 MiB if nobody holds it up.
 ///
 /// SQLite's own rule tries again after every commit once the log is long. While a reader holds an old snapshot, such a checkpoint sorts the whole log and copies next to nothing, so the cost of a commit grows with the
 /// log: with plain SQLite, 20,000 commits of a page beside an open snapshot take twenty times the processor time that

@@ -3,10 +3,10 @@ import Synchronization
 
 /// Keeps room at the end of the write-ahead log of a store that syncs it often.
 ///
-/// To sync a file that has grown, the file system also writes what it notes of the file, its size and its blocks, which
-/// takes about as long as the sync itself. So after a sync the next transaction writes zeros after what the log holds,
-/// as much again as it holds and half a mebibyte at most, and the commits that follow overwrite them. SQLite reads a log
-/// up to the first page that does not belong there, as it must wherever a log was begun anew.
+/// To sync a file that has grown, the file system also writes what it notes of the file, its size and its blocks,
+/// which takes about as long as the sync itself. So after a sync the next transaction writes zeros after what the log
+/// holds, as much again as it holds and half a mebibyte at most, and the commits that follow overwrite them. SQLite
+/// reads a log up to the first page that does not belong there, as it must wherever a log was begun anew.
 final class LogRoom: Sendable {
   /// Pages that must fit: more than a commit of one change writes.
   private static let leastPages = 16
@@ -22,8 +22,8 @@ final class LogRoom: Sendable {
 
   /// Makes room if the log was synced and is almost at the end of its file.
   ///
-  /// For a connection that holds the lock for writing, since nobody else may append meanwhile. What the disk has no room
-  /// for is not written: it is the commit that says so, if it needs more itself.
+  /// For a connection that holds the lock for writing, since nobody else may append meanwhile. What the disk has no
+  /// room for is not written: it is the commit that says so, if it needs more itself.
   func make(_ connection: Connection) {
     guard isWanted.exchange(false, ordering: .relaxed), let (pages, pageSize) = connection.logLength(),
       let log = connection.log(), let methods = log.pointee.pMethods

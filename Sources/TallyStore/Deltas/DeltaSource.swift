@@ -98,12 +98,13 @@ struct DeltaSource {
     for dot in own.entries where dot.sequence > base[dot.replica] {
       guard let number = catalog.replicaNumbers[dot.replica] else { continue }
       let query = try reader.connection.statement(
-        "SELECT items FROM tally_log WHERE zone = 0 AND replica = ? AND sequence > ?")
+        "SELECT items, sequence FROM tally_log WHERE zone = 0 AND replica = ? AND sequence > ?")
       query.bind(1, number)
       query.bind(2, Int64(base[dot.replica]))
       defer { query.reset() }
       while try query.step() {
-        try query.withBlob(0) { try items.add($0) }
+        let sequence = try query.sequence(1)
+        try query.withBlob(0) { try items.add($0, of: sequence, beyond: base[dot.replica]) }
         if items.isFull { return nil }
       }
       for entry in tail.entries where entry.replica == number && entry.sequence > base[dot.replica] {

@@ -47,7 +47,24 @@ struct LoggedKeys {
     }
   }
 
-  /// Adds the items of one row.
+  /// Adds the items of one row of a sequence. If it is a pack, only its entries of sequences greater than `least`.
+  /// - Throws: `StoreError` of code `corrupt` for bytes that are none.
+  mutating func add(_ items: UnsafeRawBufferPointer, of sequence: UInt64, beyond least: UInt64) throws {
+    guard items.first == LogEntry.packMark else { return try add(items) }
+    var reader = ByteReader(items)
+    do {
+      while reader.remaining > 0 {
+        let head = try PackHead(&reader)
+        let part = try reader.take(head.byteCount)
+        guard head.sequenceBack <= sequence else { throw WireError(.malformed, "a pack of the change log") }
+        if sequence - head.sequenceBack > least { try add(part) }
+      }
+    } catch let error as WireError {
+      throw StoreError(stored: error)
+    }
+  }
+
+  /// Adds the items of one entry.
   /// - Throws: `StoreError` of code `corrupt` for bytes that are none.
   mutating func add(_ items: UnsafeRawBufferPointer) throws {
     var reader = ByteReader(items)

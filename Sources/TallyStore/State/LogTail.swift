@@ -18,7 +18,7 @@ package struct LogTail: Sendable {
   }
 
   /// An entry in the table of the log that lists one record, of which its transaction has left nothing.
-  struct Needless: Equatable, Sendable {
+  struct Needless: Hashable, Sendable {
     var replica: ReplicaNumber
     var sequence: UInt64
     var items: [UInt8]
@@ -140,7 +140,7 @@ package struct LogTail: Sendable {
     encode(entry.replica, entry.sequence, entry.items, to: &bytes)
   }
 
-  private static func encode(
+  static func encode(
     _ replica: ReplicaNumber, _ sequence: UInt64, _ items: [UInt8], to bytes: inout [UInt8]
   ) {
     var writer = ByteWriter()
@@ -234,21 +234,19 @@ package struct LogTail: Sendable {
     isChanged = false
   }
 
-  private static func listed(
-    _ reader: inout ByteReader
-  ) throws(WireError) -> (ReplicaNumber, UInt64, [UInt8]) {
+  static func listed(_ reader: inout ByteReader) throws(WireError) -> (ReplicaNumber, UInt64, [UInt8]) {
     let (replica, sequence) = (try replica(&reader), try sequence(&reader))
     let count = try reader.count(ofElementsWithAtLeast: 1, "bytes of an entry")
     return (replica, sequence, Array(try reader.take(count)))
   }
 
-  private static func sequence(_ reader: inout ByteReader) throws(WireError) -> UInt64 {
+  static func sequence(_ reader: inout ByteReader) throws(WireError) -> UInt64 {
     let sequence = try reader.varint()
     guard sequence <= UInt64(Int64.max) else { throw WireError(.malformed, "a sequence") }
     return sequence
   }
 
-  private static func replica(_ reader: inout ByteReader) throws(WireError) -> ReplicaNumber {
+  static func replica(_ reader: inout ByteReader) throws(WireError) -> ReplicaNumber {
     guard let number = Int(exactly: try reader.varint()), number > 0 else {
       throw WireError(.malformed, "a number of a replica")
     }
@@ -274,59 +272,5 @@ extension LogTail: Equatable {
   package static func == (one: LogTail, other: LogTail) -> Bool {
     one.entries == other.entries && one.vector == other.vector && one.needless == other.needless
       && one.isDamaged == other.isDamaged
-  }
-}
-
-/// A row of the change log, wherever it stands.
-package struct LogEntry {
-  package var number: Int
-  package var replica: ReplicaNumber
-  /// As it is stored.
-  fileprivate var rawSequence: Int64
-  package var items: [UInt8]
-
-  /// - Throws: `StoreError.corrupt` if it is negative.
-  package var sequence: UInt64 {
-    get throws(StoreError) {
-      guard let sequence = UInt64(exactly: rawSequence) else {
-        throw StoreError(.corrupt, "a sequence number is negative")
-      }
-      return sequence
-    }
-  }
-
-  fileprivate init(_ entry: LogTail.Entry) {
-    (number, replica, items) = (entry.number, entry.replica, entry.items)
-    rawSequence = Int64(clamping: entry.sequence)
-  }
-
-  fileprivate init(_ query: SQLStatement) {
-    (number, replica, rawSequence) = (query.int(0), query.number(1), query.int64(2))
-    items = query.blob(3)
-  }
-}
-
-extension StateReader {
-  /// Calls `body` with each entry of the change log, in the order in which they came.
-  package func forEachLogEntry(_ body: (LogEntry) throws -> Void) throws {
-    let query = try SQLStatement(connection.handle, "SELECT n, replica, sequence, items FROM tally_log")
-    while try query.step() { try body(LogEntry(query)) }
-    for entry in try tail().entries { try body(LogEntry(entry)) }
-  }
-
-  /// The entries of one transaction.
-  package func logEntries(of dot: Dot) throws -> [LogEntry] {
-    guard let number = catalog.replicaNumbers[dot.replica] else { return [] }
-    let query = try connection.statement(
-      "SELECT n, replica, sequence, items FROM tally_log WHERE zone = 0 AND replica = ? AND sequence = ?")
-    defer { query.reset() }
-    query.bind(1, number)
-    query.bind(2, Int64(dot.sequence))
-    var entries: [LogEntry] = []
-    while try query.step() { entries.append(LogEntry(query)) }
-    for entry in try tail().entries where entry.replica == number && entry.sequence == dot.sequence {
-      entries.append(LogEntry(entry))
-    }
-    return entries
   }
 }

@@ -100,7 +100,7 @@ package struct ChangeLog {
     gather()
     guard !entries.isEmpty else { return }
     let isLittle = entries.values.reduce(0) { $0 + $1.bytes.count } <= LogTail.mostBytesOfOne
-    if !isLittle { try session.flushEntries(to: &growth) }
+    if !isLittle { try session.flushEntries(to: &growth, dropping: true) }
     for (dot, writer) in entries.sorted(by: { $0.key < $1.key }) {
       if isLittle {
         try session.list(writer.bytes, dot, to: &growth)

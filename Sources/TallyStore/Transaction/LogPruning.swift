@@ -56,6 +56,7 @@ struct LogPruning {
       let dot = Dot(replica: replica, sequence: try query.sequence(2))
       // Nobody can say what a damaged row lists, so it stays; `rebuild` rewrites the log.
       guard let items = try? LoggedItems(bytes, reader.catalog) else { continue }
+      left.rows -= items.entryCount - 1
       guard let needed = try finder.needed(of: items, dot) else { continue }
       if needed.isEmpty { dead.append(number) } else { shorter.append((number, items.bytes(of: needed))) }
     }
@@ -77,7 +78,7 @@ struct LogPruning {
   }
 }
 
-/// Says which items of a row find something.
+/// Says which items of a row find something. A pack's are of several transactions.
 private struct LogFinder {
   /// The dots of the link that was read last: rows one after the other are often of one link, which may have many.
   private var last: (kind: KindNumber, key: LinkKey, dots: Set<Dot>)?
@@ -98,7 +99,10 @@ private struct LogFinder {
     let stride = Self.stride(items.count)
     for number in 0..<items.count {
       guard let item = try? items.item(place) else { return nil }
-      if try find(item, dot) {
+      let back = items.sequenceBack(place)
+      // Nobody can say what a damaged row lists.
+      guard back <= dot.sequence else { return nil }
+      if try find(item, Dot(replica: dot.replica, sequence: dot.sequence - back)) {
         needed.append(place)
         let isMostlyNeeded = 2 * needed.count >= number + 1 + Self.margin
         if isMostlyNeeded || 2 * needed.count > items.count { return nil }

@@ -304,7 +304,7 @@ final class WriteTransaction {
   func flushTail() throws { try session.flushTail(to: &logged) }
 
   /// Moves the newest entries of the change log into their table, and drops those that are needless there.
-  func flushEntries() throws { try session.flushEntries(to: &logged) }
+  func flushEntries() throws { try session.flushEntries(to: &logged, dropping: true) }
 
   private func flushIfFull() throws {
     if log.isFull { try log.flush(session, to: &logged) }

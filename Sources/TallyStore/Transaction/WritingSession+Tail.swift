@@ -32,30 +32,42 @@ extension WritingSession {
     if tail.vector.count > LogTail.mostRaised { try flushVector { $0 != number } }
   }
 
-  /// Moves all of the tail into its tables.
+  /// Moves all of the tail into its tables, and drops what is needless there.
   func flushTail(to growth: inout ChangeLog.Growth) throws {
-    try flushEntries(to: &growth)
+    try flushEntries(to: &growth, dropping: true)
     try flushVector { _ in true }
   }
 
-  /// Moves the newest entries into the table of the log, and drops what has become needless there.
-  func flushEntries(to growth: inout ChangeLog.Growth) throws {
-    // First, since an entry that was needless may have been listed again.
-    for entry in tail.needless {
-      if try ChangeLog.drop(entry.replica, entry.sequence, entry.items, connection) { continue }
-      noteOutdated()
-      guard let replica = reader.catalog.replicas[entry.replica] else { continue }
-      if shared.count >= Self.mostShared { shared.removeAll() }
-      shared.insert(Dot(replica: replica, sequence: entry.sequence))
+  /// Moves the newest entries into the table of the log, a row for each replica. What has become needless there is
+  /// dropped now and then, with `dropping` at once: before rows are written in another way, which may list it again.
+  func flushEntries(to growth: inout ChangeLog.Growth, dropping: Bool = false) throws {
+    var needless = try NeedlessEntries(connection)
+    needless.add(tail.needless)
+    try needless.remove(tail.entries)
+    if needless.isFull || dropping && !needless.isEmpty {
+      try needless.drop(connection) { entry in
+        noteOutdated()
+        guard let replica = reader.catalog.replicas[entry.replica] else { return }
+        if shared.count >= Self.mostShared { shared.removeAll() }
+        shared.insert(Dot(replica: replica, sequence: entry.sequence))
+      }
     }
+    try needless.store(connection)
     defer { tail.forgetEntries() }
     guard let first = tail.entries.first else { return }
     // What the disk has done to the table must not keep a transaction from committing.
     let last = try lastLogNumber()
     let isBeyond = last >= Self.mostLogNumber
     if first.number <= last, !isBeyond { tail.renumber(from: last + 1) }
-    for entry in tail.entries {
-      try insert(isBeyond ? nil : entry.number, entry.replica, entry.sequence, entry.items, to: &growth)
+    if isBeyond {
+      for entry in tail.entries { try insert(nil, entry.replica, entry.sequence, entry.items, to: &growth) }
+      return
+    }
+    let replicas = Dictionary(grouping: tail.entries, by: \.replica)
+    for (_, entries) in replicas.sorted(by: { $0.key < $1.key }) {
+      guard let row = LogEntry(packing: entries.map { LogEntry($0) }) else { continue }
+      try insert(row.number, row.replica, row.sequence, row.items, to: &growth)
+      growth.rows += entries.count - 1
     }
   }
 
@@ -101,6 +113,7 @@ extension WritingSession {
   /// Forgets the whole change log, before another is made from the states.
   func forgetLog() throws {
     try connection.execute("DELETE FROM tally_log")
+    try NeedlessEntries.forget(connection)
     tail.forgetEntries()
   }
 
