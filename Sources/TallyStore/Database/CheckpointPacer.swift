@@ -3,15 +3,14 @@ import Synchronization
 
 /// Decides after each commit whether to copy the write-ahead log into the database file.
 ///
-/// It does once the log has four thousand pages. A commit of one change writes three or four pages where plain SQLite
-/// writes one, so this is as many commits, and syncs to the disk, as SQLite's thousand pages are for plain tables. The
-/// log takes some 16 MiB if nobody holds it up.
+/// It does once the log has four thousand pages, some 16 MiB. A commit of one change writes three or four pages where
+/// plain SQLite writes one, so this is as many commits, and syncs to the disk, as SQLite's thousand pages are there.
 ///
-/// SQLite's own rule tries again after every commit once the log is long. While a reader holds an old snapshot, such a checkpoint sorts the whole log and copies next to nothing, so the cost of a commit grows with the
-/// log: with plain SQLite, 20,000 commits of a page beside an open snapshot take twenty times the processor time that
-/// they take without the tries. This one waits until the log has grown by a quarter since a checkpoint that did not
-/// reach its end, so the cost of failed checkpoints stays in proportion to what is written. What a checkpoint does is
-/// the same (`PASSIVE`).
+/// SQLite's own rule tries again after every commit once the log is long. While a reader holds an old snapshot, such a
+/// checkpoint sorts the whole log and copies next to nothing, so the cost of a commit grows with the log: with plain
+/// SQLite, 20,000 commits of a page beside an open snapshot take twenty times the processor time that they take without
+/// the tries. This one waits until the log has grown by a quarter since a checkpoint that did not reach its end, so the
+/// cost of failed checkpoints stays in proportion to what is written. What a checkpoint does is the same (`PASSIVE`).
 ///
 /// `PRAGMA wal_autocheckpoint` on the connection puts SQLite's rule back.
 package final class CheckpointPacer: Sendable {

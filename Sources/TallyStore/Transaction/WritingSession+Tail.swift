@@ -10,6 +10,8 @@ extension WritingSession {
     let last = try tail.entries.last?.number ?? lastLogNumber()
     // Beside an entry of the vector nobody can miss that the disk has lost both.
     guard last < Self.mostLogNumber, !tail.vector.isEmpty else {
+      // What waits to be dropped there may be listed again by this.
+      try flushEntries(to: &growth, dropping: true)
       return try insert(nil, replica, dot.sequence, items, to: &growth)
     }
     tail.append(last + 1, replica, dot.sequence, items)
