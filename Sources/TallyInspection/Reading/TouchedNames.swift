@@ -56,28 +56,25 @@ extension StateReader {
       if let place, entry.replica < place.dot.replica { continue }
       guard let number = catalog.replicaNumbers[entry.replica] else { continue }
       let start = place.flatMap { $0.dot.replica == entry.replica ? $0 : nil }
+      // Since the page before, somebody may have got what it has named.
+      let least = max(start.map { $0.dot.sequence - 1 } ?? 0, base[entry.replica])
+      var small = try smallEntries(of: number, beyond: least)[...]
       let query = try SQLStatement(
         connection.handle,
         """
-        SELECT n, replica, sequence, items FROM tally_log WHERE zone = 0 AND replica = \(number) AND sequence > ?
-        ORDER BY sequence, n
+        SELECT n, replica, sequence, items FROM tally_log
+        WHERE zone = 0 AND replica = \(number) AND sequence > ? AND NOT (\(LogEntry.isPack)) ORDER BY sequence, n
         """)
-      // Since the page before, somebody may have got what it has named.
-      query.bind(1, Int64(max(start.map { $0.dot.sequence - 1 } ?? 0, base[entry.replica])))
-      /// Looks at one row of the log. Returns false at the end of the page.
-      func look(_ row: LogEntry) throws -> Bool {
-        let place = Dot(replica: entry.replica, sequence: try row.sequence)
-        let number = Int64(row.number)
-        let isStart = place == start?.dot
-        if isStart, number < start?.row ?? 0 { return true }
-        let skipped = isStart && number == start?.row ? start?.done ?? 0 : 0
-        var items: [(item: ChangeLog.Item, dot: Dot)] = []
-        for part in row.parts {
-          let dot = Dot(replica: entry.replica, sequence: try part.sequence)
-          items += try ChangeLog.items(part.items, catalog).map { ($0, dot) }
-        }
-        for (index, (item, dot)) in items.enumerated().dropFirst(skipped) where !base.covers(dot) {
-          let spot = TouchedNames.Place(dot: place, row: number, done: index)
+      query.bind(1, Int64(least))
+      /// Looks at one entry of the log. Returns false at the end of the page.
+      func look(_ logged: LogEntry) throws -> Bool {
+        let (dot, row) = (Dot(replica: entry.replica, sequence: try logged.sequence), Int64(logged.number))
+        let isStart = dot == start?.dot
+        if isStart, row < start?.row ?? 0 { return true }
+        let skipped = isStart && row == start?.row ? start?.done ?? 0 : 0
+        let items = try ChangeLog.items(logged.items, catalog)
+        for (index, item) in items.enumerated().dropFirst(skipped) {
+          let spot = TouchedNames.Place(dot: dot, row: row, done: index)
           if result.names.count == limit || hasLooked && isOver() {
             result.next = spot
             return false
@@ -90,25 +87,37 @@ extension StateReader {
         }
         return true
       }
-      let least = max(start.map { $0.dot.sequence - 1 } ?? 0, base[entry.replica])
-      var newest = try newestEntries(of: number, beyond: least)[...]
       while try query.step() {
         let row = LogEntry(query)
-        while let next = newest.first, next.sequence < (try row.sequence) {
-          newest.removeFirst()
-          guard try look(LogEntry(next)) else { return result }
+        while let next = small.first, try next.sequence < row.sequence {
+          small.removeFirst()
+          guard try look(next) else { return result }
         }
         guard try look(row) else { return result }
       }
-      for next in newest { guard try look(LogEntry(next)) else { return result } }
+      for next in small { guard try look(next) else { return result } }
     }
     return result
   }
 
-  /// Entries of one replica that are not in the table of the log yet, in the order in which its rows are read.
-  private func newestEntries(of replica: ReplicaNumber, beyond sequence: UInt64) throws -> [LogTail.Entry] {
-    try tail().entries.filter { $0.replica == replica && $0.sequence > sequence }
-      .sorted { ($0.sequence, $0.number) < ($1.sequence, $1.number) }
+  /// Entries of one replica in packs and in the tail, in the order in which rows of the log are read.
+  private func smallEntries(of replica: ReplicaNumber, beyond sequence: UInt64) throws -> [LogEntry] {
+    let packs = try SQLStatement(
+      connection.handle,
+      """
+      SELECT n, replica, sequence, items FROM tally_log
+      WHERE zone = 0 AND replica = \(replica) AND sequence > ? AND \(LogEntry.isPack)
+      """)
+    packs.bind(1, Int64(sequence))
+    var entries: [(sequence: UInt64, entry: LogEntry)] = []
+    while try packs.step() {
+      for entry in LogEntry(packs).parts { entries.append((try entry.sequence, entry)) }
+    }
+    for entry in try tail().entries where entry.replica == replica {
+      entries.append((entry.sequence, LogEntry(entry)))
+    }
+    return entries.filter { $0.sequence > sequence }
+      .sorted { ($0.sequence, $0.entry.number) < ($1.sequence, $1.entry.number) }.map(\.entry)
   }
 }
 

@@ -40,6 +40,9 @@ package struct LogEntry {
   /// More than any pack has: what stands in the tail, where each entry has a shorter head.
   package static let mostPackBytes = 4 * LogTail.mostBytes
 
+  /// A condition that rows which are packs meet.
+  package static let isPack = "length(items) <= \(mostPackBytes) AND substr(items, 1, 1) = x'00'"
+
   /// The entries of a row: this one, unless it is a pack. What the disk has made of a pack is given as it is; its items
   /// cannot be read.
   package var parts: [LogEntry] {

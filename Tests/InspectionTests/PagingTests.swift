@@ -1,0 +1,63 @@
+import Tally
+import TallyCRDT
+import TallyInspection
+import TallyStore
+import Testing
+
+/// Lists that are read in pages while the newest entries of the change log move into rows that hold many of them.
+@Suite struct PagingTests {
+  /// Two devices whose transactions take turns in the log of the first.
+  private static func shelf() throws -> Shelf {
+    let shelf = try Shelf()
+    for number in 0..<60 {
+      try shelf.phone.run("INSERT INTO Book(id, title) VALUES('Book|~|p\(number)', 'Emma')")
+      try shelf.tablet.run("INSERT INTO Book(id, title) VALUES('Book|~|t\(number)', 'Emma')")
+      if number % 7 == 0 { try shelf.sync() }
+      if number == 20 {
+        let rows = (0..<50).map { "('Book|~|many\($0)', 'Emma')" }.joined(separator: ", ")
+        try shelf.phone.run("INSERT INTO Book(id, title) VALUES \(rows)")
+      }
+      if number == 30 { try shelf.phone.flushTail() }
+    }
+    try shelf.sync()
+    return shelf
+  }
+
+  @Test(arguments: [1, 3, 8, 40]) func transactionsComeOnceAndInOrder(_ limit: Int) throws {
+    let shelf = try Self.shelf()
+    let all = try shelf.phone.transactions(limit: 1000).map(\.dot)
+    #expect(all.count == 121 && Set(all).count == 121)
+    for replica in Set(all.map(\.replica)) {
+      let own = try shelf.phone.transactions(of: replica, limit: 1000).map(\.dot)
+      #expect(own == all.filter { $0.replica == replica })
+    }
+    var (found, place): ([Dot], Int64) = ([], .max)
+    while case let page = try shelf.phone.transactions(before: place, limit: limit), let last = page.last {
+      found += page.map(\.dot)
+      place = last.place
+      // They move after the first page.
+      if found.count == page.count { try shelf.phone.flushTail() }
+    }
+    #expect(found == all)
+  }
+
+  @Test(arguments: [1, 3, 8, 40]) func namesComeOnce(_ limit: Int) throws {
+    let shelf = try Self.shelf()
+    let all = try shelf.phone.names(beyond: StateVector(), limit: 1000).names
+    #expect(all.count == 170 && Set(all).count == 170)
+    var (found, place) = ([AnyRecordName](), TouchedNames.Place?.none)
+    repeat {
+      let page = try shelf.phone.names(beyond: StateVector(), from: place, limit: limit)
+      found += page.names
+      if place == nil { try shelf.phone.flushTail() }
+      place = page.next
+    } while place != nil
+    #expect(found == all)
+    // Of a pack only what is beyond the vector.
+    var half = StateVector()
+    for entry in try shelf.phone.vector.entries { half.include(Dot(replica: entry.replica, sequence: 30)) }
+    let beyond = try shelf.phone.names(beyond: half, limit: 1000).names
+    #expect(beyond.count < 110 && Set(beyond).isSubset(of: all))
+    #expect(!beyond.contains { $0.text == "Book|~|p3" || $0.text == "Book|~|t3" })
+  }
+}
