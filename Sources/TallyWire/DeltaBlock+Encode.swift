@@ -47,9 +47,74 @@ extension BlockDraft {
     output.writer.varint(groups.count)
     for group in groups {
       let packed = packed.first { $0.type == group.type && !$0.items.isEmpty }
-      RecordEncoder(group, packed, &dictionaries).encode(to: &output, &dictionaries, replicas)
+      if packed == nil, let edit = SingleEdit(group) {
+        #if PlantedFaults
+          edit.check(group, dictionaries, replicas)
+        #endif
+        edit.encode(to: &output.writer, &dictionaries)
+      } else {
+        RecordEncoder(group, packed, &dictionaries).encode(to: &output, &dictionaries, replicas)
+      }
       output.flush()
     }
+  }
+}
+
+/// The records of one type if they are one, of which one field is known and nothing else: the usual live change. Its
+/// bytes are those that `RecordEncoder` makes, without an array for each part.
+private struct SingleEdit {
+  private let type: String
+  private let field: String
+  private let key: RecordKey
+  private let cell: FieldCell
+
+  init?(_ group: DeltaBlock.Records) {
+    guard group.items.count == 1, let state = group.items.first?.state, let cell = state.onlyField else { return nil }
+    (type, field) = (group.type, group.fields[Int(cell.field.rawValue)])
+    (key, self.cell) = (RecordKey(group.items[0].name), cell)
+  }
+
+  func encode(to writer: inout ByteWriter, _ dictionaries: inout BlockDictionaries) {
+    var value = ByteWriter()
+    value.value(cell.value)
+    writer.text(type)
+    writer.varint(1)
+    writer.text(field)
+    writer.varint(value.bytes.count)
+    writer.bytes.append(contentsOf: value.bytes)
+    switch key {
+    case .uuid(let high, let low):
+      writer.varint(1)
+      writer.fixed(high)
+      writer.fixed(low)
+      writer.varint(0)
+    case .text(let text):
+      writer.varint(0)
+      writer.varint(1)
+      writer.text(text)
+    }
+    writer.byte(RecordFlags.oneStamp)
+    writer.varint(dictionaries.number(of: cell.stamp))
+    writer.byte(1)
+  }
+
+  #if PlantedFaults
+    /// Builds for tests make the bytes in both ways.
+    func check(_ group: DeltaBlock.Records, _ dictionaries: BlockDictionaries, _ replicas: ReplicaPlaces) {
+      var (writer, output, dictionaries) = (ByteWriter(), BlockOutput(), dictionaries)
+      encode(to: &writer, &dictionaries)
+      RecordEncoder(group, nil, &dictionaries).encode(to: &output, &dictionaries, replicas)
+      precondition(writer.bytes == output.writer.bytes, "an edit of one field is written as any record is")
+    }
+  #endif
+}
+
+extension RecordState {
+  /// The one register, if there is nothing else.
+  fileprivate var onlyField: FieldCell? {
+    guard fields.count == 1, existence == nil, deletes.isEmpty, seed == nil, life == nil, supersededTouches.isEmpty
+    else { return nil }
+    return fields[0]
   }
 }
 

@@ -41,6 +41,30 @@ import Testing
     #expect(found == all)
   }
 
+  /// An entry that was dropped from a row leaves the row's number, which then is greater than those of its entries.
+  @Test(arguments: [1, 2, 5]) func rowsThatHaveLostEntriesHideNoOthers(_ limit: Int) throws {
+    let shelf = try Shelf()
+    for number in 0..<10 {
+      try shelf.phone.run("INSERT INTO Book(id, title) VALUES('Book|~|p\(number)', 'Emma')")
+      try shelf.tablet.run("INSERT INTO Book(id, title) VALUES('Book|~|t\(number)', 'Emma')")
+      try shelf.sync()
+      try shelf.phone.run("UPDATE Book SET title = 'Lolita' WHERE id = 'Book|~|p\(number)'")
+    }
+    try shelf.phone.flushTail()
+    for number in 2..<10 {
+      try shelf.phone.run("UPDATE Book SET title = 'Ulysses' WHERE id = 'Book|~|p\(number)'")
+    }
+    try shelf.phone.flushTail()
+    let all = try shelf.phone.transactions(limit: 1000).map(\.dot)
+    #expect(all.count == 30)
+    var (found, place): ([Dot], Int64) = ([], .max)
+    while case let page = try shelf.phone.transactions(before: place, limit: limit), let last = page.last {
+      found += page.map(\.dot)
+      place = last.place
+    }
+    #expect(found == all)
+  }
+
   @Test(arguments: [1, 3, 8, 40]) func namesComeOnce(_ limit: Int) throws {
     let shelf = try Self.shelf()
     let all = try shelf.phone.names(beyond: StateVector(), limit: 1000).names

@@ -86,7 +86,7 @@ extension StateReader {
       connection.handle,
       """
       SELECT n, replica, sequence, substr(items, 1, \(Self.head)), length(items) FROM tally_log
-      WHERE zone = 0 AND n < ?1\(condition) ORDER BY n DESC LIMIT ?2
+      WHERE zone = 0 AND n < ?1\(condition) ORDER BY n DESC
       """)
     let packs = try SQLStatement(
       connection.handle,
@@ -105,12 +105,14 @@ extension StateReader {
       result.append(try transaction(Int64(entry.number), dot, head, entry.items.count, itemLimit))
     }
     query.bind(1, place)
-    query.bind(2, limit - result.count)
     packs.bind(1, place)
     var entries: [(entry: LogEntry, length: Int)] = []
+    let wanted = limit - result.count
     for rows in [packs, query] {
-      while try rows.step() {
+      while wanted > 0, try rows.step() {
         let row = LogEntry(rows)
+        // Those of the rows that follow come before it.
+        if rows === query, entries.count(where: { $0.entry.number > row.number }) >= wanted { break }
         for entry in row.parts where entry.number < place {
           let isWholeRow = entry.items.count == row.items.count
           entries.append((entry, isWholeRow ? rows.int(4) : entry.items.count))
@@ -118,7 +120,7 @@ extension StateReader {
       }
     }
     entries.sort { $0.entry.number > $1.entry.number }
-    for (entry, length) in entries.prefix(limit - result.count) {
+    for (entry, length) in entries.prefix(wanted) {
       guard let replica = catalog.replicas[entry.replica] else {
         throw StoreError(.corrupt, "the replica of a log entry is not known")
       }
