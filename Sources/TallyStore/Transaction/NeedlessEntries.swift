@@ -110,18 +110,23 @@ struct NeedlessEntries {
 
   /// The row that had the entry, without it.
   private static func row(without entry: LogTail.Needless, _ connection: Connection) throws -> OpenLogRow? {
+    // Of a row of many items only the length is read.
     let query = try connection.statement(
       """
-      SELECT n, replica, sequence, items FROM tally_log
-      WHERE zone = 0 AND replica = ? AND sequence >= ? AND length(items) <= ? ORDER BY sequence LIMIT ?
+      SELECT n, length(items) FROM tally_log
+      WHERE zone = 0 AND replica = ? AND sequence >= ? ORDER BY sequence LIMIT ?
       """)
     defer { query.reset() }
     query.bind(1, entry.replica)
     query.bind(2, Int64(entry.sequence))
-    query.bind(3, LogEntry.mostPackBytes)
-    query.bind(4, mostRows)
+    query.bind(3, mostRows)
     while try query.step() {
-      var row = OpenLogRow(LogEntry(query))
+      guard query.int(1) <= LogEntry.mostPackBytes else { continue }
+      let found = try connection.statement("SELECT n, replica, sequence, items FROM tally_log WHERE n = ?")
+      defer { found.reset() }
+      found.bind(1, query.int(0))
+      guard try found.step() else { continue }
+      var row = OpenLogRow(LogEntry(found))
       if row.remove(entry) { return row }
     }
     return nil
