@@ -210,7 +210,13 @@ import Testing
     #expect(try lab.a.verify().problems == [])
   }
 
-  // MARK: Files of version 3
+  // MARK: Files of earlier versions
+
+  private func number(_ lab: Lab, _ sql: String) throws -> Int? {
+    let queue = try DatabaseQueue(path: lab.scratch.path("a"))
+    defer { try? queue.close() }
+    return try queue.read { try Int.fetchOne($0, sql: sql) }
+  }
 
   /// Makes a file what it would be if a store of version 3 had written it.
   private func makeOld(_ lab: Lab) throws {
@@ -222,6 +228,19 @@ import Testing
       try db.execute(sql: "DELETE FROM tally_meta WHERE key = 'shape'")
     }
     try queue.close()
+  }
+
+  /// It differs in nothing else that a store would look at. One that has it open learns of it.
+  @Test func aFileOfVersionFourBecomesOneOfThisVersion() throws {
+    let lab = try Lab(.hook)
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|1', 'one')")
+    try lab.a.close()
+    try lab.shell("a", "PRAGMA user_version = 4")
+    let before = try number(lab, "PRAGMA schema_version")
+    let again = try lab.reopened("a")
+    #expect(try again.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 5)
+    #expect(try again.read { try Int.fetchOne($0, sql: "PRAGMA schema_version") } != before)
+    #expect(try again.verify().problems == [])
   }
 
   @Test func aFileOfVersionThreeBecomesOneOfThisVersion() throws {

@@ -48,6 +48,8 @@ struct SchemaMigration {
     let version = try connection.integer("PRAGMA user_version") ?? 0
     if (Format.oldest..<Format.version).contains(version) {
       try connection.execute("PRAGMA user_version = \(Format.version)")
+      // A store of an earlier version that has the file open looks at it again when its schema has changed.
+      try connection.execute("CREATE TABLE tally_raised(n); DROP TABLE tally_raised")
       try addCheck(connection)
     }
   }

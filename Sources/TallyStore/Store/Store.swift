@@ -167,7 +167,8 @@ public final class Store: Sendable {
       // Another process may have created the tables since the file was looked at.
       let isEmpty = try isNew && connection.integer("SELECT 1 FROM sqlite_master WHERE name = 'tally_meta'") == nil
       if isEmpty { try SchemaMigration.create(connection) }
-      let known = isNew ? nil : try KnownShape.load(connection)
+      let isOlder = try !isNew && connection.integer("PRAGMA user_version") != Format.version
+      let known = isNew || isOlder ? nil : try KnownShape.load(connection)
       // Restoring completes the format, too.
       let missing = isNew ? nil : try MissingParts.restore(connection, hasAll: known != nil)
       if isNew { try SchemaMigration.complete(connection) }
