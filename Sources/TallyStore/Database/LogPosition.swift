@@ -44,7 +44,7 @@ extension Connection {
   func logPosition() -> LogPosition? { withLogIndex { index, barrier in LogPosition(index, barrier: barrier) } ?? nil }
 
   /// How many pages the log has, and how large they are; nil without a log, and if all of it is in the file, so that
-  /// whoever writes next begins it anew.
+  /// the next writer restarts it.
   ///
   /// For a connection that is writing.
   func logLength() -> (pages: Int, pageSize: Int)? {

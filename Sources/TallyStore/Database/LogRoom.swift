@@ -6,7 +6,7 @@ import Synchronization
 /// To sync a file that has grown, the file system also writes what it notes of the file, its size and its blocks,
 /// which takes about as long as the sync itself. So after a sync the next transaction writes zeros after what the log
 /// holds, as much again as it holds and half a mebibyte at most, and the commits that follow overwrite them. SQLite
-/// reads a log up to the first page that does not belong there, as it must wherever a log was begun anew.
+/// reads a log up to the first page that does not belong there, as it must wherever a log was restarted.
 final class LogRoom: Sendable {
   /// Pages that must fit: more than a commit of one change writes.
   private static let leastPages = 16
@@ -30,7 +30,7 @@ final class LogRoom: Sendable {
     else { return }
     func end(_ pages: Int) -> Int { Self.headerSize + pages * (Self.pageHeaderSize + pageSize) }
     known.withLock { known in
-      // It may have been cut off when it was begun anew.
+      // It may have been cut off when it was restarted.
       if pages < known.pages { known.size = 0 }
       known.pages = pages
       guard end(pages + Self.leastPages) > known.size else { return }

@@ -1,7 +1,7 @@
 import TallyCRDT
 import TallyWire
 
-/// What one transaction has added to the change log, wherever that stands.
+/// An entry of the change log, in the tail or in its table: the items that one transaction has written.
 package struct LogEntry {
   package var number: Int
   package var replica: ReplicaNumber
@@ -116,7 +116,7 @@ struct OpenLogRow {
   var items: [UInt8]? { parts.isEmpty ? nil : LogEntry.pack(parts, in: row) }
 }
 
-/// What stands in a pack before the items of each entry.
+/// The head of each entry in a pack, before its items.
 struct PackHead {
   /// By how much the number of the row, and its sequence, are greater than those of the entry.
   var numberBack: UInt64

@@ -34,7 +34,7 @@ package struct LogTail: Sendable {
   package private(set) var entries: [Entry] = []
   /// By replica.
   private(set) var vector: [Raised] = []
-  /// Entries to be dropped from the table when this moves there.
+  /// Entries of the table that join those that wait to be dropped (`NeedlessEntries`) when this moves there.
   private(set) var needless: [Needless] = []
   /// Whether the disk has changed it: then nothing of it is known.
   private(set) var isDamaged = false

@@ -3,7 +3,7 @@ import TallyWire
 
 /// Entries of the change log that are in its table and not needed any more, until many are dropped together.
 ///
-/// A row of the table holds the entries of many transactions, and to drop one is to write the row anew. These stand in
+/// A row of the table holds the entries of many transactions, and to drop one is to rewrite the row. These stand in
 /// `tally_meta` under `needless`, with a checksum.
 struct NeedlessEntries {
   private var bytes: [UInt8] = []
@@ -88,7 +88,7 @@ struct NeedlessEntries {
     try insert.run()
   }
 
-  /// Takes them out of the file, where the whole log is made anew.
+  /// Takes them out of the file, before the whole log is made from the states.
   static func forget(_ connection: Connection) throws {
     try connection.execute("DELETE FROM tally_meta WHERE key = '\(key)'")
   }

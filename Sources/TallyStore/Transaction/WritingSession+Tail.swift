@@ -18,7 +18,7 @@ extension WritingSession {
   }
 
   /// Notes that these items, which stand alone under a dot, are not needed any more: at once where they are among the
-  /// newest, and otherwise when the newest entries move to the table.
+  /// newest, and otherwise with many others: see `NeedlessEntries`.
   func unlist(_ items: [UInt8], _ dot: Dot, growth: inout ChangeLog.Growth) throws {
     let replica = try numbers.number(of: dot.replica)
     if tail.remove(replica, dot.sequence, items) { return }
