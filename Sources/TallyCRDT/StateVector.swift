@@ -145,8 +145,12 @@ public struct StateVector: Hashable, Sendable {
 
   /// The entries for which `isIncluded` holds.
   package func filter(_ isIncluded: (Dot) -> Bool) -> StateVector {
-    var result = self
-    result.dots.removeAll { !isIncluded($0) }
+    // Nearly always it is all of them or none, which takes no memory.
+    guard let first = dots.firstIndex(where: { !isIncluded($0) }) else { return self }
+    var result = StateVector()
+    for (index, dot) in dots.enumerated() where index < first || index > first && isIncluded(dot) {
+      result.dots.append(dot)
+    }
     return result
   }
 

@@ -202,7 +202,7 @@ package struct ValuePacker {
   package mutating func blob(_ bytes: UnsafeRawBufferPointer) { sized(ValueClass.blob, bytes) }
 
   /// A value in the form of the wire.
-  mutating func value(_ bytes: UnsafeRawBufferPointer) {
+  package mutating func value(_ bytes: UnsafeRawBufferPointer) {
     copy(bytes)
     end()
   }

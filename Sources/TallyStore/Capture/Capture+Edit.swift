@@ -17,7 +17,7 @@ extension Capture {
       let state = try transaction.writer.stampedState(before.clock)
     else { return false }
     var edit = StampedEdit(state, row.hash)
-    var dot: Dot?
+    var stamp: Stamp?
     let isBuffered = transaction.isBuffered
     var cells: [FieldCell] = []
     for change in changes {
@@ -29,12 +29,14 @@ extension Capture {
       if let old, new <= old { return false }
       edit.write(column, over: old, change.old, new, change.new)
       if isBuffered { cells.append(FieldCell(field: column.field, stamp: new, value: change.new)) }
-      dot = new.dot
+      stamp = new
     }
-    guard let dot else { return true }
+    guard let stamp else { return true }
     edit.end()
     try transaction.writer.putEdited(edit.state, kind, row.id, row.clock)
-    try transaction.edited(row.key, kind, CollectionOfOne(dot), edit, cells, owners: row.owners)
+    try transaction.edited(
+      row.key, kind, CollectionOfOne(stamp.dot), edit, cells, owners: row.owners, isNoted: true)
+    transaction.session.edits?.note(row.key, kind, stamp, changes, edit.state)
     edit.leave(to: transaction.reader.spare)
     return true
   }

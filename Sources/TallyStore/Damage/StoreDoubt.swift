@@ -104,7 +104,7 @@ extension WriteTransaction {
   /// Notes that what is stored is in doubt, or no longer.
   func note(doubt level: StoreDoubt.Level?, because reason: String) throws {
     facts.hasDoubt = level != nil
-    if level != nil { session.buffer?.giveUp() }
+    if level != nil { session.giveUpChanges() }
     guard let level else { return try connection.execute("DELETE FROM tally_meta WHERE key = 'doubt'") }
     environment.logger.warning(
       "what is stored is in doubt", metadata: ["level": "\(level.rawValue)", "reason": "\(reason)"])

@@ -4,6 +4,23 @@
   import TallyWire
 
   extension DeltaSource {
+    /// In all histories of the tests: an edit in memory is what the state says, unless the disk has changed that.
+    func compare(_ edit: EditLog.Edit, of log: EditLog, with high: UInt64, _ low: UInt64, _ kind: RecordKind) throws {
+      let name = try RecordKey.uuid(high: high, low: low).name(type: kind.type)
+      guard let stored = try? reader.record(name, kind), (try? reader.catalog.check(stored, name, kind)) != nil
+      else { return }
+      var new = RecordState()
+      try log.withValues(of: edit) { bytes in
+        var values = ByteReader(bytes)
+        for (number, place) in kind.wireOrder.enumerated() where edit.fields >> UInt64(number) & 1 != 0 {
+          new.fields.append(FieldCell(field: kind.columns[place].field, stamp: edit.stamp, value: try values.value()))
+        }
+      }
+      new.fields.sort { $0.field < $1.field }
+      let expected = stored.state.delta(since: base) ?? RecordState()
+      precondition(new == expected, "an edit of \(name) in memory is \(new), not \(expected)")
+    }
+
     /// A block with what a fault makes of it.
     func spoiled(_ draft: BlockDraft, isEverything: Bool) throws -> BlockDraft {
       let planted = reader.planted

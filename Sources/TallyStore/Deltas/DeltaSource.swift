@@ -9,14 +9,15 @@ struct DeltaSource {
   let isPacking: Bool
   /// Sums what is read, if that is everything.
   let sum: ContentSum?
+  /// What the app has edited lately, if the snapshot is of that.
+  let edits: EditLog?
   private var catalog: Catalog { reader.catalog }
 
   /// With more changed items than this, reading the tables once is cheaper than looking each item up.
   private static let lookupLimit = 50_000
 
-  init(reader: StateReader, base: StateVector, isPacking: Bool = false, sum: ContentSum? = nil) {
-    self.isPacking = isPacking
-    self.sum = sum
+  init(reader: StateReader, base: StateVector, isPacking: Bool = false, sum: ContentSum? = nil, edits: EditLog? = nil) {
+    (self.isPacking, self.sum, self.edits) = (isPacking, sum, edits)
     self.reader = reader
     #if PlantedFaults
       self.base = reader.planted.base(base)
@@ -156,6 +157,18 @@ struct DeltaSource {
     return true
   }
 
+  /// Adds an edit that is in memory, if that is all that `base` does not cover of a record.
+  private func addRecent(
+    _ high: UInt64, _ low: UInt64, _ kind: RecordKind, _ builder: inout BlockBuilder,
+    _ body: (BlockDraft) throws -> Void
+  ) throws -> Bool {
+    guard let edits, let edit = edits.edit(high, low, kind, beyond: base) else { return false }
+    #if PlantedFaults
+      try compare(edit, of: edits, with: high, low, kind)
+    #endif
+    return try builder.pack(edit, of: edits, (high, low), kind, body)
+  }
+
   private func newPart(of stored: StoredRecord, _ name: LoggedName, _ kind: RecordKind) throws -> RecordState {
     // Nothing else tells before the receiver has joined it: the sum of the whole is for who reads everything.
     try check { try catalog.check(stored, name.name(), kind) }
@@ -187,7 +200,9 @@ struct DeltaSource {
         if !reader.planted.isEmpty { packer = nil }
       #endif
       try reader.connection.lookingUp {
-        try items.forEachRecord(kind) { name in
+        try items.forEachRecord(kind) { high, low in
+          try packer != nil && addRecent(high, low, kind, &builder, body)
+        } others: { name in
           if try !add(name, kind, &parts, &packer, &builder, body) { isMissing = true }
         }
       }

@@ -114,11 +114,14 @@ struct LoggedKeys {
     }
   }
 
-  /// Calls `body` with each record of a kind, in order.
-  func forEachRecord(_ kind: RecordKind, _ body: (LoggedName) throws -> Void) throws {
+  /// Calls `isDone` with each key of a kind that is a UUID, and `body` with the records for which it returns false, and
+  /// with all others, in order.
+  func forEachRecord(
+    _ kind: RecordKind, isDone: (_ high: UInt64, _ low: UInt64) throws -> Bool, others body: (LoggedName) throws -> Void
+  ) throws {
     guard let group = groups.first(where: { $0.kind == kind.number }) else { return }
     let buffer = NameBuffer(count: 1)
-    for key in group.uuids {
+    for key in group.uuids where try !isDone(key.high, key.low) {
       buffer.removeAll()
       let bytes = buffer.add(kind.typePrefix, key.high, key.low)
       try body(LoggedName(key: .uuid(high: key.high, low: key.low), bytes: bytes, type: kind.type))

@@ -56,7 +56,7 @@ struct Join {
     journal = ConflictJournal(transaction, header, isRepair: isRepair)
     transaction.view.watch.isJoining = true
     // A repair brings cells that the vector covers.
-    if isRepair { transaction.session.buffer?.giveUp() }
+    if isRepair { transaction.session.giveUpChanges() }
     seenContents = SeenContents(transaction.connection)
     enforcesKeys = transaction.connection.enforcesForeignKeys
     try check(vector)

@@ -28,7 +28,7 @@ package struct Catalog: Sendable {
   package var fields: [FieldID: Field] = [:]
   /// For each number whether it is that of a reference.
   private var references: [Bool] = []
-  package var replicas: [ReplicaNumber: ReplicaID] = [:]
+  package var replicas = ReplicaTable()
   /// Whether the file has stubs, or has had some. In one that never had any, nobody looks for them.
   package var hasStubs = false
   /// The kinds in whose rows clocks cannot be written in place; see `StateWriter`.
@@ -143,7 +143,7 @@ extension Catalog {
   mutating func index() {
     kindOfType = Dictionary(uniqueKeysWithValues: records.values.map { ($0.type, $0.number) })
     linkOfName = Dictionary(uniqueKeysWithValues: links.values.map { ($0.wireName, $0.number) })
-    replicaNumbers = Dictionary(uniqueKeysWithValues: replicas.map { ($0.value, $0.key) })
+    replicaNumbers = replicas.numbers
     fieldOfKey = [:]
     for (id, field) in fields { fieldOfKey[field.kind, default: [:]][field.key] = id }
     referrers = [:]

@@ -58,14 +58,14 @@ struct StampTable {
     for stamp in stamps { try coding.encode(stamp, to: &writer, replicaNumber) }
   }
 
-  static func decode(_ reader: inout ByteReader, _ replicas: [ReplicaNumber: ReplicaID]) throws -> StampTable {
+  static func decode(_ reader: inout ByteReader, _ replicas: ReplicaTable) throws -> StampTable {
     var table = StampTable()
     try table.read(&reader, replicas)
     return table
   }
 
   /// Reads the stamps into an empty table.
-  mutating func read(_ reader: inout ByteReader, _ replicas: [ReplicaNumber: ReplicaID]) throws {
+  mutating func read(_ reader: inout ByteReader, _ replicas: ReplicaTable) throws {
     let count = try reader.count(ofElementsWithAtLeast: 3, "stamps")
     stamps.reserveCapacity(count)
     var coding = StampCoding()
@@ -102,7 +102,7 @@ struct StampCoding {
     time = Int64(stamp.time.milliseconds)
   }
 
-  mutating func decode(_ reader: inout ByteReader, _ replicas: [ReplicaNumber: ReplicaID]) throws -> Stamp {
+  mutating func decode(_ reader: inout ByteReader, _ replicas: ReplicaTable) throws -> Stamp {
     let head = try reader.count(limit: ReplicaNumber.largest.rawValue << 2 | 3, "a replica number")
     let number = ReplicaNumber(rawValue: head >> 2)
     let replica: ReplicaID

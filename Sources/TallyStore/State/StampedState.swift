@@ -87,6 +87,27 @@ struct StampedState {
     return dots
   }
 
+  /// Calls `body` with the transaction of each stamp and touch other than those of `count` registers that have `stamp`.
+  /// - Returns: false if these are not all that there is of the stamp's transaction.
+  func forEachOther(than stamp: Stamp, _ count: Int, _ body: (Dot) -> Void) -> Bool {
+    guard existence.dot != stamp.dot else { return false }
+    body(existence.dot)
+    var rest = count
+    for entry in listed {
+      if entry.stamp == stamp {
+        rest -= 1
+      } else {
+        guard entry.stamp.dot != stamp.dot else { return false }
+        body(entry.stamp.dot)
+      }
+    }
+    for dot in supersededTouches.entries {
+      guard dot != stamp.dot else { return false }
+      body(dot)
+    }
+    return rest == 0
+  }
+
   /// The most stamps that there can be beside one more.
   var stampLimit: Int { listed.count + 2 }
 

@@ -137,7 +137,7 @@ enum StateCoding {
     return life
   }
 
-  private static func decodeDot(_ reader: inout ByteReader, _ replicas: [ReplicaNumber: ReplicaID]) throws -> Dot? {
+  private static func decodeDot(_ reader: inout ByteReader, _ replicas: ReplicaTable) throws -> Dot? {
     let number = try reader.count(limit: ReplicaNumber.largest.rawValue, "a replica number")
     guard number > 0 else { return nil }
     guard let replica = replicas[ReplicaNumber(rawValue: number)] else {
@@ -292,6 +292,11 @@ enum StateCoding {
     _ vector: StateVector, to writer: inout ByteWriter, _ replicaNumber: (ReplicaID) throws -> ReplicaNumber
   ) rethrows {
     guard !vector.isEmpty else { return writer.varint(0) }
+    if vector.count == 1, let dot = vector.entries.first {
+      writer.varint(1)
+      writer.varint(try replicaNumber(dot.replica).rawValue)
+      return writer.varint(dot.sequence)
+    }
     let entries = try vector.entries.map { (try replicaNumber($0.replica), $0.sequence) }.sorted { $0.0 < $1.0 }
     writer.varint(entries.count)
     for (number, sequence) in entries {
@@ -301,7 +306,7 @@ enum StateCoding {
   }
 
   /// Reads what a delete had seen.
-  static func decodeContext(_ bytes: [UInt8], _ replicas: [ReplicaNumber: ReplicaID]) throws -> StateVector {
+  static func decodeContext(_ bytes: [UInt8], _ replicas: ReplicaTable) throws -> StateVector {
     try bytes.withUnsafeBytes { raw in
       var reader = ByteReader(raw)
       do {
@@ -312,7 +317,7 @@ enum StateCoding {
     }
   }
 
-  static func decodeVector(_ reader: inout ByteReader, _ replicas: [ReplicaNumber: ReplicaID]) throws -> StateVector {
+  static func decodeVector(_ reader: inout ByteReader, _ replicas: ReplicaTable) throws -> StateVector {
     var vector = StateVector()
     for _ in 0..<(try reader.count(ofElementsWithAtLeast: 2, "vector entries")) {
       let number = try reader.count(limit: ReplicaNumber.largest.rawValue, "a replica number")

@@ -38,6 +38,11 @@ extension Store {
     }
   }
 
+  /// What the app has edited lately, for who reads a snapshot that holds this; nil if it is not known.
+  func edits(_ reader: StateReader, _ vector: StateVector, _ fingerprint: Fingerprint) -> EditLog? {
+    recent.edits(of: EditLog.Content(vector: vector, fingerprint: fingerprint), reader.catalog.version)
+  }
+
   /// The state after this store's last transaction, if the file is still in it: then there is nothing to capture and
   /// nothing to read.
   var unchanged: LatestCommit? {

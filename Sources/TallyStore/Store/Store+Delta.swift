@@ -60,8 +60,8 @@ extension Store {
         try makeDurable(try reader.ownDot(in: header.target), reader.connection)
         var writer = try DeltaWriter(header: header, to: sink)
         let sum = ContentSum()
-        let source = DeltaSource(
-          reader: reader, base: base, isPacking: true, sum: sum)
+        let edits = doubt == nil ? edits(reader, header.target, kept) : nil
+        let source = DeltaSource(reader: reader, base: base, isPacking: true, sum: sum, edits: edits)
         let isEverything: Bool
         do {
           isEverything = try source.forEachBlock(of: header.target) { try writer.append($0) }
@@ -71,6 +71,7 @@ extension Store {
         }
         guard !isEverything || sum.sum == kept else { throw StoreError(.damaged, StoreError.unfit) }
         try writer.finish()
+        recent.noteTold(header.target)
         return header
       }
     }

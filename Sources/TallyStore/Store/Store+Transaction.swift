@@ -32,7 +32,11 @@ extension Store {
   /// session forgets what it knows before anybody else has the queue: what it has taken over is not in the file.
   func inTransaction<T>(_ db: Database, of author: Author, _ body: () throws -> T) throws -> T {
     do {
-      guard author == .app else { return try inPreparedTransaction(db, body) }
+      guard author == .app else {
+        let value = try inPreparedTransaction(db, body)
+        box.session?.commitEdits()
+        return value
+      }
       // Once SQLite has rolled back because of an error (`OR ROLLBACK`), GRDB refuses what the app does next, such as
       // to begin again: the store would not know that it is in another transaction.
       var value: T?
@@ -41,6 +45,7 @@ extension Store {
         return .commit
       }
       guard let value else { throw StoreError(.transactionEnded, "the transaction has not come to its end") }
+      box.session?.commitEdits()
       return value
     } catch {
       box.session?.invalidate()
@@ -160,6 +165,7 @@ extension Store {
       opening.connection, options.environment, applying, catalogCache.withLock { $0 }, opening.shape)
     session.hasFollowed = { [box] in box.followedSchema.store($0, ordering: .relaxed) }
     session.lastGiven = { [weak self] in self?.given.withLock { $0.last } }
+    session.edits = recent
     session.isFollowed = { [eventFollowers] in eventFollowers.isFollowed }
     db.add(transactionObserver: CommitGuard(session), extent: .databaseLifetime)
     box.session = session

@@ -52,6 +52,8 @@ public final class Store: Sendable {
   let valueFollowers = ValueFollowers()
   /// The state after the last transaction of this store, to tell what others have committed since.
   let latest = Mutex<LatestCommit?>(nil)
+  /// What the app has edited lately.
+  let recent = RecentEdits()
   /// Which of its own dots this store has given away.
   let given = Mutex(GivenDots())
   let logRoom = LogRoom()

@@ -138,6 +138,7 @@ final class WriteTransaction {
       for dot in dots where new.isListed(under: dot) { log.note(dot, kind: kind.number, name) }
     }
     session.buffer?.note(name, kind, whole: new)
+    session.noteOtherChange(RecordKey(name), kind)
     standing.fingerprint += fingerprint ?? catalog.fingerprint(name, kind, from: old, to: new)
     if effect != .nothing { try view.mark(name, kind, from: old, to: new, effect) }
     if catalog.hasStubs || writer.seenAbove?.isInUse == true { try view.noteKeeping(name, kind, from: old, to: new) }
@@ -164,11 +165,13 @@ final class WriteTransaction {
   }
 
   /// Says that fields of a record that is seen, and was never deleted, have got later writes, of `dots`: the registers
-  /// `cells`. `owners` are the records that own it, if any record was ever deleted.
+  /// `cells`. `owners` are the records that own it, if any record was ever deleted. `isNoted` says that `RecentEdits`
+  /// knows.
   func edited(
     _ key: RecordKey, _ kind: RecordKind, _ dots: some Sequence<Dot>, _ edit: StampedEdit, _ cells: [FieldCell],
-    owners: [AnyRecordName]
+    owners: [AnyRecordName], isNoted: Bool = false
   ) throws {
+    if !isNoted { session.noteOtherChange(key, kind) }
     if isBuffered {
       try session.buffer?.note(key, kind, added: RecordState(fields: cells.sorted { $0.field < $1.field }))
     }
@@ -187,6 +190,7 @@ final class WriteTransaction {
     _ key: RecordKey, _ kind: RecordKind, _ delete: Delete, replaced: [Dot], _ difference: Fingerprint
   ) throws {
     if isBuffered { try session.buffer?.note(key, kind, added: RecordState(delete: delete)) }
+    session.noteOtherChange(key, kind)
     log.note(delete.stamp.dot, kind: kind.number, key)
     for dot in replaced { try drop(dot, deleted: key, kind) }
     // Rows that list other records as well are left to the pruning.
@@ -282,14 +286,14 @@ final class WriteTransaction {
 
   /// Lists a record in the change log, for a log that is rebuilt.
   func list(_ name: AnyRecordName, _ kind: RecordKind, _ dots: Set<Dot>) throws {
-    session.buffer?.giveUp()
+    session.giveUpChanges()
     for dot in dots.sorted() { log.note(dot, kind: kind.number, name) }
     try flushIfFull()
   }
 
   /// Lists a link in the change log, for a log that is rebuilt.
   func list(_ key: LinkKey, _ kind: LinkKind, _ dots: Set<Dot>) throws {
-    session.buffer?.giveUp()
+    session.giveUpChanges()
     for dot in dots.sorted() { log.note(dot, kind: kind.number, key) }
     try flushIfFull()
   }
@@ -314,11 +318,12 @@ final class WriteTransaction {
   /// it is not known: `commit()` recomputes both. Cost: reads the whole store.
   func loseSum() {
     isSumLost = true
-    session.buffer?.giveUp()
+    session.giveUpChanges()
   }
 
   /// Takes the fingerprint anew from the states that are there. Cost: reads the whole store.
   func recomputeFingerprint() throws {
+    session.giveUpChanges()
     standing.fingerprint = try reader.recomputedFingerprint()
   }
 
@@ -437,7 +442,7 @@ final class WriteTransaction {
   func resetVector() throws {
     try session.forgetVector()
     (standing.vector, standing.vectorCheck) = (StateVector(), VectorCheck())
-    session.buffer?.giveUp()
+    session.giveUpChanges()
   }
 }
 

@@ -94,7 +94,8 @@ final class WritingSession {
 
   /// The changes of the SQLite transaction; nil if they are not kept.
   @exclusivity(unchecked) var buffer: DeltaBuffer?
-
+  /// Told what the SQLite transaction edits; nil as long as nobody wants to know.
+  @exclusivity(unchecked) var edits: RecentEdits?
   var lastCatalog: SharedCatalog?
 
   // MARK: One SQLite transaction
@@ -123,6 +124,7 @@ final class WritingSession {
     let outcome = try isUnchanged ? .asTheyShouldBe : followSchema()
     try standAside(true)
     buffer = buffers && !facts.hasDoubt && !standing.vector.isEmpty ? DeltaBuffer(before: standing.vector) : nil
+    beginEdits()
     #if PlantedFaults
       let kept = try reader.tail()
       precondition(tail == kept, "the newest entries are not those in the file")
