@@ -107,6 +107,11 @@ import Testing
     if isKnown { #expect(try !b.verify().isSound) }
     try b.write { try $0.execute(sql: "UPDATE Note SET stars = 5 WHERE text = 'made up'") }
     try a.sync(with: b)
+    if !isKnown {
+      // The edit went out of memory, so that nobody has looked at the rest.
+      #expect(try Self.texts(a).contains("late 0 5") && !b.verify().isSound)
+      try a.sync(with: b)
+    }
     try World.expectEqual(a, b)
     #expect(try Self.texts(a) == ["late 0 5", "late 1 7", "old 0 1", "old 1 1", "old 2 1"])
   }

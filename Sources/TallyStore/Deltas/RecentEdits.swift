@@ -148,7 +148,9 @@ struct EditLog: Sendable {
 
   private mutating func append(_ entry: Entry) {
     // A transaction may be larger than all that is kept.
-    if isAt(2 * Self.mostEntries, 2 * Self.mostBytes) { giveUp() } else { entries.append(entry) }
+    guard isAt(2 * Self.mostEntries, 2 * Self.mostBytes) else { return entries.append(entry) }
+    isPaused = true
+    giveUp()
   }
 
   mutating func forget(_ key: RecordKey, _ kind: RecordKind) {

@@ -22,7 +22,7 @@ extension WritingSession {
   func unlist(_ items: [UInt8], _ dot: Dot, growth: inout ChangeLog.Growth) throws {
     let replica = try numbers.number(of: dot.replica)
     if tail.remove(replica, dot.sequence, items) { return }
-    guard !shared.contains(dot) else { return noteOutdated() }
+    guard !shared.contains(dot) else { return outdates = true }
     if !tail.hasRoom(for: items.count) { try flushEntries(to: &growth) }
     tail.noteNeedless(.init(replica: replica, sequence: dot.sequence, items: items))
   }
@@ -48,7 +48,7 @@ extension WritingSession {
     try needless.remove(tail.entries)
     if needless.isFull || dropping && !needless.isEmpty {
       try needless.drop(connection) { entry in
-        noteOutdated()
+        outdates = true
         guard let replica = reader.catalog.replicas[entry.replica] else { return }
         if shared.count >= Self.mostShared { shared.removeAll() }
         shared.insert(Dot(replica: replica, sequence: entry.sequence))

@@ -23,7 +23,7 @@ final class WritingSession {
   /// Transactions of which a row in the log lists more than a record that was needless: they are not looked for again.
   @exclusivity(unchecked) var shared = Set<Dot>()
   /// Whether rows of the log may find nothing any more since pruning was last told of new ones.
-  private var outdates = false
+  var outdates = false
   private var objects: AppObjects?
   /// Notes the app's writes; nil where triggers do.
   private var recorder: ChangeRecorder?
@@ -92,9 +92,8 @@ final class WritingSession {
   /// Whether the schema is another, after the SQLite transaction, than the one that was looked at.
   private(set) var leavesNewSchema = false
 
-  /// The changes of the SQLite transaction; nil if they are not kept.
+  /// The changes of the SQLite transaction, and who is told of its edits; nil if they are not kept.
   @exclusivity(unchecked) var buffer: DeltaBuffer?
-  /// Told what the SQLite transaction edits; nil as long as nobody wants to know.
   @exclusivity(unchecked) var edits: RecentEdits?
   var lastCatalog: SharedCatalog?
 
@@ -363,9 +362,6 @@ final class WritingSession {
     try pruning.run(reader, added: self.outdates ? logged : ChangeLog.Growth())
     self.outdates = false
   }
-
-  /// Notes that rows of the log may find nothing any more, and are still there.
-  func noteOutdated() { outdates = true }
 
   // MARK: Following the file
 
