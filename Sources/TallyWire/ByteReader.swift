@@ -67,8 +67,10 @@ package struct ByteReader {
 
   /// A length and valid UTF-8.
   package mutating func text(limit: Int, _ what: StaticString) throws(WireError) -> String {
-    let raw = try take(count(limit: limit, what))
-    guard let text = String(validating: raw.bindMemory(to: UInt8.self), as: UTF8.self) else {
+    let raw = try take(count(limit: limit, what)).bindMemory(to: UInt8.self)
+    // Names of types and fields nearly always are, and validating costs more than the rest.
+    if raw.isASCII { return String(decoding: raw, as: UTF8.self) }
+    guard let text = String(validating: raw, as: UTF8.self) else {
       throw WireError(.malformed, "\(what) is not UTF-8")
     }
     return text

@@ -78,6 +78,16 @@ final class SnapshotReaders: Sendable {
     return value
   }
 
+  /// Waits until the write-ahead log is on the disk. No statement runs, so that it need not be done on the connection's
+  /// queue.
+  /// - Throws: `StoreError.closed` after `close()`; `DatabaseError` if it fails.
+  func syncLog() throws {
+    let reader = try take()
+    let outcome = Result { try reader.connection.syncLog() }
+    try give(reader)
+    try outcome.get()
+  }
+
   /// Where the file is now; nil if no connection is idle that has read, or if it cannot be told without reading.
   func position() -> LogPosition? {
     // Nobody takes the connection as long as the lock is held.

@@ -40,7 +40,8 @@ struct BlockBuilder {
   init(catalog: Catalog, base: StateVector, target: StateVector) {
     // Cells can only be of replicas that the catalog has, so there is nothing to check unless one is not in the
     // vector.
-    self.init(catalog: catalog, base: base, strangers: Set(catalog.replicas.values.filter { target[$0] == 0 }))
+    let strangers = catalog.replicas.values.filter { target[$0] == 0 }
+    self.init(catalog: catalog, base: base, strangers: strangers.isEmpty ? [] : Set(strangers))
   }
 
   /// Adds what `base` does not cover of a record, and hands out each block that this fills.

@@ -83,8 +83,11 @@ struct DeltaBuffer: Sendable {
   func forEachBlock(_ header: DeltaHeader, _ catalog: Catalog, _ body: (BlockDraft) throws -> Void) throws {
     var builder = BlockBuilder(catalog: catalog, base: header.base, target: header.target)
     let known = catalog.orderedKinds.map(\.number)
-    let unknown = Set(records.map(\.kind.number)).subtracting(known).sorted()
-    for kind in known + unknown {
+    var unknown: [KindNumber] = []
+    for record in records where !known.contains(record.kind.number) && !unknown.contains(record.kind.number) {
+      unknown.append(record.kind.number)
+    }
+    for kind in known + unknown.sorted() {
       let group = records.filter { $0.kind.number == kind }
       for record in group.count < 2 ? group : group.sorted(by: Self.isInOrder) {
         try builder.add(record.name, record.kind, record.state, body)

@@ -67,7 +67,6 @@ extension Store {
   /// Sees to it that what a delta out of memory tells is on the disk.
   func makeDurable(_ summary: StoreSummary) throws {
     let own = summary.replica.map { Dot(replica: $0, sequence: summary.vector[$0]) }
-    guard needsSync(own) else { return given.withLock { $0.note(own) } }
-    try snapshots?.use { try makeDurable(own, $0) }
+    try makeDurable(own) { try snapshots?.syncLog() }
   }
 }

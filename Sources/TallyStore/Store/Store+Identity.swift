@@ -86,9 +86,11 @@ extension Store {
   ///
   /// Cost: one sync of the write-ahead log if the replica has written since the last one, or has another id since; with
   /// the log's folder the first time.
-  func makeDurable(_ own: Dot?, _ connection: Connection) throws {
+  func makeDurable(_ own: Dot?, _ connection: Connection) throws { try makeDurable(own) { try connection.syncLog() } }
+
+  func makeDurable(_ own: Dot?, _ sync: () throws -> Void) throws {
     if needsSync(own) {
-      try connection.syncLog()
+      try sync()
       logRoom.want()
     }
     given.withLock { $0.note(own) }

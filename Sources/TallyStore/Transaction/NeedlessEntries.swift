@@ -44,9 +44,20 @@ struct NeedlessEntries {
   /// Takes away those that are listed again.
   mutating func remove(_ listed: [LogTail.Entry]) throws {
     guard !isEmpty, !listed.isEmpty else { return }
-    let sequences = Set(listed.map(\.sequence))
+    // Nearly always all of these are older.
+    var ranges: [(replica: ReplicaNumber, sequences: ClosedRange<UInt64>)] = []
+    for entry in listed {
+      if let known = ranges.firstIndex(where: { $0.replica == entry.replica }) {
+        let sequences = ranges[known].sequences
+        ranges[known].sequences = min(sequences.lowerBound, entry.sequence)...max(sequences.upperBound, entry.sequence)
+      } else {
+        ranges.append((entry.replica, entry.sequence...entry.sequence))
+      }
+    }
     var mayBeListed = false
-    try forEach { _, sequence, _ in mayBeListed = mayBeListed || sequences.contains(sequence) }
+    try forEach { replica, sequence, _ in
+      mayBeListed = mayBeListed || ranges.contains { $0.replica == replica && $0.sequences.contains(sequence) }
+    }
     guard mayBeListed else { return }
     let needed = Set(listed.map { LogTail.Needless(replica: $0.replica, sequence: $0.sequence, items: $0.items) })
     let rest = try entries().filter { !needed.contains($0) }
