@@ -57,6 +57,24 @@ import Testing
     return reader
   }
 
+  /// The log of large pages takes no more room than that of small ones, but for SQLite's thousand pages.
+  @Test(arguments: [(512, 4000), (4096, 4000), (16384, 1024), (65536, 1000)])
+  func theSizeOfAPageCounts(size: Int, most: Int) throws {
+    let path = scratch.path("pages")
+    let (writer, pacer) = (try DatabaseQueue(path: path), CheckpointPacer())
+    try writer.inDatabase { db in
+      try db.execute(sql: "PRAGMA page_size = \(size); PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF")
+      pacer.follow(try #require(db.sqliteConnection))
+      try db.execute(sql: "CREATE TABLE t(n)")
+      try db.execute(sql: "INSERT INTO t VALUES(0)")
+      let update = try db.makeStatement(sql: "UPDATE t SET n = n + 1")
+      for _ in 0..<(most + most / 2) { try update.execute() }
+    }
+    let size = try #require(FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? Int) / (size + 24)
+    #expect(size >= most - 10 && size <= most + 10, "\(size) pages")
+    try writer.close()
+  }
+
   @Test func aCommitCostsTheSameHoweverLongSomebodyReads() throws {
     let reader = try reader()
     _ = try commit(1000)

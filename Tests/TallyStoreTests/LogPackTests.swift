@@ -1,11 +1,13 @@
 import Foundation
 import GRDB
+import GRDBSQLite
 import Tally
 import TallyCRDT
-import TallyStore
 import TallyTesting
 import TallyWire
 import Testing
+
+@testable import TallyStore
 
 /// Rows of the change log that hold the entries of many transactions.
 @Suite struct LogPackTests {
@@ -122,6 +124,76 @@ import Testing
       try peer.apply(try store.delta())
       #expect(try peer.summary().fingerprint == store.summary().fingerprint)
     }
+  }
+
+  /// A row of a zone that there is not is found by nobody who asks for what is new. Deltas hold everything all the same,
+  /// `verify` says so, and a rebuild lists it again.
+  @Test(arguments: ["zone = 7", "zone = -1"]) func aRowOfAnotherZoneIsDamage(_ change: String) throws {
+    let lab = try Lab(.hook)
+    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|first', 'n')")
+    let base = try lab.a.vector
+    for number in 0..<20 { try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|\(number)', 'n')") }
+    try lab.b.apply(try lab.a.delta())
+    for number in 0..<20 { try lab.a.run("UPDATE P SET pos = 1 WHERE id = 'P|~|\(number)'") }
+    try lab.a.flushTail()
+    let known = try lab.b.vector
+    try lab.a.close()
+    try lab.shell("a", "UPDATE tally_log SET \(change) WHERE sequence > \(base.entries[0].sequence)")
+    let store = try lab.reopened("a")
+    #expect(try store.verify().problems.contains { $0.contains("of a zone") })
+    try lab.b.apply(try store.delta(since: known))
+    #expect(try lab.b.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM P WHERE pos = 1") } == 20)
+    #expect(try lab.b.summary().fingerprint == store.summary().fingerprint)
+    _ = try store.rebuild()
+    #expect(try store.verify().problems == [])
+  }
+
+  /// What the disk has made of a sequence keeps no transaction from committing, whenever pruning comes to it.
+  @Test func aSequenceBelowZeroEndsNoTransaction() throws {
+    let lab = try Lab(.hook)
+    for number in 0..<20 { try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|\(number)', 'n')") }
+    try lab.a.flushTail()
+    try lab.a.close()
+    try lab.shell("a", "UPDATE tally_log SET sequence = -sequence")
+    let store = try lab.reopened("a")
+    for number in 0..<600 { try store.run("UPDATE P SET pos = \(number) WHERE id = 'P|~|\(number % 20)'") }
+    #expect(try store.read { try Int.fetchOne($0, sql: "SELECT max(pos) FROM P") } == 599)
+    #expect(try !store.verify().isSound)
+  }
+
+  /// To look for an entry that is to be dropped reads no row of many items, of which there may be some of a megabyte.
+  @Test func droppingReadsNoLongRows() throws {
+    let scratch = try Scratch()
+    let queue = try DatabaseQueue(path: scratch.path("log"))
+    try queue.write { db in
+      try db.execute(
+        sql: """
+          CREATE TABLE tally_meta(key TEXT PRIMARY KEY, value BLOB);
+          CREATE TABLE tally_log(
+            n INTEGER PRIMARY KEY, zone INTEGER NOT NULL, replica INTEGER NOT NULL, sequence INTEGER NOT NULL,
+            items BLOB NOT NULL);
+          CREATE INDEX tally_log_dot ON tally_log(zone, replica, sequence);
+          """)
+      for number in 0..<8 {
+        try db.execute(
+          sql: "INSERT INTO tally_log(zone, replica, sequence, items) VALUES(0, 1, ?, zeroblob(1000000))",
+          arguments: [1000 + number])
+      }
+    }
+    let misses = try queue.write { db in
+      let connection = try Connection(db)
+      var needless = try NeedlessEntries(connection)
+      needless.add((1...500).map { LogTail.Needless(replica: ReplicaNumber(rawValue: 1), sequence: $0, items: [1, 2]) })
+      var missed = 0
+      try needless.drop(connection) { _ in missed += 1 }
+      #expect(missed == 500)
+      var (count, highest): (Int32, Int32) = (0, 0)
+      sqlite3_db_status(db.sqliteConnection, SQLITE_DBSTATUS_CACHE_MISS, &count, &highest, 0)
+      connection.forgetStatements()
+      return count
+    }
+    // A row of a megabyte has 250 pages.
+    #expect(misses < 2000, "\(misses) pages")
   }
 
   /// A pack that the disk has changed is damage of the log, and ends nothing.

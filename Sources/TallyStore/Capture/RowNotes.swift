@@ -194,13 +194,18 @@ struct RowNotes {
 
 /// The writes that the hook noted, for `Capture`.
 struct RecordedRows: WrittenRows {
-  let notes: RowNotes
-  let catalog: Catalog
+  private let notes: RowNotes
+  private let records: [KindNumber: RecordKind]
+  private let links: [KindNumber: LinkKind]
+
+  init(_ notes: RowNotes, _ catalog: Catalog) {
+    (self.notes, records, links) = (notes, catalog.records, catalog.links)
+  }
 
   func forEachWrite(records: (PendingWrite) throws -> Void, links: (PendingWrite) throws -> Void) throws {
     if let failure = notes.failure { throw failure }
-    for kind in notes.kinds where catalog.records[kind] != nil { try forEachWrite(kind, records) }
-    for kind in notes.kinds where catalog.links[kind] != nil { try forEachWrite(kind, links) }
+    for kind in notes.kinds where self.records[kind] != nil { try forEachWrite(kind, records) }
+    for kind in notes.kinds where self.links[kind] != nil { try forEachWrite(kind, links) }
   }
 
   private func forEachWrite(_ kind: KindNumber, _ body: (PendingWrite) throws -> Void) throws {
@@ -228,7 +233,7 @@ struct RecordedRows: WrittenRows {
 
   func namesBefore() throws -> Set<String> {
     var names = Set<String>()
-    for kind in notes.kinds where catalog.records[kind] != nil {
+    for kind in notes.kinds where records[kind] != nil {
       for key in try notes.deletedKeys(kind) {
         if let name = String(validating: key, as: UTF8.self) { names.insert(name) }
       }

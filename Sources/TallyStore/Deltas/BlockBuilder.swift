@@ -3,7 +3,7 @@ import TallyWire
 
 /// Collects items until a block is full. A record that would fill a block of its own goes out in parts.
 struct BlockBuilder {
-  private let catalog: Catalog
+  private let fields: [FieldID: Catalog.Field]
   private let base: StateVector
   /// Replicas that no cell can be of.
   private let strangers: Set<ReplicaID>
@@ -33,7 +33,7 @@ struct BlockBuilder {
   }
 
   init(catalog: Catalog, base: StateVector, strangers: Set<ReplicaID>) {
-    (self.catalog, self.base, self.strangers) = (catalog, base, strangers)
+    (fields, self.base, self.strangers) = (catalog.fields, base, strangers)
   }
 
   /// A builder of what `base` does not cover in a store whose vector is `target`.
@@ -247,7 +247,7 @@ struct BlockBuilder {
   private mutating func add(_ field: FieldID) -> UInt32 {
     let number = UInt32(groups[current].records.fields.count)
     groups[current].numbers[field] = number
-    groups[current].records.fields.append(catalog.fields[field]?.key ?? "")
+    groups[current].records.fields.append(fields[field]?.key ?? "")
     nameCount += 1
     return number
   }

@@ -80,9 +80,9 @@ struct DeltaBuffer: Sendable {
 
   /// Hands out the blocks of what a header's base does not cover, as `DeltaSource` does: the same bytes. The base must
   /// cover `before`.
-  func forEachBlock(_ header: DeltaHeader, _ catalog: Catalog, _ body: (BlockDraft) throws -> Void) throws {
-    var builder = BlockBuilder(catalog: catalog, base: header.base, target: header.target)
-    let known = catalog.orderedKinds.map(\.number)
+  func forEachBlock(_ header: DeltaHeader, _ shared: SharedCatalog, _ body: (BlockDraft) throws -> Void) throws {
+    var builder = BlockBuilder(catalog: shared.catalog, base: header.base, target: header.target)
+    let known = shared.catalog.orderedKinds.map(\.number)
     var unknown: [KindNumber] = []
     for record in records where !known.contains(record.kind.number) && !unknown.contains(record.kind.number) {
       unknown.append(record.kind.number)

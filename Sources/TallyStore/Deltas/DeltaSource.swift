@@ -95,7 +95,7 @@ struct DeltaSource {
   private func loggedItems(_ own: StateVector) throws -> LoggedKeys? {
     var items = LoggedKeys(catalog, limit: Self.lookupLimit)
     let tail = try reader.tail()
-    guard !tail.isDamaged else { return nil }
+    guard try !tail.isDamaged && !reader.logHasOtherZones() else { return nil }
     for dot in own.entries where dot.sequence > base[dot.replica] {
       guard let number = catalog.replicaNumbers[dot.replica] else { continue }
       let query = try reader.connection.statement(

@@ -144,9 +144,18 @@ struct PackHead {
 extension StateReader {
   /// Calls `body` with each entry of the change log, in the order in which they came.
   package func forEachLogEntry(_ body: (LogEntry) throws -> Void) throws {
-    let query = try SQLStatement(connection.handle, "SELECT n, replica, sequence, items FROM tally_log")
+    // Not by the index, which has another order.
+    let query = try SQLStatement(connection.handle, "SELECT n, replica, sequence, items FROM tally_log WHERE +zone = 0")
     while try query.step() { for entry in LogEntry(query).parts { try body(entry) } }
     for entry in try tail().entries { try body(LogEntry(entry)) }
+  }
+
+  /// Whether the change log has rows of a zone that there is not: the disk has changed them, and nobody finds them.
+  func logHasOtherZones() throws -> Bool {
+    let query = try connection.statement(
+      "SELECT EXISTS (SELECT 1 FROM tally_log WHERE zone > 0) OR EXISTS (SELECT 1 FROM tally_log WHERE zone < 0)")
+    defer { query.reset() }
+    return try query.step() && query.int(0) != 0
   }
 
   /// The entries of one transaction.

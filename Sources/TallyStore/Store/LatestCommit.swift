@@ -1,14 +1,36 @@
 import TallyCRDT
 import TallyWire
 
+/// What the store itself needs to know of a transaction. A class, since it goes through many hands.
+final class CommitOutcome: Sendable {
+  /// The state of the store with this transaction, and without any later one.
+  let summary: StoreSummary
+  /// Whether others should hear of it.
+  let isChanged: Bool
+  /// Whether another store has committed to the same file since the last transaction.
+  let hasForeignCommits: Bool
+  /// Where the file was when the transaction had it to itself, and had not written; nil if that is not known.
+  let before: LogPosition?
+  let catalog: SharedCatalog
+  /// The changes of the transaction, if they are few and a peer may want them.
+  let buffer: DeltaBuffer?
+
+  init(of session: WritingSession, before: LogPosition?) {
+    (summary, isChanged, catalog) = (session.summary, session.isChanged, session.sharedCatalog)
+    hasForeignCommits = session.hasForeignCommits
+    self.before = session.leavesNewSchema ? nil : before
+    buffer = session.takeBuffer()
+  }
+}
+
 /// The state of a file after a transaction of this store, for as long as nobody else commits to it.
 struct LatestCommit: Sendable {
-  let summary: StoreSummary
+  let outcome: CommitOutcome
   /// Where the file was then; nil if that is not known, as without a write-ahead log.
   let position: LogPosition?
-  let catalog: SharedCatalog
-  /// The changes of the transaction, if they are few.
-  let buffer: DeltaBuffer?
+
+  var summary: StoreSummary { outcome.summary }
+  var buffer: DeltaBuffer? { outcome.buffer }
 }
 
 /// A catalog that several commits have in common: to copy one costs as much as a small statement.
@@ -28,14 +50,11 @@ extension Store {
   }
 
   /// Takes notice of a transaction that has just been committed.
-  func noteLatest<T>(_ commit: Commit<T>) {
+  func noteLatest(_ outcome: CommitOutcome) {
     // Before it nobody could commit but the transaction itself, so that one commit further nobody else has.
-    let position = commit.isChanged ? self.position.flatMap { now in commit.before.map { (now, $0) } } : nil
-    let isKnown = position.map { $0.0.isNext(after: $0.1) } ?? false
-    latest.withLock {
-      $0 = LatestCommit(
-        summary: commit.summary, position: isKnown ? position?.0 : nil, catalog: commit.catalog, buffer: commit.buffer)
-    }
+    let position = outcome.isChanged ? position : nil
+    let isKnown = outcome.before.map { position?.isNext(after: $0) ?? false } ?? false
+    latest.withLock { $0 = LatestCommit(outcome: outcome, position: isKnown ? position : nil) }
   }
 
   /// What the app has edited lately, for who reads a snapshot that holds this; nil if it is not known.

@@ -102,7 +102,7 @@ extension Store {
   package func blocksInMemory(since base: StateVector) throws -> (DeltaHeader, [DeltaBlock])? {
     guard let (header, latest, buffer) = buffered(since: base) else { return nil }
     var blocks: [DeltaBlock] = []
-    try buffer.forEachBlock(header, latest.catalog.catalog) { blocks.append($0.block) }
+    try buffer.forEachBlock(header, latest.outcome.catalog) { blocks.append($0.block) }
     try makeDurable(latest.summary)
     return (header, blocks)
   }

@@ -17,7 +17,7 @@
         guard try reader.vectorFitsItsSum() else { return nil }
         var (kept, stored): ([DeltaBlock], [DeltaBlock]) = ([], [])
         try DeltaSource(reader: reader, base: header.base).forEachBlock(of: header.target) { stored.append($0.block) }
-        try buffer.forEachBlock(header, latest.catalog.catalog) { kept.append($0.block) }
+        try buffer.forEachBlock(header, latest.outcome.catalog) { kept.append($0.block) }
         let replicas = header.target.entries.map(\.replica)
         let isRight = kept.map { $0.encoded(replicas: replicas) } == stored.map { $0.encoded(replicas: replicas) }
         return isRight ? nil : "\(header)\nin memory: \(kept)\nin the file: \(stored)"

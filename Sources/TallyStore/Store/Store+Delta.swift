@@ -47,7 +47,7 @@ extension Store {
       if let (header, latest, buffer) = buffered(since: base) {
         try makeDurable(latest.summary)
         var writer = try DeltaWriter(header: header, to: sink)
-        try buffer.forEachBlock(header, latest.catalog.catalog) { try writer.append($0) }
+        try buffer.forEachBlock(header, latest.outcome.catalog) { try writer.append($0) }
         try writer.finish()
         return header
       }

@@ -69,10 +69,10 @@ extension Store {
   }
 
   func announce<T>(_ commit: Commit<T>, by follower: ChangeFollower? = nil) {
-    noteLatest(commit)
+    noteLatest(commit.outcome)
     eventFollowers.publish(commit.events)
-    if commit.isChanged || commit.hasForeignCommits {
-      listeners.notify(but: commit.hasForeignCommits ? nil : follower)
+    if commit.outcome.isChanged || commit.outcome.hasForeignCommits {
+      listeners.notify(but: commit.outcome.hasForeignCommits ? nil : follower)
     }
   }
 
@@ -144,10 +144,7 @@ extension Store {
         }
       }
       return Commit(
-        value: value, dot: dot, summary: session.summary, isChanged: session.isChanged,
-        hasForeignCommits: session.hasForeignCommits, events: session.events,
-        before: session.leavesNewSchema ? nil : before,
-        catalog: session.sharedCatalog, buffer: session.takeBuffer())
+        value: value, dot: dot, events: session.events, outcome: CommitOutcome(of: session, before: before))
     } catch {
       session.invalidate()
       throw error

@@ -164,6 +164,7 @@ private final class Verifier {
 
   private func readLog() throws {
     defer { logged.sort() }
+    if try reader.logHasOtherZones() { problem("the change log has rows of a zone that there is not") }
     try reader.forEachLogEntry { entry in
       guard let replica = catalog.replicas[entry.replica] else { return problem("the log names an unknown replica") }
       try reporting("the change log") {

@@ -368,19 +368,11 @@ public final class Store: Sendable {
     public let value: Value
     /// The transaction's dot, or nil if it changed nothing that replicates.
     public let dot: Dot?
-    /// The state of the store with this transaction, and without any later one.
-    package let summary: StoreSummary
-    /// Whether others should hear of it.
-    let isChanged: Bool
-    /// Whether another store has committed to the same file since the last transaction.
-    let hasForeignCommits: Bool
     /// The events to report.
     let events: [StoreEvent]
-    /// Where the file was when the transaction had it to itself, and had not written; nil if that is not known.
-    let before: LogPosition?
-    let catalog: SharedCatalog
-    /// The changes of the transaction, if they are few and a peer may want them.
-    let buffer: DeltaBuffer?
+    let outcome: CommitOutcome
+    /// The state of the store with this transaction, and without any later one.
+    package var summary: StoreSummary { outcome.summary }
   }
 
   /// Writes like ``write(_:)``, and returns the transaction's dot once it is committed, by which it is known on all

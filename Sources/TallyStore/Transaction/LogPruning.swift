@@ -52,9 +52,11 @@ struct LogPruning {
       let (number, bytes) = (query.int(0), query.blob(3))
       next = number
       left = (left.rows - 1, left.bytes - bytes.count)
-      guard let replica = reader.catalog.replicas[query.number(1)] else { continue }
-      let dot = Dot(replica: replica, sequence: try query.sequence(2))
       // Nobody can say what a damaged row lists, so it stays; `rebuild` rewrites the log.
+      guard let replica = reader.catalog.replicas[query.number(1)], let sequence = try? query.sequence(2) else {
+        continue
+      }
+      let dot = Dot(replica: replica, sequence: sequence)
       guard let items = try? LoggedItems(bytes, reader.catalog) else { continue }
       left.rows -= items.entryCount - 1
       guard let needed = try finder.needed(of: items, dot) else { continue }

@@ -104,7 +104,7 @@ final class WritingSession {
   /// since this session has, and there is nothing to look for unless it has forgotten.
   func begin(buffers: Bool, isUnchanged: Bool) throws {
     if try connection.hasAttachedFiles() != hasAttachedFiles { schemaVersion = nil }
-    let isUnchanged = isUnchanged && dataVersion != nil && schemaVersion != nil && objects != nil
+    let isUnchanged = isUnchanged && dataVersion != nil && schemaVersion != nil
     let version = try isUnchanged ? dataVersion : connection.integer("PRAGMA data_version")
     let hasReloaded = version != dataVersion || dataVersion == nil
     told.confirm()
@@ -293,7 +293,7 @@ final class WritingSession {
   func takeWrites(_ origin: Capture.Origin) throws -> (any WrittenRows)? {
     try checkIsOpen()
     if origin != .outside, let recorder {
-      return recorder.take().map { RecordedRows(notes: $0, catalog: reader.catalog) }
+      return recorder.take().map { RecordedRows($0, reader.catalog) }
     }
     return try PendingTable(connection, reader.catalog, refusals, origin)
   }
@@ -324,7 +324,10 @@ final class WritingSession {
   var mayLackTriggers: Bool { changesSchema && !isHooked }
 
   /// The kinds with a unique index of which triggers cannot say what REPLACE removes.
-  private var opaqueKinds: Set<KindNumber> { objects.map(opaqueKinds) ?? [] }
+  private var opaqueKinds: Set<KindNumber> {
+    guard objects?.tablesWithOpaqueUniqueIndexes.isEmpty == false, let objects else { return [] }
+    return opaqueKinds(objects)
+  }
 
   private func opaqueKinds(_ objects: AppObjects) -> Set<KindNumber> {
     let tables = objects.tablesWithOpaqueUniqueIndexes
