@@ -156,8 +156,9 @@ import Testing
     try lab.a.close()
     try lab.shell("a", "UPDATE tally_log SET sequence = -sequence")
     let store = try lab.reopened("a")
-    for number in 0..<600 { try store.run("UPDATE P SET pos = \(number) WHERE id = 'P|~|\(number % 20)'") }
-    #expect(try store.read { try Int.fetchOne($0, sql: "SELECT max(pos) FROM P") } == 599)
+    // So many at once leave it to pruning what is needless.
+    for number in 0..<400 { try store.run("UPDATE P SET pos = \(number)") }
+    #expect(try store.read { try Int.fetchOne($0, sql: "SELECT max(pos) FROM P") } == 399)
     #expect(try !store.verify().isSound)
   }
 
