@@ -29,7 +29,8 @@ public struct DeltaHeader: Hashable, Sendable {
   /// entries.
   public init(zone: ZoneID = .default, base: StateVector, target: StateVector, fingerprint: Fingerprint? = nil) {
     self.zone = zone
-    self.base = StateVector(target.entries.map { ($0.replica, min($0.sequence, base[$0.replica])) })
+    let isCovered = target.covers(base)
+    self.base = isCovered ? base : StateVector(target.entries.map { ($0.replica, min($0.sequence, base[$0.replica])) })
     self.target = target
     self.fingerprint = fingerprint
   }

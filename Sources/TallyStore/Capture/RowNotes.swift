@@ -124,7 +124,10 @@ struct RowNotes {
   // MARK: Reading
 
   /// The kinds that have notes, ascending.
-  var kinds: [KindNumber] { tables.map(\.kind).sorted() }
+  var kinds: [KindNumber] {
+    let kinds = tables.map(\.kind)
+    return kinds.count < 2 ? kinds : kinds.sorted()
+  }
 
   /// The keys of rows that were there before and were deleted or got another key, even if they have a row again.
   func deletedKeys(_ kind: KindNumber) throws -> Set<[UInt8]> {

@@ -164,9 +164,8 @@ struct EditLog: Sendable {
     guard !isIncomplete, case .uuid(let high, let low) = key else { return }
     var entry = Entry(key: Key(kind: kind.number, high: high, low: low))
     let first = dots.count
-    guard kind.columns.count <= PackedRecords.maximumFields,
-      changes.reduce(0, { $0 + $1.new.byteCount }) <= Self.mostEditBytes,
-      state.forEachOther(than: stamp, changes.count, { dots.append($0) })
+    guard kind.columns.count <= PackedRecords.maximumFields, Self.isSmall(changes),
+      state.noteOthers(than: stamp, changes.count, in: &dots)
     else {
       dots.removeSubrange(first...)
       return append(entry)
@@ -187,6 +186,12 @@ struct EditLog: Sendable {
     if stamps.last != stamp { stamps.append(stamp) }
     entry.stamp = Int32(stamps.count - 1)
     append(entry)
+  }
+
+  private static func isSmall(_ changes: [RowChange]) -> Bool {
+    var count = 0
+    for change in changes { count += change.new.byteCount }
+    return count <= mostEditBytes
   }
 
   /// The dots from `first` on, or the same of the entry before: many records that are edited one after the other are of

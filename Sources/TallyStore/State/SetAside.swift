@@ -104,6 +104,7 @@ package struct SetAside: Sendable {
 
   /// The rows to try again now: all, or the next `limit` in turn.
   mutating func retries(atMost limit: Int) -> [RowAddress] {
+    guard !entries.isEmpty else { return [] }
     let addresses = entries.keys.sorted()
     guard addresses.count > limit else { return addresses }
     defer { turn = (turn + limit) % addresses.count }

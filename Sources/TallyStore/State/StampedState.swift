@@ -87,23 +87,23 @@ struct StampedState {
     return dots
   }
 
-  /// Calls `body` with the transaction of each stamp and touch other than those of `count` registers that have `stamp`.
+  /// Adds the transaction of each stamp and touch other than those of `count` registers that have `stamp`.
   /// - Returns: false if these are not all that there is of the stamp's transaction.
-  func forEachOther(than stamp: Stamp, _ count: Int, _ body: (Dot) -> Void) -> Bool {
+  func noteOthers(than stamp: Stamp, _ count: Int, in dots: inout [Dot]) -> Bool {
     guard existence.dot != stamp.dot else { return false }
-    body(existence.dot)
+    dots.append(existence.dot)
     var rest = count
     for entry in listed {
       if entry.stamp == stamp {
         rest -= 1
       } else {
         guard entry.stamp.dot != stamp.dot else { return false }
-        body(entry.stamp.dot)
+        dots.append(entry.stamp.dot)
       }
     }
     for dot in supersededTouches.entries {
       guard dot != stamp.dot else { return false }
-      body(dot)
+      dots.append(dot)
     }
     return rest == 0
   }

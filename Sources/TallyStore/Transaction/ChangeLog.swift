@@ -80,10 +80,12 @@ package struct ChangeLog {
     return place
   }
 
-  /// Makes `entries` complete.
-  private mutating func gather() {
+  /// Gives away all entries, ascending.
+  private mutating func takeAll() -> [(dot: Dot, items: ByteWriter)] {
+    defer { (entries, recent, byteCount) = ([:], [], 0) }
+    guard !entries.isEmpty || recent.count > 1 else { return recent }
     for (dot, items) in recent { entries[dot] = items }
-    recent = []
+    return entries.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
   /// Whether the notes should be written before there are more of them.
@@ -97,18 +99,17 @@ package struct ChangeLog {
 
   /// Writes the notes, and adds to `growth` what this took in the table.
   mutating func flush(_ session: WritingSession, to growth: inout Growth) throws {
-    gather()
+    let entries = takeAll()
     guard !entries.isEmpty else { return }
-    let isLittle = entries.values.reduce(0) { $0 + $1.bytes.count } <= LogTail.mostBytesOfOne
+    let isLittle = entries.reduce(0) { $0 + $1.items.bytes.count } <= LogTail.mostBytesOfOne
     if !isLittle { try session.flushEntries(to: &growth, dropping: true) }
-    for (dot, writer) in entries.sorted(by: { $0.key < $1.key }) {
+    for (dot, writer) in entries {
       if isLittle {
         try session.list(writer.bytes, dot, to: &growth)
       } else {
         try session.insert(writer.bytes, dot, to: &growth)
       }
     }
-    (entries, byteCount) = ([:], 0)
   }
 
   /// Reads the items of one row: for each the kind and one or two names.
