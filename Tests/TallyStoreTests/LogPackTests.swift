@@ -184,7 +184,8 @@ import Testing
     let misses = try queue.write { db in
       let connection = try Connection(db)
       var needless = try NeedlessEntries(connection)
-      needless.add((1...500).map { LogTail.Needless(replica: ReplicaNumber(rawValue: 1), sequence: $0, items: [1, 2]) })
+      let replica = ReplicaNumber(rawValue: 1)
+      needless.add((1...500).map { LogTail.Needless(replica: replica, sequence: $0, items: [1, 2]) })
       var missed = 0
       try needless.drop(connection) { _ in missed += 1 }
       #expect(missed == 500)

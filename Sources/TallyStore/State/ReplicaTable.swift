@@ -21,7 +21,10 @@ package struct ReplicaTable: Sendable {
     }
     set {
       count += (newValue == nil ? 0 : 1) - (self[number] == nil ? 0 : 1)
-      guard Self.nearest.contains(number.rawValue) else { return far[number] = newValue }
+      guard Self.nearest.contains(number.rawValue) else {
+        far[number] = newValue
+        return
+      }
       while near.count <= number.rawValue { near.append(nil) }
       near[number.rawValue] = newValue
     }

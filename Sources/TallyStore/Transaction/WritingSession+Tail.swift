@@ -22,7 +22,10 @@ extension WritingSession {
   func unlist(_ items: [UInt8], _ dot: Dot, growth: inout ChangeLog.Growth) throws {
     let replica = try numbers.number(of: dot.replica)
     if tail.remove(replica, dot.sequence, items) { return }
-    guard !shared.contains(dot) else { return outdates = true }
+    guard !shared.contains(dot) else {
+      outdates = true
+      return
+    }
     if !tail.hasRoom(for: items.count) { try flushEntries(to: &growth) }
     tail.noteNeedless(.init(replica: replica, sequence: dot.sequence, items: items))
   }

@@ -325,8 +325,7 @@ final class WritingSession {
 
   /// The kinds with a unique index of which triggers cannot say what REPLACE removes.
   private var opaqueKinds: Set<KindNumber> {
-    guard objects?.tablesWithOpaqueUniqueIndexes.isEmpty == false, let objects else { return [] }
-    return opaqueKinds(objects)
+    objects?.tablesWithOpaqueUniqueIndexes.isEmpty == false ? objects.map(opaqueKinds) ?? [] : []
   }
 
   private func opaqueKinds(_ objects: AppObjects) -> Set<KindNumber> {
