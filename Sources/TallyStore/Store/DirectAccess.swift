@@ -30,7 +30,7 @@ extension Store {
   /// Runs a transaction of the app's that is captured in itself, for one who is on the writing connection's queue.
   func commit<T>(on db: Database, _ body: (Database) throws -> T) throws -> Commit<T> {
     do {
-      let commit = try inTransaction(db, of: .app) { try transact(db, body) }
+      let commit = try inTransaction(db) { try transact(db, body) }
       turns.end()
       announce(commit)
       return commit
@@ -97,7 +97,7 @@ private struct DirectAccess {
   private func capture(isRenewed: Bool) throws {
     let hasNewSchema = try session.connection.integer("PRAGMA schema_version") != schemaVersion
     guard try isRenewed || hasNewSchema || session.reader.hasPendingWrites() else { return }
-    let commit = try store.inTransaction(db, of: .store) {
+    let commit = try store.inTransaction(db) {
       try store.withSession(db) { session in
         if isRenewed {
           try session.transaction { try $0.renewReplica(because: "the file's content was replaced while it was open") }

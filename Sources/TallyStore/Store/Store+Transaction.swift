@@ -4,21 +4,13 @@ import TallyWire
 
 // The ways into the one writing connection: a transaction of the app's that is captured, and those of the store's own.
 extension Store {
-  /// Whose statements a transaction runs.
-  enum Author {
-    case app
-    case store
-  }
-
   /// Runs a writing transaction, of which `follower` need not be told; if it fails the engine reads everything again
   /// next time.
   @discardableResult
-  func perform<T>(
-    by follower: ChangeFollower? = nil, of author: Author = .store, _ body: (Database) throws -> Commit<T>
-  ) throws -> Commit<T> {
+  func perform<T>(by follower: ChangeFollower? = nil, _ body: (Database) throws -> Commit<T>) throws -> Commit<T> {
     do {
       turns.wait()
-      let commit = try usable.writeWithoutTransaction { db in try inTransaction(db, of: author) { try body(db) } }
+      let commit = try usable.writeWithoutTransaction { db in try inTransaction(db) { try body(db) } }
       turns.end()
       announce(commit, by: follower)
       return commit
@@ -30,40 +22,22 @@ extension Store {
 
   /// Runs a transaction, for one who is on the writing connection's queue. If it fails, be it at its COMMIT, the
   /// session forgets what it knows before anybody else has the queue: what it has taken over is not in the file.
-  func inTransaction<T>(_ db: Database, of author: Author, _ body: () throws -> T) throws -> T {
-    do {
-      guard author == .app else {
-        let value = try inPreparedTransaction(db, body)
-        box.session?.commitEdits()
-        return value
-      }
-      // Once SQLite has rolled back because of an error (`OR ROLLBACK`), GRDB refuses what the app does next, such as
-      // to begin again: the store would not know that it is in another transaction.
-      var value: T?
-      try db.inTransaction(.immediate) {
-        value = try body()
-        return .commit
-      }
-      guard let value else { throw StoreError(.transactionEnded, "the transaction has not come to its end") }
-      box.session?.commitEdits()
-      return value
-    } catch {
-      box.session?.invalidate()
-      throw error
-    }
-  }
-
+  ///
   /// The BEGIN and COMMIT of GRDB's `inTransaction` are compiled each time, which costs as much as joining a small
-  /// delta. These stay prepared.
-  private func inPreparedTransaction<T>(_ db: Database, _ body: () throws -> T) throws -> T {
-    try db.cachedStatement(sql: "BEGIN IMMEDIATE TRANSACTION").execute()
+  /// delta. These stay prepared. Where SQLite has rolled back because of an error (`OR ROLLBACK`) and the app goes on
+  /// all the same, GRDB would refuse each statement; here `CommitGuard` refuses what they write, and the session ends
+  /// with an error, because it is told of the rollback.
+  func inTransaction<T>(_ db: Database, _ body: () throws -> T) throws -> T {
     do {
+      try db.cachedStatement(sql: "BEGIN IMMEDIATE TRANSACTION").execute()
       let value = try body()
       try db.cachedStatement(sql: "COMMIT TRANSACTION").execute()
+      box.session?.commitEdits()
       return value
     } catch {
       // What went wrong first is what is thrown.
       if db.isInsideTransaction { try? db.rollback() }
+      box.session?.invalidate()
       throw error
     }
   }

@@ -164,7 +164,7 @@ public final class Store: Sendable {
   }
 
   private func prepare(isNew: Bool, schema: Schema?) throws {
-    try perform(of: .app) { db in
+    try perform { db in
       let connection = try Connection(on: db)
       // Another process may have created the tables since the file was looked at.
       let isEmpty = try isNew && connection.integer("SELECT 1 FROM sqlite_master WHERE name = 'tally_meta'") == nil
@@ -349,7 +349,7 @@ public final class Store: Sendable {
       let rest = turns.rest
       if rest > 0 { try await Task.sleep(nanoseconds: rest) }
       let commit = try await usable.writeWithoutTransaction { db in
-        try self.inTransaction(db, of: .app) { try self.transact(db, body) }
+        try self.inTransaction(db) { try self.transact(db, body) }
       }
       turns.end()
       announce(commit)
@@ -384,7 +384,7 @@ public final class Store: Sendable {
   /// ```
   /// - Throws: as `write`. Nothing has changed then.
   public func commit<T>(_ body: (Database) throws -> T) throws -> Commit<T> {
-    try perform(of: .app) { db in try transact(db, body) }
+    try perform { db in try transact(db, body) }
   }
 }
 

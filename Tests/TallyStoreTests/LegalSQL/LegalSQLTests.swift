@@ -284,17 +284,20 @@ import Testing
   /// transaction, and must not become one of its own, in no table.
   @Test(arguments: CapturePath.allCases) func whatFollowsARollbackIsRefused(_ path: CapturePath) throws {
     let lab = try Lab(path)
-    try lab.a.run("CREATE TABLE own(x)", "INSERT INTO P(id, name) VALUES('P|~|1', 'one')")
+    try lab.a.run("CREATE TABLE own(x)", "INSERT INTO P(id, name) VALUES('P|~|1', 'one')", "CREATE TEMP TABLE aside(x)")
     let before = try lab.a.summary()
     func write(_ db: Database) throws {
       try db.execute(sql: "UPDATE P SET name = 'lost'")
       #expect(throws: DatabaseError.self) { try db.execute(sql: "INSERT OR ROLLBACK INTO P(id) VALUES('P|~|1')") }
       for sql in [
         "UPDATE P SET name = 'alone'", "INSERT INTO own VALUES(1)", "INSERT INTO P(id) VALUES('P|~|2')",
-        "CREATE TABLE new(x)", "DELETE FROM P", "BEGIN", "BEGIN IMMEDIATE",
+        "CREATE TABLE new(x)", "DELETE FROM P", "INSERT INTO temp.aside VALUES(1)", "BEGIN; DELETE FROM P; COMMIT",
       ] {
         #expect(throws: (any Error).self, "\(sql)") { try db.execute(sql: sql) }
       }
+      // A transaction that is left open ends with the write.
+      try? db.execute(sql: "ROLLBACK")
+      try db.execute(sql: "BEGIN; UPDATE P SET name = 'left open'; INSERT INTO own VALUES(2)")
       _ = try? Row.fetchAll(db, sql: "SELECT * FROM P")
     }
     for _ in 0..<2 {
