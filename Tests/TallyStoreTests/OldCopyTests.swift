@@ -217,6 +217,49 @@ import Testing
     try expectConverged(original, there)
   }
 
+  /// A copy of the file has met as many replicas as the file has since, and given them other numbers. Whoever had the
+  /// file open reads its content by those of the copy once that is in its place.
+  @Test(arguments: [true, false]) func anotherCopyPutInPlaceIsReadByItsOwnNumbers(isPutByGRDB: Bool) throws {
+    var options = StoreOptions()
+    options.detectsCopies = false
+    let base = try original.vector
+    func peer(_ name: String, _ game: String) throws -> Store {
+      let peer = try scratch.store(name)
+      try peer.apply(try original.delta())
+      try set(peer, "name", name, game)
+      return peer
+    }
+    let (b, c, d) = (try peer("b", "1"), try peer("c", "2"), try peer("d", "3"))
+    for other in [b, d] { try original.apply(try other.delta(since: base)) }
+    _ = try original.delta(since: base)
+    let both = try scratch.store("both")
+    for other in [b, d] { try both.apply(try other.delta()) }
+    try restored.apply(try c.delta(since: base))
+    try restored.apply(try both.delta(since: base))
+    let expected = try restored.summary()
+    try restored.close()
+    let copy = try DatabaseQueue(path: scratch.path("backup"))
+    if isPutByGRDB {
+      try copy.backup(to: original)
+    } else {
+      let file = try DatabaseQueue(path: scratch.path("here"))
+      try copy.backup(to: file)
+      try file.close()
+    }
+    #expect(try original.summary().fingerprint == expected.fingerprint)
+    let newcomer = try scratch.store("newcomer")
+    try newcomer.apply(try original.delta())
+    try set(original, "name", "Go", "4")
+    #expect(try original.verify().problems == [])
+    for other in [b, c, d, newcomer] { try original.sync(with: other) }
+    for (name, game) in [("b", "1"), ("c", "2"), ("d", "3"), ("Go", "4")] {
+      #expect(try self.name(newcomer, game) == name || self.name(b, game) == name)
+    }
+    for other in [b, c, d] { try original.sync(with: other) }
+    try expectConverged(original, b)
+    try expectConverged(original, c)
+  }
+
   /// The newer content may be another store's of the same file, which this one has given away.
   @Test func olderContentThanWhatWasGivenAwayTakesNoNumbersTwice() throws {
     try expectNewNumbers {

@@ -179,6 +179,36 @@ import Testing
     }
   }
 
+  /// A record that hides since its owner was deleted goes into a block as the file has it, also where blocks end by
+  /// their size.
+  @Test func aRecordThatHidesIsReadFromTheFile() throws {
+    let schema = Schema([
+      EntitySchema(type: "P", fields: [.init("name", .text)], deleteWins: true),
+      EntitySchema("G", .text("name"), .reference("owner", to: "P", onDelete: .cascade)),
+    ])
+    let (store, peer) = (try scratch.store("g", schema: schema), try scratch.store("h", schema: schema))
+    try store.write { try $0.execute(sql: "INSERT INTO P(id, name) VALUES('P|~|1', 'Ann')") }
+    try peer.apply(try store.delta())
+    let count = 3400
+    try store.write { db in
+      for number in 0..<count {
+        let id = "G|~|" + String(format: "00000000-0000-4000-8000-%012d", number)
+        try db.execute(sql: "INSERT INTO G(id, name, owner) VALUES(?, 'n', 'P|~|1')", arguments: [id])
+      }
+    }
+    let base = try store.vector
+    try store.write { db in
+      try db.execute(sql: "UPDATE G SET name = ?", arguments: [String(repeating: "x", count: 300)])
+    }
+    try peer.write { try $0.execute(sql: "DELETE FROM P") }
+    try store.apply(try peer.delta())
+    #expect(try store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM G") } == 0)
+    var options = StoreOptions()
+    options.isReadOnly = true
+    let witness = try Store(existing: store.path, options: options)
+    #expect(try store.delta(since: base) == witness.delta(since: base))
+  }
+
   /// A column that is new to the schema changes the order on the wire.
   @Test func aNewSchemaForgets() throws {
     try change("UPDATE SBGame SET rating = 2")
@@ -188,6 +218,26 @@ import Testing
   }
 
   // MARK: What there is room for
+
+  /// A record whose rest is of many transactions would need much room, and is read.
+  @Test func aRecordOfManyTransactionsIsReadFromTheFile() throws {
+    let names = (0..<12).map { "f\($0)" }
+    let schema = Schema([EntitySchema(type: "W", fields: names.map { .init($0, .integer) })])
+    let store = try scratch.store("w", schema: schema)
+    let key = "00000000-0000-4000-8000-000000000001"
+    try store.write { try $0.execute(sql: "INSERT INTO W(id) VALUES('W|~|\(key)')") }
+    for (number, name) in names.enumerated() {
+      let base = try store.vector
+      try store.write { try $0.execute(sql: "UPDATE W SET \(name) = 1") }
+      let isKept = try store.snapshot { reader in
+        let kind = try #require(reader.catalog.kind(of: "W"))
+        guard case .uuid(let high, let low) = RecordKey(try AnyRecordName("W|~|\(key)")) else { return false }
+        let log = store.edits(reader, try reader.vector(), try reader.fingerprint())
+        return log?.edit(high, low, kind, beyond: base) != nil
+      }
+      #expect(isKept == (number < 8 && store.options.usesHook), "\(number)")
+    }
+  }
 
   /// An edit of large values is read from the file.
   @Test func largeEditsAreNotKept() throws {

@@ -69,13 +69,18 @@ final class SnapshotReaders: Sendable {
     do {
       value = try reader.queue.unsafeRead { _ in try body(reader.connection) }
     } catch {
-      // Whatever state it is in, nobody else gets it, and what closing it says is not what went wrong.
-      try? reader.close()
-      idle.withLock { $0.count -= 1 }
+      drop(reader)
       throw error
     }
     try give(reader)
     return value
+  }
+
+  /// Closes a connection with which something went wrong. Whatever state it is in, nobody else gets it, and what closing
+  /// it says is not what went wrong.
+  private func drop(_ reader: Reader) {
+    try? reader.close()
+    idle.withLock { $0.count -= 1 }
   }
 
   /// Waits until the write-ahead log is on the disk. No statement runs, so that it need not be done on the connection's
@@ -83,9 +88,13 @@ final class SnapshotReaders: Sendable {
   /// - Throws: `StoreError.closed` after `close()`; `DatabaseError` if it fails.
   func syncLog() throws {
     let reader = try take()
-    let outcome = Result { try reader.connection.syncLog() }
+    do {
+      try reader.connection.syncLog()
+    } catch {
+      drop(reader)
+      throw error
+    }
     try give(reader)
-    try outcome.get()
   }
 
   /// Where the file is now; nil if no connection is idle that has read, or if it cannot be told without reading.

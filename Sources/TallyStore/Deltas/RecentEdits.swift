@@ -91,11 +91,14 @@ struct EditLog: Sendable {
   /// Whether nothing is kept, since there was too much. The next delta ends it.
   private var isPaused = false
 
-  /// What somebody edits between two syncs; at most some two mebibytes.
+  /// What somebody edits between two syncs; with all that finds it some three mebibytes, and twice that in a
+  /// transaction.
   private static let mostEntries = 1 << 14
   private static let mostBytes = 1 << 20
   /// The values of one edit. One of more is read from the file.
   private static let mostEditBytes = 1 << 10
+  /// The transactions of the rest of one record; of more it is read as well.
+  private static let mostDots = 8
 
   /// Whether it says what is new of a store that holds `content`.
   func isOf(_ content: Content, _ catalogVersion: Int) -> Bool {
@@ -133,7 +136,7 @@ struct EditLog: Sendable {
   }
 
   private func isAt(_ count: Int, _ byteCount: Int) -> Bool {
-    entries.count >= count || values.bytes.count >= byteCount
+    entries.count >= count || values.bytes.count + dots.count * MemoryLayout<Dot>.stride >= byteCount
   }
 
   private mutating func removeAll() {
@@ -165,7 +168,7 @@ struct EditLog: Sendable {
     var entry = Entry(key: Key(kind: kind.number, high: high, low: low))
     let first = dots.count
     guard kind.columns.count <= PackedRecords.maximumFields, Self.isSmall(changes),
-      state.noteOthers(than: stamp, changes.count, in: &dots)
+      state.noteOthers(than: stamp, changes.count, in: &dots, atMost: Self.mostDots)
     else {
       dots.removeSubrange(first...)
       return append(entry)

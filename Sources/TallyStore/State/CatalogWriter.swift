@@ -69,8 +69,12 @@ final class CatalogWriter {
   func publish() throws {
     guard isChanged else { return }
     try NumberedTable.noteRows(connection)
-    try connection.execute("UPDATE tally_meta SET value = value + 1 WHERE key = 'catalog'")
-    reader.catalog.version += 1
+    // Not the next one: another copy of the file can have counted as far, with other numbers, and take its place.
+    let version = Int.random(in: 1...1 << 53)
+    let update = try connection.statement("UPDATE tally_meta SET value = ? WHERE key = 'catalog'")
+    update.bind(1, version)
+    try update.run()
+    reader.catalog.version = version
     isChanged = false
   }
 

@@ -87,10 +87,11 @@ struct StampedState {
     return dots
   }
 
-  /// Adds the transaction of each stamp and touch other than those of `count` registers that have `stamp`.
-  /// - Returns: false if these are not all that there is of the stamp's transaction.
-  func noteOthers(than stamp: Stamp, _ count: Int, in dots: inout [Dot]) -> Bool {
-    guard existence.dot != stamp.dot else { return false }
+  /// Adds the transactions of the stamps and touches other than those of `count` registers that have `stamp`.
+  /// - Returns: false if these are not all that there is of the stamp's transaction, or if there are too many others.
+  func noteOthers(than stamp: Stamp, _ count: Int, in dots: inout [Dot], atMost limit: Int) -> Bool {
+    let first = dots.count
+    guard existence.dot != stamp.dot, supersededTouches.count <= limit else { return false }
     dots.append(existence.dot)
     var rest = count
     for entry in listed {
@@ -98,14 +99,15 @@ struct StampedState {
         rest -= 1
       } else {
         guard entry.stamp.dot != stamp.dot else { return false }
-        dots.append(entry.stamp.dot)
+        if !dots[first...].contains(entry.stamp.dot) { dots.append(entry.stamp.dot) }
+        guard dots.count - first <= limit else { return false }
       }
     }
     for dot in supersededTouches.entries {
       guard dot != stamp.dot else { return false }
       dots.append(dot)
     }
-    return rest == 0
+    return rest == 0 && dots.count - first <= limit
   }
 
   /// The most stamps that there can be beside one more.

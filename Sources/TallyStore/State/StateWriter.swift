@@ -43,6 +43,8 @@ final class StateWriter {
   var withoutTriggers: (() throws -> Void) throws -> Void = { try $0() }
   /// Called after each write of a row that can have fired triggers of the app's.
   var onRowWritten: (() throws -> Void)?
+  /// Told of each record whose state is written as a whole, be it only to another place.
+  var onRecordPut: ((AnyRecordName, RecordKind) -> Void)?
 
   init(_ reader: StateReader, _ numbers: CatalogWriter, _ facts: FileFacts) {
     (self.reader, self.numbers, self.facts) = (reader, numbers, facts)
@@ -85,6 +87,7 @@ final class StateWriter {
     rowIsCurrent: Bool = false, difference: Fingerprint? = nil
   ) throws -> Bool {
     isChanged = true
+    onRecordPut?(name, kind)
     let sum = sum(name, kind, state, previous, difference)
     let address = RowAddress(kind: kind.number, key: name.text)
     let refusal: SetAside.Entry?
