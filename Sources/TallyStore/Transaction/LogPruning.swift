@@ -10,7 +10,7 @@ struct LogPruning {
   /// After so many new rows twice as many are looked at, so that the log is at most twice as long as what it finds.
   private static let interval = 64
   /// Rows can be long. A slice also ends after twice the bytes that were written since the last one, plus this many.
-  private static let leastBytes = 1 << 18
+  private static let leastBytes = 1 << 15
   private static let (mostRows, mostBytes) = (2048, 1 << 22)
   private var added = ChangeLog.Growth()
   /// The row after which the next slice begins; nil before the first one.
