@@ -4,7 +4,7 @@
 #   instructions.sh --gate                         only the store, against Scripts/instructions-limits.txt
 set -euo pipefail
 limits=$(dirname "$0")/instructions-limits.txt
-all=(insert update commit change delta again apply delete empty open seed edits deletes exchange)
+all=(insert update first commit change delta again apply delete empty open seed edits deletes exchange)
 gate= json= workloads=()
 while [ $# -gt 0 ]; do
   case $1 in
@@ -45,7 +45,7 @@ before() {
   exchange-*) echo edits ;;
   edits-* | deletes-*) echo both ;;
   empty-store) echo delete ;;
-  delta-* | again-* | delete-* | empty-*) echo insert ;;
+  first-* | delta-* | again-* | delete-* | empty-*) echo insert ;;
   *) echo rows ;;
   esac
 }

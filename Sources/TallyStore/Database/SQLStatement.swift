@@ -94,6 +94,15 @@ package final class SQLStatement {
     sqlite3_bind_blob(handle, Int32(index), blob.baseAddress, Int32(blob.count), nil)
   }
 
+  /// Runs it with a blob as its only parameter, which SQLite need not copy.
+  func run(withBlob blob: [UInt8]) throws {
+    try blob.withUnsafeBytes { raw in
+      bindInPlace(1, blob: raw)
+      defer { clearBindings() }
+      try run()
+    }
+  }
+
   /// Sets all parameters to null.
   func clearBindings() { sqlite3_clear_bindings(handle) }
 

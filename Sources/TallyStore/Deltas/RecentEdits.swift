@@ -200,10 +200,10 @@ struct EditLog: Sendable {
   /// The dots from `first` on, or the same of the entry before: many records that are edited one after the other are of
   /// one transaction.
   private mutating func rest(from first: Int) -> Range<Int32> {
-    guard let last = entries.last?.rest, dots[last.asInts] == dots[first...] else {
-      return Int32(first)..<Int32(dots.count)
-    }
-    dots.removeSubrange(first...)
+    let new = Int32(first)..<Int32(dots.count)
+    guard let last = entries.last?.rest, last.count == new.count else { return new }
+    for place in 0..<last.count where dots[Int(last.lowerBound) + place] != dots[first + place] { return new }
+    dots.removeLast(last.count)
     return last
   }
 

@@ -22,6 +22,13 @@ struct StampedState {
   /// The state of a record that one transaction inserted.
   init(inserted stamp: Stamp, _ sum: StateSum) { (existence, self.sum) = (stamp, sum) }
 
+  /// The same by the clock of its row, with memory of a former state.
+  fileprivate init(inserted stamp: Stamp, _ clock: InlineClock.Uniform, _ spare: Spare) {
+    self.init(inserted: stamp, clock.sum)
+    known = KnownReplica(replica: stamp.dot.replica, number: clock.replica)
+    swap(&listed, &spare.listed)
+  }
+
   /// Memory that one state leaves to the next: most of what handling small bodies costs is asking for it. Nothing is
   /// read or written of it twice at a time, and checking that again for each byte would cost as much.
   final class Spare {
@@ -179,7 +186,7 @@ extension StateReader {
   func stampedState(_ clock: InlineClock) throws -> StampedState? {
     switch clock {
     case .unstamped, .leaving: nil
-    case .uniform(let uniform): try stamp(clock).map { StampedState(inserted: $0, uniform.sum) }
+    case .uniform(let uniform): try stamp(clock).map { StampedState(inserted: $0, uniform, spare) }
     case .extra(let place): try extra(place.number) { try StampedState($0, self, spare) }
     }
   }

@@ -31,7 +31,9 @@ final class StateWriter {
   var touches: Touches?
   /// The numbers of rows that were inserted and deleted, for `RowCounts`.
   var rowChanges = RowChanges()
-  private var clocks: [KindNumber: BlobHandle] = [:]
+  @exclusivity(unchecked) private var clocks: [KindNumber: BlobHandle] = [:]
+  /// The one that was used last.
+  @exclusivity(unchecked) private var lastClock: (kind: KindNumber, handle: BlobHandle)?
   /// The bodies in `tally_extra`, and how many edits have wanted one.
   private var bodies: BlobHandle?
   private var edits = 0
@@ -52,7 +54,7 @@ final class StateWriter {
   }
 
   /// Closes what keeps SQLite from committing.
-  func closeRows() { (clocks, bodies, edits) = ([:], nil, 0) }
+  func closeRows() { (clocks, lastClock, bodies, edits) = ([:], nil, nil, 0) }
 
   /// Forgets what the transaction did.
   func reset() {
@@ -426,8 +428,7 @@ extension StateWriter {
       return .extra(old.next)
     }
     let insert = try connection.statement("INSERT INTO tally_extra(body) VALUES(?)")
-    insert.bind(1, body)
-    try insert.run()
+    try insert.run(withBlob: body)
     let number = connection.lastInsertedRowID
     guard number <= InlineClock.largestNumber else {
       throw StoreError(.corrupt, "the file has no number left for another state")
@@ -476,11 +477,12 @@ extension StateWriter {
     // SQLite opens no column for writing in a table that has an index on an expression.
     if reader.catalog.updatesClocks.contains(kind) { return try updateClock(table, row, clock) }
     let handle: BlobHandle
-    if let known = clocks[kind] {
-      handle = known
+    if let lastClock, lastClock.kind == kind {
+      handle = lastClock.handle
     } else {
-      handle = BlobHandle(connection.handle, table: table, column: "tally_clock")
+      handle = clocks[kind] ?? BlobHandle(connection.handle, table: table, column: "tally_clock")
       clocks[kind] = handle
+      lastClock = (kind, handle)
     }
     try handle.seek(row.rawValue)
     // Of another length is only what somebody else wrote there.

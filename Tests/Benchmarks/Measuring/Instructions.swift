@@ -9,7 +9,7 @@ import Tally
 /// the rows.
 enum Instructions {
   static let workloads = [
-    "rows", "insert", "update", "commit", "change", "delta", "again", "apply", "delete", "empty", "open",
+    "rows", "insert", "update", "first", "commit", "change", "delta", "again", "apply", "delete", "empty", "open",
     "seed", "both", "edits", "deletes", "exchange",
   ]
 
@@ -30,6 +30,9 @@ enum Instructions {
       for start in stride(from: 0, to: records, by: 1000) {
         try side.updateThroughC((start..<min(start + 1000, records)).map { (1_000_000 + $0, names[$0 % names.count]) })
       }
+    case "first":
+      try side.insertThroughC(round.rows.items)
+      try edit(side, round.rows.items[...], to: -1)
     case "commit":
       try side.insertThroughC(round.firstItems)
       for index in 0..<records { try side.updateThroughC([changed(index, round)]) }
