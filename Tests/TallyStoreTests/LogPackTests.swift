@@ -148,7 +148,7 @@ import Testing
     #expect(try store.verify().problems == [])
   }
 
-  /// What the disk has made of a sequence keeps no transaction from committing, whenever pruning comes to it.
+  /// A sequence that disk damage has made negative does not fail the commit in which pruning reaches its row.
   @Test func aSequenceBelowZeroEndsNoTransaction() throws {
     let lab = try Lab(.hook)
     for number in 0..<20 { try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|\(number)', 'n')") }

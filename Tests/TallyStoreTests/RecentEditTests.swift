@@ -8,7 +8,7 @@ import Testing
 
 @testable import TallyStore
 
-/// What the app has edited lately is in memory, and a delta of it is the one that the file gives, byte by byte.
+/// A delta that takes recent edits from memory has the same bytes as one that is read from the file.
 ///
 /// In builds for tests a store compares each edit that it takes from there with the record's state, and ends the process
 /// if they differ.
@@ -41,7 +41,6 @@ import Testing
   /// More than a `DeltaBuffer` keeps.
   private static let count = 40
   private static func key(_ number: Int) -> String { String(format: "00000000-0000-4000-8000-%012d", number) }
-  private static func id(_ number: Int) -> String { "'SBGame|~|\(key(number))'" }
 
   private func change(_ sql: String...) throws {
     try store.write { db in for statement in sql { try db.execute(sql: statement) } }
@@ -136,7 +135,7 @@ import Testing
     try expectAsInFile(since: base, peer.vector)
   }
 
-  /// Who edits what others have sent, and is asked by one who lacks that, reads the file.
+  /// After edits of received records, a delta for a peer that lacks those records is read from the file.
   @Test func editsOfReceivedRecords() throws {
     try change("UPDATE SBGame SET rating = 2")
     try peer.apply(try store.delta(since: base))
@@ -147,7 +146,7 @@ import Testing
     #expect(try peer.summary().fingerprint == store.summary().fingerprint)
   }
 
-  /// What failed is not handed out, and costs nothing that was kept before.
+  /// A failed transaction adds nothing to a delta, and the edits recorded before it stay available.
   @Test func aTransactionThatFails() throws {
     try change("UPDATE SBGame SET rating = 2")
     #expect(throws: DatabaseError.self) { try change("UPDATE SBGame SET name = 'Lost' WHERE rowid < 9", "not SQL") }
@@ -217,7 +216,7 @@ import Testing
     try expectAsInFile(since: base)
   }
 
-  // MARK: What there is room for
+  // MARK: Limits
 
   /// A record whose rest is of many transactions would need much room, and is read.
   @Test func aRecordOfManyTransactionsIsReadFromTheFile() throws {

@@ -9,7 +9,7 @@ struct DeltaSource {
   let isPacking: Bool
   /// Sums what is read, if that is everything.
   let sum: ContentSum?
-  /// What the app has edited lately, if the snapshot is of that.
+  /// The app's recent edits; nil unless they were recorded for the content of this snapshot.
   let edits: EditLog?
   private var catalog: Catalog { reader.catalog }
 

@@ -9,9 +9,9 @@ import TallyWire
 /// `NewParts` finds by reading the row and its body, comparing and hashing them. For anybody else, and for records of
 /// which nothing is known, the file is read.
 ///
-/// It knows the file only as its own transactions have left it. Each looks at what the one before has left; if the file
-/// holds something else, somebody else has written, and everything is forgotten. Whoever reads compares vector and
-/// fingerprint of its snapshot with those after the last commit. What is noted counts from the commit on.
+/// The log is valid for the content that the store's own last commit left. A transaction that finds other content in the
+/// file, because another store or program has written, clears the log. A reader compares the vector and fingerprint of
+/// its snapshot with those of the last commit. Edits become visible to readers when their transaction commits.
 final class RecentEdits: Sendable {
   private let log = Mutex(EditLog())
 
@@ -47,7 +47,7 @@ final class RecentEdits: Sendable {
 
 /// Edits of single records, the newest last.
 struct EditLog: Sendable {
-  /// What a store holds, as far as two numbers tell.
+  /// Identifies a store's content by its vector and its fingerprint.
   struct Content: Equatable, Sendable {
     let vector: StateVector
     let fingerprint: Fingerprint
@@ -86,13 +86,13 @@ struct EditLog: Sendable {
   private var indexCount = 0
   /// Whether the transaction changes what is not noted.
   private var isIncomplete = false
-  /// What has been given away: those edits go first when there is no more room.
+  /// The target of all deltas so far. Edits that it covers are dropped first when the log is full.
   private var told = StateVector()
-  /// Whether nothing is kept, since there was too much. The next delta ends it.
+  /// Whether recording is suspended because the log was full of edits that no delta has covered. The next delta resumes
+  /// it.
   private var isPaused = false
 
-  /// What somebody edits between two syncs; with all that finds it some three mebibytes, and twice that in a
-  /// transaction.
+  /// The limits of the log: about three mebibytes with its index, and twice that during a large transaction.
   private static let mostEntries = 1 << 14
   private static let mostBytes = 1 << 20
   /// The values of one edit. One of more is read from the file.
@@ -146,7 +146,7 @@ struct EditLog: Sendable {
 
   // MARK: Writing
 
-  /// Whether there is no edit that could count no more once its record has changed.
+  /// Whether no edit is recorded, so that a change of a record invalidates none.
   var isEmpty: Bool { entries.isEmpty }
 
   private mutating func append(_ entry: Entry) {

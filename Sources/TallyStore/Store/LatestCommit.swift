@@ -1,7 +1,7 @@
 import TallyCRDT
 import TallyWire
 
-/// What the store itself needs to know of a transaction. A class, since it goes through many hands.
+/// The result of a commit for the store's own use. A class, so that passing it on copies one reference.
 final class CommitOutcome: Sendable {
   /// The state of the store with this transaction, and without any later one.
   let summary: StoreSummary
@@ -57,7 +57,8 @@ extension Store {
     latest.withLock { $0 = LatestCommit(outcome: outcome, position: isKnown ? position : nil) }
   }
 
-  /// What the app has edited lately, for who reads a snapshot that holds this; nil if it is not known.
+  /// The app's recent edits, for a reader whose snapshot has this vector and fingerprint; nil if they were recorded for
+  /// other content.
   func edits(_ reader: StateReader, _ vector: StateVector, _ fingerprint: Fingerprint) -> EditLog? {
     recent.edits(of: EditLog.Content(vector: vector, fingerprint: fingerprint), reader.catalog.version)
   }

@@ -104,6 +104,7 @@ extension Store {
     var blocks: [DeltaBlock] = []
     try buffer.forEachBlock(header, latest.outcome.catalog) { blocks.append($0.block) }
     try makeDurable(latest.summary)
+    recent.noteTold(header.target)
     return (header, blocks)
   }
 

@@ -49,6 +49,7 @@ extension Store {
         var writer = try DeltaWriter(header: header, to: sink)
         try buffer.forEachBlock(header, latest.outcome.catalog) { try writer.append($0) }
         try writer.finish()
+        recent.noteTold(header.target)
         return header
       }
       return try capturedSnapshot { reader in

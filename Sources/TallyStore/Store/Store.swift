@@ -52,7 +52,7 @@ public final class Store: Sendable {
   let valueFollowers = ValueFollowers()
   /// The state after the last transaction of this store, to tell what others have committed since.
   let latest = Mutex<LatestCommit?>(nil)
-  /// What the app has edited lately.
+  /// The app's recent edits, for the next delta.
   let recent = RecentEdits()
   /// Which of its own dots this store has given away.
   let given = Mutex(GivenDots())
