@@ -126,8 +126,8 @@ import Testing
     }
   }
 
-  /// A row of a zone that there is not is found by nobody who asks for what is new. Deltas hold everything all the same,
-  /// `verify` says so, and a rebuild lists it again.
+  /// A row of a zone that does not exist is found by no search for new entries. Deltas hold everything all the same,
+  /// `verify` reports it, and a rebuild lists the record again.
   @Test(arguments: ["zone = 7", "zone = -1"]) func aRowOfAnotherZoneIsDamage(_ change: String) throws {
     let lab = try Lab(.hook)
     try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|first', 'n')")

@@ -10,8 +10,8 @@ import Testing
 
 /// A delta that takes recent edits from memory has the same bytes as one that is read from the file.
 ///
-/// In builds for tests a store compares each edit that it takes from there with the record's state, and ends the process
-/// if they differ.
+/// In builds for tests a store compares each edit that it takes from there with the record's state, and ends the
+/// process if they differ.
 @Suite struct RecentEditTests {
   let scratch: Scratch
   let store: Store

@@ -76,8 +76,8 @@ final class SnapshotReaders: Sendable {
     return value
   }
 
-  /// Closes a connection with which something went wrong. Whatever state it is in, nobody else gets it, and what closing
-  /// it says is not what went wrong.
+  /// Closes a connection with which something went wrong. Whatever state it is in, nobody else gets it, and an error of
+  /// closing it is not the one to report.
   private func drop(_ reader: Reader) {
     try? reader.close()
     idle.withLock { $0.count -= 1 }

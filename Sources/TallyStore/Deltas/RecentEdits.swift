@@ -9,9 +9,9 @@ import TallyWire
 /// `NewParts` finds by reading the row and its body, comparing and hashing them. For anybody else, and for records of
 /// which nothing is known, the file is read.
 ///
-/// The log is valid for the content that the store's own last commit left. A transaction that finds other content in the
-/// file, because another store or program has written, clears the log. A reader compares the vector and fingerprint of
-/// its snapshot with those of the last commit. Edits become visible to readers when their transaction commits.
+/// The log is valid for the content that the store's own last commit left. A transaction that finds other content in
+/// the file, because another store or program has written, clears the log. A reader compares the vector and fingerprint
+/// of its snapshot with those of the last commit. Edits become visible to readers when their transaction commits.
 final class RecentEdits: Sendable {
   private let log = Mutex(EditLog())
 
