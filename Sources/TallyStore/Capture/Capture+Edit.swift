@@ -9,12 +9,16 @@ extension Capture {
   /// - Returns: whether the write is captured.
   func captureEdit(_ write: PendingWrite, _ kind: RecordKind) throws -> Bool {
     guard origin == .app, namesBefore == nil, write.key == nil, write.except.isEmpty, let row = write.row,
-      let before = write.before, transaction.hasPlainRows(kind), let (row, changes) = try edited(row, kind, before),
-      row.clock == before.clock
+      let clock = write.before?.clock, transaction.hasPlainRows(kind)
     else { return false }
+    var changes: [RowChange] = []
+    swap(&changes, &progress.changes)
+    changes.removeAll(keepingCapacity: true)
+    defer { swap(&changes, &progress.changes) }
+    guard let row = try edited(row, kind, write, &changes), row.clock == clock else { return false }
     guard !changes.isEmpty else { return true }
     guard changes.allSatisfy({ kind.isPlain(column: $0.place) }),
-      let state = try transaction.writer.stampedState(before.clock)
+      let state = try transaction.writer.stampedState(clock)
     else { return false }
     var edit = StampedEdit(state, row.hash)
     var stamp: Stamp?
@@ -41,16 +45,19 @@ extension Capture {
     return true
   }
 
-  /// The row as it is, and what an edit has changed. Returns nil if the short way does not apply to it.
+  /// The row as it is; `changes` gets what an edit has changed. Returns nil if the short way does not apply to it.
   private func edited(
-    _ row: RowID, _ kind: RecordKind, _ before: PendingWrite.Image
-  ) throws -> (row: EditedRow, changes: [RowChange])? {
-    if let whole = before.whole { return try transaction.editedRow(row, kind, since: whole) }
-    guard let first = before.written.first, before.written.allSatisfy({ kind.isPlain(column: $0.place) }),
-      let row = try transaction.editedRow(row, kind, before.written.map(\.place), isNumber: first.value.isNumber)
+    _ row: RowID, _ kind: RecordKind, _ write: PendingWrite, _ changes: inout [RowChange]
+  ) throws -> EditedRow? {
+    if let whole = write.before?.whole { return try transaction.editedRow(row, kind, since: whole, &changes) }
+    guard let written = write.before?.written, let first = written.first,
+      written.allSatisfy({ kind.isPlain(column: $0.place) }),
+      let row = try transaction.editedRow(row, kind, written.map(\.place), isNumber: first.value.isNumber)
     else { return nil }
-    let changes = zip(before.written, row.values).map { RowChange(place: $0.place, old: $0.value, new: $1) }
-    return (row, changes.filter { $0.old != $0.new })
+    for (before, new) in zip(written, row.values) where before.value != new {
+      changes.append(RowChange(place: before.place, old: before.value, new: new))
+    }
+    return row
   }
 }
 

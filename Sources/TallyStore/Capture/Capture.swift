@@ -33,6 +33,8 @@ struct Capture {
     var orphans: [Int] = []
     /// The delete that all deletes of the transaction are, if there was one.
     var delete: SharedDelete?
+    /// What the last edit has changed, for its memory.
+    @exclusivity(unchecked) var changes: [RowChange] = []
   }
 
   private var reader: StateReader { transaction.reader }
@@ -57,7 +59,9 @@ struct Capture {
     }
     let captureAll = {
       try connection.lookingUp {
-        try rows.forEachWrite(records: capture.captureOrRefuse, links: capture.captureOrRefuse)
+        try transaction.session.withoutHook {
+          try rows.forEachWrite(records: capture.captureOrRefuse, links: capture.captureOrRefuse)
+        }
       }
     }
     // Where clocks cannot be written in place, triggers would fire for each of them.
@@ -69,9 +73,11 @@ struct Capture {
   private func captureOrRefuse(_ write: PendingWrite) throws {
     do {
       if let kind = catalog.records[write.kind] {
-        try capture(write, kind)
+        // The short ways write to the store's own tables and to clocks, which fires no trigger.
+        if try captureShortly(write, kind) { return }
+        try transaction.session.withHook { try capture(write, kind) }
       } else if let kind = catalog.links[write.kind] {
-        try captureLink(write, kind)
+        try transaction.session.withHook { try captureLink(write, kind) }
       }
     } catch let error as StoreError where origin != .app && error.code == .invalidName {
       if let key = write.key { try refusals.refuse(RowAddress(kind: write.kind, key: key), error) }
@@ -80,10 +86,12 @@ struct Capture {
 
   // MARK: Records
 
+  /// - Returns: whether the write is captured.
+  private func captureShortly(_ write: PendingWrite, _ kind: RecordKind) throws -> Bool {
+    try !write.isLost && (captureEdit(write, kind) || captureInsert(write, kind) || captureDelete(write, kind))
+  }
+
   private func capture(_ write: PendingWrite, _ kind: RecordKind) throws {
-    if try !write.isLost && (captureEdit(write, kind) || captureInsert(write, kind) || captureDelete(write, kind)) {
-      return
-    }
     var write = write
     write.before = try write.before?.read
     let after = try row(write, kind)

@@ -171,14 +171,13 @@ final class NoteBytes {
     }
   }
 
-  /// Compares a note of a whole row with the row that a query is at, whose columns begin with the given one.
-  /// - Returns: the values that differ.
-  func changes(
-    ofWholeRowAt position: UInt32, _ query: SQLStatement, from first: Int
-  ) throws -> [RowChange] {
+  /// Compares a note of a whole row with the row that a query is at, whose columns begin with the given one, and adds
+  /// the values that differ to `changes`.
+  func addChanges(
+    ofWholeRowAt position: UInt32, _ query: SQLStatement, from first: Int, to changes: inout [RowChange]
+  ) throws {
     var pointer = self.pointer(position) + InlineClock.size
     _ = pointer.take(Int(pointer.take(UInt32.self)))
-    var changes: [RowChange] = []
     for _ in 0..<Int(pointer.take(UInt32.self) & ~Self.wholeRow) {
       let head = pointer.take(UInt32.self)
       let (place, type) = (Int(head >> 4), Int32(head >> 1 & 7))
@@ -207,7 +206,6 @@ final class NoteBytes {
       changes.append(
         RowChange(place: place, old: try self.value(type, isSpilled: false, &value), new: query.value(first + place)))
     }
-    return changes
   }
 
   private func value(_ type: Int32, isSpilled: Bool, _ pointer: inout UnsafeRawPointer) throws -> Value {

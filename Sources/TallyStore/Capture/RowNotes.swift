@@ -15,6 +15,8 @@ struct RowNotes {
     var hasInsertions = false
     var hasDeletions = false
 
+    func row(_ index: Int) -> RowID { RowID(rawValue: Int(rows[index])) }
+
     mutating func append(_ row: Int64, _ place: UInt32) {
       if let last = rows.last, last >= row { isAscending = false }
       rows.append(row)
@@ -133,7 +135,7 @@ struct RowNotes {
   func deletedKeys(_ kind: KindNumber) throws -> Set<[UInt8]> {
     var keys = Set<[UInt8]>()
     guard table(kind)?.hasDeletions == true else { return keys }
-    try forEachRow(kind) { written in if let key = written.deletedKey { keys.insert(key) } }
+    try forEachRow(kind) { _, _, deletedKey in if let key = deletedKey { keys.insert(key) } }
     return keys
   }
 
@@ -142,56 +144,53 @@ struct RowNotes {
     table(kind).map { $0.hasInsertions && $0.hasDeletions } ?? false
   }
 
-  /// One row, and what was in it.
-  struct Written {
-    var row: RowID
-    /// Nil if there was no row of this number.
-    var before: PendingWrite.Image?
-    /// The key that the row had, if it has been deleted or renamed since.
-    var deletedKey: [UInt8]?
-  }
+  /// Receives the number of a row; what was in it, or nil if no row that was ever captured had this number; and the key
+  /// that the row had, if it has been deleted or renamed since.
+  typealias Reading = (RowID, consuming PendingWrite.Image?, consuming [UInt8]?) throws -> Void
 
   /// Each row of a kind once; the last ones first: of a large transaction they are the ones that SQLite's cache still
   /// has.
-  func forEachRow(_ kind: KindNumber, _ body: (Written) throws -> Void) throws {
+  func forEachRow(_ kind: KindNumber, _ body: Reading) throws {
     guard let table = table(kind)?.sorted() else { return }
     guard !table.isAscending else {
-      for index in table.rows.indices.reversed() { try body(written(table, index..<index + 1)) }
+      for index in table.rows.indices.reversed() { try read(table, index, body) }
       return
     }
-    for group in table.groups().reversed() { try body(written(table, group)) }
+    for group in table.groups().reversed() { try read(table, group, body) }
   }
 
-  private func written(_ table: Table, _ group: Range<Int>) throws -> Written {
-    var written = Written(row: RowID(rawValue: Int(table.rows[group.lowerBound])))
+  private func read(_ table: Table, _ group: Range<Int>, _ body: Reading) throws {
     // Most rows are written once.
-    if group.count == 1 {
-      let place = table.places[group.lowerBound]
-      guard place != Self.insertion else { return written }
-      if let (clock, key, columns) = try bytes.wholeRow(at: place) {
-        let whole = PendingWrite.WholeRow(bytes: bytes, position: place, columns: columns)
-        written.before = .init(clock: clock, written: [], whole: whole)
-        if !key.isEmpty { written.deletedKey = Array(key) }
-        return written
-      }
-      let note = try bytes.note(at: table.places[group.lowerBound])
-      written.before = .init(clock: note.clock, written: note.values)
-      if !note.key.isEmpty { written.deletedKey = note.key }
-      return written
-    }
+    if group.count == 1 { return try read(table, group.lowerBound, body) }
+    var (before, deletedKey): (PendingWrite.Image?, [UInt8]?)
     for index in group {
       guard table.places[index] != Self.insertion else { break }
       let note = try bytes.note(at: table.places[index])
-      if written.before == nil { written.before = .init(clock: note.clock, written: []) }
-      let known = written.before?.written ?? []
+      if before == nil { before = PendingWrite.Image(clock: note.clock, written: []) }
+      let known = before?.written ?? []
       // Of each column the first note counts.
-      written.before?.written += note.values.filter { value in !known.contains { $0.place == value.place } }
+      before?.written += note.values.filter { value in !known.contains { $0.place == value.place } }
       guard note.key.isEmpty else {
-        written.deletedKey = note.key
+        deletedKey = note.key
         break
       }
     }
-    return written
+    try body(table.row(group.lowerBound), before?.clock == .unstamped ? nil : before, deletedKey)
+  }
+
+  private func read(_ table: Table, _ index: Int, _ body: Reading) throws {
+    let (row, place) = (table.row(index), table.places[index])
+    guard place != Self.insertion else { return try body(row, nil, nil) }
+    if let (clock, key, columns) = try bytes.wholeRow(at: place) {
+      let deletedKey = key.isEmpty ? nil : Array(key)
+      // A row without a clock was never part of the replicated state.
+      guard clock != .unstamped else { return try body(row, nil, deletedKey) }
+      let whole = PendingWrite.WholeRow(bytes: bytes, position: place, columns: columns)
+      return try body(row, PendingWrite.Image(clock: clock, written: [], whole: whole), deletedKey)
+    }
+    let note = try bytes.note(at: place)
+    let before = note.clock == .unstamped ? nil : PendingWrite.Image(clock: note.clock, written: note.values)
+    try body(row, before, note.key.isEmpty ? nil : note.key)
   }
 }
 
@@ -214,24 +213,17 @@ struct RecordedRows: WrittenRows {
   private func forEachWrite(_ kind: KindNumber, _ body: (PendingWrite) throws -> Void) throws {
     let mayHaveMoved = notes.mayHaveMoved(kind)
     let moved = mayHaveMoved ? try notes.deletedKeys(kind) : []
-    try notes.forEachRow(kind) { written in
-      if let key = written.deletedKey {
+    try notes.forEachRow(kind) { row, before, deletedKey in
+      if let key = deletedKey {
         let text = key.withUnsafeBufferPointer { String(valid: $0) }
         try body(
-          PendingWrite(
-            kind: kind, key: text ?? "", deletedRow: mayHaveMoved ? nil : written.row,
-            before: Self.captured(written.before)))
+          PendingWrite(kind: kind, key: text ?? "", deletedRow: mayHaveMoved ? nil : row, before: before))
         // Another one may have come in its place.
         guard !moved.isEmpty else { return }
-        return try body(PendingWrite(kind: kind, row: written.row, before: nil, except: moved))
+        return try body(PendingWrite(kind: kind, row: row, before: nil, except: moved))
       }
-      try body(PendingWrite(kind: kind, row: written.row, before: Self.captured(written.before), except: moved))
+      try body(PendingWrite(kind: kind, row: row, before: before, except: moved))
     }
-  }
-
-  /// A row without a clock was never part of the replicated state.
-  private static func captured(_ image: PendingWrite.Image?) -> PendingWrite.Image? {
-    image?.clock == .unstamped ? nil : image
   }
 
   func namesBefore() throws -> Set<String> {

@@ -203,7 +203,8 @@ struct EditLog: Sendable {
     let new = Int32(first)..<Int32(dots.count)
     guard let last = entries.last?.rest, last.count == new.count else { return new }
     for place in 0..<last.count where dots[Int(last.lowerBound) + place] != dots[first + place] { return new }
-    dots.removeLast(last.count)
+    // One at a time, as most are alone: dropping a range costs as much as the rest of this.
+    for _ in 0..<last.count { dots.removeLast() }
     return last
   }
 

@@ -105,20 +105,19 @@ extension WriteTransaction {
     return EditedRow(id: row, key: key, hash: hash, clock: clock, values: [value])
   }
 
-  /// Reads a row by its number, and what has changed since it was noted. Returns nil if the short way does not apply.
+  /// Reads a row by its number, and adds what has changed since it was noted. Returns nil if the short way does not
+  /// apply.
   func editedRow(
-    _ row: RowID, _ kind: RecordKind, since note: PendingWrite.WholeRow
-  ) throws -> (row: EditedRow, changes: [RowChange])? {
-    try connection.row(kind.rowByNumber, row.rawValue) { query in
+    _ row: RowID, _ kind: RecordKind, since note: PendingWrite.WholeRow, _ changes: inout [RowChange]
+  ) throws -> EditedRow? {
+    try connection.row(kind.rowByNumber, row.rawValue) { query -> EditedRow? in
       guard let (key, hash) = kind.hashedKey(in: query), let clock = try? query.clock(2) else { return nil }
-      let changes = try note.bytes.changes(ofWholeRowAt: note.position, query, from: 3)
+      try note.bytes.addChanges(ofWholeRowAt: note.position, query, from: 3, to: &changes)
       // What has not changed is small.
       guard changes.reduce(NoteBytes.smallRow, { $0 + $1.new.byteCount }) <= WireLimits.recordBytes,
         let owners = owners(query, kind)
       else { return nil }
-      let edited = EditedRow(
-        id: row, key: key, hash: hash, clock: clock, values: [], owners: owners)
-      return (edited, changes)
+      return EditedRow(id: row, key: key, hash: hash, clock: clock, values: [], owners: owners)
     } ?? nil
   }
 

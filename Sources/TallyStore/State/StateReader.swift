@@ -75,7 +75,7 @@ package final class StateReader {
   package let connection: Connection
   @exclusivity(unchecked) package var catalog: Catalog
   /// The rows that SQLite did not take as the state says.
-  package var aside = SetAside()
+  @exclusivity(unchecked) package var aside = SetAside()
   let spare = StampedState.Spare()
   #if PlantedFaults
     var planted: PlantedFault = []

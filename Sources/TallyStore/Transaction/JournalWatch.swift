@@ -28,7 +28,7 @@ final class JournalWatch {
   /// Whether the journal may have entries of any record, and not just of those that have got one in this transaction.
   private(set) var hasEntries: Bool
   /// The keys of the latter, of whatever type.
-  private var entered = Set<RecordKey>()
+  @exclusivity(unchecked) private var entered = Set<RecordKey>()
 
   /// `hasEntries` says whether the journal has any before the transaction.
   init(hasEntries: Bool) { self.hasEntries = hasEntries }

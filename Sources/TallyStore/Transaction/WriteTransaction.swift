@@ -22,7 +22,13 @@ final class WriteTransaction {
   let session: WritingSession
   let view: ViewMaintainer
   /// The clock of the transaction, read once and only by one that writes.
-  private(set) lazy var now: HybridTime = environment.now()
+  var now: HybridTime {
+    if let time { return time }
+    let time = environment.now()
+    self.time = time
+    return time
+  }
+  @exclusivity(unchecked) private var time: HybridTime?
   /// The dot of what this replica writes; nil as long as it has written nothing.
   @exclusivity(unchecked) private(set) var dot: Dot?
   @exclusivity(unchecked) private(set) var standing: Standing

@@ -26,7 +26,7 @@ final class WritingSession {
   var outdates = false
   private var objects: AppObjects?
   /// Notes the app's writes; nil where triggers do.
-  private var recorder: ChangeRecorder?
+  private(set) var recorder: ChangeRecorder?
   private let rowCounts: RowCounts
   private var areTriggersOn = true
   /// Without the hook: whether there are triggers that can write while the store writes.
