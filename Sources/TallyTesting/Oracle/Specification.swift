@@ -184,6 +184,17 @@ extension Specification {
     return past
   }
 
+  /// The latest write to each register among some events.
+  package func writes(in events: EventSet) -> [Register: Winner] {
+    var writes: [Register: Winner] = [:]
+    for event in events {
+      for case .write(let register, let value, let time) in self.events[event].effects {
+        replace(&writes[register], Winner(event: event, time: time, value: value))
+      }
+    }
+    return writes
+  }
+
   private func replace(_ known: inout Winner?, _ write: Winner) {
     if known.map({ isBefore($0, write) }) ?? true { known = write }
   }

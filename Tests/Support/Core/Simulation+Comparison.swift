@@ -4,7 +4,7 @@ import TallyTesting
 /// What must hold, during a history and at its end.
 extension Simulation {
   func check(_ index: Int) throws {
-    guard !hasForgery, !devices[index].isLost else { return }
+    guard !hasForgery, !isUndecided, !devices[index].isLost else { return }
     let file = devices[index].file
     let shown = try file.replica.view()
     let expected = specification.view(of: file.seen, schema(index))

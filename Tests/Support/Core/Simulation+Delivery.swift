@@ -10,7 +10,8 @@ extension Simulation {
     publish(from)
     let sender = devices[from].file
     var parcel = Parcel(
-      delta: sender.replica.delta(since: StateVector()), from: from, seen: sender.seen, base: EventSet(),
+      delta: sender.replica.delta(since: StateVector()), from: from, seen: sender.seen,
+      sender: sender.seen, base: EventSet(),
       transfer: transfers)
     if case .vector(let other) = base {
       let receiver = devices[other].file
@@ -63,7 +64,9 @@ extension Simulation {
     guard !hasForgery else { return }
     if devices[to].file.replica.isOlderCopy { renewIfNoticed(to) }
     if hasCopies {
-      if receipt == .applied { devices[to].file.seen.formUnion(parcel.seen) }
+      guard receipt == .applied else { return }
+      if isUndecided(parcel, at: devices[to].file.seen) { isUndecided = true }
+      devices[to].file.seen.formUnion(parcel.seen)
       return
     }
     let expected: Receipt = devices[to].file.seen.isSuperset(of: parcel.base) ? .applied : .refused
@@ -72,6 +75,18 @@ extension Simulation {
     }
     if receipt == .refused { didRefuse = true }
     if receipt == .applied { devices[to].file.seen.formUnion(parcel.seen) }
+  }
+
+  /// Whether a delta goes to a copy that nobody has noticed, and lacks a write that the copy's vector covers though the
+  /// copy has not seen it, while the sender has already dropped for its sake another one that the delta should carry.
+  /// Until a repair the copy shows neither, which events alone do not say.
+  private func isUndecided(_ parcel: Parcel, at seen: EventSet) -> Bool {
+    let withheld = parcel.sender.subtracting(parcel.seen).subtracting(seen)
+    guard !withheld.isEmpty else { return false }
+    let sent = specification.writes(in: parcel.seen.subtracting(seen))
+    return specification.writes(in: withheld).contains { register, winner in
+      sent[register].map { specification.isBefore($0, winner) } ?? false
+    }
   }
 
   /// A planted fault: the vector is on the disk before the cells are.

@@ -8,8 +8,10 @@ package struct Simulation {
   struct Parcel {
     var delta: ModelDelta
     var from: Int
-    /// The events that the sender had seen.
+    /// The events that it carries.
     var seen: EventSet
+    /// All that the sender had seen.
+    var sender: EventSet
     /// The events that a receiver must have seen.
     var base: EventSet
     /// Tells transfers apart that use the same slot one after the other.
@@ -50,6 +52,8 @@ package struct Simulation {
   var pieces: [[Int]: Set<Int>] = [:]
   var transfers = 0
   var didRefuse = false
+  /// Whether the specification no longer says what the replicas show: see `isUndecided(_:at:)`.
+  var isUndecided = false
   private var mint: SplitMix64
 
   init(_ history: History, planted: PlantedFault) {
@@ -115,7 +119,7 @@ package struct Simulation {
     let now = devices[index].clock
     let before = devices[index].file.replica.vector
     try devices[index].file.replica.transact(now: now, operations)
-    guard !hasForgery else { return }
+    guard !hasForgery, !isUndecided else { return }
     let (replica, seen) = (devices[index].file.replica, devices[index].file.seen)
     let known = operations.filter { operation in
       if case .update(_, let field, _) = operation { return replica.fields.contains(field) }
