@@ -113,8 +113,7 @@ final class SnapshotReaders: Sendable {
         _ = try reader.connection.statement("SELECT 1 FROM sqlite_master").step()
       }
     } catch {
-      try? reader.close()
-      idle.withLock { $0.count -= 1 }
+      drop(reader)
       throw error
     }
     return HeldSnapshot(queue: reader.queue) { [self] in
