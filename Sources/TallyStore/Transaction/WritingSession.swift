@@ -28,7 +28,7 @@ final class WritingSession {
   /// Notes the app's writes; nil where triggers do.
   private(set) var recorder: ChangeRecorder?
   private let rowCounts: RowCounts
-  private var areTriggersOn = true
+  private(set) var areTriggersOn = true
   /// Without the hook: whether there are triggers that can write while the store writes.
   private var mayEcho = false
   private var pruning = LogPruning()

@@ -60,6 +60,22 @@ import Testing
   }
 
   /// The trigger edits an owner while what it owns is being hidden with it, and the edit brings the owner back.
+  /// It fires while the app's writes are captured, when nobody would take in what it writes.
+  @Test func whatATriggerOnATableOfTheStoresWritesIsRefused() throws {
+    let lab = try Lab(.hook)
+    try lab.a.run("INSERT INTO P(id, name, pos) VALUES('P|~|1', 'one', 1), ('P|~|2', 'two', 2)")
+    try lab.a.run("CREATE TRIGGER app_body AFTER INSERT ON tally_extra BEGIN UPDATE P SET pos = pos + 10; END")
+    let error = try #require(throws: StoreError.self) {
+      try lab.a.run("UPDATE P SET name = 'first' WHERE id = 'P|~|1'")
+    }
+    #expect(error.code == .transactionEnded)
+    #expect(try Lab.rows(lab.a, "P").count == 2)
+    #expect(try Lab.text(lab.a, "SELECT name || pos FROM P ORDER BY id") == "one1")
+    #expect(try lab.a.verify().problems == [])
+    try lab.sync()
+    try lab.expectEqual()
+  }
+
   @Test(arguments: CapturePath.allCases) func anOwnerThatATriggerBringsBackKeepsWhatItOwns(_ path: CapturePath) throws {
     let lab = try Lab(path)
     try lab.a.run("INSERT INTO P(id, pos) VALUES('P|~|1', 1), ('P|~|2', 2)")
