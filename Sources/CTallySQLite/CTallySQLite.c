@@ -27,6 +27,7 @@ static void *(*hook)(struct sqlite3 *, tally_preupdate_callback, void *);
 static int (*oldValue)(struct sqlite3 *, int, struct sqlite3_value **);
 static int (*newValue)(struct sqlite3 *, int, struct sqlite3_value **);
 static int (*depth)(struct sqlite3 *);
+static int (*columnCount)(struct sqlite3 *);
 static int (*blobwrite)(struct sqlite3 *);
 static int (*encoding)(struct sqlite3_value *);
 static const char *(*schemaName)(struct sqlite3 *, int);
@@ -38,13 +39,14 @@ static void look_up(void) {
   *(void **)&oldValue = dlsym(RTLD_DEFAULT, "sqlite3_preupdate_old");
   *(void **)&newValue = dlsym(RTLD_DEFAULT, "sqlite3_preupdate_new");
   *(void **)&depth = dlsym(RTLD_DEFAULT, "sqlite3_preupdate_depth");
+  *(void **)&columnCount = dlsym(RTLD_DEFAULT, "sqlite3_preupdate_count");
   *(void **)&blobwrite = dlsym(RTLD_DEFAULT, "sqlite3_preupdate_blobwrite");
   // Since SQLite 3.40; without it, texts are read in the way that always works.
   *(void **)&encoding = dlsym(RTLD_DEFAULT, "sqlite3_value_encoding");
   // Since SQLite 3.39.
   *(void **)&schemaName = dlsym(RTLD_DEFAULT, "sqlite3_db_name");
   // Without the last (SQLite 3.36), a write of incremental I/O cannot be told from a delete.
-  isAvailable = hook && oldValue && newValue && depth && blobwrite;
+  isAvailable = hook && oldValue && newValue && depth && columnCount && blobwrite;
 }
 
 int tally_enable_triggers(struct sqlite3 *connection, int isOn) {
@@ -81,6 +83,8 @@ int tally_preupdate_new(struct sqlite3 *connection, int column, struct sqlite3_v
 }
 
 int tally_preupdate_depth(struct sqlite3 *connection) { return depth(connection); }
+
+int tally_preupdate_count(struct sqlite3 *connection) { return columnCount(connection); }
 
 int tally_preupdate_blobwrite(struct sqlite3 *connection) { return blobwrite(connection); }
 

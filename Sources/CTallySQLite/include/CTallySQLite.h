@@ -35,6 +35,9 @@ int tally_preupdate_new(struct sqlite3 *connection, int column, struct sqlite3_v
 /// Within the callback: 0 for a statement of the connection's, more inside triggers and foreign key actions.
 int tally_preupdate_depth(struct sqlite3 *connection);
 
+/// Within the callback: the number of the table's columns.
+int tally_preupdate_count(struct sqlite3 *connection);
+
 /// Within the callback: the column that incremental blob I/O writes; -1 for anything else.
 int tally_preupdate_blobwrite(struct sqlite3 *connection);
 

@@ -72,6 +72,8 @@ struct Capture {
 
   private func captureOrRefuse(_ write: PendingWrite) throws {
     do {
+      // A trigger that the clock of another row has fired may have written to this one.
+      if let row = write.row { try transaction.session.recorder?.forgetUpdates(write.kind, row) }
       if let kind = catalog.records[write.kind] {
         // The short ways write to the store's own tables and to clocks, which fires no trigger.
         if try captureShortly(write, kind) { return }

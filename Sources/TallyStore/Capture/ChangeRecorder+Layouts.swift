@@ -8,7 +8,7 @@ extension ChangeRecorder {
       let names = objects.columns[kind.type] ?? []
       func place(_ column: String) -> Int32 { Int32(names.firstIndex(of: column) ?? 0) }
       layouts[kind.type] = Layout(
-        kind: kind.number, key: [place("id")], clock: place("tally_clock"),
+        kind: kind.number, count: names.count, key: [place("id")], clock: place("tally_clock"),
         columns: kind.columns.map { place($0.name) },
         defaults: kind.columns.map { $0.defaultValue.isNull ? nil : $0.defaultValue },
         selfReferences: kind.columns.filter { $0.reference?.to == kind.type }.map { place($0.name) })
@@ -17,8 +17,8 @@ extension ChangeRecorder {
       let names = objects.columns[link.table] ?? []
       func place(_ column: String) -> Int32 { Int32(names.firstIndex(of: column) ?? 0) }
       layouts[link.table] = Layout(
-        kind: link.number, key: [place("source"), place("target")], clock: place("tally_clock"), columns: [],
-        defaults: [], selfReferences: [])
+        kind: link.number, count: names.count, key: [place("source"), place("target")], clock: place("tally_clock"),
+        columns: [], defaults: [], selfReferences: [])
     }
     return layouts
   }

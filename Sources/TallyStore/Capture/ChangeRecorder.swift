@@ -18,6 +18,8 @@ final class ChangeRecorder {
   /// The positions of the columns of a replicated table. A class, so that handing it on costs one reference count.
   final class Layout {
     let kind: KindNumber
+    /// The number of all columns of the table. It has more if the app has added some since.
+    let count: Int32
     /// `id`, or `source` and `target`.
     let key: [Int32]
     let clock: Int32
@@ -30,9 +32,10 @@ final class ChangeRecorder {
     let selfReferences: [Int32]
 
     init(
-      kind: KindNumber, key: [Int32], clock: Int32, columns: [Int32], defaults: [Value?], selfReferences: [Int32]
+      kind: KindNumber, count: Int, key: [Int32], clock: Int32, columns: [Int32], defaults: [Value?],
+      selfReferences: [Int32]
     ) {
-      (self.kind, self.key, self.clock) = (kind, key, clock)
+      (self.kind, self.count, self.key, self.clock) = (kind, Int32(count), key, clock)
       (self.columns, self.defaults, self.selfReferences) = (columns, defaults, selfReferences)
       hasDefaults = defaults.contains { $0 != nil }
     }
@@ -109,6 +112,17 @@ final class ChangeRecorder {
     hasUpdatedSelfReference = false
   }
 
+  /// Forgets what triggers have done to a row that is captured now, as it is.
+  func forgetUpdates(_ kind: KindNumber, _ row: RowID) throws {
+    if !notes.isEmpty { try notes.forgetUpdates(kind, row) }
+  }
+
+  /// Forgets all notes before a transaction or after one that has failed.
+  func forget(andListen listens: Bool) {
+    forget()
+    isListening = listens
+  }
+
   // MARK: The hook
 
   private func note(
@@ -122,6 +136,13 @@ final class ChangeRecorder {
       if planted.contains(.hookMissesReplaced), operation == SQLITE_DELETE, isReplacing(connection) { return }
     #endif
     do {
+      // The transaction has taken columns away, and others stand in their places.
+      guard operation == SQLITE_INSERT || tally_preupdate_count(connection) >= layout.count else {
+        throw StoreError(
+          .incompatibleTable,
+          "\(String(cString: table)) has lost columns in this transaction: drop them in one of their own, before it is written"
+        )
+      }
       switch operation {
       case SQLITE_INSERT: notes.noteInsert(layout.kind, new)
       case SQLITE_UPDATE:

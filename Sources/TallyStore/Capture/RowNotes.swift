@@ -23,6 +23,14 @@ struct RowNotes {
       places.append(place)
     }
 
+    /// Forgets some notes.
+    mutating func remove(_ places: [Int]) {
+      for place in places.reversed() {
+        rows.remove(at: place)
+        self.places.remove(at: place)
+      }
+    }
+
     /// The notes by row, those of one row together and in their order.
     func groups() -> [Range<Int>] {
       var groups: [Range<Int>] = []
@@ -113,6 +121,18 @@ struct RowNotes {
     tables[index].table.append(row, place)
     tables[index].table.hasDeletions = true
     lastInsertion = nil
+  }
+
+  /// Forgets the updates of a row, unless it also came, went or got another key.
+  mutating func forgetUpdates(_ kind: KindNumber, _ row: RowID) throws {
+    guard let index = tables.firstIndex(where: { $0.kind == kind }) else { return }
+    let table = tables[index].table
+    let found = table.rows.indices.filter { table.row($0) == row }
+    for place in found {
+      guard table.places[place] != Self.insertion, try bytes.note(at: table.places[place]).key.isEmpty else { return }
+    }
+    tables[index].table.remove(found)
+    if tables[index].table.rows.isEmpty { tables.remove(at: index) }
   }
 
   private mutating func index(of kind: KindNumber) -> Int {

@@ -107,7 +107,10 @@ struct SchemaMigration {
     let missing = [lostNumbers, gone].compactMap { $0 }.joined(separator: "; ")
     guard merged != old || catalog.version == 0 || !missing.isEmpty || isLost else { return }
     warnOfRenames(from: old, to: schema)
-    try willChange?(old, merged)
+    if let willChange {
+      try transaction.session.listen { try willChange(old, merged) }
+      try transaction.capture(.app)
+    }
     try renameColumns(from: old, to: merged)
     let store = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES('schema', ?)")
     store.bind(1, Array(try merged.json()))

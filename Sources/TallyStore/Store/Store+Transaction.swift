@@ -25,12 +25,17 @@ extension Store {
   ///
   /// The BEGIN and COMMIT of GRDB's `inTransaction` are compiled each time, which costs as much as joining a small
   /// delta. These stay prepared. Where SQLite has rolled back because of an error (`OR ROLLBACK`) and the app goes on
-  /// all the same, GRDB would refuse each statement; here `CommitGuard` refuses what they write, and the session ends
-  /// with an error, because it is told of the rollback.
+  /// all the same, GRDB would refuse each statement; here `CommitGuard` refuses what they write, and a transaction that
+  /// they begin is rolled back at the end.
   func inTransaction<T>(_ db: Database, _ body: () throws -> T) throws -> T {
     do {
       try db.cachedStatement(sql: "BEGIN IMMEDIATE TRANSACTION").execute()
+      let start = applying.starts.count
       let value = try body()
+      guard applying.starts.count == start else {
+        throw StoreError(
+          .transactionEnded, "an error has rolled the transaction back inside the write, and another one was begun")
+      }
       try db.cachedStatement(sql: "COMMIT TRANSACTION").execute()
       box.session?.commitEdits()
       return value

@@ -140,6 +140,7 @@ package enum StoreFile {
     var configuration = Configuration()
     configuration.readonly = options.isReadOnly
     configuration.busyMode = .callback(LockWait.callback(atMost: options.busyTimeout, turns))
+    configuration.transactionClock = applying.starts
     let prepare = options.prepareDatabase
     configuration.prepareDatabase { db in
       let pacer = CheckpointPacer()

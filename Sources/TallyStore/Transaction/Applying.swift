@@ -2,4 +2,5 @@
 final class Applying: @unchecked Sendable {
   // Read and written on the writing connection's queue alone.
   var isOn = true
+  let starts = TransactionStarts()
 }

@@ -88,7 +88,7 @@ final class WritingSession {
   deinit { if !areTriggersOn { _ = tally_enable_triggers(connection.handle, 1) } }
 
   /// Whether the app's transaction has changed the schema.
-  private var changesSchema = false
+  private(set) var changesSchema = false
   /// Whether the schema is another, after the SQLite transaction, than the one that was looked at.
   private(set) var leavesNewSchema = false
 
@@ -117,8 +117,7 @@ final class WritingSession {
     }
     dataVersion = version
     writer.reset()
-    recorder?.forget()
-    recorder?.isListening = false
+    recorder?.forget(andListen: false)
     (isChanged, hasEnded, isOpen, failure, changesSchema, interludeDot) = (false, false, true, nil, false, nil)
     let outcome = try isUnchanged ? .asTheyShouldBe : followSchema()
     try standAside(true)
@@ -215,7 +214,7 @@ final class WritingSession {
     }
     if numbers.isChanged { isShapeKnown = false }
     try numbers.publish()
-    if isSchemaChecked, !isShapeKnown, !changesSchema, let objects {
+    if isSchemaChecked, !isShapeKnown, !changesSchema, !leavesNewSchema, let objects {
       try KnownShape.note(objects, connection)
       isShapeKnown = true
     }
@@ -242,8 +241,8 @@ final class WritingSession {
   func invalidate() {
     (dataVersion, schemaVersion, tables, areTablesNoted, isOpen) = (nil, nil, nil, true, false)
     told.doubt()
-    recorder?.isListening = false
-    recorder?.forget()
+    // Who is told of the rollback may write, as after `finish()`.
+    recorder?.forget(andListen: true)
     writer.reset()
     numbers.forget()
     reader.catalog.version = -1
@@ -454,9 +453,8 @@ final class WritingSession {
 
   /// Runs something with the file's triggers switched off.
   func withoutTriggers(_ body: () throws -> Void) throws {
-    guard areTriggersOn, objects?.hasTriggers == true, tally_enable_triggers(connection.handle, 0) == SQLITE_OK else {
-      return try body()
-    }
+    let mayFire = areTriggersOn && (objects?.hasTriggers == true || changesSchema && isHooked)
+    guard mayFire, tally_enable_triggers(connection.handle, 0) == SQLITE_OK else { return try body() }
     areTriggersOn = false
     defer {
       _ = tally_enable_triggers(connection.handle, 1)
