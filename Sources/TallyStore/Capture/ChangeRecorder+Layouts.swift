@@ -8,7 +8,8 @@ extension ChangeRecorder {
       let names = objects.columns[kind.type] ?? []
       func place(_ column: String) -> Int32 { Int32(names.firstIndex(of: column) ?? 0) }
       layouts[kind.type] = Layout(
-        kind: kind.number, count: names.count, key: [place("id")], clock: place("tally_clock"),
+        kind: kind.number, count: leastCount(names, kind.columns.map(\.name) + ["id", "tally_clock"]),
+        key: [place("id")], clock: place("tally_clock"),
         columns: kind.columns.map { place($0.name) },
         defaults: kind.columns.map { $0.defaultValue.isNull ? nil : $0.defaultValue },
         selfReferences: kind.columns.filter { $0.reference?.to == kind.type }.map { place($0.name) })
@@ -17,9 +18,16 @@ extension ChangeRecorder {
       let names = objects.columns[link.table] ?? []
       func place(_ column: String) -> Int32 { Int32(names.firstIndex(of: column) ?? 0) }
       layouts[link.table] = Layout(
-        kind: link.number, count: names.count, key: [place("source"), place("target")], clock: place("tally_clock"),
+        kind: link.number, count: leastCount(names, ["source", "target", "tally_clock"]),
+        key: [place("source"), place("target")], clock: place("tally_clock"),
         columns: [], defaults: [], selfReferences: [])
     }
     return layouts
+  }
+
+  private static func leastCount(_ names: [String], _ own: [String]) -> Int {
+    let own = Set(own)
+    let end = (names.lastIndex(where: own.contains) ?? names.count - 1) + 1
+    return names[..<end].allSatisfy(own.contains) ? end : names.count
   }
 }

@@ -18,7 +18,8 @@ final class ChangeRecorder {
   /// The positions of the columns of a replicated table. A class, so that handing it on costs one reference count.
   final class Layout {
     let kind: KindNumber
-    /// The number of all columns of the table. It has more if the app has added some since.
+    /// How many columns the table must have for these positions to hold: as many as it had, or, if none of the app's
+    /// stands before one of the kind's, those up to the last of these.
     let count: Int32
     /// `id`, or `source` and `target`.
     let key: [Int32]

@@ -110,6 +110,8 @@ struct SchemaMigration {
     if let willChange {
       try transaction.session.listen { try willChange(old, merged) }
       try transaction.capture(.app)
+      // It stands there as the schema was.
+      transaction.session.giveUpChanges()
     }
     try renameColumns(from: old, to: merged)
     let store = try connection.statement("INSERT OR REPLACE INTO tally_meta VALUES('schema', ?)")

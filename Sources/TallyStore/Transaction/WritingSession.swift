@@ -241,8 +241,9 @@ final class WritingSession {
   func invalidate() {
     (dataVersion, schemaVersion, tables, areTablesNoted, isOpen) = (nil, nil, nil, true, false)
     told.doubt()
-    // Who is told of the rollback may write, as after `finish()`.
-    recorder?.forget(andListen: true)
+    recorder?.forget(andListen: false)
+    // Who is told of the rollback may write: that is noted as what other connections write.
+    if !areTriggersOn { areTriggersOn = tally_enable_triggers(connection.handle, 1) == SQLITE_OK }
     writer.reset()
     numbers.forget()
     reader.catalog.version = -1
@@ -276,7 +277,6 @@ final class WritingSession {
     invalidate()
     // It would note what no transaction of the store's takes. The next one makes another.
     recorder = nil
-    if !areTriggersOn { areTriggersOn = tally_enable_triggers(connection.handle, 1) == SQLITE_OK }
     (isStandingBack, applying.isOn) = (true, false)
   }
 
