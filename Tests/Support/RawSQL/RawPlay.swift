@@ -437,8 +437,9 @@ package struct RawPlay {
       problems.removeAll {
         $0 == "the fingerprint does not match the content"
           || $0 == "the store is damaged: the stored content does not match its checksum"
-          // Such a store captures no row that REPLACE took away unnoticed.
-          || history.hasOpaqueIndex && $0.hasPrefix("the log lists ") && $0.hasSuffix(", of which nothing is stored")
+          // Such a store captures no row that went unnoticed: by REPLACE, or with its table.
+          || (history.hasOpaqueIndex || history.has(.recreation)) && $0.hasPrefix("the log lists ")
+            && $0.hasSuffix(", of which nothing is stored")
           // What another version of the schema shows is made when the store has healed.
           || device.hasUpgradedInDoubt
             && ($0.hasSuffix("does not show what the state says") || $0.contains(" waits for ")
