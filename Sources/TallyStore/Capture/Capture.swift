@@ -33,7 +33,7 @@ struct Capture {
     var orphans: [Int] = []
     /// The delete that all deletes of the transaction are, if there was one.
     var delete: SharedDelete?
-    /// What the last edit has changed, for its memory.
+    /// The changes of the last edit, whose memory the next one uses.
     @exclusivity(unchecked) var changes: [RowChange] = []
   }
 
