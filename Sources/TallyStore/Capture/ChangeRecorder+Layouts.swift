@@ -25,6 +25,7 @@ extension ChangeRecorder {
     return layouts
   }
 
+  /// See `Layout.count`. `own` are the columns that are not the app's.
   private static func leastCount(_ names: [String], _ own: [String]) -> Int {
     let own = Set(own)
     let end = (names.lastIndex(where: own.contains) ?? names.count - 1) + 1

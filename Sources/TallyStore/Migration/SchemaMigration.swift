@@ -110,7 +110,7 @@ struct SchemaMigration {
     if let willChange {
       try transaction.session.listen { try willChange(old, merged) }
       try transaction.capture(.app)
-      // It stands there as the schema was.
+      // What is kept of it in memory has the form of the schema before.
       transaction.session.giveUpChanges()
     }
     try renameColumns(from: old, to: merged)

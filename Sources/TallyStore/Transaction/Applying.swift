@@ -2,5 +2,6 @@
 final class Applying: @unchecked Sendable {
   // Read and written on the writing connection's queue alone.
   var isOn = true
+  /// Counts the transactions of the same connection.
   let starts = TransactionStarts()
 }

@@ -8,8 +8,8 @@ import Testing
 /// Writes at moments when nobody may be listening: after a transaction is over, before the schema changes, and while
 /// the store writes itself.
 @Suite struct UnheardWriteTests {
-  /// The same with a transaction of the app's in place of the one that is over: its beginning is gone, and with it what
-  /// was known of the file.
+  /// The app ignores the error with which SQLite has rolled the transaction back, and begins another one: the beginning
+  /// of the write is gone, and with it what was known of the file.
   @Test(arguments: CapturePath.allCases) func aTransactionInPlaceOfOneThatIsOverIsRefused(_ path: CapturePath) throws {
     let lab = try Lab(path)
     try lab.a.run("CREATE TABLE own(x PRIMARY KEY)", "INSERT INTO own VALUES(1)")
@@ -71,9 +71,9 @@ import Testing
   }
 
   /// A column of the app's goes before others, and the next statement of the same write finds those in another place,
-  /// where the hook would look for other values.
+  /// where the hook would take other values. It refuses the write; triggers go by names.
   @Test(arguments: CapturePath.allCases, [1, 3000])
-  func columnsThatMoveWithinAWriteAreFollowed(_ path: CapturePath, _ size: Int) throws {
+  func valuesOfColumnsThatMoveWithinAWriteAreNotMixedUp(_ path: CapturePath, _ size: Int) throws {
     let later = Schema([EntitySchema("P", .text("name"), .integer("pos"), .integer("age"))])
     let lab = try Lab(path, Schema([EntitySchema("P", .text("name"))]))
     try lab.a.run("ALTER TABLE P ADD COLUMN own TEXT")
