@@ -1,8 +1,9 @@
 import GRDB
 import Tally
 import TallyCRDT
-import TallyStore
 import Testing
+
+@testable import TallyStore
 
 /// Each state has a checksum of its own, so that damage is noticed before a cell goes out to a device that lacks it.
 @Suite(.timeLimit(.minutes(5))) struct StateSumTests {
@@ -107,7 +108,8 @@ import Testing
     if isKnown { #expect(try !b.verify().isSound) }
     try b.write { try $0.execute(sql: "UPDATE Note SET stars = 5 WHERE text = 'made up'") }
     try a.sync(with: b)
-    if !isKnown {
+    // What triggers capture is not kept in memory: the delta reads the record, notices the damage, and both heal first.
+    if !isKnown && b.options.usesHook && ChangeRecorder.isAvailable {
       // The edit went out of memory, so that nobody has looked at the rest.
       #expect(try Self.texts(a).contains("late 0 5") && !b.verify().isSound)
       try a.sync(with: b)
