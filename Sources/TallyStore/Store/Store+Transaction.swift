@@ -40,9 +40,9 @@ extension Store {
       box.session?.commitEdits()
       return value
     } catch {
-      // What went wrong first is what is thrown.
-      if db.isInsideTransaction { try? db.rollback() }
+      // First, since whoever is told of the rollback may write. What went wrong first is what is thrown.
       box.session?.invalidate()
+      if db.isInsideTransaction { try? db.rollback() }
       throw error
     }
   }

@@ -251,8 +251,9 @@ final class WritingSession {
     lastCatalog = nil
   }
 
-  /// The app has ended the transaction behind the store's back.
-  func noteEnd() { if isOpen { hasEnded = true } else { recorder?.forget() } }
+  /// A transaction is rolled back: by the app, behind the store's back, or at its COMMIT. Other observers are yet to be
+  /// told.
+  func noteEnd() { if isOpen { hasEnded = true } else { invalidate() } }
 
   /// Whether anything was noted that no transaction of the store's will capture.
   var hasUncapturedNotes: Bool { recorder?.notes.isEmpty == false }

@@ -29,20 +29,27 @@ import Testing
     #expect(try Lab.text(lab.b, "SELECT group_concat(name) FROM P ORDER BY id") == "outside,two")
   }
 
+  /// What keeps a write from being committed.
+  enum Failure: CaseIterable { case appThrows, storeThrows, sqliteRefusesCommit, observerRefusesCommit }
+
   /// Whoever is told that a write has been rolled back may write, also each time that it is told.
-  @Test(arguments: [true, false]) func whatIsWrittenAfterAFailedWriteIsCaptured(_ isOwn: Bool) throws {
+  @Test(arguments: Failure.allCases) func whatIsWrittenAfterAFailedWriteIsCaptured(_ failure: Failure) throws {
     let lab = try Lab(.hook)
-    try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|1', 'one'), ('P|~|2', 'two')")
+    try lab.a.run(
+      "INSERT INTO P(id, name) VALUES('P|~|1', 'one'), ('P|~|2', 'two')",
+      "CREATE TABLE own(p TEXT REFERENCES P(id) DEFERRABLE INITIALLY DEFERRED)")
     try lab.sync()
     let writer = WriterAfterRollback()
     lab.a.add(transactionObserver: writer, extent: .databaseLifetime)
-    if isOwn {
-      #expect(throws: StoreError.self) { try lab.a.restore(AnyRecordName("P|~|none")) }
-    } else {
-      #expect(throws: CancellationError.self) {
-        try lab.a.write { db in
-          try db.execute(sql: "UPDATE P SET name = 'two again' WHERE id = 'P|~|2'")
-          throw CancellationError()
+    #expect(throws: (any Error).self) {
+      if failure == .storeThrows { _ = try lab.a.restore(AnyRecordName("P|~|none")) }
+      try lab.a.write { db in
+        try db.execute(sql: "UPDATE P SET name = 'two again' WHERE id = 'P|~|2'")
+        switch failure {
+        case .appThrows: throw CancellationError()
+        case .sqliteRefusesCommit: try db.execute(sql: "INSERT INTO own VALUES('P|~|none')")
+        case .observerRefusesCommit: writer.refusesCommit = true
+        case .storeThrows: break
         }
       }
     }
@@ -155,13 +162,25 @@ import Testing
 
 /// Writes whenever a transaction is rolled back.
 private final class WriterAfterRollback: TransactionObserver {
+  /// Whether it refuses the next commit.
+  var refusesCommit = false
   private(set) var errors = 0
+  private var isWriting = false
 
   func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
   func databaseDidChange(with event: DatabaseEvent) {}
   func databaseDidCommit(_ db: Database) {}
 
+  func databaseWillCommit() throws {
+    defer { refusesCommit = false }
+    if refusesCommit { throw CancellationError() }
+  }
+
   func databaseDidRollback(_ db: Database) {
+    // Called again where this write is refused.
+    guard !isWriting else { return }
+    isWriting = true
+    defer { isWriting = false }
     do { try db.execute(sql: "UPDATE P SET name = 'late' WHERE id = 'P|~|1'") } catch { errors += 1 }
   }
 }
