@@ -37,6 +37,7 @@ struct Target {
     "W5.repair": Target(1.5, accepted: 4),
     "W6.exchange": Target(1.6, accepted: 3),
     "W7.change": Target(2.5, accepted: 9),
+    "W7.start": Target(2, accepted: 4.5, wall: 2),
     "W7.durable": Target(2, accepted: 4.5, wall: 2),
     "W7.cells": Target(60),
     "W8.inserted": Target(1.12),

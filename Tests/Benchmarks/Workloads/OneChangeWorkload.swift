@@ -2,14 +2,19 @@ import GRDB
 import Tally
 import TallySync
 
-/// W7: one change, its delta, and the delta applied; a thousand times.
+/// W7: one change, its delta, and the delta applied; a thousand times. First with logs that are empty, as after an app
+/// has started, so that both sides pay for their growth, and then as they are left by that.
 enum OneChangeWorkload {
   static func run(_ round: Round) throws {
     let (first, second) = (try round.filled(), try round.replicas())
     try first.plain.setDurable(true)
-    try measure(
-      round, Figure("W7.durable", "\(name), synced to the disk", against: "\(baseline), the first synced to the disk"),
-      first, second)
+    for path in [first.plain.path, second.plain.path, first.store.path, second.store.path] { try emptyLog(of: path) }
+    for (id, suffix) in [("W7.start", ", from empty logs"), ("W7.durable", "")] {
+      try measure(
+        round,
+        Figure(id, "\(name), synced to the disk\(suffix)", against: "\(baseline), the first synced to the disk"),
+        first, second)
+    }
     try first.plain.setDurable(false)
     let path = first.store.path
     var options = StoreOptions()
@@ -20,6 +25,12 @@ enum OneChangeWorkload {
       Pair(plain: first.plain, store: hasty), second)
     try hasty.close()
     try noteBytes(round, first, second)
+  }
+
+  private static func emptyLog(of path: String) throws {
+    let queue = try DatabaseQueue(path: path)
+    try queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+    try queue.close()
   }
 
   private static let name = "1,000 × one change, delta, apply"
