@@ -74,7 +74,7 @@ enum PlantedHints {
     "youngerClaimShows rawsql": 8,
     "lostRowsUnnoticed rawsql": 43,
     "lostTriggersUnnoticed rawsql": 1,
-    "logPrunedTooFar rawsql": 135,
+    "logPrunedTooFar rawsql": 214,
     "anyTextIsADate rawsql": 50,
     "anyTextIsJSON rawsql": 14,
     "climbsOneLevel store": 1,
