@@ -38,6 +38,14 @@ private func refusal(_ body: () throws -> Void) -> (any Error)? {
     )
   }
 
+  /// SQLite remembers an interruption until the next statement begins, and writing the log back is none.
+  @Test func anInterruptionOfNothingDoesNotKeepAStoreFromClosing() throws {
+    try store.write { try Game(name: "Chess").insert($0) }
+    store.interrupt()
+    try store.close()
+    #expect(code(refusal { _ = try store.vector }) == .closed)
+  }
+
   /// GRDB closes the one connection in memory and uses it all the same.
   @Test func aStoreInMemoryThatIsClosedSaysSo() async throws {
     let store = try Store(inMemory: scorebook)

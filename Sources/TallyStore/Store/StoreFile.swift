@@ -161,6 +161,8 @@ package enum StoreFile {
 
   /// Brings the write-ahead log into the file and empties it, unless somebody is using it right now.
   static func checkpoint(_ db: Database) throws {
+    // SQLite remembers an interruption that found nothing to interrupt until the next statement begins.
+    try db.execute(sql: "SELECT 1")
     do {
       // Who reads in another process may take long, and closing must not wait for it.
       try LockWait.without { try db.checkpoint(.truncate) }
