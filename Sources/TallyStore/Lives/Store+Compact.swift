@@ -27,7 +27,7 @@ extension Store {
   ///
   /// A record that a delete hides, its own or that of an owner, loses its values once the restore window is over for
   /// all that hides it: counted from the day on which the delete was first synced, and in a store that has never met
-  /// another, from the first compaction after it. A stub of some 90 bytes stays and says that it is deleted,
+  /// another, from the first compaction after it. A stub of some 120 bytes stays and says that it is deleted,
   /// so that it never comes back by itself. The removal replicates: values go on every device with its next sync. What
   /// a device had written that had not been seen is said again and survives; see ``purge(_:)`` and the page about it.
   ///
