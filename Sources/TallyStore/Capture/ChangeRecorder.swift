@@ -31,6 +31,8 @@ final class ChangeRecorder {
     let hasDefaults: Bool
     /// The columns that refer to records of the same table.
     let selfReferences: [Int32]
+    /// Whether the transaction has changed the table so that they stand elsewhere.
+    fileprivate(set) var hasMoved = false
 
     init(
       kind: KindNumber, count: Int, key: [Int32], clock: Int32, columns: [Int32], defaults: [Value?],
@@ -39,6 +41,10 @@ final class ChangeRecorder {
       (self.kind, self.count, self.key, self.clock) = (kind, Int32(count), key, clock)
       (self.columns, self.defaults, self.selfReferences) = (columns, defaults, selfReferences)
       hasDefaults = defaults.contains { $0 != nil }
+    }
+
+    func hasPositions(of other: Layout) -> Bool {
+      key == other.key && clock == other.clock && columns == other.columns && selfReferences == other.selfReferences
     }
   }
 
@@ -100,6 +106,11 @@ final class ChangeRecorder {
     last = nil
   }
 
+  /// Says where the columns stand that the transaction has moved; nil when it is over.
+  func noteMoved(_ now: [String: Layout]?) {
+    for (name, layout) in layouts { layout.hasMoved = now.map { $0[name]?.hasPositions(of: layout) != true } ?? false }
+  }
+
   /// Takes what was noted; nil if there is nothing.
   func take() -> RowNotes? {
     guard !notes.isEmpty else { return nil }
@@ -138,10 +149,10 @@ final class ChangeRecorder {
     #endif
     do {
       // The transaction has taken columns away, and others stand in their places.
-      guard operation == SQLITE_INSERT || tally_preupdate_count(connection) >= layout.count else {
+      guard operation == SQLITE_INSERT || tally_preupdate_count(connection) >= layout.count && !layout.hasMoved else {
         throw StoreError(
           .incompatibleTable,
-          "\(String(cString: table)) has lost columns in this transaction: drop them in one of their own, before it is written"
+          "columns of \(String(cString: table)) stand elsewhere since this transaction changed it: do that in one of its own, before it is written"
         )
       }
       switch operation {

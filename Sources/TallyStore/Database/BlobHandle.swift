@@ -25,7 +25,12 @@ final class BlobHandle {
   /// - Throws: `DatabaseError` if there is no such row, or no blob in it.
   func seek(_ row: Int) throws {
     self.row = nil
-    if let blob, sqlite3_blob_reopen(blob, Int64(row)) != SQLITE_OK { close() }
+    if let blob, sqlite3_blob_reopen(blob, Int64(row)) != SQLITE_OK {
+      let error = DatabaseError(connection, sql: nil)
+      close()
+      // An error that has rolled the transaction back, as an interruption does: what is opened now would be of none.
+      guard sqlite3_get_autocommit(connection) == 0 else { throw error }
+    }
     if blob == nil, sqlite3_blob_open(connection, "main", table, column, Int64(row), 1, &blob) != SQLITE_OK {
       let error = DatabaseError(connection, sql: nil)
       close()
@@ -56,7 +61,7 @@ final class BlobHandle {
     guard row != nil, Int(sqlite3_blob_bytes(blob)) == bytes.count else { return false }
     switch sqlite3_blob_write(blob, bytes.baseAddress, Int32(bytes.count), 0) {
     case SQLITE_OK: return true
-    case SQLITE_ABORT:
+    case SQLITE_ABORT where sqlite3_get_autocommit(connection) == 0:
       close()
       row = nil
       return false

@@ -247,6 +247,9 @@ package final class Connection {
   /// The number of rows that the last insert, update or delete changed.
   var changes: Int { Int(sqlite3_changes(handle)) }
 
+  /// Whether a transaction is under way, also one that only reads. An error may have rolled it back.
+  var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
   /// The number of the row that the last insert made, whatever triggers inserted.
   var lastInsertedRowID: Int { Int(sqlite3_last_insert_rowid(handle)) }
 

@@ -146,7 +146,7 @@ extension RowRefusal {
 extension DatabaseError {
   /// Whether SQLite refuses this row, and the transaction goes on.
   func isRefusal(on connection: Connection) -> Bool {
-    guard sqlite3_get_autocommit(connection.handle) == 0 else { return false }
+    guard connection.isInTransaction else { return false }
     return [.SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG, .SQLITE_ERROR].contains(resultCode)
   }
 }

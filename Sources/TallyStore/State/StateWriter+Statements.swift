@@ -19,4 +19,17 @@ extension StateWriter {
       throw RowRefusal(error)
     }
   }
+
+  // MARK: Set aside
+
+  func note(_ refusal: SetAside.Entry?, _ address: RowAddress) throws {
+    guard let refusal else {
+      if !reader.aside.isEmpty { try reader.aside.remove(address, connection) }
+      return
+    }
+    #if PlantedFaults
+      if reader.planted.contains(.refusedRowDropped) { return }
+    #endif
+    try reader.aside.insert(address, refusal, connection)
+  }
 }

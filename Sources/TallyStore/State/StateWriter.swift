@@ -152,8 +152,10 @@ final class StateWriter {
     guard case .extra(let place) = clock, opensBodies() else { return try reader.stampedState(clock) }
     let handle = bodies ?? BlobHandle(connection.handle, table: "tally_extra", column: "body")
     bodies = handle
-    // What cannot be sought is read the other way, which says why.
-    do { try handle.seek(place.number) } catch is DatabaseError { return try reader.stampedState(clock) }
+    // What cannot be sought is read the other way, which says why, unless the transaction is rolled back.
+    do { try handle.seek(place.number) } catch is DatabaseError where connection.isInTransaction {
+      return try reader.stampedState(clock)
+    }
     return try handle.read { try StampedState($0, reader, reader.spare) }
   }
 
@@ -397,21 +399,7 @@ final class StateWriter {
   func encode(_ state: RecordState, _ sum: StateSum, row: RowValues?) throws -> [UInt8] {
     try storeContexts(of: state)
     return try StateCoding.encode(
-      state, sum, row: row, isShared: { reader.knows(context: $0, of: $1) },
-      replicaNumber: numbers.number(of:))
-  }
-
-  // MARK: Set aside
-
-  func note(_ refusal: SetAside.Entry?, _ address: RowAddress) throws {
-    guard let refusal else {
-      if !reader.aside.isEmpty { try reader.aside.remove(address, connection) }
-      return
-    }
-    #if PlantedFaults
-      if reader.planted.contains(.refusedRowDropped) { return }
-    #endif
-    try reader.aside.insert(address, refusal, connection)
+      state, sum, row: row, isShared: { reader.knows(context: $0, of: $1) }, replicaNumber: numbers.number(of:))
   }
 }
 

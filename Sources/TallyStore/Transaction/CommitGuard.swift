@@ -3,7 +3,7 @@ import GRDB
 /// Notices when the app ends a transaction inside `Store.write`, with COMMIT or ROLLBACK of its own: what it wrote
 /// would be in the file without ever having been captured. A commit is refused, so that SQLite rolls back. The same
 /// holds for writes between two transactions of the store's, in `afterNextTransaction` or by an observer. It also
-/// notices when a write is about to make triggers, so that they fire.
+/// notices when a write is about to make triggers, so that they fire, or to change a table's columns.
 final class CommitGuard: TransactionObserver {
   private weak var session: WritingSession?
 
@@ -11,7 +11,11 @@ final class CommitGuard: TransactionObserver {
 
   /// Asked before each statement, with what it will write to.
   func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool {
-    if case .insert(tableName: "sqlite_master") = eventKind { session?.expectTriggers() }
+    switch eventKind {
+    case .insert(tableName: "sqlite_master"): session?.expectTriggers()
+    case .update(tableName: "sqlite_master", columnNames: _): session?.expectMovedColumns()
+    default: session?.lookForMovedColumns()
+    }
     return false
   }
 

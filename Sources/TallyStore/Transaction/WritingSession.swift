@@ -28,7 +28,7 @@ final class WritingSession {
   /// Notes the app's writes; nil where triggers do.
   private(set) var recorder: ChangeRecorder?
   private let rowCounts: RowCounts
-  private(set) var areTriggersOn = true
+  var areTriggersOn = true
   /// Without the hook: whether there are triggers that can write while the store writes.
   private var mayEcho = false
   private var pruning = LogPruning()
@@ -64,7 +64,7 @@ final class WritingSession {
   private(set) var isOpen = false
   private var hasEnded = false
   /// The error that occurred where nothing could be thrown.
-  private var failure: (any Error)?
+  var failure: (any Error)?
   private(set) var isChanged = false
 
   init(
@@ -88,7 +88,9 @@ final class WritingSession {
   deinit { if !areTriggersOn { _ = tally_enable_triggers(connection.handle, 1) } }
 
   /// Whether the app's transaction has changed the schema.
-  private(set) var changesSchema = false
+  var changesSchema = false
+  /// The schema in which the transaction's columns were last looked at; nil if it has not changed those of a table.
+  var movedVersion: Int?
   /// Whether the schema is another, after the SQLite transaction, than the one that was looked at.
   private(set) var leavesNewSchema = false
 
@@ -119,6 +121,7 @@ final class WritingSession {
     writer.reset()
     recorder?.forget(andListen: false)
     (isChanged, hasEnded, isOpen, failure, changesSchema, interludeDot) = (false, false, true, nil, false, nil)
+    if movedVersion != nil { forgetMoved() }
     let outcome = try isUnchanged ? .asTheyShouldBe : followSchema()
     try standAside(true)
     buffer = buffers && !facts.hasDoubt && !standing.vector.isEmpty ? DeltaBuffer(before: standing.vector) : nil
@@ -148,7 +151,7 @@ final class WritingSession {
     defer { isListening = false }
     let value = try body()
     try checkInterlude()
-    if changesSchema { readIndexes(try AppObjects(connection, reader.catalog)) }
+    if changesSchema { try followChange() }
     return value
   }
 
@@ -169,7 +172,7 @@ final class WritingSession {
     defer { isListening = true }
     do {
       try checkInterlude()
-      if changesSchema { readIndexes(try AppObjects(connection, reader.catalog)) }
+      if changesSchema { try followChange() }
       try transaction { transaction in
         try transaction.capture(.app)
         interludeDot = transaction.dot ?? interludeDot
@@ -462,38 +465,5 @@ final class WritingSession {
       areTriggersOn = true
     }
     try body()
-  }
-
-  /// Lets the triggers of the file stand aside while the hook notes what happens. Readers never see it: the transaction
-  /// takes it back.
-  private func standAside(_ isAside: Bool) throws {
-    guard recorder != nil, areTriggersOn else { return }
-    try connection.execute("UPDATE tally_zone SET hooked = \(isAside ? 1 : 0) WHERE n = 0")
-  }
-
-  /// Switches triggers on: the app's transaction is about to change the schema, and triggers it makes must fire.
-  func expectTriggers() {
-    changesSchema = true
-    guard isOpen, recorder != nil, !areTriggersOn, tally_enable_triggers(connection.handle, 1) == SQLITE_OK else {
-      return
-    }
-    areTriggersOn = true
-    do {
-      try standAside(true)
-    } catch {
-      failure = error
-    }
-  }
-
-  /// Triggers are switched off for this connection unless there are some: those that the transaction itself made by
-  /// SQLite's own interface have not fired.
-  private func checkTriggers() throws {
-    guard recorder != nil, !areTriggersOn, leavesNewSchema, try AppObjects(connection, reader.catalog).hasTriggers,
-      !writer.touchedTables.isEmpty || isChanged
-    else { return }
-    throw StoreError(
-      .triggersMadeTooLate,
-      "this transaction makes the store's first triggers and writes to its tables: make them in a transaction of their own"
-    )
   }
 }
