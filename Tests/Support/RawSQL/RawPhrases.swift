@@ -1,3 +1,5 @@
+import TallyCRDT
+
 /// Draws statements that belong together, and says which feature they are there for.
 struct RawPhrases {
   var values: RawValues
@@ -218,7 +220,10 @@ struct RawPhrases {
   // MARK: Other shapes
 
   private mutating func savepoints() -> [String] {
-    let inner = ["SAVEPOINT inside"] + ordinary() + ["ROLLBACK TO inside", "RELEASE inside"]
+    let undone = ordinary()
+    // Now and then with a change of the schema. It is not drawn, so that all else of a history stays as it was.
+    let change = SipHash13.hash(undone.joined()) % 3 == 0 ? ["CREATE TABLE app_draft(x)"] : []
+    let inner = ["SAVEPOINT inside"] + undone + change + ["ROLLBACK TO inside", "RELEASE inside"]
     let outer = ["SAVEPOINT around"] + ordinary() + inner + ordinary()
     return outer + (values.random.chance(50) ? ["ROLLBACK TO around", "RELEASE around"] : ["RELEASE around"])
   }

@@ -25,7 +25,8 @@ import Testing
     let lab = try Lab(.hook)
     try lab.a.run(
       "INSERT INTO P(id, name) VALUES('P|~|1', 'one'), ('P|~|2', 'two')",
-      "INSERT INTO G(id, name, rating) VALUES('G|~|1', 'g', 1)", "INSERT INTO G_players(source, target) VALUES('G|~|1', 'P|~|1')")
+      "INSERT INTO G(id, name, rating) VALUES('G|~|1', 'g', 1)",
+      "INSERT INTO G_players(source, target) VALUES('G|~|1', 'P|~|1')")
     try lab.sync()
     try lab.a.write { db in
       try db.inSavepoint {
@@ -51,7 +52,11 @@ import Testing
     for first in stride(from: 1, through: 160, by: 2) {
       for second in [0, 10] {
         try lab.a.run("DELETE FROM P")
-        try lab.a.run("INSERT INTO P(id, name) SELECT 'P|~|\(first)-\(second)-' || value, 'old' FROM json_each('[1, 2, 3, 4]')")
+        try lab.a.run(
+          """
+          INSERT INTO P(id, name)
+          SELECT 'P|~|\(first)-\(second)-' || value, 'old' FROM json_each('[1, 2, 3, 4]')
+          """)
         let interruptions = Interruptions(first, first + second)
         defer { interruptions.end(lab.a) }
         do {
