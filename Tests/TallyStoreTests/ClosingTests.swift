@@ -38,7 +38,7 @@ private func refusal(_ body: () throws -> Void) -> (any Error)? {
     )
   }
 
-  /// SQLite remembers an interruption until the next statement begins, and writing the log back is none.
+  /// SQLite keeps an interruption pending until the next statement begins, and a checkpoint is not a statement.
   @Test func anInterruptionOfNothingDoesNotKeepAStoreFromClosing() throws {
     try store.write { try Game(name: "Chess").insert($0) }
     store.interrupt()

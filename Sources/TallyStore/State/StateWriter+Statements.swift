@@ -22,6 +22,7 @@ extension StateWriter {
 
   // MARK: Set aside
 
+  /// Notes that SQLite refuses a row, or that it takes it now.
   func note(_ refusal: SetAside.Entry?, _ address: RowAddress) throws {
     guard let refusal else {
       if !reader.aside.isEmpty { try reader.aside.remove(address, connection) }

@@ -50,8 +50,9 @@ extension WritingSession {
 
   // MARK: Columns that move
 
-  /// Says that a statement is about to change a table, and that columns may stand elsewhere afterwards.
-  func expectMovedColumns() { if isOpen, recorder != nil, movedVersion == nil { movedVersion = -1 } }
+  /// Says that a statement is about to change a table, and that columns may stand elsewhere afterwards. A change that
+  /// was rolled back may have had the same number.
+  func expectMovedColumns() { if isOpen, recorder != nil { movedVersion = -1 } }
 
   /// Looks, before a statement, for columns that do not stand any more where the hook takes them from.
   func lookForMovedColumns() {

@@ -91,7 +91,9 @@ import Testing
       let (a, b) = (try lab.reopened("a", later), try lab.reopened("b", later))
       try a.run("INSERT INTO P(id, name, pos, age, own) VALUES('P|~|1', 'one', 1, 2, 'own')")
       try a.sync(with: b)
-      let write = { try a.run(changes[0], changes[1], rest) }
+      // A change that is undone leaves the schema with a number that the next change gives it again.
+      let undone = ["SAVEPOINT s", "ALTER TABLE P ADD COLUMN other TEXT", "UPDATE P SET pos = 1", "ROLLBACK TO s"]
+      let write = { try a.write { db in for sql in undone + changes + [rest] { try db.execute(sql: sql) } } }
       if path == .hook {
         let error = try #require(throws: StoreError.self) { try write() }
         #expect(error.code == .incompatibleTable)

@@ -29,7 +29,7 @@ import Testing
     #expect(try Lab.text(lab.b, "SELECT group_concat(name) FROM P ORDER BY id") == "outside,two")
   }
 
-  /// What keeps a write from being committed.
+  /// The reason for which a write is not committed.
   enum Failure: CaseIterable { case appThrows, storeThrows, sqliteRefusesCommit, observerRefusesCommit }
 
   /// Whoever is told that a write has been rolled back may write, also each time that it is told.
