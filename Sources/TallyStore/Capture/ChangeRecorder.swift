@@ -43,6 +43,7 @@ final class ChangeRecorder {
       hasDefaults = defaults.contains { $0 != nil }
     }
 
+    /// Whether the columns stand where they do in `other`.
     func hasPositions(of other: Layout) -> Bool {
       key == other.key && clock == other.clock && columns == other.columns && selfReferences == other.selfReferences
     }
@@ -148,7 +149,7 @@ final class ChangeRecorder {
       if planted.contains(.hookMissesReplaced), operation == SQLITE_DELETE, isReplacing(connection) { return }
     #endif
     do {
-      // The transaction has taken columns away, and others stand in their places.
+      // The transaction has taken columns away or moved them, and others stand in their places.
       guard operation == SQLITE_INSERT || tally_preupdate_count(connection) >= layout.count && !layout.hasMoved else {
         throw StoreError(
           .incompatibleTable,

@@ -205,7 +205,7 @@ package final class Connection {
       return value
     } catch {
       // Some errors have ended it already.
-      if sqlite3_get_autocommit(handle) == 0 { try execute("ROLLBACK") }
+      if isInTransaction { try execute("ROLLBACK") }
       throw error
     }
   }

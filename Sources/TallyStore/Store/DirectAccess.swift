@@ -76,7 +76,7 @@ private struct DirectAccess {
     session.comeBack()
     defer { giveBack() }
     // GRDB ends the program for it. What it has written is captured when it is committed.
-    guard sqlite3_get_autocommit(session.connection.handle) != 0 else { return nil }
+    guard !session.connection.isInTransaction else { return nil }
     do {
       // A migrator switches them off for a while.
       if store.configuration.foreignKeysEnabled { try session.connection.execute("PRAGMA foreign_keys = ON") }

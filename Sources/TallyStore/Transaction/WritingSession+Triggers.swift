@@ -67,6 +67,8 @@ extension WritingSession {
     }
   }
 
+  /// Takes the columns to be where they were before the transaction that has moved them; where it was committed, the
+  /// next look at the schema says where they are.
   func forgetMoved() {
     movedVersion = nil
     recorder?.noteMoved(nil)

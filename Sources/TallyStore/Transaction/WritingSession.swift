@@ -263,7 +263,7 @@ final class WritingSession {
 
   private func checkIsOpen() throws {
     if let failure { throw failure }
-    guard isOpen, !hasEnded, sqlite3_get_autocommit(connection.handle) == 0 else {
+    guard isOpen, !hasEnded, connection.isInTransaction else {
       throw StoreError(
         .transactionEnded, "the transaction was committed or rolled back inside the write, so it cannot be captured")
     }

@@ -31,7 +31,7 @@ package enum RawFeature: String, CaseIterable, Sendable {
   case undo
   /// Rows that are put back from an attached backup.
   case backups
-  /// Nested savepoints, partly rolled back.
+  /// Nested savepoints, partly rolled back, now and then with a change of the schema.
   case savepoints
   /// Statements that fail and are swallowed.
   case failures
