@@ -1,33 +1,68 @@
-# The two commands are `make demo` and `make test`; both set up what they need.
+# Three commands say whether all is well (Docs/Testing.md): `make test` in minutes, `.ci/run` before a change lands, `make long` by
+# night. Each sets up what it needs.
 SWIFT ?= swift
-TEST = SWIFT="$(SWIFT)" bash Scripts/test.sh
-# Traits that a build is to have: TRAITS=Network adds TCP and TLS, which an app does not get unless it asks (Docs/Decisions/0010).
+# Traits that a build is to have: TRAITS=Network adds TCP and TLS, which an app does not get unless it asks (Docs/Decisions/0010);
+# TRAITS=all has all of them, in a build folder of its own.
 TRAITS ?=
-# What tests are built with beside: the faults that they plant, which no release has (Docs/Testing.md).
 comma := ,
+# Where libpq is, the relay has its storage on PostgreSQL.
+RELAY = $(shell pkg-config --exists libpq 2>/dev/null && echo Postgres || echo Relay)
+ALL = --traits PlantedFaults,Network,Macros,$(RELAY),Inspector --scratch-path .build-all
+# What tests are built with: the faults that they plant, which no release has (Docs/PlantedFaults.md).
+ifeq ($(TRAITS),all)
+export TESTING = $(ALL)
+export BUILD = .build-all
+else
 export TESTING = --traits PlantedFaults$(addprefix $(comma),$(filter-out --traits,$(TRAITS)))
+export BUILD = .build
+endif
+# SwiftPM hands several traits to the compiler in the order of a set, which changes from run to run, and then builds everything anew.
+STEADY = SWIFT_DETERMINISTIC_HASHING=1
+# STRICT=1: a warning in our own code is an error, and what is imported must be declared.
+ifdef STRICT
+export TALLY_STRICT = 1
+CHECKED = --explicit-target-dependency-import-check error
+endif
+# BUILT=1: what a command needs has been built before, as in the gate.
+BUILD_TESTS = $(if $(BUILT),@true,$(STEADY) $(SWIFT) build $(TESTING) --build-tests $(CHECKED))
+BUILD_ALL = $(if $(BUILT),@true,$(STEADY) $(SWIFT) build $(ALL))
+RELEASE = $(if $(BUILT),@true,$(SWIFT) build -c release --scratch-path .build-bench)
+TEST = SWIFT="$(SWIFT)" BUILD_FLAGS="$(TESTING)" bash Scripts/test.sh
+TEST_ALL = SWIFT="$(SWIFT)" BUILD_FLAGS="$(ALL)" bash Scripts/test.sh
 export SWIFT_BACKTRACE ?= enable=no
+export BUILT
 
-.PHONY: demo test models models-gate crash api api-check docs docs-check lint format strict examples release-symbols test-triggers test-triggers-library test-macros test-network test-relay test-inspector show show-pictures relay-demo bench-relay bench bench-short instructions instructions-gate floors soak planted
-.PHONY: install install-built uninstall embedded second-opinion fuzz sanitize coverage setup clean
+.PHONY: demo test run-tests build-tests build-release long crash simulate planted planted-check soak models models-gate
+.PHONY: api api-check docs docs-check lint format strict examples release-symbols test-triggers test-macros test-network test-relay
+.PHONY: test-inspector demos show show-pictures relay-demo bench-relay bench bench-short instructions instructions-gate floors
+.PHONY: install install-built uninstall embedded second-opinion fuzz sanitize coverage setup setup-all clean
 
 demo: setup
 	$(SWIFT) run $(TESTING) Scorebook
 
-# Tests run with glibc overwriting what is freed and keeping none of it back: a use after free ends the run, also one inside SQLite,
-# which no sanitizer sees. Sessions and engines have limits of time, which run also while other tests block all threads of the pool for
-# minutes, so whatever syncs through one runs apart from those, and so do tests of the tool, which wait for processes.
-CHECKED = GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.perturb=165
-ENGINES = PantryTests|ReadmeTests|DocExamples
-TIMED = TransportTests|TallySyncTests|TallyCLITests|$(ENGINES)
+# What somebody waits for. ONLY=RawSQLTests runs the tests, suites or targets of these names alone.
+test: build-tests run-tests
 
-test: setup
-	$(SWIFT) build $(TESTING) --build-tests
-	$(CHECKED) $(TEST) $(TESTING) --skip-build --disable-xctest --skip '$(TIMED)'
-	$(CHECKED) $(TEST) $(TESTING) --skip-build --disable-xctest --filter TransportTests
-	$(CHECKED) $(TEST) $(TESTING) --skip-build --disable-xctest --filter TallySyncTests
-	$(CHECKED) $(TEST) $(TESTING) --skip-build --disable-xctest --filter '$(ENGINES)'
-	$(CHECKED) $(TEST) $(TESTING) --skip-build --disable-xctest --filter TallyCLITests
+build-tests: setup
+	$(BUILD_TESTS)
+
+# The tests run as several processes, each with one test at a time: sessions and engines have limits of time, and no test takes the
+# threads of another. Long tests, crash tests, and those of the relay's and the inspector's servers have commands of their own.
+ELSEWHERE = CrashTests|RelayTests|InspectorTests
+SERVERS = TransportTests|PantryTests|ReadmeTests|DocExamples
+
+run-tests:
+ifdef ONLY
+	$(TEST) only: --no-parallel --filter '$(ONLY)'
+else
+	$(TEST) store: --no-parallel --filter TallyStoreTests -- tool: --no-parallel --filter TallyCLITests \
+	  -- sync: --no-parallel --filter TallySyncTests -- servers: --no-parallel --filter '$(SERVERS)' \
+	  -- others: --no-parallel --skip 'TallyStoreTests|TallyCLITests|TallySyncTests|$(SERVERS)|$(ELSEWHERE)'
+endif
+
+# All that takes long; it says what, and for how long, and goes on where it was ended: Docs/Testing.md. HOURS to give it more or less.
+long: setup-all
+	bash Scripts/long.sh
 
 # The model of deleting by lives (Docs/Decisions/0024): directed scenarios, random histories, and rules left out. It needs python3 and no
 # Swift. MODELS=5000 for more histories of each world. `models-gate` takes less than a minute, and notices check values that are old.
@@ -45,88 +80,79 @@ models-gate:
 	cd Tests/Models && $(PYTHON) -B golden.py | cmp - ../TallyWireTests/Golden/life.hex
 	cd Tests/Models && $(PYTHON) -B histories.py gate --seconds 40
 
-# What only traits build: TCP and TLS, the relay, and macros. One build folder for all; a first build takes some minutes more. It is also the
-# build of all tests without the faults that tests plant. Where libpq is, the relay has its storage on PostgreSQL.
-RELAY = $(shell pkg-config --exists libpq 2>/dev/null && echo Postgres || echo Relay)
-WITH_TRAITS = --traits Network,Macros,$(RELAY),Inspector --scratch-path .build-network
-# SwiftPM hands several traits to the compiler in the order of a set, which changes from run to run, and then builds everything anew.
-STEADY = SWIFT_DETERMINISTIC_HASHING=1
-WITH_RELAY = --traits $(RELAY) --scratch-path .build-relay
-
+# What only traits build: TCP and TLS, the relay, the inspector and macros. One build folder for all; a first build takes some minutes more.
 test-network: setup
-	$(STEADY) $(SWIFT) build $(WITH_TRAITS) --build-tests
-	$(TEST) $(WITH_TRAITS) --skip-build --disable-xctest --filter NetworkTests
-	$(TEST) $(WITH_TRAITS) --skip-build --disable-xctest --filter TransportTests --skip NetworkTests
-	$(TEST) $(WITH_TRAITS) --skip-build --disable-xctest --filter PeerTests
-	$(SWIFT) run $(WITH_TRAITS) --skip-build TwoMachines
+	$(BUILD_ALL) --build-tests
+	$(TEST_ALL) network: --no-parallel --filter TransportTests -- peers: --no-parallel --filter PeerTests
+	.build-all/debug/TwoMachines
 
 # @Entity: what it expands to and refuses, and what it declares, in stores; and that nobody else resolves what it is made of.
 test-macros: setup
 	bash Scripts/plain-user.sh
-	$(STEADY) $(SWIFT) build $(WITH_TRAITS) --build-tests
-	$(TEST) $(WITH_TRAITS) --skip-build --disable-xctest --filter MacroTests
+	$(BUILD_ALL) --build-tests
+	$(TEST_ALL) macros: --no-parallel --filter MacroTests
 
 # The relay: its server, and the tool as server and client; where PostgreSQL is, on that too, in a private server that the tests make and
 # remove.
 test-relay: setup
 	@bash Scripts/setup.sh relay
-	$(STEADY) $(SWIFT) build $(WITH_TRAITS) --build-tests
-	$(TEST) $(WITH_TRAITS) --skip-build --disable-xctest --no-parallel --filter RelayTests
+	$(BUILD_ALL) --build-tests
+	$(TEST_ALL) relay: --no-parallel --filter RelayTests
 
 # The inspector: its server, and its pages in a real browser, which is installed where that may be done and left out, with a word, elsewhere.
 test-inspector: setup
 	@bash Scripts/setup.sh browser
-	$(STEADY) $(SWIFT) build $(WITH_TRAITS) --build-tests
-	$(TEST) $(WITH_TRAITS) --skip-build --disable-xctest --filter InspectorTests
-	bash Scripts/inspector-pages.sh .build-network/debug/tally
+	$(BUILD_ALL) --build-tests
+	$(TEST_ALL) inspector: --no-parallel --filter InspectorTests
+	bash Scripts/inspector-pages.sh .build-all/debug/tally
 
 # A phone, a tablet and a relay as live processes, and an inspector over them: Docs/Inspector.md. PORT to choose one.
 show: setup
-	$(STEADY) $(SWIFT) build $(WITH_TRAITS) --product tally
-	$(STEADY) $(SWIFT) run $(WITH_TRAITS) Scorebook show $(PORT)
+	$(BUILD_ALL) --product tally
+	$(BUILD_ALL) --product Scorebook
+	.build-all/debug/Scorebook show $(PORT)
 
 # The pictures of Docs/Inspector.md, made anew.
 show-pictures: setup
 	@bash Scripts/setup.sh browser
-	$(STEADY) $(SWIFT) build $(WITH_TRAITS) --product tally
-	$(STEADY) $(SWIFT) build $(WITH_TRAITS) --product Scorebook
-	bash Scripts/inspector-pages.sh .build-network/debug/tally --pictures Docs/Inspector
+	$(BUILD_ALL) --product tally
+	$(BUILD_ALL) --product Scorebook
+	bash Scripts/inspector-pages.sh .build-all/debug/tally --pictures Docs/Inspector
 
 # A relay and three devices, each a process; the relay is killed in between.
 relay-demo: setup
-	$(STEADY) $(SWIFT) build $(WITH_TRAITS) --product tally
-	$(STEADY) $(SWIFT) run $(WITH_TRAITS) ThreeDevices
+	$(BUILD_ALL) --product tally
+	$(BUILD_ALL) --product ThreeDevices
+	.build-all/debug/ThreeDevices
+
+# Every program that shows something, as the gate runs them.
+demos: examples relay-demo
+	.build-all/debug/TwoMachines
 
 # What a relay costs, beside what it cannot do without: FLAGS as --only push,streams, --records N, --markdown FILE.
+WITH_RELAY = --traits $(RELAY) --scratch-path .build-relay
+
 bench-relay: setup
 	@bash Scripts/setup.sh relay
 	$(SWIFT) build -c release $(WITH_RELAY) --product tally
 	$(SWIFT) run -c release $(WITH_RELAY) RelayBench $(FLAGS)
 
-# What has to do with stores once more, captured by triggers as where SQLite lacks the hook. After `make test` there is nothing to build.
-# Planted faults say what the histories notice, whichever way writes are captured.
-TRIGGERED = TallyStoreTests|ConvergenceTests|SimulatorTests
+# All that has to do with stores once more, captured by triggers alone, as where SQLite lacks the hook.
+test-triggers: build-tests
+	TALLY_CAPTURE=triggers $(TEST) store: --no-parallel --filter TallyStoreTests -- sync: --no-parallel --filter TallySyncTests \
+	  -- tool: --no-parallel --filter TallyCLITests -- histories: --no-parallel --filter 'ConvergenceTests|SimulatorTests'
 
-test-triggers: test-triggers-library
-	TALLY_CAPTURE=triggers $(TEST) $(TESTING) --skip-build --disable-xctest --filter RawSQLTests
-	TALLY_CAPTURE=triggers $(TEST) $(TESTING) --skip-build --disable-xctest --filter TallyCLITests
-
-# The same without the tool, which waits for processes for minutes, and without histories of raw SQL, in each of which one store uses
-# triggers anyway: what the gate has time for.
-test-triggers-library: setup
-	$(SWIFT) build $(TESTING) --build-tests
-	TALLY_CAPTURE=triggers $(TEST) $(TESTING) --skip-build --disable-xctest --filter '$(TRIGGERED)' --skip 'KnownBadVariants|DamageTests|RawSQLTests'
-	TALLY_CAPTURE=triggers $(TEST) $(TESTING) --skip-build --disable-xctest --filter TallySyncTests
-
-# The crash tests at length: Docs/CrashTests.md. FACTOR says how much more than `make test` does.
+# The crash tests: Docs/CrashTests.md. FACTOR says how much more than in the gate.
 FACTOR ?= 40
-crash: setup
-	$(SWIFT) build $(TESTING) --build-tests
-	TALLY_CRASH=$(FACTOR) nice -n 19 $(TEST) $(TESTING) --skip-build --disable-xctest --filter CrashTests
+DISKS = CrashTests.(CopiedDisk|FullDisk|MachineStory|SimulatedDisk|StoreOnDisk)Tests
+
+crash: build-tests
+	TALLY_EFFORT=$(FACTOR) nice -n 19 $(TEST) disks: --no-parallel --filter '$(DISKS)' \
+	  -- processes: --no-parallel --filter CrashTests --skip '$(DISKS)'
 
 # The listing of the public API in Docs/API, made anew, and compared with what the code says.
-api:
-	$(SWIFT) build
+api: setup
+	$(STEADY) $(SWIFT) build $(TESTING)
 	bash Scripts/api.sh
 
 api-check:
@@ -146,12 +172,12 @@ lint:
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests Examples
 	bash Scripts/tidy.sh
 
-strict: setup
-	TALLY_STRICT=1 $(SWIFT) build $(TESTING) --build-tests --explicit-target-dependency-import-check error
+strict:
+	$(MAKE) build-tests STRICT=1
 
 # That the tool, built as apps build it, has no trace of the faults that tests plant.
 release-symbols: setup
-	$(SWIFT) build -c release --scratch-path .build-bench --product tally
+	$(RELEASE) --product tally
 	bash Scripts/release-symbols.sh .build-bench/release/tally
 
 # The tool, its manual page and completions for bash, zsh and fish, under PREFIX; DESTDIR goes before it, for packages.
@@ -175,24 +201,25 @@ examples: setup
 
 # Release builds in a folder of their own. FLAGS: --records 10000,100000, --runs N, --only W1,W3, --json FILE, --markdown FILE,
 # --external FILE, --write-rows FILE.
-BENCH = $(SWIFT) run -c release --scratch-path .build-bench Benchmarks
+BENCH = .build-bench/release/Benchmarks
 
 bench: setup
+	$(RELEASE) --product Benchmarks
 	$(BENCH) $(FLAGS)
 
 # Instructions for each row beside plain SQLite: WORKLOADS is any of insert update commit change delta again apply delete.
 instructions: setup
-	$(SWIFT) build -c release --scratch-path .build-bench --product Benchmarks
+	$(RELEASE) --product Benchmarks
 	bash Scripts/instructions.sh $(FLAGS) $(WORKLOADS)
 
 # What the file formats alone cost, by a program in C: FLAGS=--time for times, beside plain SQLite.
 floors: setup
-	$(SWIFT) build -c release --scratch-path .build-bench --product Benchmarks
+	$(RELEASE) --product Benchmarks
 	bash Scripts/floors.sh $(FLAGS) $(WORKLOADS)
 
 # Fails on what needs more than Scripts/instructions-limits.txt accepts.
 instructions-gate: setup
-	$(SWIFT) build -c release --scratch-path .build-bench --product Benchmarks
+	$(RELEASE) --product Benchmarks
 	bash Scripts/instructions.sh --gate
 
 # Fails only on what is more than twice its target, or than what is accepted. One round says that all is well; where it does not, three
@@ -200,6 +227,7 @@ instructions-gate: setup
 SHORT = --records 50000 --no-memory --gate $(FLAGS)
 
 bench-short: setup
+	$(RELEASE) --product Benchmarks
 	$(BENCH) --runs 1 $(SHORT) || $(BENCH) --runs 3 $(SHORT)
 
 # The core as Embedded Swift and WebAssembly, compared with an ordinary build.
@@ -223,21 +251,45 @@ coverage: setup
 
 # Simulated histories for as long as you give it: `make soak SOAK_MINUTES=10`, or SOAK_SECONDS. It prints what fails with a seed;
 # `TALLY_SEED=n make soak FLAGS="--tier world"` plays that one again. More FLAGS: --first N, --count N.
-SOAK = $(SWIFT) run $(TESTING) -c release --scratch-path .build-soak Soak
+SOAK_BUILD = --traits PlantedFaults -c release --scratch-path .build-soak
+SOAK = $(SWIFT) run $(SOAK_BUILD) Soak
 SOAK_SECONDS ?= $(if $(SOAK_MINUTES),$(shell expr $(SOAK_MINUTES) \* 60),60)
 
 soak: setup
 	nice -n 19 $(SOAK) --seconds $(SOAK_SECONDS) $(FLAGS)
 
-# Puts in each planted fault, counts the seeds until it is noticed, and writes the table of Docs/Testing.md.
+# The seeds that the gate plays of each tier, in its release build: the same each time.
+SEEDS = --count 20 --count core=3000 --count forged=1500 --count store=150 --count copies=150 --count seeds=150 --count world=60 \
+  --count relay=60 --count rawsql=60 --count shred=40
+
+simulate: setup
+	$(RELEASE) --product Soak
+	.build-bench/release/Soak $(SEEDS) $(FLAGS)
+
+# Whether planted faults are noticed, in the debug build: all, or a part of them, as PART=3/8.
+planted-check: setup
+	$(if $(BUILT),@true,$(STEADY) $(SWIFT) build $(TESTING) --product Soak)
+	$(BUILD)/debug/Soak planted $(addprefix --part ,$(PART)) $(FLAGS)
+
+# Puts in each planted fault, counts the seeds until it is noticed, and writes the table of Docs/PlantedFaults.md.
 planted: setup
-	SOAK="$(SOAK)" bash Scripts/planted.sh
+	$(SWIFT) build $(SOAK_BUILD) --product Soak
+	SOAK=".build-soak/release/Soak" bash Scripts/planted.sh
 
 format:
 	$(SWIFT) format --in-place --recursive Package.swift Sources Tests Examples
 
 setup:
 	@bash Scripts/setup.sh
+
+# And what only the tests of the relay and the inspector need, where it may be installed.
+setup-all: setup
+	@bash Scripts/setup.sh relay
+	@bash Scripts/setup.sh browser
+
+# What the gate needs of a release build, without the faults that tests plant.
+build-release: setup
+	for product in tally Benchmarks Soak; do $(SWIFT) build -c release --scratch-path .build-bench --product $$product || exit 1; done
 
 clean:
 	rm -rf .build .build-*

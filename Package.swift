@@ -29,7 +29,7 @@ func network(_ product: String, _ package: String) -> Target.Dependency {
   .product(name: product, package: package, condition: .when(traits: ["Network"]))
 }
 let tallyNetwork: Target.Dependency = .target(name: "TallyNetwork", condition: .when(traits: ["Network"]))
-// Faults that tests plant, in what the tests are built with and nothing else: Docs/Testing.md.
+// Faults that tests plant, in what the tests are built with and nothing else: Docs/PlantedFaults.md.
 let faults: Target.Dependency = .target(name: "TallyFaults", condition: .when(traits: ["PlantedFaults"]))
 // What the trait Relay adds: the server. Who does not ask for it neither builds nor resolves it: Docs/Decisions/0017.
 func relay(_ product: String, _ package: String) -> Target.Dependency {
@@ -183,6 +183,8 @@ let package = Package(
     .target(name: "TallyTesting", dependencies: ["TallyCRDT", "TallyWire", "TallyStore", "TallySync", grdb, sqlite]),
     // The faults that tests plant, and what they make of a join.
     .target(name: "TallyFaults", dependencies: ["TallyCRDT"], path: "Tests/Faults"),
+    // How much of a random or long test runs, as the environment says.
+    .target(name: "TestEffort", path: "Tests/Effort"),
     // What tests Tally itself, for our own tests and the soak tool; apps get TallyTesting.
     .target(
       name: "TallyRig",
@@ -228,26 +230,31 @@ let package = Package(
     .testTarget(
       name: "TallyStoreTests",
       dependencies: [
-        "Tally", "TallyCRDT", "TallyImport", "TallyRig", "TallyStore", "TallyTesting", "TallyWire", faults, grdb,
+        "Tally", "TallyCRDT", "TallyImport", "TallyRig", "TallyStore", "TallyTesting", "TallyWire", "TestEffort",
+        faults, grdb,
       ], resources: [.copy("Golden")]),
     .testTarget(
       name: "TallySyncTests",
       dependencies: [
-        "Tally", "TallyCRDT", "TallyRig", "TallyStore", "TallySync", "TallyTesting", "TallyWire", metrics, grdb,
+        "Tally", "TallyCRDT", "TallyRig", "TallyStore", "TallySync", "TallyTesting", "TallyWire", "TestEffort", metrics,
+        grdb,
       ]),
     .testTarget(
       name: "TransportTests",
-      dependencies: ["Tally", "TallyCRDT", "TallySync", "TallyTesting", "TallyWire", tallyNetwork, grdb] + nio,
+      dependencies: ["Tally", "TallyCRDT", "TallySync", "TallyTesting", "TallyWire", "TestEffort", tallyNetwork, grdb]
+        + nio,
       resources: [.copy("Certificates")]),
     .testTarget(
-      name: "CrashTests", dependencies: ["Tally", "TallyCRDT", "TallyCLI", "TallyTesting", grdb],
+      name: "CrashTests", dependencies: ["Tally", "TallyCRDT", "TallyCLI", "TallyTesting", "TestEffort", grdb],
       resources: [.copy("Shim")]),
     .testTarget(
       name: "ConvergenceTests",
-      dependencies: ["Tally", "TallyCRDT", "TallyFaults", "TallyRig", "TallyWire", "TallyTesting", grdb]),
-    .testTarget(name: "SimulatorTests", dependencies: ["Tally", "TallyRig", "TallyTesting", grdb]),
+      dependencies: [
+        "Tally", "TallyCRDT", "TallyRig", "TallyStore", "TallyWire", "TallyTesting", "TestEffort", grdb,
+      ]),
+    .testTarget(name: "SimulatorTests", dependencies: ["Tally", "TallyRig", "TallyTesting", "TestEffort", grdb]),
     .testTarget(
-      name: "ChinookTests", dependencies: ["Tally", "TallyCRDT", "TallyImport", "TallyStore", grdb],
+      name: "ChinookTests", dependencies: ["Tally", "TallyCRDT", "TallyImport", "TallyStore", "TestEffort", grdb],
       resources: [.copy("Fixtures")]),
     .testTarget(name: "ReadmeTests", dependencies: ["Tally"]),
     // An app that imports a module with names of Tally's, as SwiftData has.
@@ -280,7 +287,8 @@ let package = Package(
       name: "RelayTests",
       dependencies: [
         "RelayRig", "Tally", "TallyCLI", "TallyRelay", "TallyRelayProtocol", "TallyRig", "TallyStore", "TallySync",
-        "TallyTesting", "TallyWire", tallyRelayServer, grdb, logging, relay("HTTPTypes", "swift-http-types"),
+        "TallyTesting", "TallyWire", "TestEffort", tallyRelayServer, grdb, logging,
+        relay("HTTPTypes", "swift-http-types"),
         relay("Hummingbird", "hummingbird"), relay("NIOCore", "swift-nio"), relay("NIOEmbedded", "swift-nio"),
         relay("ServiceLifecycle", "swift-service-lifecycle"),
       ]),
@@ -299,7 +307,7 @@ let package = Package(
       exclude: ["Browser"]),
     .testTarget(
       name: "TallyCLITests",
-      dependencies: ["TallyCLI", "Tally", "TallyCRDT", "TallyStore", "TallySync", "TallyWire", grdb]),
+      dependencies: ["TallyCLI", "Tally", "TallyCRDT", "TallyStore", "TallySync", "TallyWire", "TestEffort", grdb]),
     .testTarget(
       name: "CorpusTests",
       dependencies: [
@@ -309,7 +317,9 @@ let package = Package(
       path: "Tests/Fuzz", exclude: ["Corpus", "Driver"], sources: ["CorpusTests", "Targets"]),
     .executableTarget(
       name: "Soak",
-      dependencies: ["TallyCRDT", "TallyRig", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      dependencies: [
+        "TallyRig", "TestEffort", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
       path: "Tests/Soak"),
     .executableTarget(
       name: "Benchmarks",

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# Builds and runs every example; each exits with an error if its replicas differ.
+# Builds and runs every example of a build; each exits with an error if its replicas differ. Of TESTING the flags of the build, of BUILD
+# its folder, both from the Makefile; with BUILT nothing is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+output=$(mktemp)
+trap 'rm -f "$output"' EXIT
 for example in Examples/*/; do
   name=$(basename "$example")
   echo "== $name"
@@ -11,15 +14,14 @@ for example in Examples/*/; do
   fi
   # The relay's example is make relay-demo: it needs the server.
   [ "$name" != Relay ] || continue
+  # shellcheck disable=SC2086  # several words
+  [ -n "${BUILT:-}" ] || SWIFT_DETERMINISTIC_HASHING=1 "${SWIFT:-swift}" build --quiet ${TESTING:-} --product "$name"
+  program=${BUILD:-.build}/debug/$name
   # An app of single commands, which a script puts together.
   if [ "$name" = Pantry ]; then
-    # shellcheck disable=SC2086  # several words
-    swift build --quiet ${TESTING:-} --product Pantry
-    bash Examples/Pantry/demo.sh .build/debug/Pantry | tail -n 3
-    continue
+    bash Examples/Pantry/demo.sh "$program" >"$output" 2>&1 || { cat "$output"; exit 1; }
+  else
+    "$program" >"$output" 2>&1 || { cat "$output"; exit 1; }
   fi
-  # shellcheck disable=SC2086  # several words
-  swift run --quiet ${TESTING:-} "$name" >"/tmp/tally-example-$$.txt" || { cat "/tmp/tally-example-$$.txt"; exit 1; }
-  tail -n 3 "/tmp/tally-example-$$.txt"
-  rm -f "/tmp/tally-example-$$.txt"
+  tail -n 3 "$output"
 done

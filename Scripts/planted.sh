@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Puts in each planted fault, counts the seeds until it is noticed, and writes what it found into Docs/Testing.md and into the hints of
-# the tests. SOAK is the command that runs the soak; FINDINGS, if set, is a file with what it has printed already.
+# Puts in each planted fault, counts the seeds until it is noticed, and writes what it found into Docs/PlantedFaults.md and into the
+# hints of Soak. SOAK is the program; FINDINGS, if set, is a file with what it has printed already.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-page=Docs/Testing.md
-hints=Tests/ConvergenceTests/PlantedHints.swift
+page=Docs/PlantedFaults.md
+hints=Tests/Support/Playground/PlantedHints.swift
 begin='<!-- planted faults -->'
 end='<!-- end of planted faults -->'
 found=$(mktemp)
 trap 'rm -f "$found"' EXIT
-if [ -n "${FINDINGS:-}" ]; then cp "$FINDINGS" "$found"; else ${SOAK:?} --planted | tee "$found"; fi
+if [ -n "${FINDINGS:-}" ]; then cp "$FINDINGS" "$found"; else ${SOAK:?} planted --renew | tee "$found"; fi
 
 # What a fault does, from its documentation.
 meaning() {
@@ -34,8 +34,8 @@ printf '%s\n' "$renewed" >"$page"
 
 {
   echo "/// For each planted fault and tier the first seed that notices it. Written by \`make planted\`."
-  echo "enum PlantedHints {"
-  echo "  static let seeds: [String: UInt64] = ["
+  echo "package enum PlantedHints {"
+  echo "  package static let seeds: [String: UInt64] = ["
   awk '$3 != "never" { printf "    \"%s %s\": %s,\n", $1, $2, $3 }' "$found"
   echo "  ]"
   echo "}"

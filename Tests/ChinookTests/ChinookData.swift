@@ -1,4 +1,5 @@
 import Foundation
+import TestEffort
 import Testing
 
 /// Where the fixtures are.
@@ -14,10 +15,13 @@ enum ChinookData {
     return folder.appendingPathComponent("chinook.json").standardizedFileURL
   }
 
-  static var isWholeThere: Bool { FileManager.default.isReadableFile(atPath: whole.path) }
+  static var isWholeThere: Bool { Effort.isLong && FileManager.default.isReadableFile(atPath: whole.path) }
 
   /// What a skipped test says.
-  static var whyNot: Comment { "\(whole.path) is not there; set TALLY_DATA to the folder that holds chinook.json" }
+  static var whyNot: Comment {
+    guard Effort.isLong else { return "a long test" }
+    return "\(whole.path) is not there; set TALLY_DATA to the folder that holds chinook.json"
+  }
 
   /// The small part that the repository carries.
   static func extract() throws -> URL {

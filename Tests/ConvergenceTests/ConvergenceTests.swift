@@ -1,43 +1,35 @@
-import Foundation
-import TallyCRDT
-import TallyFaults
 import TallyRig
-import TallyTesting
+import TallyStore
+import TestEffort
 import Testing
 
-/// The seeds of a run: `TALLY_SEED` replays one, `TALLY_CASES` says how many.
-enum Seeds {
-  static var all: [UInt64] {
-    let environment = ProcessInfo.processInfo.environment
-    if let seed = environment["TALLY_SEED"].flatMap(UInt64.init) { return [seed] }
-    return Array(1...(environment["TALLY_CASES"].flatMap(UInt64.init) ?? 600))
-  }
-
-  /// What to print about a failure: the seed that replays it, and the smallest history that shows it.
-  static func report(_ history: History, planted: PlantedFault = []) -> String {
-    let smallest = Shrinker.shrink(history) { Simulation.failure(of: $0, planted: planted) != nil }
-    let failure = Simulation.failure(of: smallest, planted: planted)
-    return "TALLY_SEED=\(history.seed)\n\(smallest)\n\(failure?.description ?? "passes when shrunk")"
-  }
-}
-
+/// Some seeds of each tier, in the time that a test may take. `Soak` plays them by the thousand.
 @Suite struct ConvergenceTests {
-  @Test func everyReplicaShowsWhatItsHistorySaysAndAllBecomeEqual() {
-    for seed in Seeds.all {
-      let history = History.generate(seed: seed)
-      guard Simulation.failure(of: history) != nil else { continue }
-      Issue.record("\(Seeds.report(history))")
+  private static let counts: [SimulationTier: Int] = [
+    .core: 100, .forged: 50, .store: 6, .copies: 6, .seeds: 6, .world: 2, .relay: 3, .rawsql: 4, .damage: 1, .value: 1,
+    .shred: 1,
+  ]
+
+  /// On a thread of its own: a live session needs the tasks' threads.
+  @Test(arguments: SimulationTier.allCases) func nothingIsLostAndAllBecomeEqual(in tier: SimulationTier) async {
+    for seed in Effort.seeds(Self.counts[tier, default: 1]) {
+      guard let failure = await tier.reported(seed) else { continue }
+      Issue.record("TALLY_SEED=\(seed) of \(tier.rawValue)\n\(failure)")
       return
     }
   }
 
-  @Test func equalStampsWithDifferentValuesConverge() {
-    for seed in Seeds.all.prefix(100) {
-      let history = History.generate(seed: seed, forges: true)
-      guard Simulation.failure(of: history) != nil else { continue }
-      Issue.record("\(Seeds.report(history))")
-      return
+  @Test func aSeedChoosesWhatCaptures() {
+    var captures = Set<Bool>()
+    for seed in UInt64(1)...40 {
+      var (one, other) = (StoreOptions(), StoreOptions())
+      one.chooseCapture(by: seed)
+      other.chooseCapture(by: seed)
+      #expect(one.usesHook == other.usesHook)
+      captures.insert(one.usesHook)
     }
+    // Where triggers were asked for there are no others.
+    #expect(captures == (StoreOptions().usesHook ? [false, true] : [false]))
   }
 
   @Test func generatedHistoriesReachEverySituation() throws {

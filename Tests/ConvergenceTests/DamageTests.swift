@@ -1,20 +1,14 @@
-import Foundation
 import TallyRig
+import TestEffort
 import Testing
 
 /// A disk damages one of three devices, in every way, and the three sync in every order, in sessions and through a
 /// folder.
 @Suite struct DamageTests {
-  /// `TALLY_CASES` says how many of each kind, `TALLY_SEED` replays one.
-  private static var seeds: [UInt64] {
-    let environment = ProcessInfo.processInfo.environment
-    let isAsked = environment["TALLY_SEED"] != nil || environment["TALLY_CASES"] != nil
-    return isAsked ? Seeds.all : Array(1...6)
-  }
-
-  @Test(arguments: Damage.allCases, DamageStory.Route.allCases)
+  /// Each kind of damage; `Soak` lets each seed choose one.
+  @Test(.enabled(if: Effort.isLong, "a long test"), arguments: Damage.allCases, DamageStory.Route.allCases)
   func damageDoesNotSpread(_ damage: Damage, _ route: DamageStory.Route) {
-    for seed in Self.seeds {
+    for seed in Effort.seeds(1) {
       if let failure = DamageStory.failure(seed: seed, route, damage) {
         Issue.record("\(damage.rawValue), \(failure)")
         return
@@ -23,13 +17,14 @@ import Testing
   }
 
   @Test(arguments: DamageStory.Route.allCases) func aSeedIsOneHistory(_ route: DamageStory.Route) {
-    var reached = Set<String>()
-    for seed in UInt64(1)...20 {
-      let story = DamageStory.play(seed: seed, route)
-      #expect(!story.log.isEmpty && story.log == DamageStory.play(seed: seed, route).log, "TALLY_SEED=\(seed)")
-      reached.formUnion(story.reached)
-    }
-    // Records have been emptied, and stores healed, in some of them.
+    let seed = Effort.seeds(1)[0]
+    let story = DamageStory.play(seed: seed, route)
+    #expect(!story.log.isEmpty && story.log == DamageStory.play(seed: seed, route).log, "TALLY_SEED=\(seed)")
+  }
+
+  @Test(.enabled(if: Effort.isLong, "a long test"), arguments: DamageStory.Route.allCases)
+  func inSomeRecordsAreEmptiedAndStoresHeal(_ route: DamageStory.Route) {
+    let reached = (UInt64(1)...20).reduce(into: Set()) { $0.formUnion(DamageStory.play(seed: $1, route).reached) }
     #expect(reached.isSuperset(of: ["emptied", "healed"]))
   }
 }

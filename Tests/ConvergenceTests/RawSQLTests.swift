@@ -1,28 +1,12 @@
-import Foundation
 import TallyRig
+import TestEffort
 import Testing
 
 /// Generated histories of raw SQL: what apps, shells and triggers may do to a file, between and during syncs.
 @Suite struct RawSQLTests {
-  /// As many as fit into some forty seconds; `TALLY_CASES` says how many instead, `TALLY_SEED` replays one.
-  private static var seeds: [UInt64] {
-    let environment = ProcessInfo.processInfo.environment
-    let isAsked = environment["TALLY_SEED"] != nil || environment["TALLY_CASES"] != nil
-    return isAsked ? Seeds.all : Array(1...150)
-  }
-
-  /// Played once for both tests.
-  private static let round = Task { await RawPlay.played(seeds, .environment) }
-
-  @Test func nothingIsLostWhateverSQLDoes() async {
-    guard let failed = await Self.round.value.failed else { return }
-    let report = await RawPlay.reported(seed: failed)
-    Issue.record("\(report ?? "seed \(failed) failed once and passes now: the pace of a live session decides")")
-  }
-
-  @Test(.enabled(if: seeds.count >= 150)) func generatedHistoriesReachEverySituation() async {
-    // What fails has reached something as well; the other test tells of it.
-    let counts = await Self.round.value.reached
+  @Test(.enabled(if: Effort.isLong, "a long test")) func generatedHistoriesReachEverySituation() async {
+    let (failed, counts) = await RawPlay.played(Array(1...150), .environment)
+    #expect(failed == nil, "TALLY_SEED=\(failed ?? 0) of rawsql")
     for situation in RawSituation.all(of: RawChoice.environment.allowed) {
       #expect(counts[situation, default: 0] > 0, "\(situation) never happened")
     }

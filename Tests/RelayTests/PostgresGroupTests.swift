@@ -2,6 +2,7 @@
   import Foundation
   import TallyRelayProtocol
   @testable import TallyRelayServer
+  import TestEffort
   import Testing
 
   /// A group of writes in a database does what the same writes do in a file, one after the other.
@@ -23,8 +24,7 @@
       mutating func roll(_ count: Int) -> Int { Int.random(in: 0..<count, using: &self) }
     }
 
-    private static let seeds: [UInt64] =
-      ProcessInfo.processInfo.environment["TALLY_SEED"].flatMap { UInt64($0) }.map { [$0] } ?? Array(1...6)
+    private static let seeds = Effort.seeds(6)
 
     /// What became of a write, to be compared.
     private func text(_ result: Result<PostgresWrite.Outcome, any Error>) -> String {

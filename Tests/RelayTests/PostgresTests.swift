@@ -198,9 +198,6 @@
       func add(_ name: String) { names.withLock { _ = $0.insert(name) } }
     }
 
-    /// How often the server is ended under writers: TALLY_POSTGRES_CRASHES, or four times.
-    private static let crashes = ProcessInfo.processInfo.environment["TALLY_POSTGRES_CRASHES"].flatMap { Int($0) } ?? 4
-
     /// Puts one entry after the other until the database is gone.
     private func write(
       _ names: some Sequence<String>, _ mailbox: RelayMailbox, _ onAcknowledged: @Sendable (String) -> Void
@@ -227,7 +224,7 @@
       let token = try await one.token()
       let mailboxes = try [one, other].map { try $0.mailbox(token) { $0.retries = 0 } }
       let acknowledged = Names()
-      for round in 0..<Self.crashes {
+      for round in 0..<Rounds.crashes {
         let (done, feed) = AsyncStream.makeStream(of: Void.self)
         try await withThrowingTaskGroup(of: Void.self) { group in
           for writer in 0..<8 {
@@ -269,10 +266,10 @@
       #expect(cursor?.position == UInt64(there.count))
       #expect(Set(there).count == there.count)
       let expected = acknowledged.all
-      #expect(expected.count >= 20 * Self.crashes)
+      #expect(expected.count >= 20 * Rounds.crashes)
       #expect(expected.subtracting(there).isEmpty, "lost: \(expected.subtracting(there).sorted())")
       // What was not acknowledged may be there: at most what each writer had under way.
-      #expect(there.count <= expected.count + 8 * Self.crashes)
+      #expect(there.count <= expected.count + 8 * Rounds.crashes)
       try await remove(one, other)
     }
 

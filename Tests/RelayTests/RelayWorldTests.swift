@@ -2,13 +2,14 @@
   import Foundation
   import TallyRig
   import TallyTesting
+  import TestEffort
   import Testing
 
-  /// The simulated devices of `SimulatorTests/RelayWorldTests`, with the relay's own file and answers in the place of
+  /// The simulated devices of the tier `relay`, with the relay's own file and answers in the place of
   /// the model.
   @Suite(.cleansUp, .timeLimit(.minutes(10))) struct RelayWorldTests {
     @Test func nothingIsLostInRandomWorlds() async throws {
-      for seed in SimulationTier.seeds(1...25) {
+      for seed in Effort.seeds(25) {
         let log = try await ServedRelayLog(in: try RelayFixture.newFolder())
         // A world blocks its thread while it waits for the relay.
         let failure = try await RawHTTP.onThread { Playground.failure(seed: seed, in: log)?.description }

@@ -1,17 +1,15 @@
 #if Relay
-  import Foundation
+  import TestEffort
   import Testing
 
   /// How often long tests do what they do.
   enum Rounds {
-    /// How often a relay is killed under its writers: TALLY_RELAY_KILLS, or twenty times.
-    static let kills = number("TALLY_RELAY_KILLS") ?? 20
-    /// How often the network goes away: TALLY_NETWORK_CUTS, or twice.
-    static let cuts = number("TALLY_NETWORK_CUTS") ?? 2
-
-    private static func number(_ name: String) -> Int? {
-      ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
-    }
+    /// How often a relay is killed under its writers.
+    static let kills = 20 * Effort.factor
+    /// How often the network goes away.
+    static let cuts = 2 * Effort.factor
+    /// How often PostgreSQL's server is ended under writers.
+    static let crashes = 4 * Effort.factor
   }
 
   extension Trait where Self == TimeLimitTrait {

@@ -37,7 +37,7 @@ struct Note: Entity, Codable, FetchableRecord, PersistableRecord {
   }
 
   @Test func nothingIsLostWhateverHappens() async throws {
-    try await simulate(Note.self, replicas: 3, runs: 20)
+    try await simulate(Note.self, replicas: 3, runs: 5)
   }
 }
 // end of example

@@ -13,7 +13,7 @@ import Testing
     try bench.done("put", store, "-", input: "'SBPerson|~|ann' name=Ann\n'SBPerson|~|bob' name=Bob\n")
     let icon = String(repeating: "ab", count: 20_000)
     for owner in ["ann", "bob"] {
-      let games = (1...100).map { "'SBGame|~|\(owner)-\($0)' owner='SBPerson|~|\(owner)' icon=\(icon)\n" }.joined()
+      let games = (1...60).map { "'SBGame|~|\(owner)-\($0)' owner='SBPerson|~|\(owner)' icon=\(icon)\n" }.joined()
       _ = try bench.tally("put", store, "-", "--relaxed", input: games)
     }
     try bench.done("delete", store, "SBPerson|~|ann")

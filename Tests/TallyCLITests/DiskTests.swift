@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import TestEffort
 import Testing
 
 /// A disk that is busy, full, read-only or somebody else's.
@@ -40,7 +41,7 @@ import Testing
 
   /// The peer's disk fills up while it applies what came; a larger delta does not even fit beside the store. A third
   /// peer is served as ever.
-  @Test(.enabled(if: SmallDisk.isPossible, "needs root and tmpfs"), arguments: [1, 6])
+  @Test(.enabled(if: SmallDisk.isPossible, "needs root and tmpfs"), arguments: Effort.sample([1, 6], 1))
   func aDiskThatFillsUpDuringASyncHarmsNeitherSide(mebibytes: Int) throws {
     let disk = try SmallDisk(at: bench.path("disk"), kibibytes: 1200)
     try bench.done("new", "disk/s", "--schema", "schema.json")

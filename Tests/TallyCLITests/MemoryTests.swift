@@ -2,6 +2,7 @@ import Foundation
 import Tally
 import TallyCRDT
 import TallyWire
+import TestEffort
 import Testing
 
 /// Memory does not follow the size of what is read.
@@ -9,7 +10,7 @@ import Testing
   private static let mebibyte = 1 << 20
 
   /// What a command may have more of for 36,000 records more: 48 MiB for a million, and the noise of an allocator.
-  @Test func whatReadsAStoreDoesNotGrowWithIt() throws {
+  @Test(.enabled(if: Effort.isLong, "a long test")) func whatReadsAStoreDoesNotGrowWithIt() throws {
     let bench = try Bench("small", "large")
     for (name, count) in [("small", 4000), ("large", 40_000)] {
       let lines = (0..<count).map { "{\"name\":\"SBPerson|~|\(name)\($0)\",\"fields\":{\"name\":\"number \($0)\"}}\n" }
@@ -58,7 +59,7 @@ import Testing
   }
 
   /// The largest blocks that a reader takes, of whatever there can be most of.
-  @Test(arguments: LargeBlock.allCases) func noBlockCostsMuchMemory(_ large: LargeBlock) throws {
+  @Test(arguments: Effort.sample(LargeBlock.allCases, 1)) func noBlockCostsMuchMemory(_ large: LargeBlock) throws {
     let bench = try Bench("a", "b")
     try bench.done("put", "a", "SBPerson|~|ann", "name=Ann")
     try bench.done("delta", "a", "-o", "delta")

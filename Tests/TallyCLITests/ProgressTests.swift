@@ -67,7 +67,10 @@ import Testing
     #expect(imported.errors.hasPrefix("importing [") && imported.errors.contains("1000 lines, "))
     #expect(imported.errors.contains(" a second\n"))
   }
+}
 
+/// One line on a terminal.
+@Suite struct ProgressLineTests {
   @Test(arguments: 0...100) func aLineIsNeverWiderThanTheTerminal(width: Int) {
     for (what, details) in [("verifying", "120000 checked"), ("live, up to date", "12 MB sent, 3 kB received")] {
       for fraction in [nil, 0, 0.5, 1, 2] as [Double?] {

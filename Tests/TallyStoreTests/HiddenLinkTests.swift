@@ -5,6 +5,7 @@ import Tally
 import TallyCRDT
 import TallyTesting
 import TallyWire
+import TestEffort
 import Testing
 
 @testable import TallyStore
@@ -62,7 +63,7 @@ import Testing
     let store = try scratch.store("a", schema: Lab.schema)
     var random = SplitMix64(seed: 24)
     func uuid() -> String { UUID(bits: random.next(), random.next()).uuidString.lowercased() }
-    let count = 20_000
+    let count = Effort.isLong ? 20_000 : 4_000
     for _ in 0..<20 {
       let players = (0..<50).map { _ in "P|~|\(uuid())" }
       try store.write { db in

@@ -3,6 +3,7 @@ import Tally
 import TallyCRDT
 import TallyStore
 import TallyWire
+import TestEffort
 import Testing
 
 private struct Page: Entity, Codable, FetchableRecord, PersistableRecord {
@@ -64,7 +65,7 @@ private struct Page: Entity, Codable, FetchableRecord, PersistableRecord {
   }
 
   /// A value as large as values may be, beside a block that long keys, names and values have nearly filled.
-  @Test func aLargeValueHasABlockOfItsOwn() throws {
+  @Test(.enabled(if: Effort.isLong, "a long test")) func aLargeValueHasABlockOfItsOwn() throws {
     let types = (0..<2).map { number in
       EntitySchema(
         type: "T\(number)",
@@ -94,7 +95,7 @@ private struct Page: Entity, Codable, FetchableRecord, PersistableRecord {
   }
 
   /// A member that was added and removed for years: its tags travel in several blocks, also to a store that heals.
-  @Test func aLinkWithVeryManyTagsGoesOver() throws {
+  @Test(.enabled(if: Effort.isLong, "a long test")) func aLinkWithVeryManyTagsGoesOver() throws {
     let schema = Schema([EntitySchema("P", .text("name")), EntitySchema("G", .toMany("players", to: "P"))])
     let scratch = try Scratch()
     let (a, b) = (try scratch.store("a.tally", schema: schema), try scratch.store("b.tally", schema: schema))

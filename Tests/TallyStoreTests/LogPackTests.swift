@@ -5,6 +5,7 @@ import Tally
 import TallyCRDT
 import TallyTesting
 import TallyWire
+import TestEffort
 import Testing
 
 @testable import TallyStore
@@ -82,7 +83,9 @@ import Testing
   }
 
   /// Many edits of few records: the log stays as long as what it finds and what waits to be dropped.
-  @Test(arguments: [1, 7, 100, 400]) func editsOfTheSameRecordsDoNotMakeTheLogLong(_ records: Int) throws {
+  @Test(arguments: Effort.sample([1, 7, 100, 400], 2)) func editsOfTheSameRecordsDoNotMakeTheLogLong(_ records: Int)
+    throws
+  {
     let lab = try Lab(.hook)
     var dice = SplitMix64(seed: UInt64(records))
     var longest = 0

@@ -4,6 +4,7 @@ import Tally
 import TallyCRDT
 import TallyTesting
 import TallyWire
+import TestEffort
 import Testing
 
 @testable import TallyStore
@@ -45,17 +46,11 @@ import Testing
 
   // MARK: Deltas
 
-  private static var seeds: [UInt64] {
-    let environment = ProcessInfo.processInfo.environment
-    if let seed = environment["TALLY_SEED"].flatMap(UInt64.init) { return [seed] }
-    return Array(1...(environment["TALLY_CASES"].flatMap(UInt64.init) ?? 3))
-  }
-
   /// Three devices insert, edit, delete, restore and sync at random, and empty what is deleted or do not. A delta since
   /// any vector that any of them ever had holds what the whole state has beyond it, item by item.
-  @Test(arguments: CapturePath.allCases, [false, true])
+  @Test(arguments: Effort.sample(CapturePath.allCases, 1), [false, true])
   func deltasSinceEveryVectorOfAHistoryMissNothing(_ path: CapturePath, shreds: Bool) throws {
-    for seed in Self.seeds {
+    for seed in Effort.seeds(1) {
       let history = try History(path, seed: seed)
       for _ in 0..<150 {
         try history.step()
@@ -165,10 +160,10 @@ import Testing
 
   // MARK: Size
 
-  /// Ten thousand records that were inserted and deleted one at a time, a few at once, and all at once.
-  @Test(arguments: [1, 25, 10_000]) func theLogOfDeletedRecordsIsThatOfTheirDeletes(_ size: Int) throws {
+  /// Records that were inserted and deleted one at a time, a few at once, and all at once.
+  @Test(arguments: [1, 25, 2_500]) func theLogOfDeletedRecordsIsThatOfTheirDeletes(_ size: Int) throws {
     let lab = try Lab(.hook)
-    let count = size == 1 ? 1_000 : 10_000
+    let count = size == 1 ? 500 : 2_500
     func transactions(_ body: (Database, Int) throws -> Void) throws {
       for start in stride(from: 0, to: count, by: size) {
         try lab.a.write { db in for number in start..<start + size { try body(db, number) } }

@@ -4,6 +4,7 @@ import Tally
 import TallyCRDT
 import TallyStore
 import TallyTesting
+import TestEffort
 import Testing
 
 /// The newest entries of the vector and of the change log stand in one row, and move into their tables by the dozen.
@@ -122,7 +123,7 @@ import Testing
     for number in 0..<50 { try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|\(number)', 'n')") }
     var store = lab.a
     let other = way == "turns" ? try lab.reopened("a") : nil
-    for number in 0..<600 {
+    for number in 0..<(Effort.isLong ? 600 : 200) {
       if way == "opened" {
         try store.close()
         store = try lab.reopened("a")

@@ -5,6 +5,7 @@ import Tally
 import TallyCRDT
 import TallyTesting
 import TallyWire
+import TestEffort
 import Testing
 
 @testable import TallyStore
@@ -55,7 +56,7 @@ import Testing
     options.compaction = .manual(restoreWindow: .days(30))
     let scratch = try Scratch()
     let store = try scratch.store("a", schema: Lab.schema, options: options)
-    let count = 20_000
+    let count = Effort.isLong ? 20_000 : 4_000
     var random = SplitMix64(seed: 24)
     func uuid() -> String { UUID(bits: random.next(), random.next()).uuidString.lowercased() }
     for _ in 0..<20 {

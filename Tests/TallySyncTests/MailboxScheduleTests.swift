@@ -1,20 +1,14 @@
 import Foundation
 import Tally
+import TestEffort
 import Testing
 
 @testable import TallySync
 
-/// Devices that write and sync in random order through a mailbox that misbehaves. `TALLY_SEED` replays one run,
-/// `TALLY_CASES` says how many there are.
+/// Devices that write and sync in random order through a mailbox that misbehaves.
 @Suite(.timeLimit(.minutes(5))) struct MailboxScheduleTests {
-  private static var seeds: [UInt64] {
-    let environment = ProcessInfo.processInfo.environment
-    if let seed = environment["TALLY_SEED"].flatMap(UInt64.init) { return [seed] }
-    return Array(1...(environment["TALLY_CASES"].flatMap(UInt64.init) ?? 16))
-  }
-
   @Test func whateverTheMailboxDoesAllBecomeEqualAndNothingIsLost() throws {
-    for seed in Self.seeds {
+    for seed in Effort.seeds(16) {
       do {
         try MailboxSchedule(seed: seed, isInFolder: seed % 8 == 0, restores: seed % 4 == 1).run()
       } catch {

@@ -5,7 +5,7 @@ import Testing
 @Suite struct CanonicalDecodingTests {
   @Test func whatDecodesIsCanonical() throws {
     var accepted = 0
-    for seed in UInt64(1)...200 {
+    for seed in UInt64(1)...100 {
       var samples = Samples(seed: seed)
       for payload in try samples.plainPayloads() {
         for _ in 0..<40 {
@@ -21,6 +21,6 @@ import Testing
         }
       }
     }
-    #expect(accepted > 1_000)
+    #expect(accepted > 500)
   }
 }

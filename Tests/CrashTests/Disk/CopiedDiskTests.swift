@@ -1,5 +1,6 @@
 import Tally
 import TallyTesting
+import TestEffort
 import Testing
 
 /// Disks that are copied, put back and cut off: every edit of every copy ends up everywhere, and no two changes stay

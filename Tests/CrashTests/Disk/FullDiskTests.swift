@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Tally
 import TallyTesting
+import TestEffort
 import Testing
 
 /// A disk without room, and then with room again, under one open store.

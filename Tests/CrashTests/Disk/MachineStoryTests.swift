@@ -1,18 +1,19 @@
 import Tally
 import TallyTesting
+import TestEffort
 import Testing
 
 @Suite struct MachineStoryTests {
   @Test func nothingThatTwoMachinesHadIsLostAndNoDotIsGivenOutTwice() throws {
     var accidents: [String: Int] = [:]
-    for seed in Effort.seeds(25) {
+    for seed in Effort.seeds(12) {
       var story = try MachineStory(seed: seed)
       try story.run(steps: 60)
       #expect(story.problems == [])
       accidents.merge(story.accidents) { $0 + $1 }
     }
     if Effort.factor > 1 { print("accidents: \(accidents)") }
-    if Effort.seeds(25).count > 1 {
+    if Effort.seeds(12).count > 1 {
       #expect(
         ["kill", "power cut", "power cut in sync", "power cut after sync", "old copy"].allSatisfy {
           accidents[$0, default: 0] > 0

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import TallyTesting
+import TestEffort
 import Testing
 
 /// The simulated disk by itself, under plain SQLite.

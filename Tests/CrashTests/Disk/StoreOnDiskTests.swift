@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Tally
 import TallyTesting
+import TestEffort
 import Testing
 
 /// A store on a disk that fails, at each call that changes the disk in turn.
@@ -12,7 +13,7 @@ import Testing
   func powerCutAtEveryCall(_ operation: StoreOperation) throws {
     let start = try StartingPoint.usual.get()
     let (after, calls) = try undisturbed(operation, start)
-    for call in 1...calls {
+    for call in Effort.sample(1...calls, max(3, calls / 3)) {
       let disk = SimulatedDisk(start.disk)
       let store = try disk.store(schema: notebook, options: .quiet)
       disk.inject(.powerFailure, atCall: call)
@@ -65,7 +66,8 @@ import Testing
     let opened = try whole.store(schema: notebook, options: .quiet)
     let calls = whole.calls
     #expect(try opened.view() == view && calls > 5)
-    for call in 1...calls where fault == .powerFailure || isDue(call, fault) {
+    let cuts = Effort.sample(1...calls, max(6, calls / 3))
+    for call in fault == .powerFailure ? cuts : (1...calls).filter({ isDue($0, fault) }) {
       let disk = SimulatedDisk(isNew ? DiskImage() : start.disk)
       disk.inject(fault, atCall: call)
       let outcome = Result { try disk.store(schema: notebook, options: .quiet) }
@@ -121,7 +123,7 @@ import Testing
     Effort.factor > 1 || call % 3 == [.inputOutput: 0, .noSpace: 1][fault] ?? 2
   }
 
-  /// The bounded form cuts the power once at each call, and not in the same way everywhere; the long form ten times and
+  /// The bounded form cuts the power once at a call, and not in the same way everywhere; the long form ten times and
   /// more.
   private func cutSeeds(_ call: Int) -> [UInt64] {
     let seeds = Effort.seeds(1)

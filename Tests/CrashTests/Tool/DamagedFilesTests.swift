@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Tally
 import TallyTesting
+import TestEffort
 import Testing
 
 /// Files that a disk, a cloud folder or a person has damaged: an error that says so, or the same content; never a
@@ -20,7 +21,7 @@ import Testing
     let whole = try template.bytes(part.rawValue)
     let sound = try states(template)
     var reported = 0
-    for seed in Effort.seeds(9) {
+    for seed in Effort.seeds(5) {
       var generator = SplitMix64(seed: seed)
       let place = "\(part.rawValue), TALLY_SEED=\(seed)"
       let workshop = try Workshop(copyOf: template)
@@ -41,7 +42,7 @@ import Testing
       if let dumped, !isReported { #expect(sound.contains(dumped), "\(place): other content passes for sound") }
     }
     if part == .store { #expect(reported > 0) }
-    if Effort.factor > 1 { print("\(part.rawValue): \(Effort.seeds(9).count) damaged files, \(reported) reported") }
+    if Effort.factor > 1 { print("\(part.rawValue): \(Effort.seeds(5).count) damaged files, \(reported) reported") }
   }
 
   /// It is the store that is damaged, not the lines: one complaint and no more lines.

@@ -1,5 +1,6 @@
 import Foundation
 import Tally
+import TestEffort
 import Testing
 
 /// Several processes write to one store at once.

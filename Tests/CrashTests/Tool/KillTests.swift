@@ -1,6 +1,7 @@
 import Foundation
 import Tally
 import TallyTesting
+import TestEffort
 import Testing
 
 /// `kill -9` at any moment, over and over, on one store.
@@ -75,7 +76,7 @@ import Testing
     try original.done("purge", "a", "SBPerson|~|ann")
     let view = try original.soundView("a", "before")
     var generator = SplitMix64(seed: Effort.seeds(1)[0])
-    for round in 1...10 * Effort.factor {
+    for round in 1...4 * Effort.factor {
       let workshop = try Workshop(copyOf: original)
       let silent = open("/dev/null", O_RDWR | O_CLOEXEC)
       defer { close(silent) }

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Tally
 import TallyTesting
+import TestEffort
 import Testing
 
 /// The tool on a real file system whose power goes.

@@ -1,5 +1,6 @@
 import Foundation
 import Tally
+import TestEffort
 import Testing
 
 /// The tool on a system that fails: at each call that changes a file, in turn.
@@ -22,7 +23,7 @@ import Testing
     let log = try calls(operation, in: model)
     let after = try views(operation, in: model, "after")
     #expect(log.count > 5)
-    for call in Effort.sample(1...log.count, 3) {
+    for call in Effort.sample(1...log.count, 2) {
       let place = "\(operation.testDescription), \(how.rawValue) at call \(log[call - 1])"
       let workshop = try Workshop(copyOf: template)
       let outcome = try workshop.tally(

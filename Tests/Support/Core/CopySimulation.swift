@@ -16,7 +16,9 @@ package struct CopySimulation {
 
   private init(_ history: History) throws {
     let ids = [history.ids[0], history.ids[1], history.ids[1]].map { ReplicaID(high: $0, low: 1) }
-    stores = try ids.enumerated().map { try StoreReplica(id: $1, later: history.seed << 2 | UInt64($0)) }
+    stores = try ids.enumerated().map {
+      try StoreReplica(id: $1, seed: history.seed, later: history.seed << 2 | UInt64($0))
+    }
     clocks = [history.clocks[0], history.clocks[1], history.clocks[1]]
   }
 

@@ -27,14 +27,15 @@ package final class StoreReplica {
   package let store: Store
   private let clock = HistoryClock()
 
-  /// A store in memory. The ids that it takes after the first follow from the seed `later`.
-  package init(id: ReplicaID, later: UInt64 = 0, planted: PlantedFault = []) throws {
+  /// A store in memory of the history of `seed`. The ids that it takes after the first follow from `later`.
+  package init(id: ReplicaID, seed: UInt64, later: UInt64 = 0, planted: PlantedFault = []) throws {
     var options = StoreOptions()
     let clock = clock
     options.now = { Date(timeIntervalSince1970: Double(clock.milliseconds) / 1000) }
     let ids = MintedIDs(first: id, seed: later)
     options.mintReplica = { ids.next() }
     options.plant(planted)
+    options.chooseCapture(by: seed, device: Int(id.high & 7))
     store = try Store(inMemory: Self.schema, options: options)
   }
 

@@ -28,7 +28,7 @@ package struct StoreSimulation {
     self.history = history
     authors = history.ids.map { ReplicaID(high: $0, low: 1).description }
     let ids = history.ids.map { ReplicaID(high: $0, low: 1) }
-    replicas = try ids.map { try StoreReplica(id: $0, planted: planted) }
+    replicas = try ids.map { try StoreReplica(id: $0, seed: history.seed, planted: planted) }
     specification = Specification<ModelField>(beginsLives: true)
     seen = Array(repeating: EventSet(), count: ids.count)
     clocks = history.clocks

@@ -39,6 +39,7 @@ package final class DamageStory {
 
   let route: Route
   private let planted: PlantedFault
+  private let seed: UInt64
   var random: SplitMix64
   private let mint: RawMint
   let folder: URL
@@ -58,7 +59,7 @@ package final class DamageStory {
   package internal(set) var outcomes = Set<String>()
 
   private init(seed: UInt64, _ route: Route, _ planted: PlantedFault) throws {
-    (self.route, self.planted) = (route, planted)
+    (self.seed, self.route, self.planted) = (seed, route, planted)
     random = SplitMix64(seed: seed)
     mint = RawMint(seed: seed)
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("tally-damage-\(UUID().uuidString)")
@@ -139,6 +140,7 @@ package final class DamageStory {
     options.now = { clock.now }
     options.mintReplica = { mint.next() }
     options.plant(planted)
+    options.chooseCapture(by: seed)
     return options
   }
 

@@ -27,6 +27,7 @@ package enum Playground {
     var random = SplitMix64(seed: seed &* 7)
     var options = StoreOptions()
     options.plant(planted)
+    options.chooseCapture(by: seed)
     return World.failure(
       schema, replicas: 2 + random.below(3), seed: seed, steps: 30 + random.below(60), options: options,
       tampering: PlantedTampering(planted), relay: log.map { PushedRelay($0, planted) })

@@ -11,6 +11,8 @@ package enum SimulationTier: String, CaseIterable, Sendable {
   case forged
   /// The core's histories on stores.
   case store
+  /// The same on three stores, of which two are copies that nobody has noticed.
+  case copies
   /// Stores with default data.
   case seeds
   /// Whole devices: stores, sessions, mailboxes, disks.
@@ -26,24 +28,27 @@ package enum SimulationTier: String, CaseIterable, Sendable {
   /// Devices that empty what is deleted, beside devices that empty nothing.
   case shred
 
-  /// The seeds that a test plays: `TALLY_SEED` alone, if it is set.
-  package static func seeds(_ seeds: ClosedRange<UInt64>) -> ClosedRange<UInt64> {
-    ProcessInfo.processInfo.environment["TALLY_SEED"].flatMap(UInt64.init).map { $0...$0 } ?? seeds
-  }
-
-  /// What one seed finds, with the smallest history that shows it; nil if all is well.
+  /// What one seed finds, with the smallest history that shows it where histories can be made smaller; nil if all is
+  /// well.
   package func report(_ seed: UInt64) -> String? {
-    if self == .rawsql { return RawPlay.report(seed: seed) }
-    guard self == .core || self == .forged, failure(seed) != nil else { return failure(seed) }
-    let history = History.generate(seed: seed, forges: self == .forged)
-    let smallest = Shrinker.shrink(history) { Simulation.failure(of: $0) != nil }
-    return "\(Simulation.failure(of: smallest)?.description ?? "passes when shrunk")\n\(smallest)"
+    switch self {
+    case .core, .forged: smallest(.generate(seed: seed, forges: self == .forged)) { Simulation.failure(of: $0) }
+    case .store: smallest(.generate(seed: seed)) { StoreSimulation.failure(of: $0) }
+    case .copies: smallest(.generate(seed: seed)) { CopySimulation.failure(of: $0) }
+    case .seeds: SeedSimulation.report(.generate(seed: seed))
+    case .rawsql: RawPlay.report(seed: seed)
+    case .world, .relay, .damage, .value, .shred: failure(seed)
+    }
   }
 
-  /// What one seed finds, for tests that run beside others: a live session needs the tasks' threads.
-  package func found(_ seed: UInt64, planted: PlantedFault = []) async -> String? {
-    await RawPlay.onThread { failure(seed, planted: planted) }
+  private func smallest(_ history: History, _ failure: (History) -> Simulation.Failure?) -> String? {
+    guard failure(history) != nil else { return nil }
+    let smallest = Shrinker.shrink(history) { failure($0) != nil }
+    return "\(failure(smallest)?.description ?? "passes when shrunk")\n\(smallest)"
   }
+
+  /// The same for tests, which run in tasks: a live session needs their threads.
+  package func reported(_ seed: UInt64) async -> String? { await RawPlay.onThread { report(seed) } }
 
   /// What one seed finds; nil if all is well.
   package func failure(_ seed: UInt64, planted: PlantedFault = []) -> String? {
@@ -51,6 +56,7 @@ package enum SimulationTier: String, CaseIterable, Sendable {
     case .core: Simulation.failure(of: .generate(seed: seed), planted: planted)?.description
     case .forged: Simulation.failure(of: .generate(seed: seed, forges: true), planted: planted)?.description
     case .store: StoreSimulation.failure(of: .generate(seed: seed), planted: planted)?.description
+    case .copies: CopySimulation.failure(of: .generate(seed: seed))?.description
     case .seeds: SeedSimulation.failure(of: .generate(seed: seed), planted: planted)?.description
     case .world: Playground.failure(seed: seed, planted: planted)?.description
     case .relay: Playground.failure(seed: seed, planted: planted, in: MemoryRelayLog(planted))?.description
@@ -157,7 +163,4 @@ package struct PlantedBug: Sendable {
   package func seedsNeeded(_ tier: SimulationTier) -> UInt64? {
     (1...Self.patience).first { tier.failure($0, planted: fault) != nil && tier.failure($0) == nil }
   }
-
-  /// The same for tests that run beside others.
-  package func seedsFound(_ tier: SimulationTier) async -> UInt64? { await RawPlay.onThread { seedsNeeded(tier) } }
 }

@@ -28,13 +28,14 @@ final class RawDevice {
   private(set) lazy var mailbox = FolderMailbox(
     Self.mailbox(in: URL(fileURLWithPath: path).deletingLastPathComponent()))
   private let planted: PlantedFault
+  private let seed: UInt64
   private var second: Store?
   private var connections: [Int: DatabaseQueue] = [:]
 
   static func mailbox(in folder: URL) -> URL { folder.appendingPathComponent("mailbox") }
 
   init(_ index: Int, in folder: URL, _ history: RawHistory, _ mint: RawMint, _ planted: PlantedFault) throws {
-    self.planted = planted
+    (self.planted, seed) = (planted, history.seed)
     self.index = index
     path = folder.appendingPathComponent("\(index).tally").path
     features = history.features
@@ -51,12 +52,11 @@ final class RawDevice {
     options.now = { Date(timeIntervalSince1970: Double(clock.milliseconds) / 1000) }
     options.mintReplica = { mint.next() }
     options.logger.logLevel = .critical
-    // Both ways of capturing meet in each history.
-    options.usesHook = index != 1
     options.conflictAge = nil
     // No power is cut here.
     options.flushesBeforeSync = false
     options.plant(planted)
+    options.chooseCapture(by: seed, device: index)
     return options
   }
 

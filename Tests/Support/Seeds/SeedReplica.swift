@@ -12,12 +12,13 @@ package final class SeedReplica {
   package let author: String
   private let clock = HistoryClock()
 
-  package init(id: ReplicaID, mode: SeedWorld.Mode, planted: PlantedFault) throws {
+  package init(id: ReplicaID, mode: SeedWorld.Mode, seed: UInt64, planted: PlantedFault) throws {
     var options = StoreOptions()
     let clock = clock
     options.now = { Date(timeIntervalSince1970: Double(clock.milliseconds) / 1000) }
     options.mintReplica = { id }
     options.plant(planted)
+    options.chooseCapture(by: seed, device: Int(id.high & 7))
     options.logger.logLevel = .critical
     author = id.description
     store = try Store(inMemory: SeedWorld.schema(mode), options: options)

@@ -20,7 +20,7 @@ package struct SeedSimulation {
   private init(_ story: SeedStory, planted: PlantedFault) throws {
     (self.story, self.planted) = (story, planted)
     replicas = try story.ids.map {
-      try SeedReplica(id: ReplicaID(high: $0, low: 1), mode: story.mode, planted: planted)
+      try SeedReplica(id: ReplicaID(high: $0, low: 1), mode: story.mode, seed: story.seed, planted: planted)
     }
     specification = SeedSpecification(mode: story.mode)
     seen = Array(repeating: [], count: replicas.count)
@@ -40,6 +40,18 @@ package struct SeedSimulation {
     } catch {
       return error as? Simulation.Failure ?? Simulation.Failure(description: "threw \(error)")
     }
+  }
+
+  /// What went wrong, with the smallest history that shows it; nil if all is well.
+  package static func report(_ story: SeedStory) -> String? {
+    guard failure(of: story) != nil else { return nil }
+    var smallest = story
+    smallest.steps = Shrinker.minimize(story.steps) { steps in
+      var candidate = story
+      candidate.steps = steps
+      return failure(of: candidate) != nil
+    }
+    return "\(failure(of: smallest)?.description ?? "passes when shrunk")\n\(smallest)"
   }
 
   /// The situations in the end of a history.

@@ -26,8 +26,11 @@ package final class ShredHistory {
   private init(_ seed: UInt64, deleteWins: Bool, _ planted: PlantedFault) throws {
     random = SplitMix64(seed: seed)
     owners = seed % 2 == 0 ? 2 : 4
-    shredding = try ShredStage(deleteWins: deleteWins) { $0.plant(planted) }
-    plain = try ShredStage(deleteWins: deleteWins)
+    shredding = try ShredStage(deleteWins: deleteWins) {
+      $0.plant(planted)
+      $0.chooseCapture(by: seed)
+    }
+    plain = try ShredStage(deleteWins: deleteWins) { $0.chooseCapture(by: seed, device: 1) }
     for z in [shredding, plain] {
       for (index, device) in z.all.enumerated() { device.clock.value = Int64(index) * 7_000 - 7_000 }
     }

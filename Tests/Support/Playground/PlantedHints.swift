@@ -1,6 +1,6 @@
 /// For each planted fault and tier the first seed that notices it. Written by `make planted`.
-enum PlantedHints {
-  static let seeds: [String: UInt64] = [
+package enum PlantedHints {
+  package static let seeds: [String: UInt64] = [
     "vectorPerChunk core": 1,
     "touchesOfLiveCellsOnly core": 2,
     "touchesOfLiveCellsOnly store": 2,
