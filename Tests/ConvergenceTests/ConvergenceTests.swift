@@ -6,7 +6,7 @@ import Testing
 /// Some seeds of each tier, in the time that a test may take. `Soak` plays them by the thousand.
 @Suite struct ConvergenceTests {
   private static let counts: [SimulationTier: Int] = [
-    .core: 100, .forged: 50, .store: 6, .copies: 6, .seeds: 6, .world: 2, .relay: 3, .rawsql: 4, .damage: 1, .value: 1,
+    .core: 40, .forged: 20, .store: 2, .copies: 2, .seeds: 2, .world: 1, .relay: 1, .rawsql: 2, .damage: 1, .value: 1,
     .shred: 1,
   ]
 

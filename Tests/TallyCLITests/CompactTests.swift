@@ -8,8 +8,23 @@ import Testing
 
   init() throws { bench = try Bench("a") }
 
+  /// What a file takes long to be made of is made once: a store of this version, and one without a map of pages.
+  private static let new = Result { try filled(isOld: false) }
+  private static let old = Result { try filled(isOld: true) }
+
+  private static func filled(isOld: Bool) throws -> [UInt8] {
+    let bench = try Bench("a")
+    if isOld {
+      let queue = try DatabaseQueue(path: bench.path("a"))
+      try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA auto_vacuum = NONE; VACUUM") }
+      try queue.close()
+    }
+    try fill("a", bench)
+    return try bench.bytes("a")
+  }
+
   /// Fills a store with games of 20,000 bytes that one of two persons owns, and purges the other's.
-  private func fill(_ store: String) throws {
+  private static func fill(_ store: String, _ bench: Bench) throws {
     try bench.done("put", store, "-", input: "'SBPerson|~|ann' name=Ann\n'SBPerson|~|bob' name=Bob\n")
     let icon = String(repeating: "ab", count: 20_000)
     for owner in ["ann", "bob"] {
@@ -22,12 +37,20 @@ import Testing
 
   private func size(_ store: String) throws -> Int { try bench.bytes(store).count }
 
+  private func fill(_ store: String) throws { try take(Self.new.get(), as: store) }
+
+  /// A copied file takes a new replica id with the first write, and says so.
+  private func take(_ bytes: [UInt8], as store: String) throws {
+    try bench.write(bytes, to: store)
+    #expect(try bench.tally("put", store, "SBPerson|~|carl", "name=Carl").status == 0)
+  }
+
   /// A store whose file keeps no map of pages, as earlier versions made it.
   private func old(_ sql: String = "") throws {
+    try take(Self.old.get(), as: "a")
+    guard !sql.isEmpty else { return }
     let queue = try DatabaseQueue(path: bench.path("a"))
-    try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA auto_vacuum = NONE; VACUUM") }
-    try fill("a")
-    if !sql.isEmpty { try queue.write { try $0.execute(sql: sql) } }
+    try queue.write { try $0.execute(sql: sql) }
     try queue.close()
   }
 

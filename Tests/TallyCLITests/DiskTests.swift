@@ -41,7 +41,7 @@ import Testing
 
   /// The peer's disk fills up while it applies what came; a larger delta does not even fit beside the store. A third
   /// peer is served as ever.
-  @Test(.enabled(if: SmallDisk.isPossible, "needs root and tmpfs"), arguments: Effort.sample([1, 6], 1))
+  @Test(.enabled(if: SmallDisk.isPossible, "needs root and tmpfs"), arguments: Effort.isLong ? [1, 6] : [1])
   func aDiskThatFillsUpDuringASyncHarmsNeitherSide(mebibytes: Int) throws {
     let disk = try SmallDisk(at: bench.path("disk"), kibibytes: 1200)
     try bench.done("new", "disk/s", "--schema", "schema.json")
@@ -95,7 +95,7 @@ import Testing
   }
 
   /// What is made on a disk that fills up is named, and leaves nothing there.
-  @Test(.enabled(if: SmallDisk.isPossible, "needs root and tmpfs"), arguments: [200, 1600])
+  @Test(.enabled(if: SmallDisk.isPossible, "needs root and tmpfs"), arguments: Effort.sample([200, 1600], 1))
   func whatHasNoRoomIsNamed(kibibytes: Int) throws {
     let disk = try SmallDisk(at: bench.path("disk"), kibibytes: kibibytes)
     let text = String(repeating: "x", count: 3000)

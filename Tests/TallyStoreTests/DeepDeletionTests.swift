@@ -42,7 +42,7 @@ import Testing
   /// Four times as many records cost about four times as much.
   @Test(arguments: [true, false]) func aLongChainOfDeletedOwnersIsEmptied(hasWindow: Bool) throws {
     var costs: [Int] = []
-    for count in [250, 1_000] {
+    for count in [150, 600] {
       let store = try deletedChain(count)
       let vector = try store.vector
       if hasWindow {
@@ -61,7 +61,7 @@ import Testing
   /// So it does for whoever takes it in.
   @Test func aLongChainThatIsEmptiedIsTakenIn() throws {
     var costs: [Int] = []
-    for count in [250, 1_000] {
+    for count in [150, 600] {
       let (store, other) = (try deletedChain(count), try Store(inMemory: Self.schema))
       try other.apply(store.delta(since: other.vector))
       #expect(try store.empty(ripe: nil).emptied == count)

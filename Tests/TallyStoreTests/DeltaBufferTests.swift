@@ -243,7 +243,7 @@ import Testing
   // MARK: Histories
 
   /// Random transactions of this store, of others and of plain SQL; after each the store says what the file says.
-  @Test(arguments: Effort.seeds(5))
+  @Test(arguments: Effort.seeds(3))
   func inAnyHistory(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let other = try scratch.store("a")

@@ -58,7 +58,7 @@ import Testing
   // MARK: Size
 
   /// What a link takes in the file whose source or target was deleted, in bytes: its state, and what finds it.
-  @Test(arguments: ["G", "P"]) func aHiddenLinkTakesFewBytes(deleted: String) throws {
+  @Test(arguments: Effort.sample(["G", "P"], 1)) func aHiddenLinkTakesFewBytes(deleted: String) throws {
     let scratch = try Scratch()
     let store = try scratch.store("a", schema: Lab.schema)
     var random = SplitMix64(seed: 24)

@@ -161,7 +161,8 @@ import Testing
   // MARK: Size
 
   /// Records that were inserted and deleted one at a time, a few at once, and all at once.
-  @Test(arguments: [1, 25, 2_500]) func theLogOfDeletedRecordsIsThatOfTheirDeletes(_ size: Int) throws {
+  @Test(arguments: Effort.sample([1, 25, 2_500], 1)) func theLogOfDeletedRecordsIsThatOfTheirDeletes(_ size: Int) throws
+  {
     let lab = try Lab(.hook)
     let count = size == 1 ? 500 : 2_500
     func transactions(_ body: (Database, Int) throws -> Void) throws {

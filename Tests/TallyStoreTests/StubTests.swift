@@ -49,7 +49,9 @@ import Testing
   // MARK: Size
 
   /// What a deleted record takes for good, in bytes of `tally_stub`, and of what waits: nothing.
-  @Test(arguments: [(false, 62.0), (true, 90.0)]) func aStubTakesFewBytes(isOwned: Bool, limit: Double) throws {
+  @Test(arguments: Effort.sample([(false, 62.0), (true, 90.0)], 1)) func aStubTakesFewBytes(
+    isOwned: Bool, limit: Double
+  ) throws {
     let time = Mutex(1_800_000_000.0)
     var options = StoreOptions()
     options.now = { Date(timeIntervalSince1970: time.withLock { $0 }) }

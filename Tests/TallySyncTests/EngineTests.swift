@@ -341,7 +341,10 @@ import Testing
     await engine.add(mailbox, named: "drive")
     await engine.resume()
     try await until(engine) { $0.peers[0].phase == .idle }
-    let other = try DatabaseQueue(path: path)
+    // The engine looks every ten milliseconds, and may have the file just then.
+    var configuration = Configuration()
+    configuration.busyMode = .timeout(60)
+    let other = try DatabaseQueue(path: path, configuration: configuration)
     try await other.write { db in
       try db.execute(sql: "INSERT INTO Note(id, text, stars) VALUES('Note|~|outside', 'outside', 3)")
     }

@@ -8,7 +8,7 @@ import Testing
 /// Devices that write and sync in random order through a mailbox that misbehaves.
 @Suite(.timeLimit(.minutes(5))) struct MailboxScheduleTests {
   @Test func whateverTheMailboxDoesAllBecomeEqualAndNothingIsLost() throws {
-    for seed in Effort.seeds(16) {
+    for seed in Effort.seeds(8) {
       do {
         try MailboxSchedule(seed: seed, isInFolder: seed % 8 == 0, restores: seed % 4 == 1).run()
       } catch {

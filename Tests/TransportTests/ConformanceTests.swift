@@ -1,6 +1,7 @@
 import Tally
 import TallySync
 import TallyTesting
+import TestEffort
 import Testing
 
 #if Network
@@ -29,12 +30,12 @@ import Testing
       try await rule.check(within: .seconds(120)) { try await Loopback.pair(.none) }
     }
 
-    @Test(arguments: TransportConformance.rules)
+    @Test(arguments: Effort.sample(TransportConformance.rules, 8))
     func tcpWithASecret(_ rule: TransportConformance.Rule) async throws {
       try await rule.check(within: .seconds(120)) { try await Loopback.pair(.secret(.random())) }
     }
 
-    @Test(arguments: TransportConformance.rules)
+    @Test(arguments: Effort.sample(TransportConformance.rules, 8))
     func tls(_ rule: TransportConformance.Rule) async throws {
       try await rule.check(within: .seconds(120)) {
         try await Loopback.pair(Certificates.server, client: Certificates.client)

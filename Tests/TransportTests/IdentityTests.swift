@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TestEffort
 import Testing
 
 /// Copies, backups and power cuts, over every transport: everything that anybody wrote and that was not lost with its
@@ -18,7 +19,7 @@ import Testing
   }
 
   /// Somebody copies the folder of a store to another machine.
-  @Test(arguments: Link.allCases) func aCopiedFolderKeepsBothEdits(over link: Link) async throws {
+  @Test(arguments: Effort.sample(Link.allCases, 3)) func aCopiedFolderKeepsBothEdits(over link: Link) async throws {
     let (a, b, c) = (try Site(notes: 2, "shared"), try Site(), try Site())
     try await link.sync(a, c)
     try b.restore(try a.backUp())
@@ -37,7 +38,9 @@ import Testing
   }
 
   /// Only the database was copied, without the token beside it: both write under one id until they meet.
-  @Test(arguments: Link.allCases) func copiesThatWriteUnderOneIdKeepBothEdits(over link: Link) async throws {
+  @Test(arguments: Effort.sample(Link.allCases, 3)) func copiesThatWriteUnderOneIdKeepBothEdits(over link: Link)
+    async throws
+  {
     let (a, b) = (try Site(notes: 2, "shared"), try Site())
     let files = try a.backUp()
     try b.restore(files.filter { !$0.key.hasSuffix("-incarnation") })
@@ -51,7 +54,9 @@ import Testing
   }
 
   /// A backup is put back after what came later had been given away; the store writes before it meets anybody.
-  @Test(arguments: Link.allCases) func anOldCopyThatIsPutBackGetsBackWhatItGaveAway(over link: Link) async throws {
+  @Test(arguments: Effort.sample(Link.allCases, 3)) func anOldCopyThatIsPutBackGetsBackWhatItGaveAway(over link: Link)
+    async throws
+  {
     let (a, b) = (try Site(notes: 2, "shared"), try Site())
     try await link.sync(a, b)
     let backup = try a.backUp()
@@ -69,7 +74,8 @@ import Testing
   }
 
   /// Of the write-ahead log a power cut leaves what was synced: at least what it had when the peer got it.
-  @Test(arguments: Link.allCases) func whatAPeerHasSeenSurvivesAPowerCut(over link: Link) async throws {
+  @Test(arguments: Effort.sample(Link.allCases, 3)) func whatAPeerHasSeenSurvivesAPowerCut(over link: Link) async throws
+  {
     let (a, b) = (try Site(notes: 2, "shared"), try Site())
     try a.hold()
     try a.insert(1, "seen")

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Tally
 import TallySync
+import TestEffort
 import Testing
 
 /// What must hold over every transport.
@@ -15,7 +16,8 @@ import Testing
     #expect(again.changes == 0 && again.bytesSent == 0 && again.messageBytes < 200)
   }
 
-  @Test(arguments: Link.allCases) func aTransferOfManyChunksArrivesWhole(over link: Link) async throws {
+  @Test(arguments: Effort.sample(Link.allCases, 2)) func aTransferOfManyChunksArrivesWhole(over link: Link) async throws
+  {
     let (a, b) = (try Site(), try Site(notes: 3, "b"))
     try a.use { store in
       try store.write { db in
@@ -67,7 +69,9 @@ import Testing
     return (left, serving)
   }
 
-  @Test(arguments: Link.connected) func aConnectionThatBreaksAnywhereLeavesBothSound(over link: Link) async throws {
+  @Test(arguments: Effort.sample(Link.connected, 2)) func aConnectionThatBreaksAnywhereLeavesBothSound(over link: Link)
+    async throws
+  {
     let (a, b) = (try Site(notes: 200, "a"), try Site(notes: 200, "b"))
     for cut in 0..<7 {
       _ = try? await link.sync(a, b) { CutConnection($0, after: cut) }

@@ -36,6 +36,7 @@ package final class StoreReplica {
     options.mintReplica = { ids.next() }
     options.plant(planted)
     options.chooseCapture(by: seed, device: Int(id.high & 7))
+    options.logger.logLevel = .critical
     store = try Store(inMemory: Self.schema, options: options)
   }
 
