@@ -27,8 +27,8 @@ endif
 BUILD_TESTS = $(if $(BUILT),@true,$(STEADY) $(SWIFT) build $(TESTING) --build-tests $(CHECKED))
 BUILD_ALL = $(if $(BUILT),@true,$(STEADY) $(SWIFT) build $(ALL))
 RELEASE = $(if $(BUILT),@true,$(SWIFT) build -c release --scratch-path .build-bench)
-TEST = SWIFT="$(SWIFT)" BUILD_FLAGS="$(TESTING)" bash Scripts/test.sh
-TEST_ALL = SWIFT="$(SWIFT)" BUILD_FLAGS="$(ALL)" bash Scripts/test.sh
+TEST = env SWIFT="$(SWIFT)" BUILD_FLAGS="$(TESTING)" bash Scripts/test.sh
+TEST_ALL = env SWIFT="$(SWIFT)" BUILD_FLAGS="$(ALL)" bash Scripts/test.sh
 export SWIFT_BACKTRACE ?= enable=no
 export BUILT
 
@@ -56,11 +56,12 @@ ifdef ONLY
 	$(TEST) only: --no-parallel --filter '$(ONLY)'
 else
 	$(TEST) store: --no-parallel --filter 'TallyStoreTests.[A-L]' -- store-2: --no-parallel --filter 'TallyStoreTests.[M-Z]' \
-	  -- tool: --no-parallel --filter TallyCLITests -- sync: --no-parallel --filter TallySyncTests -- servers: --no-parallel --filter '$(SERVERS)' \
+	  -- tool: --no-parallel --filter 'TallyCLITests.[A-L]' -- tool-2: --no-parallel --filter 'TallyCLITests.[M-Z]' \
+	  -- sync: --no-parallel --filter TallySyncTests -- servers: --no-parallel --filter '$(SERVERS)' \
 	  -- others: --no-parallel --skip 'TallyStoreTests|TallyCLITests|TallySyncTests|$(SERVERS)|$(ELSEWHERE)'
 endif
 
-# All that takes long; it says what, and for how long, and goes on where it was ended: Docs/Testing.md. HOURS to give it more or less.
+# All that takes long; it says what, and for how long, and goes on where it was ended: Docs/Testing.md. HOURS to give it more or less, STEPS=soak for a part.
 long: setup-all
 	bash Scripts/long.sh
 
@@ -127,7 +128,6 @@ relay-demo: setup
 
 # Every program that shows something, as the gate runs them.
 demos: examples relay-demo
-	.build-all/debug/TwoMachines
 
 # What a relay costs, beside what it cannot do without: FLAGS as --only push,streams, --records N, --markdown FILE.
 WITH_RELAY = --traits $(RELAY) --scratch-path .build-relay
@@ -289,7 +289,7 @@ setup-all: setup
 
 # What the gate needs of a release build, without the faults that tests plant.
 build-release: setup
-	for product in tally Benchmarks Soak; do $(SWIFT) build -c release --scratch-path .build-bench --product $$product || exit 1; done
+	for product in tally Benchmarks Soak; do $(STEADY) $(SWIFT) build -c release --scratch-path .build-bench --product $$product || exit 1; done
 
 clean:
 	rm -rf .build .build-*

@@ -226,7 +226,8 @@ let package = Package(
     .testTarget(name: "PantryTests", dependencies: ["Pantry", "Tally"], path: "Examples/Pantry/Tests"),
     .testTarget(name: "TallyCRDTTests", dependencies: ["TallyCRDT", "TallyTesting"]),
     .testTarget(
-      name: "TallyWireTests", dependencies: ["TallyCRDT", "TallyTesting", "TallyWire"], resources: [.copy("Golden")]),
+      name: "TallyWireTests", dependencies: ["TallyCRDT", "TallyTesting", "TallyWire", "TestEffort"],
+      resources: [.copy("Golden")]),
     .testTarget(
       name: "TallyStoreTests",
       dependencies: [
@@ -269,7 +270,7 @@ let package = Package(
     .testTarget(
       name: "MacroTests",
       dependencies: [
-        "Tally", "TallyCRDT", "TallyStore", "TallyTesting", tallyMacros,
+        "Tally", "TallyCRDT", "TallyStore", "TallyTesting", "TestEffort", tallyMacros,
         .target(name: "TallyMacroExpansion", condition: .when(traits: ["Macros"])), grdb, logging,
         macros("SwiftDiagnostics"), macros("SwiftParser"), macros("SwiftSyntax"), macros("SwiftSyntaxMacros"),
         macros("SwiftSyntaxMacroExpansion"), macros("SwiftSyntaxMacrosGenericTestSupport"),

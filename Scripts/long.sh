@@ -2,7 +2,7 @@
 # What takes too long to stand before each change (Docs/Testing.md): make long, by night or before a release.
 #
 #   HOURS=3      how long the parts may take that take as long as one likes: a third of it, or three times as long
-#   ONLY='soak'  only steps whose names match
+#   STEPS=soak   only steps whose names match
 #   FRESH=1      from the beginning; otherwise what has passed on the same sources is not run again, so it may be ended at any time
 #
 # Says at its start what it will do and how long that takes. Whatever fails is named at the end, with its seed, and all that it printed
@@ -10,10 +10,13 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 hours=${HOURS:-1}
+chosen=${STEPS:-.}
+# What was said to `make long` is not meant for the commands that it calls.
+unset ONLY STEPS FLAGS TRAITS STRICT MAKEFLAGS MFLAGS MAKEOVERRIDES BUILT TESTING BUILD
 scaled() { awk -v hours="$hours" -v value="$1" 'BEGIN { n = int(value * hours); print n < 1 ? 1 : n }'; }
 
 # The sources as they are, committed or not: what passed on others says nothing of these.
-sources=(Sources Tests Examples Package.swift)
+sources=(Sources Tests Examples Scripts Package.swift Makefile)
 key=$({ git ls-files -s "${sources[@]}"; git diff HEAD -- "${sources[@]}"; git ls-files -o --exclude-standard "${sources[@]}" | xargs -r cat; } |
   git hash-object --stdin | cut -c 1-12)
 steps_folder=.build-long/$key
@@ -21,25 +24,26 @@ steps_folder=.build-long/$key
 mkdir -p "$steps_folder"
 # shellcheck source=steps.sh
 source Scripts/steps.sh
-# A step runs in the background, where it would not notice that somebody ends the whole.
-trap 'trap - TERM; kill 0; exit 130' INT TERM
+trap 'end_steps; exit 130' INT TERM
 # Each run plays seeds that no earlier one has played, as long as it is begun on another day.
 first=$(($(date +%s) / 86400 % 100000 * 1000000))
 
 # MINUTES NAME: COMMAND
 steps=(
   "6 plain: swift build --build-tests --scratch-path .build-plain"
-  "4 test: make test"
+  "15 without-faults: SWIFT_DETERMINISTIC_HASHING=1 swift build --build-tests --scratch-path .build-unplanted --traits Network,Macros,Relay,Inspector"
+  "8 test: make test"
   "10 planted: make planted-check"
   "6 triggers: make test-triggers"
-  "$(scaled 15) long-tests: TALLY_EFFORT=$((1 + $(scaled 1) )) make test"
+  "15 build-all: make build-tests TRAITS=all"
+  "$(scaled 20) long-tests: TALLY_EFFORT=$((1 + $(scaled 1))) make test TRAITS=all BUILT=1"
   "$(scaled 12) crash: make crash FACTOR=$((1 + $(scaled 3)))"
 )
+steps+=("10 build-soak: make soak SOAK_SECONDS=1")
 for tier in core forged store copies seeds world relay rawsql damage value shred; do
   steps+=("$(scaled 2) soak-$tier: make soak SOAK_SECONDS=$(($(scaled 2) * 60)) FLAGS='--tier $tier --first $first'")
 done
 steps+=(
-  "15 relay-build: make build-tests TRAITS=all"
   "$(scaled 10) relay: TALLY_EFFORT=$((1 + $(scaled 2))) make test-relay BUILT=1"
   "$(scaled 5) second-opinion: make second-opinion SECONDS=$(($(scaled 5) * 60))"
   "$((8 + $(scaled 4))) fuzz: make fuzz SECONDS=$(($(scaled 4) * 60))"
@@ -49,20 +53,30 @@ steps+=(
   "12 coverage: make coverage"
 )
 
-todo=() minutes=0
+todo=() minutes=0 known=0
 echo "make long, on sources $key:"
 for step in "${steps[@]}"; do
   read -r length rest <<<"$step"
   name=${rest%%: *}
-  [[ $name =~ ${ONLY:-.} ]] || continue
-  if [ -s "$steps_folder/$name.ended" ] && [ "$(cut -d' ' -f1 "$steps_folder/$name.ended")" = 0 ]; then
+  [[ $name =~ $chosen ]] || continue
+  # The same command: with other HOURS, or on another day, it is another one. A build may be gone.
+  if [[ $name != build* ]] && [ -s "$steps_folder/$name.ended" ] && [ "$(cut -d' ' -f1 "$steps_folder/$name.ended")" = 0 ] &&
+    [ "$(cat "$steps_folder/$name.command" 2>/dev/null)" = "$rest" ]; then
+    known=$((known + 1))
     printf '  %-18s passed before, in %s s\n' "$name" "$(cut -d' ' -f2 "$steps_folder/$name.ended")"
     continue
   fi
   printf '  %-18s about %3d min  %s\n' "$name" "$length" "${rest#*: }"
+  echo "$rest" >"$steps_folder/$name.command"
+  rm -f "$steps_folder/$name.ended"
   todo+=("$rest")
   minutes=$((minutes + length))
 done
+if [ "$minutes" -eq 0 ]; then
+  [ "$known" -gt 0 ] || { echo "no step is called so" >&2; exit 64; }
+  echo "All of it passed before."
+  exit 0
+fi
 echo "About $minutes minutes on two cores, builds included. What they print is in $steps_folder; call it again to go on where it was ended."
 
 failed=()

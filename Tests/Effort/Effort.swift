@@ -22,7 +22,7 @@ package enum Effort {
   /// The seeds of a random test: `count` times the factor, unless the environment says which.
   package static func seeds(_ count: Int) -> [UInt64] {
     if let seed { return [seed] }
-    return Array(1...(cases ?? UInt64(count * factor)))
+    return Array(1...max(1, cases ?? UInt64(count * factor)))
   }
 
   /// Some of a range, spread over it and others on each day; at most `count` of them in a short run, all in a long one.
@@ -33,8 +33,10 @@ package enum Effort {
   /// The same of a list.
   package static func sample<Element>(_ all: [Element], _ count: Int) -> [Element] {
     guard !isLong, all.count > count else { return all }
-    let step = all.count / count
-    let offset = Int(Date().timeIntervalSince1970 / 86_400) % step
-    return (0..<count).map { all[$0 * step + offset] }
+    let day = Int(Date().timeIntervalSince1970 / 86_400)
+    return (0..<count).map { index in
+      let (first, next) = (index * all.count / count, (index + 1) * all.count / count)
+      return all[first + day % (next - first)]
+    }
   }
 }

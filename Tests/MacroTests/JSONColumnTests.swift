@@ -2,6 +2,7 @@
   import Foundation
   import Tally
   import TallyMacros
+  import TestEffort
   import Testing
 
   /// A trip, as an older version of an app knows it.
@@ -247,7 +248,7 @@
     }
 
     @Test func manyElementsAreChangedOneByOne() throws {
-      let count = 600
+      let count = Effort.isLong ? 3000 : 600
       let guests = (0..<count).map { #"{"id":\#($0),"name":"A","x":\#($0)}"# }
       let changed = (0..<count).map { #"{"id":\#($0),"name":"B","x":\#($0)}"# }
       #expect(

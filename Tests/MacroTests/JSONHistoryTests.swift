@@ -3,6 +3,7 @@
   import Tally
   import TallyMacros
   import TallyTesting
+  import TestEffort
   import Testing
 
   /// What an older version of an app knows of a document.
@@ -164,7 +165,7 @@
       }
     }
 
-    @Test(arguments: UInt64(1)...60) func keysStayWhereTheyWere(_ seed: UInt64) throws {
+    @Test(arguments: Effort.seeds(60)) func keysStayWhereTheyWere(_ seed: UInt64) throws {
       let store = try Store(inMemory: Schema(Board.self))
       var history = History(seed: seed)
       let encoder = JSONEncoder()

@@ -10,7 +10,8 @@ struct Part: ExpressibleByArgument {
 
   init?(argument: String) {
     let words = argument.split(separator: "/", omittingEmptySubsequences: false)
-    guard words.count == 2, let number = Int(words[0]), let parts = Int(words[1]), (1...max(1, parts)).contains(number)
+    guard words.count == 2, let number = Int(words[0]), let parts = Int(words[1]), parts > 0,
+      (1...parts).contains(number)
     else { return nil }
     (self.number, self.parts) = (number, parts)
   }

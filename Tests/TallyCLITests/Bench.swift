@@ -64,6 +64,23 @@ final class Bench {
   /// Runs the tool to its end.
   func tally(_ arguments: String..., input: String? = nil) throws -> Outcome { try tally(arguments, input: input) }
 
+  static let hasPython = access("/usr/bin/python3", X_OK) == 0
+
+  /// Runs the tool as `tally` does, and measures its own peak of memory. What the system says of a child of this
+  /// process is at least what this process has had, since `exec` keeps the greatest; so a small process stands between.
+  func measured(_ arguments: [String]) throws -> Outcome {
+    let script = """
+      import resource, subprocess, sys
+      done = subprocess.run(sys.argv[2:])
+      open(sys.argv[1], "w").write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
+      sys.exit(done.returncode)
+      """
+    let file = url.appendingPathComponent("peak")
+    var outcome = try run(["/usr/bin/python3", "-c", script, file.path, Self.tool] + arguments)
+    outcome.peak = 1024 * (Int(try String(contentsOf: file, encoding: .utf8)) ?? 0)
+    return outcome
+  }
+
   /// Runs a script in which `$0` is the tool.
   func shell(_ script: String) throws -> Outcome { try run(["/bin/sh", "-c", script, Self.tool]) }
 

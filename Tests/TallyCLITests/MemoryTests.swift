@@ -6,7 +6,7 @@ import TestEffort
 import Testing
 
 /// Memory does not follow the size of what is read.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct MemoryTests {
+@Suite(.serialized, .timeLimit(.minutes(10)), .enabled(if: Bench.hasPython, "needs python3")) struct MemoryTests {
   private static let mebibyte = 1 << 20
 
   /// What a command may have more of for 36,000 records more: 48 MiB for a million, and the noise of an allocator.
@@ -21,7 +21,7 @@ import Testing
       let peaks = try ["small", "large"].map { name in
         var arguments = [command[0], name] + command.dropFirst()
         if command[0] == "recover" { arguments[arguments.count - 1] += name }
-        let outcome = try bench.tally(arguments)
+        let outcome = try bench.measured(arguments)
         #expect(outcome.status == 0, "\(arguments)")
         return outcome.peak
       }
@@ -39,7 +39,9 @@ import Testing
     let pass = ["--via", "folder:" + bench.path("shared")]
     #expect(try bench.tally(["sync", "a"] + pass).status == 0)
     let name = try #require(try FileManager.default.contentsOfDirectory(atPath: bench.path("shared")).first)
-    let usual = (try bench.tally("apply", "b", "delta").peak, try bench.tally(["sync", "c"] + pass).peak)
+    let usual = (
+      try bench.measured(["apply", "b", "delta"]).peak, try bench.measured(["sync", "c"] + pass).peak
+    )
     #expect(usual.0 > Self.mebibyte && usual.1 > Self.mebibyte)
 
     let frame = HostileDeltaTests.zeros(blocks: 8192)
@@ -48,11 +50,11 @@ import Testing
     for size in [UInt64(1 << 30), 64 << 20, 47 << 20, 1 << 20, 100] {
       let block = HostileDeltaTests.varint(size << 1 | 1) + HostileDeltaTests.varint(UInt64(frame.count)) + frame
       try bench.write(header + block, to: "hostile")
-      let stream = try bench.tally("apply", "b", "hostile")
+      let stream = try bench.measured(["apply", "b", "hostile"])
       #expect(stream.status == 65)
       #expect(stream.peak - usual.0 < 48 * Self.mebibyte, "\(size): \(stream.peak) beside \(usual.0)")
       try bench.write(header + block, to: "shared/" + name)
-      let folder = try bench.tally(["sync", "b"] + pass)
+      let folder = try bench.measured(["sync", "b"] + pass)
       #expect(folder.peak - usual.1 < 48 * Self.mebibyte, "\(size): \(folder.peak) beside \(usual.1)")
       #expect(try bench.tally("get", "b", "SBPerson|~|zero").status == 66)
     }
@@ -63,10 +65,10 @@ import Testing
     let bench = try Bench("a", "b")
     try bench.done("put", "a", "SBPerson|~|ann", "name=Ann")
     try bench.done("delta", "a", "-o", "delta")
-    let usual = try bench.tally("apply", "b", "delta")
+    let usual = try bench.measured(["apply", "b", "delta"])
     #expect(usual.status == 0 && usual.peak > Self.mebibyte)
     try bench.write(try large.delta(), to: "large")
-    let outcome = try bench.tally("apply", "b", "large")
+    let outcome = try bench.measured(["apply", "b", "large"])
     #expect(outcome.status == 0, "\(outcome.errors)")
     #expect(outcome.peak - usual.peak < 48 * Self.mebibyte, "\(outcome.peak) beside \(usual.peak)")
     #expect(try bench.done("verify", "b").hasPrefix("ok "))

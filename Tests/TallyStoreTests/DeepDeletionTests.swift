@@ -2,6 +2,7 @@ import GRDB
 import Synchronization
 import Tally
 import TallyCRDT
+import TestEffort
 import Testing
 
 @testable import TallyStore
@@ -42,7 +43,7 @@ import Testing
   /// Four times as many records cost about four times as much.
   @Test(arguments: [true, false]) func aLongChainOfDeletedOwnersIsEmptied(hasWindow: Bool) throws {
     var costs: [Int] = []
-    for count in [150, 600] {
+    for count in Effort.isLong ? [500, 2_000] : [100, 400] {
       let store = try deletedChain(count)
       let vector = try store.vector
       if hasWindow {
@@ -61,7 +62,7 @@ import Testing
   /// So it does for whoever takes it in.
   @Test func aLongChainThatIsEmptiedIsTakenIn() throws {
     var costs: [Int] = []
-    for count in [150, 600] {
+    for count in Effort.isLong ? [500, 2_000] : [100, 400] {
       let (store, other) = (try deletedChain(count), try Store(inMemory: Self.schema))
       try other.apply(store.delta(since: other.vector))
       #expect(try store.empty(ripe: nil).emptied == count)

@@ -164,7 +164,7 @@ import Testing
   @Test(arguments: Effort.sample([1, 25, 2_500], 1)) func theLogOfDeletedRecordsIsThatOfTheirDeletes(_ size: Int) throws
   {
     let lab = try Lab(.hook)
-    let count = size == 1 ? 500 : 2_500
+    let count = size == 1 ? 500 : Effort.isLong ? 10_000 : 2_500
     func transactions(_ body: (Database, Int) throws -> Void) throws {
       for start in stride(from: 0, to: count, by: size) {
         try lab.a.write { db in for number in start..<start + size { try body(db, number) } }

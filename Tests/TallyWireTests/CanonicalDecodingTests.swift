@@ -1,11 +1,12 @@
 import TallyCRDT
 import TallyWire
+import TestEffort
 import Testing
 
 @Suite struct CanonicalDecodingTests {
   @Test func whatDecodesIsCanonical() throws {
     var accepted = 0
-    for seed in UInt64(1)...100 {
+    for seed in Effort.seeds(50) {
       var samples = Samples(seed: seed)
       for payload in try samples.plainPayloads() {
         for _ in 0..<40 {
@@ -21,6 +22,6 @@ import Testing
         }
       }
     }
-    #expect(accepted > 500)
+    #expect(accepted > 250 || Effort.seed != nil)
   }
 }
