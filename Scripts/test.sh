@@ -59,6 +59,7 @@ one() {
 
 began=$SECONDS
 running=0
+runs=()
 shown=
 end() {
   for job in $(jobs -p) $shown; do
@@ -73,6 +74,7 @@ for index in "${!names[@]}"; do
   rm -f "$logs/${names[$index]}.status"
   if [ "$running" -ge "${TEST_JOBS:-99}" ]; then wait -n; else running=$((running + 1)); fi
   one "${names[$index]}" "${arguments[$index]}" &
+  runs+=($!)
 done
 files=("${names[@]/#/$logs/}")
 files=("${files[@]/%/.log}")
@@ -83,7 +85,12 @@ files=("${files[@]/%/.log}")
   wait
 ) &
 shown=$!
-while [ "$(ls "${files[@]/%.log/.status}" 2>/dev/null | wc -l)" -lt ${#names[@]} ]; do
+under_way() {
+  local run
+  for run in "${runs[@]}"; do if kill -0 "$run" 2>/dev/null; then return 0; fi; done
+  return 1
+}
+while under_way; do
   sleep 1
   if [ $(((SECONDS - began) % 30)) -eq 0 ]; then
     echo "… $(cat "${files[@]}" | grep -cE '^✔ Test .* passed after') tests passed after $((SECONDS - began)) seconds"
@@ -96,7 +103,7 @@ wait "$shown" 2>/dev/null
 status=0
 for index in "${!names[@]}"; do
   name=${names[$index]}
-  code=$(cat "$logs/$name.status")
+  code=$(cat "$logs/$name.status" 2>/dev/null || echo unknown)
   # Whatever its status: without its last line, or without a test, it has not passed.
   if [ "$code" = 0 ] && grep -qE 'Test run with [1-9][0-9]* tests? .*passed after' "$logs/$name.log"; then continue; fi
   status=1
