@@ -2,13 +2,17 @@
 # For other scripts: symbol_graphs FOLDER MODULE… writes the symbol graphs of modules of a debug build, whose folder is
 # BUILD or .build.
 symbol_graphs() {
-  local folder=$1 build=${BUILD:-.build} target module
+  local folder=$1 build=${BUILD:-.build} target module map
   shift
   target=$(swift -print-target-info | python3 -c 'import json, sys; print(json.load(sys.stdin)["target"]["unversionedTriple"])')
   mkdir -p "$folder"
+  # The C modules of dependencies, of which a build with all traits has many.
+  local maps=()
+  while IFS= read -r map; do maps+=(-I "$(dirname "$map")"); done \
+    < <(find "$build/checkouts/" -maxdepth 6 -path '*/Sources/*' -name module.modulemap
+      find "$build/debug/" -maxdepth 2 -name module.modulemap -not -path '*-tool.build/*')
   for module in "$@"; do
-    swift symbolgraph-extract -module-name "$module" -I "$build/debug/Modules" -I "$build/debug/CTallySQLite.build" \
-      -I Sources/CZstd -I "$build/checkouts/GRDB.swift/Sources/GRDBSQLite" -target "$target" \
+    swift symbolgraph-extract -module-name "$module" -I "$build/debug/Modules" -I Sources/CZstd "${maps[@]}" -target "$target" \
       -minimum-access-level public -skip-inherited-docs -skip-synthesized-members -output-dir "$folder" >/dev/null
   done
 }
