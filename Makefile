@@ -98,13 +98,13 @@ test-macros: setup
 test-relay: setup
 	@bash Scripts/setup.sh relay
 	$(BUILD_ALL) --build-tests
-	$(TEST_ALL) relay: --no-parallel --filter RelayTests
+	PLAIN_MALLOC=1 $(TEST_ALL) relay: --no-parallel --filter RelayTests
 
 # The inspector: its server, and its pages in a real browser, which is installed where that may be done and left out, with a word, elsewhere.
 test-inspector: setup
 	@bash Scripts/setup.sh browser
 	$(BUILD_ALL) --build-tests
-	$(TEST_ALL) inspector: --no-parallel --filter InspectorTests
+	PLAIN_MALLOC=1 $(TEST_ALL) inspector: --no-parallel --filter InspectorTests
 	bash Scripts/inspector-pages.sh .build-all/debug/tally
 
 # A phone, a tablet and a relay as live processes, and an inspector over them: Docs/Inspector.md. PORT to choose one.

@@ -11,8 +11,8 @@ cd "$(dirname "$0")/.."
 swift=${SWIFT:-swift}
 export SWIFT_BACKTRACE=${SWIFT_BACKTRACE:-enable=no}
 # In the gate and in long runs what is freed is overwritten, and none of it kept back: a use after free ends the run, also one inside SQLite, which no
-# sanitizer sees. It costs a fifth of the time.
-if [ -n "${TALLY_STRICT:-}${TALLY_EFFORT:-}" ]; then export GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.perturb=165; fi
+# sanitizer sees. It costs a fifth of the time. PLAIN_MALLOC=1 is for tests that measure a server's own memory and times.
+if [ -n "${TALLY_STRICT:-}${TALLY_EFFORT:-}" ] && [ -z "${PLAIN_MALLOC:-}" ]; then export GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.perturb=165; fi
 # No pipe or disk is to hold up a test that has something to say.
 logs=.build/test-logs
 mkdir -p "$logs"
