@@ -28,12 +28,12 @@ import Testing
   /// The context of a delete or a life has an entry for each replica: many of them fill a block before its items do.
   @Test(arguments: Effort.sample([false, true], 1)) func manyContextsOfManyReplicasCanBeRead(hasUUIDs: Bool) throws {
     let store = try Self.store()
-    for number in 0..<100 {
+    for number in 0..<(Effort.isLong ? 40 : 100) {
       let other = try Self.store()
       try Self.run(other, "INSERT INTO Note(id) VALUES('Note|~|r\(number)')")
       try store.apply(try other.delta())
     }
-    let names = (0..<700).map { hasUUIDs ? "Note|~|\(Self.uuid($0))" : "Note|~|k\($0)" }
+    let names = (0..<(Effort.isLong ? 1_700 : 700)).map { hasUUIDs ? "Note|~|\(Self.uuid($0))" : "Note|~|k\($0)" }
     try store.write { db in
       for name in names { try db.execute(sql: "INSERT INTO Note(id) VALUES(?)", arguments: [name]) }
     }

@@ -10,9 +10,6 @@ extension RawPlay {
     }
   }
 
-  /// What a seed finds, with the smallest history that shows it.
-  package static func reported(seed: UInt64) async -> String? { await onThread { report(seed: seed) } }
-
   /// Plays the histories of these seeds.
   /// - Returns: the least seed of those that failed, if any, and how many histories have reached each situation.
   package static func played(
