@@ -28,12 +28,15 @@ trap 'rm -rf "$folder"' EXIT
 strip -o "$folder/program" "${BENCHMARKS:-.build-bench/release/Benchmarks}"
 
 # Cachegrind without its caches counts the same instructions as callgrind in half the time; dictionaries that hash with
-# another seed in each process would not repeat.
+# another seed in each process would not repeat. Of several counts the least stays: threads that the machine starts otherwise
+# than usual add to a count, and nothing takes from it.
 count() {
-  local side=; [ "$2" = store ] || side=--plain
-  SWIFT_DETERMINISTIC_HASHING=1 valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null \
-    "$folder/program" --records "$3" --count "$1" $side 2>&1 | sed -n 's/.*I *refs: *//p' | tr -d , >"$folder/$1-$2-$3"
-  [ -s "$folder/$1-$2-$3" ] || { echo "$1 on a $2 database with $3 rows was not counted" >&2; return 1; }
+  local side= file="$folder/$1-$2-$3" found
+  [ "$2" = store ] || side=--plain
+  found=$(SWIFT_DETERMINISTIC_HASHING=1 valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null \
+    "$folder/program" --records "$3" --count "$1" $side 2>&1 | sed -n 's/.*I *refs: *//p' | tr -d ,)
+  [ -n "$found" ] || { echo "$1 on a $2 database with $3 rows was not counted" >&2; return 1; }
+  [ -s "$file" ] && [ "$(cat "$file")" -le "$found" ] || echo "$found" >"$file"
 }
 export -f count
 
@@ -56,16 +59,18 @@ sizes() { case $1 in commit | change) echo 300 900 ;; open | seed) echo 20 60 ;;
 # Making the rows has nothing to do with the database.
 side_of() { [ "$1" = rows ] && echo plain || echo "$2"; }
 
+# What is run to know the cost of the given workloads.
 needed() {
   local sides="store" workload side first
   [ -n "$gate" ] || sides="store plain"
-  for workload in "${workloads[@]}"; do for side in $sides; do
+  for workload in "$@"; do for side in $sides; do
     first=$(before "$workload" "$side")
     for records in $(sizes "$workload"); do echo "$workload $side $records"; done
     for records in $(sizes "$first"); do echo "$first $(side_of "$first" "$side") $records"; done
   done; done | sort -u
 }
-needed | xargs -P "$(nproc)" -L 1 bash -c 'count "$@"' count
+count_all() { needed "$@" | xargs -P "$(nproc)" -L 1 bash -c 'count "$@"' count; }
+count_all "${workloads[@]}"
 
 # The difference of two runs: what it takes to start falls out.
 per_row() {
@@ -82,9 +87,21 @@ cost() {
 
 limit_of() { awk -v workload="$1" -v column="$2" '$1 == workload { print $column }' "$limits"; }
 
+# Whether a workload takes more than five in a hundred more than is accepted.
+is_over() {
+  local accepted
+  accepted=$(limit_of "$1" 2)
+  [ -n "$gate" ] && [ -n "$accepted" ] && [ $(($(cost "$1" store) * 100)) -gt $((accepted * 105)) ]
+}
+
 status=0 lines=()
 printf '%-8s %10s %10s %6s %10s %10s\n' workload plain store ratio accepted aim
 for workload in "${workloads[@]}"; do
+  for again in 2 3; do
+    is_over "$workload" || break
+    echo "$workload takes $(cost "$workload" store): counted again ($again of 3)"
+    count_all "$workload"
+  done
   store=$(cost "$workload" store) plain= ratio=
   accepted=$(limit_of "$workload" 2) aim=$(limit_of "$workload" 3)
   if [ -z "$gate" ]; then
@@ -93,8 +110,7 @@ for workload in "${workloads[@]}"; do
   fi
   printf '%-8s %10s %10d %6s %10s %10s\n' "$workload" "$plain" "$store" "$ratio" "$accepted" "$aim"
   lines+=("{\"workload\": \"$workload\", \"plain\": ${plain:-null}, \"store\": $store, \"accepted\": ${accepted:-null}, \"aim\": $([[ $aim =~ ^[0-9]+$ ]] && echo "$aim" || echo null)}")
-  # Three in a hundred more than accepted are let pass.
-  if [ -n "$gate" ] && [ -n "$accepted" ] && [ $((store * 100)) -gt $((accepted * 105)) ]; then
+  if is_over "$workload"; then
     echo "$workload takes $store instructions a row; accepted are $accepted (Scripts/instructions-limits.txt)" >&2
     status=1
   elif [ -n "$gate" ] && [ -n "$accepted" ] && [ $((store * 100)) -lt $((accepted * 97)) ]; then
