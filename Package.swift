@@ -366,3 +366,12 @@ if Context.environment["TALLY_STRICT"] != nil {
     target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-warnings-as-errors"])]
   }
 }
+
+// What tests compute most with, merging and encoding, is optimized in their builds and keeps its assertions. Users' debug builds
+// stay as they are.
+if Context.environment["TALLY_TESTS"] != nil {
+  for target in package.targets where ["TallyCRDT", "TallyWire"].contains(target.name) {
+    target.swiftSettings =
+      (target.swiftSettings ?? []) + [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
+  }
+}

@@ -3,6 +3,7 @@ import GRDB
 import Tally
 import TallyCRDT
 import TallyStore
+import TestEffort
 import Testing
 
 /// Edits of fields, whose states are never made: they must come to what whole states come to.
@@ -121,7 +122,7 @@ import Testing
   {
     let lab = try Lab(path)
     try lab.a.run("INSERT INTO P(id, pos) VALUES('P|~|1', 0)")
-    for number in 1...400 {
+    for number in 1...(Effort.isLong ? 400 : 240) {
       let (writer, reader) = number.isMultiple(of: 2) ? (lab.a, lab.b) : (lab.b, lab.a)
       try reader.apply(try writer.delta(since: try reader.vector))
       try writer.apply(try reader.delta(since: try writer.vector))

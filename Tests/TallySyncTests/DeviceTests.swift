@@ -28,6 +28,7 @@ import Testing
   private struct Meeting {
     /// The progress of the first side.
     let steps: AsyncStream<SyncSession.Progress>
+    private let otherSteps: AsyncStream<SyncSession.Progress>
     private let connection: MemoryConnection
     private let one: Task<SyncOutcome, any Error>
     private let other: Task<SyncOutcome, any Error>
@@ -35,14 +36,24 @@ import Testing
     init(_ one: Store, _ name: String, _ other: Store, _ otherName: String, isLive: Bool = true) {
       let (left, right) = MemoryConnection.pair()
       let (steps, feed) = AsyncStream.makeStream(of: SyncSession.Progress.self)
-      var settings = DeviceTests.settings(name, isLive: isLive)
+      let (otherSteps, otherFeed) = AsyncStream.makeStream(of: SyncSession.Progress.self)
+      var (settings, otherSettings) = (
+        DeviceTests.settings(name, isLive: isLive), DeviceTests.settings(otherName, isLive: isLive)
+      )
       settings.onProgress = { feed.yield($0) }
-      (self.steps, connection) = (steps, left)
+      otherSettings.onProgress = { otherFeed.yield($0) }
+      (self.steps, self.otherSteps, connection) = (steps, otherSteps, left)
       self.one = Task { [settings] in try await one.sync(over: left, settings) }
-      self.other = Task { try await other.sync(over: right, DeviceTests.settings(otherName, isLive: isLive)) }
+      self.other = Task { [otherSettings] in
+        defer { otherFeed.finish() }
+        return try await other.sync(over: right, otherSettings)
+      }
     }
 
+    /// Closes the connection. A side that is not live by then takes that for a sync that was cut off, so the other, too,
+    /// must have come that far.
     func end() async throws -> (SyncOutcome, SyncOutcome) {
+      for await step in otherSteps where step.phase == .live { break }
       await connection.close()
       return (try await one.value, try await other.value)
     }

@@ -4,6 +4,7 @@ import TallyCRDT
 import TallySync
 import TallyTesting
 import TallyWire
+import TestEffort
 import Testing
 
 /// A peer that says what it must not: a typed error, in time, and the store as it was.
@@ -122,7 +123,7 @@ import Testing
     SyncMessage.failure(code: code, message: text).encoded()
   }
 
-  @Test(arguments: cases) func isRefusedAndTheStoreStaysAsItWas(_ bad: Case) async throws {
+  @Test(arguments: Effort.sample(cases, 15)) func isRefusedAndTheStoreStaysAsItWas(_ bad: Case) async throws {
     let site = try Site(notes: 3)
     let before = try site.dump()
     let (here, there) = MemoryConnection.pair()

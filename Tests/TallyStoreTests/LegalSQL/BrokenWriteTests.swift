@@ -20,7 +20,7 @@ import Testing
   ]
 
   /// The statement that switches triggers on is undone with its savepoint, and triggers stay on.
-  @Test(arguments: changes, objects) func whatFollowsAChangeOfTheSchemaThatIsRolledBackIsCapturedOnce(
+  @Test(arguments: Effort.sample(changes, 3), objects) func whatFollowsAChangeOfTheSchemaThatIsRolledBackIsCapturedOnce(
     _ change: String, _ object: String
   ) throws {
     let lab = try Lab(.hook)

@@ -1,6 +1,7 @@
 import GRDB
 import Tally
 import TallyStore
+import TestEffort
 import Testing
 
 /// Tables that an app has rebuilt (create, copy, drop, rename) in a way that SQLite takes and no store can use:
@@ -42,7 +43,7 @@ import Testing
     Case(testDescription: "no clock", old: ", tally_clock BLOB", new: ", stamp BLOB", says: ["tally_clock is missing"]),
   ]
 
-  @Test(arguments: cases, CapturePath.allCases)
+  @Test(arguments: Effort.sample(cases, 4), CapturePath.allCases)
   func aTableThatNoStoreCanUseIsNamedAtOpeningWithTheRemedy(_ it: Case, _ path: CapturePath) throws {
     let lab = try Lab(path)
     try lab.a.run("INSERT INTO P(id, name) VALUES('P|~|1', 'one')")

@@ -1,6 +1,7 @@
 import GRDB
 import Tally
 import TallyStore
+import TestEffort
 import Testing
 
 /// Rows that REPLACE removes, for which SQLite fires no trigger unless it is asked to.
@@ -14,7 +15,7 @@ import Testing
   ]
 
   /// Whatever an index says, nobody but SQLite reads it.
-  @Test(arguments: CapturePath.allCases, indexes)
+  @Test(arguments: CapturePath.allCases, Effort.sample(indexes, 2))
   func whatReplaceRemovesThroughAnIndexIsReplicated(_ path: CapturePath, _ index: String) throws {
     let lab = try Lab(path)
     try lab.a.run(index)
