@@ -367,8 +367,8 @@ if Context.environment["TALLY_STRICT"] != nil {
   }
 }
 
-// What tests compute most with, merging and encoding, is optimized in their builds and keeps its assertions. Users' debug builds
-// stay as they are.
+// What tests compute most with, merging and encoding, is optimized in their builds and keeps its assertions.
+// Users' debug builds stay as they are.
 if Context.environment["TALLY_TESTS"] != nil {
   for target in package.targets where ["TallyCRDT", "TallyWire"].contains(target.name) {
     target.swiftSettings =

@@ -50,8 +50,8 @@ import Testing
       }
     }
 
-    /// Closes the connection. A side that is not live by then takes that for a sync that was cut off, so the other, too,
-    /// must have come that far.
+    /// Closes the connection. A side that is not live by then takes that for a sync that was cut off, so the other must
+    /// have come that far, too.
     func end() async throws -> (SyncOutcome, SyncOutcome) {
       for await step in otherSteps where step.phase == .live { break }
       await connection.close()
