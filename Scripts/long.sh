@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 hours=${HOURS:-1}
 chosen=${STEPS:-.}
 # What was said to `make long` is not meant for the commands that it calls.
-unset ONLY STEPS FLAGS TRAITS STRICT MAKEFLAGS MFLAGS MAKEOVERRIDES BUILT TESTING BUILD
+unset ONLY STEPS FLAGS TRAITS STRICT MAKEFLAGS MFLAGS MAKEOVERRIDES BUILT TESTING BUILD TALLY_TESTS
 scaled() { awk -v hours="$hours" -v value="$1" 'BEGIN { n = int(value * hours); print n < 1 ? 1 : n }'; }
 
 # The sources as they are, committed or not: what passed on others says nothing of these.
@@ -33,6 +33,7 @@ steps=(
   "6 plain: swift build --build-tests --scratch-path .build-plain"
   "15 without-faults: SWIFT_DETERMINISTIC_HASHING=1 swift build --build-tests --scratch-path .build-unplanted --traits Network,Macros,Relay,Inspector"
   "8 test: make test"
+  "$(scaled 17) rebuilds: TALLY_CASES=$(scaled 10000) make test ONLY=RebuildFamilyTests BUILT=1"
   "10 planted: make planted-check"
   "6 triggers: make test-triggers"
   "15 build-all: make build-tests TRAITS=all"

@@ -10,7 +10,7 @@ struct ImportCommand: ParsableCommand {
     abstract: "Puts records from a file of JSON lines, or from another SQLite database.",
     discussion: """
       Each line is {"name":…,"fields":{…},"links":{relationship:[…]}}; fields and links may be missing. Dates are ISO 8601, \
-      UUIDs text, blobs {"blob":"<hex>"}, references names; a json field takes any JSON, or a string that holds JSON text.
+      or {"text":…} where one is stored in another form, UUIDs text, blobs {"blob":"<hex>"}, references names; a json field takes any JSON, or a string that holds JSON text.
       Links are added to those that are there.
 
       Records are put in transactions of --batch lines. A reference or link may name a record of a later line: what is not \

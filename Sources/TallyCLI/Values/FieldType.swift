@@ -49,9 +49,7 @@ extension FieldType {
     case .field(.bool): return Self.flags[text].map { .integer($0) }
     case .field(.date): return ISODate.stored(text).map(Value.text)
     case .field(.uuid): return UUID(uuidString: text).map { .blob(withUnsafeBytes(of: $0.uuid) { Array($0) }) }
-    case .field(.json):
-      _ = try JSONParser.parse(Array(text.utf8))
-      return .text(text)
+    case .field(.json): return try Self.json(text)
     case .field(.blob): return Self.blob(text).map(Value.blob)
     }
   }
@@ -61,8 +59,7 @@ extension FieldType {
     switch (self, json) {
     case (_, .null): return .null
     case (.field(.json), .string(let text)):
-      _ = try JSONParser.parse(Array(text.utf8))
-      return .text(text)
+      if let value = try Self.json(text) { return value }
     case (.field(.json), _): return .text(json.text)
     case (.field(.text), .string(let text)): return .text(text)
     case (.field(.integer), .number(let text)), (.field(.real), .number(let text)):
@@ -76,6 +73,12 @@ extension FieldType {
       if case .string(let text)? = members["blob"], members.count == 1, let bytes = Hexadecimal.bytes(text) {
         return .blob(bytes)
       }
+    case (.field(.date), .object(let members)):
+      if case .string(let text)? = members["text"], members.count == 1, FieldKind.date.accepts(.text(text)) {
+        return .text(text)
+      }
+    case (.field(.date), .string(let text)) where !ISODate.isISO(text) && FieldKind.date.accepts(.text(text)):
+      return .text(text)
     case (.field(.date), .string(let text)), (.field(.uuid), .string(let text)), (.field(.blob), .string(let text)),
       (.reference, .string(let text)):
       if let value = try parse(text) { return value }
@@ -93,6 +96,14 @@ extension FieldType {
       default: ""
       }
     return StoreError(.typeMismatch, "\(text) is not \(label)\(hint)")
+  }
+
+  /// A text as it stands, if a store takes it for JSON.
+  /// - Throws: `Failure` with the place of what is wrong.
+  private static func json(_ text: String) throws -> Value? {
+    guard !FieldKind.json.accepts(.text(text)) else { return .text(text) }
+    _ = try JSONParser.parse(Array(text.utf8))
+    return nil
   }
 
   private static let flags: [String: Int64] = ["true": 1, "1": 1, "false": 0, "0": 0]
@@ -117,18 +128,23 @@ extension FieldType {
   func json(_ value: Value) -> JSON {
     switch (self, value) {
     case (.field(.bool), .integer(let number)) where number == 0 || number == 1: return .bool(number == 1)
-    case (.field(.date), .text(let text)): return .string(ISODate.iso(stored: text) ?? text)
+    case (.field(.date), .text(let text)):
+      // A text with a T that is stored as it stands would be read back as another.
+      if ISODate.isISO(text) { return .object(["text": .string(text)]) }
+      return .string(ISODate.stored(text) == text ? ISODate.iso(stored: text) ?? text : text)
     case (.field(.uuid), .blob(let bytes)) where bytes.count == 16: return .string(Self.uuid(bytes))
     case (.field(.json), .text(let text)):
       // What would be read back as something else, or spelt in another way, is given as the text that it is.
-      guard let json = try? JSONParser.parse(Array(text.utf8)), json != .null, json.text == text else {
-        return .string(text)
-      }
+      guard let json = try? JSONParser.parse(Array(text.utf8), within: Self.lineDepth), json != .null, json.text == text
+      else { return .string(text) }
       if case .string = json { return .string(text) }
       return json
     default: return Self.stored(value)
     }
   }
+
+  /// How deep a value of a record is in the line that has it.
+  private static let lineDepth = 4
 
   private static func stored(_ value: Value) -> JSON {
     switch value {

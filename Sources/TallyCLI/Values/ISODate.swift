@@ -1,7 +1,7 @@
 /// Dates as ISO 8601 outside and as GRDB's `YYYY-MM-DD HH:MM:SS.SSS` in UTC inside, with milliseconds.
 enum ISODate {
-  /// The stored form of an ISO 8601 date: a day, or a day and a time, with an offset, `Z`, or neither, which means UTC.
-  /// Digits beyond the millisecond are dropped. Nil for anything else.
+  /// The stored form of an ISO 8601 date: a day, which stays as it is, or a day and a time, with an offset, `Z`, or
+  /// neither, which means UTC. Digits beyond the millisecond are dropped. Nil for anything else.
   static func stored(_ text: String) -> String? {
     let bytes = Array(text.utf8)
     var scanner = Scanner(rest: bytes[...])
@@ -16,26 +16,26 @@ enum ISODate {
         return 23
       }
     }
-    var milliseconds = days * 86_400_000
-    if !scanner.rest.isEmpty {
-      guard scanner.take("T") || scanner.take("t") || scanner.take(" "), let time = scanner.time(),
-        let offset = scanner.offset(), scanner.rest.isEmpty
-      else { return nil }
-      milliseconds += time - offset
-    }
-    let parts = civil(milliseconds)
+    if scanner.rest.isEmpty { return text }
+    guard scanner.take("T") || scanner.take("t") || scanner.take(" "), let time = scanner.time(),
+      let offset = scanner.offset(), scanner.rest.isEmpty
+    else { return nil }
+    let parts = civil(days * 86_400_000 + time - offset)
     guard (0...9999).contains(parts.year) else { return nil }
     return parts.date + " " + parts.time
   }
 
   /// The ISO 8601 form of a stored date; nil if it is not one.
-  static func iso(stored: String) -> String? { self.stored(stored).map(joined) }
+  static func iso(stored: String) -> String? { self.stored(stored).map { $0.utf8.count == 10 ? $0 : joined($0) } }
 
   /// The ISO 8601 form of milliseconds since 1970.
   static func iso(milliseconds: UInt64) -> String {
     let parts = civil(Int(clamping: milliseconds))
     return joined(parts.date + " " + parts.time)
   }
+
+  /// Whether the day and the time of a text stand on both sides of a T, as outside.
+  static func isISO(_ text: String) -> Bool { text.utf8.dropFirst(10).first == UInt8(ascii: "T") }
 
   private static func joined(_ text: String) -> String { text.replacing(" ", with: "T") + "Z" }
 

@@ -8,9 +8,14 @@ struct JSONParser {
   private var position = 0
   private var depth = 0
 
-  /// The value of a text.
+  /// The value of a text, which may stand `within` so many others.
   /// - Throws: `Failure` with the offset of what is wrong.
-  static func parse(_ bytes: [UInt8]) throws -> JSON { try read(bytes) { try $0.value() } }
+  static func parse(_ bytes: [UInt8], within depth: Int = 0) throws -> JSON {
+    try read(bytes) {
+      $0.depth = depth
+      return try $0.value()
+    }
+  }
 
   /// Reads a text piece by piece, without a tree of what is in it; `body` takes all of it.
   /// - Throws: `Failure` with the offset of what is wrong; what the body throws.

@@ -21,13 +21,15 @@ struct AppObjects {
   /// Tables with a unique index that is partial, on an expression or with an app-defined collation. No trigger can tell
   /// which rows conflict in it.
   var tablesWithOpaqueUniqueIndexes = Set<String>()
-  /// Tables with an index on an expression, in whose rows SQLite lets no column be opened for writing.
+  /// Tables in whose rows SQLite lets no column be opened for writing: an index is on an expression.
   var tablesWithExpressionIndexes = Set<String>()
   /// Tables with a column that is computed on reading: in their rows, places of columns differ between versions of
   /// SQLite, some of which open another column for writing than the one that is named.
   var tablesWithVirtualColumns = Set<String>()
   /// Tables with a constraint that says what SQLite does about a conflict, as `UNIQUE ON CONFLICT REPLACE`.
   var tablesWithConflictClauses = Set<String>()
+  /// Tables with a foreign key that is checked with each statement: somebody has made them anew without DEFERRABLE.
+  var tablesWithImmediateKeys = Set<String>()
   /// The columns of each table that SQLite holds to the identifiers of another, with the other's name.
   var checkedColumns: [String: [String: String]] = [:]
   /// For columns of each table that may not be null the SQL of their default. Only the triggers need it, so it is not
@@ -114,9 +116,26 @@ struct AppObjects {
   private mutating func readKeys(_ table: String, _ connection: Connection) throws {
     // id, seq, table, from, to, on_update, on_delete, match
     let list = try SQLStatement(connection.handle, pragma: "foreign_key_list", of: table)
+    var keys = Set<Int>()
     while try list.step() {
+      keys.insert(list.int(0))
       guard list.isNull(4) || list.text(4)?.lowercased() == "id" else { continue }
       checkedColumns[table, default: [:]][list.text(3) ?? ""] = list.text(2) ?? ""
+    }
+    guard !keys.isEmpty else { return }
+    // No pragma says when a key is checked.
+    let query = try connection.statement(
+      "SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE")
+    defer { query.reset() }
+    query.bind(1, table)
+    guard try query.step(), let sql = query.text(0) else { return }
+    if Self.deferredKeys(in: sql) < keys.count { tablesWithImmediateKeys.insert(table) }
+  }
+
+  private static func deferredKeys(in sql: String) -> Int {
+    let words = sql.lowercased().split { !$0.isLetter }.map(String.init)
+    return words.indices.count { index in
+      words[index...].starts(with: ["deferrable", "initially", "deferred"]) && (index == 0 || words[index - 1] != "not")
     }
   }
 

@@ -74,6 +74,8 @@ struct Capture {
     do {
       // A trigger that the clock of another row has fired may have written to this one.
       if let row = write.row { try transaction.session.recorder?.forgetUpdates(write.kind, row) }
+      // GRDB has seen the app's own statements. Of others nobody has told those who observe the table.
+      if origin != .app, let table = catalog.table(of: write.kind) { writer.touch(table) }
       if let kind = catalog.records[write.kind] {
         // The short ways write to the store's own tables and to clocks, which fires no trigger.
         if try captureShortly(write, kind) { return }
@@ -90,7 +92,8 @@ struct Capture {
 
   /// - Returns: whether the write is captured.
   private func captureShortly(_ write: PendingWrite, _ kind: RecordKind) throws -> Bool {
-    try !write.isLost && (captureEdit(write, kind) || captureInsert(write, kind) || captureDelete(write, kind))
+    try !write.isLost && !write.isUnnoted
+      && (captureEdit(write, kind) || captureInsert(write, kind) || captureDelete(write, kind))
   }
 
   private func capture(_ write: PendingWrite, _ kind: RecordKind) throws {
@@ -130,7 +133,7 @@ struct Capture {
       try checkReferences(kind, after.values, over: before, whereThereWere: namesBefore)
     }
     if let before, let clock = write.before?.clock {
-      try captureUpdate(name, kind, clock, before, after, left, earlier)
+      try captureUpdate(name, kind, clock, before, after, left, earlier, isUnnoted: write.isUnnoted)
     } else {
       try captureInsert(name, kind, after, left, isLost: write.isLost)
     }
@@ -309,15 +312,17 @@ struct Capture {
 
   private func captureUpdate(
     _ name: AnyRecordName, _ kind: RecordKind, _ clock: InlineClock, _ before: [Value], _ after: WrittenRow,
-    _ refused: Set<Int>, _ earlier: Set<FieldID>
+    _ refused: Set<Int>, _ earlier: Set<FieldID>, isUnnoted: Bool
   ) throws {
-    let (old, sum) = try reader.state(clock, before, kind)
+    var (old, sum) = try reader.state(clock, before, kind)
+    // The checksum is of values that nobody knows any more.
+    if isUnnoted { sum = StateSum(catalog.fingerprint(name, kind, from: nil, to: old)) }
     var cells: [FieldCell] = []
     var edited: Set<Int> = []
     for (index, column) in kind.columns.enumerated() where !refused.contains(index) {
       let value = after.values[index]
       let wasRefused = earlier.contains(column.field)
-      guard wasRefused || before[index] != value else { continue }
+      guard wasRefused || isUnnoted || before[index] != value else { continue }
       // Putting a refused value back to what the register holds writes nothing.
       let register = wasRefused ? old.cell(column.field, followsNewest: kind.followsNewest) : nil
       if wasRefused, (register?.value ?? column.defaultValue) == value { continue }

@@ -16,6 +16,7 @@ struct CaptureTriggers {
   private let tables: [String]
 
   private struct Trigger {
+    var table: String
     var name: String
     /// Everything after the name.
     var rest: String
@@ -31,7 +32,7 @@ struct CaptureTriggers {
     var wanted: [String: Trigger] = [:]
     func add(_ table: String, _ name: String, _ rest: String) {
       let name = "tally_\(table)_\(name)"
-      wanted[name] = Trigger(name: name, rest: rest)
+      wanted[name] = Trigger(table: table, name: name, rest: rest)
     }
     for kind in catalog.orderedKinds {
       for (name, rest) in Self.triggers(kind, UniqueRows(kind.type, objects)) {
@@ -48,12 +49,12 @@ struct CaptureTriggers {
   }
 
   /// The result of an installation.
-  enum Outcome {
+  enum Outcome: Equatable {
     case asTheyShouldBe
     /// Some had another form: from an older version, or for other indexes.
     case madeAnew
-    /// Some were missing, so writes can have gone unnoticed.
-    case wereMissing
+    /// Some were missing, so writes to these tables can have gone unnoticed.
+    case wereMissing(Set<String>)
   }
 
   /// Makes the triggers again unless they are in the file as they should be.
@@ -71,9 +72,9 @@ struct CaptureTriggers {
     for trigger in wanted.values.sorted(by: { $0.name < $1.name }) where found[trigger.name] != trigger.sql {
       try connection.execute(trigger.creation)
     }
-    let isComplete = wanted.keys.allSatisfy { found[$0] != nil }
+    let unwatched = Set(wanted.values.filter { found[$0.name] == nil }.map(\.table))
     // A new table has none yet, which is no loss.
-    return try isComplete || !hasRows() ? .madeAnew : .wereMissing
+    return try unwatched.isEmpty || !hasRows() ? .madeAnew : .wereMissing(unwatched)
   }
 
   private func hasRows() throws -> Bool {

@@ -15,6 +15,9 @@ struct PendingTable: WrittenRows {
   private let parts: Int
   /// The number of notes that are grouped at a time.
   private static let partSize = 50_000
+  /// What a note is of, in `op`, if no trigger has made it. Of theirs 0 is an insert, 1 an update, 2 a delete, 3 a row
+  /// that may be replaced; 4 and above are no writes.
+  static let unnotedChange = -1
   /// The number of columns of `tally_pending` that precede those of the values.
   static let fixedColumns = 7
 
@@ -86,6 +89,7 @@ struct PendingTable: WrittenRows {
         // There was no row, or one that was never part of the replicated state.
         guard let clock = try? query.clock(0), clock != .unstamped else { return write }
         write.before = .init(clock: clock, written: [])
+        write.isUnnoted = query.int(3) == Self.unnotedChange
       }
       guard query.int(3) != 0 else {
         // Rows that the insert could conflict with are noted whole before it. One that was not was deleted unnoticed.

@@ -71,6 +71,28 @@ extension WriteTransaction {
     }
   }
 
+  /// Refuses a write of the app's that has deleted what SQLite does not let go: a table of the app's own refers to it,
+  /// or a trigger of the app's keeps it. Done in part it would be acknowledged here and done everywhere else.
+  /// - Throws: `StoreError.deleteDenied`.
+  func refuseHeldRows() throws {
+    let held = reader.aside.news.compactMap { address -> (address: RowAddress, reason: String)? in
+      guard let entry = reader.aside[address], entry.isHeld, asideBefore?[address]?.isHeld != true else { return nil }
+      return (address, entry.reason)
+    }
+    // What only follows from another is not the reason.
+    let first = held.min {
+      ($0.reason.hasSuffix(Self.referral) ? 1 : 0, $0.address) < (
+        $1.reason.hasSuffix(Self.referral) ? 1 : 0, $1.address
+      )
+    }
+    guard let first else { return }
+    throw StoreError(
+      .deleteDenied, "\(printable(first.address.key)) cannot be deleted: SQLite keeps its row (\(first.reason))")
+  }
+
+  /// The end of the reason of a row that is kept because another refers to it.
+  private static let referral = "refers to it"
+
   /// The maximum number of rounds of bringing rows back: a row that is back can refer to another.
   private static let rounds = 100
 
@@ -131,7 +153,7 @@ extension WriteTransaction {
     var hasKept = false
     for name in names where name.hasType(kind.type) {
       guard let stored = try reader.record(name, kind), !stored.place.isVisible else { continue }
-      if try view.keep(name, kind, stored, because: "\(violation.table) refers to it") { hasKept = true }
+      if try view.keep(name, kind, stored, because: "\(violation.table) \(Self.referral)") { hasKept = true }
     }
     return hasKept
   }

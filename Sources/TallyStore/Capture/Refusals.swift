@@ -189,7 +189,8 @@ final class Refusals {
     guard let (table, key) = rows(of: address.kind) else { return false }
     let query = try SQLStatement(
       connection.handle,
-      "SELECT 1 FROM main.\"\(table)\" WHERE \(key) = ? AND tally_clock = \(InlineClock.unstampedSQL)")
+      "SELECT 1 FROM main.\"\(table)\" WHERE \(key) = ? AND (tally_clock = \(InlineClock.unstampedSQL) OR tally_clock IS NULL)"
+    )
     query.bind(1, address.key)
     return try query.step()
   }

@@ -1,11 +1,13 @@
 import TallyCRDT
 
 extension WriteTransaction {
-  /// Looks once for what was written while capture triggers were missing: a shell dropped them, or a table was rebuilt.
+  /// Looks once for what was written while nothing noted it: a shell dropped the triggers of `tables`, or a tool made
+  /// these tables anew.
   ///
-  /// Rows that came are captured now, and so are those that went. A value that was changed meanwhile cannot be told
-  /// from the one before: it stays, and the sum of the content, which no longer fits, tells `verify` and peers.
-  func findMissedWrites() throws {
+  /// Rows that came are captured now, and so are those that went. Of a row of these tables whose values do not fit its
+  /// checksum, all values are captured as edits: somebody has changed it, and nobody knows which of them. In any other
+  /// table that is damage; it is noted, and the next sync with an intact device heals it.
+  func findMissedWrites(in tables: Set<String>) throws {
     environment.logger.warning(
       "capture triggers were missing or a table was made again; looking once for what was written meanwhile")
     for (table, key, kind) in catalog.orderedKinds.map({ ($0.type, "id", $0.number) })
@@ -14,19 +16,41 @@ extension WriteTransaction {
       try connection.execute(
         """
         INSERT INTO tally_pending(kind, op, key, number)
-          SELECT \(kind), 0, \(key), rowid FROM main."\(table)" WHERE tally_clock = \(InlineClock.unstampedSQL)
+          SELECT \(kind), 0, \(key), rowid FROM main."\(table)"
+          WHERE (tally_clock = \(InlineClock.unstampedSQL) OR tally_clock IS NULL)
           AND NOT EXISTS(SELECT 1 FROM tally_pending WHERE op = 4 LIMIT 1)
         """)
     }
     try noteStrays()
     try capture(.outside, lost: findLostRows(nil))
-    // If states are lost, `commit()` rebuilds and recomputes; if they may not be readable, healing does.
-    guard try !isSumLost && reader.doubt()?.level != .damaged else { return }
-    try renewWhatFollows()
-    if try reader.recomputedFingerprint() != standing.fingerprint {
-      environment.logger.warning(
-        "values were changed where nothing noted it; a repair with a peer will tell which")
+    // What may not be readable healing sees to.
+    guard try reader.doubt()?.level != .damaged else { return }
+    guard try isSumLost || reader.recomputedFingerprint() != standing.fingerprint else { return try renewWhatFollows() }
+    let changed = try UnfitRows(reader)
+    try captureUnnoted(changed.records.filter { catalog.records[$0.kind].map { tables.contains($0.type) } ?? false })
+    let isExplained = changed.records.allSatisfy { catalog.records[$0.kind].map { tables.contains($0.type) } ?? false }
+    guard isExplained, !changed.isEmpty || isSumLost, !changed.hasOthers else {
+      hasUnfitStates = true
+      return try note(doubt: .damaged, because: StoreError.unfit)
     }
+  }
+
+  /// Captures all values of rows that somebody has changed unnoticed.
+  private func captureUnnoted(_ rows: [UnfitRows.Row]) throws {
+    guard !rows.isEmpty else { return }
+    let insert = try connection.statement(
+      text:
+        "INSERT INTO tally_pending(kind, op, key, clock, number, changed) VALUES(?, \(PendingTable.unnotedChange), ?, ?, ?, 0)"
+    )
+    for row in rows {
+      insert.bind(1, row.kind)
+      insert.bind(2, row.key)
+      insert.bind(3, row.clock)
+      insert.bind(4, row.number)
+      try insert.run()
+    }
+    loseSum()
+    try capture(.outside, lost: nil)
   }
 
   /// Notes rows that carry the clock of another as rows that came.

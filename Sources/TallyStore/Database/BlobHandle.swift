@@ -39,6 +39,20 @@ final class BlobHandle {
     self.row = row
   }
 
+  /// Moves to a row.
+  /// - Returns: false if what the row has is no blob, or is the default of a column that came after it.
+  /// - Throws: `DatabaseError` if there is no such row.
+  func seek(toBlobIn row: Int) throws -> Bool {
+    do {
+      try seek(row)
+      return true
+    } catch let error as DatabaseError
+      where error.resultCode == .SQLITE_ERROR && error.message?.hasPrefix("cannot open value of type") == true
+    {
+      return false
+    }
+  }
+
   private func close() {
     sqlite3_blob_close(blob)
     blob = nil

@@ -22,12 +22,17 @@ extension WriteTransaction {
         if environment.planted.contains(.restoreBare) { returned = [] }
       #endif
       for name in returned {
-        try rewrite(name) { state in try state.sayAgain(in: newLife(of: state)) }
+        try rewrite(name) { state, rival in
+          let zero = HybridTime(milliseconds: 0)
+          let now = rival.map { .next(now: zero, over: $0) } ?? zero
+          // No earlier than whoever has a unique value of it by now, to whom it gives way everywhere.
+          try state.sayAgain(in: newLife(of: state, now: now))
+        }
       }
       try settle()
       for name in view.appeared.takeUnsaid() {
         guard let kind = catalog.kind(of: name.type) else { continue }
-        try rewrite(name) { state in
+        try rewrite(name) { state, _ in
           guard state.saysNothing(followsNewest: kind.followsNewest) else { return }
           state.life?.said = try stamp().dot
         }
@@ -36,16 +41,18 @@ extension WriteTransaction {
     }
   }
 
-  /// Writes another state of a record that is seen; what it shows stays as it is.
-  private func rewrite(_ name: AnyRecordName, _ change: (inout RecordState) throws -> Void) throws {
-    guard let kind = catalog.kind(of: name.type), let stored = try reader.record(name, kind), stored.place.isVisible,
-      reader.aside[RowAddress(kind: kind.number, key: name.text)] == nil
-    else { return }
+  /// Writes another state of a record that is seen, or would be but for a unique value that another has; what it shows
+  /// stays as it is. `change` also gets the time of the latest claim on what it shows.
+  private func rewrite(_ name: AnyRecordName, _ change: (inout RecordState, HybridTime?) throws -> Void) throws {
+    guard let kind = catalog.kind(of: name.type), let stored = try reader.record(name, kind) else { return }
+    let aside = reader.aside[RowAddress(kind: kind.number, key: name.text)]
+    guard aside?.isUnique ?? stored.place.isVisible else { return }
     var state = stored.state
-    try change(&state)
+    try change(&state, aside == nil ? nil : view.latestRival(of: name, kind, state))
     guard state != stored.state, let dot else { return }
     let difference = catalog.fingerprint(name, kind, from: stored.state, to: state)
-    try writer.put(name, kind, state, previous: stored, shown: stored.values, difference: difference)
+    try writer.put(
+      name, kind, state, previous: stored, shown: stored.place.isVisible ? stored.values : nil, difference: difference)
     try changed(
       name, kind, from: stored.state, to: state, dots: CollectionOfOne(dot), fingerprint: difference)
   }

@@ -8,7 +8,7 @@ import TallyWire
 /// It is kept in `tally_meta` under `shape`: Docs/StorageFormat.md.
 struct KnownShape {
   /// Raise it with whatever an opening store makes or demands of tables, indexes and triggers.
-  static let version: UInt8 = 4
+  static let version: UInt8 = 5
 
   var digest: UInt64
   var objects: AppObjects
@@ -66,7 +66,7 @@ extension KnownShape {
     writer.indexes(objects.wholeUniqueIndexes)
     for tables in [
       objects.tablesWithOpaqueUniqueIndexes, objects.tablesWithExpressionIndexes, objects.tablesWithVirtualColumns,
-      objects.tablesWithConflictClauses,
+      objects.tablesWithConflictClauses, objects.tablesWithImmediateKeys,
     ] {
       writer.texts(tables.sorted())
     }
@@ -103,6 +103,7 @@ extension KnownShape {
     objects.tablesWithExpressionIndexes = Set(try reader.texts())
     objects.tablesWithVirtualColumns = Set(try reader.texts())
     objects.tablesWithConflictClauses = Set(try reader.texts())
+    objects.tablesWithImmediateKeys = Set(try reader.texts())
     objects.checkedColumns = try reader.entries { reader throws(WireError) in
       try reader.entries { reader throws(WireError) in try reader.name() }
     }

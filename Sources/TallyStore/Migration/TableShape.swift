@@ -67,6 +67,9 @@ struct TableShape {
     let query = try SQLStatement(connection.handle, pragma: "table_xinfo", of: table)
     var present = Set<String>()
     while try query.step() {
+      if query.text(1)?.lowercased() == "tally_clock" {
+        try checkClock(isRequired: query.int(3) == 1, default: query.isNull(4) ? nil : query.text(4))
+      }
       // SQLite's own lower() knows ASCII alone.
       let name = (query.text(1) ?? "").lowercased()
       present.insert(name)
@@ -88,6 +91,22 @@ struct TableShape {
         throw error("\(key) is compared with the collation \(name)", "with \(key) TEXT NOT NULL and no COLLATE")
       }
     }
+  }
+
+  /// An insert of the app's says nothing of the clock, so the default must be one that the column takes, and no text,
+  /// as which some tools write the default of a blob.
+  private func checkClock(isRequired: Bool, default sql: String?) throws {
+    let type = try sql.flatMap { try storageClass(of: $0) } ?? "null"
+    guard type != "blob", type != "null" || isRequired else { return }
+    throw error(
+      type == "null"
+        ? "tally_clock may not be null and has no default" : "the default of tally_clock is of type \(type)",
+      "with tally_clock BLOB NOT NULL DEFAULT \(InlineClock.unstampedSQL)")
+  }
+
+  private func storageClass(of expression: String) throws -> String? {
+    let query = try SQLStatement(connection.handle, "SELECT typeof(\(expression))")
+    return try query.step() ? query.text(0) : nil
   }
 
   /// Whether a column of type INTEGER is another name for SQLite's own number of rows: it is the primary key, alone,

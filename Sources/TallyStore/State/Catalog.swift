@@ -78,6 +78,12 @@ package struct Catalog: Sendable {
     return order
   }
 
+  /// The app's table of a kind; nil if the schema has none.
+  func table(of number: KindNumber) -> String? {
+    if let kind = records[number] { return kind.isKnown ? kind.type : nil }
+    return links[number].flatMap { $0.isKnown ? $0.table : nil }
+  }
+
   package var knownLinks: [LinkKind] { links.values.filter(\.isKnown).sorted { $0.number < $1.number } }
 }
 

@@ -35,6 +35,9 @@ package struct SetAside: Sendable {
     /// end of any transaction.
     var parked: [Value]?
 
+    /// Whether SQLite does not let go of a row that the state says is not there.
+    var isHeld: Bool { mode == .kept && !isUnique && parked == nil }
+
     package static func == (lhs: Entry, rhs: Entry) -> Bool { lhs.mode == rhs.mode && lhs.reason == rhs.reason }
   }
 

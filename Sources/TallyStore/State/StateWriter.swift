@@ -472,9 +472,11 @@ extension StateWriter {
       clocks[kind] = handle
       lastClock = (kind, handle)
     }
-    try handle.seek(row.rawValue)
-    // Of another length is only what somebody else wrote there.
-    if try !clock.withBytes(handle.write) { try updateClock(table, row, clock) }
+    // Of another length, or no blob, is only what somebody else wrote there; and in a row older than the column there
+    // is nothing yet to write over.
+    guard try handle.seek(toBlobIn: row.rawValue), try clock.withBytes(handle.write) else {
+      return try updateClock(table, row, clock)
+    }
   }
 
   private func updateClock(_ table: String, _ row: RowID, _ clock: InlineClock) throws {

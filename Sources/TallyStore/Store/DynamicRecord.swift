@@ -81,7 +81,9 @@ extension Schema {
   /// ```
   ///
   /// Fields are given by column names, references as texts.
-  /// - Throws: `StoreError.unknownType`, `.unknownField`, `.typeMismatch`. Nothing was written then.
+  /// - Throws: `StoreError.unknownType`, `.unknownField`, `.typeMismatch`; GRDB's `DatabaseError` if a constraint of
+  ///   the app's own refuses the row; `.writeIgnored` if a trigger or conflict clause of the app's ignores it. Nothing
+  ///   was written then.
   public func put(_ db: Database, _ name: AnyRecordName, _ fields: [String: Value]) throws {
     let entity = try entity(of: name)
     let assignments = fields.sorted { $0.key < $1.key }
@@ -98,8 +100,9 @@ extension Schema {
     guard db.changesCount > 0 else { throw StoreError(.noSuchRecord, "no record named \(name)") }
   }
 
-  /// Adds a member to a relationship.
-  /// - Throws: `StoreError.unknownType`, `.unknownRelationship`, `.typeMismatch`; at the end of the transaction
+  /// Adds a member to a relationship; nothing happens if it is one.
+  /// - Throws: `StoreError.unknownType`, `.unknownRelationship`, `.typeMismatch`; as ``put(_:_:_:)`` if something of
+  ///   the app's own refuses the member; at the end of the transaction
   ///   `.danglingReference` if one of the two is not there.
   public func link(_ db: Database, _ name: AnyRecordName, _ relationship: String, to target: AnyRecordName) throws {
     let insert = try PutStatement(joinTable: try table(name, relationship, target), in: db)

@@ -6,6 +6,11 @@ import TallyCRDT
 struct PutStatement {
   private let statement: Statement
   private let handle: SQLStatement
+  private let database: OpaquePointer?
+  /// Returns 1 if what the statement is to make is there.
+  private let query: SQLStatement
+  /// Whether the statement may rightly find nothing to do.
+  private let mayBeThere: Bool
 
   /// The statement for these columns of the entity, none of which is there twice.
   init(_ entity: EntitySchema, _ columns: some Sequence<String>, in db: Database) throws {
@@ -18,22 +23,30 @@ struct PutStatement {
     try self.init(
       db,
       "INSERT INTO \"\(entity.type)\"(id\(list)) VALUES(?\(marks)) "
-        + "ON CONFLICT(id) DO \(updates.isEmpty ? "NOTHING" : updates)")
+        + "ON CONFLICT(id) DO \(updates.isEmpty ? "NOTHING" : updates)",
+      query: "SELECT 1 FROM \"\(entity.type)\" WHERE id = ?", mayBeThere: updates.isEmpty)
   }
 
   /// The statement that adds a member to a relationship.
   init(joinTable: String, in db: Database) throws {
-    try self.init(db, "INSERT OR IGNORE INTO \"\(joinTable)\"(source, target) VALUES(?, ?)")
+    try self.init(
+      db, Schema.insertMember(joinTable), query: "SELECT 1 FROM \"\(joinTable)\" WHERE source = ? AND target = ?",
+      mayBeThere: true)
   }
 
-  private init(_ db: Database, _ sql: String) throws {
+  private init(_ db: Database, _ sql: String, query: String, mayBeThere: Bool) throws {
+    let database = try StoreFile.handle(db)
     statement = try db.cachedStatement(sql: sql)
-    handle = SQLStatement(borrowing: statement, of: try StoreFile.handle(db))
+    handle = SQLStatement(borrowing: statement, of: database)
+    (self.database, self.mayBeThere) = (database, mayBeThere)
+    self.query = try SQLStatement(database, query)
     // What GRDB would bind goes up to the first NUL of a text. What is bound below, GRDB leaves in place.
     statement.setUncheckedArguments(StatementArguments())
   }
 
   /// Runs it as GRDB does, which tells its observers.
+  /// - Throws: GRDB's `DatabaseError` if a constraint refuses it; `StoreError.writeIgnored` if something of the app's
+  ///   has made SQLite pass over it.
   func run(_ name: AnyRecordName, _ values: some Sequence<Value>) throws {
     handle.reset()
     handle.bind(1, name.text)
@@ -43,6 +56,32 @@ struct PutStatement {
       index += 1
     }
     try statement.execute()
+    guard sqlite3_changes(database) == 0 else { return }
+    guard try mayBeThere && isThere(name, values) else { throw StoreError.ignored("the write of \(name)") }
+  }
+
+  private func isThere(_ name: AnyRecordName, _ values: some Sequence<Value>) throws -> Bool {
+    query.reset()
+    defer { query.reset() }
+    query.bind(1, name.text)
+    for (index, value) in values.enumerated() { query.bind(2 + index, value) }
+    return try query.step()
+  }
+}
+
+extension Schema {
+  /// Adds a member that is none. `OR IGNORE` would also pass over what constraints of the app's own refuse.
+  static func insertMember(_ table: String) -> String {
+    """
+    INSERT INTO "\(table)"(source, target) SELECT ?1, ?2
+    WHERE NOT EXISTS(SELECT 1 FROM "\(table)" WHERE source = ?1 AND target = ?2)
+    """
+  }
+}
+
+extension StoreError {
+  static func ignored(_ write: String) -> StoreError {
+    StoreError(.writeIgnored, "\(write) did nothing: a trigger or a conflict clause of the app's ignores it")
   }
 }
 
@@ -79,7 +118,7 @@ package final class RecordWriter {
 
   /// Inserts a record, or changes the given columns of one that is there. `entity` is the place of its type in the
   /// schema.
-  /// - Throws: `StoreError.typeMismatch`, `.ownsItself`.
+  /// - Throws: `StoreError.typeMismatch`, `.ownsItself`, `.writeIgnored`.
   package func put(_ name: AnyRecordName, _ entity: Int, _ values: [Assignment]) throws {
     for assignment in values { try tables[entity].entity.check(assignment.value, at: assignment.column, name) }
     try statement(entity, values).run(name, values.lazy.map(\.value))
@@ -97,7 +136,7 @@ package final class RecordWriter {
   }
 
   /// Adds a member to a relationship, which is given by its place in the entity.
-  /// - Throws: `StoreError.typeMismatch`.
+  /// - Throws: `StoreError.typeMismatch`, `.writeIgnored`.
   package func link(_ name: AnyRecordName, _ entity: Int, _ relationship: Int, to target: AnyRecordName) throws {
     let type = tables[entity].entity
     try type.check(target, as: type.relationships[relationship])

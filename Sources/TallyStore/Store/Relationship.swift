@@ -78,10 +78,19 @@ public struct Relationship<Source: Entity, Target: Entity>: Sendable {
   /// Both records must be there at the end of the transaction, in which they may also be inserted. An add that somebody
   /// has not seen stays, whatever they remove. Cost: one row.
   /// - Throws: `StoreError.danglingReference` or GRDB's `DatabaseError` at the latest when the transaction commits, if
-  ///   either record is missing. Nothing has changed then.
+  ///   either record is missing. GRDB's `DatabaseError` if a constraint of the app's own refuses the row, as a unique
+  ///   index on `target` does; `StoreError.writeIgnored` if a trigger or conflict clause of the app's ignores it.
+  ///   Nothing has changed then.
   public func insert(_ db: Database, _ target: RecordName<Target>, to source: RecordName<Source>) throws {
-    try db.execute(
-      sql: "INSERT OR IGNORE INTO \"\(table)\"(source, target) VALUES(?, ?)", arguments: [source, target])
+    try db.execute(sql: Schema.insertMember(table), arguments: [source, target])
+    guard try db.changesCount > 0 || isMember(db, target, of: source) else {
+      throw StoreError.ignored("adding \(target) to \(table) of \(source)")
+    }
+  }
+
+  private func isMember(_ db: Database, _ target: RecordName<Target>, of source: RecordName<Source>) throws -> Bool {
+    let sql = "SELECT EXISTS(SELECT 1 FROM \"\(table)\" WHERE source = ? AND target = ?)"
+    return try Bool.fetchOne(db, sql: sql, arguments: [source, target]) ?? false
   }
 
   /// Removes a member; nothing happens if it is not one. The record itself stays.
@@ -92,9 +101,12 @@ public struct Relationship<Source: Entity, Target: Entity>: Sendable {
   ///
   /// The removal goes for the adds that this device has seen. One that it has not seen stays, so the member may be
   /// there again after the next sync.
-  /// - Throws: GRDB's `DatabaseError`.
+  /// - Throws: GRDB's `DatabaseError`; `StoreError.writeIgnored` if a trigger of the app's ignores it.
   public func remove(_ db: Database, _ target: RecordName<Target>, from source: RecordName<Source>) throws {
     try db.execute(sql: "DELETE FROM \"\(table)\" WHERE source = ? AND target = ?", arguments: [source, target])
+    guard try db.changesCount > 0 || !isMember(db, target, of: source) else {
+      throw StoreError.ignored("removing \(target) from \(table) of \(source)")
+    }
   }
 
   /// Adds and removes so that exactly these are members.

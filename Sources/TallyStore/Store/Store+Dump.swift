@@ -239,7 +239,7 @@ extension StateReader {
         guard let name = query.text(1) else { continue }
         // Row id, name and clock come before the columns.
         let fields = kind.columns.enumerated().map {
-          ($0.element.name, JSONText.value(query.value(3 + $0.offset)))
+          ($0.element.name, JSONText.value(query.value(3 + $0.offset), $0.element.kind))
         }
         let links = try relationships.map { relationship in
           let members = try members(of: name, Schema.joinTable(entity.type, relationship))
@@ -288,6 +288,14 @@ package enum JSONText {
   package static func object(_ parts: [(String, String)]) -> String {
     let sorted = parts.sorted { $0.0.utf8.lexicographicallyPrecedes($1.0.utf8) }
     return "{\(sorted.map { "\(quoted($0.0)):\($0.1)" }.joined(separator: ","))}"
+  }
+
+  /// A value of a field; nil stands for a reference. A date with a T is told apart from one that is given so.
+  static func value(_ value: Value, _ kind: FieldKind?) -> String {
+    guard kind == .date, case .text(let text) = value, text.utf8.dropFirst(10).first == UInt8(ascii: "T") else {
+      return self.value(value)
+    }
+    return "{\"text\":\(quoted(text))}"
   }
 
   /// A value of any storage class; the five can be told apart.

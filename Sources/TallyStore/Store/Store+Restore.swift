@@ -42,7 +42,9 @@ extension WriteTransaction {
     guard let kind = catalog.kind(of: name.type), let stored = try reader.record(name, kind) else {
       throw StoreError(.noSuchRecord, "no record named \(name), not even a deleted one")
     }
-    guard !stored.place.isVisible else { throw StoreError(.notDeleted, "\(name) is not deleted") }
+    // Deleted may be a record whose row stays, since SQLite does not let it go.
+    let isKept = reader.aside[RowAddress(kind: kind.number, key: name.text)]?.isHeld ?? false
+    guard !stored.place.isVisible || isKept else { throw StoreError(.notDeleted, "\(name) is not deleted") }
     guard try !Visibility(SnapshotFacts(reader)).isHollow(name) else {
       throw StoreError(.purged, "the content of \(name) was removed for good; insert a new record")
     }
@@ -85,7 +87,8 @@ extension WriteTransaction {
     written.seed = state.basis(for: stamp, kind)
     written.life = state.life?.beginning(saying: stamp.dot)
     state.merge(written)
-    try writer.put(name, kind, state, previous: stored, shown: nil)
+    try writer.put(
+      name, kind, state, previous: stored, shown: stored.place.isVisible ? stored.values : nil)
     try changed(name, kind, from: stored.state, to: state, dots: CollectionOfOne(stamp.dot))
     view.mark(name)
     return stamp.dot

@@ -105,6 +105,8 @@ extension Store {
   ///
   /// See `conflicts(limit:)`, which says what is listed.
   public func conflicts(_ db: Database, limit: Int = 100) throws -> [Conflict] {
+    // GRDB does not see what is read without its statements; this says what an observation depends on.
+    _ = try Row.fetchOne(db, sql: "SELECT * FROM \(ConflictRow.databaseTableName) LIMIT 0")
     let connection = try Connection(db)
     return try StateReader(connection, catalog: Catalog.load(connection, cached: nil)).conflicts(limit: limit)
   }

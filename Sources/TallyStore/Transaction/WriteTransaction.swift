@@ -48,6 +48,11 @@ final class WriteTransaction {
   private(set) var hasEcho = false
   /// Whether the fingerprint must be recomputed at the end: see `loseSum`.
   private(set) var isSumLost = false
+  /// What was set aside before what the app has written in it was captured; nil if it captures nothing of the app's,
+  /// which could be refused.
+  private(set) var asideBefore: SetAside?
+  /// Whether states are known not to fit their checksums, so that the sum of the whole must not fit either.
+  var hasUnfitStates = false
 
   var reader: StateReader { session.reader }
   var writer: StateWriter { session.writer }
@@ -350,6 +355,7 @@ final class WriteTransaction {
     isCapturing = true
     defer { isCapturing = false }
     if incoming.isEmpty, origin != .trigger { view.appeared.isLocal = true }
+    if origin == .app, asideBefore == nil { asideBefore = reader.aside }
     let capture = Capture(self, origin, returned: lost?.returned ?? [])
     try capture.run()
     guard let lost else { return }
@@ -386,6 +392,7 @@ final class WriteTransaction {
       try settle()
       writer.touches?.noteAll(catalog)
       try recomputeFingerprint()
+      if hasUnfitStates { spoilFingerprint() }
       try connection.execute("INSERT OR REPLACE INTO tally_meta VALUES('lost', 1)")
     }
     #if PlantedFaults
@@ -397,6 +404,7 @@ final class WriteTransaction {
       try raise(to: own)
     }
     try checkReferences()
+    if asideBefore != nil { try refuseHeldRows() }
     try forgetDecidedConflicts()
     try log.flush(session, to: &logged)
     try writer.putStubTouches()

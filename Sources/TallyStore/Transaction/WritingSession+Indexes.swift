@@ -9,6 +9,7 @@ extension WritingSession {
       tables.filter {
         objects.tablesWithExpressionIndexes.contains($0.0) || objects.tablesWithVirtualColumns.contains($0.0)
       }.map { $0.1 })
+    defersKeys = !objects.tablesWithImmediateKeys.isEmpty
     reader.catalog.resolvesConflicts = Set(
       tables.filter { objects.tablesWithConflictClauses.contains($0.0) }.map { $0.1 })
     reader.catalog.uniqueIndexes = Dictionary(

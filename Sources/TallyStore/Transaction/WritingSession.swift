@@ -89,6 +89,8 @@ final class WritingSession {
 
   /// Whether the app's transaction has changed the schema.
   var changesSchema = false
+  /// Whether a table has foreign keys that SQLite checks with each statement unless it is told to wait.
+  var defersKeys = false
   /// The schema in which the transaction's columns were last looked at; nil if it has not changed those of a table.
   var movedVersion: Int?
   /// Whether the schema is another, after the SQLite transaction, than the one that was looked at.
@@ -123,6 +125,8 @@ final class WritingSession {
     (isChanged, hasEnded, isOpen, failure, changesSchema, interludeDot) = (false, false, true, nil, false, nil)
     if movedVersion != nil { forgetMoved() }
     let outcome = try isUnchanged ? .asTheyShouldBe : followSchema()
+    // Rows come and go in any order until the end of a transaction. SQLite forgets this with each.
+    if defersKeys { try connection.execute("PRAGMA defer_foreign_keys = ON") }
     try standAside(true)
     buffer = buffers && !facts.hasDoubt && !standing.vector.isEmpty ? DeltaBuffer(before: standing.vector) : nil
     beginEdits()
@@ -135,10 +139,14 @@ final class WritingSession {
       if told.hasMore(than: standing) || hasGivenMore { try leaveFormerNumbers() }
     }
     if recorder == nil { mayEcho = try mayRunTriggers() }
-    if outcome == .wereMissing { try transaction(by: .outside) { try $0.findMissedWrites() } }
+    var wereMissing = false
+    if case .wereMissing(let tables) = outcome {
+      wereMissing = true
+      try transaction(by: .outside) { try $0.findMissedWrites(in: tables) }
+    }
     let hasOutsideWrites = try !isUnchanged && reader.hasPendingWrites()
     if hasOutsideWrites { try transaction(by: .outside) { try $0.capture(.outside) } }
-    let mustCount = hasOutsideWrites || outcome == .wereMissing
+    let mustCount = hasOutsideWrites || wereMissing
     if mustCount || hasReloaded || outcome != .asTheyShouldBe || rowCounts.kinds != opaqueKinds {
       try countRows(opaqueKinds, again: mustCount)
     }
@@ -406,7 +414,7 @@ final class WritingSession {
     let objects = try known?.objects ?? AppObjects(connection, reader.catalog)
     (self.objects, shape, isShapeKnown, isSchemaChecked) = (objects, nil, known != nil, known != nil)
     // The digest is of all tables in their order.
-    let hasNewTables = try known == nil && followTables()
+    let newTables = try known == nil ? followTables() : []
     let outcome =
       known == nil
       ? try CaptureTriggers(connection, reader.catalog, objects).install() : CaptureTriggers.Outcome.asTheyShouldBe
@@ -414,18 +422,19 @@ final class WritingSession {
     chooseCapture(objects)
     schemaVersion = known == nil ? try connection.integer("PRAGMA schema_version") : version
     if let schemaVersion { hasFollowed(schemaVersion) }
-    return hasNewTables ? .wereMissing : outcome
+    if case .wereMissing(let unwatched) = outcome { return .wereMissing(unwatched.union(newTables)) }
+    return newTables.isEmpty ? outcome : .wereMissing(newTables)
   }
 
-  /// Looks at the order of the tables, and says whether one was dropped and made again.
-  private func followTables() throws -> Bool {
+  /// Looks at the order of the tables, and returns those that were dropped and made again.
+  private func followTables() throws -> Set<String> {
     let before = try tables ?? .kept(connection)
     var order = try TableOrder(connection)
-    let isAnew = before.map { before in reader.catalog.ownTables.contains { order.hasMadeAnew($0, since: before) } }
+    let anew = before.map { before in reader.catalog.ownTables.filter { order.hasMadeAnew($0, since: before) } }
     try order.complete(connection, reader.catalog)
     areTablesNoted = areTablesNoted && order == before
     tables = order
-    return isAnew ?? false
+    return Set(anew ?? [])
   }
 
   private func chooseCapture(_ objects: AppObjects) {

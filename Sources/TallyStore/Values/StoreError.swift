@@ -109,6 +109,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// A BEFORE DELETE trigger of the app's moved, renamed or deleted the row that the store was deleting, which SQLite
     /// leaves undefined; the message names the table. The merge or write was rolled back.
     case rowMovedByTrigger
+    /// A trigger of the app's with RAISE(IGNORE), or a constraint with ON CONFLICT IGNORE, made SQLite pass over a
+    /// write that Tally was asked for. Nothing of it was written.
+    case writeIgnored
     /// One transaction has changed more rows than can be noted.
     case transactionTooLarge
     /// The stored data breaks an invariant.

@@ -4,6 +4,9 @@ import TallyCRDT
 struct AppearedRecords {
   /// Records that were hidden and are seen now, although no version of a seed offers them.
   private(set) var returned = Set<AnyRecordName>()
+  /// Records of which it has been said that they returned. What a unique value of another keeps out may be tried, and
+  /// so noted, again.
+  private var said = Set<AnyRecordName>()
   /// Records that are seen through what they own, while nothing is said of themselves in their life.
   private(set) var unsaid = Set<AnyRecordName>()
   /// Whether somebody here brings records back: the app that writes, a restore, an adoption. What a delta, another
@@ -12,7 +15,9 @@ struct AppearedRecords {
 
   /// Takes note of a record that is seen according to its state. `stored` is how it stands so far.
   mutating func note(_ name: AnyRecordName, _ stored: StoredRecord) {
-    if case .hidden = stored.place, isLocal, !stored.state.isOfferedBySeed { returned.insert(name) }
+    if case .hidden = stored.place, isLocal, !stored.state.isOfferedBySeed, !said.contains(name) {
+      returned.insert(name)
+    }
   }
 
   /// Takes note of a record that is seen, and of which nothing is said.
@@ -29,7 +34,10 @@ struct AppearedRecords {
 
   /// Hands out the records that have returned, and forgets them.
   mutating func takeReturned() -> [AnyRecordName] {
-    defer { returned = [] }
+    defer {
+      said.formUnion(returned)
+      returned = []
+    }
     return returned.sorted()
   }
 

@@ -2,17 +2,20 @@ import TallyCRDT
 
 /// Which of two records shows if a unique index of the app's admits only one: the one whose claim is the older.
 ///
-/// A claim is the latest of the writes that the indexed columns hold; of equal ones the lesser name's counts as older.
-/// So it follows from the states alone, and devices with the same index show the same, whichever record came first.
+/// A claim is the latest of the writes that the indexed columns hold and of the beginning of the record's life: who
+/// restores a record takes nothing from the one that has its value by now. Of equal claims the lesser name's counts as
+/// older. So it follows from the states alone, and devices with the same index show the same, whichever record came
+/// first.
 private struct UniqueClaim: Comparable {
   var stamp: Stamp?
   var name: AnyRecordName
 
   init(_ name: AnyRecordName, _ state: RecordState, _ kind: RecordKind, _ columns: [String]) {
     self.name = name
+    let beginnings = [state.existence, state.life?.stamp].compactMap { $0 }
     stamp =
-      kind.columns.filter { columns.contains($0.name) }
-      .compactMap { state.cell($0.field, followsNewest: kind.followsNewest)?.stamp }.max() ?? state.existence
+      (kind.columns.filter { columns.contains($0.name) }
+      .compactMap { state.cell($0.field, followsNewest: kind.followsNewest)?.stamp } + beginnings).max()
   }
 
   static func < (lhs: UniqueClaim, rhs: UniqueClaim) -> Bool {
@@ -77,6 +80,8 @@ extension ViewMaintainer {
   func makeRoom(for name: AnyRecordName, _ kind: RecordKind, _ shown: [Value]) throws -> Bool {
     let address = RowAddress(kind: kind.number, key: name.text)
     guard reader.aside[address]?.isUnique == true, let stored = try reader.record(name, kind) else { return false }
+    // What a write of this store's brings back gives way to what is there; its life begins later: `sayWhatAppeared()`.
+    guard !appeared.returned.contains(name) else { return false }
     var rivals: [AnyRecordName: StoredRecord] = [:]
     for index in catalog.uniqueIndexes[kind.number] ?? [] {
       let columns = index.map(\.column)
@@ -108,6 +113,22 @@ extension ViewMaintainer {
     changeVisibility()
     if isShown { try markWaiting(for: name) }
     return isShown
+  }
+
+  /// The time of the latest claim on what a record would show in columns that are unique; nil if nobody else has it.
+  func latestRival(of name: AnyRecordName, _ kind: RecordKind, _ state: RecordState) throws -> HybridTime? {
+    guard let indexes = catalog.uniqueIndexes[kind.number], !indexes.isEmpty else { return nil }
+    let shown = try currentVisibility().values(of: name, kind, state)
+    var latest: HybridTime?
+    for index in indexes {
+      for rival in try records(equalTo: shown, in: index, kind) where rival != name {
+        guard let other = try reader.record(rival, kind),
+          let stamp = UniqueClaim(rival, other.state, kind, index.map(\.column)).stamp
+        else { continue }
+        latest = max(latest ?? stamp.time, stamp.time)
+      }
+    }
+    return latest
   }
 
   private func records(

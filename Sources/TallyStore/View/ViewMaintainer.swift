@@ -245,7 +245,7 @@ final class ViewMaintainer {
   func changeVisibility() { visibility = nil }
 
   /// States change while rows are written if triggers of the app's write, so each look takes what is known by then.
-  private func currentVisibility() -> Visibility<SnapshotFacts> {
+  func currentVisibility() -> Visibility<SnapshotFacts> {
     if let visibility { return visibility }
     let fresh = Visibility(SnapshotFacts(reader))
     visibility = fresh

@@ -63,6 +63,19 @@ struct Lab {
     try queue.close()
   }
 
+  /// What a disk does to a file: statements that no capture trigger notes, although all are there before and after.
+  func damage(_ name: String, _ sql: String...) throws {
+    let queue = try DatabaseQueue(path: scratch.path(name))
+    try queue.write { db in
+      let triggers = try Row.fetchAll(
+        db, sql: "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND name GLOB 'tally_*' ORDER BY rowid")
+      for trigger in triggers { try db.execute(sql: "DROP TRIGGER \"\(trigger["name"] as String)\"") }
+      for statement in sql { try db.execute(sql: statement) }
+      for trigger in triggers { try db.execute(sql: trigger["sql"]) }
+    }
+    try queue.close()
+  }
+
   func sync() throws { try a.sync(with: b) }
 
   /// Both hold the same, show the same, and are sound.

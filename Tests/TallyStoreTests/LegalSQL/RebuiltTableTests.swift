@@ -106,7 +106,7 @@ import Testing
     try lab.a.close()
     try lab.shell(
       "a", "CREATE TABLE P2 AS SELECT * FROM P", "DROP TABLE P",
-      "CREATE TABLE P(id TEXT NOT NULL UNIQUE, name, pos, icon, at, settings, tally_clock BLOB NOT NULL, \(columns))",
+      "CREATE TABLE P(id TEXT NOT NULL UNIQUE, name, pos, icon, at, settings, tally_clock BLOB, \(columns))",
       "INSERT INTO P(id, name, pos, icon, at, settings, tally_clock) SELECT id, name, pos, icon, at, settings, tally_clock FROM P2",
       "DROP TABLE P2")
     guard isTaken else {

@@ -228,7 +228,7 @@ import Testing
     var options = options
     options.prepareDatabase = { db in
       db.trace(options: .statement) { event in
-        if "\(event)".contains("WHERE tally_clock = ") { looks.add(1, ordering: .relaxed) }
+        if "\(event)".contains("WHERE (tally_clock = ") { looks.add(1, ordering: .relaxed) }
       }
     }
     var store = try scratch.store("a", schema: Self.schema, options: options)
