@@ -40,7 +40,7 @@ export BUILT
 .PHONY: demo test run-tests build-tests build-release long crash simulate planted planted-check soak models models-gate
 .PHONY: api api-check docs docs-check lint format strict examples release-symbols test-triggers test-macros test-network test-relay
 .PHONY: test-inspector demos show show-pictures relay-demo bench-relay bench bench-short instructions instructions-gate floors
-.PHONY: install install-built uninstall embedded second-opinion fuzz sanitize coverage setup setup-all clean
+.PHONY: install install-built uninstall embedded other-tools second-opinion fuzz sanitize coverage setup setup-all clean
 
 demo: setup
 	$(SWIFT) run $(TESTING) Scorebook
@@ -238,6 +238,11 @@ bench-short: setup
 # The core as Embedded Swift and WebAssembly, compared with an ordinary build.
 embedded:
 	bash Scripts/embedded.sh
+
+# What sqlite-utils, Alembic and peewee do to a store's tables, done by these tools; they are installed into a temporary folder.
+other-tools: setup
+	$(SWIFT) build $(TESTING) --product tally
+	bash Scripts/other-tools.sh
 
 # A model of what a person must see, in Python, against the tool: Docs/Fuzzing.md. SECONDS, and FLAGS as --seed 7.
 second-opinion: setup

@@ -34,6 +34,7 @@ steps=(
   "15 without-faults: SWIFT_DETERMINISTIC_HASHING=1 swift build --build-tests --scratch-path .build-unplanted --traits Network,Macros,Relay,Inspector"
   "8 test: make test"
   "$(scaled 17) rebuilds: TALLY_CASES=$(scaled 10000) make test ONLY=RebuildFamilyTests BUILT=1"
+  "2 other-tools: make other-tools"
   "10 planted: make planted-check"
   "6 triggers: make test-triggers"
   "15 build-all: make build-tests TRAITS=all"
