@@ -1,6 +1,5 @@
 import Foundation
 import GRDB
-import TallyTesting
 import Testing
 
 /// One judge for each text: what a store takes from an app's SQL, its dump gives back byte for byte, and taking that in
