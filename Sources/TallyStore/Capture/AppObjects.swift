@@ -129,7 +129,10 @@ struct AppObjects {
     defer { query.reset() }
     query.bind(1, table)
     guard try query.step(), let sql = query.text(0) else { return }
-    if Self.deferredKeys(in: sql) < keys.count { tablesWithImmediateKeys.insert(table) }
+    // The words may stand in a comment.
+    if Self.deferredKeys(in: sql) < keys.count || sql.contains("--") || sql.contains("/*") {
+      tablesWithImmediateKeys.insert(table)
+    }
   }
 
   private static func deferredKeys(in sql: String) -> Int {

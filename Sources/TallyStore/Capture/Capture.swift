@@ -314,8 +314,10 @@ struct Capture {
     _ name: AnyRecordName, _ kind: RecordKind, _ clock: InlineClock, _ before: [Value], _ after: WrittenRow,
     _ refused: Set<Int>, _ earlier: Set<FieldID>, isUnnoted: Bool
   ) throws {
+    var before = before
+    // The checksum is of values that only peers know. What cannot be replicated must not stand under their stamps.
+    if isUnnoted { for index in refused { before[index] = kind.columns[index].defaultValue } }
     var (old, sum) = try reader.state(clock, before, kind)
-    // The checksum is of values that nobody knows any more.
     if isUnnoted { sum = StateSum(catalog.fingerprint(name, kind, from: nil, to: old)) }
     var cells: [FieldCell] = []
     var edited: Set<Int> = []

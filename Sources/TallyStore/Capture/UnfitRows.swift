@@ -11,10 +11,12 @@ struct UnfitRows {
   }
 
   private(set) var records: [Row] = []
-  /// Whether states of links, or of what is hidden, do not fit. An app's SQL cannot have changed these.
+  /// Records without a row: changed unnoticed, and then deleted with a note.
+  private(set) var hidden: [(name: AnyRecordName, kind: RecordKind)] = []
+  /// Whether states of links do not fit. An app's SQL cannot have changed these.
   private(set) var hasOthers = false
 
-  var isEmpty: Bool { records.isEmpty && !hasOthers }
+  var isEmpty: Bool { records.isEmpty && hidden.isEmpty && !hasOthers }
 
   /// Searches all states. What was noted must be captured before. Cost: reads the whole store; memory for what is
   /// found.
@@ -32,7 +34,7 @@ struct UnfitRows {
     }
     for kind in catalog.records.values {
       try reader.forEachHiddenRecord(kind.number) { name, stored in
-        if catalog.sum(of: stored, name, kind) != stored.sum { hasOthers = true }
+        if catalog.sum(of: stored, name, kind) != stored.sum { hidden.append((name, kind)) }
       }
     }
     for kind in catalog.links.values {

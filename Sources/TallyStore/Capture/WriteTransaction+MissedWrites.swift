@@ -27,8 +27,19 @@ extension WriteTransaction {
     guard try reader.doubt()?.level != .damaged else { return }
     guard try isSumLost || reader.recomputedFingerprint() != standing.fingerprint else { return try renewWhatFollows() }
     let changed = try UnfitRows(reader)
-    try captureUnnoted(changed.records.filter { catalog.records[$0.kind].map { tables.contains($0.type) } ?? false })
-    let isExplained = changed.records.allSatisfy { catalog.records[$0.kind].map { tables.contains($0.type) } ?? false }
+    func isOf(_ tables: Set<String>, _ kind: KindNumber) -> Bool {
+      catalog.records[kind].map { tables.contains($0.type) } ?? false
+    }
+    try captureUnnoted(changed.records.filter { isOf(tables, $0.kind) })
+    // What was changed before it was deleted is taken as it was deleted; where peers differ, the next sync joins both.
+    for (name, kind) in changed.hidden where tables.contains(kind.type) {
+      guard let stored = try reader.record(name, kind) else { continue }
+      try writer.putSum(name, kind, stored)
+      loseSum()
+    }
+    let isExplained =
+      changed.records.allSatisfy { isOf(tables, $0.kind) }
+      && changed.hidden.allSatisfy { tables.contains($0.kind.type) }
     guard isExplained, !changed.isEmpty || isSumLost, !changed.hasOthers else {
       hasUnfitStates = true
       return try note(doubt: .damaged, because: StoreError.unfit)

@@ -39,7 +39,7 @@ struct TableShape {
   static func explaining<T>(_ connection: Connection, _ body: () throws -> T) throws -> T {
     do {
       return try body()
-    } catch let error as DatabaseError {
+    } catch  where error is DatabaseError || (error as? StoreError)?.code == .corrupt {
       if let catalog = try? Catalog.load(connection, cached: nil) { try check(connection, catalog) }
       throw error
     }
@@ -93,19 +93,20 @@ struct TableShape {
     }
   }
 
-  /// An insert of the app's says nothing of the clock, so the default must be one that the column takes, and no text,
-  /// as which some tools write the default of a blob.
+  /// An insert of the app's says nothing of the clock, so the default must be that of a row which was never captured;
+  /// some tools write the default of a blob as a text.
   private func checkClock(isRequired: Bool, default sql: String?) throws {
-    let type = try sql.flatMap { try storageClass(of: $0) } ?? "null"
-    guard type != "blob", type != "null" || isRequired else { return }
+    let value = try sql.flatMap { try literal(of: $0) } ?? "NULL"
+    let isUnstamped = value.lowercased() == InlineClock.unstampedSQL.lowercased()
+    guard !isUnstamped, value != "NULL" || isRequired else { return }
     throw error(
-      type == "null"
-        ? "tally_clock may not be null and has no default" : "the default of tally_clock is of type \(type)",
+      value == "NULL"
+        ? "tally_clock may not be null and has no default" : "tally_clock has another default than a store gives it",
       "with tally_clock BLOB NOT NULL DEFAULT \(InlineClock.unstampedSQL)")
   }
 
-  private func storageClass(of expression: String) throws -> String? {
-    let query = try SQLStatement(connection.handle, "SELECT typeof(\(expression))")
+  private func literal(of expression: String) throws -> String? {
+    let query = try SQLStatement(connection.handle, "SELECT quote(\(expression))")
     return try query.step() ? query.text(0) : nil
   }
 

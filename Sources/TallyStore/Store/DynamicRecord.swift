@@ -93,11 +93,17 @@ extension Schema {
   }
 
   /// Deletes a record; what it owns goes with it when the transaction ends.
-  /// - Throws: `StoreError.unknownType`, `.noSuchRecord`; at the end of the transaction `.deleteDenied`.
+  /// - Throws: `StoreError.unknownType`, `.noSuchRecord`, `.writeIgnored`; at the end of the transaction
+  ///   `.deleteDenied`.
   public func delete(_ db: Database, _ name: AnyRecordName) throws {
     let entity = try entity(of: name)
     try db.execute(sql: "DELETE FROM \"\(entity.type)\" WHERE id = ?", arguments: [name.text])
-    guard db.changesCount > 0 else { throw StoreError(.noSuchRecord, "no record named \(name)") }
+    guard db.changesCount == 0 else { return }
+    let sql = "SELECT EXISTS(SELECT 1 FROM \"\(entity.type)\" WHERE id = ?)"
+    guard try Bool.fetchOne(db, sql: sql, arguments: [name.text]) != true else {
+      throw StoreError.ignored("the delete of \(name)")
+    }
+    throw StoreError(.noSuchRecord, "no record named \(name)")
   }
 
   /// Adds a member to a relationship; nothing happens if it is one.
@@ -110,11 +116,16 @@ extension Schema {
   }
 
   /// Removes a member from a relationship; nothing happens if it is not one. Adds that this device has not seen stay.
-  /// - Throws: `StoreError.unknownType`, `.unknownRelationship`, `.typeMismatch`.
+  /// - Throws: `StoreError.unknownType`, `.unknownRelationship`, `.typeMismatch`, `.writeIgnored`.
   public func unlink(_ db: Database, _ name: AnyRecordName, _ relationship: String, from target: AnyRecordName) throws {
+    let table = try table(name, relationship, target)
     try db.execute(
-      sql: "DELETE FROM \"\(try table(name, relationship, target))\" WHERE source = ? AND target = ?",
-      arguments: [name.text, target.text])
+      sql: "DELETE FROM \"\(table)\" WHERE source = ? AND target = ?", arguments: [name.text, target.text])
+    guard db.changesCount == 0 else { return }
+    let sql = "SELECT EXISTS(SELECT 1 FROM \"\(table)\" WHERE source = ? AND target = ?)"
+    guard try Bool.fetchOne(db, sql: sql, arguments: [name.text, target.text]) != true else {
+      throw StoreError.ignored("removing \(target) from \(table) of \(name)")
+    }
   }
 
   private func table(_ name: AnyRecordName, _ relationship: String, _ target: AnyRecordName) throws -> String {

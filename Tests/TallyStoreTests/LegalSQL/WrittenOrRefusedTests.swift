@@ -80,6 +80,46 @@ import Testing
     #expect(try lab.a.vector == vector)
   }
 
+  @Test(arguments: CapturePath.allCases) func aDeleteThatATriggerIgnoresIsRefused(_ path: CapturePath) throws {
+    let lab = try Self.lab(path)
+    try lab.a.run(
+      "CREATE TRIGGER t BEFORE DELETE ON G BEGIN SELECT RAISE(IGNORE); END",
+      "CREATE TRIGGER u BEFORE DELETE ON G_players BEGIN SELECT RAISE(IGNORE); END")
+    let vector = try lab.a.vector
+    let error = #expect(throws: StoreError.self) {
+      try lab.a.write { db in try Lab.schema.delete(db, Self.name("G|~|2")) }
+    }
+    let other = #expect(throws: StoreError.self) {
+      try lab.a.write { db in try Lab.schema.unlink(db, Self.name("G|~|1"), "players", from: Self.name("P|~|1")) }
+    }
+    #expect(error?.code == .writeIgnored && other?.code == .writeIgnored)
+    #expect(try lab.a.vector == vector)
+  }
+
+  // MARK: Changes that nobody noted
+
+  /// What an app writes while triggers are missing, and with them again before any store has looked.
+  static let unnoted: [([String], name: String?, settings: String?)] = [
+    (["UPDATE P SET name = 'E' WHERE id = 'P|~|1'"], "E", "[1]"),
+    (["UPDATE P SET settings = '{bad' WHERE id = 'P|~|1'"], "one", "[1]"),
+    (["UPDATE P SET name = 'E' WHERE id = 'P|~|1'", "DELETE FROM P WHERE id = 'P|~|1'"], nil, nil),
+  ]
+
+  @Test(arguments: CapturePath.allCases, [0, 1, 2])
+  func aChangeWithoutTriggersHarmsNobody(_ path: CapturePath, _ number: Int) throws {
+    let lab = try Self.lab(path)
+    try lab.a.run("UPDATE P SET settings = '[1]'")
+    try lab.sync()
+    let (statements, name, settings) = Self.unnoted[number]
+    try lab.shell("a", "DROP TRIGGER tally_P_update")
+    for sql in statements { try lab.shell("a", sql) }
+    for _ in 0..<3 { try lab.sync() }
+    #expect(try lab.a.doubt() == nil && lab.a.verify().problems.filter { !$0.contains("cannot be replicated") } == [])
+    #expect(try Lab.text(lab.b, "SELECT name FROM P WHERE id = 'P|~|1'") == name)
+    #expect(try Lab.text(lab.b, "SELECT settings FROM P WHERE id = 'P|~|1'") == settings)
+    #expect(try lab.a.summary().fingerprint == lab.b.summary().fingerprint)
+  }
+
   // MARK: Deletes that SQLite does not let happen
 
   static let holders = [
