@@ -21,14 +21,14 @@ struct AppObjects {
   /// Tables with a unique index that is partial, on an expression or with an app-defined collation. No trigger can tell
   /// which rows conflict in it.
   var tablesWithOpaqueUniqueIndexes = Set<String>()
-  /// Tables in whose rows SQLite lets no column be opened for writing: an index is on an expression.
+  /// Tables with an index on an expression, in whose rows SQLite lets no column be opened for writing.
   var tablesWithExpressionIndexes = Set<String>()
   /// Tables with a column that is computed on reading: in their rows, places of columns differ between versions of
   /// SQLite, some of which open another column for writing than the one that is named.
   var tablesWithVirtualColumns = Set<String>()
   /// Tables with a constraint that says what SQLite does about a conflict, as `UNIQUE ON CONFLICT REPLACE`.
   var tablesWithConflictClauses = Set<String>()
-  /// Tables with a foreign key that is checked with each statement: somebody has made them anew without DEFERRABLE.
+  /// Tables with a foreign key that is checked with each statement: a rebuild has dropped DEFERRABLE.
   var tablesWithImmediateKeys = Set<String>()
   /// The columns of each table that SQLite holds to the identifiers of another, with the other's name.
   var checkedColumns: [String: [String: String]] = [:]

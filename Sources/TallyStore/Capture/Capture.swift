@@ -74,7 +74,7 @@ struct Capture {
     do {
       // A trigger that the clock of another row has fired may have written to this one.
       if let row = write.row { try transaction.session.recorder?.forgetUpdates(write.kind, row) }
-      // GRDB has seen the app's own statements. Of others nobody has told those who observe the table.
+      // GRDB sees the app's own statements and tells observers of the table; other writes are told here.
       if origin != .app, let table = catalog.table(of: write.kind) { writer.touch(table) }
       if let kind = catalog.records[write.kind] {
         // The short ways write to the store's own tables and to clocks, which fires no trigger.

@@ -15,8 +15,8 @@ struct PendingTable: WrittenRows {
   private let parts: Int
   /// The number of notes that are grouped at a time.
   private static let partSize = 50_000
-  /// What a note is of, in `op`, if no trigger has made it. Of theirs 0 is an insert, 1 an update, 2 a delete, 3 a row
-  /// that may be replaced; 4 and above are no writes.
+  /// The `op` of a note that no trigger has made. Triggers note 0 for an insert, 1 for an update, 2 for a delete and 3
+  /// for a row that may be replaced; 4 and above are no writes.
   static let unnotedChange = -1
   /// The number of columns of `tally_pending` that precede those of the values.
   static let fixedColumns = 7

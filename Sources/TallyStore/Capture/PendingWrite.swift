@@ -51,7 +51,7 @@ struct PendingWrite {
   /// Whether `before` is incomplete because the row was deleted unnoticed after an update, and another row was inserted
   /// under its key.
   var isLost = false
-  /// Whether any value may have changed, and nobody has noted what was there before; `before` has the clock alone.
+  /// Whether any value may have changed without a note of what was there before; `before` has the clock alone.
   var isUnnoted = false
   /// Keys that other writes are about: a row that has one of these now is not meant.
   var except = Set<[UInt8]>()

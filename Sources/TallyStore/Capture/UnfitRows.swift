@@ -1,7 +1,7 @@
 import TallyCRDT
 
-/// Rows whose values do not make, with their stamps, the state that their checksum is of: somebody has changed them
-/// while no trigger noted it, or the disk has.
+/// Rows whose checksum does not fit their values and stamps: a write that no trigger noted has changed them, or the
+/// disk has.
 struct UnfitRows {
   struct Row {
     var kind: KindNumber

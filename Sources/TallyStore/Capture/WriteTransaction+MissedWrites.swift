@@ -1,11 +1,11 @@
 import TallyCRDT
 
 extension WriteTransaction {
-  /// Looks once for what was written while nothing noted it: a shell dropped the triggers of `tables`, or a tool made
-  /// these tables anew.
+  /// Looks once for writes that no trigger noted: a shell dropped the triggers of `tables`, or a tool rebuilt these
+  /// tables.
   ///
-  /// Rows that came are captured now, and so are those that went. Of a row of these tables whose values do not fit its
-  /// checksum, all values are captured as edits: somebody has changed it, and nobody knows which of them. In any other
+  /// Rows that came are captured now, and so are those that went. If the values of a row of these tables do not fit its
+  /// checksum, all of them are captured as edits, since the checksum does not say which have changed. In any other
   /// table that is damage; it is noted, and the next sync with an intact device heals it.
   func findMissedWrites(in tables: Set<String>) throws {
     environment.logger.warning(
@@ -46,7 +46,7 @@ extension WriteTransaction {
     }
   }
 
-  /// Captures all values of rows that somebody has changed unnoticed.
+  /// Captures all values of rows that were changed without a note.
   private func captureUnnoted(_ rows: [UnfitRows.Row]) throws {
     guard !rows.isEmpty else { return }
     let insert = try connection.statement(
