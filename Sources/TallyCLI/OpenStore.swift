@@ -87,7 +87,9 @@ enum OpenStore {
   }
 
   private static func isUnwritable(_ error: DatabaseError) -> Bool {
+    // On a full disk a first reader cannot make the index of the log.
     [.SQLITE_READONLY, .SQLITE_CANTOPEN].contains(error.resultCode)
+      || error.extendedResultCode == .SQLITE_IOERR_SHMSIZE
   }
 
   private static func using<T>(_ store: Store, _ body: (Store) throws -> T) throws -> T {

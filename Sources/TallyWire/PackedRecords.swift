@@ -302,6 +302,12 @@ package struct BlockDraft: Sendable {
 
   package var isEmpty: Bool { block.isEmpty && packed.allSatisfy { $0.items.isEmpty } }
 
+  /// The number of records and links.
+  package var count: Int {
+    block.records.reduce(0) { $0 + $1.items.count } + block.links.reduce(0) { $0 + $1.items.count }
+      + packed.reduce(0) { $0 + $1.items.count }
+  }
+
   /// The block with all records as states.
   package func unpacked() throws(WireError) -> DeltaBlock {
     var block = block

@@ -127,6 +127,34 @@ import Testing
     try bench.done("apply", "a", "delta")
   }
 
+  /// A backup has a log and no index of it. On a read-only disk SQLite cannot make one, nor on a full one.
+  @Test(.enabled(if: SmallDisk.isPossible, "needs root and tmpfs"), arguments: [false, true])
+  func aStoreWithALogCanBeReadWhereNothingCanBeWritten(isFull: Bool) throws {
+    let other = try DatabaseQueue(path: bench.path("a"))
+    let disk = try SmallDisk(at: bench.path("disk"), kibibytes: 8000)
+    try other.writeWithoutTransaction { db in
+      // As long as somebody reads, the log stays.
+      try db.execute(sql: "BEGIN")
+      _ = try Row.fetchAll(db, sql: "SELECT * FROM tally_meta")
+      try bench.done("put", "a", "SBPerson|~|bob", "name=Bob")
+      for end in ["", "-wal"] { try bench.write(bench.bytes("a" + end), to: "disk/s" + end) }
+      try db.execute(sql: "ROLLBACK")
+    }
+    try other.close()
+    #expect(try !bench.bytes("disk/s-wal").isEmpty)
+    if isFull {
+      try bench.write([UInt8](repeating: 0, count: 4 << 20), full: "disk/filler")
+    } else {
+      try disk.makeReadOnly()
+    }
+    try bench.unchanged("disk/s") {
+      for person in ["ann", "bob"] { try bench.done("get", "disk/s", "SBPerson|~|\(person)") }
+      #expect(try bench.done("verify", "disk/s").hasPrefix("ok "))
+      try bench.refused(74, ["put", "disk/s", "SBPerson|~|ann", "name=Anne"])
+    }
+    try bench.done("delta", "disk/s", "-o", "delta")
+  }
+
   /// Reading where nothing can be written takes a copy, which must not outlast the tool.
   @Test(.enabled(if: SmallDisk.isPossible, "needs root and tmpfs"), arguments: ["TERM", "INT"])
   func aSignalLeavesNoCopyOfAStore(_ signal: String) throws {

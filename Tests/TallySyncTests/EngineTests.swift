@@ -239,6 +239,40 @@ import Testing
     #expect(taken.allSatisfy { ($0.fraction ?? -1) >= 0 && ($0.fraction ?? 2) <= 1 })
   }
 
+  /// What is written while nobody can be reached counts as pending at once, and not at the next try.
+  @Test func whatIsWrittenWhileAPeerIsAwayIsPendingAtOnce() async throws {
+    let (phone, mac) = (try World.store(notes: 1), try World.store())
+    let isAway = Mutex(false)
+    let mailbox = MemoryMailbox()
+    var settings = SyncEngine.Settings()
+    settings.isLive = false
+    settings.outsideInterval = nil
+    // No next try before the test is over; changes are gathered as ever.
+    settings.sleep = { try await Task.sleep(for: $0 < .milliseconds(300) ? $0 : .seconds(3600)) }
+    let engine = SyncEngine(phone, settings)
+    await engine.add(
+      MemoryTransport(name: "mac") { connection in
+        if isAway.withLock({ $0 }) { throw Refused() }
+        _ = try await mac.sync(over: connection)
+      })
+    await engine.add(mailbox, named: "folder")
+    await engine.resume()
+    try await until(engine) { $0.peers.allSatisfy { $0.phase == .idle && $0.pending == 0 } }
+    isAway.withLock { $0 = true }
+    mailbox.faults.callsLeft = 0
+    for number in 1...3 {
+      try World.insert(1, "away \(number)", phone)
+      try await until(engine) { status in
+        status.peers.allSatisfy { $0.phase == .retrying && $0.pending == UInt64(number) } && !status.isUpToDate
+      }
+    }
+    isAway.withLock { $0 = false }
+    mailbox.faults.callsLeft = nil
+    await engine.syncNow()
+    try await until(engine) { $0.peers.allSatisfy { $0.phase == .idle && $0.pending == 0 } }
+    await engine.pause()
+  }
+
   @Test func whoWantsItNowDoesNotWaitForTheNextTry() async throws {
     let (phone, mac) = (try World.store(notes: 1), try World.store())
     let isAway = Mutex(true)

@@ -133,6 +133,27 @@ import Testing
     for name in names { #expect(throws: MailboxError.self) { _ = try folder.mailbox.get(name) } }
   }
 
+  /// git-annex and the like put a link in the place of a file that was put. It is not put once more at each pass; what
+  /// comes later is.
+  @Test func aFileThatBecameALinkIsNotPutAgain() throws {
+    let name = try only
+    let elsewhere = folder.root.appendingPathComponent("object").path
+    try FileManager.default.moveItem(atPath: folder.path(name), toPath: elsewhere)
+    try FileManager.default.createSymbolicLink(atPath: folder.path(name), withDestinationPath: elsewhere)
+    for _ in 0..<3 {
+      let report = try a.sync(through: folder.mailbox)
+      #expect(report.written == [] && report.refused.map(\.reason) == [.notAFile] && !report.isComplete)
+    }
+    try World.insert(1, "later", a)
+    let report = try a.sync(through: folder.mailbox)
+    #expect(report.written.count == 1 && report.written[0].hasSuffix(".delta"))
+    // Unlocked again, all of it is there.
+    try FileManager.default.removeItem(atPath: folder.path(name))
+    try FileManager.default.moveItem(atPath: elsewhere, toPath: folder.path(name))
+    try MailboxWorld.settle([b, a], folder.mailbox)
+    try MailboxWorld.expectEqual([a, b])
+  }
+
   @Test func namesThatLeadOutOfTheFolderAreNotTouched() throws {
     let outside = folder.root.appendingPathComponent("outside").path
     try Data([1]).write(to: URL(fileURLWithPath: outside))

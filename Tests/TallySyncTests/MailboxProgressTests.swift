@@ -1,7 +1,9 @@
+import Foundation
 import Synchronization
 import Tally
-import TallySync
 import Testing
+
+@testable import TallySync
 
 /// How far a pass is.
 @Suite struct MailboxProgressTests {
@@ -30,6 +32,56 @@ import Testing
     }
     #expect(took.bytesRead > 0 && put.bytesWritten > 0)
     #expect(second.all.withLock { $0 }.contains { $0.phase == .taking && $0.file == 1 && $0.fileCount == 1 })
+  }
+
+  /// A first sync is one file: how far that is shows by its bytes and records, received and applied apart.
+  @Test(arguments: [false, true]) func aFirstSyncGoesOnWithinItsOnlyFile(isInFolder: Bool) throws {
+    let folder = try SharedFolder()
+    let mailbox: any FileMailbox = isInFolder ? folder.mailbox : MemoryMailbox()
+    let (a, b) = (try World.store(), try World.store())
+    let count = 20_000
+    try a.write { db in
+      for _ in 0..<count { try Note(text: "\(UUID())", stars: 1).insert(db) }
+    }
+    let (first, second) = (Steps(), Steps())
+    try a.sync(through: mailbox, first.settings)
+    let report = try b.sync(through: mailbox, second.settings)
+    let size = UInt64(report.bytesRead)
+    let put = first.all.withLock { $0 }.compactMap(\.transfer)
+    #expect(put.filter { $0.stage == .preparing }.map(\.bytes).contains { $0 > 0 && $0 < size })
+    #expect(put.last == TransferProgress(.sending, size, of: size))
+    let taken = second.all.withLock { $0 }.filter { $0.phase == .taking }
+    let steps = taken.compactMap(\.transfer)
+    let stages = steps.map(\.stage)
+    #expect(stages == stages.filter { $0 == .receiving } + stages.filter { $0 == .applying })
+    for stage in [TransferProgress.Stage.receiving, .applying] {
+      let bytes = steps.filter { $0.stage == stage }.map(\.bytes)
+      #expect(bytes == bytes.sorted() && bytes.last == size && Set(bytes).count > 2)
+    }
+    let records = steps.map(\.records)
+    #expect(records == records.sorted() && records.last == count && Set(records).count > 2)
+    guard isInFolder else { return }
+    #expect(steps.allSatisfy { $0.byteCount == size })
+    let fractions = taken.compactMap(\.fraction)
+    #expect(fractions.count == taken.count && fractions == fractions.sorted() && Set(fractions).count > 4)
+    #expect(fractions.first == 0 && fractions.last == 1)
+  }
+
+  @Test func theTimeLeftFollowsThePaceOfTheLastSeconds() {
+    var rate = TransferRate()
+    func left(_ stage: TransferProgress.Stage, _ bytes: UInt64, at seconds: Double) -> Double? {
+      rate.timing(TransferProgress(stage, bytes, of: 1000), at: .seconds(seconds))?.timeLeft.map { $0 / .seconds(1) }
+    }
+    #expect(left(.receiving, 0, at: 0) == nil && left(.receiving, 50, at: 0.5) == nil)
+    #expect(left(.receiving, 100, at: 1) == 9)
+    for second in 2...20 { _ = left(.receiving, UInt64(100 + second), at: Double(second)) }
+    // It has become slow: of the last ten seconds each brought one byte.
+    #expect(left(.receiving, 121, at: 21) == 879)
+    #expect(left(.receiving, 121, at: 40) == nil)
+    // Another stage has another pace, and so has the next delta.
+    #expect(left(.applying, 10, at: 41) == nil && left(.applying, 20, at: 43) == 196)
+    #expect(left(.applying, 5, at: 44) == nil)
+    #expect(rate.timing(nil, at: .seconds(45)) == nil)
   }
 
   private static func place(_ phase: MailboxProgress.Phase) -> Int {

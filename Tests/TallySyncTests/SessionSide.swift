@@ -64,13 +64,13 @@ final class SessionSide {
     case .send(let message): said.append(message)
     case .prepare(let transfer, let base, let parts):
       if holdsPreparing { return held.append(action) }
-      try handle(try work.prepare(transfer, since: base, peerHas: parts))
+      try handle(try work.prepare(transfer, since: base, peerHas: parts) { _ in })
     case .read(let transfer, let offset, let count): try handle(try work.read(transfer, offset, count))
     case .discard: work.discardOutgoing()
     case .resume(let count): try work.resume(count)
     case .keep(let bytes): try work.keep(bytes)
     case .apply(let isRepair):
-      let applied = try work.apply(isRepair: isRepair)
+      let applied = try work.apply(isRepair: isRepair) { _ in }
       if isRepair { wrongSum = nil }
       try handle(applied.isRefused ? .refused(try summary()) : .applied(try summary(), target: applied.target))
     case .leaveMark(let mark):

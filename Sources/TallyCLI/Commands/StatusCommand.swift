@@ -36,7 +36,10 @@ extension StoreStatus {
       "conflicts": .integer(conflicts), "rejectedWrites": .integer(rejectedWrites),
       "setAside": .array(
         setAside.map {
-          .object(["row": .string($0.row), "isShown": .bool($0.isShown), "reason": .string($0.reason)])
+          .object([
+            "row": .string($0.row), "isShown": .bool($0.isShown), "isEmptied": .bool($0.isEmptied),
+            "reason": .string($0.reason),
+          ])
         }), "hasTriggerLoop": .bool(hasTriggerLoop), "bytes": .integer(byteCount),
       "doubt": doubt.map { .object(["level": .string($0.level.rawValue), "reason": .string($0.reason)]) } ?? .null,
       "renewal": .string(renewal?.reason),
@@ -59,8 +62,9 @@ extension StoreStatus {
     lines.append("conflicts    \(conflicts)")
     if rejectedWrites > 0 { lines.append("rejected     \(rejectedWrites) rows that cannot be replicated") }
     for row in setAside {
-      let row = (row.row.replacing("\n", with: " with "), row.isShown ? "stays" : "is not shown", row.reason)
-      lines.append("set aside    \(row.0) \(row.1): \(row.2)")
+      let stays = row.isEmptied ? "stays, without its values" : "stays"
+      let name = row.row.replacing("\n", with: " with ")
+      lines.append("set aside    \(name) \(row.isShown ? stays : "is not shown"): \(row.reason)")
     }
     if hasTriggerLoop {
       lines.append(

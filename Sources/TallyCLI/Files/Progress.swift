@@ -15,16 +15,31 @@ final class Progress: Sendable {
   private static let narrowest = 5
   /// The interval between reports, in nanoseconds: one that a person can follow, and one that a log can bear.
   private static let (onTerminal, elsewhere): (UInt64, UInt64) = (100_000_000, 1_000_000_000)
+  private struct State {
+    var what = "", fraction: Double?, details = ""
+    /// When it became so, and when it was last shown; 0 while nothing is.
+    var (change, look): (UInt64, UInt64) = (0, 0)
+  }
   private let what: String
   let isShown: Bool
-  private let start = DispatchTime.now().uptimeNanoseconds
-  private let last = Atomic<UInt64>(0)
+  private let start = Progress.now
+  private let state = Mutex(State())
+  /// Shows how long nothing has changed, so that a person sees that it goes on. Sources may be used on any thread.
+  nonisolated(unsafe) private let clock: (any DispatchSourceTimer)?
 
   /// A progress under the name `what`. If `isQuiet`, what the command has to say flows over the same terminal.
   init(_ what: String, _ options: ProgressOptions, isQuiet: Bool = false) {
     self.what = what
     isShown = Terminal.isThere && !isQuiet || options.progress
+    clock = isShown ? DispatchSource.makeTimerSource(queue: .global()) : nil
+    clock?.schedule(deadline: .now() + .seconds(1), repeating: .seconds(1))
+    clock?.setEventHandler { [weak self] in self?.tick() }
+    clock?.resume()
   }
+
+  deinit { clock?.cancel() }
+
+  private static var now: UInt64 { DispatchTime.now().uptimeNanoseconds }
 
   /// Shows how far it is, unless that was shown a moment ago. If `isNews`, a person would miss something if it were
   /// left out.
@@ -32,23 +47,45 @@ final class Progress: Sendable {
     _ fraction: Double?, of what: String? = nil, isNews: Bool = false, _ details: @autoclosure () -> String
   ) {
     guard isShown else { return }
-    let now = DispatchTime.now().uptimeNanoseconds
-    let before = last.load(ordering: .relaxed)
-    let isDue = before == 0 || now - before >= (Terminal.isThere ? Self.onTerminal : Self.elsewhere)
-    guard isDue || isNews && Terminal.isThere else { return }
-    last.store(now, ordering: .relaxed)
-    let line = Self.line(what ?? self.what, fraction, details(), width: Terminal.isThere ? Terminal.width : .max)
+    let now = Self.now
+    state.withLock { state in
+      let isDue = state.look == 0 || now - state.look >= (Terminal.isThere ? Self.onTerminal : Self.elsewhere)
+      (state.what, state.fraction, state.details, state.change) = (what ?? self.what, fraction, details(), now)
+      guard isDue || isNews && Terminal.isThere else { return }
+      Self.show(&state, at: now)
+    }
+  }
+
+  private func tick() {
+    let now = Self.now
+    state.withLock { state in
+      guard state.look > 0, now - state.look >= Self.elsewhere else { return }
+      Self.show(&state, at: now)
+    }
+  }
+
+  private static func show(_ state: inout State, at now: UInt64) {
+    state.look = now
+    let seconds = (now - state.change) / 1_000_000_000
+    let details = seconds > 0 ? "\(state.details), for \(seconds) s" : state.details
+    let line = line(state.what, state.fraction, details, width: Terminal.isThere ? Terminal.width : .max)
     if Terminal.isThere { Terminal.show(bar: line) } else { Terminal.say(line + "\n") }
   }
 
   /// Returns the number of items per second.
   func rate(_ count: Int) -> Int {
-    let elapsed = Double(DispatchTime.now().uptimeNanoseconds - start) / 1e9
+    let elapsed = Double(Self.now - start) / 1e9
     return Int(Double(count) / max(elapsed, 0.001))
   }
 
-  /// Clears the line.
-  func end() { if isShown { Terminal.show(bar: nil) } }
+  /// Clears the line, until there is something to show again.
+  func end() {
+    guard isShown else { return }
+    state.withLock { state in
+      state.look = 0
+      Terminal.show(bar: nil)
+    }
+  }
 
   /// One line that fits: the bar becomes shorter, then goes, and then the end is cut. A terminal goes to the next line
   /// when its last column is written, so that one stays free.

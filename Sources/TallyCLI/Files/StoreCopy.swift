@@ -33,9 +33,12 @@ struct StoreCopy {
 
   private static func copy(_ original: String, to path: String) throws {
     let source = try InputFile(original)
-    let target = try NewFile(path)
-    while let bytes = try source.read(1 << 20) { try target.write(bytes) }
-    try target.finish()
+    // Not by NewFile, which makes nothing that has the name of a database's log.
+    let target = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard target >= 0 else { throw Failure(errno: errno, .write, path) }
+    let file = FileHandle(fileDescriptor: target, closeOnDealloc: true)
+    while let bytes = try source.read(1 << 20) { try file.write(contentsOf: Data(bytes)) }
+    try file.close()
   }
 
   /// Size and time of the file and of its log.

@@ -17,6 +17,10 @@ final class PassProgress: Sendable {
   private static func show(_ progress: MailboxProgress, _ bar: Progress) {
     let (file, files) = (progress.file, progress.fileCount)
     let read = SyncProgress.size(UInt64(progress.bytesRead))
+    if let transfer = progress.transfer {
+      let of = files > 1 && progress.phase == .taking ? "file \(min(file + 1, files)) of \(files), " : ""
+      return bar.show(transfer.fraction, of: "syncing: \(transfer.words)", "\(of)\(transfer.details)")
+    }
     switch progress.phase {
     case .looking:
       bar.show(nil, files > 0 ? "\(file) of \(count(files, "file")) looked at" : "looking around")

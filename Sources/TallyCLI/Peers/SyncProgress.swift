@@ -69,7 +69,10 @@ final class SyncProgress: Sendable {
     case .finished: return ("done", nil, bytes(step))
     case .live:
       return ("live, \(step.pending == 0 ? "up to date" : "\(step.pending) to send")", step.fraction, bytes(step))
-    case .syncing: return ("syncing", step.fraction, bytes(step))
+    case .syncing:
+      guard let transfer = step.transfer else { return ("syncing", nil, bytes(step)) }
+      let details = transfer.details.isEmpty ? bytes(step) : transfer.details
+      return ("syncing: \(transfer.words)", transfer.fraction, details)
     }
   }
 

@@ -8,6 +8,12 @@ package struct PeerReport: Sendable, Codable, Equatable {
   package var phase: String
   /// How much of what is under way has arrived, 0 to 1.
   package var fraction: Double?
+  /// What is under way: receiving, for instance. Then how much of that is done, 0 to 1, how many records are joined,
+  /// and the seconds until its end.
+  package var stage: String?
+  package var stageFraction: Double?
+  package var records: Int?
+  package var secondsLeft: Int?
   /// Bytes of changes since the engine began.
   package var bytesSent: UInt64, bytesReceived: UInt64
   /// Transactions that it lacks, and that this store lacks, as far as is known.
@@ -40,6 +46,9 @@ package struct PeerReport: Sendable, Codable, Equatable {
     id = hasNames ? peer.id : ""
     phase = peer.phase.rawValue
     fraction = peer.fraction
+    stage = peer.transfer?.stage.rawValue
+    (stageFraction, records) = (peer.transfer?.fraction, peer.transfer?.records)
+    secondsLeft = peer.transfer?.timeLeft.map { Int($0.components.seconds) }
     (bytesSent, bytesReceived) = (peer.bytesSent, peer.bytesReceived)
     (pending, missing, waitingFiles) = (peer.pending, peer.missing, peer.waitingFiles)
     replica = peer.replica.map { "\($0)" }

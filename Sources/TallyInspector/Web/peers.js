@@ -54,11 +54,18 @@ function peers(entry, number) {
     entry.peers.map(peer => h("tr", {}, h("th", { scope: "row" }, peer.id, peer.device ? h("div", { class: "dim" }, peer.device) : null, peer.replica ? h("div", {}, replicaNode(peer.replica)) : null,
       versions(peer).map(words => h("div", { class: "dim" }, words))),
       h("td", {}, h("span", { class: `badge ${phases[peer.phase] ?? ""}` }, peer.phase), peer.fraction !== undefined && peer.fraction !== null ? ` ${Math.round(peer.fraction * 100)} %` : null,
+        peer.stage ? h("div", { class: "dim" }, stage(peer)) : null,
         peer.nextRetry ? h("div", { class: "dim" }, "next try ", timeNode(peer.nextRetry)) : null,
         peer.waitingFiles ? h("div", { class: "dim" }, `${peer.waitingFiles} files wait`) : null),
       h("td", { class: "number" }, peer.pending ?? "?"), h("td", { class: "number" }, peer.missing ?? "?"),
       h("td", {}, bytesText(peer.bytesSent)), h("td", {}, bytesText(peer.bytesReceived)), h("td", {}, timeNode(peer.lastSuccess)),
       h("td", {}, peer.lastError ? [h("span", { class: "lost" }, peer.lastError), peer.failures > 1 ? ` (${peer.failures} times)` : "", peer.advice ? h("div", { class: "dim" }, peer.advice) : null] : peer.advice ?? "–"))));
+}
+
+// What is under way: receiving 45 %, 1200 records, 10 s left.
+function stage(peer) {
+  const part = peer.stageFraction === undefined || peer.stageFraction === null ? "" : ` ${Math.round(peer.stageFraction * 100)} %`;
+  return [peer.stage + part, peer.records ? `${peer.records} records` : null, Number.isInteger(peer.secondsLeft) ? `${peer.secondsLeft + 1} s left` : null].filter(Boolean).join(", ");
 }
 
 // The app that a peer says it runs, and the versions of the protocol that it speaks.

@@ -51,7 +51,7 @@ struct AppObjects {
     let tables = catalog.orderedKinds.map(\.type) + catalog.knownLinks.map(\.table)
     // Hardly any has such a clause, and taking its words apart costs much.
     let sql = try SQLStatement(
-      connection.handle,
+      connection,
       """
       SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE
       AND instr(lower(sql), 'conflict')
@@ -71,7 +71,7 @@ struct AppObjects {
 
   private mutating func readColumns(_ table: String, _ connection: Connection) throws {
     // cid, name, type, notnull, dflt_value, pk, hidden
-    let query = try SQLStatement(connection.handle, pragma: "table_xinfo", of: table)
+    let query = try SQLStatement(connection, pragma: "table_xinfo", of: table)
     while try query.step() {
       let name = query.text(1) ?? ""
       columns[table, default: []].append(name)
@@ -94,7 +94,7 @@ struct AppObjects {
 
   private mutating func readIndexes(_ table: String, _ connection: Connection) throws {
     // seq, name, unique, origin, partial
-    let list = try SQLStatement(connection.handle, pragma: "index_list", of: table)
+    let list = try SQLStatement(connection, pragma: "index_list", of: table)
     var indexes: [(name: String, isUnique: Bool, isPartial: Bool)] = []
     while try list.step() {
       guard list.text(3) != "pk" else { continue }
@@ -115,7 +115,7 @@ struct AppObjects {
 
   private mutating func readKeys(_ table: String, _ connection: Connection) throws {
     // id, seq, table, from, to, on_update, on_delete, match
-    let list = try SQLStatement(connection.handle, pragma: "foreign_key_list", of: table)
+    let list = try SQLStatement(connection, pragma: "foreign_key_list", of: table)
     var keys = Set<Int>()
     while try list.step() {
       keys.insert(list.int(0))
@@ -145,7 +145,7 @@ struct AppObjects {
   /// - Returns: nil for an index on an expression, or on what the store writes in place.
   private func columns(ofIndex name: String, _ connection: Connection) throws -> UniqueIndex? {
     // seqno, cid, name, desc, coll, key
-    let query = try SQLStatement(connection.handle, pragma: "index_xinfo", of: name)
+    let query = try SQLStatement(connection, pragma: "index_xinfo", of: name)
     var index: UniqueIndex = []
     while try query.step() {
       guard query.int(5) == 1 else { continue }

@@ -61,7 +61,7 @@ struct CaptureTriggers {
   func install() throws -> Outcome {
     var found: [String: String] = [:]
     let query = try SQLStatement(
-      connection.handle,
+      connection,
       "SELECT name, sql FROM main.sqlite_master WHERE type = 'trigger' AND name GLOB 'tally_*'")
     while try query.step() { found[query.text(0) ?? ""] = query.text(1) ?? "" }
     query.reset()
@@ -86,7 +86,7 @@ struct CaptureTriggers {
   /// Drops them all, for a change of the tables.
   static func remove(_ connection: Connection) throws {
     let query = try SQLStatement(
-      connection.handle,
+      connection,
       "SELECT name FROM main.sqlite_master WHERE type = 'trigger' AND name GLOB 'tally_*'")
     var names: [String] = []
     while try query.step() { if let name = query.text(0) { names.append(name) } }

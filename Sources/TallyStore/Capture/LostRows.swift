@@ -56,7 +56,7 @@ private struct FirstNotes {
 
   init(_ kinds: Set<KindNumber>?, _ reader: StateReader) throws {
     let query = try SQLStatement(
-      reader.connection.handle,
+      reader.connection,
       """
       SELECT kind, key, clock IS NOT NULL FROM tally_pending
       WHERE n IN (SELECT min(n) FROM tally_pending WHERE op < 4 GROUP BY kind, key)

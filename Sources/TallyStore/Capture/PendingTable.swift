@@ -47,7 +47,7 @@ struct PendingTable: WrittenRows {
   /// The notes of each row, those written last first.
   private func groups(_ part: Int) throws -> [(RowAddress, notes: [Int])] {
     let query = try SQLStatement(
-      connection.handle, "SELECT n, kind, key FROM tally_pending WHERE op < 4 AND n <= \(last) ORDER BY n")
+      connection, "SELECT n, kind, key FROM tally_pending WHERE op < 4 AND n <= \(last) ORDER BY n")
     var places: [RowAddress: Int] = [:]
     var groups: [(RowAddress, notes: [Int])] = []
     while try query.step() {
@@ -116,7 +116,7 @@ struct PendingTable: WrittenRows {
   func namesBefore() throws -> Set<String> {
     var names = Set<String>()
     let query = try SQLStatement(
-      connection.handle, "SELECT kind, key FROM tally_pending WHERE op < 4 AND n <= \(last) AND clock IS NOT NULL")
+      connection, "SELECT kind, key FROM tally_pending WHERE op < 4 AND n <= \(last) AND clock IS NOT NULL")
     while try query.step() {
       if catalog.records[query.number(0)] != nil, let name = query.text(1) { names.insert(name) }
     }

@@ -104,7 +104,7 @@ extension WriteTransaction {
   }
 
   private func violations() throws -> [Violation] {
-    let query = try SQLStatement(connection.handle, "PRAGMA main.foreign_key_check")
+    let query = try SQLStatement(connection, "PRAGMA main.foreign_key_check")
     var found: [Violation] = []
     while try query.step() {
       found.append(
@@ -130,7 +130,7 @@ extension WriteTransaction {
       return false
     }
     let query = try SQLStatement(
-      connection.handle, "SELECT \(key) FROM main.\"\(violation.table)\" WHERE rowid = \(violation.row)")
+      connection, "SELECT \(key) FROM main.\"\(violation.table)\" WHERE rowid = \(violation.row)")
     guard try query.step(), let text = query.text(0) else { return false }
     return reader.aside[RowAddress(kind: kind, key: text)]?.mode == .kept
   }
@@ -142,7 +142,7 @@ extension WriteTransaction {
     if isReplicated(violation.table), try !isKept(violation) { return false }
     guard let column = try column(violation) else { return false }
     let query = try SQLStatement(
-      connection.handle,
+      connection,
       """
       SELECT DISTINCT "\(column)" FROM main."\(violation.table)"
         WHERE "\(column)" IS NOT NULL AND "\(column)" NOT IN (SELECT id FROM main."\(kind.type)")
@@ -160,7 +160,7 @@ extension WriteTransaction {
 
   /// The column that refers, if it is one.
   private func column(_ violation: Violation) throws -> String? {
-    let list = try SQLStatement(connection.handle, "PRAGMA main.foreign_key_list(\"\(violation.table)\")")
+    let list = try SQLStatement(connection, "PRAGMA main.foreign_key_list(\"\(violation.table)\")")
     var columns: [String] = []
     while try list.step() { if list.int(0) == violation.constraint, let name = list.text(3) { columns.append(name) } }
     return columns.count == 1 ? columns[0] : nil
@@ -171,7 +171,7 @@ extension WriteTransaction {
       return "\(violation.table) refers to a \(violation.target) that is not there"
     }
     let query = try SQLStatement(
-      connection.handle, "SELECT \"\(column)\" FROM main.\"\(violation.table)\" WHERE rowid = \(violation.row)")
+      connection, "SELECT \"\(column)\" FROM main.\"\(violation.table)\" WHERE rowid = \(violation.row)")
     let value = try query.step() ? query.text(0) ?? "" : ""
     return "\(violation.table).\(column) refers to \(printable(value)), which is not there"
   }

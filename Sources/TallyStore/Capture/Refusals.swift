@@ -188,7 +188,7 @@ final class Refusals {
   private func isUncaptured(_ address: RowAddress) throws -> Bool {
     guard let (table, key) = rows(of: address.kind) else { return false }
     let query = try SQLStatement(
-      connection.handle,
+      connection,
       "SELECT 1 FROM main.\"\(table)\" WHERE \(key) = ? AND (tally_clock = \(InlineClock.unstampedSQL) OR tally_clock IS NULL)"
     )
     query.bind(1, address.key)
@@ -202,8 +202,7 @@ final class Refusals {
   }
 
   private func forgetUnreadable() throws {
-    let query = try SQLStatement(
-      connection.handle, "SELECT n, kind, key FROM tally_pending WHERE op = 4 ORDER BY n")
+    let query = try SQLStatement(connection, "SELECT n, kind, key FROM tally_pending WHERE op = 4 ORDER BY n")
     var unreadable: [(row: Int, kind: KindNumber)] = []
     while try query.step() {
       if query.text(2) == nil { unreadable.append((query.int(0), query.number(1))) }

@@ -36,7 +36,7 @@ final class RowCounts {
     _ changes: [KindNumber: Int], opaque: Set<KindNumber>, _ catalog: Catalog
   ) throws -> Set<KindNumber> {
     guard !kept.isEmpty || !opaque.isEmpty else { return [] }
-    let query = try SQLStatement(connection.handle, "SELECT DISTINCT kind FROM tally_pending WHERE op IN (0, 1)")
+    let query = try SQLStatement(connection, "SELECT DISTINCT kind FROM tally_pending WHERE op IN (0, 1)")
     var written: [KindNumber] = []
     while try query.step() { written.append(query.number(0)) }
     var lost = Set<KindNumber>()
@@ -133,8 +133,7 @@ private struct CountedTable {
   /// The number of rows; nil if the table has no capture triggers because the app has just rebuilt it. The next
   /// transaction creates them and looks for missed writes.
   func count(_ connection: Connection) throws -> Int? {
-    let query = try SQLStatement(
-      connection.handle, "SELECT 1 FROM main.sqlite_master WHERE type = 'trigger' AND name = ?")
+    let query = try SQLStatement(connection, "SELECT 1 FROM main.sqlite_master WHERE type = 'trigger' AND name = ?")
     query.bind(1, "tally_\(name)_insert")
     guard try query.step() else { return nil }
     return try connection.integer(text: "SELECT count(*) FROM main.\"\(name)\"")

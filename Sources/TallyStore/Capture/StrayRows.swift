@@ -32,7 +32,7 @@ struct StrayRows {
       }
     }
     for link in reader.catalog.knownLinks {
-      let query = try SQLStatement(reader.connection.handle, link.rowSQL)
+      let query = try SQLStatement(reader.connection, link.rowSQL)
       while try query.step() {
         guard let key = try? reader.key(in: query), let stored = try? reader.link(in: query),
           try listed.isStray(

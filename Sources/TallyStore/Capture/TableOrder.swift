@@ -62,14 +62,14 @@ extension TableOrder {
       place < last
     else { return }
     var rows: [[Value]] = []
-    let query = try SQLStatement(connection.handle, "SELECT * FROM \(Format.lastTable)")
+    let query = try SQLStatement(connection, "SELECT * FROM \(Format.lastTable)")
     while try query.step() { rows.append((0..<query.columnCount).map(query.value)) }
     query.reset()
     try connection.execute("DROP TABLE \(Format.lastTable)")
     try connection.execute(Format.laterTables)
     for row in rows {
       let marks = row.map { _ in "?" }.joined(separator: ", ")
-      let insert = try SQLStatement(connection.handle, "INSERT INTO \(Format.lastTable) VALUES(\(marks))")
+      let insert = try SQLStatement(connection, "INSERT INTO \(Format.lastTable) VALUES(\(marks))")
       for (place, value) in row.enumerated() { insert.bind(place + 1, value) }
       try insert.run()
     }

@@ -33,7 +33,8 @@ enum MetaKeys {
 
   /// In the order in which they stand in the file.
   private static func rows(_ connection: Connection) throws -> [Row] {
-    let query = try connection.statement("SELECT CAST(key AS BLOB), value FROM tally_meta NOT INDEXED")
+    // The table is its own index, so nothing is sorted. Without ORDER BY a pragma of the app's may turn it around.
+    let query = try connection.statement("SELECT CAST(key AS BLOB), value FROM tally_meta ORDER BY tally_meta.key")
     defer { query.reset() }
     var rows: [Row] = []
     while try query.step() { rows.append(Row(key: query.blob(0), value: query.value(1))) }

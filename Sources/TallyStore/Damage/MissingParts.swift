@@ -93,8 +93,7 @@ struct MissingParts {
 
   /// The store's own tables and indexes, as `table tally_meta`.
   private static func parts(_ connection: Connection) throws -> Set<String> {
-    let query = try SQLStatement(
-      connection.handle, "SELECT name, type FROM sqlite_master WHERE substr(name, 1, 6) = 'tally_'")
+    let query = try SQLStatement(connection, "SELECT name, type FROM sqlite_master WHERE substr(name, 1, 6) = 'tally_'")
     var parts = Set<String>()
     while try query.step() { parts.insert("\(query.text(1) ?? "") \(query.text(0) ?? "")") }
     guard parts.contains(where: { $0.hasPrefix("table ") }) else {

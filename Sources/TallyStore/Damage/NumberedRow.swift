@@ -211,7 +211,7 @@ extension NumberedTable {
     let name = Array("tally_lost_\(number)".utf8)
     switch self {
     case .replica:
-      let id = try SQLStatement(connection.handle, "SELECT randomblob(16)")
+      let id = try SQLStatement(connection, "SELECT randomblob(16)")
       _ = try id.step()
       try insert(NumberedRow(self, number, [id.blob(0)]), connection)
     case .kind: try insert(NumberedRow(self, number, [name, [], []]), connection)

@@ -72,7 +72,7 @@ enum SchemaSalvage {
     func define(_ sql: String, was name: String) {
       reading.attempt("sqlite_master") {
         let update = try SQLStatement(
-          connection.handle, "UPDATE sqlite_master SET name = ?, tbl_name = ?, sql = ? WHERE name = ?")
+          connection, "UPDATE sqlite_master SET name = ?, tbl_name = ?, sql = ? WHERE name = ?")
         for (place, text) in [kind.type, kind.type, sql, name].enumerated() { update.bind(place + 1, text) }
         try update.run()
       }

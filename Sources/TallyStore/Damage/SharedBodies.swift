@@ -34,7 +34,7 @@ struct SharedBodies {
       }
     }
     for kind in reader.catalog.knownLinks {
-      let query = try SQLStatement(reader.connection.handle, kind.rowSQL)
+      let query = try SQLStatement(reader.connection, kind.rowSQL)
       while try query.step() {
         let key = query.text(1).flatMap { source in query.text(2).map { "\(source)\n\($0)" } }
         let number = (try? query.clock(3))?.extra?.number
@@ -52,7 +52,7 @@ struct SharedBodies {
     var (seen, shared) = (Set<Int>(), Set<Int>())
     for table in reader.catalog.orderedKinds.map(\.type) + reader.catalog.knownLinks.map(\.table) {
       let query = try SQLStatement(
-        reader.connection.handle,
+        reader.connection,
         "SELECT tally_clock FROM main.\"\(table)\" WHERE substr(tally_clock, 1, 2) = x'FFFF'")
       while try query.step() {
         // One of another length is damaged in another way.

@@ -21,7 +21,7 @@ extension StateReader {
 
   /// A sum over the rows of a query, in any order.
   private func sum(_ sql: String) throws -> UInt64 {
-    let query = try SQLStatement(connection.handle, sql)
+    let query = try SQLStatement(connection, sql)
     var sum: UInt64 = 0
     while try query.step() {
       var row = UInt64(bitPattern: query.int64(0))

@@ -78,7 +78,7 @@ final class TolerantReading {
       let columns = (["kind"] + key).map { $0 + order }.joined(separator: ", ")
       let query: SQLStatement
       do {
-        query = try SQLStatement(connection.handle, "\(sql) ORDER BY \(columns)")
+        query = try SQLStatement(connection, "\(sql) ORDER BY \(columns)")
       } catch let error as DatabaseError {
         return note("\(table): \(Self.reason(error))")
       }
@@ -110,7 +110,7 @@ final class TolerantReading {
     let query: SQLStatement
     do {
       query = try SQLStatement(
-        connection.handle, "\(sql) NOT INDEXED WHERE \(column) BETWEEN \(low) AND \(high) ORDER BY \(column)\(order)")
+        connection, "\(sql) NOT INDEXED WHERE \(column) BETWEEN \(low) AND \(high) ORDER BY \(column)\(order)")
     } catch let error as DatabaseError {
       note(Self.reason(error))
       return nil
@@ -127,7 +127,7 @@ final class TolerantReading {
   }
 
   private func readAll(_ sql: String, _ body: (SQLStatement) throws -> Void) throws {
-    let query = try SQLStatement(connection.handle, sql)
+    let query = try SQLStatement(connection, sql)
     while try query.step() { try body(query) }
   }
 
@@ -136,7 +136,7 @@ final class TolerantReading {
   }
 
   /// Whether SQLite can make something of a query of the file.
-  func takes(_ sql: String) -> Bool { (try? SQLStatement(connection.handle, sql)) != nil }
+  func takes(_ sql: String) -> Bool { (try? SQLStatement(connection, sql)) != nil }
 
   private static func reason(_ error: any Error) -> String {
     (error as? DatabaseError)?.message ?? (error as? StoreError)?.message ?? "\(error)"

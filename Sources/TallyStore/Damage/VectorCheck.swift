@@ -132,7 +132,7 @@ extension WriteTransaction {
     }
     for kind in catalog.links.values {
       if kind.isKnown {
-        let query = try SQLStatement(connection.handle, kind.rowSQL)
+        let query = try SQLStatement(connection, kind.rowSQL)
         while try query.step() { if let link = try? reader.link(in: query) { include(link.element.dots) } }
       }
       try reader.forEachBody("tally_cut", kind.number) { body in
@@ -148,7 +148,7 @@ extension StateReader {
   fileprivate func forEachBody(
     _ table: String, _ kind: KindNumber, _ body: (UnsafeRawBufferPointer) -> Void
   ) throws {
-    let query = try SQLStatement(connection.handle, "SELECT body FROM \(table) WHERE kind = \(kind)")
+    let query = try SQLStatement(connection, "SELECT body FROM \(table) WHERE kind = \(kind)")
     while try query.step() { query.withBlob(0, body) }
   }
 }

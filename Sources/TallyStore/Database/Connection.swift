@@ -187,13 +187,22 @@ package final class Connection {
   }
 
   private func prepare(_ sql: String) throws -> SQLStatement {
-    guard let database else {
-      // GRDB's authorizer gathers what statements read until one of GRDB's own is prepared, and each column takes it
-      // the longer the more it has: without this, opening a store takes a tenth more.
-      if let host { _ = try host.makeStatement(sql: "BEGIN") }
-      return try SQLStatement(handle, sql)
-    }
+    guard let database else { return try SQLStatement(self, sql) }
     return SQLStatement(borrowing: try database.cachedStatement(sql: sql), of: handle)
+  }
+
+  /// Empties what GRDB's authorizer has gathered of what statements read. It goes on until one of GRDB's own is
+  /// prepared, and each column takes it the longer the more it has: without this, what is asked of each table of a
+  /// schema costs as the square of their number.
+  func forgetRegions() throws {
+    if let host = host ?? database { _ = try host.makeStatement(sql: "BEGIN") }
+  }
+
+  /// The statement for a loop, prepared once, but for a loop within another over the same SQL.
+  func loop(_ sql: StaticString) throws -> SQLStatement {
+    let known = try statement(sql)
+    guard sqlite3_stmt_busy(known.handle) != 0 else { return known }
+    return try SQLStatement(self, sql.withUTF8Buffer { String(decoding: $0, as: UTF8.self) })
   }
 
   /// Runs reads that all see the same state of the file.

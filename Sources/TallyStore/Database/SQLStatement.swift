@@ -20,11 +20,17 @@ package final class SQLStatement {
     owner = nil
   }
 
+  /// A statement of its own, for what is asked once or may be asked again meanwhile.
+  package convenience init(_ connection: Connection, _ sql: String) throws {
+    try connection.forgetRegions()
+    try self.init(connection.handle, sql)
+  }
+
   /// A PRAGMA of the main file that lists something of a table or an index. As a table-valued function it would cost
   /// ten times as much to prepare.
-  convenience init(_ database: OpaquePointer, pragma: String, of object: String) throws {
+  convenience init(_ connection: Connection, pragma: String, of object: String) throws {
     let name = object.replacing("\"", with: "\"\"")
-    try self.init(database, "PRAGMA main.\(pragma)(\"\(name)\")")
+    try self.init(connection, "PRAGMA main.\(pragma)(\"\(name)\")")
   }
 
   /// A statement out of GRDB's cache for the connection. It is reset when this object goes.

@@ -230,8 +230,7 @@ final class SeenContents {
   }
 
   func forEach(_ reader: StateReader, _ body: (AnyRecordName, SeenContent, _ mustBeSeen: Bool) throws -> Void) throws {
-    let query = try SQLStatement(
-      connection.handle, "SELECT name, said, must_be_seen, body FROM temp.tally_seen ORDER BY name")
+    let query = try SQLStatement(connection, "SELECT name, said, must_be_seen, body FROM temp.tally_seen ORDER BY name")
     while try query.step() {
       guard let name = try? AnyRecordName(query.text(0) ?? "") else { continue }
       let state = try query.withBlob(3) { try StateCoding.decodeRecord($0, reader, row: nil).0 }

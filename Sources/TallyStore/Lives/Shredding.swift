@@ -24,11 +24,14 @@ struct Shredding {
     (self.ripe, self.replica, self.hiding) = (ripe, replica, hiding)
   }
 
-  /// Whether a record may be emptied now: when others have had all that hides it for long enough.
-  func verdict(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws -> Verdict {
+  /// Whether a record may be emptied now: when others have had all that hides it for long enough. `isHeld` if it has a
+  /// row because SQLite does not let go of that.
+  func verdict(
+    _ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord, isHeld: Bool = false
+  ) throws -> Verdict {
     let state = stored.state
     let holds = state.hasContent || state.life.map { $0.said != nil } ?? (state.existence != nil)
-    guard holds, !stored.place.isVisible else { return .stays }
+    guard holds, isHeld || !stored.place.isVisible else { return .stays }
     let own = try hiding.causesInItself(name, kind, state)
     #if PlantedFaults
       // In all histories of the tests: the short way finds what the long one does.
@@ -57,7 +60,14 @@ extension WriteTransaction {
     let life = try newLife(of: state, now: now)
     state.begin(life)
     let difference = catalog.fingerprint(name, kind, from: stored.state, to: state)
-    try writer.put(name, kind, state, previous: stored, shown: nil, difference: difference)
+    if stored.place.isVisible {
+      // SQLite does not let go of its row, which keeps what it refers to and nothing else.
+      let blank = zip(kind.columns, stored.values).map { $0.reference == nil ? $0.defaultValue : $1 }
+      try writer.put(name, kind, state, previous: stored, shown: blank, difference: difference)
+      view.mark(name)
+    } else {
+      try writer.put(name, kind, state, previous: stored, shown: nil, difference: difference)
+    }
     try changed(
       name, kind, from: stored.state, to: state, dots: CollectionOfOne(life.dot),
       effect: .nothing, fingerprint: difference)

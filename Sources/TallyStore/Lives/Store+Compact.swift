@@ -118,6 +118,13 @@ extension Store {
       report.byteCount += plan.report.byteCount
       report.waiting += plan.report.waiting
     }
+    // Those whose rows SQLite does not let go are not hidden.
+    if try snapshot({ !$0.aside.isEmpty }) {
+      let held = try replicate { try $0.emptyHeld(ripe, isDryRun) }.value
+      report.emptied += held.emptied
+      report.byteCount += held.byteCount
+      report.waiting += held.waiting
+    }
     if report.emptied > 0, !isDryRun { finishRemovalsIfPossible() }
     return report
   }
@@ -133,6 +140,7 @@ extension Store {
   /// `StoreError.purged`. What it was called, when and by which devices it was written and deleted, and which records
   /// it referred to stays, so that it stays deleted. A device that was away and had edited it, or that still shows it
   /// because of somebody's edit, brings back what it knows. Files that others keep, such as backups, are out of reach.
+  /// A row that a table of the app's own holds loses its values and stays: ``StoreStatus/setAside`` has it.
   ///
   /// A transaction of its own; cost: what it owns.
   /// - Returns: how many records were emptied: 0 if there was nothing left.
@@ -174,6 +182,11 @@ extension StateReader {
     return (last, rows)
   }
 
+  /// Whether SQLite does not let go of the record's row, although the state says that it is not there.
+  func isHeld(_ name: AnyRecordName, _ kind: RecordKind) -> Bool {
+    !aside.isEmpty && aside[RowAddress(kind: kind.number, key: name.text)]?.isHeld ?? false
+  }
+
   /// Nothing is removed before damage is healed: a removal says that it knows of all that the store has seen.
   func refuseDamage() throws {
     guard try doubt()?.level != .damaged else {
@@ -206,6 +219,28 @@ extension WriteTransaction {
     return plan
   }
 
+  /// Empties records whose rows SQLite does not let go: a compaction looks through the hidden ones.
+  func emptyHeld(_ ripe: Shredding.Ripe?, _ isDryRun: Bool) throws -> CompactionReport {
+    try reader.refuseDamage()
+    let shredding = Shredding(ripe, of: replica, Hiding(reader))
+    writer.seenAbove = SeenAbove(reader)
+    var report = CompactionReport()
+    for address in reader.aside.entries.keys.sorted() where reader.aside[address]?.isHeld == true {
+      guard let kind = catalog.records[address.kind], let name = try? AnyRecordName(address.key),
+        let stored = try reader.record(name, kind)
+      else { continue }
+      switch try shredding.verdict(name, kind, stored, isHeld: true) {
+      case .stays: continue
+      case .waits: report.waiting += 1
+      case .goes:
+        report.emptied += 1
+        report.byteCount += try isDryRun ? stored.state.contentByteCount : empty(name, kind, stored)
+      }
+    }
+    if report.emptied > 0, !isDryRun { try noteRemoval(isPurge: false) }
+    return report
+  }
+
   /// Empties a deleted record and what is hidden below it.
   func purge(_ name: AnyRecordName) throws -> CompactionReport {
     try reader.refuseDamage()
@@ -214,7 +249,10 @@ extension WriteTransaction {
     }
     let shredding = Shredding(nil, of: replica, Hiding(reader))
     let visibility = Visibility(SnapshotFacts(reader, countsRefusals: false))
-    guard try !stored.place.isVisible && (!visibility.isVisible(name) || visibility.isHollow(name)) else {
+    guard
+      try (!stored.place.isVisible || reader.isHeld(name, kind))
+        && (!visibility.isVisible(name) || visibility.isHollow(name))
+    else {
       throw StoreError(.notDeleted, "\(name) is not deleted, so it cannot be purged")
     }
     writer.seenAbove = SeenAbove(reader)
@@ -225,7 +263,7 @@ extension WriteTransaction {
       for below in try SnapshotFacts(reader).owned(by: next) where known.insert(below).inserted {
         if try visibility.effectiveOwners(of: below).contains(where: { $0.target == next }) { open.append(below) }
       }
-      guard case .goes = try shredding.verdict(next, kind, stored) else { continue }
+      guard case .goes = try shredding.verdict(next, kind, stored, isHeld: reader.isHeld(next, kind)) else { continue }
       report.emptied += 1
       report.byteCount += try empty(next, kind, stored)
     }

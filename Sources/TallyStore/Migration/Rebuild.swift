@@ -131,7 +131,7 @@ final class Rebuild {
 
   /// Drops unreadable delete contexts. One that stayed would be used again when a peer sends the same delete.
   private func dropUnreadableContexts() throws {
-    let query = try SQLStatement(connection.handle, "SELECT replica, sequence, time, vector FROM tally_context")
+    let query = try SQLStatement(connection, "SELECT replica, sequence, time, vector FROM tally_context")
     var unreadable: [(replica: Int, sequence: Int, time: Int)] = []
     while try query.step() {
       if (try? StateCoding.decodeContext(query.blob(3), catalog.replicas)) == nil {
@@ -183,7 +183,7 @@ final class Rebuild {
   private func putRight(
     _ sql: String, _ kind: KindNumber, _ table: String, _ read: (SQLStatement) throws -> String?
   ) throws {
-    let query = try SQLStatement(connection.handle, sql)
+    let query = try SQLStatement(connection, sql)
     var rows: [(row: RowID, key: String?, isLeaving: Bool)] = []
     while try query.step() {
       var isLeaving = false
@@ -236,8 +236,7 @@ final class Rebuild {
   static func address(_ kind: KindNumber, _ key: String) -> UInt64 { SipHash.hash("\(kind.rawValue) \(key)") }
 
   private func dropUnreadableBodies(_ kind: RecordKind) throws {
-    let query = try SQLStatement(
-      connection.handle, "SELECT n, key, body FROM tally_hidden WHERE kind = \(kind.number)")
+    let query = try SQLStatement(connection, "SELECT n, key, body FROM tally_hidden WHERE kind = \(kind.number)")
     var unreadable: [Int] = []
     while try query.step() {
       let key = query.text(1) ?? ""
@@ -258,7 +257,7 @@ final class Rebuild {
   /// later.
   private func dropUnreadableStubs(_ kind: RecordKind) throws {
     let query = try SQLStatement(
-      connection.handle, "SELECT key, body FROM tally_stub WHERE kind = \(kind.number) ORDER BY key")
+      connection, "SELECT key, body FROM tally_stub WHERE kind = \(kind.number) ORDER BY key")
     var unreadable: [Value] = []
     while try query.step() {
       let name = query.name(0, kind.type)
@@ -281,7 +280,7 @@ final class Rebuild {
   /// Drops hidden links that cannot be read, and those that have a row as well.
   private func dropUnreadableLinks(_ kind: LinkKind) throws {
     let query = try SQLStatement(
-      connection.handle,
+      connection,
       "SELECT source, target, body FROM tally_cut WHERE kind = \(kind.number) ORDER BY source, target")
     var unreadable: [(source: Value, target: Value)] = []
     while try query.step() {
@@ -308,10 +307,10 @@ final class Rebuild {
     let tables = catalog.orderedKinds.map(\.type) + catalog.knownLinks.map(\.table)
     for table in tables {
       let query = try SQLStatement(
-        connection.handle, "SELECT tally_clock FROM main.\"\(table)\" WHERE substr(tally_clock, 1, 2) = x'FFFF'")
+        connection, "SELECT tally_clock FROM main.\"\(table)\" WHERE substr(tally_clock, 1, 2) = x'FFFF'")
       while try query.step() { if let extra = try query.clock(0).extra { known.insert(extra.number) } }
     }
-    let query = try SQLStatement(connection.handle, "SELECT n FROM tally_extra")
+    let query = try SQLStatement(connection, "SELECT n FROM tally_extra")
     var orphans: [Int] = []
     while try query.step() { if !known.contains(query.int(0)) { orphans.append(query.int(0)) } }
     query.reset()

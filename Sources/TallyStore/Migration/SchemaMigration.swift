@@ -133,7 +133,7 @@ struct SchemaMigration {
     var remains = Schema()
     for var entity in schema.entities {
       var columns = Set<String>()
-      let query = try SQLStatement(connection.handle, "SELECT name FROM pragma_table_xinfo(?, 'main')")
+      let query = try SQLStatement(connection, "SELECT name FROM pragma_table_xinfo(?, 'main')")
       query.bind(1, entity.type)
       while try query.step() { columns.insert(query.text(0) ?? "") }
       entity.fields.removeAll { !columns.contains($0.name) }
@@ -303,7 +303,7 @@ struct SchemaMigration {
       let isEvery = old[kind.type].map { kind.entity.map($0.hasOtherRules) ?? false } ?? false
       if isEvery { try connection.execute("DELETE FROM tally_wait WHERE kind = \(kind.number)") }
       let condition = isEvery ? "" : " WHERE substr(tally_clock, 1, 2) = x'FFFF'"
-      let query = try SQLStatement(connection.handle, "SELECT id FROM main.\"\(kind.type)\"\(condition)")
+      let query = try SQLStatement(connection, "SELECT id FROM main.\"\(kind.type)\"\(condition)")
       while try query.step() { if let name = try? AnyRecordName(query.text(0) ?? "") { kept.append(name) } }
       for name in kept {
         transaction.view.mark(name)

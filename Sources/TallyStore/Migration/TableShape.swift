@@ -64,7 +64,7 @@ struct TableShape {
 
   private func checkColumns() throws {
     // cid, name, type, notnull, dflt_value, pk, hidden
-    let query = try SQLStatement(connection.handle, pragma: "table_xinfo", of: table)
+    let query = try SQLStatement(connection, pragma: "table_xinfo", of: table)
     var present = Set<String>()
     while try query.step() {
       if query.text(1)?.lowercased() == "tally_clock" {
@@ -106,7 +106,7 @@ struct TableShape {
   }
 
   private func literal(of expression: String) throws -> String? {
-    let query = try SQLStatement(connection.handle, "SELECT quote(\(expression))")
+    let query = try SQLStatement(connection, "SELECT quote(\(expression))")
     return try query.step() ? query.text(0) : nil
   }
 
@@ -115,14 +115,14 @@ struct TableShape {
   /// (https://www.sqlite.org/lang_createtable.html#rowids_and_the_integer_primary_key).
   private func isAlias(pk: Int) throws -> Bool {
     guard pk == 1 else { return false }
-    let indexes = try SQLStatement(connection.handle, pragma: "index_list", of: table)
+    let indexes = try SQLStatement(connection, pragma: "index_list", of: table)
     while try indexes.step() { if indexes.text(3) == "pk" { return false } }
     return true
   }
 
   private func checkRowIDs() throws {
     // schema, name, type, ncol, wr, strict
-    let query = try SQLStatement(connection.handle, pragma: "table_list", of: table)
+    let query = try SQLStatement(connection, pragma: "table_list", of: table)
     guard try query.step(), query.int(4) == 1 else { return }
     throw error("it is WITHOUT ROWID", "without that")
   }
@@ -130,7 +130,7 @@ struct TableShape {
   /// Whether SQLite keeps two rows of one name apart, and others may refer to a name.
   private func isUnique() throws -> Bool {
     // seq, name, unique, origin, partial
-    let indexes = try SQLStatement(connection.handle, pragma: "index_list", of: table)
+    let indexes = try SQLStatement(connection, pragma: "index_list", of: table)
     var names: [String] = []
     while try indexes.step() {
       guard indexes.int(2) == 1, indexes.int(4) == 0 else { continue }
@@ -138,7 +138,7 @@ struct TableShape {
     }
     for name in names {
       // seqno, cid, name, desc, coll, key
-      let columns = try SQLStatement(connection.handle, pragma: "index_xinfo", of: name)
+      let columns = try SQLStatement(connection, pragma: "index_xinfo", of: name)
       var found: [String] = []
       while try columns.step() {
         guard columns.int(5) == 1, columns.text(4)?.uppercased() == "BINARY" else { continue }
@@ -151,7 +151,7 @@ struct TableShape {
 
   private func checkReferences() throws {
     // id, seq, table, from, to, on_update, on_delete, match
-    let query = try SQLStatement(connection.handle, pragma: "foreign_key_list", of: table)
+    let query = try SQLStatement(connection, pragma: "foreign_key_list", of: table)
     while try query.step() {
       let (column, other, to) = (query.text(3) ?? "", query.text(2) ?? "", query.isNull(4) ? "id" : query.text(4) ?? "")
       // A row that leaves the table because its record is hidden or set aside must not take others with it.

@@ -23,8 +23,7 @@ extension WriteTransaction {
     of duplicate: StateReader.Duplicate, _ stamp: Stamp, moved: (AnyRecordName) -> AnyRecordName
   ) throws {
     for kind in catalog.knownLinks where kind.source == duplicate.name.type || kind.target == duplicate.name.type {
-      let query = try SQLStatement(
-        connection.handle, kind.rowSQL + " WHERE source = ?1 OR target = ?1")
+      let query = try SQLStatement(connection, kind.rowSQL + " WHERE source = ?1 OR target = ?1")
       query.bind(1, duplicate.name.text)
       var keys: [LinkKey] = []
       while try query.step() { if let key = try reader.key(in: query) { keys.append(key) } }

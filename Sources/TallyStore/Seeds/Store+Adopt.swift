@@ -74,7 +74,7 @@ extension StateReader {
       ["\"\(rule.matching[0])\" IN (\(marks))"] + rule.present.map { "\"\($0)\" IS NOT NULL" }
       + rule.absent.map { "\"\($0)\" IS NULL" }
     let query = try SQLStatement(
-      connection.handle,
+      connection,
       "SELECT id FROM main.\"\(kind.type)\" WHERE \(conditions.joined(separator: " AND ")) ORDER BY id")
     for (index, key) in keys.sorted().enumerated() { query.bind(index + 1, key) }
     var names: [AnyRecordName] = []

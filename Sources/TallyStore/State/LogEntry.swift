@@ -145,7 +145,7 @@ extension StateReader {
   /// Calls `body` with each entry of the change log, in the order in which they came.
   package func forEachLogEntry(_ body: (LogEntry) throws -> Void) throws {
     // Not by the index, which has another order.
-    let query = try SQLStatement(connection.handle, "SELECT n, replica, sequence, items FROM tally_log WHERE +zone = 0")
+    let query = try SQLStatement(connection, "SELECT n, replica, sequence, items FROM tally_log WHERE +zone = 0")
     while try query.step() { for entry in LogEntry(query).parts { try body(entry) } }
     for entry in try tail().entries { try body(LogEntry(entry)) }
   }

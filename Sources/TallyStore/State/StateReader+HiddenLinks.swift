@@ -31,9 +31,10 @@ extension StateReader {
 
   /// Each hidden link of a kind.
   func forEachHiddenLink(_ kind: LinkKind, _ body: (LinkKey, StoredLink) throws -> Void) throws {
-    let query = try SQLStatement(
-      connection.handle,
-      "SELECT source, target, body FROM tally_cut WHERE kind = \(kind.number) ORDER BY source, target")
+    let query = try connection.loop(
+      "SELECT source, target, body FROM tally_cut WHERE kind = ? ORDER BY source, target")
+    query.bind(1, kind.number)
+    defer { query.reset() }
     while try query.step() {
       guard let key = query.linkKey(0, kind) else { throw StoreError(.corrupt, LinkKind.malformedKey) }
       try body(key, try query.withBlob(2) { try hiddenLink($0) })
@@ -86,7 +87,7 @@ extension StateReader {
     from source: AnyRecordName, _ kind: LinkKind, limit: Int
   ) throws -> [(target: AnyRecordName, element: ORSetElement)] {
     let query = try SQLStatement(
-      connection.handle,
+      connection,
       "SELECT target, body FROM tally_cut WHERE kind = ? AND source = ? ORDER BY target LIMIT ?")
     query.bind(1, kind.number)
     query.bind(2, key: RecordKey(source))

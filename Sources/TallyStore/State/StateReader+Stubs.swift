@@ -44,8 +44,9 @@ extension StateReader {
   /// Each stub of a kind.
   func forEachStub(_ kind: RecordKind, _ body: (AnyRecordName, StoredRecord) throws -> Void) throws {
     guard catalog.hasStubs else { return }
-    let query = try SQLStatement(
-      connection.handle, "SELECT key, body FROM tally_stub WHERE kind = \(kind.number) ORDER BY key")
+    let query = try connection.loop("SELECT key, body FROM tally_stub WHERE kind = ? ORDER BY key")
+    query.bind(1, kind.number)
+    defer { query.reset() }
     while try query.step() {
       guard let name = query.name(0, kind.type) else { throw StoreError(.corrupt, "a stub's key is malformed") }
       try body(name, try query.withBlob(1) { try stub($0) })
@@ -79,7 +80,7 @@ extension StateReader {
   ) throws -> Bool {
     guard catalog.hasStubs else { return true }
     let query = try SQLStatement(
-      connection.handle,
+      connection,
       "SELECT key, body FROM tally_stub WHERE kind = \(kind.number) ORDER BY key LIMIT -1 OFFSET \(count)")
     while try query.step() {
       guard let name = query.name(0, kind.type) else { throw StoreError(.corrupt, "a stub's key is malformed") }
@@ -93,7 +94,7 @@ extension StateReader {
     guard catalog.hasStubs else { return [] }
     let key = String(text.dropFirst(kind.type.count + AnyRecordName.delimiter.count))
     let query = try SQLStatement(
-      connection.handle,
+      connection,
       """
       SELECT key FROM tally_stub WHERE kind = \(kind.number) AND
       (typeof(key) = 'text' AND key >= ?1 AND key < ?2 OR typeof(key) = 'blob' AND key BETWEEN ?3 AND ?4) LIMIT ?5

@@ -374,8 +374,9 @@ package final class StateReader {
 
   /// Each hidden record of a kind, stubs last.
   func forEachHiddenRecord(_ kind: KindNumber, _ body: (AnyRecordName, StoredRecord) throws -> Void) throws {
-    let query = try SQLStatement(
-      connection.handle, "SELECT n, key, body FROM tally_hidden WHERE kind = \(kind) ORDER BY key")
+    let query = try connection.loop("SELECT n, key, body FROM tally_hidden WHERE kind = ? ORDER BY key")
+    query.bind(1, kind)
+    defer { query.reset() }
     while try query.step() {
       guard let name = try? AnyRecordName(query.text(1) ?? "") else {
         throw StoreError(.corrupt, "a hidden record's name is malformed")
@@ -396,7 +397,7 @@ package final class StateReader {
 
   /// Each row of a kind, for who does not need its state.
   func forEachRow(_ kind: RecordKind, ordered: Bool = false, _ body: (SQLStatement) throws -> Void) throws {
-    let query = try SQLStatement(connection.handle, kind.rowSQL + (ordered ? " ORDER BY id" : ""))
+    let query = try SQLStatement(connection, kind.rowSQL + (ordered ? " ORDER BY id" : ""))
     while try query.step() { try body(query) }
   }
 
@@ -413,7 +414,7 @@ package final class StateReader {
     _ kind: LinkKind, ordered: Bool = false, _ body: (LinkKey, StoredLink) throws -> Void
   ) throws {
     let order = ordered ? " ORDER BY source, target" : ""
-    let query = try SQLStatement(connection.handle, kind.rowSQL + order)
+    let query = try SQLStatement(connection, kind.rowSQL + order)
     while try query.step() { if let key = try key(in: query) { try body(key, try link(in: query)) } }
   }
 }

@@ -123,21 +123,25 @@ extension Store {
 
   /// Joins a delta as the public form does. With `refusesMismatch` it throws `StoreError.contentsDiffer`, and joins
   /// nothing, if both would hold something else at equal vectors. `notes` are noted in the same transaction: both are
-  /// there afterwards, or neither.
+  /// there afterwards, or neither. `tell` is called after each block with the number of its records and links.
   package func apply(
     from source: @escaping () throws -> [UInt8]?, isRepair: Bool, refusesMismatch: Bool,
-    byteLimit: UInt64 = WireLimits.deltaBytes, noting notes: NoteBatch? = nil
+    byteLimit: UInt64 = WireLimits.deltaBytes, noting notes: NoteBatch? = nil, tell: ((Int) -> Void)? = nil
   ) throws -> ApplyResult {
     try join(
-      DeltaReader(byteLimit: byteLimit, from: source), isRepair: isRepair, refusesMismatch: refusesMismatch, notes)
+      DeltaReader(byteLimit: byteLimit, from: source), isRepair: isRepair, refusesMismatch: refusesMismatch, notes, tell
+    )
   }
 
   private func join(
-    _ reader: DeltaReader, isRepair: Bool, refusesMismatch: Bool, _ notes: NoteBatch?
+    _ reader: DeltaReader, isRepair: Bool, refusesMismatch: Bool, _ notes: NoteBatch?, _ tell: ((Int) -> Void)? = nil
   ) throws -> ApplyResult {
-    var reader = reader
+    var (reader, count) = (reader, 0)
     return try join(reader.header, isRepair: isRepair, refusesMismatch: refusesMismatch, noting: notes) {
-      try reader.nextDraft(packs: true)
+      if count > 0 { tell?(count) }
+      let draft = try reader.nextDraft(packs: true)
+      count = draft?.count ?? 0
+      return draft
     }.value
   }
 

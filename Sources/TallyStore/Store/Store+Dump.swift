@@ -182,7 +182,7 @@ private final class HiddenKeys {
           SELECT source, target FROM tally_cut WHERE kind = \(kind.number) AND typeof(source) = '\(source)' \
           AND typeof(target) = '\(target)' ORDER BY source, target
           """
-        try add(SQLStatement(connection.handle, sql)) { query in
+        try add(SQLStatement(connection, sql)) { query in
           guard let key = query.linkKey(0, kind) else { throw StoreError(.corrupt, LinkKind.malformedKey) }
           return key.text
         }
@@ -191,13 +191,13 @@ private final class HiddenKeys {
   }
 
   init(_ connection: Connection, _ kind: RecordKind, hasStubs: Bool) throws {
-    try add(SQLStatement(connection.handle, "SELECT key FROM tally_hidden WHERE kind = \(kind.number) ORDER BY key")) {
+    try add(SQLStatement(connection, "SELECT key FROM tally_hidden WHERE kind = \(kind.number) ORDER BY key")) {
       $0.text(0) ?? ""
     }
     guard hasStubs else { return }
     for storage in Self.classes {
       let sql = "SELECT key FROM tally_stub WHERE kind = \(kind.number) AND typeof(key) = '\(storage)' ORDER BY key"
-      try add(SQLStatement(connection.handle, sql)) { query in
+      try add(SQLStatement(connection, sql)) { query in
         guard let name = query.name(0, kind.type) else { throw StoreError(.corrupt, "a stub's key is malformed") }
         return name.text
       }
@@ -233,7 +233,7 @@ extension StateReader {
     for entity in catalog.schema.entities.sorted(by: { $0.type < $1.type }) {
       guard let kind = catalog.kind(of: entity.type) else { continue }
       let relationships = entity.relationships.map(\.name).sorted()
-      let query = try SQLStatement(connection.handle, kind.rowSQL + " ORDER BY id")
+      let query = try SQLStatement(connection, kind.rowSQL + " ORDER BY id")
       while try query.step() {
         // Under a name that is not even text there is nothing to show.
         guard let name = query.text(1) else { continue }

@@ -8,8 +8,23 @@ public struct SetAsideRow: Sendable, Equatable {
   public var row: String
   /// Whether the app sees it, although the state says otherwise or something else.
   public var isShown: Bool
+  /// Whether the record's content was removed for good, by a purge or a compaction. Then the row holds its name and
+  /// what it refers to, and defaults. Once nothing of the app's holds it, it goes with the next commit.
+  public var isEmptied: Bool
   /// The message of SQLite or the trigger.
   public var reason: String
+}
+
+extension StateReader {
+  /// The records that were emptied, and whose rows SQLite does not let go.
+  func emptiedRows() throws -> [RowAddress] {
+    try aside.entries.compactMap { address, entry in
+      guard entry.mode == .kept, let kind = catalog.records[address.kind],
+        let state = try record(AnyRecordName(address.key), kind)?.state, state.life != nil, !state.hasContent
+      else { return nil }
+      return address
+    }.sorted()
+  }
 }
 
 /// The state of one store, as ``Store/status()`` gives it and `tally status` prints it.
@@ -109,12 +124,15 @@ extension Store {
         counts.append(.init(type: type, visible: visible, hidden: hidden, isKnown: kind.isKnown))
       }
       let pages = try connection.integer("PRAGMA page_count") ?? 0
+      let emptied = Set(try reader.emptiedRows())
       return StoreStatus(
         summary: try Self.summary(reader), counts: counts.sorted { $0.type < $1.type },
         conflicts: try connection.integer("SELECT count(*) FROM tally_conflict") ?? 0,
         rejectedWrites: try connection.integer("SELECT count(*) FROM tally_pending") ?? 0,
         setAside: reader.aside.entries.sorted { $0.key < $1.key }.map {
-          SetAsideRow(row: $0.key.key, isShown: $0.value.mode == .kept, reason: $0.value.reason)
+          SetAsideRow(
+            row: $0.key.key, isShown: $0.value.mode == .kept, isEmptied: emptied.contains($0.key),
+            reason: $0.value.reason)
         },
         hasTriggerLoop: try connection.exists("SELECT 1 FROM tally_meta WHERE key = 'echo'"),
         byteCount: pages * (try connection.integer("PRAGMA page_size") ?? 0), doubt: try reader.doubt(),

@@ -152,11 +152,11 @@ private final class Verifier {
   // MARK: SQLite
 
   private func checkSQLite() throws {
-    let integrity = try SQLStatement(reader.connection.handle, "PRAGMA integrity_check(20)")
+    let integrity = try SQLStatement(reader.connection, "PRAGMA integrity_check(20)")
     while try integrity.step() {
       if let line = integrity.text(0), line != "ok" { problem("SQLite: \(line)") }
     }
-    let keys = try SQLStatement(reader.connection.handle, "PRAGMA foreign_key_check")
+    let keys = try SQLStatement(reader.connection, "PRAGMA foreign_key_check")
     while try keys.step() {
       problem("\(keys.text(0) ?? "").\(keys.int(1)) refers to a \(keys.text(2) ?? "") that is not there")
     }
@@ -190,7 +190,7 @@ private final class Verifier {
   }
 
   private func readWaits() throws {
-    let query = try SQLStatement(reader.connection.handle, "SELECT target, kind, key FROM tally_wait")
+    let query = try SQLStatement(reader.connection, "SELECT target, kind, key FROM tally_wait")
     while try query.step() {
       listedWaits &+= SipHash.hash("\(query.int(1)) \(query.text(2) ?? "") waits for \(query.text(0) ?? "")")
     }
@@ -234,7 +234,7 @@ private final class Verifier {
       try reader.forEachHiddenRecord(kind.number, add)
     }
     var listed = Set<String>()
-    let query = try SQLStatement(reader.connection.handle, "SELECT target, kind, key FROM tally_wait")
+    let query = try SQLStatement(reader.connection, "SELECT target, kind, key FROM tally_wait")
     while try query.step() { listed.insert("\(query.int(1)) \(query.text(2) ?? "") waits for \(query.text(0) ?? "")") }
     for line in needed.subtracting(listed).sorted() { problem("\(line), but is not listed") }
     for line in listed.subtracting(needed).sorted() { problem("\(line) without need") }

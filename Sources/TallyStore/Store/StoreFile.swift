@@ -102,7 +102,10 @@ package enum StoreFile {
   private static func headerStamp(_ path: String, _ files: any StoreFiles) -> (
     application: Int, version: Int, pages: Int
   )? {
-    guard ["-wal", "-journal"].allSatisfy({ files.kind(of: path + $0) == .nothing }),
+    // Who only reads leaves an empty log.
+    let log = path + "-wal"
+    guard files.kind(of: path + "-journal") == .nothing,
+      files.kind(of: log) == .nothing || files.kind(of: log) == .file && files.head(1, of: log) == [],
       let header = files.head(72, of: path), header.count == 72, header.starts(with: "SQLite format 3\0".utf8)
     else { return nil }
     func number(at offset: Int) -> Int { header[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }
@@ -139,6 +142,7 @@ package enum StoreFile {
   static func configuration(_ options: StoreOptions, _ applying: Applying, _ turns: Turns? = nil) -> Configuration {
     var configuration = Configuration()
     configuration.readonly = options.isReadOnly
+    configuration.observesSuspensionNotifications = options.observesSuspensionNotifications
     configuration.busyMode = .callback(LockWait.callback(atMost: options.busyTimeout, turns))
     configuration.transactionClock = applying.starts
     let prepare = options.prepareDatabase
@@ -147,11 +151,7 @@ package enum StoreFile {
       pacer.follow(try handle(db))
       // Statements nested in triggers would otherwise write their journals to files.
       try db.execute(sql: "PRAGMA temp_store = MEMORY")
-      db.add(
-        function: DatabaseFunction("tally_applying", argumentCount: 0) { _ in
-          // The connection keeps its functions, and so the pacer, until it is closed.
-          withExtendedLifetime(pacer) { applying.isOn }
-        })
+      try applying.register(try handle(db), keeping: pacer)
       try FoldedText.register(try handle(db))
       try RowFinder.register(try handle(db))
       try prepare?(db)

@@ -52,10 +52,20 @@ public struct StoreOptions: Sendable {
   /// come: the place to drop what depends on columns that get other names, such as a full-text index with external
   /// content. What it throws, opening throws, and the file is as it was.
   public var willChangeSchema: (@Sendable (Database, Schema, Schema) throws -> Void)?
+  /// Whether SQLite's preupdate hook captures what this store's own connection writes, where SQLite has the hook, as
+  /// Debian's and Apple's do; otherwise triggers do, which takes longer and replicates the same.
+  ///
+  /// Switch it off for an app that uses SQLite's session extension, or a preupdate hook of its own, on the store's
+  /// writing connection: SQLite has one such hook for a connection, sessions take it for theirs, and a process where
+  /// both use it crashes within SQLite. No API tells one from the other beforehand.
+  public var usesHook = usesHookByDefault
+  /// Whether the store lets go of its locks when the app is suspended, as GRDB's
+  /// `Configuration.observesSuspensionNotifications` does for a file in an App Group, which iOS would otherwise kill
+  /// the app for. Writes fail with SQLITE_ABORT or SQLITE_INTERRUPT then, and change nothing. The app posts
+  /// `Database.suspendNotification` and `resumeNotification`.
+  public var observesSuspensionNotifications = false
   /// The files beside the database.
   package var files: any StoreFiles = SystemFiles()
-  /// Whether SQLite's preupdate hook captures this store's writes, where SQLite has it; otherwise triggers do.
-  package var usesHook = usesHookByDefault
   /// The source of replica ids; nil for the system's randomness.
   package var mintReplica: (@Sendable () -> ReplicaID)?
   #if PlantedFaults

@@ -20,7 +20,7 @@ import TallyWire
 public actor SyncEngine {
   let store: Store
   let settings: Settings
-  private var peers: [SyncPeer] = []
+  private(set) var peers: [SyncPeer] = []
   private var tasks: [String: Task<Void, Never>] = [:]
   /// Those that were stopped and may not have ended yet.
   private var ending: [String: Task<Void, Never>] = [:]
@@ -29,8 +29,12 @@ public actor SyncEngine {
   private var wakers: [String: AsyncStream<Void>.Continuation] = [:]
   /// The number of rounds with each peer that have ended, well or not.
   private(set) var rounds: [String: Int] = [:]
+  /// What each peer or mailbox is known to have, as of its last session or pass.
+  var acknowledged: [String: StateVector] = [:]
   /// Looks for what other programs write.
   var looking: Task<Void, Never>?
+  /// Counts what waits for peers that are away.
+  var counting: Task<Void, Never>?
   private var followers: [Int: AsyncStream<SyncStatus>.Continuation] = [:]
   private var nextFollower = 0
   /// The state of sync as of now. ``statusUpdates()`` gives it again whenever it changes.
@@ -91,6 +95,7 @@ public actor SyncEngine {
   public func remove(_ name: String) async {
     peers.removeAll { $0.name == name }
     status.peers.removeAll { $0.id == name }
+    acknowledged[name] = nil
     await stop([name])
     publish()
   }
@@ -136,6 +141,7 @@ public actor SyncEngine {
   public func resume() {
     status.isPaused = false
     lookOutside()
+    countPending()
     for peer in peers where tasks[peer.name] == nil { start(peer) }
     publish()
   }
@@ -147,14 +153,15 @@ public actor SyncEngine {
   public func pause() async {
     status.isPaused = true
     looking?.cancel()
-    looking = nil
+    counting?.cancel()
+    (looking, counting) = (nil, nil)
     await stop(Array(tasks.keys))
     for (_, connection) in connections { await connection.close() }
     // Somebody may have used the switch again meanwhile.
     guard status.isPaused else { return }
     for index in status.peers.indices {
       status.peers[index].phase = .paused
-      status.peers[index].fraction = nil
+      (status.peers[index].fraction, status.peers[index].transfer) = (nil, nil)
       status.peers[index].nextRetry = nil
     }
     publish()
@@ -213,15 +220,13 @@ public actor SyncEngine {
         rounds[name, default: 0] += 1
         update(name) { peer in
           peer.phase = .idle
-          (peer.fraction, peer.lastError, peer.errorCode, peer.failures) = (nil, nil, nil, 0)
+          (peer.fraction, peer.transfer) = (nil, nil)
+          (peer.lastError, peer.errorCode, peer.failures) = (nil, nil, 0)
           peer.lastSuccess = Date()
         }
         let reason = try await waitForReason(changes, wake, peer, news)
         news.isAwaited = reason == .news
-        if reason == .change, !peer.isConnected {
-          if let pending = await pending(peer) { update(name) { $0.pending = pending } }
-          try await gather(since: start)
-        }
+        if reason == .change, !peer.isConnected { try await gather(since: start) }
       } catch {
         guard !Task.isCancelled, !(error is CancellationError) else { return }
         guard await waitAfter(error, wake, peer) else { return }
@@ -249,6 +254,7 @@ public actor SyncEngine {
     var passing = MailboxSettings()
     (passing.metrics, passing.remembersDevices) = (settings.metrics, settings.device != nil)
     let before = status.peers.first { $0.id == name } ?? PeerStatus(id: name)
+    let vector = try store.vector
     let report = try await following(MailboxProgress.self) { feed in
       passing.onProgress = feed
       return try await store.sync(through: mailbox, passing)
@@ -262,6 +268,7 @@ public actor SyncEngine {
       (peer.pending, peer.waitingFiles) = (0, report.pending.count + report.refused.count)
       peer.missing = report.isComplete ? 0 : nil
     }
+    acknowledged[name] = vector
     log(name, UInt64(report.bytesWritten), UInt64(report.bytesRead))
     return report.cursor
   }
@@ -272,6 +279,7 @@ public actor SyncEngine {
     syncing.timeout = settings.timeout
     syncing.metrics = settings.metrics
     let before = status.peers.first { $0.id == name } ?? PeerStatus(id: name)
+    let vector = try store.vector
     let outcome = try await following(SyncSession.Progress.self) { feed in
       syncing.onProgress = feed
       return try await store.sync(over: connection, syncing)
@@ -284,13 +292,15 @@ public actor SyncEngine {
       peer.changesReceived = before.changesReceived + outcome.changes
       if peer.phase != .live { (peer.pending, peer.missing) = (0, 0) }
     }
+    // Two that are equal at once tell each other no vectors.
+    acknowledged[name, default: StateVector()].merge(vector)
     log(name, outcome.bytesSent, outcome.bytesReceived)
     return outcome
   }
 
   private func note(_ step: MailboxProgress, _ name: String, _ before: PeerStatus) {
     update(name) { peer in
-      peer.fraction = step.fraction
+      (peer.fraction, peer.transfer) = (step.fraction, step.transfer)
       peer.bytesSent = before.bytesSent + UInt64(step.bytesWritten)
       peer.bytesReceived = before.bytesReceived + UInt64(step.bytesRead)
       peer.changesReceived = before.changesReceived + step.changes
@@ -315,7 +325,7 @@ public actor SyncEngine {
         if step.pending == 0 { peer.lastSuccess = Date() }
       case .finished: peer.phase = .idle
       }
-      peer.fraction = step.fraction
+      (peer.fraction, peer.transfer) = (step.fraction, step.transfer)
       peer.bytesSent = before.bytesSent + step.bytesSent
       peer.bytesReceived = before.bytesReceived + step.bytesReceived
       peer.changesReceived = before.changesReceived + step.changesReceived
@@ -324,6 +334,7 @@ public actor SyncEngine {
       peer.protocolVersions = step.peerVersions ?? peer.protocolVersions
       if step.phase != .connecting { (peer.pending, peer.missing) = (step.pending, step.missing) }
     }
+    if step.phase != .connecting { acknowledged[name] = step.acknowledged }
   }
 
   /// Why to sync again.
@@ -393,20 +404,19 @@ public actor SyncEngine {
     // What the store itself refuses, such as a row that cannot be captured, may pass with the app's next write.
     let isPermanent =
       (error as? StoreError).map { [.closed, .readOnly].contains($0.code) } ?? failure?.isPermanent ?? false
-    let pending = await pending(peer)
     rounds[name, default: 0] += 1
     let failures = (status.peers.first { $0.id == name }?.failures ?? 0) + 1
     let pause = max(settings.pause(after: failures), failure?.retryAfter ?? .zero)
     update(name) { peer in
-      if let pending { peer.pending = pending }
       peer.phase = isPermanent ? .blocked : .retrying
-      peer.fraction = nil
+      (peer.fraction, peer.transfer) = (nil, nil)
       peer.failures = failures
       peer.nextRetry = isPermanent ? nil : Date() + pause / .seconds(1)
       peer.lastError = "\(error)"
       peer.errorCode = failure?.code.rawValue
     }
     settings.logger.warning("a sync failed", metadata: ["peer": "\(name)", "error": "\(error)"])
+    await count(peer)
     guard !isPermanent else {
       tasks[name] = nil
       return false
@@ -427,17 +437,6 @@ public actor SyncEngine {
       defer { group.cancelAll() }
       try await group.next()
       try Task.checkCancellation()
-    }
-  }
-
-  /// Returns the number of transactions that a mailbox is not known to have; nil if that cannot be told.
-  private func pending(_ peer: SyncPeer) async -> UInt64? {
-    guard case .mailbox(let mailbox, let name) = peer else { return nil }
-    do {
-      return try await store.pending(through: mailbox)
-    } catch {
-      settings.logger.warning("what is pending is not known", metadata: ["peer": "\(name)", "error": "\(error)"])
-      return nil
     }
   }
 
@@ -464,7 +463,7 @@ public actor SyncEngine {
 
   private func forget(_ follower: Int) { followers[follower] = nil }
 
-  private func update(_ name: String, _ change: (inout PeerStatus) -> Void) {
+  func update(_ name: String, _ change: (inout PeerStatus) -> Void) {
     guard !status.isPaused, let index = status.peers.firstIndex(where: { $0.id == name }) else { return }
     let before = status.peers[index]
     change(&status.peers[index])

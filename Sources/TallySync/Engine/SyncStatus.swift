@@ -42,15 +42,17 @@ public struct PeerStatus: Sendable, Equatable, Identifiable {
   public var id: String
   /// The engine's current activity with regard to the peer.
   public var phase: Phase = .paused
-  /// The fraction of what is under way that has arrived, 0 to 1: bytes of a delta, or files of a mailbox; nil if
-  /// nothing is under way.
+  /// The fraction of what is under way that is done, 0 to 1, for one bar: bytes of deltas, of which receiving one
+  /// counts as much as applying it; nil if nothing is under way, and while its size is not known.
   public var fraction: Double?
+  /// The stage that is under way, with its bytes, its records and the time it may take; nil if nothing is under way.
+  public var transfer: TransferProgress?
   /// Bytes of deltas, since the engine began.
   public var bytesSent: UInt64 = 0, bytesReceived: UInt64 = 0
   /// Records and links that changed here, since the engine began; grows with each delta that is committed.
   public var changesReceived = 0
   /// Transactions of this store that the peer is not known to have; nil before the first connection. For a mailbox:
-  /// that it is not known to hold.
+  /// that it is not known to hold. Counts what is written while the peer is away, as it is written.
   public var pending: UInt64?
   /// Transactions of the peer that are not here yet; nil before the first connection, and for a mailbox that holds
   /// something that cannot be taken in.

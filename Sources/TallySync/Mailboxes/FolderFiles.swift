@@ -54,10 +54,11 @@ enum FolderFiles {
     guard status.st_mode & S_IFMT == S_IFREG else { return MailboxItem(name: name, state: .notAFile) }
     if isPlaceholder || isDataless(status) { return MailboxItem(name: name, state: .notDownloaded) }
     let (changed, modified) = times(status)
+    // Not the inode: where a file system has none (exFAT, sshfs) each mount makes them up.
     return MailboxItem(
       name: name,
-      version: "\(status.st_ino)-\(status.st_size)-\(modified.tv_sec).\(modified.tv_nsec)-"
-        + "\(changed.tv_sec).\(changed.tv_nsec)")
+      version: "\(status.st_size)-\(modified.tv_sec).\(modified.tv_nsec)-\(changed.tv_sec).\(changed.tv_nsec)",
+      byteCount: Int(status.st_size))
   }
 
   /// A file of a cloud drive whose content is not on this device; reading it would wait for the network.

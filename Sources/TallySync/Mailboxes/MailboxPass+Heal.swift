@@ -18,9 +18,10 @@ extension MailboxPass {
     if try !all.vector.isEmpty {
       let spool = DeltaSpool()
       defer { spool.discard() }
-      try all.writeDelta(to: progress.telling(spool.append))
+      try all.writeDelta(to: progress.preparing(spool.append))
       let result = try store.apply(
-        from: progress.telling(try spool.reader()), isRepair: true, refusesMismatch: false)
+        from: progress.applying(spool.byteCount, try spool.reader()), isRepair: true, refusesMismatch: false,
+        tell: progress.joined)
       report.changes += result.changes
       progress.took(result.changes)
       report.isHealed = report.isHealed || result.isHealed
@@ -78,6 +79,7 @@ extension MailboxPass {
     let spool = DeltaSpool()
     defer { spool.discard() }
     do {
+      progress.beginFile(files[index].content.byteCount)
       let content = try await reader.content(of: files[index].item, to: progress.reading(spool.append))
       report.bytesRead += content.byteCount
       files[index].content = content

@@ -45,14 +45,14 @@ extension MailboxPass {
   private mutating func put(since base: StateVector, _ kind: MailboxFileName.Kind?) async throws {
     let outgoing = Outgoing()
     defer { outgoing.discard() }
-    let header = try store.writeDelta(since: base, to: progress.telling(outgoing.append))
+    let header = try store.writeDelta(since: base, to: progress.preparing(outgoing.append))
     let (check, byteCount) = try outgoing.end()
     let name = MailboxFileName(
       replica: writer, sequence: header.target[writer], check: check,
       kind: kind ?? (header.base.isEmpty ? .snapshot : .delta)
     ).text
     let upload = MailboxUpload(
-      name: name, byteCount: byteCount, after: memory.cursor, read: progress.uploading(outgoing.read))
+      name: name, byteCount: byteCount, after: memory.cursor, read: progress.uploading(byteCount, outgoing.read))
     let receipt = try await mailbox.put(upload)
     if mailbox.kind == .log { remember(name, header, check, byteCount, receipt) }
     report.written.append(name)

@@ -96,6 +96,7 @@ extension MailboxPass {
     let spool = DeltaSpool()
     defer { spool.discard() }
     do {
+      progress.beginFile(files[index].content.byteCount)
       let content = try await reader.content(of: files[index].item, to: progress.reading(spool.append))
       report.bytesRead += content.byteCount
       guard own.vector.covers(content.header.base) else {
@@ -138,7 +139,8 @@ extension MailboxPass {
     let batch = memory.batch(joining: item.name, entry)
     do {
       let result = try store.apply(
-        from: progress.telling(try spool.reader()), isRepair: true, refusesMismatch: false, noting: batch)
+        from: progress.applying(spool.byteCount, try spool.reader()), isRepair: true, refusesMismatch: false,
+        noting: batch, tell: progress.joined)
       memory.join(item.name, entry, batch)
       return result
     } catch {

@@ -84,7 +84,10 @@ struct MailboxPass {
       try await open(item)
       progress.nextFile()
     }
-    progress.begin(.taking, of: files.count)
+    let coming = files.filter { file in
+      mailbox.kind == .folder && file.state == .opened || !own.vector.covers(file.content.header.target)
+    }
+    progress.begin(.taking, of: coming.count, bytes: coming.reduce(0) { $0 + $1.content.byteCount })
     save()
     try noticeOlderCopy()
     try await heal()
@@ -147,7 +150,10 @@ struct MailboxPass {
     guard name.zone == .default else { return }
     names.append(name)
     switch item.state {
-    case .notAFile: return note(item.name, .init(.notAFile, "it is not a plain file"))
+    case .notAFile:
+      // Somebody has put a link in the place of what this store had put, as git-annex does: it is not put once more.
+      if name.replica == writer { elsewhere.append(name) }
+      return note(item.name, .init(.notAFile, "it is not a plain file"))
     case .notDownloaded:
       elsewhere.append(name)
       return note(item.name, .init(.notDownloaded, "it is not on this device yet"))
@@ -200,6 +206,7 @@ struct MailboxPass {
     for index in files.indices where files[index].state == .opened && mailbox.kind == .folder {
       try Task.checkCancellation()
       do {
+        progress.beginFile(files[index].content.byteCount)
         let content = try await reader.content(of: files[index].item, to: progress.reading())
         progress.nextFile()
         files[index].content = content

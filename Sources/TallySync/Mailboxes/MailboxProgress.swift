@@ -20,38 +20,75 @@ public struct MailboxProgress: Sendable, Equatable {
   public var bytesRead = 0, bytesWritten = 0
   /// Records and links that have changed here, by the files that are applied so far.
   public var changes = 0
-  /// The fraction of the files under way that is done, 0 to 1; nil while the pass lists, and while it writes.
+  /// What is being done with the file that is under way, with its bytes and the time it may take; nil while the pass
+  /// looks around, and between files.
+  public var transfer: TransferProgress?
+  /// Twice the bytes of the files that are to be taken in, and how many of them are read and applied.
+  var workCount = 0, workDone = 0
+  /// The fraction of the phase that is done, 0 to 1: of the files that are looked at; of the bytes to take in, of which
+  /// reading one counts as much as applying it, or of the files if the mailbox does not list their sizes; of the bytes
+  /// to put. Nil while the pass lists, and while it reads in the store what it is going to put.
   public var fraction: Double? {
-    phase == .putting || fileCount == 0 ? nil : Double(file) / Double(fileCount)
+    if phase == .putting { return transfer?.fraction }
+    if phase == .taking, workCount > 0 { return min(1, Double(workDone) / Double(workCount)) }
+    return fileCount == 0 ? nil : Double(file) / Double(fileCount)
   }
 
   /// The progress of a pass that is about to begin.
   public init() {}
 }
 
-/// Tells whoever wants to know how far a pass is.
+/// Tells how far a pass is.
 final class ProgressTeller: Sendable {
+  private struct State {
+    var progress = MailboxProgress()
+    var rate = TransferRate()
+    /// The bytes of the file under way, and the work that was done before it.
+    var fileBytes = 0, workBefore = 0
+  }
   private let sink: (@Sendable (MailboxProgress) -> Void)?
-  private let state = Mutex(MailboxProgress())
+  private let state = Mutex(State())
+  private let time = RealTime()
 
   init(_ sink: (@Sendable (MailboxProgress) -> Void)?) { self.sink = sink }
 
-  /// A phase begins.
-  func begin(_ phase: MailboxProgress.Phase, of files: Int = 0) {
-    change { ($0.phase, $0.file, $0.fileCount) = (phase, 0, files) }
+  /// A phase begins. `bytes` are those of the files that it takes in.
+  func begin(_ phase: MailboxProgress.Phase, of files: Int = 0, bytes: Int = 0) {
+    change { state in
+      let progress = state.progress
+      state = State()
+      state.progress = progress
+      (state.progress.phase, state.progress.file, state.progress.fileCount) = (phase, 0, files)
+      (state.progress.workCount, state.progress.workDone, state.progress.transfer) = (2 * bytes, 0, nil)
+    }
+  }
+
+  /// A file of so many bytes is about to be read.
+  func beginFile(_ bytes: Int) {
+    change { state in
+      state.fileBytes = bytes
+      state.progress.transfer = TransferProgress(.receiving, 0, of: UInt64(bytes))
+    }
   }
 
   /// It is done with a file. One may be read more than once.
-  func nextFile() { change { $0.file = min($0.file + 1, $0.fileCount) } }
+  func nextFile() {
+    change { state in
+      state.progress.file = min(state.progress.file + 1, state.progress.fileCount)
+      state.workBefore = min(state.workBefore + 2 * state.fileBytes, state.progress.workCount)
+      (state.progress.workDone, state.fileBytes, state.progress.transfer) = (state.workBefore, 0, nil)
+    }
+  }
 
   /// A file was applied, and has changed so much.
-  func took(_ changes: Int) { change { $0.changes += changes } }
+  func took(_ changes: Int) { change { $0.progress.changes += changes } }
 
-  private func change(_ body: (inout MailboxProgress) -> Void) {
+  private func change(_ body: (inout State) -> Void) {
     guard let sink else { return }
     let progress = state.withLock { state in
       body(&state)
-      return state
+      state.progress.transfer = state.rate.timing(state.progress.transfer, at: time.now)
+      return state.progress
     }
     sink(progress)
   }
@@ -61,32 +98,54 @@ final class ProgressTeller: Sendable {
   /// Returns a reader that counts the bytes that are read.
   func reading(_ next: @escaping ([UInt8]) throws -> Void = { _ in }) -> ([UInt8]) throws -> Void {
     { bytes in
-      self.change { $0.bytesRead += bytes.count }
+      self.change { state in
+        state.progress.bytesRead += bytes.count
+        state.progress.transfer?.bytes += UInt64(bytes.count)
+        state.progress.workDone = state.workBefore + min(state.fileBytes, Int(state.progress.transfer?.bytes ?? 0))
+      }
       try next(bytes)
     }
   }
 
-  /// Returns a function that reports bytes as they are written.
-  func telling(_ next: @escaping ([UInt8]) throws -> Void) -> ([UInt8]) throws -> Void {
-    { bytes in
-      self.change { _ in }
+  /// Returns a function that reports bytes of the delta that is being prepared.
+  func preparing(_ next: @escaping ([UInt8]) throws -> Void) -> ([UInt8]) throws -> Void {
+    change { $0.progress.transfer = TransferProgress(.preparing) }
+    return { bytes in
+      self.change { $0.progress.transfer?.bytes += UInt64(bytes.count) }
       try next(bytes)
     }
   }
 
-  /// Returns a function that reports bytes as they are applied.
-  func telling(_ next: @escaping () throws -> [UInt8]?) -> () throws -> [UInt8]? {
-    {
-      self.change { _ in }
-      return try next()
+  /// Returns a function that reports bytes as they are applied, of so many.
+  func applying(_ byteCount: Int, _ next: @escaping () throws -> [UInt8]?) -> () throws -> [UInt8]? {
+    change { $0.progress.transfer = TransferProgress(.applying, 0, of: UInt64(byteCount)) }
+    return {
+      let bytes = try next()
+      self.change { state in
+        state.progress.transfer?.bytes += UInt64(bytes?.count ?? 0)
+        let applied = Int(state.progress.transfer?.bytes ?? 0)
+        state.progress.workDone = state.workBefore + state.fileBytes + min(state.fileBytes, applied)
+      }
+      return bytes
     }
   }
 
-  /// Returns a reader that counts the bytes that are put.
-  func uploading(_ read: @escaping @Sendable (Int, Int) throws -> [UInt8]) -> @Sendable (Int, Int) throws -> [UInt8] {
-    { offset, count in
+  /// So many more records and links are joined.
+  func joined(_ count: Int) { change { $0.progress.transfer?.records += count } }
+
+  /// Returns a reader that counts the bytes that are put, of so many.
+  func uploading(
+    _ byteCount: Int, _ read: @escaping @Sendable (Int, Int) throws -> [UInt8]
+  ) -> @Sendable (Int, Int) throws -> [UInt8] {
+    change { $0.progress.transfer = TransferProgress(.sending, 0, of: UInt64(byteCount)) }
+    return { offset, count in
       let bytes = try read(offset, count)
-      self.change { $0.bytesWritten = max($0.bytesWritten, offset + bytes.count) }
+      self.change { state in
+        let end = offset + bytes.count
+        state.progress.bytesWritten = max(state.progress.bytesWritten, end)
+        let before = state.progress.transfer?.bytes ?? 0
+        state.progress.transfer?.bytes = max(before, UInt64(end))
+      }
       return bytes
     }
   }

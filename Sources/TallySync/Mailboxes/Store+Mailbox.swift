@@ -1,3 +1,4 @@
+import TallyCRDT
 import TallyStore
 
 extension Store {
@@ -81,12 +82,12 @@ extension Store {
 
 extension Store {
   /// Returns the number of transactions of this store that a mailbox is not known to have: what the store covers,
-  /// without what one that has nothing gets from the remembered entries. Computed anew each time, so nothing can be
-  /// lost from it; reads nothing in the mailbox.
-  func pending(through mailbox: any Mailbox) async throws -> UInt64 {
+  /// without what one that has nothing gets from the remembered entries, and without what the last pass has put, which
+  /// nobody has read there yet. Computed each time, so nothing can be lost from it; reads nothing in the mailbox.
+  func pending(through mailbox: any Mailbox, put: StateVector = StateVector()) async throws -> UInt64 {
     try await withTaskExecutorPreference(QueueExecutor("tally.mailbox")) {
       let reach = try MailboxMemory(of: mailbox, in: self).reach(in: mailbox.kind)
-      return try self.vector.entries.reduce(0) { $0 + $1.sequence - min($1.sequence, reach[$1.replica]) }
+      return try self.vector.distance(beyond: reach.merging(put))
     }
   }
 }

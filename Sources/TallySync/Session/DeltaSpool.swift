@@ -4,7 +4,8 @@ import TallyCRDT
 /// Holds a delta between being read and being applied: in memory while it is small, in a file beyond that.
 final class DeltaSpool {
   private static let memoryLimit = 4 << 20
-  private static let pieceSize = 1 << 18
+  /// Small enough that whoever follows a delta piece by piece sees it move.
+  private static let pieceSize = 1 << 16
   private var memory: [UInt8] = []
   private var file: FileHandle?
   private let prepareFolder: () throws -> Void
@@ -55,10 +56,10 @@ final class DeltaSpool {
   /// Gives the bytes back, piece by piece.
   func reader() throws -> () throws -> [UInt8]? {
     guard let file else {
-      var rest: [UInt8]? = memory
+      var rest = memory[...]
       return {
-        defer { rest = nil }
-        return rest
+        defer { rest = rest.dropFirst(Self.pieceSize) }
+        return rest.isEmpty ? nil : Array(rest.prefix(Self.pieceSize))
       }
     }
     try file.seek(toOffset: 0)

@@ -74,9 +74,9 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
 
   /// Writes a delta aside. The snapshot is released before the first byte is sent, so that a slow peer holds nothing
   /// up.
-  package func prepare(_ transfer: UInt64, since base: StateVector, peerHas parts: [SyncPart]) throws
-    -> SyncSession.Event
-  {
+  package func prepare(
+    _ transfer: UInt64, since base: StateVector, peerHas parts: [SyncPart], tell: @escaping (TransferProgress) -> Void
+  ) throws -> SyncSession.Event {
     discardOutgoing()
     if isDamaged { return try prepareNothing(transfer) }
     if !parts.isEmpty, let resumed = shelf?.delta(for: parts, peer: base, own: try store.vector) {
@@ -89,6 +89,7 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
       let header = try store.writeDelta(since: base) { bytes in
         try self.checkCancellation()
         try spool.append(bytes)
+        tell(TransferProgress(.preparing, UInt64(spool.byteCount), of: 0))
       }
       outgoing = spool
       // The same content in the same order gives the same bytes, also after a restart that left no copy of them.
@@ -149,16 +150,23 @@ package final class StoreWork: SyncWork, @unchecked Sendable {
     try spool.append(bytes)
   }
 
-  package func apply(isRepair: Bool) throws -> AppliedDelta {
+  package func apply(isRepair: Bool, tell: @escaping (TransferProgress) -> Void) throws -> AppliedDelta {
     let spool = incoming ?? DeltaSpool()
+    var step = TransferProgress(.applying, 0, of: UInt64(spool.byteCount))
     do {
       let header = try DeltaReader(from: try spool.reader()).header
       let pieces = try spool.reader()
       let source = {
         try self.checkCancellation()
-        return try pieces()
+        tell(step)
+        let piece = try pieces()
+        step.bytes += UInt64(piece?.count ?? 0)
+        return piece
       }
-      let result = try store.apply(from: source, isRepair: isRepair, refusesMismatch: true)
+      let result = try store.apply(from: source, isRepair: isRepair, refusesMismatch: true) {
+        step.records += $0
+        tell(step)
+      }
       discardIncoming()
       isDamaged = try store.isDamaged
       // After a repair the peer has been asked.

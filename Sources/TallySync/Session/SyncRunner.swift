@@ -30,6 +30,7 @@ package actor SyncRunner {
   /// Store and spools are used here, one job after the other, off the cooperative threads.
   private let queue: any WorkQueue
   private let time: any SyncTime
+  private let teller: SessionTeller
   private let readyToRead = Gate()
   private let drained = Latch()
   private let heardAll = Latch()
@@ -54,6 +55,7 @@ package actor SyncRunner {
   ) {
     (self.work, self.queue, self.time, self.connection, self.settings) = (work, queue, time, connection, settings)
     session = SyncSession(mode: settings.mode, device: settings.device)
+    teller = SessionTeller(time, settings.onProgress)
     let now = time.now
     (lastHeard, lastSaid, lastTaken) = (now, now, now)
     metrics = SyncMetrics(through: "connection", settings.metrics)
@@ -229,7 +231,7 @@ package actor SyncRunner {
     outcome.comparison = session.comparison
     metrics.count(outcome)
     if session.progress.acknowledged != lastNoted || session.progress.device != remembered?.device { noteLive() }
-    settings.onProgress?(session.progress)
+    teller.follow(session.progress)
   }
 
   private func beat() throws {
@@ -265,7 +267,7 @@ package actor SyncRunner {
     switch action {
     case .send(let message): say(message)
     case .prepare(let transfer, let base, let parts):
-      perform { .event(try $0.prepare(transfer, since: base, peerHas: parts)) }
+      perform { [teller] in .event(try $0.prepare(transfer, since: base, peerHas: parts, tell: teller.follow)) }
     case .read(let transfer, let offset, let count): perform { .event(try $0.read(transfer, offset, count)) }
     case .discard:
       perform { work in
@@ -283,7 +285,7 @@ package actor SyncRunner {
         return nil
       }
     case .apply(let isRepair):
-      perform { .applied(try $0.apply(isRepair: isRepair)) }
+      perform { [teller] in .applied(try $0.apply(isRepair: isRepair, tell: teller.follow)) }
     case .look: perform { .event(.changed(try $0.look())) }
     case .collect(let base): collect(since: base)
     case .applyLive(let header, let block): perform { .applied(try $0.applyLive(header, block)) }

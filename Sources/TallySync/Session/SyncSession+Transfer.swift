@@ -17,6 +17,7 @@ extension SyncSession {
   mutating func prepare(since vector: StateVector, _ actions: inout [Action]) {
     transfers += 1
     outgoing = Outgoing(number: transfers)
+    progress.isPreparing = true
     // What the peer has is of a delta since its own vector: of no use when everything is owed.
     let parts = repair == .owed ? [] : peerParts
     if repair == .owed { repair = .underWay }
@@ -30,6 +31,7 @@ extension SyncSession {
     guard var current = outgoing, current.number == transfer else { return }
     current.header = header
     current.byteCount = byteCount
+    progress.isPreparing = false
     // Another process may have written since the store was looked at. What goes out now is where this side stands: with
     // an older last word neither would speak again.
     if let own, !own.vector.covers(header.target) {
@@ -147,6 +149,7 @@ extension SyncSession {
   private mutating func apply(_ transfer: UInt64, _ actions: inout [Action]) {
     incoming = nil
     applying = .transfer(transfer)
+    progress.isApplying = true
     actions.append(.apply(isRepair: isRepairing))
   }
 
@@ -159,6 +162,7 @@ extension SyncSession {
     try beginRepair(&actions, tell: true)
     actions.append(.send(.applied(transfer: transfer, digest: SyncDigest(summary))))
     applying = nil
+    progress.isApplying = false
     (progress.receiveTotal, progress.receiveDone) = (0, 0)
   }
 
@@ -175,6 +179,7 @@ extension SyncSession {
     case nil: break
     }
     applying = nil
+    progress.isApplying = false
     (progress.receiveTotal, progress.receiveDone) = (0, 0)
     delivered.merge(target)
   }

@@ -104,11 +104,21 @@ public struct SyncSession: Sendable {
     /// The size of the delta that is being received, and how many bytes of it are here; 0 if none, or if it is not
     /// known.
     public var receiveTotal: UInt64 = 0, receiveDone: UInt64 = 0
-    /// The fraction of the deltas under way that has arrived, 0 to 1; nil if none is under way.
+    /// The stage that is under way, with its bytes and the time it may take; nil if nothing is under way. A session
+    /// alone does not tell it: ``SyncSettings/onProgress`` and ``PeerStatus`` do.
+    public var transfer: TransferProgress?
+    /// The fraction of the deltas under way that is done, 0 to 1; nil if none is under way. To receive a delta counts
+    /// as much as to apply it.
     public var fraction: Double? {
-      let total = sendTotal + receiveTotal
-      return total == 0 ? nil : Double(sendAcknowledged + receiveDone) / Double(total)
+      let total = sendTotal + 2 * receiveTotal
+      guard total > 0 else { return nil }
+      let applied = isApplying ? transfer.map { $0.stage == .applying ? $0.bytes : 0 } ?? 0 : 0
+      return min(1, Double(sendAcknowledged + receiveDone + applied) / Double(total))
     }
+    /// Whether a delta that has arrived is being joined.
+    var isApplying = false
+    /// Whether a delta for the peer is being written aside.
+    var isPreparing = false
     /// Transactions of the store that the peer is not known to have.
     public var pending: UInt64 = 0
     /// Transactions of the peer that are not here yet.

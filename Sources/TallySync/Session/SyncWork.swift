@@ -10,8 +10,10 @@ package protocol SyncWork: AnyObject, Sendable {
   var changes: AsyncStream<Void> { get }
   /// Looks where the store stands, and for parts of transfers that broke off.
   func start() throws -> SyncSession.Event
-  /// See `SyncSession.Action.prepare`.
-  func prepare(_ transfer: UInt64, since base: StateVector, peerHas parts: [SyncPart]) throws -> SyncSession.Event
+  /// See `SyncSession.Action.prepare`. Tells how far it is.
+  func prepare(
+    _ transfer: UInt64, since base: StateVector, peerHas parts: [SyncPart], tell: @escaping (TransferProgress) -> Void
+  ) throws -> SyncSession.Event
   /// See `SyncSession.Action.read`.
   func read(_ transfer: UInt64, _ offset: UInt64, _ count: Int) throws -> SyncSession.Event
   /// See `SyncSession.Action.discard`.
@@ -20,8 +22,8 @@ package protocol SyncWork: AnyObject, Sendable {
   func resume(_ byteCount: UInt64) throws
   /// See `SyncSession.Action.keep`.
   func keep(_ bytes: [UInt8]) throws
-  /// See `SyncSession.Action.apply`.
-  func apply(isRepair: Bool) throws -> AppliedDelta
+  /// See `SyncSession.Action.apply`. Tells how far it is.
+  func apply(isRepair: Bool, tell: @escaping (TransferProgress) -> Void) throws -> AppliedDelta
   /// See `SyncSession.Action.look`.
   func look() throws -> StoreSummary
   /// See `SyncSession.Action.collect`.

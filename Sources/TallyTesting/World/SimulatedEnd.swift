@@ -113,12 +113,15 @@ final class WatchedWork: SyncWork, @unchecked Sendable {
     return .started(try replica.store.summary(), parts: parts)
   }
 
-  func prepare(_ transfer: UInt64, since asked: StateVector, peerHas parts: [SyncPart]) throws -> SyncSession.Event {
+  func prepare(
+    _ transfer: UInt64, since asked: StateVector, peerHas parts: [SyncPart],
+    tell: @escaping (TransferProgress) -> Void
+  ) throws -> SyncSession.Event {
     try checkRunning()
     let peer = other?.replica.index ?? 0
     let tampering = replica.world.tampering
     let event = try base.prepare(
-      transfer, since: tampering?.wanted(asked, from: replica.index, to: peer) ?? asked, peerHas: parts)
+      transfer, since: tampering?.wanted(asked, from: replica.index, to: peer) ?? asked, peerHas: parts, tell: tell)
     guard case .prepared(_, let header, _, let offset) = event else { return event }
     if offset > 0 { replica.world.note("a transfer goes on at byte \(offset)") }
     sentTransfers[transfer] = replica.seen
@@ -146,11 +149,11 @@ final class WatchedWork: SyncWork, @unchecked Sendable {
     try base.keep(bytes)
   }
 
-  func apply(isRepair: Bool) throws -> AppliedDelta {
+  func apply(isRepair: Bool, tell: @escaping (TransferProgress) -> Void) throws -> AppliedDelta {
     try checkRunning()
     incoming = []
     let watch = try replica.watch()
-    let applied = try base.apply(isRepair: isRepair)
+    let applied = try base.apply(isRepair: isRepair, tell: tell)
     try replica.learn(other?.sentTransfers[incomingTransfer] ?? EventSet())
     try watch?.end(of: replica)
     return applied

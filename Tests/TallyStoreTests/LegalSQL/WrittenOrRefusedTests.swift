@@ -181,6 +181,43 @@ import Testing
     #expect(throws: StoreError.self) { try lab.a.restore(Self.name("P|~|2")) }
   }
 
+  /// A purge and a compaction reach the values of a row that a table of the app's own refers to; the row itself stays
+  /// until it may go, and the status says so.
+  @Test(arguments: CapturePath.allCases, [0, 1, 2, 3])
+  func whatIsRemovedForGoodIsInNoRowThatStays(_ path: CapturePath, _ way: Int) throws {
+    let lab = try Self.lab(path)
+    try lab.a.run("UPDATE P SET pos = 7, icon = x'01', settings = '[1]'")
+    try lab.sync()
+    try lab.a.run(Self.holders[1], "INSERT INTO fav VALUES('P|~|2')")
+    try lab.b.write { db in try Lab.schema.delete(db, Self.name("P|~|2")) }
+    try lab.sync()
+    #expect(try lab.a.status().setAside.map(\.isEmptied) == [false])
+    let store = way % 2 == 0 ? lab.a : lab.b
+    if way < 2 {
+      #expect(try store.purge(Self.name("P|~|2")).emptied == 1)
+    } else {
+      #expect(try store.empty(ripe: nil, isDryRun: true).emptied == 1)
+      #expect(try Lab.text(lab.a, "SELECT name FROM P WHERE id = 'P|~|2'") == "two")
+      #expect(try store.empty(ripe: nil).emptied == 1)
+    }
+    for _ in 0..<2 {
+      try lab.sync()
+      let left = try Lab.text(
+        lab.a, "SELECT quote(name) || quote(pos) || quote(icon) || quote(settings) FROM P WHERE id = 'P|~|2'")
+      #expect(left == "NULLNULLNULLNULL")
+      #expect(try lab.a.status().setAside.map(\.isEmptied) == [true])
+      #expect(try lab.a.verify().problems == [] && lab.a.doubt() == nil)
+      #expect(try lab.a.summary().fingerprint == lab.b.summary().fingerprint)
+    }
+    #expect(try lab.a.empty(ripe: nil).emptied == 0)
+    #expect(throws: StoreError.self) { try lab.a.restore(Self.name("P|~|2")) }
+    try lab.a.run("DELETE FROM fav")
+    #expect(try Lab.text(lab.a, "SELECT id FROM P WHERE id = 'P|~|2'") == nil)
+    #expect(try lab.a.status().setAside.isEmpty)
+    try lab.sync()
+    try lab.expectEqual()
+  }
+
   // MARK: What comes back gives way
 
   private static let tags = Schema([

@@ -1,0 +1,83 @@
+/// How far the stage of a sync that takes the time is: a delta that is prepared, sent, received or applied.
+///
+/// ```swift
+/// if let transfer = peer.transfer {
+///   let part = transfer.fraction.map { " \(Int($0 * 100)) %" } ?? ""
+///   let left = transfer.timeLeft.map { ", \(Int($0.components.seconds)) s left" } ?? ""
+///   print("\(transfer.stage)\(part), \(transfer.records) records\(left)")
+/// }
+/// ```
+///
+/// A first sync goes through ``Stage/waiting``, ``Stage/receiving`` and ``Stage/applying``. Each has bytes of its own:
+/// receiving depends on the network, applying on this device. A delta is applied as a whole, so what is applied shows
+/// only at the end. Where deltas go both ways, it is about what this device does: applying comes before receiving, and
+/// that before sending.
+public struct TransferProgress: Sendable, Equatable {
+  /// The stages of a delta.
+  public enum Stage: String, Sendable {
+    /// This device reads what the other lacks. Its size is not known before the end.
+    case preparing
+    /// The delta is on its way from this device.
+    case sending
+    /// The peer has something that is not here, and has not begun to send it.
+    case waiting
+    /// The delta is on its way to this device.
+    case receiving
+    /// The delta is here, and is joined into the store.
+    case applying
+  }
+
+  /// What is being done with the delta.
+  public var stage: Stage
+  /// The number of bytes of the delta, compressed as it is, that this stage is done with.
+  public var bytes: UInt64 = 0
+  /// The size of the delta in bytes; 0 while it is not known.
+  public var byteCount: UInt64 = 0
+  /// Records and links that have been joined so far. They show when all are.
+  public var records = 0
+  /// The time until the end of this stage, as its last seconds make it likely; nil for the first second of a stage, for
+  /// one that stands still, and for one whose size is not known.
+  public var timeLeft: Duration?
+
+  /// The progress of a stage that begins.
+  public init(_ stage: Stage) { self.stage = stage }
+
+  init(_ stage: Stage, _ bytes: UInt64, of byteCount: UInt64, records: Int = 0) {
+    self.init(stage)
+    (self.bytes, self.byteCount, self.records) = (bytes, byteCount, records)
+  }
+
+  /// The fraction of this stage that is done, 0 to 1; nil while the delta's size is not known.
+  public var fraction: Double? { byteCount == 0 ? nil : min(1, Double(bytes) / Double(byteCount)) }
+}
+
+/// The pace of a stage, of which its last seconds tell.
+struct TransferRate {
+  private static let window: Duration = .seconds(10)
+  private static let spacing: Duration = .milliseconds(200)
+  private static let shortest: Duration = .seconds(1)
+  private var stage: TransferProgress.Stage?
+  private var marks: [(time: Duration, bytes: UInt64)] = []
+
+  /// Returns a step along with the time that is left.
+  mutating func timing(_ step: TransferProgress?, at now: Duration) -> TransferProgress? {
+    guard var step else {
+      (stage, marks) = (nil, [])
+      return nil
+    }
+    if step.stage != stage || step.bytes < marks.last?.bytes ?? 0 { (stage, marks) = (step.stage, []) }
+    if marks.last.map({ now - $0.time >= Self.spacing }) ?? true {
+      marks.append((now, step.bytes))
+      marks.removeFirst(marks.firstIndex { now - $0.time <= Self.window } ?? 0)
+    }
+    step.timeLeft = timeLeft(step, now)
+    return step
+  }
+
+  private func timeLeft(_ step: TransferProgress, _ now: Duration) -> Duration? {
+    guard let first = marks.first, now - first.time >= Self.shortest, step.bytes > first.bytes,
+      step.byteCount >= step.bytes
+    else { return nil }
+    return (now - first.time) * (Double(step.byteCount - step.bytes) / Double(step.bytes - first.bytes))
+  }
+}
