@@ -21,7 +21,7 @@ enum ExitStatus: Int32 {
 
   static let table = """
     0 done; 64 wrong command line; 65 bad data: an unknown or malformed name, type, field or value, damaged bytes, something \
-    that is not a store, a refused delete or reference, problems found by verify; 66 no such file, record or space; 69 a peer \
+    that is not a store, a refused delete or reference, problems found by verify, rows that an import left behind; 66 no such file, record or space; 69 a peer \
     or relay cannot be reached or went away; 70 a fault of the tool; 73 the file cannot be created, or a relay's space has no \
     room left; 74 a disk is full, read-only or failing; 75 somebody else is writing or a relay is busy, try again; 76 a peer \
     or relay does not keep to the protocol; 77 no permission; 78 written by a newer version, or a peer speaks another one.

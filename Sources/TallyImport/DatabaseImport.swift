@@ -47,7 +47,10 @@ final class DatabaseImport {
       + plan.links.map(\.step)
     report.wasDone = wasBegun && steps.allSatisfy(standing.done.contains)
     for table in plan.tables {
-      try step(table.recordsStep, table.from, table.rows, id: table.id) { try insert($0, table, $1, $2) }
+      let files = table.fields.indices.filter { table.fields[$0].column.form == .coreDataBlob }.map { $0 + 2 }
+      try step(table.recordsStep, table.from, table.rows, id: table.id, files: files) {
+        try insert($0, table, $1, $2)
+      }
     }
     for table in plan.tables {
       guard let forward = table.forward else { continue }
@@ -71,9 +74,9 @@ final class DatabaseImport {
   }
 
   /// Imports the rows of a step, which are ordered by their first `keys` values. `id` is the SQL by which the step
-  /// names its records.
+  /// names its records; `files` are the places of values that may be in files beside the database.
   private func step(
-    _ step: String, _ table: String, _ rows: ImportPlan.Rows, keys: Int = 1, id: String? = nil,
+    _ step: String, _ table: String, _ rows: ImportPlan.Rows, keys: Int = 1, id: String? = nil, files: [Int] = [],
     _ body: ([[Value]], RecordWriter, StateReader) throws -> Void
   ) throws {
     while !standing.done.contains(step) {
@@ -90,7 +93,7 @@ final class DatabaseImport {
       defer { query.reset() }
       do {
         let start = ImportPosition(order: rows.order, values: position?.values ?? [])
-        try play(step, table, query, rows.columns, start, keys, id, body)
+        try play(step, table, query, rows.columns, start, keys, id, files, body)
       } catch let overtaken as Overtaken {
         standing = overtaken.standing
       }
@@ -100,7 +103,7 @@ final class DatabaseImport {
   /// Imports the rows of a query batch by batch, each with the step's progress in one transaction.
   private func play(
     _ step: String, _ table: String, _ query: SQLStatement, _ columns: [String], _ start: ImportPosition,
-    _ keys: Int, _ id: String?, _ body: ([[Value]], RecordWriter, StateReader) throws -> Void
+    _ keys: Int, _ id: String?, _ files: [Int], _ body: ([[Value]], RecordWriter, StateReader) throws -> Void
   ) throws {
     var last = start
     while !standing.done.contains(step) {
@@ -111,6 +114,7 @@ final class DatabaseImport {
           break
         }
         bytes += row.reduce(0) { $0 + $1.byteCount }
+        for place in files { bytes += byteCountOfFile(row[place]) }
         batch.append(row)
       }
       if let row = batch.last { last.values = Array(row.prefix(keys)) }
@@ -136,6 +140,11 @@ final class DatabaseImport {
       rowsRead += batch.count
       try onProgress?(ImportProgress(table: table, rows: rowsRead, rowCount: rowCount))
     }
+  }
+
+  private func byteCountOfFile(_ value: Value) -> Int {
+    guard case .blob(let bytes) = value, let name = ExternalData.fileName(bytes) else { return 0 }
+    return source.externalData.byteCount(of: name) ?? 0
   }
 
   /// Reads a row. `last` is the key of the row before; nil for the first.
@@ -178,7 +187,7 @@ final class DatabaseImport {
       var values: [RecordWriter.Assignment] = []
       for (field, old) in zip(table.fields, row.dropFirst(2)) {
         do {
-          let value = try ForeignValue.value(old, field.column, for: field.schema)
+          let value = try ForeignValue.value(old, field.column, for: field.schema, source.externalData)
           if !value.isNull { values.append(.init(field.place, value)) }
         } catch {
           throw unmapped(table.from, row[0], "\(table.type).\(field.schema.name)", error.reason)

@@ -24,6 +24,8 @@ struct ForeignDatabase {
 
   private let db: Database
   private let handle: OpaquePointer
+  /// The place of Core Data's files beside the database.
+  let externalData: ExternalData
   /// The file's name, for errors.
   let file: String
   /// The names of the tables and views, sorted.
@@ -53,7 +55,7 @@ struct ForeignDatabase {
         if try Int.fetchOne(db, sql: "PRAGMA application_id") == Format.applicationID {
           throw StoreError(.notADatabase, "\(file) is already a store; sync with it instead")
         }
-        return try ForeignDatabase(db, file)
+        return try ForeignDatabase(db, url)
       }
       return try body(source)
     }
@@ -79,8 +81,8 @@ struct ForeignDatabase {
 
   func reading<T>(_ body: () throws -> T) throws -> T { try Self.reading(file, body) }
 
-  private init(_ db: Database, _ file: String) throws {
-    (self.db, self.file) = (db, file)
+  private init(_ db: Database, _ url: URL) throws {
+    (self.db, file, externalData) = (db, url.lastPathComponent, ExternalData(of: url))
     handle = try StoreFile.handle(db)
     tableNames = try String.fetchAll(
       db,
@@ -116,15 +118,31 @@ struct ForeignDatabase {
     }
   }
 
-  /// The names and numbers of Core Data's entities, and of the entities that they inherit from; nil if Core Data did
-  /// not make the file.
-  func coreDataEntities() throws -> [(name: String, number: Int, parent: Int)]? {
+  /// Core Data's entities; nil if Core Data did not make the file.
+  func coreDataEntities() throws -> CoreDataEntities? {
     let names = try columns(of: "Z_PRIMARYKEY")?.map(\.name) ?? []
     guard Set(names).isSuperset(of: ["Z_NAME", "Z_ENT", "Z_SUPER"]) else { return nil }
-    return try reading {
+    let rows = try reading {
       try Row.fetchAll(db, sql: "SELECT Z_NAME, Z_ENT, Z_SUPER FROM Z_PRIMARYKEY WHERE Z_NAME NOT NULL")
-        .map { ($0[0], $0[1] ?? 0, $0[2] ?? 0) }
+        .map { (name: $0[0] as String, number: $0[1] as Int? ?? 0, parent: $0[2] as Int? ?? 0) }
     }
+    return CoreDataEntities(rows, tables: tableNames)
+  }
+
+  /// The names of the tables that hold rows of an app's: no views, no virtual tables, and none of those in which a
+  /// virtual table keeps its content.
+  func ordinaryTables() throws -> [String] {
+    let tables = try reading {
+      try Row.fetchAll(
+        db,
+        sql: """
+          SELECT name, sql LIKE 'CREATE VIRTUAL TABLE%' FROM sqlite_master
+          WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name
+          """
+      ).map { (name: $0[0] as String, isVirtual: $0[1] as Bool? ?? false) }
+    }
+    let virtual = tables.filter(\.isVirtual).map { "\($0.name)_" }
+    return tables.filter { table in !table.isVirtual && !virtual.contains { table.name.hasPrefix($0) } }.map(\.name)
   }
 
   // MARK: SQL
@@ -198,6 +216,26 @@ struct ForeignDatabase {
 
   /// Prepares a query.
   func statement(_ sql: String) throws -> SQLStatement { try reading { try SQLStatement(handle, sql) } }
+
+  /// Whether a query finds a row.
+  func exists(_ sql: String, of table: String) throws -> Bool {
+    try evaluating(table) {
+      let query = try SQLStatement(handle, sql)
+      defer { query.reset() }
+      return try query.step()
+    }
+  }
+
+  /// Runs a query of the map's expressions for rows of numbers; null is 0.
+  func numbers(_ sql: String, of table: String) throws -> [[Int]] {
+    try evaluating(table) {
+      let query = try SQLStatement(handle, sql)
+      defer { query.reset() }
+      var rows: [[Int]] = []
+      while try query.step() { rows.append((0..<query.columnCount).map { query.int($0) }) }
+      return rows
+    }
+  }
 
   /// Runs a query of the map's expressions for its first number.
   func number(_ sql: String, of table: String) throws -> Int {

@@ -13,20 +13,48 @@ enum ForeignValue {
   }
 
   /// The value for a field; null is left out, so that the field's default applies.
-  static func value(_ value: Value, _ column: ImportColumn, for field: FieldSchema) throws(Mismatch) -> Value {
+  static func value(
+    _ value: Value, _ column: ImportColumn, for field: FieldSchema, _ external: ExternalData
+  ) throws(Mismatch) -> Value {
     if value.isNull { return .null }
-    guard value.byteCount <= WireLimits.valueBytes else {
-      throw Mismatch(reason: "has \(value.byteCount) bytes, and a value may have \(WireLimits.valueBytes)")
+    let converted: Value?
+    switch column.form {
+    case .coreDataBlob?: converted = try content(value, for: field.kind, external)
+    case let form?: converted = convert(value, from: form)
+    case nil: converted = convert(value, to: field.kind)
     }
-    let converted = column.form.map { convert(value, from: $0) } ?? convert(value, to: field.kind)
     guard let converted else {
       let form = column.form.map { " and not \($0.rawValue)" } ?? remedy(value, field.kind)
       throw Mismatch(reason: "has \(storageClass(of: value))\(form), and the field is of kind \(field.kind.rawValue)")
     }
+    guard converted.byteCount <= WireLimits.valueBytes else { throw tooLarge(converted.byteCount) }
     guard field.kind.accepts(converted) else {
       throw Mismatch(reason: "has a value that is no \(field.kind.rawValue)")
     }
     return converted
+  }
+
+  static func tooLarge(_ byteCount: Int) -> Mismatch {
+    Mismatch(reason: "has \(byteCount) bytes, and a value may have \(WireLimits.valueBytes)")
+  }
+
+  /// What Core Data has stored, in the row or beside the database.
+  private static func content(
+    _ value: Value, for kind: FieldKind, _ external: ExternalData
+  ) throws(Mismatch) -> Value? {
+    guard case .blob(let bytes) = value else { return nil }
+    let content: [UInt8]
+    switch ExternalData.place(bytes) {
+    case .inline(let inline)?: content = inline
+    case .file(let name)?: content = try external.read(name)
+    case nil:
+      throw Mismatch(reason: "has a BLOB that begins with neither 01 nor 02 and a UUID, and so is no coreDataBlob")
+    }
+    guard kind == .text || kind == .json else { return .blob(content) }
+    guard let text = String(validating: content, as: UTF8.self) else {
+      throw Mismatch(reason: "has a BLOB that is not UTF-8, and the field is of kind \(kind.rawValue)")
+    }
+    return .text(text)
   }
 
   private static func convert(_ value: Value, to kind: FieldKind) -> Value? {
@@ -54,6 +82,8 @@ enum ForeignValue {
     case .utf8:
       guard case .blob(let bytes) = value else { return nil }
       return String(validating: bytes, as: UTF8.self).map(Value.text)
+    // It needs the files beside the database.
+    case .coreDataBlob: return nil
     }
   }
 
@@ -76,7 +106,9 @@ enum ForeignValue {
     switch (kind, value) {
     case (.date, .integer), (.date, .real):
       " (say what the number counts, such as \"as\": \"unixSeconds\" or \"coreDataSeconds\")"
-    case (.text, .blob), (.json, .blob): " (\"as\": \"utf8\" reads it as text)"
+    case (.text, .blob(let bytes)), (.json, .blob(let bytes)):
+      bytes.starts(with: "bplist".utf8) || bytes.dropFirst().starts(with: "bplist".utf8)
+        ? " (a property list, which a field of kind blob takes as it is)" : " (\"as\": \"utf8\" reads it as text)"
     default: " (an expression can convert it: \"sql\": \"CAST(… AS …)\")"
     }
   }

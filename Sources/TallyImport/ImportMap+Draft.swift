@@ -7,52 +7,61 @@ extension ImportMap {
   public struct Draft: Sendable, Equatable {
     /// The map, with everything that was found.
     public var map: ImportMap
-    /// The types, fields, references and relationships for which nothing was found, such as `Item.tags`.
+    /// The types, fields, references and relationships for which nothing was found, such as `Item.tags`. Where several
+    /// columns or tables may be meant, they follow in parentheses: `Item.title (ZTITLE, ZTITLE1)`.
     public var unmatched: [String]
+    /// The number of rows that nothing in the map takes, by table, or by entity in a file of Core Data's. An import
+    /// reports the same; name in `ImportMap.leavesOut` those that are meant to stay behind.
+    public var leftOut: [String: Int]
+    /// The columns with values that no field takes, such as `ZITEM.ZNOTES`, in the tables of the map. A column that
+    /// begins with `Z_FOK_` is the order of a relationship of Core Data's, which a relationship does not have.
+    public var unused: [String]
   }
 
   /// Proposes a map by comparing names: of tables with types, of columns with fields and references. Case and
   /// underscores do not count, nor does Core Data's `Z`, an `ID` at the end of a reference, or the plural of a table.
-  /// Join tables are found by their foreign keys, or as Core Data names them. A column that is called `id`, `uuid` or
-  /// `identifier` names the records.
+  /// Join tables are found by their foreign keys, or by Core Data's names of their columns. A column that is called
+  /// `id`, `uuid` or `identifier` names the records.
+  ///
+  /// In a file of Core Data's a type also takes the rows of entities that inherit from its own, unless those have a
+  /// type themselves; of columns that differ only by a number it takes the one that has values in these rows; and blobs
+  /// that look as if they may be in files beside the database are read as `coreDataBlob`.
   ///
   /// ```swift
   /// let draft = try ImportMap.draft(of: url, for: schema)
-  /// print(draft.unmatched)
+  /// print(draft.unmatched, draft.leftOut, draft.unused)
   /// ```
+  ///
+  /// Cost: the rows of the file are counted, and columns looked through for a first value.
   /// - Parameters:
-  ///   - url: the file of the database, of which only the definitions are read.
+  ///   - url: the file of the database, which is only read.
   ///   - schema: the schema of the store.
-  /// - Returns: the map with everything that was found, and a list of what was not.
+  /// - Returns: the map with everything that was found, and lists of what was not.
   /// - Throws: `StoreError.notADatabase`; GRDB's `DatabaseError`.
   public static func draft(of url: URL, for schema: Schema) throws -> Draft {
-    try ForeignDatabase.read(url, patience: StoreOptions().busyTimeout) { try ImportDrafting($0, schema).draft() }
+    try ForeignDatabase.read(url, patience: StoreOptions().busyTimeout) { source in
+      guard let entities = try source.coreDataEntities() else { return try ImportDrafting(source, schema).draft() }
+      return try CoreDataDrafting(source, schema, entities).draft()
+    }
   }
 }
 
-/// The comparison of names.
-private struct ImportDrafting {
-  let source: ForeignDatabase
-  let schema: Schema
-  /// Core Data's entities; nil if Core Data did not make the file.
-  let entities: [(name: String, number: Int, parent: Int)]?
-
-  init(_ source: ForeignDatabase, _ schema: Schema) throws {
-    (self.source, self.schema) = (source, schema)
-    entities = try source.coreDataEntities()
+extension ImportMap.Draft {
+  init(_ map: ImportMap, _ unmatched: [String], _ unused: [String], _ source: ForeignDatabase) throws {
+    (self.map, self.unmatched) = (map, unmatched)
+    leftOut = try LeftOutRows(map, source).leftOut
+    var seen = Set<String>()
+    self.unused = unused.filter { seen.insert($0).inserted }
   }
+}
 
+/// The names that a type, a field or a column may have had elsewhere.
+enum DraftNames {
   /// A name without what does not count.
-  private func bare(_ name: String) -> String { name.lowercased().filter { $0 != "_" } }
-
-  /// The same of a column, without Core Data's `Z`; nil for a column that only Core Data knows.
-  private func plain(column name: String) -> String? {
-    guard entities != nil else { return bare(name) }
-    return name.hasPrefix("Z") && !name.hasPrefix("Z_") ? bare(String(name.dropFirst())) : nil
-  }
+  static func bare(_ name: some StringProtocol) -> String { name.lowercased().filter { $0 != "_" } }
 
   /// The names that a type may have had, the likeliest first: with and without a prefix of capitals, one or many.
-  private func names(for type: String) -> [String] {
+  static func names(for type: String) -> [String] {
     let capitals = type.prefix { $0.isUppercase }.count
     let rest = capitals > 1 ? String(type.dropFirst(capitals - 1)) : type
     return [bare(type), bare(rest)].flatMap { (name: String) -> [String] in
@@ -61,38 +70,50 @@ private struct ImportDrafting {
     }
   }
 
-  /// The table of a type, and for one of several entities in one table of Core Data's the condition for its rows.
-  private func table(for type: String) -> (name: String, condition: String?)? {
-    let names = names(for: type)
-    guard let entities else {
-      for name in names { if let table = source.tableNames.first(where: { bare($0) == name }) { return (table, nil) } }
-      return nil
-    }
-    guard let entity = names.lazy.compactMap({ name in entities.first { bare($0.name) == name } }).first else {
-      return nil
-    }
-    // An entity that inherits has its rows in the table of the first.
-    var (root, rest) = (entity, entities.count)
-    while let parent = entities.first(where: { $0.number == root.parent && root.parent != 0 }), rest > 0 {
-      (root, rest) = (parent, rest - 1)
-    }
-    let isShared = entity.parent != 0 || entities.contains { $0.parent == entity.number }
-    let table = "Z" + root.name.uppercased()
-    return source.tableNames.contains(table) ? (table, isShared ? "Z_ENT = \(entity.number)" : nil) : nil
+  /// The names that a column of a field or reference may have had.
+  static func names(of column: String, isReference: Bool) -> [String] {
+    isReference ? [bare(column), bare(column) + "id"] : [bare(column)]
   }
 
+  /// The names of columns that name the records.
+  static let ids = ["id", "uuid", "identifier"]
+}
+
+extension ForeignDatabase {
+  /// The columns of a map's table that have values in its rows and that `used` does not have, but for keys.
+  func unusedColumns(of table: ImportMap.Table, used: Set<String>, but keys: (Column) -> Bool) throws -> [String] {
+    let rest = "FROM \(try quoted(table: table.from)) AS t WHERE \(try sql(condition: table.condition, of: table.from))"
+    return try (columns(of: table.from) ?? []).filter { column in
+      guard !used.contains(column.name), !keys(column) else { return false }
+      return try exists("SELECT 1 \(rest) AND t.\(Self.quote(column.name)) NOT NULL LIMIT 1", of: table.from)
+    }.map { "\(table.from).\($0.name)" }
+  }
+}
+
+/// The comparison of names.
+private struct ImportDrafting {
+  let source: ForeignDatabase
+  let schema: Schema
+
+  init(_ source: ForeignDatabase, _ schema: Schema) { (self.source, self.schema) = (source, schema) }
+
+  private func bare(_ name: String) -> String { DraftNames.bare(name) }
+
   func draft() throws -> ImportMap.Draft {
-    var (map, unmatched) = (ImportMap(tables: []), [String]())
+    var (map, unmatched, unused) = (ImportMap(tables: []), [String](), [String]())
     var tables: [String: String] = [:]
     for entity in schema.entities {
-      guard let (table, condition) = table(for: entity.type),
-        condition != nil || !map.tables.contains(where: { $0.from == table })
-      else {
+      let names = DraftNames.names(for: entity.type)
+      let found = names.lazy.compactMap { name in source.tableNames.first { bare($0) == name } }.first
+      guard let found, !map.tables.contains(where: { $0.from == found }) else {
         unmatched.append(entity.type)
         continue
       }
-      tables[entity.type] = table
-      map.tables.append(try draft(entity, table, condition, &unmatched))
+      tables[entity.type] = found
+      let table = try draft(entity, found, &unmatched)
+      map.tables.append(table)
+      let used = Set(([table.id].compactMap(\.self) + table.fields.values).compactMap(\.name))
+      unused += try source.unusedColumns(of: table, used: used) { $0.keyPlace > 0 }
     }
     for entity in schema.entities {
       for relationship in entity.relationships {
@@ -104,36 +125,27 @@ private struct ImportDrafting {
         }
       }
     }
-    return ImportMap.Draft(map: map, unmatched: unmatched)
+    return try ImportMap.Draft(map, unmatched, unused, source)
   }
 
   private func draft(
-    _ entity: EntitySchema, _ table: String, _ condition: String?, _ unmatched: inout [String]
+    _ entity: EntitySchema, _ table: String, _ unmatched: inout [String]
   ) throws -> ImportMap.Table {
     let columns = try source.columns(of: table) ?? []
-    var result = ImportMap.Table(from: table, to: entity.type, where: condition, fields: [:])
-    for field in entity.fields {
-      guard let column = columns.first(where: { plain(column: $0.name) == bare(field.name) }) else {
-        unmatched.append("\(entity.type).\(field.name)")
+    var result = ImportMap.Table(from: table, to: entity.type, fields: [:])
+    let references = Set(entity.references.map(\.name))
+    for field in entity.columnNames {
+      let names = DraftNames.names(of: field, isReference: references.contains(field))
+      guard let column = columns.first(where: { names.contains(bare($0.name)) }) else {
+        unmatched.append("\(entity.type).\(field)")
         continue
       }
-      let isNumber = ["INTEGER", "REAL", "TIMESTAMP", "NUMERIC", "DOUBLE"].contains(column.type.uppercased())
-      let isCoreDataDate = field.kind == .date && entities != nil && isNumber
-      result.fields[field.name] = ImportColumn(column: column.name, as: isCoreDataDate ? .coreDataSeconds : nil)
-    }
-    for reference in entity.references {
-      let names = [bare(reference.name), bare(reference.name) + "id"]
-      guard let column = columns.first(where: { plain(column: $0.name).map(names.contains) ?? false }) else {
-        unmatched.append("\(entity.type).\(reference.name)")
-        continue
-      }
-      result.fields[reference.name] = ImportColumn(column: column.name)
+      result.fields[field] = ImportColumn(column: column.name)
     }
     // Where the primary key is no number, it names the record already.
     let primary = columns.filter { $0.keyPlace > 0 }
     if primary.count != 1 || primary[0].type.uppercased() == "INTEGER" {
-      let ids: Set<String> = ["id", "uuid", "identifier"]
-      let column = columns.first { $0.keyPlace == 0 && plain(column: $0.name).map(ids.contains) ?? false }
+      let column = columns.first { $0.keyPlace == 0 && DraftNames.ids.contains(bare($0.name)) }
       result.id = column.map { ImportColumn(column: $0.name) }
     }
     return result
@@ -143,22 +155,6 @@ private struct ImportDrafting {
     _ entity: EntitySchema, _ relationship: RelationshipSchema, _ tables: [String: String]
   ) throws -> ImportMap.Links? {
     guard let from = tables[entity.type], let to = tables[relationship.to] else { return nil }
-    let name = "\(entity.type).\(relationship.name)"
-    if let entities {
-      // Core Data: of Item (1) to Tag (3) the table is Z_1TAGS, and Z_3TAGS holds the tags.
-      func numbers(_ table: String) -> [Int] {
-        entities.filter { "Z" + $0.name.uppercased() == table }.map(\.number)
-      }
-      guard let source = numbers(from).first, let target = numbers(to).first else { return nil }
-      let relation = relationship.name.uppercased()
-      let table = "Z_\(source)\(relation)"
-      let columns = try self.source.columns(of: table)?.map(\.name).filter { !$0.hasPrefix("Z_FOK") } ?? []
-      guard columns.count == 2, let member = columns.firstIndex(where: { $0.hasPrefix("Z_\(target)\(relation)") })
-      else { return nil }
-      return ImportMap.Links(
-        from: table, to: name, source: ImportColumn(column: columns[1 - member]),
-        target: ImportColumn(column: columns[member]))
-    }
     func isKey(_ key: ForeignDatabase.ForeignKey, of table: String) throws -> Bool {
       guard key.table.caseInsensitiveCompare(table) == .orderedSame else { return false }
       let primary = try source.columns(of: table)?.filter { $0.keyPlace > 0 }.map(\.name) ?? []
@@ -171,10 +167,17 @@ private struct ImportDrafting {
       guard sources.count == 1, targets.count == 1, keys.count == 2 else { continue }
       found.append(
         ImportMap.Links(
-          from: table, to: name, source: ImportColumn(column: sources[0].column),
+          from: table, to: "\(entity.type).\(relationship.name)", source: ImportColumn(column: sources[0].column),
           target: ImportColumn(column: targets[0].column)))
     }
     if found.count > 1 { found = found.filter { bare($0.from).hasSuffix(bare(relationship.name)) } }
     return found.count == 1 ? found[0] : nil
+  }
+}
+
+extension ImportColumn {
+  /// The name of the column; nil for an expression.
+  fileprivate var name: String? {
+    if case .column(let name) = expression { name } else { nil }
   }
 }

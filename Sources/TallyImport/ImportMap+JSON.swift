@@ -47,7 +47,7 @@ extension Decoder {
 }
 
 extension ImportMap: Codable {
-  private enum Key: String, CodingKey, CaseIterable { case name, namespace, tables, links }
+  private enum Key: String, CodingKey, CaseIterable { case name, namespace, tables, links, leavesOut }
 
   /// Reads a map. See `init(json:)`.
   public init(from decoder: any Decoder) throws {
@@ -56,7 +56,8 @@ extension ImportMap: Codable {
       name: try container.decodeIfPresent(String.self, forKey: .name),
       namespace: try container.decodeIfPresent(UUID.self, forKey: .namespace),
       tables: try container.decode([Table].self, forKey: .tables),
-      links: try container.decodeIfPresent([Links].self, forKey: .links) ?? [])
+      links: try container.decodeIfPresent([Links].self, forKey: .links) ?? [],
+      leavesOut: try container.decodeIfPresent([String].self, forKey: .leavesOut) ?? [])
   }
 
   /// Writes a map. See `json()`.
@@ -66,6 +67,7 @@ extension ImportMap: Codable {
     try container.encodeIfPresent(namespace, forKey: .namespace)
     try container.encode(tables, forKey: .tables)
     if !links.isEmpty { try container.encode(links, forKey: .links) }
+    if !leavesOut.isEmpty { try container.encode(leavesOut, forKey: .leavesOut) }
   }
 }
 

@@ -46,6 +46,9 @@ public struct ImportMap: Sendable, Equatable {
   public var tables: [Table]
   /// The tables whose rows become members of relationships.
   public var links: [Links]
+  /// The tables, and the entities of Core Data's, whose rows are to stay behind: `ImportReport.leftOut` does not count
+  /// them.
+  public var leavesOut: [String]
 
   /// Creates a map. It is checked when an import begins (`StoreError.invalidMap`), before anything is written.
   /// - Parameters:
@@ -54,8 +57,12 @@ public struct ImportMap: Sendable, Equatable {
   ///     only if the file is the same everywhere.
   ///   - tables: the tables whose rows become records, in any order: those that others refer to come first.
   ///   - links: the join tables. They come last, when all records are there.
-  public init(name: String? = nil, namespace: UUID? = nil, tables: [Table], links: [Links] = []) {
+  ///   - leavesOut: the tables and Core Data entities whose rows are meant to stay behind.
+  public init(
+    name: String? = nil, namespace: UUID? = nil, tables: [Table], links: [Links] = [], leavesOut: [String] = []
+  ) {
     (self.name, self.namespace, self.tables, self.links) = (name, namespace, tables, links)
+    self.leavesOut = leavesOut
   }
 
   /// A table whose rows become records of one type.
@@ -141,6 +148,10 @@ public struct ImportColumn: Sendable, Equatable, ExpressibleByStringLiteral {
     case coreDataSeconds
     /// A blob of UTF-8, for a text or JSON.
     case utf8
+    /// The binary data of an attribute that allows external storage, as Core Data and SwiftData store it: in the row,
+    /// or in a file of the hidden folder beside the database, `.NAME_SUPPORT/_EXTERNAL_DATA` for `NAME.sqlite`. A file
+    /// that is not there stops the import.
+    case coreDataBlob
   }
 
   /// The source of a value.

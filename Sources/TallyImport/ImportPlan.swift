@@ -171,6 +171,7 @@ struct ImportPlan {
     }
     let columns = try (fields.map(\.column) + references.map(\.column)).map { try source.sql($0, of: table.from) }
     let rest = "FROM \(from) AS t WHERE \(try source.sql(condition: table.condition, of: table.from))"
+    try checkBlobs(fields, rest, table, source)
     let list = ([key, id] + columns).joined(separator: ", ")
     let forward = try references.filter(\.isForward).map { "\(try source.sql($0.column, of: table.from)) NOT NULL" }
     try checkIDs([("key", key), ("id", id)], rest, table.from, source)
@@ -193,6 +194,23 @@ struct ImportPlan {
       rows: try rows("1", count),
       forward: forward.isEmpty
         ? nil : try rows(isForward, source.number("SELECT count(*) \(rest) AND \(isForward)", of: table.from)))
+  }
+
+  /// Where Core Data may have put content beside the database, the map must say whether it did: its own bytes would be
+  /// taken for the app's, and the names of files for what is in them.
+  private static func checkBlobs(
+    _ fields: [Field], _ rest: String, _ table: ImportMap.Table, _ source: ForeignDatabase
+  ) throws {
+    guard try source.coreDataEntities() != nil else { return }
+    for field in fields where field.schema.kind == .blob && field.column.form == nil {
+      guard case .column(let name) = field.column.expression else { continue }
+      let column = "t.\(ForeignDatabase.quote(name))"
+      guard try ExternalData.isIn(column, rest, of: table.from, source) else { continue }
+      throw StoreError(
+        .invalidMap,
+        "\(table.from).\(name) looks like an attribute with external storage: each value begins with 01, or names a "
+          + "file; \"as\": \"coreDataBlob\" takes the content, and {\"sql\": \"\(name)\"} the bytes as they are")
+    }
   }
 
   private static func rows(_ count: Int) -> String { count == 1 ? "a row" : "\(count) rows" }

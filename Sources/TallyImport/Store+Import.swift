@@ -24,15 +24,21 @@ public struct ImportReport: Sendable, Equatable {
   public var known: Int
   /// The number of references and links without a target, which `skipsMissing` allows.
   public var missing: Int
+  /// The number of rows that nothing in the map takes, by table, or by entity in a file of Core Data's. They stay
+  /// behind, also when the import was done before; name in `ImportMap.leavesOut` those that are meant to.
+  public var leftOut: [String: Int]
+  /// The number of rows that a condition of the map leaves out, of tables and entities of which others come in.
+  public var excluded: Int
   /// Whether there was nothing to do, because the import was done before.
   public var wasDone: Bool
 
   /// Creates a report, by default of nothing, for previews and tests.
   public init(
-    records: [String: Int] = [:], links: Int = 0, known: Int = 0, missing: Int = 0, wasDone: Bool = false
+    records: [String: Int] = [:], links: Int = 0, known: Int = 0, missing: Int = 0, leftOut: [String: Int] = [:],
+    excluded: Int = 0, wasDone: Bool = false
   ) {
     (self.records, self.links, self.known, self.missing) = (records, links, known, missing)
-    self.wasDone = wasDone
+    (self.leftOut, self.excluded, self.wasDone) = (leftOut, excluded, wasDone)
   }
 }
 
@@ -53,7 +59,8 @@ extension Store {
   /// before you import, where others may have synced already: rows that are imported count as written now.
   ///
   /// At the first row that cannot be mapped the import stops; the error names table, row and field. Mend the map, or
-  /// the row, and call it again.
+  /// the row, and call it again. Rows that the map does not take are counted in `ImportReport.leftOut`: look at it
+  /// before the old file goes.
   ///
   /// Do not call it inside a write. Cost: one insert for each row, and one lookup in the old file for each reference,
   /// by the key that it refers to, which should have an index; memory for one batch.
@@ -79,9 +86,12 @@ extension Store {
     let schema = try self.schema
     return try ForeignDatabase.read(url, patience: options.busyTimeout) { source in
       let plan = try source.reading { try ImportPlan(map, schema, source) }
+      let rows = try source.reading { try LeftOutRows(map, source) }
       let run = try DatabaseImport(self, schema, source, plan, name, map.namespace, batchSize, onProgress)
       try run.run()
-      return run.report
+      var report = run.report
+      (report.leftOut, report.excluded) = (rows.leftOut, rows.excluded)
+      return report
     }
   }
 

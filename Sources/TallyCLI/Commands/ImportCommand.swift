@@ -19,7 +19,8 @@ struct ImportCommand: ParsableCommand {
 
       With --from the rows of another SQLite database become records, as the map says; the other file is only read. The \
       import stops at the first row that cannot be mapped, with exit code 65, and goes on from there when it is called \
-      again. --draft prints a map that was made by comparing names, to complete by hand.
+      again. Rows of tables that nothing in the map takes, and that its "leavesOut" does not name, are counted at the end, \
+      with exit code 65. --draft prints a map that was made by comparing names, to complete by hand.
 
       Examples:
         tally import scores.tally games.jsonl
@@ -66,15 +67,32 @@ struct ImportCommand: ParsableCommand {
           "\(count(step.rows, "row")), \(progress.rate(step.rows)) a second")
       }
       progress.end()
-      try Output.run { output in
-        if report.wasDone { return try output.line("nothing to do: this import was done before") }
-        for (type, number) in report.records.sorted(by: { $0.key < $1.key }) { try output.line("\(type): \(number)") }
-        try output.line(
-          "imported \(count(report.records.values.reduce(0, +), "record")), \(count(report.links, "link"))")
-        if report.known > 0 { try output.line("\(count(report.known, "row")) known already, left as they are") }
-        if report.missing > 0 { try output.line("\(count(report.missing, "reference")) without a target left out") }
+      try Output.run { try say(report, $0) }
+      // What came in stays; but the old file has more, and whoever calls this must not miss it.
+      guard report.leftOut.isEmpty else {
+        throw Failure(
+          .badData,
+          "nothing in the map takes \(Self.list(report.leftOut)); map them, or name in \"leavesOut\" what is to stay behind"
+        )
       }
     }
+  }
+
+  private func say(_ report: ImportReport, _ output: Output) throws {
+    if report.wasDone {
+      try output.line("nothing to do: this import was done before")
+    } else {
+      for (type, number) in report.records.sorted(by: { $0.key < $1.key }) { try output.line("\(type): \(number)") }
+      try output.line(
+        "imported \(count(report.records.values.reduce(0, +), "record")), \(count(report.links, "link"))")
+    }
+    if report.known > 0 { try output.line("\(count(report.known, "row")) known already, left as they are") }
+    if report.missing > 0 { try output.line("\(count(report.missing, "reference")) without a target left out") }
+    if report.excluded > 0 { try output.line("\(count(report.excluded, "row")) left out by conditions of the map") }
+  }
+
+  private static func list(_ leftOut: [String: Int]) -> String {
+    leftOut.sorted { $0.key < $1.key }.map { "\(count($0.value, "row")) of \($0.key)" }.joined(separator: ", ")
   }
 
   private func printDraft(_ from: String) throws {
@@ -83,6 +101,8 @@ struct ImportCommand: ParsableCommand {
     let draft = try ImportMap.draft(of: URL(fileURLWithPath: from), for: schema)
     try Output.run { try $0.line(String(decoding: try draft.map.json(), as: UTF8.self)) }
     for name in draft.unmatched { complain("nothing found for \(name)") }
+    for name in draft.unused { complain("no field takes \(name)") }
+    if !draft.leftOut.isEmpty { complain("nothing in the map takes \(Self.list(draft.leftOut))") }
   }
 
   /// Nothing opens the file but SQLite: a pipe would be waited for.
