@@ -15,6 +15,8 @@ final class Importer {
   private let waiting = LineSpool()
   /// The number of lines that are committed.
   private(set) var committed = 0
+  /// How many of them name a record by a UUID in other letters than apps write, which is another record.
+  private(set) var unusual = 0
 
   init(store: Store, schema: Schema, batchSize: Int, progress: Progress) throws {
     self.store = store
@@ -30,6 +32,7 @@ final class Importer {
       try forEachBatch(LineReader(file), parse: lines.record) { batch in
         try putFirst(batch)
         committed += batch.count
+        unusual += batch.count { $0.name.inSmallLetters != nil }
         progress.show(file.fractionRead, "\(count(committed, "line")), \(progress.rate(committed)) a second")
       }
       let total = waiting.count

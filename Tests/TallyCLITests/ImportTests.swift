@@ -75,6 +75,17 @@ import Testing
     #expect(try bench.done("verify", "a") == "ok 1 checked\n")
   }
 
+  /// Editors on Windows begin a text with a mark that says that it is UTF-8.
+  @Test func aMarkAtTheBeginningOfTheTextIsNoneOfIt() throws {
+    let lines = "\u{FEFF}{\"name\":\"SBPerson|~|ann\"}\r\n{\"name\":\"SBPerson|~|bob\"}\r\n"
+    #expect(try bench.done("import", "a", "-", input: lines) == "imported 2 lines\n")
+    try bench.done("put", "a", "-", input: "\u{FEFF}SBPerson|~|cid name=Cid\n")
+    #expect(try bench.done("list", "a", "SBPerson") == "SBPerson|~|ann\nSBPerson|~|bob\nSBPerson|~|cid\n")
+    // Anywhere else it is what stands there.
+    try bench.refused(
+      65, ["import", "a", "-"], saying: "line 2: ", input: "{\"name\":\"SBPerson|~|ann\"}\n\u{FEFF}{}\n")
+  }
+
   private static let malformedLines = [
     "[]", "{}", "null", "{\"name\":7}", "{\"name\":\"SBPerson|~|x\",\"name\":\"SBPerson|~|y\"}",
     "{\"name\":\"SBPerson|~|x\"",
@@ -136,6 +147,31 @@ import Testing
         == "nothing to do: this import was done before\n")
     #expect(try bench.done("list", "a", "SBPerson").split(separator: "\n").count == 2)
     #expect(try bench.done("verify", "a").hasPrefix("ok "))
+  }
+
+  /// What nothing in the map takes is no success, however often it is said, until the map says so too.
+  @Test func whatAnImportLeavesBehindIsNoSuccess() throws {
+    try DatabaseQueue(path: bench.path("old.sqlite")).write {
+      try $0.execute(
+        sql: """
+          CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT, shoes INTEGER); INSERT INTO person VALUES (1, 'Ann', 39);
+          CREATE TABLE log (line TEXT); INSERT INTO log VALUES ('a'), ('b');
+          """)
+    }
+    let draft = try bench.tally("import", "a", "--from", "old.sqlite", "--draft")
+    #expect(draft.errors.contains("tally: no field takes person.shoes\n"))
+    #expect(draft.errors.contains("tally: nothing in the map takes 2 rows of log\n"))
+    try bench.write(draft.output, to: "map.json")
+    for answer in ["SBPerson: 1\nimported 1 record, 0 links\n", "nothing to do: this import was done before\n"] {
+      let outcome = try bench.tally("import", "a", "--from", "old.sqlite", "--map", "map.json")
+      #expect(outcome.status == 65 && outcome.output == answer)
+      #expect(
+        outcome.errors
+          == "tally: nothing in the map takes 2 rows of log; map them, or name in \"leavesOut\" what is to stay behind\n"
+      )
+    }
+    try bench.write(draft.output.replacing("\"tables\"", with: "\"leavesOut\": [\"log\"], \"tables\""), to: "map.json")
+    try bench.done("import", "a", "--from", "old.sqlite", "--map", "map.json")
   }
 
   @Test func whatCannotBeADatabaseIsRefused() throws {

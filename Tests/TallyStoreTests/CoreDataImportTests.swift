@@ -391,4 +391,30 @@ import Testing
         UNION SELECT v.name, t.name FROM Video_tags JOIN Video v ON v.id = source JOIN Tag t ON t.id = target ORDER BY 1
         """) == ["p x", "q y", "v y"])
   }
+
+  /// Each entity below may have a relationship of the name, in a table of its own: all are the type's.
+  @Test func joinTablesOfSeveralEntitiesOfOneType() throws {
+    let old = try file(
+      [(1, "Asset", 0), (2, "Photo", 1), (3, "Video", 1), (4, "Tag", 0)],
+      """
+      CREATE TABLE ZASSET (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, ZNAME VARCHAR);
+      CREATE TABLE ZTAG (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, ZNAME VARCHAR);
+      INSERT INTO ZASSET VALUES (1,2,'p'), (2,3,'v'), (3,2,'q'); INSERT INTO ZTAG VALUES (1,4,'x'), (2,4,'y');
+      CREATE TABLE Z_2TAGS (Z_2PHOTOS INTEGER, Z_4TAGS INTEGER); INSERT INTO Z_2TAGS VALUES (1,1), (3,2);
+      CREATE TABLE Z_3TAGS (Z_3VIDEOS INTEGER, Z_4TAGS1 INTEGER); INSERT INTO Z_3TAGS VALUES (2,2);
+      """)
+    let schema = Schema([
+      EntitySchema("Asset", .text("name"), .toMany("tags", to: "Tag")), EntitySchema("Tag", .text("name")),
+    ])
+    let draft = try ImportMap.draft(of: old, for: schema)
+    #expect(draft.unmatched == [] && draft.leftOut == [:])
+    let store = try scratch.store(schema: schema)
+    #expect(try store.importDatabase(at: old, map: draft.map).links == 3)
+    #expect(
+      try rows(
+        store,
+        """
+        SELECT a.name, t.name FROM Asset_tags JOIN Asset a ON a.id = source JOIN Tag t ON t.id = target ORDER BY 1
+        """) == ["p x", "q y", "v y"])
+  }
 }

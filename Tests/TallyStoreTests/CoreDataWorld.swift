@@ -95,7 +95,7 @@ struct CoreDataWorld {
   }
 
   private mutating func makeJoins() {
-    for index in 0..<random.below(4) {
+    for index in 0..<random.below(8) {
       let (source, target) = (random.below(entities.count), random.below(entities.count))
       let name = random.pick(["tags", "parts"])
       let isTaken = joins.contains { other in
@@ -103,7 +103,7 @@ struct CoreDataWorld {
       }
       if isTaken { continue }
       // The inverse may resemble the relationship.
-      let inverse = random.pick(["\(name)by", "from"]) + ["a", "b", "c"][index]
+      let inverse = random.pick(["\(name)by", "from"]) + "abcdefgh".map(String.init)[index]
       let (one, other) = (entities[source].number, entities[target].number)
       let table = random.pick(["Z_\(one)\(name)", "Z_\(other)\(name)", "Z_\(one)\(inverse)", "Z_\(other)\(inverse)"])
       let number = random.chance(20) ? "1" : ""

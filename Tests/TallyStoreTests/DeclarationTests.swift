@@ -102,6 +102,16 @@ import Testing
     #expect(error?.code == .invalidSchema && error?.message.contains("X.a has no literal in SQL") == true)
   }
 
+  /// SQLite reads some names as the number of a row, where no column hides it.
+  @Test(arguments: ["oid", "RowID"]) func aColumnThatWouldHideANumberIsRefusedWithTheReason(_ name: String) {
+    for entity in [EntitySchema("X", .text(name)), EntitySchema("X", .reference(name, to: "X"))] {
+      let error = #expect(throws: StoreError.self) { try Schema([entity]).validate() }
+      #expect(
+        error?.message == "X cannot have a column '\(name)', which is SQLite's name of a row's number; "
+          + "give the field another name")
+    }
+  }
+
   @Test func whatFitsIsTaken() throws { try Schema(Rich.self, Own.self).checkDeclarations() }
 
   @Test func whatCannotBeMadeUpIsNotCompared() throws { try Schema(Unclear.self).checkDeclarations() }

@@ -58,7 +58,7 @@ struct PurgeCommand: ParsableCommand {
   func run() throws {
     let name = try recordName(name)
     try store.writing { store in
-      let report = try store.purge(name)
+      let report = try store.purge(store.meant(name))
       try Output.run { output in try output.line(json ? report.json.text : report.line(isDryRun: false)) }
     }
   }

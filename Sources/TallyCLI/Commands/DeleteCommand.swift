@@ -17,6 +17,7 @@ struct DeleteCommand: ParsableCommand {
   func run() throws {
     let name = try recordName(name)
     try store.writing { store in
+      let name = try store.meant(name)
       let schema = try store.schema
       let commit = try store.commit { try schema.delete($0, name) }
       try Output().acknowledge(name, commit.dot)
@@ -41,6 +42,7 @@ struct RestoreCommand: ParsableCommand {
   func run() throws {
     let name = try recordName(name)
     try store.writing { store in
+      let name = try store.meant(name)
       _ = try store.schema.entity(of: name)
       try Output().acknowledge(name, try store.restore(name))
     }

@@ -20,6 +20,7 @@ struct GetCommand: ParsableCommand {
   func run() throws {
     let name = try recordName(name)
     try store.reading { store in
+      let name = try store.meant(name)
       let schema = try store.schema
       let entity = try schema.entity(of: name)
       guard let record = try store.read({ try schema.record($0, name) }) else {

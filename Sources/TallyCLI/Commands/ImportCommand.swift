@@ -53,6 +53,11 @@ struct ImportCommand: ParsableCommand {
         store: store, schema: try store.schema, batchSize: batch, progress: Progress("importing", progress))
       try importer.run(file)
       try Output.run { try $0.line("imported \(count(importer.committed, "line"))") }
+      if importer.unusual > 0 {
+        complain(
+          "\(count(importer.unusual, "line")) with a UUID in capital letters in the name, which was kept: apps write it in "
+            + "small letters, and that is another record")
+      }
     }
   }
 

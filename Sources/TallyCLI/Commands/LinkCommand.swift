@@ -15,8 +15,9 @@ struct LinkCommand: ParsableCommand {
   @OptionGroup var link: LinkArguments
 
   func run() throws {
-    let (name, target) = try link.names()
+    let names = try link.names()
     try store.writing { store in
+      let (name, target) = (try store.meant(names.name), try store.meant(names.target))
       let schema = try store.schema
       let commit = try store.commit { try schema.link($0, name, link.relationship, to: target) }
       try Output().acknowledge(name, commit.dot)
@@ -39,8 +40,9 @@ struct UnlinkCommand: ParsableCommand {
   @OptionGroup var link: LinkArguments
 
   func run() throws {
-    let (name, target) = try link.names()
+    let names = try link.names()
     try store.writing { store in
+      let (name, target) = (try store.meant(names.name), try store.meant(names.target))
       let schema = try store.schema
       let commit = try store.commit { try schema.unlink($0, name, link.relationship, from: target) }
       try Output().acknowledge(name, commit.dot)

@@ -14,7 +14,8 @@ struct PutCommand: ParsableCommand {
       field:=JSON gives the value as JSON, as an import does, so field:=null is null.
 
       Prints "ACK <name> <replica>:<sequence>" when the change is committed and on disk, and "ACK <name> -" if nothing \
-      had to change because the values were equal.
+      had to change because the values were equal. A UUID in capital letters is that of the record in small letters, as \
+      apps write them, unless there is one in capitals.
 
       With - for the name, reads one record a line from standard input: either words as on the command line, in quotes \
       where they have spaces, or {"name":…,"fields":{…},"links":{…}}. Each line is a transaction with an ACK of its own.
@@ -57,6 +58,7 @@ struct PutCommand: ParsableCommand {
 extension Output {
   /// Puts a record in a transaction of its own and acknowledges it.
   fileprivate func put(_ record: RecordInput, _ schema: Schema, in store: Store) throws {
+    let record = try record.meant(in: store, schema)
     let commit = try store.commit { db in try record.put(db, schema) }
     try acknowledge(record.name, commit.dot)
   }

@@ -25,6 +25,7 @@ struct WhyCommand: ParsableCommand {
   func run() throws {
     let name = try recordName(name)
     try store.reading { store in
+      let name = try store.meant(name)
       let explanation: Explanation
       do {
         explanation = try Explanation(of: name, field: field, in: store)

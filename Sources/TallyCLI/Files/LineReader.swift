@@ -49,6 +49,8 @@ struct LineReader {
     }
     if isAtEnd, line.bytes.isEmpty, !line.isTooLong { return nil }
     number += 1
+    // Editors on Windows begin a text in UTF-8 with a mark.
+    if number == 1, line.bytes.starts(with: [0xEF, 0xBB, 0xBF]) { line.bytes.removeFirst(3) }
     if line.bytes.last == 0x0D { line.bytes.removeLast() }
     return line
   }

@@ -23,7 +23,7 @@ extension ShellSession {
   private func write(_ command: String, _ opened: ShellStore, _ line: inout ShellLine) throws -> String {
     let (store, schema) = (opened.store, opened.schema)
     if command == "put" { return Self.text(try put(store, schema, &line)) }
-    let name = try line.name()
+    let name = try store.meant(line.name())
     switch command {
     case "delete":
       try line.end()
@@ -34,7 +34,7 @@ extension ShellSession {
       return Self.text(try store.restore(name))
     default:
       let relationship = try line.word("a relationship")
-      let target = try line.name()
+      let target = try store.meant(line.name())
       try line.end()
       let commit = try store.commit { db in
         command == "link"
@@ -48,10 +48,11 @@ extension ShellSession {
   private func put(_ store: Store, _ schema: Schema, _ line: inout ShellLine) throws -> Dot? {
     let words = line.remaining()
     guard let first = words.first else { throw Failure(.usage, "'put' needs a record's name") }
-    let record =
+    let given =
       first.hasPrefix("{") && words.count == 1
       ? try RecordInput(json: JSONParser.parse(Array(first.utf8)), schema: schema)
       : try RecordInput(words: words, schema: schema)
+    let record = try given.meant(in: store, schema)
     return try store.commit { try record.put($0, schema) }.dot
   }
 
@@ -71,7 +72,7 @@ extension ShellSession {
       try line.end()
       return try Self.lines { try store.dump(.view, to: $0) }
     case "why":
-      let name = try line.name()
+      let name = try store.meant(line.name())
       try line.end()
       return try Explanation(of: name, in: store).json.text
     default:
@@ -88,7 +89,7 @@ extension ShellSession {
   }
 
   private func get(_ store: Store, _ schema: Schema, _ line: inout ShellLine) throws -> String {
-    let name = try line.name()
+    let name = try store.meant(line.name())
     try line.end()
     let entity = try schema.entity(of: name)
     guard let record = try store.read({ try schema.record($0, name) }) else {

@@ -182,7 +182,7 @@ extension FieldType {
   }
 }
 
-/// A record name from outside.
+/// A record name from outside, as it stands.
 func recordName(_ text: String) throws -> AnyRecordName {
   do {
     return try AnyRecordName(text)

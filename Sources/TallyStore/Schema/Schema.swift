@@ -84,7 +84,8 @@ public struct Schema: Sendable, Hashable, Codable {
   /// ```
   ///
   /// A name is a letter, then letters, digits and underscores, at most 64 bytes, and does not begin with `tally_` or
-  /// `sqlite_`. Two names that differ only in case are one. Nothing is read or written.
+  /// `sqlite_`. Two names that differ only in case are one. No column is called `id`, nor `rowid`, `oid` or `_rowid_`,
+  /// which SQLite reads as a row's number. Nothing is read or written.
   /// - Throws: `StoreError.invalidSchema` with the first rule that is broken.
   public func validate() throws(StoreError) {
     var tables = Set<String>()
@@ -108,12 +109,12 @@ public struct Schema: Sendable, Hashable, Codable {
   }
 
   private static func check(_ entity: EntitySchema) throws(StoreError) {
-    var columns: Set<String> = ["id", "rowid", "oid", "_rowid_", "tally_clock"]
+    var columns = Set<String>()
     var wireNames = Set<String>()
     for field in entity.fields {
       try check(identifier: field.name, "field")
       try check(identifier: field.wireName, "wire name")
-      try insert(field.name, into: &columns, "column")
+      try insert(column: field.name, into: &columns, entity.type)
       try insert(field.wireName, into: &wireNames, "wire")
       guard field.defaultValue.isNull || field.kind.accepts(field.defaultValue) else {
         throw StoreError(
@@ -128,7 +129,7 @@ public struct Schema: Sendable, Hashable, Codable {
     }
     for reference in entity.references {
       try check(identifier: reference.name, "reference")
-      try insert(reference.name, into: &columns, "column")
+      try insert(column: reference.name, into: &columns, entity.type)
       try insert(reference.name, into: &wireNames, "wire")
     }
     guard wireNames.count <= WireLimits.fields else {
@@ -151,6 +152,18 @@ public struct Schema: Sendable, Hashable, Codable {
         "invalid \(what) name \(printable(identifier)): a letter, then letters, digits and underscores, "
           + "at most \(WireLimits.identifierBytes) bytes, not beginning with tally_ or sqlite_")
     }
+  }
+
+  private static func insert(column: String, into names: inout Set<String>, _ type: String) throws(StoreError) {
+    let reason: String
+    switch column.lowercased() {
+    case "id": reason = "is the name of the record"
+    case "rowid", "oid", "_rowid_": reason = "is SQLite's name of a row's number"
+    default: return try insert(column, into: &names, "column")
+    }
+    throw StoreError(
+      .invalidSchema,
+      "\(type) cannot have a column \(printable(column)), which \(reason); give the field another name")
   }
 
   private static func insert(_ name: String, into names: inout Set<String>, _ what: String) throws(StoreError) {
