@@ -47,7 +47,7 @@ _ = name
 // Sources/TallyImport/ImportMap+Draft.swift
 private func Sources_TallyImport_ImportMap_Draft_swift_1() throws {
 let draft = try ImportMap.draft(of: url, for: schema)
-print(draft.unmatched)
+print(draft.unmatched, draft.leftOut, draft.unused)
 _ = draft
 }
 

@@ -23,11 +23,12 @@ import TallyImport
 private enum Sources_Tally_Tally_docc_ComingFromOthers_md_1 {
 func bringOver(_ oldFile: URL, into store: Store) async throws {
   let draft = try ImportMap.draft(of: oldFile, for: store.schema)
-  print("not found:", draft.unmatched)
+  print("not found:", draft.unmatched, "without a field:", draft.unused, "without a type:", draft.leftOut)
   let report = try await store.importDatabase(at: oldFile, map: draft.map) { progress in
     print("\(progress.rows) of \(progress.rowCount)")
   }
   print(report.records)
+  if !report.leftOut.isEmpty { print("still only in the old file:", report.leftOut) }
 }
 }
 

@@ -29,8 +29,7 @@ import Testing
     try bench.refused(65, ["restore", "a", Self.small], saying: "purged")
   }
 
-  /// A record that bears the name stays within reach; an import keeps names as they stand, since a dump has them so, and
-  /// says which are unusual.
+  /// A record that bears the name stays within reach; an import keeps names as they stand, since a dump has them so.
   @Test func aRecordThatIsNamedInCapitalsStaysItself() throws {
     let line = "{\"name\":\"\(Self.capital)\"}\n"
     let outcome = try bench.tally("import", "a", "-", input: line)
