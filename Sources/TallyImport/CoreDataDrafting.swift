@@ -84,7 +84,9 @@ struct CoreDataDrafting {
         let kind = entity.fields.first { $0.name == name }?.kind
         // An integer or a double of the model's may count anything.
         if kind == .date, type == "TIMESTAMP" { column.form = .coreDataSeconds }
-        if kind == .blob, try columns.areExternal(column) { column.form = .coreDataBlob }
+        if let kind, [.blob, .text, .json].contains(kind), try columns.areExternal(column) {
+          column.form = .coreDataBlob
+        }
         result.fields[name] = column
       case .unknown(let candidates): unmatched.append(Self.named("\(entity.type).\(name)", candidates))
       }

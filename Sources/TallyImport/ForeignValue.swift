@@ -107,8 +107,13 @@ enum ForeignValue {
     case (.date, .integer), (.date, .real):
       " (say what the number counts, such as \"as\": \"unixSeconds\" or \"coreDataSeconds\")"
     case (.text, .blob(let bytes)), (.json, .blob(let bytes)):
-      bytes.starts(with: "bplist".utf8) || bytes.dropFirst().starts(with: "bplist".utf8)
-        ? " (a property list, which a field of kind blob takes as it is)" : " (\"as\": \"utf8\" reads it as text)"
+      if bytes.starts(with: "bplist".utf8) || bytes.dropFirst().starts(with: "bplist".utf8) {
+        " (a property list, which a field of kind blob takes as it is)"
+      } else if bytes.first == 1 || ExternalData.fileName(bytes) != nil {
+        " (\"as\": \"coreDataBlob\" reads what Core Data may have put into a file)"
+      } else {
+        " (\"as\": \"utf8\" reads it as text)"
+      }
     default: " (an expression can convert it: \"sql\": \"CAST(… AS …)\")"
     }
   }

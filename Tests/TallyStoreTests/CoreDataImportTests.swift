@@ -272,6 +272,17 @@ import Testing
     }
   }
 
+  @Test func textMayBeInFilesToo() throws {
+    let old = try photos("(1,1,'a',NULL,x'015B315D'), (2,1,'b',NULL,\(Self.external))")
+    try support(Self.id, Array("[2]".utf8))
+    var map = ImportMap(tables: [.init(from: "ZPHOTO", to: "Photo", fields: ["extra": "ZEXTRA"])])
+    let store = try scratch.store(schema: Self.photos)
+    #expect(refusal(store, old, map)?.message.contains("\"as\": \"coreDataBlob\"") == true)
+    map = try ImportMap.draft(of: old, for: Self.photos).map
+    try store.importDatabase(at: old, map: map)
+    #expect(try rows(store, "SELECT extra FROM Photo ORDER BY name") == ["[1]", "[2]"])
+  }
+
   @Test func otherBlobsAreTakenAsTheyAre() throws {
     let old = try photos(
       "(1,1,'a',x'0189',CAST('[1]' AS BLOB)), (2,1,'b',x'FFD8',x'015B325D'), (3,1,'c',x'',x'62706C6973743030')")
