@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# The documentation of `import Tally` as a site: Scripts/docs.sh [FOLDER], .build/docs unless said. Any warning is an error.
+# The documentation as a site: Scripts/docs.sh [FOLDER], .build/docs unless said. Any warning is an error, and so is a link
+# that leads nowhere.
 #
-# It needs docc, which comes with Swift's toolchains, python3, and a debug build. DocC's plugin for SwiftPM would be a
-# dependency of whoever uses Tally, and could not show what one module re-exports of others; so the symbol graphs are
-# put together here. The pages link each other as files, so that they can be read in the repository; here they become
-# links of DocC's.
+# It has the pages about `import Tally` and those of Docs, and the reference of every module. BASE=NAME for a site that is
+# not at the root of its host: https://HOST/NAME/. It needs docc, which comes with Swift's toolchains, python3, and a debug
+# build; with one without traits, the modules that are empty then are left out. DocC's plugin for SwiftPM would be a
+# dependency of whoever uses Tally, and could not show what one module re-exports of others; so the symbol graphs are put
+# together here.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${1:-.build/docs}
@@ -15,11 +17,49 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # shellcheck source=Scripts/symbol-graphs.sh
 source Scripts/symbol-graphs.sh
-symbol_graphs "$work/graphs" TallyCRDT TallyStore TallySync TallyImport
-python3 Scripts/docs.py "$work/graphs" "$work/Tally.symbolgraphs" Sources/Tally "$work/Tally.docc"
-rm -rf "$out"
+face="TallyCRDT TallyStore TallySync TallyImport"
+# shellcheck disable=SC2086
+symbol_graphs "$work/face" $face
+
 # Overloads are one page each, so that a link to read(_:) needs no hash of a signature.
-docc convert "$work/Tally.docc" --fallback-display-name Tally --fallback-bundle-identifier tally \
-  --additional-symbol-graph-dir "$work/Tally.symbolgraphs" --transform-for-static-hosting --warnings-as-errors \
-  --enable-experimental-overloaded-symbol-presentation --output-path "$out"
-echo "The documentation is in $out; serve it with: python3 -m http.server -d $out, at /documentation/tally"
+convert() {
+  local name=$1
+  shift
+  docc convert "$work/$name.docc" --fallback-display-name "$name" --fallback-bundle-identifier "$name" \
+    --additional-symbol-graph-dir "$work/$name.symbolgraphs" --transform-for-static-hosting --hosting-base-path "${BASE:-/}" \
+    --warnings-as-errors --enable-experimental-overloaded-symbol-presentation --enable-experimental-external-link-support \
+    --output-path "$work/$name.doccarchive" "$@"
+}
+
+modules=() archives=() missing=() dependencies=()
+for module in TallyCRDT TallyImport TallyInspector TallyMacros TallyNetwork TallyRelay TallyRelayServer TallyStore TallySync \
+  TallyTesting TallyWire; do
+  if ! EXTENSIONS=1 symbol_graphs "$work/$module" "$module" 2>"$work/errors"; then
+    # One whose headers or whose build are not here.
+    grep -q 'missing required module\|no such module\|could not build C module\|Couldn.t load module' "$work/errors" \
+      || { cat "$work/errors"; exit 1; }
+    missing+=("$module")
+    continue
+  fi
+  if ! grep -q '"precise"' "$work/$module/$module.symbols.json"; then
+    missing+=("$module")
+    continue
+  fi
+  python3 Scripts/docs.py module "$work/$module" "$work/$module.symbolgraphs"
+  mkdir "$work/$module.docc"
+  convert "$module"
+  modules+=("$module")
+  archives+=("$work/$module.doccarchive")
+  dependencies+=(--dependency "$work/$module.doccarchive")
+done
+python3 Scripts/docs.py tally "$work/face" "$work/Tally.symbolgraphs" "$work/Tally.docc" "${modules[@]}"
+convert Tally "${dependencies[@]}"
+rm -rf "$out"
+mkdir -p "$(dirname "$out")"
+docc merge "$work/Tally.doccarchive" "${archives[@]}" --synthesized-landing-page-name Tally --output-path "$out"
+python3 Scripts/docs_site.py "$out"
+[ -n "${BASE:-}" ] || python3 Scripts/docs_browser.py "$out"
+if [ ${#missing[@]} -gt 0 ]; then
+  echo "Left out, since this build does not have them: ${missing[*]}. \`make docs\` has all."
+fi
+echo "The documentation is in $out; serve it with: python3 -m http.server -d $out"
