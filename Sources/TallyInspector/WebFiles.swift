@@ -20,6 +20,7 @@
       "/record.js": (script, PackageResources.record_js),
       "/report.js": (script, PackageResources.report_js),
       "/search.js": (script, PackageResources.search_js),
+      "/sql.js": (script, PackageResources.sql_js),
       "/storage.js": (script, PackageResources.storage_js),
       "/time.js": (script, PackageResources.time_js),
       "/words.js": (script, PackageResources.words_js),

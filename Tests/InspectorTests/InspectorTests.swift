@@ -9,7 +9,9 @@
 
   /// The server: who is let in, what is answered, what may be changed.
   @Suite(.serialized, .timeLimit(.minutes(5))) struct InspectorTests {
-    static let schema = Schema([EntitySchema("Book", .text("title"), .integer("pages", default: 0))])
+    static let schema = Schema([
+      EntitySchema("Book", .text("title"), .integer("pages", default: 0), .blob("cover"))
+    ])
 
     /// An inspector of a store in memory, and a client that is let in.
     private struct House {
@@ -95,6 +97,65 @@
         #expect(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"))
         #expect(!policy.contains("unsafe") && !policy.contains("http"))
         #expect(answer.headers["x-content-type-options"] == "nosniff" && answer.headers["cache-control"] == "no-store")
+      }
+      await house.inspector.close()
+    }
+
+    @Test func aBlobIsServedAsThePictureThatItIsAndNothingElse() async throws {
+      let house = try await House()
+      let png = "89504e470d0a1a0a"
+      try await house.store.write { db in
+        try db.execute(
+          sql: """
+            UPDATE Book SET cover = x'\(png)00ff';
+            INSERT INTO Book(id, cover) VALUES('Book|~|page', CAST('<svg onload="alert(1)"/>' AS BLOB)),
+              ('Book|~|long', CAST(x'\(png)' || zeroblob(4 << 20) AS BLOB)), ('Book|~|none', NULL)
+            """)
+      }
+      func ask(_ name: String, _ field: String = "cover", cookie: String? = nil) async throws -> RawClient.Answer {
+        let path = "/api/picture?store=0&name=Book%7C~%7C\(name)&field=\(field)"
+        return try await house.client.get(path, cookie: cookie ?? house.cookie)
+      }
+      let picture = try await ask("a")
+      #expect(picture.status == 200 && picture.headers["content-length"] == "10")
+      #expect(picture.headers["content-type"] == "image/png")
+      #expect(picture.headers["x-content-type-options"] == "nosniff")
+      #expect(
+        picture.headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'; sandbox")
+      #expect(picture.headers["cross-origin-resource-policy"] == "same-origin")
+      for (name, field, status, code) in [
+        ("page", "cover", 404, "noPicture"), ("none", "cover", 404, "noPicture"), ("a", "title", 404, "noPicture"),
+        ("a", "nothing", 404, "noPicture"), ("nobody", "cover", 404, "noPicture"), ("long", "cover", 413, "tooLong"),
+        ("a", "", 400, "malformed"),
+      ] {
+        let answer = try await ask(name, field)
+        #expect(answer.status == status && answer.body.contains("\"\(code)\""), "\(name) \(field): \(answer.body)")
+        #expect(answer.headers["content-type"] == "application/json; charset=utf-8")
+      }
+      #expect(try await ask("a", cookie: "").status == 403)
+      // A record that was deleted still shows what it held.
+      try await house.store.write { try $0.execute(sql: "DELETE FROM Book WHERE id = 'Book|~|a'") }
+      #expect(try await ask("a").status == 200)
+      await house.inspector.close()
+    }
+
+    @Test func rowsComeInTheOrderThatWasAskedFor() async throws {
+      let house = try await House()
+      try await house.store.write {
+        try $0.execute(sql: "INSERT INTO Book(id, title) VALUES('Book|~|b', 'zoo'), ('Book|~|c', NULL)")
+      }
+      func names(_ parameters: String) async throws -> [String] {
+        let answer = try await house.client.get("/api/rows?type=Book&\(parameters)", cookie: house.cookie)
+        #expect(answer.status == 200, "\(answer.body)")
+        return answer.body.matches(of: /"name":"Book\|~\|(.)"/).map { String($0.output.1) }
+      }
+      #expect(try await names("") == ["c", "b", "a"])
+      #expect(try await names("sort=title") == ["a", "b", "c"])
+      #expect(try await names("sort=title&descending=1") == ["b", "a", "c"])
+      #expect(try await names("sort=id&limit=2&after=1") == ["b", "c"])
+      for (parameters, status) in [("sort=nothing", 422), ("sort=title&hidden=1", 400), ("sort=title&after=x", 400)] {
+        let answer = try await house.client.get("/api/rows?type=Book&\(parameters)", cookie: house.cookie)
+        #expect(answer.status == status, "\(parameters): \(answer.body)")
       }
       await house.inspector.close()
     }

@@ -18,6 +18,19 @@ package struct RowPage: Sendable {
   package var next: Int64?
 }
 
+/// An order of rows other than that in which they came.
+package struct RowOrder: Sendable, Equatable {
+  /// The column to sort by, or `id`. Texts are compared without regard to capitals of ASCII, and nulls come last.
+  package var column: String
+  /// Whether the greatest value comes first.
+  package var isDescending: Bool
+
+  /// An order by a column.
+  package init(by column: String, isDescending: Bool = false) {
+    (self.column, self.isDescending) = (column, isDescending)
+  }
+}
+
 /// A search through the rows of a type, and where it stands.
 package struct RowQuery: Sendable {
   /// The type of the records.
@@ -30,6 +43,8 @@ package struct RowQuery: Sendable {
   package var after: Int64?
   /// The most rows to give.
   package var limit: Int
+  /// The order; nil for the newest first. Then `after` is the number of rows to pass over.
+  package var order: RowOrder?
 
   /// A query for the first rows of a type.
   package init(_ type: String, columns: Range<Int> = 0..<40, text: String? = nil, after: Int64? = nil, limit: Int = 50)
@@ -40,10 +55,19 @@ package struct RowQuery: Sendable {
 
 extension Store {
   /// Reads rows that the app sees, the newest first. A search looks at rows until it has found enough or `isOver` says
-  /// that it has taken long enough; then `next` says where to go on, with or without rows.
-  /// - Throws: `StoreError.unknownType`.
+  /// that it has taken long enough; then `next` says where to go on, with or without rows. In an order of their own all
+  /// rows are looked at before the first is known.
+  /// - Throws: `StoreError.unknownType`, `.unknownField` for an order by a column that there is not;
+  ///   `QueryRefusal.tookTooLong` if `isOver` ends sorting.
   package func rows(_ query: RowQuery, until isOver: () -> Bool = { false }) throws -> RowPage {
-    try snapshot { try $0.rows(query, until: isOver) }
+    guard let order = query.order else { return try snapshot { try $0.rows(query, until: isOver) } }
+    do {
+      return try withoutActuallyEscaping(isOver) { isOver in
+        try snapshot { try $0.sortedRows(query, by: order, until: isOver) }
+      }
+    } catch is SQLInterruption {
+      throw QueryRefusal.tookTooLong
+    }
   }
 
   /// Reads hidden records of a type, also of one that the schema does not have.
@@ -63,15 +87,23 @@ extension StateReader {
   /// How many bytes of hidden records are looked at between two looks at the clock.
   private static let stretchBytes = 1 << 20
 
-  func rows(_ query: RowQuery, until isOver: () -> Bool) throws -> RowPage {
-    guard let kind = catalog.kind(of: query.type), let entity = kind.entity else {
+  private func kindWithTable(_ type: String) throws -> (kind: RecordKind, entity: EntitySchema) {
+    guard let kind = catalog.kind(of: type), let entity = kind.entity else {
       throw StoreError(.unknownType, "the schema has no type of this name")
     }
+    return (kind, entity)
+  }
+
+  func rows(_ query: RowQuery, until isOver: () -> Bool) throws -> RowPage {
+    let (kind, entity) = try kindWithTable(query.type)
     let names = entity.columnNames
     let shown = names[query.columns.clamped(to: 0..<names.count)]
     var page = RowPage()
     var after = query.after ?? Int64.max
-    let statement = try SQLStatement(connection.handle, Self.sql(query, shown: Array(shown), all: names, entity))
+    let statement = try SQLStatement(
+      connection.handle,
+      Self.list(query, shown: Array(shown)) + " WHERE rowid >= ?1 AND rowid < ?2"
+        + (query.text == nil ? "" : " AND " + Self.condition(all: names, entity)) + " ORDER BY rowid DESC")
     if let text = query.text { statement.bind(3, FoldedText(text).bytes) }
     let ends = try SQLStatement(
       connection.handle,
@@ -113,20 +145,54 @@ extension StateReader {
     RowPage.Row(name: statement.text(1) ?? "", values: (0..<count).map { statement.preview(3 + $0) })
   }
 
-  private static func sql(_ query: RowQuery, shown: [String], all: [String], _ entity: EntitySchema) -> String {
+  private static func list(_ query: RowQuery, shown: [String]) -> String {
     let list = shown.map { ", \"\($0)\"" }.joined()
-    var sql = "SELECT rowid, id, tally_clock\(list) FROM main.\"\(query.type)\" WHERE rowid >= ?1 AND rowid < ?2"
-    if query.text != nil {
-      // In the columns that a person can read.
-      let blobs = Set(entity.fields.filter { $0.kind == .blob }.map(\.name))
-      let columns = (["id"] + all.filter { !blobs.contains($0) }).map { "\"\($0)\"" }
-      let terms = stride(from: 0, to: columns.count, by: FoldedText.valueLimit).map { start in
-        let part = columns[start..<min(start + FoldedText.valueLimit, columns.count)]
-        return "\(FoldedText.function)(?3, \(part.joined(separator: ", ")))"
-      }
-      sql += " AND (" + terms.joined(separator: " OR ") + ")"
+    return "SELECT rowid, id, tally_clock\(list) FROM main.\"\(query.type)\""
+  }
+
+  /// The condition that the name or a column that a person can read has the text of the third parameter.
+  private static func condition(all: [String], _ entity: EntitySchema) -> String {
+    let blobs = Set(entity.fields.filter { $0.kind == .blob }.map(\.name))
+    let columns = (["id"] + all.filter { !blobs.contains($0) }).map { "\"\($0)\"" }
+    let terms = stride(from: 0, to: columns.count, by: FoldedText.valueLimit).map { start in
+      let part = columns[start..<min(start + FoldedText.valueLimit, columns.count)]
+      return "\(FoldedText.function)(?3, \(part.joined(separator: ", ")))"
     }
-    return sql + " ORDER BY rowid DESC"
+    return "(" + terms.joined(separator: " OR ") + ")"
+  }
+
+  func sortedRows(_ query: RowQuery, by order: RowOrder, until isOver: @escaping () -> Bool) throws -> RowPage {
+    let (kind, entity) = try kindWithTable(query.type)
+    let names = entity.columnNames
+    guard let column = (["id"] + names).first(where: { $0 == order.column }) else {
+      throw StoreError(.unknownField, "the type has no column of this name to sort by")
+    }
+    let shown = Array(names[query.columns.clamped(to: 0..<names.count)])
+    let start = max(query.after ?? 0, 0)
+    // The numbers of the rows alone are sorted, so that no long value is moved about but those that are compared.
+    let sorted = try SQLStatement(
+      connection.handle,
+      """
+      SELECT rowid FROM main."\(kind.type)"\(query.text == nil ? "" : " WHERE " + Self.condition(all: names, entity))
+      ORDER BY "\(column)" IS NULL, "\(column)" COLLATE NOCASE \(order.isDescending ? "DESC" : "ASC"), rowid DESC
+      LIMIT ?1 OFFSET ?2
+      """)
+    sorted.bind(1, query.limit + 1)
+    sorted.bind(2, start)
+    if let text = query.text { sorted.bind(3, FoldedText(text).bytes) }
+    var places: [Int64] = []
+    try connection.interrupting(when: isOver) {
+      while try sorted.step() { places.append(sorted.int64(0)) }
+    }
+    var page = RowPage()
+    let statement = try SQLStatement(connection.handle, Self.list(query, shown: shown) + " WHERE rowid = ?1")
+    for place in places.prefix(query.limit) {
+      statement.bind(1, place)
+      if try statement.step() { page.rows.append(row(statement, shown.count)) }
+      statement.reset()
+    }
+    if places.count > query.limit { page.next = start + Int64(query.limit) }
+    return page
   }
 
   func hiddenRows(_ query: RowQuery, until isOver: () -> Bool) throws -> RowPage {

@@ -25,6 +25,8 @@ package struct ValuePreview: Sendable, Hashable, Codable {
   package var bytes: Int
   /// Whether `text` is only the beginning.
   package var isCut: Bool
+  /// The kind of picture that a blob begins as; nil for any other value.
+  package var picture: PictureType?
 
   /// The most bytes of a value that a list shows.
   package static let listLimit = 200
@@ -43,6 +45,7 @@ package struct ValuePreview: Sendable, Hashable, Codable {
       (kind, text, isCut) = (.text, head, head.utf8.count < bytes)
     case .blob(let whole):
       (kind, text, isCut) = (.blob, Hexadecimal.text(whole.prefix(limit)), whole.count > limit)
+      picture = PictureType(whole)
     }
   }
 

@@ -46,6 +46,8 @@ package struct RecordReport: Sendable, Codable {
 
   /// The record's name.
   package var name: String
+  /// What it is called, or the first of its texts; empty if there is none.
+  package var title = ""
   /// Whether the app sees it, and why not.
   package var presence: PresenceReport
   /// The latest insert or restore.
@@ -86,6 +88,7 @@ package struct RecordReport: Sendable, Codable {
         field: entity?.columnName(field.field) ?? field.field, value: ValuePreview(field.value),
         written: StampReport(field.stamp), hiddenBecause: field.hiddenReason)
     }
+    title = RecordTitle.text(fields.map { ($0.field, $0.value) }, entity, count: 1)
     deletes = history.deletes.map { Deletion(written: StampReport($0.stamp), context: report($0.context)) }
     emptying = try store.emptying(of: name).map {
       Deletion(written: StampReport($0.stamp), context: report($0.context))

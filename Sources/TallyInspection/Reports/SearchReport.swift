@@ -9,7 +9,7 @@ package struct SearchReport: Sendable, Codable {
     package var name: String
     /// The store in which it was found, by its place among those that are open.
     package var store: Int
-    /// The first texts of its row, to recognize it by.
+    /// What it is called, or the first texts of its row, to recognize it by.
     package var title: String
     /// Whether the app sees it in that store.
     package var isVisible: Bool
@@ -142,11 +142,15 @@ package struct RecordSearch {
   private func look(
     _ part: Part, _ after: Int64?, _ limit: Int, until isOver: () -> Bool, _ report: inout SearchReport
   ) throws -> Int64? {
-    let query = RowQuery(part.type, columns: 0..<8, text: text, after: after, limit: limit)
     let store = stores[part.store]
+    let entity = try store.schema[part.type]
+    let columns = RecordTitle.columns(of: entity)
+    let query = RowQuery(part.type, columns: columns, text: text, after: after, limit: limit)
     let page = try part.isHidden ? store.hiddenRows(query, until: isOver) : store.rows(query, until: isOver)
+    let names = Array((entity?.columnNames ?? []).prefix(columns.upperBound))
     report.hits += page.rows.map { row in
-      .init(name: row.name, store: part.store, title: Self.title(row.values), isVisible: !part.isHidden)
+      let title = RecordTitle.text(Array(zip(names, row.values)), entity)
+      return .init(name: row.name, store: part.store, title: title, isVisible: !part.isHidden)
     }
     return page.next
   }
@@ -156,18 +160,15 @@ package struct RecordSearch {
     let store = stores[number]
     var hits: [SearchReport.Hit] = []
     for name in try store.names(withKey: text, limit: limit) {
-      let fields = try store.history(of: name)?.fields.map { ValuePreview($0.value, limit: 80) } ?? []
+      let entity = try store.schema[name.type]
+      let fields = try store.history(of: name)?.fields.map { field in
+        (entity?.columnName(field.field) ?? field.field, ValuePreview(field.value, limit: ValuePreview.listLimit))
+      }
       let isVisible = try store.presence(of: name).isVisible
-      hits.append(.init(name: name.text, store: number, title: Self.title(fields), isVisible: isVisible))
+      let title = RecordTitle.text(fields ?? [], entity)
+      hits.append(.init(name: name.text, store: number, title: title, isVisible: isVisible))
       if isOver() { break }
     }
     return hits
-  }
-
-  private static func title(_ values: [ValuePreview]) -> String {
-    let texts = values.filter { $0.kind == .text && !$0.text.contains("|~|") && !$0.text.isEmpty }
-    // JSON tells little of what a record is.
-    let plain = texts.filter { !$0.text.hasPrefix("{") && !$0.text.hasPrefix("[") }
-    return (plain.isEmpty ? texts : plain).prefix(2).map { $0.text.prefix(80) }.joined(separator: " · ")
   }
 }

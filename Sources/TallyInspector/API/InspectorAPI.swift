@@ -29,6 +29,7 @@
       do {
         let question = InspectorQuestion(parameters: parameters, body: body, room: room, client: client)
         switch method {
+        case .GET where path == "/api/picture": return try await BlockingWork.run { try question.picture() }
         case .GET: return InspectorResponse(json: try await read(path, question))
         case .POST: return InspectorResponse(json: try await act(path, question))
         default: throw Refusal(status: .methodNotAllowed, code: "method", message: "GET reads, and POST changes")
@@ -42,6 +43,8 @@
       switch path {
       case "/api/stores": try await InspectionJSON.bytes(stores(question))
       case "/api/search": try await blocking { try question.search() }
+      case "/api/rows" where question.parameters["sort"]?.isEmpty == false:
+        try await long("sort", "rows are being sorted; wait for it", patience: .seconds(2)) { try question.rows() }
       case "/api/rows": try await blocking { try question.rows() }
       case "/api/record": try await blocking { try question.record() }
       case "/api/conflicts": try await blocking { try question.conflicts() }
@@ -122,6 +125,9 @@
       }
       var stores: [Entry]
       var names: [String: String]
+      /// The conflicts of all stores together, of which one that several have is one; the least that they may be if
+      /// the number is not exact.
+      var conflicts: Int, isConflictsExact: Bool
       var allowsWrites: Bool
       var hasControls: Bool
     }
@@ -143,9 +149,11 @@
         }
         let missing = room.unreadable.map { Stores.Entry(name: $0.name, error: $0.reason, hasEngine: false) }
         let names = room.directory()
+        let conflicts = DistinctConflicts(in: room.stores.map(\.store))
         return Stores(
           stores: entries + missing,
           names: Dictionary(uniqueKeysWithValues: names.names.map { ("\($0.key)", $0.value) }),
+          conflicts: conflicts.count, isConflictsExact: conflicts.isExact,
           allowsWrites: room.settings.allowsWrites, hasControls: room.controls != nil)
       }
     }

@@ -89,6 +89,11 @@
       let first = min(try number("column") ?? 0, 10_000)
       var query = RowQuery(try required("type"), columns: first..<first + 30, limit: try limit())
       query.text = try text("text")
+      let isHidden = parameters["hidden"] == "1"
+      if let column = parameters["sort"], !column.isEmpty {
+        guard !isHidden else { throw Refusal.malformed("records that do not show have no order but their own") }
+        query.order = RowOrder(by: column, isDescending: parameters["descending"] == "1")
+      }
       query.after = try parameters["after"].flatMap { $0.isEmpty ? nil : $0 }.map { text in
         guard let place = Int64(text), place > .min else {
           throw Refusal.malformed("after is no place that a page has given")
@@ -100,9 +105,29 @@
         // What cannot be read is not said to lack anything.
         others[number] = try? room.stores[number].store.vector
       }
-      return try RowReport(
-        of: store.store, query, isHidden: parameters["hidden"] == "1", room.directory(), besides: others,
-        until: Clocks.limit(Self.patience))
+      guard query.order != nil else {
+        return try RowReport(
+          of: store.store, query, isHidden: isHidden, room.directory(), besides: others,
+          until: Clocks.limit(Self.patience))
+      }
+      return try store.store.withoutOccupying { store in
+        try RowReport(of: store, query, isHidden: false, room.directory(), besides: others, until: isOver)
+      }
+    }
+
+    /// The picture that a field of a record holds, as what it is and nothing else.
+    func picture() throws -> InspectorResponse {
+      let (store, name) = (try inspected().store, try AnyRecordName(try required("name")))
+      let field = try required("field")
+      let entity = try store.schema[name.type]
+      let found = try store.history(of: name)?.fields.first { (entity?.columnName($0.field) ?? $0.field) == field }
+      guard case .blob(let bytes)? = found?.value, let type = PictureType(bytes) else {
+        throw Refusal(status: .notFound, code: "noPicture", message: "no picture is there")
+      }
+      guard bytes.count <= PictureType.limit else {
+        throw Refusal(status: .payloadTooLarge, code: "tooLong", message: "the picture is longer than 4 MiB")
+      }
+      return InspectorResponse(picture: type, Array(bytes))
     }
 
     struct Record: Encodable {

@@ -2,6 +2,7 @@
   import Foundation
   import NIOCore
   import NIOHTTP1
+  import TallyInspection
 
   /// A request, whole.
   struct InspectorRequest: Sendable {
@@ -73,6 +74,8 @@
     var cookie: String?
     /// Whether the connection is closed after it.
     var closes = false
+    /// Whether it is a value of a store's, which may be anything that calls itself a picture.
+    var isPicture = false
 
     /// What every response says. Nothing is loaded from anywhere else, nothing may frame the pages, nothing is kept.
     static let headers = HTTPHeaders([
@@ -86,15 +89,24 @@
       ("Cache-Control", "no-store"),
     ])
 
+    private static let picturePolicy = "default-src 'none'; frame-ancestors 'none'; sandbox"
+
     init(_ status: HTTPResponseStatus = .ok, json: Data) { (self.status, body) = (status, Array(json)) }
 
     init(_ status: HTTPResponseStatus = .ok, type: String, _ body: [UInt8]) {
       (self.status, self.type, self.body) = (status, type, body)
     }
 
+    /// A picture of a store's.
+    init(picture: PictureType, _ body: [UInt8]) {
+      (status, type, self.body, isPicture) = (.ok, picture.rawValue, body, true)
+    }
+
     func write(to outbound: NIOAsyncChannelOutboundWriter<HTTPServerResponsePart>, isHead: Bool) async throws {
       var headers = Self.headers
-      headers.add(name: "Content-Type", value: type + "; charset=utf-8")
+      headers.add(name: "Content-Type", value: isPicture ? type : type + "; charset=utf-8")
+      // Opened by itself, it can do nothing either.
+      if isPicture { headers.replaceOrAdd(name: "Content-Security-Policy", value: Self.picturePolicy) }
       headers.add(name: "Content-Length", value: "\(body.count)")
       if let cookie { headers.add(name: "Set-Cookie", value: cookie) }
       if closes { headers.add(name: "Connection", value: "close") }

@@ -1,11 +1,11 @@
 // Starts the page: tabs, routes, the search field, and what is live.
-import { h, replace, notice } from "/dom.js";
+import { h, put, replace } from "/dom.js";
 import { get, post, unreachable } from "/api.js";
 import { house, settle } from "/words.js";
 
 const screens = {
   search: ["Search", () => import("/search.js")], data: ["Data", () => import("/data.js")],
-  record: ["Record", () => import("/record.js")], conflicts: ["Conflicts", () => import("/conflicts.js")],
+  record: ["Record", () => import("/record.js")], sql: ["SQL", () => import("/sql.js")], conflicts: ["Conflicts", () => import("/conflicts.js")],
   peers: ["Peers", () => import("/peers.js")], time: ["Time", () => import("/time.js")],
   storage: ["Storage", () => import("/storage.js")], log: ["Log", () => import("/log.js")],
   report: ["Report", () => import("/report.js")], compare: ["Compare", () => import("/compare.js")],
@@ -24,10 +24,11 @@ function route() {
 }
 
 function drawTabs() {
-  const conflicts = house.stores.reduce((sum, store) => sum + (store.overview?.conflicts ?? 0), 0);
+  // A conflict that two stores have noted is one.
+  const conflicts = house.conflicts > 0 ? `${house.conflicts}${house.isConflictsExact ? "" : "+"}` : null;
   replace(document.getElementById("tabs"), Object.entries(screens).map(([name, [title]]) => {
     if (name === "compare" && house.stores.length < 2) return null;
-    const count = name === "conflicts" && conflicts > 0 ? h("span", { class: "count" }, conflicts) : null;
+    const count = name === "conflicts" && conflicts ? h("span", { class: "count" }, conflicts) : null;
     const href = remembered[name] ?? `#/${name}`;
     return h("li", {}, h("a", { href, key: `tab ${name}`, "aria-current": name === shown.name ? "page" : null }, title, count));
   }));
@@ -109,7 +110,7 @@ async function drawControls() {
           await drawControls();
         } catch (error) {
           await drawControls();
-          box.append(failed(error));
+          put(box, failed(error));
         }
       },
     }, control.label)))));

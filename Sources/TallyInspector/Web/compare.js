@@ -1,5 +1,5 @@
 // Two stores side by side: what one has and the other lacks, record by record.
-import { h, replace, notice, table } from "/dom.js";
+import { h, put, replace, notice, table } from "/dom.js";
 import { page } from "/api.js";
 import { unreadable } from "/picker.js";
 import { house, recordLink, sentence, valueNode, stampNode, presenceBadge, replicaNode } from "/words.js";
@@ -9,7 +9,7 @@ export async function screen(body, parameters) {
   const content = h("div", {});
   const pick = (label, value, other, change) => h("label", {}, label, h("select", { key: label, onchange: event => change(event.target.value) },
     house.stores.map((store, number) => h("option", { value: number, selected: number === value, disabled: number === other }, store.name))));
-  body.append(h("h1", {}, "Compare"), h("div", { class: "row" },
+  put(body, h("h1", {}, "Compare"), h("div", { class: "row" },
     pick("First", first, second, value => { location.hash = `#/compare?first=${value}&second=${second}`; }),
     pick("Second", second, first, value => { location.hash = `#/compare?first=${first}&second=${value}`; })), content);
   const update = async () => replace(content, unreadable(first) ?? unreadable(second) ?? draw(await page("/api/diff", { first, second, from }, { place: "from", entries: "records" }), first, second, from));

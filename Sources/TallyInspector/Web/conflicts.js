@@ -1,5 +1,5 @@
 // What lost to a concurrent write, and deletes that an edit has undone.
-import { h, replace, notice } from "/dom.js";
+import { h, put, replace, notice } from "/dom.js";
 import { get, post } from "/api.js";
 import { house, recordLink, sentence, valueNode, stampNode, timeNode } from "/words.js";
 import { storePicker, unreadable } from "/picker.js";
@@ -7,7 +7,7 @@ import { storePicker, unreadable } from "/picker.js";
 export async function screen(body, parameters) {
   const store = Number(parameters.get("store") ?? 0);
   const content = h("div", {}), problems = h("div", { "aria-live": "assertive" });
-  body.append(h("h1", {}, "Conflicts"), storePicker("conflicts", store), problems, content);
+  put(body, h("h1", {}, "Conflicts"), storePicker("conflicts", store), problems, content);
   const act = async (path, conflict) => {
     try {
       await post(path, { store, name: conflict.name, id: conflict.id });

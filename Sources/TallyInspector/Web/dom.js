@@ -24,6 +24,9 @@ export function s(tag, attributes, ...children) {
   return fill(document.createElementNS(svgNamespace, tag), attributes, children);
 }
 
+// Puts children behind those that are there. Of `null`, which the DOM's own append would print, nothing is put.
+export const put = (element, ...children) => fill(element, {}, children);
+
 // Puts other children into a container, and the focus back where it was, by the element's key.
 export function replace(container, ...children) {
   const key = container.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
@@ -37,8 +40,8 @@ export function replace(container, ...children) {
 // A table in a box that scrolls by itself, which the keyboard can reach too.
 export function table(caption, columns, rows, options = {}) {
   const head = columns.map(column => {
-    const { title, className } = typeof column === "string" ? { title: column } : column;
-    return h("th", { scope: "col", class: className }, title);
+    const { title, className, sort } = typeof column === "string" ? { title: column } : column;
+    return h("th", { scope: "col", class: className, "aria-sort": sort }, title);
   });
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
     h("table", { class: options.class },

@@ -1,11 +1,11 @@
 // The last events of stores and engines.
-import { h, replace, notice, table } from "/dom.js";
+import { h, put, replace, notice, table } from "/dom.js";
 import { get } from "/api.js";
 import { timeNode, storeName } from "/words.js";
 
 export async function screen(body) {
   const content = h("div", {});
-  body.append(h("h1", {}, "Log"), h("p", { class: "dim" }, "The last 1,000 events since the inspector was started, the newest first. They are kept in memory only."), content);
+  put(body, h("h1", {}, "Log"), h("p", { class: "dim" }, "The last 1,000 events since the inspector was started, the newest first. They are kept in memory only."), content);
   const entries = [];
   const update = async () => {
     const news = await get("/api/log", { after: entries.at(-1)?.number ?? 0 });

@@ -1,12 +1,12 @@
 // Peers: how sync stands, and who lacks how much of whose transactions.
-import { h, replace, notice, table } from "/dom.js";
+import { h, put, replace, notice, table } from "/dom.js";
 import { get, post } from "/api.js";
 import { house, bytesText, timeNode, replicaNode, replicaName, storeName } from "/words.js";
 import { unreadable } from "/picker.js";
 
 export async function screen(body) {
   const content = h("div", {}), problems = h("div", { "aria-live": "assertive" });
-  body.append(h("h1", {}, "Peers"), problems, content);
+  put(body, h("h1", {}, "Peers"), problems, content);
   // A check whose answer nobody will see is given up, and the server ends it.
   const leaving = new AbortController();
   window.addEventListener("hashchange", () => leaving.abort(), { once: true });

@@ -1,5 +1,5 @@
 // The life of one record in each store: why it shows or not, who wrote what, what lost, who has seen it.
-import { h, replace, notice, table } from "/dom.js";
+import { h, put, replace, notice, table } from "/dom.js";
 import { get, post, address } from "/api.js";
 import { house, plain, recordLink, sentence, valueNode, stampNode, dotNode, presenceBadge, presenceKind, replicaName, storeName } from "/words.js";
 import { lanes } from "/lanes.js";
@@ -7,13 +7,12 @@ import { lanes } from "/lanes.js";
 export async function screen(body, parameters) {
   const name = parameters.get("name");
   if (!name) {
-    body.append(h("h1", {}, "Record"), notice("", "Search for a record above, or pick one from Data."));
+    put(body, h("h1", {}, "Record"), notice("", "Search for a record above, or pick one from Data."));
     return null;
   }
   const content = h("div", {});
-  body.append(content);
   const problems = h("div", { "aria-live": "assertive" });
-  body.append(problems);
+  put(body, content, problems);
   const act = async (path, wish) => {
     try {
       await post(path, wish);
@@ -29,11 +28,9 @@ export async function screen(body, parameters) {
 }
 
 function draw(record, act) {
-  const texts = record.stores.flatMap(report => report.fields).filter(field => field.value.kind === "text" && !field.value.text.includes("|~|") && field.value.text);
-  // JSON tells little of what a record is.
-  const title = texts.find(field => !/^[{[]/.test(field.value.text)) ?? texts[0];
+  const title = record.stores.find(report => report.title)?.title;
   return [
-    h("h1", {}, title ? [h("bdi", {}, plain(title.value.text.slice(0, 120))), " "] : null, h("span", { class: "name dim" }, plain(record.name))),
+    h("h1", {}, title ? [h("bdi", {}, plain(title)), " "] : null, h("span", { class: "name dim" }, plain(record.name))),
     h("div", { class: "cards" }, record.stores.map((report, store) => presence(record, report, store, act))),
     fields(record, act), lanes(record), links(record), seen(record),
   ];
@@ -65,7 +62,7 @@ function fields(record, act) {
     const differs = cells.some(cell => JSON.stringify(cell?.written) !== JSON.stringify(cells[0]?.written));
     return h("tr", { class: differs ? "differs" : null }, h("th", { scope: "row" }, name),
       cells.map((cell, store) => cell ? [
-        h("td", {}, valueNode(cell.value), cell.hiddenBecause && record.stores[store].presence.isVisible ? h("div", { class: "dim" }, `not shown: ${cell.hiddenBecause}`) : null),
+        h("td", {}, valueNode(cell.value, { store, name: record.name, field: name, written: cell.written.at }), cell.hiddenBecause && record.stores[store].presence.isVisible ? h("div", { class: "dim" }, `not shown: ${cell.hiddenBecause}`) : null),
         h("td", {}, stampNode(cell.written)),
       ] : [h("td", { class: "dim" }, "–"), h("td", {}, "")]),
       h("td", {}, lost(record, name, act)));
@@ -73,12 +70,20 @@ function fields(record, act) {
   return [h("h2", {}, "Fields"), table("Fields of the record", columns, rows)];
 }
 
+// What lost, once for all stores that list it. It is taken back in the first of them, and the others hear of it by sync:
+// as two edits, which had not seen each other, it would be a conflict again.
 function lost(record, field, act) {
-  return record.stores.flatMap((report, store) => report.conflicts.filter(conflict => conflict.field === field).map(conflict =>
-    h("div", {}, record.stores.length > 1 ? h("span", { class: "dim" }, `${storeName(store)}: `) : null,
+  const entries = new Map();
+  record.stores.forEach((report, store) => report.conflicts.filter(conflict => conflict.field === field).forEach(conflict => {
+    const entry = entries.get(conflict.id) ?? { conflict, stores: [] };
+    entry.stores.push(store);
+    entries.set(conflict.id, entry);
+  }));
+  return [...entries.values()].map(({ conflict, stores: [store, ...others] }) =>
+    h("div", {}, record.stores.length > 1 ? h("span", { class: "dim" }, `${[store, ...others].map(storeName).join(", ")}: `) : null,
       h("span", { class: "lost" }, valueNode(conflict.loser.value)), " ", stampNode(conflict.loser.written), " ",
       house.allowsWrites ? h("button", { type: "button", class: "small", key: `back ${store} ${conflict.id}`, "aria-label": `Take back the lost value of ${field}`,
-        onclick: () => act("/api/conflicts/restore", { store, name: record.name, id: conflict.id }) }, "Take back") : null)));
+        onclick: () => act("/api/conflicts/restore", { store, name: record.name, id: conflict.id }) }, "Take back") : null));
 }
 
 function links(record) {

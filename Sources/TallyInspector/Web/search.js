@@ -1,5 +1,5 @@
 // The entry: a search for a record through all stores, and how the stores stand.
-import { h, replace, notice, table } from "/dom.js";
+import { h, put, replace, notice, table } from "/dom.js";
 import { get } from "/api.js";
 import { house, plain, recordAddress, replicaNode, storeName, countText, leastText, bytesText, timeNode } from "/words.js";
 import { unreadable } from "/picker.js";
@@ -8,7 +8,7 @@ export async function screen(body, parameters) {
   const text = parameters.get("q") ?? "";
   const results = h("section", { "aria-label": "Results", "aria-live": "polite" });
   const stores = h("section", { "aria-label": "Stores" });
-  body.append(h("h1", { class: text ? null : "hidden" }, text ? ["Records with “", h("bdi", {}, plain(text)), "”"] : "Stores"), results, stores);
+  put(body, h("h1", { class: text ? null : "hidden" }, text ? ["Records with “", h("bdi", {}, plain(text)), "”"] : "Stores"), results, stores);
   const update = async () => { replace(stores, storesNode()); };
   await update();
   // Searched for again when a store has seen something new, once the search before is done.
@@ -67,7 +67,7 @@ async function search(text, results, body, isAgain) {
   }
   results.dataset.done = text;
   if (found.size === 0 && text.length > 0) {
-    results.append(text.includes("|~|")
+    put(results, text.includes("|~|")
       ? notice("", "Nothing of that name or text is here, deleted records included. If another device has it, it has not arrived: ",
         h("a", { href: recordAddress(text) }, "ask for it by its whole name"), " to see what is lacking.")
       : notice("", "Nothing of that name or text is here, deleted records included. If another device has it, it has not arrived; its whole name, Type|~|key, says what is lacking."));

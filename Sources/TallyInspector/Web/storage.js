@@ -1,5 +1,5 @@
 // What the file holds, and what takes how much of it.
-import { h, replace, notice, table } from "/dom.js";
+import { h, put, replace, notice, table } from "/dom.js";
 import { get } from "/api.js";
 import { bytesText, countText, leastText, recordLink } from "/words.js";
 import { storePicker, unreadable } from "/picker.js";
@@ -17,7 +17,7 @@ export async function screen(body, parameters) {
     measure.disabled = false;
   } }, "Measure tables and records");
   const offer = h("p", { class: "row" }, measure, h("span", { class: "dim" }, "reads all of the file, for three and a half seconds at most"));
-  body.append(h("h1", {}, "Storage"), storePicker("storage", store) ?? "", content, offer, measured);
+  put(body, h("h1", {}, "Storage"), storePicker("storage", store), content, offer, measured);
   const update = async () => {
     const bad = unreadable(store);
     offer.hidden = bad !== null;

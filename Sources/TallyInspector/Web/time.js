@@ -1,5 +1,5 @@
 // Transactions of all replicas, in the order in which they came here, and what each changed.
-import { h, replace, notice, table } from "/dom.js";
+import { h, put, replace, notice, table } from "/dom.js";
 import { get } from "/api.js";
 import { house, recordLink, timeNode, replicaName, lane, plain } from "/words.js";
 import { storePicker, unreadable } from "/picker.js";
@@ -7,7 +7,7 @@ import { storePicker, unreadable } from "/picker.js";
 export async function screen(body, parameters) {
   const store = Number(parameters.get("store") ?? 0), replica = parameters.get("replica") ?? "", before = parameters.get("before") ?? "";
   const content = h("div", {});
-  body.append(h("h1", {}, "Time line"), storePicker("time", store), picker(store, replica), content);
+  put(body, h("h1", {}, "Time line"), storePicker("time", store), picker(store, replica), content);
   let known = null;
   const update = async () => {
     const bad = unreadable(store);

@@ -1,5 +1,6 @@
 // How values, times, replicas and records are written.
 import { h } from "/dom.js";
+import { address } from "/api.js";
 
 // The names of replicas and the stores, as /api/stores has them.
 export const house = { stores: [], names: {}, allowsWrites: false, lanes: [] };
@@ -65,12 +66,24 @@ export function plain(text) {
     .replace(/[\u0080-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g, c => `⟨U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
 }
 
-export function valueNode(value) {
+const pictureLimit = 4 << 20;
+
+function blobNode(value) {
+  const digits = value.text.slice(0, 64);
+  return h("span", { class: "value blob mono" }, `${digits}${value.isCut || value.text.length > 64 ? "…" : ""} (${bytesText(value.bytes)})`);
+}
+
+// A picture, where it can be asked for; what only begins like one is shown as bytes.
+function pictureNode(value, place) {
+  const words = `${value.picture}, ${bytesText(value.bytes)}`;
+  const node = h("span", { class: "value picture" }, h("img", { src: address("/api/picture", place), alt: words, title: words, loading: "lazy", onerror: () => node.replaceWith(blobNode(value)) }));
+  return node;
+}
+
+// The node of a value. A picture needs its place: store, name and field.
+export function valueNode(value, place) {
   if (!value || value.kind === "null") return h("span", { class: "value null" }, "null");
-  if (value.kind === "blob") {
-    const digits = value.text.slice(0, 64);
-    return h("span", { class: "value blob mono" }, `${digits}${value.isCut || value.text.length > 64 ? "…" : ""} (${bytesText(value.bytes)})`);
-  }
+  if (value.kind === "blob") return value.picture && place && value.bytes <= pictureLimit ? pictureNode(value, place) : blobNode(value);
   const rest = value.isCut ? h("span", { class: "dim" }, ` … (${bytesText(value.bytes)})`) : null;
   if (value.kind !== "text") return h("span", { class: "value" }, value.text);
   if (value.text === "") return h("span", { class: "value null" }, "empty");

@@ -5,7 +5,7 @@ import Synchronization
 extension FieldSyntax {
   /// Whether SQLite takes the text for JSON (RFC 8259), of any kind at the top; so whatever is stored can be read by
   /// its functions, also in an index. Foundation takes some more on Linux, as a comma before the last bracket.
-  static func isJSON(_ text: String) -> Bool { judge.withLock { $0.takes(text) } }
+  package static func isJSON(_ text: String) -> Bool { judge.withLock { $0.takes(text) } }
 
   private static let judge = Mutex(JSONJudge())
 }

@@ -1,9 +1,9 @@
 /// The syntax of a text that is a date or JSON. Values that are neither would replicate to everybody and fail wherever
 /// an app reads them.
-enum FieldSyntax {
+package enum FieldSyntax {
   /// Whether SQLite and GRDB read the text as a date: `YYYY-MM-DD`, perhaps with `HH:MM`, seconds and a fraction after
   /// a space or a `T`, perhaps with a zone (https://www.sqlite.org/lang_datefunc.html#time_values).
-  static func isDate(_ text: String) -> Bool {
+  package static func isDate(_ text: String) -> Bool {
     var text = text
     return text.withUTF8(isDate)
   }

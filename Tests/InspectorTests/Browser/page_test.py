@@ -8,7 +8,7 @@ import house
 LOOKS = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "looks.js"), encoding="utf-8").read()
 SCREENS = {
     "search": "#/search", "found": "#/search?q=milk", "data": "#/data?store=0&type=Item", "hidden": "#/data?store=1&type=Item&hidden=1",
-    "record": "#/record?name=Item%7C~%7Cmilk", "gone": "#/record?name=Item%7C~%7Ccake", "conflicts": "#/conflicts?store=0",
+    "record": "#/record?name=Item%7C~%7Cmilk", "gone": "#/record?name=Item%7C~%7Ccake", "conflicts": "#/conflicts?store=0", "sql": "#/sql?store=0",
     "peers": "#/peers", "time": "#/time?store=0", "storage": "#/storage?store=0", "log": "#/log", "report": "#/report?store=0",
     "compare": "#/compare?first=0&second=1",
 }

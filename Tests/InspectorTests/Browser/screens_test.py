@@ -162,13 +162,69 @@ class ScreensTest(PageTest):
         self.show(page, "#/data?store=0&type=Item&text=MILK")
         self.assertIn("Item|~|milk", self.text(page))
         self.assertNotIn("Rye bread", self.text(page))
-        page.run("document.querySelector('details').open = true")
+        # The way to a query of one's own.
+        self.show(page, "#/data?store=0&type=Item")
+        self.press(page, "[data-key=ask]")
+        page.wait("document.querySelector('#sql')?.value === 'SELECT * FROM \"Item\" LIMIT 50'")
+        self.press(page, "#ask button")
+        page.wait("document.querySelector('[aria-label=\"Result of the query\"]')?.innerText.includes('Coffee beans')")
+        self.assertIn("id, bought, note, price, quantity, title, list", self.text(page, "[aria-label='Tables of phone']"))
         for sql, words in (("SELECT count(*) AS n FROM Item", "Result of the query"), ("DELETE FROM Item", "only SELECT"), ("SELECT missing", "no such column")):
             page.run(f"document.querySelector('#sql').value = {json.dumps(sql)}")
-            self.press(page, "details button")
-            page.wait(f"document.querySelector('details').textContent.includes({json.dumps(words)})", sql)
+            self.press(page, "#ask button")
+            page.wait(f"document.querySelector('main').textContent.includes({json.dumps(words)})", sql)
         # A query that is refused is an answer of 400, which the browser notes as such.
         self.assertEqual([line for line in page.complaints() if "Failed to load resource" not in line], [])
+
+    def test_rows_are_sorted_by_a_column(self):
+        house.pantry(self.tool)
+        _, page = self.inspect("phone.tally", "tablet.tally")
+        self.show(page, "#/data?store=0&type=Item")
+        names = lambda: page.run("[...document.querySelectorAll('tbody th')].map(e => e.innerText.slice(7)).join()")
+        newest = names()
+        for key, order, expected in (("title", "ascending", "beans,milk,bread"), ("title", "descending", "bread,milk,beans"), ("title", "none", newest),
+                                     ("quantity", "ascending", "bread,milk,beans"), ("id", "ascending", "beans,bread,milk"), ("id", "descending", "milk,bread,beans")):
+            self.press(page, f"[data-key='sort {key}']")
+            page.wait(f"(document.querySelector('th[aria-sort]')?.getAttribute('aria-sort') ?? 'none') === '{order}' && [...document.querySelectorAll('tbody th')].map(e => e.innerText.slice(7)).join() === '{expected}'", f"{key} {order}: {names()}")
+        # What is written meanwhile takes its place.
+        self.tool.run("put", "phone.tally", "Item|~|zest", "title=Lemon zest")
+        page.wait("document.querySelector('tbody th').innerText === 'Item|~|zest'")
+        self.press(page, "[data-key=hidden]")
+        page.wait("document.querySelector('main').innerText.includes('hidden by its owner')")
+        self.assertEqual(page.run("document.querySelectorAll('th button').length"), 0)
+        self.sound(page)
+
+    def test_one_store_alone_prints_nothing_for_what_there_is_not(self):
+        house.pantry(self.tool)
+        _, page = self.inspect("phone.tally", "--allow-writes")
+        words = """(() => { const found = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+            while (walker.nextNode()) if (!walker.currentNode.parentElement.closest('.value, pre, textarea') && /^(null|undefined|NaN|\\[object.*)$/.test(walker.currentNode.data.trim())) found.push(walker.currentNode.data);
+            return found; })()"""
+        for name, address in SCREENS.items():
+            if name != "compare":
+                self.show(page, address.replace("store=1", "store=0"))
+                self.assertEqual(page.run(words), [], name)
+        page.run("document.querySelector('main').append(null)")
+        self.assertEqual(page.run(words), ["null"])
+        self.sound(page)
+
+    def test_a_conflict_of_two_stores_is_counted_and_offered_once(self):
+        house.pantry(self.tool)
+        self.tool.run("sync", "phone.tally", "tablet.tally")
+        _, page = self.inspect("phone.tally", "tablet.tally", "--allow-writes")
+        counts = page.run("fetch('/api/stores').then(answer => answer.json()).then(answer => answer.stores.map(store => store.overview.conflicts))")
+        ids = set()
+        for store in (0, 1):
+            ids.update(page.run(f"fetch('/api/conflicts?store={store}').then(answer => answer.json()).then(answer => answer.conflicts.map(conflict => conflict.id))"))
+        self.assertLess(len(ids), sum(counts))
+        self.assertEqual(page.run("document.querySelector('nav .count').innerText"), str(len(ids)))
+        self.show(page, "#/record?name=Item%7C~%7Cmilk")
+        offers = lambda: page.run("[...document.querySelectorAll('tbody tr')].find(e => e.querySelector('th').innerText === 'title').querySelectorAll('button').length")
+        self.assertEqual(offers(), 1)
+        self.assertIn("phone, tablet: Soy milk", self.text(page))
+        self.press(page, "button[aria-label='Take back the lost value of title']")
+        page.wait("/^title\\tSoy milk/m.test(document.querySelector('main').innerText)", "it is taken back")
+        self.sound(page)
 
     def test_a_query_that_was_given_up_makes_room_for_the_next(self):
         house.pantry(self.tool)
@@ -176,10 +232,10 @@ class ScreensTest(PageTest):
         endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
         def ask(sql):
-            page.run(f"document.querySelector('details').open = true; document.querySelector('#sql').value = {json.dumps(sql)}")
-            self.press(page, "details button")
+            page.run(f"document.querySelector('#sql').value = {json.dumps(sql)}")
+            self.press(page, "#ask button")
 
-        self.show(page, "#/data?store=0&type=Item")
+        self.show(page, "#/sql?store=0")
         asked = lambda count: page.wait_for(lambda: sum(event["request"]["url"].endswith("/api/query") for event in page.mine("Network.requestWillBeSent")) == count, "a query is on its way")
         ask(endless)
         asked(1)
@@ -189,7 +245,7 @@ class ScreensTest(PageTest):
         ask(endless)
         asked(3)
         self.show(page, "#/time?store=0")
-        self.show(page, "#/data?store=0&type=Item")
+        self.show(page, "#/sql?store=0")
         ask("SELECT 'the fourth'")
         page.wait("document.querySelector('[aria-label=\"Result of the query\"]')?.innerText.includes('the fourth')")
         self.sound(page)

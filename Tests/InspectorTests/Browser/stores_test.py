@@ -1,4 +1,5 @@
 """What stores may hold, and what may have become of them."""
+import base64
 import json
 import os
 import re
@@ -33,6 +34,26 @@ class StoresTest(PageTest):
         self.assertIn("Columns 991 to 1000 of 1000", self.text(page))
         self.assertIn("value 999", self.text(page))
         self.assertEqual([line for line in page.complaints() if "Failed to load resource" not in line], [])
+
+    def test_a_picture_is_shown_and_what_only_begins_like_one_is_not(self):
+        self.tool.new("album.tally", {"entities": [{"type": "Photo", "fields": {"name": "text", "image": "blob"}}]})
+        # A transparent pixel, its first bytes alone with a page behind them, and a drawing that holds a script.
+        pixel = base64.b64decode("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7")
+        values = {"pixel": pixel, "false": pixel[:6] + b"<script>window.harmed = 5</script>", "drawing": b"<svg xmlns='http://www.w3.org/2000/svg' onload='window.harmed = 6'/>"}
+        for name, value in values.items():
+            self.tool.run("put", "album.tally", f"Photo|~|{name}", f"name={name}", f"image={value.hex()}")
+        _, page = self.inspect("album.tally")
+        drawn = "[...document.querySelectorAll('main img')].map(image => [image.naturalWidth, image.alt]).join()"
+        bytes_of = lambda value: f"{value[:32].hex()}"
+        for address in ("#/data?store=0&type=Photo", "#/record?name=Photo%7C~%7Cpixel"):
+            self.show(page, address)
+            page.wait(f"{drawn} === '1,image/gif, {len(pixel)} B'", address)
+        for name in ("false", "drawing"):
+            self.show(page, f"#/record?name=Photo%7C~%7C{name}")
+            page.wait(f"document.querySelector('main').innerText.includes('{bytes_of(values[name])}')", name)
+            self.assertEqual(page.run("document.querySelectorAll('main img').length"), 0)
+        self.assertEqual(page.run("window.harmed ?? 0"), 0)
+        self.sound(page)
 
     def test_empty_and_broken_stores(self):
         self.tool.new("empty.tally", house.PANTRY)
