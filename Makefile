@@ -114,6 +114,8 @@ test-inspector: setup
 
 # A phone, a tablet and a relay as live processes, and an inspector over them: Docs/Inspector.md. PORT to choose one.
 show: setup
+	@echo "show: building the tool and Scorebook with all traits. The first time that takes some minutes, ten and more on two cores; after"
+	@echo "show: that some seconds. Then an address is printed, to be opened in a browser on this machine."
 	$(BUILD_ALL) --product tally
 	$(BUILD_ALL) --product Scorebook
 	.build-all/debug/Scorebook show $(PORT)

@@ -68,10 +68,29 @@
       do {
         let server = try await InspectorServer(room, port: port)
         state.withLock { $0 = .serving(server) }
-        return server.address
+        return server.newAddress()
       } catch {
         state.withLock { $0 = .idle }
         throw Self.failure(port, error)
+      }
+    }
+
+    /// Makes another address, which lets in another browser, once: each browser needs one, and so does whoever opens an
+    /// address that a preview of the link has opened already.
+    ///
+    /// ```swift
+    /// let inspector = Inspector(store, engine)
+    /// let (first, second) = (try await inspector.serve(), try inspector.newAddress())
+    /// print(first, second)
+    /// ```
+    ///
+    /// The newest 64 addresses are good until they are opened or `close()` is called; browsers that are in stay in.
+    /// - Returns: the address to open.
+    /// - Throws: `Failure` if nothing is served.
+    public func newAddress() throws -> String {
+      try state.withLock { state in
+        guard case .serving(let server) = state else { throw Failure(description: "the inspector does not serve") }
+        return server.newAddress()
       }
     }
 

@@ -100,6 +100,16 @@ _ = inspector
 }
 #endif
 
+#if Inspector
+// Sources/TallyInspector/Inspector.swift
+private func Sources_TallyInspector_Inspector_swift_2() async throws {
+let inspector = Inspector(store, engine)
+let (first, second) = (try await inspector.serve(), try inspector.newAddress())
+print(first, second)
+_ = inspector
+}
+#endif
+
 #if Macros
 // Sources/TallyMacros/FieldValue.swift
 private enum Sources_TallyMacros_FieldValue_swift_1 {

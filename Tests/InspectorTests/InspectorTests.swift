@@ -55,6 +55,30 @@
       await house.inspector.close()
     }
 
+    @Test func aFreshAddressLetsInAnotherBrowser() async throws {
+      let house = try await House()
+      func token(_ address: String) throws -> String {
+        let url = try #require(URLComponents(string: address))
+        #expect(url.port == house.client.port)
+        return try #require(url.queryItems?.first { $0.name == "token" }?.value)
+      }
+      let (second, third) = (try token(house.inspector.newAddress()), try token(house.inspector.newAddress()))
+      #expect(Set([house.token, second, third]).count == 3)
+      // In any order, each once; who is in stays in.
+      for fresh in [third, second] {
+        let welcome = try await house.client.get("/?token=\(fresh)", cookie: "")
+        #expect(welcome.status == 200 && welcome.headers["set-cookie"] != nil)
+        let again = try await house.client.get("/?token=\(fresh)", cookie: "")
+        #expect(again.status == 403 && again.headers["set-cookie"] == nil)
+        #expect(again.body.contains("this address was opened before") && again.body.contains("Press Enter"))
+      }
+      #expect(try await house.client.get("/", cookie: house.cookie).status == 200)
+      let wrong = try await house.client.get("/?token=\(String(second.reversed()))", cookie: "")
+      #expect(wrong.status == 403 && wrong.body.contains("the token is not the right one"))
+      await house.inspector.close()
+      #expect(throws: Inspector.Failure.self) { try house.inspector.newAddress() }
+    }
+
     @Test func otherHostsAndSitesAreRefused() async throws {
       let house = try await House()
       let (client, cookie) = (house.client, house.cookie)

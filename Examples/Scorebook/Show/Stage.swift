@@ -34,6 +34,14 @@
       let address = try await inspector.serve(port: port)
       say("Open \(address)")
       say("A phone and a tablet keep a scorebook through a relay, and edit by themselves. Ctrl-C ends the show.")
+      let isListening = EnterKey.follow {
+        do {
+          say("Open \(try inspector.newAddress())")
+        } catch {
+          say("\(error)")
+        }
+      }
+      if isListening { say("The address lets in one browser, once. Enter prints another.") }
       await ending.wait()
       await inspector.close()
       for store in stores { try store.close() }

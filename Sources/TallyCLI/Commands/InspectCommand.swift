@@ -8,7 +8,7 @@ struct InspectCommand: ParsableCommand {
     abstract: "Shows stores in a browser: why a record does not show, who wrote what, what lost, what others lack.",
     discussion: """
       It prints an address and serves until SIGINT or SIGTERM. It listens on this machine alone, and the token in the address lets in \
-      one browser, once. Nothing can be changed unless --allow-writes is given. Several stores are shown side by side, under the \
+      one browser, once; Enter, in a terminal, prints another. Nothing can be changed unless --allow-writes is given. Several stores are shown side by side, under the \
       names of their files. What apps write meanwhile shows at once.
 
       Example: tally inspect phone.tally tablet.tally --port 8490

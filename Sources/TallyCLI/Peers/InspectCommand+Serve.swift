@@ -50,6 +50,11 @@
           throw Failure(.unreachable, error.description)
         }
         try Output.run { try $0.line(address) }
+        let isListening = EnterKey.follow {
+          // Nobody reads any more.
+          try? Output.run { try $0.line(inspector.newAddress()) }
+        }
+        if isListening { complain("each address lets in one browser, once; Enter prints another") }
         // Until somebody asks the tool to end.
         while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
         await inspector.close()

@@ -4,7 +4,8 @@
 
   /// Decides who may see the pages: whoever came in with the token, from pages of this very server.
   ///
-  /// - The token in the address lets in one browser, once: it is given a cookie, which lasts as long as the server.
+  /// - A token in an address lets in one browser, once: it is given a cookie, which lasts as long as the server.
+  ///   Another browser needs another token.
   /// - `Host` must be this machine under a name that no name server gives out, so that a site whose name is made to
   ///   lead here reads nothing (DNS rebinding).
   /// - `Origin`, where a browser sends it, must be this server, and must be sent with whatever changes something;
@@ -17,12 +18,32 @@
       case refused(String)
     }
 
-    let token = Clocks.secret()
+    private struct Tokens {
+      /// Those that let somebody in, and those that have, each the newest last.
+      var fresh: [String] = []
+      var used: [String] = []
+
+      mutating func use(_ token: String) -> Bool {
+        guard let place = fresh.firstIndex(where: { InspectorGate.isEqual($0, token) }) else { return false }
+        used = (used + [fresh.remove(at: place)]).suffix(InspectorGate.tokenLimit)
+        return true
+      }
+    }
+
+    /// The most tokens that are remembered of a kind.
+    private static let tokenLimit = 64
+    private let tokens = Mutex(Tokens())
     private let session = Clocks.secret()
-    private let isUsed = Atomic<Bool>(false)
     private let port: Int
 
     init(port: Int) { self.port = port }
+
+    /// A token that lets in one browser, once.
+    func newToken() -> String {
+      let token = Clocks.secret()
+      tokens.withLock { $0.fresh = ($0.fresh + [token]).suffix(Self.tokenLimit) }
+      return token
+    }
 
     private var hosts: [String] {
       let names = ["127.0.0.1", "localhost", "[::1]"]
@@ -49,9 +70,15 @@
       }
       if hasCookie(headers) { return .allowed }
       guard let token else { return .refused("open the address that the inspector has printed, with its token") }
-      guard Self.isEqual(token, self.token) else { return .refused("the token is not the right one") }
-      guard !isUsed.exchange(true, ordering: .sequentiallyConsistent) else {
-        return .refused("the token was used already: a browser is let in by it once. Start the inspector again")
+      let (isWelcome, wasUsed) = tokens.withLock { tokens in
+        (tokens.use(token), tokens.used.contains { Self.isEqual($0, token) })
+      }
+      guard isWelcome else {
+        return .refused(
+          wasUsed
+            ? "this address was opened before, by a browser or by a preview of the link: each lets in one browser, once. "
+              + "Press Enter where the inspector runs, and it prints another"
+            : "the token is not the right one")
       }
       return .welcome(cookie: "\(cookieName)=\(session); Path=/; HttpOnly; SameSite=Strict")
     }

@@ -9,8 +9,8 @@
   final class InspectorServer: Sendable {
     typealias Connection = NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>
 
-    /// The address to open, with the token.
-    let address: String
+    private let port: Int
+    private let gate: InspectorGate
     private let room: InspectorRoom
     private let group: MultiThreadedEventLoopGroup
     private let serving: Task<Void, Never>
@@ -22,8 +22,8 @@
       do {
         let channel = try await Self.listen(group, port)
         let port = channel.channel.localAddress?.port ?? port
-        let responder = InspectorResponder(room, InspectorGate(port: port))
-        address = "http://127.0.0.1:\(port)/?token=\(responder.gate.token)"
+        (self.port, gate) = (port, InspectorGate(port: port))
+        let responder = InspectorResponder(room, gate)
         serving = Task { await Self.serve(channel, responder) }
       } catch {
         try await group.shutdownGracefully()
@@ -33,6 +33,9 @@
         [Task { await keeper.followStore() }, Task { await keeper.followEngine() }]
       }
     }
+
+    /// An address to open, with a token of its own.
+    func newAddress() -> String { "http://127.0.0.1:\(port)/?token=\(gate.newToken())" }
 
     /// Opens a port and gives it up again.
     /// - Throws: NIO's `IOError` if it is taken.

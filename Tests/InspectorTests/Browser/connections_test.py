@@ -49,6 +49,29 @@ class ConnectionsTest(PageTest):
         page.wait("document.querySelector('main').innerText.includes('Both have seen the same and hold the same.')")
         self.sound(page)
 
+    def test_enter_prints_an_address_for_another_browser(self):
+        house.pantry(self.tool)
+        inspected, _ = self.inspect("phone.tally", has_terminal=True)
+        other = self.browser.page()
+        self.addCleanup(other.close)
+        other.go(inspected.address)
+        other.wait("document.body.innerText.includes('this address was opened before') && document.body.innerText.includes('Press Enter')")
+        addresses = {inspected.address}
+        for _ in range(2):
+            inspected.press_enter()
+            addresses.add(inspected.line())
+        self.assertEqual(len(addresses), 3)
+        self.assertEqual({address.split("?")[0] for address in addresses}, {inspected.base + "/"})
+        other.go((addresses - {inspected.address}).pop())
+        other.wait("document.querySelector('#main')?.dataset.ready", "the other browser is let in")
+
+    def test_what_stands_on_standard_input_of_a_script_is_left_there(self):
+        house.pantry(self.tool)
+        done = subprocess.run(
+            ["sh", "-c", 'exec 3<&0; "$0" inspect phone.tally <&3 >out & until [ -s out ]; do sleep 0.05; done; kill $!; wait $!; cat', self.tool.program],
+            cwd=self.tool.folder, input="first\nsecond\n", capture_output=True, text=True, check=False)
+        self.assertEqual(done.stdout, "first\nsecond\n", done.stderr)
+
     def test_plain_sql_of_another_program_is_said_to_wait(self):
         house.pantry(self.tool)
         _, page = self.inspect("phone.tally")

@@ -1,10 +1,13 @@
 """Stores to look at, and an inspector over them: what the browser tests run beside themselves."""
+import fcntl
 import json
 import os
+import pty
 import shutil
 import socket
 import subprocess
 import tempfile
+import termios
 import threading
 import urllib.parse
 
@@ -47,12 +50,17 @@ class Tool:
 class Inspected:
     """An inspector over stores, or another program that prints its address, until it is closed."""
 
-    def __init__(self, tool, *arguments, program=None):
+    def __init__(self, tool, *arguments, program=None, has_terminal=False):
         command = [program, *arguments] if program else [tool.program, "inspect", *arguments]
         self.expected = 0 if program else 143
+        # A terminal of its own to press Enter at, in whose foreground it is.
+        self.terminal, inside = pty.openpty() if has_terminal else (None, subprocess.DEVNULL)
+        own = {"start_new_session": True, "preexec_fn": lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)} if has_terminal else {}
         self.process = subprocess.Popen(
-            command, cwd=tool.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.address = self.process.stdout.readline().strip().removeprefix("Open ")
+            command, cwd=tool.folder, stdin=inside, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **own)
+        if has_terminal:
+            os.close(inside)
+        self.address = self.line()
         if not self.address.startswith("http://127.0.0.1:"):
             self.process.kill()
             raise AssertionError(f"the inspector says: {self.address} {self.process.communicate()[1]}")
@@ -60,10 +68,19 @@ class Inspected:
         self.port = parts.port
         self.base = f"http://127.0.0.1:{parts.port}"
 
+    def line(self):
+        """The next address that it prints, or another line of it."""
+        return self.process.stdout.readline().strip().removeprefix("Open ")
+
+    def press_enter(self):
+        os.write(self.terminal, b"\n")
+
     def close(self):
         """Asks it to end. Returns 0 if it has ended as it should: the tool says by which signal, the show does not."""
         self.process.terminate()
         self.process.communicate(timeout=60)
+        if self.terminal is not None:
+            os.close(self.terminal)
         return 0 if self.process.returncode == self.expected else self.process.returncode or -1
 
 

@@ -25,8 +25,8 @@ class PageTest(unittest.TestCase):
         self.tool = house.Tool(self.tool_path)
         self.addCleanup(self.tool.close)
 
-    def inspect(self, *arguments, width=1280, height=900, program=None):
-        inspected = house.Inspected(self.tool, *arguments, program=program)
+    def inspect(self, *arguments, width=1280, height=900, program=None, has_terminal=False):
+        inspected = house.Inspected(self.tool, *arguments, program=program, has_terminal=has_terminal)
         self.addCleanup(lambda: self.assertEqual(inspected.close(), 0))
         page = self.browser.page(width, height)
         self.addCleanup(page.close)
