@@ -46,6 +46,11 @@ package struct SetAside: Sendable {
   private var lifted: [RowAddress: Entry] = [:]
   /// Those that this transaction has set aside.
   private(set) var news = Set<RowAddress>()
+  /// Those that this transaction has forgotten, as they were before it.
+  private var former: [RowAddress: Entry] = [:]
+  /// Those that this transaction has set aside and that were not so before, for a person to hear of. A row that only a
+  /// deferred key holds goes when it is tried again, and comes back at the end of each transaction.
+  var unheard: [RowAddress] { news.filter { former[$0] != entries[$0] }.sorted() }
   /// The position at which the next retries begin.
   private var turn = 0
   package var count: Int { entries.count + lifted.count }
@@ -97,6 +102,7 @@ package struct SetAside: Sendable {
     delete.bind(1, address.kind)
     delete.bind(2, address.key)
     try delete.run()
+    if !news.contains(address), former[address] == nil { former[address] = known.first }
     news.remove(address)
   }
 
@@ -115,7 +121,7 @@ package struct SetAside: Sendable {
   }
 
   /// Ends a transaction.
-  mutating func forgetNews() { news = [] }
+  mutating func forgetNews() { (news, former) = ([], [:]) }
 }
 
 /// SQLite does not take a row as the state says it must be. Never leaves the store: the row is set aside.

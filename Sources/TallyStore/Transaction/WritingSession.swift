@@ -235,7 +235,7 @@ final class WritingSession {
     }
     try standAside(false)
     try writer.endAnnouncing()
-    for address in reader.aside.news.isEmpty ? [] : reader.aside.news.sorted() {
+    for address in reader.aside.news.isEmpty ? [] : reader.aside.unheard {
       environment.logger.warning(
         "a row is set aside: SQLite does not take it as the state says",
         metadata: ["row": "\(printable(address.key))", "reason": "\(reader.aside[address]?.reason ?? "")"])
