@@ -100,10 +100,13 @@ enum ExitStatus: Int32 {
 struct Failure: Error {
   var status: ExitStatus
   var message: String
+  /// The error of SQLite's that it tells of; nil for any other.
+  var cause: DatabaseError?
 
-  init(_ status: ExitStatus, _ message: String) {
+  init(_ status: ExitStatus, _ message: String, cause: DatabaseError? = nil) {
     self.status = status
     self.message = message
+    self.cause = cause
   }
 
   /// Creates the status for an `errno` of an action on a file.

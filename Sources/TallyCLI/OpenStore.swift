@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallyStore
 
 /// Opening and closing stores.
 enum OpenStore {
@@ -21,7 +22,7 @@ enum OpenStore {
 
   /// Which of two stores it is, SQLite does not say.
   private static func named(_ error: DatabaseError, _ path: String) -> Failure {
-    Failure(ExitStatus(of: error), "\(path): \(Failure.message(of: error))")
+    Failure(ExitStatus(of: error), "\(path): \(Failure.message(of: error))", cause: error)
   }
 
   /// SQLite tells a read-only disk and a file that somebody else owns apart as little as "cannot open" and "read-only"
@@ -97,8 +98,17 @@ enum OpenStore {
     do {
       return try body(store)
     } catch let error as DatabaseError where !isUnwritable(error) {
-      throw named(error, store.path)
+      throw explained(error, store) ?? named(error, store.path)
+    } catch let failure as Failure {
+      // Of two stores that are open, the one that was opened last has named the error as its own.
+      throw failure.cause.flatMap { explained($0, store) } ?? failure
     }
+  }
+
+  /// An error that comes of what another program has made of the app's tables; nil if it comes of anything else.
+  private static func explained(_ error: DatabaseError, _ store: Store) -> Failure? {
+    guard let reason = store.reason(for: error) as? StoreError else { return nil }
+    return Failure(ExitStatus(of: reason), "\(store.path): \(Failure.message(of: reason))")
   }
 
   /// Closes the store. The work of the body is committed; if another program keeps the file in use, its log stays, and
@@ -113,7 +123,8 @@ enum OpenStore {
       return try Store(existing: path, options: options)
     } catch let error as StoreError where error.code == .noSuchStore {
       guard access(path, F_OK) != 0 else { throw StoreError(.notAStore, "\(path) is empty") }
-      throw errno == EACCES ? Failure(errno: EACCES, .read, path) : error
+      guard errno != EACCES else { throw Failure(errno: EACCES, .read, path) }
+      throw StoreError(error.code, error.message + Misspelling.hint(forFile: path))
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN {
       guard access(path, R_OK) != 0 else { throw error }
       throw Failure(errno: errno, .read, path)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Logging
+import TallyStore
 
 /// The `tally` tool: a thin layer on the public library.
 struct TallyTool: ParsableCommand {
@@ -64,6 +65,11 @@ private enum Main {
   }
 
   private static func parse() throws -> any ParsableCommand {
+    // The parser would give the help of the commands before it, and end as if that had been asked for.
+    if let misspelt = Misspelling.command(in: Array(CommandLine.arguments.dropFirst())) {
+      let hint = Spelling.hint(for: misspelt.word, among: misspelt.names)
+      fail(.usage, "there is no command \(shown(misspelt.word))\(hint)")
+    }
     do {
       return try TallyTool.parseAsRoot()
     } catch {
@@ -74,37 +80,10 @@ private enum Main {
   /// Help and the version go to standard output; everything else is a mistake in the command line.
   private static func endParsing(_ error: any Error) -> Never {
     guard TallyTool.exitCode(for: error).isSuccess else {
-      fail(.usage, TallyTool.message(for: error) + (suggestion.map { "; did you mean '\($0)'?" } ?? ""))
+      fail(.usage, TallyTool.message(for: error))
     }
-    print(TallyTool.fullMessage(for: error))
+    print(HelpText.wrapped(TallyTool.fullMessage(for: error)))
     exit(0)
-  }
-
-  /// The command that a misspelt one is nearest to.
-  private static var suggestion: String? {
-    guard CommandLine.arguments.count > 1 else { return nil }
-    let word = CommandLine.arguments[1]
-    let names = TallyTool.configuration.subcommands.compactMap { $0.configuration.commandName }
-    guard !word.hasPrefix("-"), !names.contains(word) else { return nil }
-    let nearest = names.map { ($0, distance($0, word)) }.min { ($0.1, $0.0) < ($1.1, $1.0) }
-    return nearest.flatMap { $0.1 <= 2 ? $0.0 : nil }
-  }
-
-  /// Returns the number of letters to change, add, remove or swap with the next (Damerau and Levenshtein).
-  private static func distance(_ one: String, _ other: String) -> Int {
-    let (a, b) = (Array(one), Array(other))
-    guard !a.isEmpty, !b.isEmpty else { return max(a.count, b.count) }
-    var rows = [Array(0...b.count)]
-    for i in 1...a.count {
-      var row = [i]
-      for j in 1...b.count {
-        var cost = min(rows[i - 1][j] + 1, row[j - 1] + 1, rows[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1))
-        if i > 1, j > 1, a[i - 1] == b[j - 2], a[i - 2] == b[j - 1] { cost = min(cost, rows[i - 2][j - 2] + 1) }
-        row.append(cost)
-      }
-      rows.append(row)
-    }
-    return rows[a.count][b.count]
   }
 
   private static func fail(_ status: ExitStatus, _ message: String) -> Never {

@@ -77,12 +77,18 @@
           try welcome(id)
           try await serve(connection)
         } catch {
-          onFailure(address, error)
+          report(error, of: address)
         }
         await connection.close()
       } catch {
-        onFailure(address, error)
+        report(error, of: address)
       }
+    }
+
+    /// Tells of a failure. That a peer was sent home when the listener was closed is none.
+    private func report(_ error: any Error, of address: String) {
+      if error is CancellationError, state.withLock({ $0.isClosed }) { return }
+      onFailure(address, error)
     }
 
     /// A stranger has introduced itself.

@@ -145,6 +145,17 @@ final class Bench {
     #expect(part.isEmpty || outcome.errors.contains(part), "\(command)", sourceLocation: location)
   }
 
+  /// Runs the tool, which must fail with this code and one line of complaint, whatever it has printed before.
+  func refusedAfterOutput(
+    _ status: Int32, _ arguments: [String], saying part: String, at location: SourceLocation = #_sourceLocation
+  ) throws {
+    let outcome = try tally(arguments)
+    #expect(outcome.status == status, "\(arguments)", sourceLocation: location)
+    #expect(
+      outcome.errors.hasPrefix("tally: ") && outcome.errors.contains(part), "\(arguments): \(outcome.errors)",
+      sourceLocation: location)
+  }
+
   /// Runs the body, which must leave the store's content as it was and sound.
   func unchanged(_ store: String, at location: SourceLocation = #_sourceLocation, _ body: () throws -> Void) throws {
     let before = try done("dump", store, at: location)

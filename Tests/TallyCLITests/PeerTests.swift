@@ -96,6 +96,23 @@ import Testing
       #expect(try bench.done("dump", "a") == bench.done("dump", "b"))
     }
 
+    /// That it was sent home is no fault of a peer's.
+    @Test func aServerThatEndsComplainsOfNobody() throws {
+      let outcome = try serving(
+        "",
+        """
+        for STORE in a c; do
+          [ -e $STORE ] || "$0" new $STORE --schema schema.json
+          "$0" sync $STORE --via tcp://127.0.0.1:$PORT --watch >$STORE.txt 2>&1 & WATCHERS="$WATCHERS $!"
+        done
+        has() { "$0" get $1 'SBPerson|~|ann' >/dev/null 2>&1; }
+        until has b && has c; do sleep 0.1; done
+        kill $SERVER; wait $SERVER; kill $WATCHERS; wait $WATCHERS; true
+        """)
+      #expect(outcome.status == 0, "\(outcome.errors)")
+      #expect(String(decoding: try bench.bytes("served.txt"), as: UTF8.self) == "")
+    }
+
     @Test func strangersAreRefused() throws {
       try bench.write("0123456789abcdef0123456789abcdef\n", to: "secret")
       try bench.write("another secret of sixteen bytes", to: "wrong")

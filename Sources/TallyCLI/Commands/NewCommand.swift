@@ -8,8 +8,10 @@ struct NewCommand: ParsableCommand {
     commandName: "new",
     abstract: "Creates a store from a schema.",
     discussion: """
-      The schema is JSON: {"entities":[{"type":"SBGame","fields":{"name":"text","rating":"real"}, \
-      "references":{"owner":{"to":"SBPerson","onDelete":"cascade"}},"relationships":{"players":{"to":"SBPerson"}}}]}.
+      The schema is JSON:
+        {"entities":[{"type":"SBGame","fields":{"name":"text","rating":"real"},
+          "references":{"owner":{"to":"SBPerson","onDelete":"cascade"}},
+          "relationships":{"players":{"to":"SBPerson"}}}]}
       Fields are \(FieldKind.allCases.map(\.rawValue).joined(separator: ", ")); onDelete is nullify, cascade or deny.
 
       Example: tally new scores.tally --schema schema.json

@@ -8,10 +8,15 @@ struct SeedCommand: ParsableCommand {
     commandName: "seed",
     abstract: "Brings a set of default data into the store.",
     discussion: """
-      The set is JSON: {"name":"speech-types","version":2,"records":[{"key":"toast","type":"SpeechType",\
-      "fields":{"name":"Toast","seconds":120},"references":{"category":"short"},"relationships":{"tags":["a"]}}],\
-      "retired":[{"key":"roast","type":"SpeechType"}],"adoptions":[{"type":"SpeechType","matching":["name"],\
-      "present":["createdAt"],"absent":["updatedAt"]}]}. Values are those of tally dump --view; what is empty may be missing.
+      The set is JSON:
+        {"name":"speech-types","version":2,
+          "records":[{"key":"toast","type":"SpeechType",
+            "fields":{"name":"Toast","seconds":120},
+            "references":{"category":"short"},"relationships":{"tags":["a"]}}],
+          "retired":[{"key":"roast","type":"SpeechType"}],
+          "adoptions":[{"type":"SpeechType","matching":["name"],
+            "present":["createdAt"],"absent":["updatedAt"]}]}
+      Values are those of tally dump --view; what is empty may be missing.
 
       Every store that seeds one version makes the same records: they never appear twice. What somebody edited stays as it is, \
       what somebody deleted does not return. Seeding again changes nothing. The exit code is 65 if the set breaks a rule, does \

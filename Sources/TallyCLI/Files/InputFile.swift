@@ -16,7 +16,11 @@ final class InputFile {
   init(_ path: String) throws {
     self.path = path == "-" ? "standard input" : path
     descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw Failure(errno: errno, .read, self.path) }
+    guard descriptor >= 0 else {
+      let failure = Failure(errno: errno, .read, self.path)
+      guard failure.status == .notFound else { throw failure }
+      throw Failure(.notFound, failure.message + Misspelling.hint(forFile: path))
+    }
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw Failure(errno: errno, .read, self.path) }
     guard status.st_mode & S_IFMT != S_IFDIR else { throw Failure(errno: EISDIR, .read, self.path) }

@@ -1,7 +1,10 @@
+import TallyStore
+
 /// The words that a line of `tally shell` may contain.
 enum ShellGuide {
   /// The forms of the commands, with what each answers.
   static let commands: [(form: String, answer: String)] = [
+    ("help [COMMAND]", "the forms of the commands, each with what it answers"),
     ("new STORE [FILE]", "creates a store, in memory or in a file; null"),
     ("open STORE FILE", "opens an existing file; null"),
     ("copy STORE NEW [FILE]", "copies a store; in memory it keeps the identity, in a file it is noticed; null"),
@@ -31,6 +34,24 @@ enum ShellGuide {
     ("verify STORE", "how much was checked, and the problems"),
     ("dump STORE", "the whole replicated state; equal replicas answer equally"),
   ]
+
+  /// The first words of the forms.
+  static var names: Set<String> { Set(commands.map { name(of: $0.form) }) }
+
+  /// What help answers: all commands, or the forms of one.
+  static func help(_ command: String?) -> JSON {
+    let forms = commands.filter { command == nil || name(of: $0.form) == command }
+    return .array(forms.map { .object(["form": .string($0.form), "answer": .string($0.answer)]) })
+  }
+
+  /// - Throws: `Failure` for a word that is no command.
+  static func check(_ command: String) throws {
+    guard !names.contains(command) else { return }
+    let hint = Spelling.hint(for: command, among: names)
+    throw Failure(.usage, "there is no command \(shown(command))\(hint.isEmpty ? "; help lists them" : hint)")
+  }
+
+  private static func name(of form: String) -> String { String(form.prefix { $0 != " " }) }
 
   static var text: String { commands.map { "  \($0.form): \($0.answer)" }.joined(separator: "\n") }
 }

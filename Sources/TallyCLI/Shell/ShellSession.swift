@@ -51,7 +51,13 @@ final class ShellSession {
   }
 
   private func run(_ line: inout ShellLine) throws -> String {
+    try ShellGuide.check(line.command)
     switch line.command {
+    case "help":
+      let command = line.optionalWord()
+      try line.end()
+      if let command { try ShellGuide.check(command) }
+      return ShellGuide.help(command).text
     case "new": try create(&line)
     case "open": try open(&line)
     case "copy": try copy(&line)

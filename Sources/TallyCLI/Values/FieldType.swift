@@ -23,7 +23,7 @@ extension EntitySchema {
   func fieldType(_ column: String) throws -> FieldType {
     if let field = fields.first(where: { $0.name == column }) { return .field(field.kind) }
     if let reference = references.first(where: { $0.name == column }) { return .reference(to: reference.to) }
-    throw StoreError(.unknownField, "\(type) has no field \(shown(column))")
+    throw StoreError(.unknownField, "\(type) has no field \(shown(column))\(hint(forField: column))")
   }
 }
 

@@ -1,6 +1,7 @@
 import GRDB
 import Tally
 import TallyCRDT
+import TallyStore
 
 /// A record to put: from the command line, a line of `put -` or a line of an import.
 struct RecordInput {
@@ -49,7 +50,9 @@ struct RecordInput {
         throw Failure(.badData, "links: \(shown(relationship)) is not a list")
       }
       guard entity.relationships.contains(where: { $0.name == relationship }) else {
-        throw StoreError(.unknownRelationship, "\(entity.type) has no relationship \(shown(relationship))")
+        throw StoreError(
+          .unknownRelationship,
+          "\(entity.type) has no relationship \(shown(relationship))\(entity.hint(forRelationship: relationship))")
       }
       for target in targets {
         guard case .string(let text) = target else { throw Failure(.badData, "links: a target is not a record name") }
@@ -103,7 +106,7 @@ extension Schema {
   /// - Throws: `StoreError.unknownType`.
   func entity(type: String) throws -> EntitySchema {
     guard let entity = self[type] else {
-      throw StoreError(.unknownType, "the type \(shown(type)) is not in the schema")
+      throw StoreError(.unknownType, "the type \(shown(type)) is not in the schema\(hint(forType: type))")
     }
     return entity
   }

@@ -36,7 +36,7 @@ final class RecordLineReader {
   init(_ schema: Schema) throws {
     let types = schema.entities.map(\.type)
     func place(_ type: String) throws -> Int {
-      guard let place = types.firstIndex(of: type) else { throw Self.unknown(type) }
+      guard let place = types.firstIndex(of: type) else { throw Self.unknown(type, types) }
       return place
     }
     tables = try schema.entities.map { entity in
@@ -66,15 +66,16 @@ final class RecordLineReader {
   func record(named name: AnyRecordName, _ number: Int) throws -> RecordLine {
     if !tables.indices.contains(last) || !name.hasType(tables[last].entity.type) {
       guard let place = tables.firstIndex(where: { name.hasType($0.entity.type) }) else {
-        throw Self.unknown(name.type)
+        throw Self.unknown(name.type, tables.map(\.entity.type))
       }
       last = place
     }
     return RecordLine(number: number, name: name, entity: last)
   }
 
-  private static func unknown(_ type: String) -> StoreError {
-    StoreError(.unknownType, "the type \(shown(type)) is not in the schema")
+  private static func unknown(_ type: String, _ known: [String]) -> StoreError {
+    let hint = Spelling.hint(for: type, among: known)
+    return StoreError(.unknownType, "the type \(shown(type)) is not in the schema\(hint)")
   }
 
   // MARK: The line
@@ -124,7 +125,9 @@ final class RecordLineReader {
     record.values.reserveCapacity(fields.count)
     for (field, json) in fields {
       guard let column = columns.firstIndex(where: { $0.name == field }) else {
-        throw StoreError(.unknownField, "\(tables[record.entity].entity.type) has no field \(shown(field))")
+        let entity = tables[record.entity].entity
+        throw StoreError(
+          .unknownField, "\(entity.type) has no field \(shown(field))\(entity.hint(forField: field))")
       }
       let value = try located(record.name, field) { try columns[column].type.value(json: json) }
       record.values.append(RecordWriter.Assignment(column, value))
@@ -140,7 +143,9 @@ final class RecordLineReader {
     for (place, (key, json)) in links.enumerated() {
       guard case .array(let targets) = json else { throw Failure(.badData, "links: \(shown(key)) is not a list") }
       guard let relationship = entity.relationships.firstIndex(where: { $0.name == key }) else {
-        throw StoreError(.unknownRelationship, "\(entity.type) has no relationship \(shown(key))")
+        throw StoreError(
+          .unknownRelationship,
+          "\(entity.type) has no relationship \(shown(key))\(entity.hint(forRelationship: key))")
       }
       guard !links[..<place].contains(where: { $0.key == key }) else {
         throw Failure(.badData, "links: \(shown(key)) comes twice")

@@ -46,6 +46,12 @@ struct TableShape {
   }
 
   private func check() throws {
+    guard try isThere() else {
+      throw StoreError(
+        .incompatibleTable,
+        "the table \(table) is not there: another program has dropped or renamed it. Rename it back; or open the store for "
+          + "writing, which makes the table again, and sync with another device, which brings back what was in it")
+    }
     let list = keys.joined(separator: ", ")
     try checkColumns()
     try checkRowIDs()
@@ -53,6 +59,13 @@ struct TableShape {
       throw error("neither primary key nor unique index is on \(list) alone", "with PRIMARY KEY(\(list))")
     }
     try checkReferences()
+  }
+
+  private func isThere() throws -> Bool {
+    let query = try SQLStatement(
+      connection.handle, "SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = ?1 COLLATE NOCASE")
+    query.bind(1, table)
+    return try query.step()
   }
 
   private func error(_ problem: String, _ remedy: String) -> StoreError {
@@ -166,6 +179,20 @@ struct TableShape {
       throw error(
         "\(column) refers to \(other)(\(to))",
         "with \(column) REFERENCES \"\(wanted)\"(id) DEFERRABLE INITIALLY DEFERRED, or without REFERENCES")
+    }
+  }
+}
+
+extension Store {
+  /// What is wrong with the app's tables, where that explains an error of SQLite's while the store is read: another
+  /// program has dropped, renamed or rebuilt one. Otherwise the error itself.
+  package func reason(for error: any Error) -> any Error {
+    do {
+      return try read { db in
+        try TableShape.explaining(Connection(try StoreFile.handle(db))) { throw error }
+      }
+    } catch {
+      return error
     }
   }
 }

@@ -131,7 +131,9 @@ extension Schema {
   private func table(_ name: AnyRecordName, _ relationship: String, _ target: AnyRecordName) throws -> String {
     let entity = try entity(of: name)
     guard let declared = entity.relationships.first(where: { $0.name == relationship }) else {
-      throw StoreError(.unknownRelationship, "\(entity.type) has no relationship \(printable(relationship))")
+      throw StoreError(
+        .unknownRelationship,
+        "\(entity.type) has no relationship \(printable(relationship))\(entity.hint(forRelationship: relationship))")
     }
     try entity.check(target, as: declared)
     return Self.joinTable(entity.type, relationship)
@@ -143,7 +145,7 @@ extension Schema {
   }
 
   private func unknown(_ type: String) -> StoreError {
-    StoreError(.unknownType, "the type \(printable(type)) is not in the schema")
+    StoreError(.unknownType, "the type \(printable(type)) is not in the schema\(hint(forType: type))")
   }
 }
 
@@ -158,7 +160,7 @@ extension EntitySchema {
     } else if let place = references.firstIndex(where: { $0.name == column }) {
       try check(value, at: fields.count + place, name)
     } else {
-      throw StoreError(.unknownField, "\(type) has no field \(printable(column))")
+      throw StoreError(.unknownField, "\(type) has no field \(printable(column))\(hint(forField: column))")
     }
   }
 

@@ -49,7 +49,14 @@ package enum StoreFile {
       }
       let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
       guard application == 0, version == 0, tables == 0 else {
-        throw StoreError(.notAStore, "\(path) is an SQLite database, but not a store")
+        let isUnmarked = try Int.fetchOne(
+          db, sql: "SELECT count(*) FROM sqlite_master WHERE name IN ('tally_meta', 'tally_zone', 'tally_vector')")
+        throw StoreError(
+          .notAStore,
+          isUnmarked == 3
+            ? "\(path) has the tables of a store, but not its mark (application_id), which a dump of SQL does not keep: "
+              + "recover makes a store of it (tally recover, Store.recover)"
+            : "\(path) is an SQLite database, but not a store")
       }
       return false
     }
