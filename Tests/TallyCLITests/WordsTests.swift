@@ -64,6 +64,15 @@ import Testing
     ] {
       try bench.refused(65, ["import", "people.tally", "-"], saying: "did you mean '", input: line)
     }
+    let sets = [
+      #"{"name":"s","version":1,"records":[{"key":"k","type":"SBGam","fields":{}}]}"#,
+      #"{"name":"s","version":1,"records":[],"adoptions":[{"type":"SBGam","matching":["name"]}]}"#,
+    ]
+    for set in sets {
+      try bench.refused(65, ["seed", "people.tally", "--set", "-"], saying: "did you mean 'SBGame'?", input: set)
+    }
+    let schema = #"{"entities":[{"type":"Tree","fields":{},"references":{"up":{"to":"Tre"}}}]}"#
+    try bench.refused(65, ["new", "b", "--schema", "-"], saying: "did you mean 'Tree'?", input: schema)
     // What is like nothing is no misspelling.
     for words in [["get", "people.tally", "Zebra|~|z"], ["status", "elsewhere"], ["get", "people.tally", "S|~|z"]] {
       let outcome = try bench.tally(words)

@@ -56,7 +56,7 @@ struct Explanation {
   init(of name: AnyRecordName, field: String? = nil, in store: Store) throws {
     entity = try store.schema[name.type]
     guard var history = try store.history(of: name) else {
-      guard entity != nil else { throw StoreError(.unknownType, "the type \(shown(name.type)) is not in the schema") }
+      if entity == nil { _ = try store.schema.entity(of: name) }
       throw StoreError(.noSuchRecord, "no record named \(name), not even a deleted one")
     }
     if let field {

@@ -70,7 +70,8 @@ extension Store {
   private func recentlyDeleted(_ reader: StateReader, _ type: String, _ limit: Int) throws -> [DeletedRecord] {
     let window = options.compaction.restoreWindow
     guard let kind = reader.catalog.kind(of: type), kind.isKnown else {
-      throw StoreError(.unknownType, "the type \(printable(type)) is not in the schema")
+      let hint = reader.catalog.schema.hint(forType: type)
+      throw StoreError(.unknownType, "the type \(printable(type)) is not in the schema\(hint)")
     }
     let days = SharedDays(try NoteTable(reader.connection).read(SharedDays.scope) ?? [:])
     let today = today

@@ -103,7 +103,8 @@ public struct Schema: Sendable, Hashable, Codable {
     for entity in entities {
       for target in entity.references.map(\.to) + entity.relationships.map(\.to) where self[target] == nil {
         throw StoreError(
-          .invalidSchema, "\(entity.type) refers to the type \(printable(target)), which is not in the schema")
+          .invalidSchema,
+          "\(entity.type) refers to the type \(printable(target)), which is not in the schema\(hint(forType: target))")
       }
     }
   }

@@ -57,7 +57,8 @@ struct CheckedSeedSet {
       throw Self.error("invalid key \(printable(key.key)) in \(name): 1 to 128 printable ASCII characters")
     }
     guard schema[key.type] != nil else {
-      throw Self.error("\(name).\(key.key) is of the type \(printable(key.type)), which is not in the schema")
+      let hint = schema.hint(forType: key.type)
+      throw Self.error("\(name).\(key.key) is of the type \(printable(key.type)), which is not in the schema\(hint)")
     }
     let id = SeedIdentity.version5(namespace, key.key).uuidString.lowercased()
     guard let name = try? AnyRecordName(type: key.type, key: id) else {
@@ -131,7 +132,9 @@ struct CheckedSeedSet {
 
   private static func check(_ rule: SeedAdoption, _ set: SeedSet, _ schema: Schema) throws(StoreError) {
     guard let entity = schema[rule.type] else {
-      throw error("an adoption of \(set.name) is for the type \(printable(rule.type)), which is not in the schema")
+      let hint = schema.hint(forType: rule.type)
+      throw error(
+        "an adoption of \(set.name) is for the type \(printable(rule.type)), which is not in the schema\(hint)")
     }
     guard !rule.matching.isEmpty else { throw error("the adoption of \(rule.type) matches by no field") }
     for column in rule.matching + rule.present + rule.absent

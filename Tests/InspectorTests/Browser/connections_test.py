@@ -225,7 +225,7 @@ class ConnectionsTest(PageTest):
         with self.assertRaises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(inspected.address, timeout=chromium.TIME_LIMIT)
         self.assertEqual(refused.exception.code, 403)
-        self.assertIn("used already", refused.exception.read().decode())
+        self.assertIn("this address was opened before", refused.exception.read().decode())
         request = urllib.request.Request(inspected.base + "/", headers={"Host": f"evil.example:{inspected.port}"})
         with self.assertRaises(urllib.error.HTTPError) as rebound:
             urllib.request.urlopen(request, timeout=chromium.TIME_LIMIT)
