@@ -257,7 +257,7 @@ let package = Package(
     .testTarget(
       name: "ChinookTests", dependencies: ["Tally", "TallyCRDT", "TallyImport", "TallyStore", "TestEffort", grdb],
       resources: [.copy("Fixtures")]),
-    .testTarget(name: "ReadmeTests", dependencies: ["Tally"]),
+    .testTarget(name: "ReadmeTests", dependencies: ["Tally", tallyMacros]),
     // An app that imports a module with names of Tally's, as SwiftData has.
     .target(name: "Namesakes", path: "Tests/Namesakes"),
     .testTarget(name: "NamesakeTests", dependencies: ["Namesakes", "Tally"]),
@@ -325,7 +325,7 @@ let package = Package(
     .executableTarget(
       name: "Benchmarks",
       dependencies: [
-        "Tally", "TallyCRDT", "TallySync", "TallyTesting", grdb, sqlite, zstd,
+        "Tally", "TallyCRDT", "TallyStore", "TallySync", "TallyTesting", grdb, sqlite, zstd,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Tests/Benchmarks"),
   ],

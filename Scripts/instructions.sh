@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # Counts the instructions that one row costs, which repeat where times do not. Needs valgrind.
-#   instructions.sh [--json FILE] [workload ...]   beside plain SQLite
+#   instructions.sh [--json FILE] [--markdown FILE] [workload ...]   beside plain SQLite; the page's table is between its markers
 #   instructions.sh --gate                         only the store, against Scripts/instructions-limits.txt
 set -euo pipefail
 limits=$(dirname "$0")/instructions-limits.txt
 all=(insert update first commit change delta again apply delete empty open seed edits deletes exchange)
-gate= json= workloads=()
+gate= json= markdown= workloads=()
 while [ $# -gt 0 ]; do
   case $1 in
   --gate) gate=yes ;;
   --json) json=$2; shift ;;
+  --markdown) markdown=$2; shift ;;
   *)
     [[ " ${all[*]} " == *" $1 "* ]] || { echo "no workload $1: they are ${all[*]}" >&2; exit 1; }
     workloads+=("$1") ;;
@@ -94,7 +95,10 @@ is_over() {
   [ -n "$gate" ] && [ -n "$accepted" ] && [ $(($(cost "$1" store) * 100)) -gt $((accepted * 105)) ]
 }
 
-status=0 lines=()
+# 45,400 for 45397: the last two digits are noise.
+rounded() { printf "%d" $((($1 + 50) / 100 * 100)) | sed -E ':again; s/^([0-9]+)([0-9]{3})/\1,\2/; t again'; }
+
+status=0 lines=() rows=()
 printf '%-8s %10s %10s %6s %10s %10s\n' workload plain store ratio accepted aim
 for workload in "${workloads[@]}"; do
   for again in 2 3; do
@@ -110,6 +114,7 @@ for workload in "${workloads[@]}"; do
   fi
   printf '%-8s %10s %10d %6s %10s %10s\n' "$workload" "$plain" "$store" "$ratio" "$accepted" "$aim"
   lines+=("{\"workload\": \"$workload\", \"plain\": ${plain:-null}, \"store\": $store, \"accepted\": ${accepted:-null}, \"aim\": $([[ $aim =~ ^[0-9]+$ ]] && echo "$aim" || echo null)}")
+  [ -z "$markdown" ] || rows+=("| $workload | $(rounded "$plain") | $(rounded "$store") | $ratio | $([[ $aim =~ ^[0-9]+$ ]] && rounded "$aim" || true) |")
   if is_over "$workload"; then
     echo "$workload takes $store instructions a row; accepted are $accepted (Scripts/instructions-limits.txt)" >&2
     status=1
@@ -119,5 +124,12 @@ for workload in "${workloads[@]}"; do
 done
 if [ -n "$json" ]; then
   (IFS=$'\n'; echo "[${lines[*]}]" | sed 's/}$/},/; s/},*\]$/}]/') >"$json"
+fi
+if [ -n "$markdown" ]; then
+  table="| | plain SQLite | a store | ratio | aimed at |"$'\n'"| --- | --- | --- | --- | --- |"$'\n'$(IFS=$'\n'; echo "${rows[*]}")
+  table=$table awk '/^<!-- instructions -->$/ { print; print ""; print ENVIRON["table"]; print ""; skip = 1; next }
+    /^<!-- end of instructions -->$/ { skip = 0 } !skip' "$markdown" >"$folder/page"
+  grep -q "^<!-- end of instructions -->$" "$folder/page" || { echo "$markdown has no markers of instructions" >&2; exit 1; }
+  cat "$folder/page" >"$markdown"
 fi
 exit $status

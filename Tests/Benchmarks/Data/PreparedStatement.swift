@@ -4,6 +4,8 @@ import GRDBSQLite
 /// A statement of SQLite's own C API.
 final class PreparedStatement {
   private let handle: OpaquePointer
+  /// Whether the statement ends with this object. Else the connection keeps it for the next transaction.
+  private let isOwned: Bool
   // SQLITE_TRANSIENT, "a special value that tells SQLite to make its own copy" (sqlite.org/c3ref/c_static.html).
   private static let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
@@ -13,9 +15,19 @@ final class PreparedStatement {
       throw Mistake("SQLite does not prepare: \(sql)")
     }
     self.handle = handle
+    isOwned = true
   }
 
-  deinit { sqlite3_finalize(handle) }
+  /// The statement that this connection has prepared before, as an app keeps those that it runs often. GRDB keeps it,
+  /// and finalizes it when the connection is closed.
+  init(keptBy db: Database, _ sql: String) throws {
+    handle = try db.cachedStatement(sql: sql).sqliteStatement
+    isOwned = false
+  }
+
+  deinit {
+    if isOwned { sqlite3_finalize(handle) } else { sqlite3_reset(handle) }
+  }
 
   func bind(_ index: Int32, _ value: Int) { sqlite3_bind_int64(handle, index, Int64(value)) }
   func bind(_ index: Int32, _ value: Double) { sqlite3_bind_double(handle, index, value) }

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Tally
+import TallyStore
 
 /// A database that a workload runs on: a store, or a plain pool.
 protocol Side {
@@ -64,7 +65,7 @@ extension Side {
   /// Owners and rows in one transaction.
   func insertAtOnceThroughC(_ owners: [String], _ rows: [ItemRow], or clause: String = "") throws {
     try transaction { db in
-      let statement = try PreparedStatement(db, "INSERT \(clause) INTO Owner(id, name) VALUES(?, 'owner')")
+      let statement = try PreparedStatement(keptBy: db, "INSERT \(clause) INTO Owner(id, name) VALUES(?, 'owner')")
       for name in owners {
         statement.bind(1, name)
         try statement.run()
@@ -74,7 +75,7 @@ extension Side {
   }
 
   private static func insertThroughC(_ rows: ArraySlice<ItemRow>, or clause: String, _ db: Database) throws {
-    let statement = try PreparedStatement(db, ItemRow.insertion(or: clause))
+    let statement = try PreparedStatement(keptBy: db, ItemRow.insertion(or: clause))
     for row in rows {
       statement.bind(1, row.id)
       statement.bind(2, row.name)
@@ -90,7 +91,7 @@ extension Side {
   /// Sets `count` of these records, by their number and name, in one transaction.
   func updateThroughC(_ changes: some Sequence<(Int, String)>) throws {
     try transaction { db in
-      let statement = try PreparedStatement(db, "UPDATE Item SET count = ? WHERE id = ?")
+      let statement = try PreparedStatement(keptBy: db, "UPDATE Item SET count = ? WHERE id = ?")
       for (number, name) in changes {
         statement.bind(1, number)
         statement.bind(2, name)
@@ -109,12 +110,15 @@ extension DatabasePool {
   }
 }
 
-/// A database like a store's, without what replicates: same columns, keys, references and indexes, same pragmas.
+/// A database like a store's, without what replicates: same columns, keys, references and indexes, same pragmas, and a
+/// write-ahead log that is copied after as many pages.
 enum PlainDatabase {
   static func open(_ path: String) throws -> DatabasePool {
     var configuration = Configuration()
     configuration.busyMode = .timeout(5)
-    configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA temp_store = MEMORY") }
+    configuration.prepareDatabase { db in
+      try db.execute(sql: "PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = \(CheckpointPacer.most)")
+    }
     return try DatabasePool(path: path, configuration: configuration)
   }
 

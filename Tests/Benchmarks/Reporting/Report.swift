@@ -34,6 +34,17 @@ struct Report: Codable {
     return (tables + (growth ?? [])).joined(separator: "\n")
   }
 
+  /// A line for each figure, with what each number of records has found.
+  var shortMarkdown: String {
+    let columns = sections.flatMap { ["\(Format.count($0.records)) records", "target"] }
+    var rows: [[String]] = []
+    for finding in sections.last?.findings ?? [] {
+      let cells = sections.flatMap { $0.shortCells(finding.figure.id) }
+      rows.append([finding.figure.id, finding.figure.name] + cells)
+    }
+    return TextTable(headings: ["", "what"] + columns, rows: rows).markdown
+  }
+
   /// How costs for each record grow; nil with one number of records.
   private var growth: TextTable? {
     let lines = Growth.all(sections)

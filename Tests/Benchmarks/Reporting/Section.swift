@@ -40,6 +40,19 @@ struct Section: Codable {
     ]
   }
 
+  /// The ratio, or what has no baseline, and whether it is within its target.
+  func shortCells(_ id: String) -> [String] {
+    guard let finding = finding(id) else { return ["", ""] }
+    let target = target(of: finding)
+    let limit = target.map { finding.ratio == nil ? Format.bytes($0.limit) : Format.number($0.limit) }
+    let verdict = target.map { Self.verdict(finding.measured, $0.limit) }
+    return [
+      finding.ratio.map { Format.ratio($0, finding.figure.quantity) }
+        ?? Format.amount(finding.tally, finding.figure.quantity),
+      limit.map { "≤ \($0), \(verdict ?? "")" } ?? "",
+    ]
+  }
+
   private static func wall(_ finding: Finding, _ limit: Double?) -> String {
     guard let limit, let ratio = finding.wallRatio else { return "" }
     return "≤ \(Format.number(limit)), \(verdict(ratio, limit))"
