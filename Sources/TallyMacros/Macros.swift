@@ -64,7 +64,9 @@
     member, names: named(schema), named(databaseTableName), named(Columns), named(EntityColumns), named(unreadValues),
     named(init), named(encode))
   @attached(memberAttribute)
-  @attached(extension, conformances: Entity, FetchableRecord, PersistableRecord)
+  // Of what these imply the compiler finds TableRecord and Identifiable only if they are listed, where a file mentions
+  // the struct of another one for the first time: `Item.fetchCount(db)`, `Item.ID`.
+  @attached(extension, conformances: TableRecord, Identifiable, Entity, FetchableRecord, PersistableRecord)
   public macro Entity(_ type: String? = nil, deleteWins: Bool = false, follows: SeedFollowing = .untilEdited) =
     #externalMacro(module: "TallyMacroPlugin", type: "EntityMacro")
 
