@@ -25,14 +25,12 @@ import Testing
 #endif
 
 // README.md
-private enum README_md_1 {
+private func README_md_1() async throws {
 
-func engine(for store: Store, space: String, token: String) async throws -> SyncEngine {
-  let engine = SyncEngine(store)
-  await engine.add(try RelayMailbox(space, token: token), named: "relay")
-  await engine.resume()
-  return engine
-}
+// The address and the token are the two lines that `tally relay token` prints.
+let relay = try RelayMailbox("https://relay.example/s/3f2a0c1d", token: token)
+await engine.add(relay, named: "relay")
+_ = relay
 }
 
 // Docs/CrashTests.md

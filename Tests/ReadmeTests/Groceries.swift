@@ -1,13 +1,6 @@
 import Foundation
 import Tally
 
-struct Item: Entity, Codable, FetchableRecord, PersistableRecord {
-  static let schema = EntitySchema("Item", .text("title", default: ""), .bool("isBought", default: false))
-  var id = RecordName<Item>()
-  var title = ""
-  var isBought = false
-}
-
 /// What an app keeps: a store, a live list, and an engine that syncs through a folder that devices share.
 @MainActor final class Groceries {
   let store: Store

@@ -48,6 +48,27 @@ import Testing
     #expect(links > 0)
   }
 
+  /// A page that repeats lines of another table, or figures of 100,000 records in a sentence, says so in the line above.
+  @Test func figuresAreThoseOfTheBenchmark() throws {
+    var quotes = 0
+    for page in try pages() {
+      for quote in try text(page).matches(
+        of: /<!-- figures of (?<file>[^\s:]+)(?:: (?<ids>[^>]+))? -->\n(?<block>(?s:.*?))(?:\n\n|$)/)
+      {
+        quotes += 1
+        let lines = Set(try text(String(quote.file)).split(separator: "\n"))
+        for id in (quote.ids ?? "").split(separator: " ") {
+          let cells = lines.first { $0.hasPrefix("| \(id) |") }?.split(separator: "|") ?? []
+          let figure = cells.dropLast().last.map { $0.trimmingPrefix(" ").prefix { $0 != " " } }
+          #expect(figure.map { quote.block.contains($0) } == true, "\(page) has another figure of \(id)")
+        }
+        guard quote.ids == nil else { continue }
+        for line in quote.block.split(separator: "\n") { #expect(lines.contains(line), "\(page) has another line") }
+      }
+    }
+    #expect(quotes > 1)
+  }
+
   @Test func theReadmeIsShort() throws {
     #expect(try text("README.md").split(separator: "\n", omittingEmptySubsequences: false).count <= 151)
   }
@@ -107,7 +128,7 @@ import Testing
 
   /// The README, and the pages of all kinds.
   private func pages() throws -> [String] {
-    try ["", "Docs", "Docs/Decisions", "Sources/Tally/Tally.docc"].flatMap { folder in
+    try ["", "Docs", "Docs/Benchmarks", "Docs/Decisions", "Sources/Tally/Tally.docc"].flatMap { folder in
       try FileManager.default.contentsOfDirectory(atPath: Self.repository.appendingPathComponent(folder).path)
         .filter { $0.hasSuffix(".md") }.sorted().map { folder.isEmpty ? $0 : "\(folder)/\($0)" }
     }

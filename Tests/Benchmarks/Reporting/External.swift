@@ -1,6 +1,7 @@
 import Foundation
 
-/// Figures of another program, measured on the same machine with the same rows: Docs/Benchmarks.md describes the form.
+/// Figures of another program, measured on the same machine with the same rows: Docs/Benchmarks/other-programs.md has
+/// the form.
 struct External: Codable {
   var program: String
   /// `Machine.name` of where it was measured.
