@@ -48,7 +48,8 @@ import Testing
     #expect(links > 0)
   }
 
-  /// A page that repeats lines of another table, or figures of 100,000 records in a sentence, says so in the line above.
+  /// A page that repeats lines of another's table, or its figures of 100,000 records in a sentence, says so in the line
+  /// above.
   @Test func figuresAreThoseOfTheBenchmark() throws {
     var quotes = 0
     for page in try pages() {
