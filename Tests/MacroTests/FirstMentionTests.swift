@@ -39,12 +39,16 @@
         try saved.insert(db)
         try FirstMention.rename(db, saved)
       }
-      try store.read { db in
-        #expect(try FirstMention.count(db) == 1)
-        #expect(try FirstMention.titles(db) == ["b"])
-        #expect(try FirstMention.find(db, named.id) == named)
-        #expect(try FirstSaved.fetchOne(db)?.title == "a!")
+      let (count, titles, found, renamed) = try store.read { db in
+        (
+          try FirstMention.count(db), try FirstMention.titles(db), try FirstMention.find(db, named.id),
+          try FirstSaved.fetchOne(db)?.title
+        )
       }
+      #expect(count == 1)
+      #expect(titles == ["b"])
+      #expect(found == named)
+      #expect(renamed == "a!")
       #expect(FirstMention.ids([identified]) == [identified.id])
     }
   }
