@@ -127,7 +127,8 @@ struct Failure: Error {
   static func message(of error: any Error) -> String {
     switch error {
     case let error as Failure: error.message
-    case let error as DatabaseError: "SQLite: \(error.message ?? "error") (\(error.extendedResultCode.rawValue))"
+    case let error as DatabaseError:
+      "SQLite: \(error.message ?? "error") (\(error.extendedResultCode.rawValue))\(unreadableObject(error))"
     case let error as RecordNameError: "malformed record name: \(error.message)"
     case let error as StoreError where error.code == .baseNotCovered:
       "the delta starts after what is here; make one with --since '\(error.vector?.description ?? "")'"
@@ -138,6 +139,17 @@ struct Failure: Error {
     case let error as CocoaError: error.localizedDescription
     default: "\(error)"
     }
+  }
+
+  /// SQLite reads all of a schema or nothing, so that one trigger in a newer SQLite's words looks like damage.
+  private static func unreadableObject(_ error: DatabaseError) -> String {
+    guard error.message?.hasPrefix("malformed database schema (") == true else { return "" }
+    let version = try? DatabaseQueue().read { try String.fetchOne($0, sql: "SELECT sqlite_version()") }
+    return """
+      ; SQLite \(version ?? ""), which this program uses, cannot read what is in parentheses. If \
+      a newer SQLite made it, drop it there, or read the file with that one; otherwise the file is damaged: see \
+      'tally help recover'
+      """
   }
 }
 

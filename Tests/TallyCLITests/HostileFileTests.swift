@@ -64,6 +64,27 @@ import Testing
     #expect(try bench.bytes("a") == before)
   }
 
+  /// A trigger in words that this SQLite does not know: the message names it and the remedy.
+  @Test func aTriggerOfANewerSQLiteIsNamed() throws {
+    var configuration = Configuration()
+    configuration.prepareDatabase { try $0.execute(sql: "PRAGMA writable_schema = ON") }
+    let queue = try DatabaseQueue(path: bench.path("a"), configuration: configuration)
+    try queue.write { db in
+      try db.execute(
+        sql: """
+          INSERT INTO sqlite_master(type, name, tbl_name, rootpage, sql) VALUES('trigger', 'later', 'SBPerson', 0,
+            'CREATE TRIGGER later AFTER UPDATE ON SBPerson BEGIN SELECT 1 WORDS OF TOMORROW; END')
+          """)
+    }
+    try queue.close()
+    for arguments in [
+      ["get", "a", Self.person], ["put", "a", Self.person, "name=x"], ["verify", "a"], ["status", "a"],
+    ] {
+      try bench.refused(65, arguments, saying: "(later)")
+      try bench.refused(65, arguments, saying: "If a newer SQLite made it, drop it there")
+    }
+  }
+
   @Test(.timeLimit(.minutes(30))) func aNamedPipeIsNotWaitedFor() throws {
     #expect(mkfifo(bench.path("pipe"), 0o600) == 0)
     try expectRefused(65, "pipe")
