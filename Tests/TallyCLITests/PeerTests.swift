@@ -38,7 +38,7 @@ import Testing
     try bench.done("put", "a", "-", "--relaxed", input: lines.joined(separator: "\n"))
     let shown = try bench.terminal("exec '\(Bench.tool)' sync a --via \"\(stdio) 2>/dev/null\" >result")
     #expect(shown.contains("\r\u{1B}[Kconnecting"))
-    #expect(shown.contains("syncing [") && shown.contains("%, "))
+    #expect(shown.contains("syncing: ") && shown.contains("[") && shown.contains("%, "))
     // At the end the line is empty.
     #expect(shown.contains("received\r\u{1B}[K"))
   }

@@ -18,20 +18,22 @@ extension SyncEngine {
   /// Says in the status how many transactions a peer is not known to have, unless a round with it says so.
   func count(_ peer: SyncPeer) async {
     let (name, round) = (peer.name, rounds[peer.name])
-    guard isWaiting(name) else { return }
+    guard isWaiting(name), let pending = await pending(peer), isWaiting(name), rounds[name] == round else { return }
+    update(name) { $0.pending = pending }
+  }
+
+  /// Returns the number of transactions that a peer is not known to have; nil if that cannot be told.
+  func pending(_ peer: SyncPeer) async -> UInt64? {
+    let known = acknowledged[peer.name]
     do {
-      let pending: UInt64
       switch peer {
-      case .mailbox(let mailbox, _):
-        pending = try await store.pending(through: mailbox, put: acknowledged[name] ?? StateVector())
-      case .transport:
-        guard let acknowledged = acknowledged[name] else { return }
-        pending = try store.vector.distance(beyond: acknowledged)
+      case .mailbox(let mailbox, _): return try await store.pending(through: mailbox, put: known ?? StateVector())
+      case .transport: return try known.map { try store.vector.distance(beyond: $0) }
       }
-      guard isWaiting(name), rounds[name] == round else { return }
-      update(name) { $0.pending = pending }
     } catch {
-      settings.logger.warning("what is pending is not known", metadata: ["peer": "\(name)", "error": "\(error)"])
+      settings.logger.warning(
+        "what is pending is not known", metadata: ["peer": "\(peer.name)", "error": "\(error)"])
+      return nil
     }
   }
 

@@ -404,10 +404,12 @@ public actor SyncEngine {
     // What the store itself refuses, such as a row that cannot be captured, may pass with the app's next write.
     let isPermanent =
       (error as? StoreError).map { [.closed, .readOnly].contains($0.code) } ?? failure?.isPermanent ?? false
+    let pending = await pending(peer)
     rounds[name, default: 0] += 1
     let failures = (status.peers.first { $0.id == name }?.failures ?? 0) + 1
     let pause = max(settings.pause(after: failures), failure?.retryAfter ?? .zero)
     update(name) { peer in
+      if let pending { peer.pending = pending }
       peer.phase = isPermanent ? .blocked : .retrying
       (peer.fraction, peer.transfer) = (nil, nil)
       peer.failures = failures
@@ -416,6 +418,7 @@ public actor SyncEngine {
       peer.errorCode = failure?.code.rawValue
     }
     settings.logger.warning("a sync failed", metadata: ["peer": "\(name)", "error": "\(error)"])
+    // Something may have been written while that was found out.
     await count(peer)
     guard !isPermanent else {
       tasks[name] = nil
