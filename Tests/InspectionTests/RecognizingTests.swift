@@ -122,7 +122,7 @@ import Testing
     query.order = RowOrder(by: "seats\" --")
     #expect(throws: StoreError.self) { try store.rows(query) }
     query.order = RowOrder(by: "note")
-    let place = try #require(Self.schema["Meeting"]?.columnNames.firstIndex(of: "note"))
+    let place = try #require(try store.schema["Meeting"]?.columnNames.firstIndex(of: "note"))
     query.columns = place..<place + 1
     let first = try #require(try store.rows(query).rows.first)
     #expect(first.values.map(\.text) == ["note 0"], "\(first)")
@@ -156,7 +156,7 @@ import Testing
     // In a list, where only the beginning is read; and a text that spells one is none.
     let store = try store()
     try store.run(
-      "INSERT INTO Meeting(id, plan, note) VALUES('Meeting|~|p', CAST(x'\(png)' || zeroblob(90) AS BLOB), '\(png)')",
+      "INSERT INTO Meeting(id, plan, note) VALUES('Meeting|~|p', CAST(x'\(png)' || zeroblob(5000) AS BLOB), '\(png)')",
       "INSERT INTO Meeting(id, plan) VALUES('Meeting|~|q', CAST(x'\(png)' || zeroblob(5000) AS BLOB))")
     let rows = try store.rows(RowQuery("Meeting")).rows
     for row in rows {

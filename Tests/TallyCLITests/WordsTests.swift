@@ -34,9 +34,18 @@ import Testing
     (["snyc"], "'snyc'; did you mean 'sync'?"), (["help", "snyc"], "'snyc'; did you mean 'sync'?"),
     (["snyc", "--help"], "'snyc'; did you mean 'sync'?"), (["hepl"], "'hepl'; did you mean 'help'?"),
     (["relay", "tokn"], "'tokn'; did you mean 'token'?"), (["help", "relay", "tokn"], "did you mean 'token'?"),
-    (["relay", "lst", "--help"], "did you mean 'list'?"), (["help", "nothing"], "there is no command 'nothing'"),
+    (["relay", "lst", "--help"], "did you mean 'list'?"),
+    (["schema", "upgrde", "a", "b"], "did you mean 'upgrade'?"),
+    (["help", "nothing"], "there is no command 'nothing'"),
   ]) func aCommandThatThereIsNotIsAMistake(_ words: [String], _ hint: String) throws {
     try Bench().refused(64, words, saying: hint)
+  }
+
+  /// The name of a command that may be left out gives way to a file of nearly that name.
+  @Test func aStoreMayBeCalledNearlyAsACommand() throws {
+    let bench = try Bench("shows")
+    #expect(try bench.done("schema", "shows").contains("SBPerson"))
+    try bench.refused(66, ["schema", "elsewhere"], saying: "there is no store at elsewhere")
   }
 
   @Test func aNameThatIsNearlyRightIsSuggested() throws {
@@ -78,7 +87,8 @@ import Testing
       let outcome = try bench.tally(words)
       #expect([65, 66].contains(outcome.status) && !outcome.errors.contains("did you mean"), "\(words)")
     }
-    #expect(try bench.contents() == ["notes.txt", "people.tally", "schema.json"])
+    // Nothing was made under a name that was none.
+    #expect(try bench.contents().filter { !$0.hasPrefix("people.tally") } == ["notes.txt", "schema.json"])
   }
 
   @Test(arguments: ["ALTER TABLE SBGame RENAME TO Games", "DROP TABLE SBGame"])

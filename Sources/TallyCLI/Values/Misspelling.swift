@@ -21,6 +21,9 @@ enum Misspelling {
       guard let next = commands.first(where: { $0.commandName == word }) else {
         if isHelp, word == "help" { return nil }
         let names = commands.compactMap { $0.shouldDisplay ? $0.commandName : nil }
+        // What may be left out may be followed by a file.
+        let mayBeFile = !isHelp && configuration.defaultSubcommand != nil
+        if mayBeFile, Spelling.nearest(to: word, among: names) == nil || access(word, F_OK) == 0 { return nil }
         return Command(word: word, names: names + ["help"])
       }
       configuration = next
@@ -34,7 +37,7 @@ enum Misspelling {
     let folder = url.deletingLastPathComponent()
     // Where the folder cannot be read, there is nothing to say.
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder.path), names.count <= fileLimit,
-      let name = Spelling.nearest(to: url.lastPathComponent, among: names.filter { !isOfSQLite($0) }),
+      let name = Spelling.nearest(to: url.lastPathComponent, among: names.filter { !isBesideStore($0) }),
       name != url.lastPathComponent
     else { return "" }
     return "; did you mean \(shown((path as NSString).deletingLastPathComponent.isEmpty ? name : beside(path, name)))?"
@@ -47,7 +50,8 @@ enum Misspelling {
   /// The most files of a folder that are looked at.
   private static let fileLimit = 10_000
 
-  private static func isOfSQLite(_ name: String) -> Bool {
-    ["-wal", "-shm", "-journal"].contains { name.hasSuffix($0) }
+  /// Whether it is a file that a store has beside it.
+  private static func isBesideStore(_ name: String) -> Bool {
+    ["-wal", "-shm", "-journal", "-incarnation"].contains { name.hasSuffix($0) }
   }
 }
