@@ -126,7 +126,7 @@
         }
       }
 
-      nonisolated extension Game: Entity, FetchableRecord, PersistableRecord {
+      nonisolated extension Game: TableRecord, Identifiable, Entity, FetchableRecord, PersistableRecord {
       }
       """
 
@@ -161,7 +161,7 @@
         }
       }
 
-      nonisolated extension Tag: Entity, FetchableRecord, PersistableRecord {
+      nonisolated extension Tag: TableRecord, Identifiable, Entity, FetchableRecord, PersistableRecord {
       }
       """
   }

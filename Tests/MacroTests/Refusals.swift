@@ -12,7 +12,8 @@
   enum Refusals {
     static let specs: [String: MacroSpec] = [
       "Entity": MacroSpec(
-        type: EntityExpansion.self, conformances: ["Entity", "FetchableRecord", "PersistableRecord"]),
+        type: EntityExpansion.self,
+        conformances: ["TableRecord", "Identifiable", "Entity", "FetchableRecord", "PersistableRecord"]),
       "Field": MacroSpec(type: FieldExpansion.self),
       "Members": MacroSpec(type: MembersExpansion.self),
       "Tracked": MacroSpec(type: TrackedExpansion.self),
