@@ -297,6 +297,15 @@ _ = home
 _ = outcome
 }
 
+// Sources/TallySync/Session/TransferProgress.swift
+private func Sources_TallySync_Session_TransferProgress_swift_1() throws {
+if let transfer = peer.transfer {
+  let part = transfer.fraction.map { " \(Int($0 * 100)) %" } ?? ""
+  let left = transfer.timeLeft.map { ", \(Int($0.components.seconds)) s left" } ?? ""
+  print("\(transfer.stage)\(part), \(transfer.records) records\(left)")
+}
+}
+
 // Sources/TallySync/Transports/MemoryTransport.swift
 private func Sources_TallySync_Transports_MemoryTransport_swift_1() async throws {
 let transport = MemoryTransport(name: "tablet") { connection in try await tablet.sync(over: connection) }

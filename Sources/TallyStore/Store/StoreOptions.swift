@@ -46,7 +46,9 @@ public struct StoreOptions: Sendable {
   /// needs a file with an index of the write-ahead log beside the store, so the folder must be writable.
   public var isReadOnly = false
   /// Called for each SQLite connection when it is opened, for the app's functions, collations or pragmas. A store in a
-  /// file has several connections, so it is called more than once, and on any thread.
+  /// file has several connections, so it is called more than once, and on any thread. For the same reason
+  /// `journal_mode` and `locking_mode` are not the app's to set: with another than the store's, opening fails with
+  /// SQLite's SQLITE_BUSY or SQLITE_LOCKED as soon as there is a second connection.
   public var prepareDatabase: (@Sendable (Database) throws -> Void)?
   /// Called when opening is about to change the tables, in the same transaction, with the file's schema and the one to
   /// come: the place to drop what depends on columns that get other names, such as a full-text index with external
