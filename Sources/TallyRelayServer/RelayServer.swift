@@ -20,6 +20,8 @@
     private let store: any RelayStorage
     private let settings: RelaySettings
     private let news = RelayNews()
+    /// Says that something large was removed.
+    private let removals = RelayNews()
     private let metrics = RelayMetrics()
     private let time: @Sendable () -> Duration
 
@@ -49,10 +51,10 @@
       } announce: { [news] in
         news.announce($0)
       }
-      let streams = EventStreams(
-        news, heartbeat: settings.limits.heartbeat, longestWrite: settings.limits.longestWrite, time: time)
+      let streams = EventStreams(news, heartbeat: settings.limits.heartbeat, time: time)
       var services: [any Service] = []
       let log = RelayRequestLog(settings, key: store.random(32), now: store.now)
+      for warning in store.warnings { log.fault(warning) }
       let http = http1(log)
       let tls = try settings.certificate?.configuration()
       let server = try tls.map { try HTTPServerBuilder.tls(http, tlsConfiguration: $0) }
@@ -66,9 +68,11 @@
           onListening))
       services.append(HeartbeatService(streams: streams, pause: settings.limits.heartbeat / 20))
       services.append(
-        SpaceSweeper(store: store, news: news, keep: settings.keep, pause: settings.limits.sweepPause, time: time) {
-          [metrics] in _ = RelayResponder.problem($0, metrics, log)
-        })
+        SpaceSweeper(
+          store: store, news: news, removals: removals, keep: settings.keep, pause: settings.limits.sweepPause,
+          time: time
+        ) { [metrics] in _ = RelayResponder.problem($0, metrics, log) })
+      services.append(MemoryService(store: store, pause: settings.limits.memoryPause))
       // Services are asked to end from the last to the first: whoever waits goes, then the rest, then health.
       services.append(NewsService(news: news))
       var configuration = ServiceGroupConfiguration(services: services, logger: Self.logger)
@@ -81,6 +85,10 @@
         Task { await group.triggerGracefulShutdown() }
       }
     }
+
+    /// How many connections may wait to be taken. The system takes less where its own limit is lower
+    /// (`net.core.somaxconn`); a client whose connection finds no room tries again after a second or more.
+    private static let backlog = 65_535
 
     /// The most connections of administrators, who find room also when all others are taken.
     private static let adminConnections = 32
@@ -104,7 +112,7 @@
         perSecond: limits.requestsPerSecond, burst: limits.requestBurst, waiting: limits.waitingRequests, time: time)
       return RelayResponder(
         api: RelayAPI(
-          store: store, news: news, streams: streams, rates: rates, limits: limits, time: time,
+          store: store, news: news, removals: removals, streams: streams, rates: rates, limits: limits, time: time,
           streamLife: streamLife),
         metrics: metrics, log: log)
     }
@@ -114,9 +122,11 @@
         maxHeaderFieldSize: RelayLimits.headerBytes, maxHeaderListSize: 2 * RelayLimits.headerBytes,
         maxHeaderFieldCount: 2 * RelayLimits.headerFields)
       let idle = TimeAmount(settings.limits.idle)
+      let unread = AnswerWatch.Limits(
+        longestWrite: settings.limits.longestWrite, slowestBytesPerSecond: settings.limits.slowestBytesPerSecond)
       let configuration = HTTP1Channel.Configuration(idleTimeout: idle, httpDecoderConfiguration: decoder)
       return HTTPServerBuilder { [metrics] responder in
-        LoopChannel(HTTP1Channel(responder: responder, configuration: configuration)) { problem in
+        LoopChannel(HTTP1Channel(responder: responder, configuration: configuration), unread) { problem in
           metrics.count(.other, problem.status, problem.code, .zero)
           log.note(refusal: problem)
         }
@@ -130,7 +140,7 @@
       Application(
         responder: responder, server: server,
         configuration: ApplicationConfiguration(
-          address: .hostname(address.host, port: address.port),
+          address: .hostname(address.host, port: address.port), backlog: Self.backlog,
           availableConnectionsDelegate: MaximumAvailableConnections(connections)),
         onServerRunning: { channel in
           await onListening(.init(host: address.host, port: channel.localAddress?.port ?? address.port))

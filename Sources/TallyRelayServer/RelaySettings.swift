@@ -13,8 +13,12 @@
       public var waitingRequests = 16
       /// The time for which a stream of events is silent when there is nothing to report.
       public var heartbeat: Duration = .seconds(20)
-      /// The time for which a client that has asked for events may leave them unread.
+      /// The time for which a client may leave an answer or an event unread; then its connection is closed. A client
+      /// that reads must take `slowestBytesPerSecond` after that time.
       public var longestWrite: Duration = .seconds(60)
+      /// The maximum number of bytes of answers and events that are in memory at once, of all requests together. A
+      /// token gets a sixteenth.
+      public var answerBytes = 256 << 20
       /// The maximum lifetime of a stream of events; it ends after seven tenths of that or later, at random.
       public var streamLife: Duration = .seconds(90 * 60)
       /// The maximum number of open connections. Others wait for one to end. Each takes a file descriptor: a process
@@ -26,13 +30,15 @@
       public var entryBytes = 1 << 30
       /// The time that a body may take before its rate counts.
       public var slowBody: Duration = .seconds(10)
-      /// The minimum number of bytes of a body per second after that.
+      /// The minimum number of bytes of a body per second after that, and of an answer.
       public var slowestBytesPerSecond = 1_024
       /// The time for which a connection may be silent, between requests or within one.
       public var idle: Duration = .seconds(60)
       /// The time between two searches for deleted spaces: for those whose rows are to be removed, and for those in
       /// which somebody waits.
       public var sweepPause: Duration = .seconds(10)
+      /// The time between two looks at the process's memory, to give back what it no longer needs.
+      public var memoryPause: Duration = .seconds(15)
       /// The time that requests in progress are given when the relay is asked to stop.
       public var draining: Duration = .seconds(20)
 

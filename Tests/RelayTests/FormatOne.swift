@@ -127,4 +127,20 @@
         ({01}, 2, 'writer', 1700000011, NULL, NULL);
       """
   }
+
+  /// What version 2 adds to that, copied from the release.
+  enum FormatTwo {
+    static let sqlite = """
+      ALTER TABLE space ADD COLUMN deleted INTEGER;
+      ALTER TABLE space ADD COLUMN purging INTEGER;
+      CREATE INDEX space_deleted ON space(deleted) WHERE deleted IS NOT NULL;
+      PRAGMA user_version = 2;
+      """
+
+    static let postgres = """
+      ALTER TABLE tally_relay.space ADD COLUMN deleted BIGINT, ADD COLUMN purging BIGINT;
+      CREATE INDEX space_deleted ON tally_relay.space(deleted) WHERE deleted IS NOT NULL;
+      INSERT INTO tally_relay.migration VALUES(2, 1700000001);
+      """
+  }
 #endif

@@ -21,25 +21,31 @@
       }.joined()
     }
 
-    private func make(_ place: StoragePlace) async throws {
+    private func make(_ place: StoragePlace, _ version: Int) async throws {
       if let database = place.database {
+        let later = version > 1 ? FormatTwo.postgres : ""
         try await PostgresCluster.sql(
-          FormatOne.postgres + rows("tally_relay.") { "'\\x\($0)'::bytea" }, in: database)
+          FormatOne.postgres + rows("tally_relay.") { "'\\x\($0)'::bytea" } + later, in: database)
       } else {
         let queue = try DatabaseQueue(path: place.path)
-        try await queue.writeWithoutTransaction { try $0.execute(sql: FormatOne.sqlite + rows("") { "x'\($0)'" }) }
+        let later = version > 1 ? FormatTwo.sqlite : ""
+        try await queue.writeWithoutTransaction {
+          try $0.execute(sql: FormatOne.sqlite + rows("") { "x'\($0)'" } + later)
+        }
         try queue.close()
       }
     }
 
-    /// The definitions of tables and indexes, and all rows, without what version 2 adds.
+    /// The definitions of tables and indexes, and all rows, without what later versions add.
     private func content(_ place: StoragePlace) async throws -> [String] {
       let space = "SELECT number, id, head, chain, entries, bytes, quota, created FROM"
       if let database = place.database {
         let sql = """
           SELECT table_name || column_name || data_type || is_nullable || COALESCE(collation_name, '')
           FROM information_schema.columns WHERE table_schema = 'tally_relay' AND column_name NOT IN ('deleted', 'purging')
-          UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'tally_relay' AND indexname <> 'space_deleted'
+            AND table_name <> 'removed'
+          UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'tally_relay'
+            AND indexname NOT IN ('space_deleted', 'removed_pkey')
           UNION ALL SELECT row::text FROM (\(space) tally_relay.space) AS row
           UNION ALL SELECT row::text FROM tally_relay.entry AS row UNION ALL SELECT row::text FROM tally_relay.chunk AS row
           UNION ALL SELECT row::text FROM tally_relay.upload AS row UNION ALL SELECT row::text FROM tally_relay.token AS row
@@ -52,7 +58,8 @@
       defer { #expect(throws: Never.self) { try queue.close() } }
       return try await queue.read { db in
         let tables = ["entry", "chunk", "upload", "token"].map { "SELECT * FROM \($0)" }
-        let schema = "SELECT sql FROM sqlite_master WHERE name NOT IN ('space', 'space_deleted') AND sql IS NOT NULL"
+        let schema =
+          "SELECT sql FROM sqlite_master WHERE name NOT IN ('space', 'space_deleted', 'removed') AND sql IS NOT NULL"
         return try (tables + ["\(space) space", schema]).flatMap { sql in
           try Row.fetchAll(db, sql: sql).map { row in
             row.databaseValues.map { value in
@@ -64,9 +71,10 @@
       }
     }
 
-    @Test(arguments: StorageKind.available) func versionOneIsTakenOver(_ kind: StorageKind) async throws {
+    @Test(arguments: StorageKind.available, [1, 2])
+    func olderVersionsAreTakenOver(_ kind: StorageKind, _ version: Int) async throws {
       let place = try await StoragePlace(kind)
-      try await make(place)
+      try await make(place, version)
       let before = try await content(place)
       #expect(before.count > 15)
       // Of several that open it, one brings it up to date.

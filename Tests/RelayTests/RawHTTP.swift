@@ -101,10 +101,15 @@
       return (listener, Int(UInt16(bigEndian: address.sin_port)))
     }
 
-    /// A connection to a port of this machine, blocking.
-    static func connect(_ port: Int) throws -> Int32 {
+    /// A connection to a port of this machine, blocking. The system tries often, or once more if `tries` is 1.
+    static func connect(_ port: Int, tries: Int32? = nil) throws -> Int32 {
       let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
       guard descriptor >= 0 else { throw Failure(call: "socket", number: errno) }
+      #if os(Linux)
+        if var tries {
+          setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_SYNCNT, &tries, socklen_t(MemoryLayout<Int32>.size))
+        }
+      #endif
       var address = sockaddr_in()
       address.sin_family = sa_family_t(AF_INET)
       address.sin_port = in_port_t(UInt16(port).bigEndian)

@@ -22,6 +22,10 @@
 
     /// Runs the tool to its end, in a folder. On a thread of its own, since servers of this process need theirs.
     static func run(_ arguments: String..., in folder: URL) async throws -> Outcome {
+      try await run(arguments, in: folder)
+    }
+
+    static func run(_ arguments: [String], in folder: URL) async throws -> Outcome {
       try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result { try blockingRun(arguments, folder) }) }
       }

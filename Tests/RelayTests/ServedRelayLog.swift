@@ -61,8 +61,8 @@
       let time: @Sendable () -> Duration = { .zero }
       let limits = settings.limits
       let api = RelayAPI(
-        store: store, news: news,
-        streams: EventStreams(news, heartbeat: limits.heartbeat, longestWrite: limits.longestWrite, time: time),
+        store: store, news: news, removals: RelayNews(),
+        streams: EventStreams(news, heartbeat: limits.heartbeat, time: time),
         rates: RateLimit(perSecond: 1_000_000, burst: 1_000_000, waiting: 1_000, time: time), limits: limits,
         time: time, streamLife: { limits.streamLife })
       let log = RelayRequestLog(settings, key: Array(repeating: 0, count: 32), now: store.now)

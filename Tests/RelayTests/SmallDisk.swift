@@ -58,7 +58,27 @@
       try Data(repeating: 7, count: max(0, free - mebibytes << 20)).write(to: filler)
     }
 
+    /// Takes up what is left, to the last byte.
+    func fillUp() throws {
+      let descriptor = open(rest.path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+      guard descriptor >= 0 else { throw Failure(call: "open", number: errno) }
+      defer { close(descriptor) }
+      var bytes = [UInt8](repeating: 7, count: 1 << 16)
+      while !bytes.isEmpty {
+        let count = write(descriptor, bytes, bytes.count)
+        guard count < bytes.count else { continue }
+        guard count >= 0 || errno == ENOSPC else { throw Failure(call: "write", number: errno) }
+        // A smaller piece may find room.
+        bytes.removeLast((bytes.count + 1) / 2)
+      }
+    }
+
+    private var rest: URL { folder.appendingPathComponent("rest") }
+
     /// Makes room again.
-    func empty() throws { try FileManager.default.removeItem(at: filler) }
+    func empty() throws {
+      try FileManager.default.removeItem(at: filler)
+      if FileManager.default.fileExists(atPath: rest.path) { try FileManager.default.removeItem(at: rest) }
+    }
   }
 #endif

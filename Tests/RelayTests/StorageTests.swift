@@ -23,7 +23,7 @@
           try String.fetchOne(db, sql: "PRAGMA \($0)") ?? ""
         }
       }
-      #expect(pragmas == ["\(0x544C_5952)", "2", "2", "wal"])
+      #expect(pragmas == ["\(0x544C_5952)", "3", "2", "wal"])
       let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
       #expect(mode == 0o600)
       try store.close()
@@ -73,7 +73,7 @@
 
     @Test func aNewerFormatIsRefused() throws {
       let store = try RelayStore(path: path, for: .serving)
-      try store.pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 3") }
+      try store.pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 4") }
       try store.close()
       let refusal = #expect(throws: RelayStoreError.self) { try RelayStore(path: path, for: .administration) }
       #expect(refusal?.code == .newerFormat)

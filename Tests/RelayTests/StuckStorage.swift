@@ -86,8 +86,8 @@
     func check() async throws { try await base.check() }
     func space(_ number: Int64) async throws -> SpaceRow { try await base.space(number) }
 
-    func page(of space: Int64, after cursor: RelayCursor?, limit: Int) async throws -> RelayPage {
-      try await base.page(of: space, after: cursor, limit: limit)
+    func page(of space: Int64, after cursor: RelayCursor?, limit: Int, bytes: Int) async throws -> RelayPage {
+      try await base.page(of: space, after: cursor, limit: limit, bytes: bytes)
     }
 
     func hasNews(in space: Int64, after cursor: RelayCursor?) async throws -> Bool {

@@ -11,12 +11,16 @@
   /// Nothing here may block: storage has threads of its own.
   struct LoopChannel<Base: ServerChildChannel>: ServerChildChannel {
     private let base: Base
+    private let limits: AnswerWatch.Limits
     private let onRefusal: @Sendable (RelayProblem) -> Void
     private let executors = LoopExecutors()
 
+    /// How much waits in a connection before it is told to write no more. The system keeps more than that itself.
+    private static var waterMark: ChannelOptions.Types.WriteBufferWaterMark { .init(low: 4 << 10, high: 16 << 10) }
+
     /// A channel on top of another; `onRefusal` is called with what never became a request.
-    init(_ base: Base, onRefusal: @escaping @Sendable (RelayProblem) -> Void) {
-      (self.base, self.onRefusal) = (base, onRefusal)
+    init(_ base: Base, _ limits: AnswerWatch.Limits, onRefusal: @escaping @Sendable (RelayProblem) -> Void) {
+      (self.base, self.limits, self.onRefusal) = (base, limits, onRefusal)
     }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
@@ -24,12 +28,14 @@
         // Most requests fit into it, and a stream of events keeps it as long as it lives.
         try channel.syncOptions?.setOption(
           .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 1_024, maximum: 65_536))
+        try channel.syncOptions?.setOption(.writeBufferWaterMark, value: Self.waterMark)
         try channel.pipeline.syncOperations.addHandler(InputWatch())
       } catch {
         return channel.eventLoop.makeFailedFuture(error)
       }
-      return base.setup(channel: channel, logger: logger).flatMapThrowing { [onRefusal] value in
+      return base.setup(channel: channel, logger: logger).flatMapThrowing { [limits, onRefusal] value in
         try RefusalForm.add(to: value.channel, onRefusal)
+        try AnswerWatch.add(to: value.channel, limits)
         return value
       }
     }

@@ -7,7 +7,9 @@
   import TallyRelayProtocol
 
   extension RelayAPI {
-    func read(_ request: Request, _ name: String, _ bearer: RelayStore.Bearer) async throws -> Response {
+    func read(_ request: Request, _ name: String, _ bearer: RelayStore.Bearer, _ channel: any Channel) async throws
+      -> Response
+    {
       let entry = try await store.entry(name, in: bearer.space)
       let range: ByteRange
       do {
@@ -20,6 +22,9 @@
       var fields: Response.Fields = [(.acceptRanges, "bytes")]
       if !range.isWhole { fields.append((.contentRange, range.field)) }
       fields.append((.eTag, "\"\(name)\""))
+      // A large one is written row by row: one that the system has not taken yet, and the next.
+      AnswerWatch.keep(
+        try answers.room(for: min(range.end - range.first, 2 * RelayStore.chunkBytes), of: bearer.hash), on: channel)
       let status: HTTPResponse.Status = range.isWhole ? .ok : .partialContent
       if let body = entry.body {
         return Response(status, RelayMedia.entry, Array(body[range.first..<range.end]), fields)
@@ -36,9 +41,10 @@
       ResponseBody(contentLength: range.end - range.first) { [store] writer in
         var offset = range.first
         while offset < range.end {
-          let bytes = try await store.bytes(of: name, in: space, at: position, from: offset).prefix(range.end - offset)
-          try await writer.write(ByteBuffer(bytes: bytes))
-          offset += bytes.count
+          let row = ByteBuffer(
+            bytes: try await store.bytes(of: name, in: space, at: position, from: offset).prefix(range.end - offset))
+          try await writer.write(row)
+          offset += row.readableBytes
         }
         try await writer.finish(nil)
       }
@@ -59,6 +65,7 @@
         throw RelayProblem(.noSuchEntry, "there is no such entry")
       }
       news.announce(bearer.space)
+      removals.announce(0)
       return Response(.noContent)
     }
 

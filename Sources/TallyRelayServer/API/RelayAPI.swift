@@ -9,23 +9,29 @@
   final class RelayAPI: Sendable {
     let store: any RelayStorage
     let news: RelayNews
+    /// Says that something large was removed.
+    let removals: RelayNews
     let streams: EventStreams
     let pages: EventPages
     let rates: RateLimit
-    let bodies: BodyBudget
+    let bodies: ByteBudget
+    let answers: ByteBudget
     let limits: RelaySettings.Limits
     let time: @Sendable () -> Duration
     /// Returns the lifetime of a stream of events.
     let streamLife: @Sendable () -> Duration
 
     init(
-      store: any RelayStorage, news: RelayNews, streams: EventStreams, rates: RateLimit, limits: RelaySettings.Limits,
-      time: @escaping @Sendable () -> Duration, streamLife: @escaping @Sendable () -> Duration
+      store: any RelayStorage, news: RelayNews, removals: RelayNews, streams: EventStreams, rates: RateLimit,
+      limits: RelaySettings.Limits, time: @escaping @Sendable () -> Duration,
+      streamLife: @escaping @Sendable () -> Duration
     ) {
-      (self.store, self.news, self.streams, self.rates, self.limits) = (store, news, streams, rates, limits)
+      (self.store, self.news, self.removals, self.streams) = (store, news, removals, streams)
+      (self.rates, self.limits) = (rates, limits)
       (self.time, self.streamLife) = (time, streamLife)
       pages = EventPages(store)
-      bodies = BodyBudget(limits.bodyBytes)
+      bodies = ByteBudget(limits.bodyBytes, parts: 4)
+      answers = ByteBudget(limits.answerBytes, parts: 16)
     }
 
     var authorization: Authorization { Authorization(store: store) }
@@ -45,9 +51,9 @@
       switch route.kind {
       case .status: return try await status(bearer)
       case .deleteSpace: return try await deleteSpace(bearer)
-      case .changes: return try await changes(request, bearer)
+      case .changes: return try await changes(request, bearer, channel)
       case .events: return try await events(request, bearer, channel)
-      case .readEntry: return try await read(request, try route.entryName(), bearer)
+      case .readEntry: return try await read(request, try route.entryName(), bearer, channel)
       case .putEntry: return try await put(request, try route.entryName(), bearer, on: channel)
       case .removeEntry: return try await remove(try route.entryName(), bearer)
       case .uploadState: return try await uploadState(try route.entryName(), bearer)
@@ -86,15 +92,30 @@
 
     // MARK: Changes
 
-    private func changes(_ request: Request, _ bearer: RelayStore.Bearer) async throws -> Response {
+    private func changes(_ request: Request, _ bearer: RelayStore.Bearer, _ channel: any Channel) async throws
+      -> Response
+    {
       let query = request.uri.queryParameters
       let cursor = try queryCursor(request)
       let limit = try number(query["limit"], upTo: RelayLimits.pageEntries) ?? RelayLimits.pageEntries
       if let wait = try number(query["wait"], upTo: RelayLimits.longestWait), wait > 0 {
         guard try await hasNews(request, bearer, cursor, .seconds(wait)) else { return Response(.noContent) }
       }
-      let page = try await store.page(of: bearer.space, after: cursor, limit: limit)
-      return Response(.ok, RelayMedia.page, page.bytes())
+      let bytes = try await pageBytes(bearer, cursor, limit, channel)
+      return Response(.ok, RelayMedia.page, bytes)
+    }
+
+    /// A page as large as there is room for: what does not fit is asked for next.
+    private func pageBytes(
+      _ bearer: RelayStore.Bearer, _ cursor: RelayCursor?, _ limit: Int, _ channel: any Channel
+    ) async throws -> [UInt8] {
+      guard limit > 0 else { return try await store.page(of: bearer.space, after: cursor, limit: 0).bytes() }
+      let room = try answers.room(from: 2 * RelayLimits.inlineBytes, to: RelayLimits.pageBytes, of: bearer.hash)
+      let page = try await store.page(of: bearer.space, after: cursor, limit: limit, bytes: room.bytes)
+      let bytes = page.bytes()
+      room.resize(to: bytes.count)
+      AnswerWatch.keep(room, on: channel)
+      return bytes
     }
 
     /// The cursor of a query.

@@ -49,7 +49,8 @@
     ) throws -> Result {
       try session.transaction(reads: reads(of: Set(writes.map(\.key) + expired), time)) { rows in
         var group = try load(rows, session)
-        group.dropExpired(expired)
+        // What is written to again is dropped by that itself.
+        group.dropExpired(Set(expired).subtracting(writes.map(\.key)))
         let outcomes = writes.map { write -> Swift.Result<PostgresWrite.Outcome, RelayProblem> in
           do throws(RelayProblem) { return .success(try group.run(write)) } catch { return .failure(error) }
         }
@@ -72,7 +73,7 @@
       try session.execute(
         """
         SELECT space, name FROM tally_relay.upload
-        WHERE expires <= \(PostgresTime.nowOrFirst) AND space = ANY($2) LIMIT 100
+        WHERE expires <= \(PostgresTime.nowOrFirst) AND space = ANY($2) LIMIT \(RelayStore.sliceRows)
         """, [.integer(time), .integers(spaces.sorted())]
       ).map { EntryKey(space: try $0.integer(0), name: try $0.text(1)) }
     }
@@ -89,10 +90,19 @@
         // A statement after the lock sees everything that was committed before it. One row even without any keys.
         PostgresSession.Statement(
           sql: """
-            SELECT \(PostgresTime.nowOrFirst), key.space, key.name, position, size, received, length, expires
+            SELECT \(PostgresTime.nowOrFirst), key.space, key.name, position, size, received, length, expires,
+              (removed.name IS NOT NULL)::int, CASE
+                WHEN size > \(RelayStore.inlineBytes) OR received IS NOT NULL OR removed.name IS NOT NULL
+                THEN (
+                  SELECT COUNT(*) FROM (
+                    SELECT 1 FROM tally_relay.chunk WHERE chunk.space = key.space AND chunk.name = key.name
+                    LIMIT \(Chunks.mostDropped + 1)
+                  ) AS some
+                ) ELSE 0 END
             FROM unnest($2::bigint[], $3::text[]) AS key(space, name)
             LEFT JOIN tally_relay.entry ON entry.space = key.space AND entry.name = key.name AND kind = 1
             LEFT JOIN tally_relay.upload ON upload.space = key.space AND upload.name = key.name
+            LEFT JOIN tally_relay.removed ON removed.space = key.space AND removed.name = key.name
             """, values: [.integer(time), .integers(keys.map(\.space)), .texts(keys.map(\.name))]),
       ]
     }
@@ -102,6 +112,7 @@
       let spaces = try results[0].map { try SpaceRow($0) }
       let rows = results[1]
       var (entries, uploads): ([EntryKey: Entry], [EntryKey: Upload]) = ([:], [:])
+      var chunks: [EntryKey: Chunks] = [:]
       for row in rows {
         let key = EntryKey(space: try row.integer(1), name: try row.text(2))
         if let position = try row.optionalInteger(3) {
@@ -110,6 +121,8 @@
         if let received = try row.optionalInteger(5) {
           uploads[key] = Upload(received: received, length: try row.integer(6), expires: try row.integer(7))
         }
+        let there = Chunks(count: Int(try row.integer(9)), isLeft: try row.integer(8) != 0)
+        if there.count > 0 || there.isLeft { chunks[key] = there }
       }
       for (key, upload) in uploads where upload.length <= Int64(RelayStore.inlineBytes) {
         uploads[key]?.staged = try session.execute(
@@ -119,7 +132,8 @@
       }
       return PostgresGroup(
         time: try rows.first?.integer(0) ?? 0,
-        spaces: Dictionary(uniqueKeysWithValues: spaces.map { ($0.number, $0) }), entries: entries, uploads: uploads)
+        spaces: Dictionary(uniqueKeysWithValues: spaces.map { ($0.number, $0) }), entries: entries, uploads: uploads,
+        chunks: chunks)
     }
 
     // MARK: Saving
@@ -166,6 +180,14 @@
       case .drop(let key):
         PostgresSession.Statement(
           sql: "DELETE FROM tally_relay.chunk WHERE space = $1 AND name = $2",
+          values: [.integer(key.space), .text(key.name)])
+      case .leave(let key):
+        PostgresSession.Statement(
+          sql: "INSERT INTO tally_relay.removed(space, name) VALUES($1, $2) ON CONFLICT DO NOTHING",
+          values: [.integer(key.space), .text(key.name)])
+      case .forget(let key):
+        PostgresSession.Statement(
+          sql: "DELETE FROM tally_relay.removed WHERE space = $1 AND name = $2",
           values: [.integer(key.space), .text(key.name)])
       case .insert(let key, let start, let bytes):
         PostgresSession.Statement(

@@ -25,10 +25,24 @@
       var row: LogRow
     }
 
-    /// The changes to `chunk`, in this order.
+    /// The changes to `chunk` and `removed`, in this order.
     enum ChunkChange {
       case drop(EntryKey)
       case insert(EntryKey, start: Int, bytes: [UInt8])
+      /// Leaves all to the sweeper.
+      case leave(EntryKey)
+      /// Nothing is left to the sweeper any more.
+      case forget(EntryKey)
+    }
+
+    /// The rows of a name in `chunk`.
+    struct Chunks {
+      /// The most rows that are dropped at once; more are left to the sweeper.
+      static let mostDropped = RemovalSlice.mostBytes / RelayStore.chunkBytes
+      /// How many there are; more than may be dropped are not counted.
+      var count: Int
+      /// Whether they are left to the sweeper.
+      var isLeft: Bool
     }
 
     /// The database's time.
@@ -36,6 +50,7 @@
     private(set) var spaces: [Int64: SpaceRow]
     private var entries: [EntryKey: Entry]
     private(set) var uploads: [EntryKey: Upload]
+    private var chunks: [EntryKey: Chunks]
 
     private(set) var changedSpaces: Set<Int64> = []
     private(set) var changedUploads: Set<EntryKey> = []
@@ -46,8 +61,12 @@
     /// Which new row has a position.
     private var newIndices: [EntryKey: Int] = [:]
 
-    init(time: Int64, spaces: [Int64: SpaceRow], entries: [EntryKey: Entry], uploads: [EntryKey: Upload]) {
+    init(
+      time: Int64, spaces: [Int64: SpaceRow], entries: [EntryKey: Entry], uploads: [EntryKey: Upload],
+      chunks: [EntryKey: Chunks]
+    ) {
       (self.time, self.spaces, self.entries, self.uploads) = (time, spaces, entries, uploads)
+      self.chunks = chunks
     }
 
     /// The positions of the logs that have something new.
@@ -56,7 +75,8 @@
     }
 
     /// Does a write.
-    /// - Throws: what is wrong with it; then it has changed nothing.
+    /// - Throws: what is wrong with it; then it has changed nothing, but that it may have dropped an upload whose bytes
+    ///   are in its way.
     mutating func run(_ write: PostgresWrite) throws(RelayProblem) -> PostgresWrite.Outcome {
       _ = try space(write.key.space)
       return switch write {
@@ -67,9 +87,13 @@
       }
     }
 
-    /// Drops uploads that were left alone.
-    mutating func dropExpired(_ keys: [EntryKey]) {
-      for key in keys where uploads[key].map({ $0.expires <= time }) ?? false { dropUpload(key) }
+    /// Drops uploads that were left alone; the sweeper removes their bytes.
+    mutating func dropExpired(_ keys: Set<EntryKey>) {
+      for key in keys.sorted(by: { ($0.space, $0.name) < ($1.space, $1.name) })
+      where uploads[key].map({ $0.expires <= time }) ?? false {
+        chunks[key, default: Chunks(count: 0, isLeft: false)].count = .max
+        dropUpload(key)
+      }
     }
 
     private mutating func put(_ key: EntryKey, _ body: [UInt8], _ cursor: RelayCursor?) throws(RelayProblem)
@@ -80,7 +104,10 @@
       try RelayStore.check(try space(key.space), growsBy: Int64(body.count) + RelayStore.overhead - staged)
       dropUpload(key)
       let isInline = body.count <= RelayStore.inlineBytes
-      if !isInline { insertChunks(key, body, from: 0) }
+      if !isInline {
+        try clearPlace(key)
+        insertChunks(key, body, from: 0)
+      }
       return append(key, body.count, isInline ? body : nil, growth: Int64(body.count), cursor)
     }
 
@@ -98,7 +125,10 @@
       let rest = Int64(length - received) + RelayStore.overhead
       let staged = continued == nil ? uploads[key]?.received ?? 0 : 0
       try RelayStore.check(try space(key.space), growsBy: rest - staged)
-      if continued == nil { dropUpload(key) }
+      if continued == nil {
+        dropUpload(key)
+        try clearPlace(key)
+      }
       var upload = continued ?? Upload(received: 0, length: Int64(length), expires: 0)
       insertChunks(key, piece, from: offset)
       grow(key.space, by: Int64(piece.count))
@@ -112,7 +142,7 @@
       }
       uploads[key] = nil
       let isInline = length <= RelayStore.inlineBytes
-      if isInline { chunkChanges.append(.drop(key)) }
+      if isInline { dropChunks(key) }
       return .put(append(key, length, isInline ? upload.staged : nil, growth: 0, cursor))
     }
 
@@ -126,7 +156,7 @@
       } else {
         stubs.append((key.space, known.position))
       }
-      chunkChanges.append(.drop(key))
+      if known.size > RelayStore.inlineBytes { dropChunks(key) }
       let chain = RelayChain.next(space.chain, removal: key.name)
       add(key, EntryKind.removal, chain, 0, nil, entries: -1, bytes: RelayStore.overhead - known.size)
       return true
@@ -178,14 +208,35 @@
     private mutating func dropUpload(_ key: EntryKey) {
       guard let upload = uploads.removeValue(forKey: key) else { return }
       changedUploads.insert(key)
-      chunkChanges.append(.drop(key))
+      dropChunks(key)
       grow(key.space, by: -upload.received)
+    }
+
+    /// Drops the bytes of a name, or leaves them to the sweeper if there are many: others wait.
+    private mutating func dropChunks(_ key: EntryKey) {
+      guard let there = chunks[key], there.count > Chunks.mostDropped else {
+        chunks[key] = nil
+        return chunkChanges.append(.drop(key))
+      }
+      chunks[key]?.isLeft = true
+      chunkChanges.append(.leave(key))
+    }
+
+    /// Sees to it that other bytes can stand under a name.
+    /// - Throws: `RelayProblem` if many are left there to the sweeper.
+    private mutating func clearPlace(_ key: EntryKey) throws(RelayProblem) {
+      guard let there = chunks[key], there.isLeft else { return }
+      guard there.count <= Chunks.mostDropped else { throw RelayStore.stillThere }
+      chunks[key] = nil
+      // In this order: whoever sweeps has locked the row of `removed`.
+      chunkChanges += [.forget(key), .drop(key)]
     }
 
     private mutating func insertChunks(_ key: EntryKey, _ bytes: [UInt8], from offset: Int) {
       for start in stride(from: 0, to: bytes.count, by: RelayStore.chunkBytes) {
         let chunk = Array(bytes[start..<min(start + RelayStore.chunkBytes, bytes.count)])
         chunkChanges.append(.insert(key, start: offset + start, bytes: chunk))
+        chunks[key, default: Chunks(count: 0, isLeft: false)].count += 1
       }
     }
   }

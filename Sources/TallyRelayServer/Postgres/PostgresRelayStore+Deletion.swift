@@ -51,13 +51,15 @@
       }
     }
 
-    /// Removes a bounded number of rows of a space that was deleted at least so many seconds ago. It holds the lock of
-    /// that space alone, which nobody else wants; an instance that finds it taken leaves the space to whoever has it.
-    /// - Returns: whether there was such a space.
+    /// Removes a bounded number of rows of a large content that was removed, or of a space that was deleted at least so
+    /// many seconds ago. It holds the lock of that content or that space alone, which hardly anybody else wants; an
+    /// instance that finds it taken leaves it to whoever has it.
+    /// - Returns: whether there was one.
     package func removeSlice(deletedFor seconds: Int64) async throws -> Bool {
       let time = givenTime
       return try await reading.run { session in
         try session.transaction {
+          if try Self.removeLeftContent(session) { return true }
           let due = try session.execute(
             """
             SELECT number FROM tally_relay.space
@@ -75,22 +77,51 @@
       }
     }
 
-    private static func removeRows(_ session: PostgresSession, _ space: Int64) throws {
-      var rest = Int64(RelayStore.sliceRows)
-      // Tokens late: until then whoever has one is told that there is no such space.
-      for (table, key) in [("entry", "position"), ("chunk", "name, start"), ("upload", "name"), ("token", "hash")] {
-        guard rest > 0 else { return }
-        let removed = try session.execute(
-          """
-          WITH removed AS (
-            DELETE FROM tally_relay.\(table) WHERE space = $1 AND (\(key)) IN (
-              SELECT \(key) FROM tally_relay.\(table) WHERE space = $1 ORDER BY \(key) LIMIT $2
-            ) RETURNING 1
-          ) SELECT COUNT(*) FROM removed
-          """, [.integer(space), .integer(rest)])
-        rest -= try removed.first?.integer(0) ?? 0
+    /// Removes a slice of what was left to the sweeper.
+    /// - Returns: whether there was anything that nobody else removes just now.
+    private static func removeLeftContent(_ session: PostgresSession) throws -> Bool {
+      let left = try session.execute("SELECT space, name FROM tally_relay.removed LIMIT 1 FOR UPDATE SKIP LOCKED")
+      guard let row = left.first else { return false }
+      let (space, name) = (try row.integer(0), try row.text(1))
+      var slice = RemovalSlice()
+      try slice.remove(session, from: .content, of: space, named: name)
+      if !slice.isFull {
+        try session.execute(
+          "DELETE FROM tally_relay.removed WHERE space = $1 AND name = $2", [.integer(space), .text(name)])
       }
-      if rest > 0 { try session.execute("DELETE FROM tally_relay.space WHERE number = $1", [.integer(space)]) }
+      return true
+    }
+
+    private static func removeRows(_ session: PostgresSession, _ space: Int64) throws {
+      var slice = RemovalSlice()
+      for table in RemovalSlice.Table.all { try slice.remove(session, from: table, of: space) }
+      if !slice.isFull { try session.execute("DELETE FROM tally_relay.space WHERE number = $1", [.integer(space)]) }
+    }
+  }
+
+  extension RemovalSlice {
+    /// Removes rows of a space, or of one name in it, from a database, as far as there is room in the slice.
+    fileprivate mutating func remove(
+      _ session: PostgresSession, from table: Table, of space: Int64, named name: String? = nil
+    ) throws {
+      guard !isFull else { return }
+      let source = "FROM tally_relay.\(table.name) WHERE space = $1" + (name == nil ? "" : " AND name = $4")
+      let removed = try session.execute(
+        """
+        WITH removed AS (
+          DELETE \(source) AND (\(table.key)) IN (
+            SELECT \(table.key) FROM (
+              SELECT \(table.key), SUM(size) OVER (ORDER BY \(table.key)) - size AS before FROM (
+                SELECT \(table.key), \(table.postgresSize)::bigint AS size \(source) ORDER BY \(table.key) LIMIT $2
+              ) AS batch
+            ) AS summed WHERE before < $3
+          ) RETURNING \(table.postgresSize)::bigint AS size
+        ) SELECT COUNT(*), COALESCE(SUM(size), 0)::bigint FROM removed
+        """,
+        [.integer(space), .integer(Int64(rest)), .integer(Int64(Self.mostBytes - bytes))]
+          + (name.map { [.text($0)] } ?? []))
+      guard let row = removed.first else { return }
+      add(rows: Int(try row.integer(0)), bytes: Int(try row.integer(1)))
     }
   }
 #endif

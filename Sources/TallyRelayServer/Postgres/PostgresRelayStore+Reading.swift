@@ -19,14 +19,14 @@
     }
 
     /// A page of a space's log, which goes on after a cursor; nil for the beginning.
-    package func page(of space: Int64, after cursor: RelayCursor?, limit: Int) async throws -> RelayPage {
+    package func page(of space: Int64, after cursor: RelayCursor?, limit: Int, bytes: Int) async throws -> RelayPage {
       try await reading.run { session in
         // What goes while the page is gathered would be missing in a listing, and its removal too.
         try session.transaction("ISOLATION LEVEL REPEATABLE READ READ ONLY") {
           let space = try Self.space(session, space)
           let known = try cursor.flatMap { try Self.knows(session, space, $0) ? $0 : nil }
           let start = Int64(known?.position ?? 0)
-          var builder = PageBuilder(space: space, start: start, isListing: known == nil, limit: limit)
+          var builder = PageBuilder(space: space, start: start, isListing: known == nil, limit: limit, bytes: bytes)
           if limit > 0 { try Self.gather(session, space, start, limit, &builder) }
           return try builder.page(known ?? RelayStore.start(of: space))
         }
@@ -48,8 +48,8 @@
             FROM (
               SELECT * FROM tally_relay.entry WHERE space = $1 AND position > $2 ORDER BY position LIMIT $3
             ) AS batch
-          ) AS summed WHERE before <= \(RelayLimits.pageBytes) ORDER BY position
-          """, [.integer(space.number), .integer(last), .integer(batch)])
+          ) AS summed WHERE before <= $4 ORDER BY position
+          """, [.integer(space.number), .integer(last), .integer(batch), .integer(Int64(builder.byteLimit))])
         guard !rows.isEmpty else { return }
         for row in rows {
           let row = try LogRow(row)

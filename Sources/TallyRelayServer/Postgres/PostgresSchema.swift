@@ -64,6 +64,13 @@
       ALTER TABLE tally_relay.space ADD COLUMN deleted BIGINT, ADD COLUMN purging BIGINT;
       CREATE INDEX space_deleted ON tally_relay.space(deleted) WHERE deleted IS NOT NULL;
       """,
+      """
+      CREATE TABLE tally_relay.removed(
+        space BIGINT NOT NULL,
+        name TEXT COLLATE "C" NOT NULL,
+        PRIMARY KEY(space, name)
+      );
+      """,
     ]
 
     /// Makes the tables, or brings those of an older version up to date, in one transaction; of several processes that

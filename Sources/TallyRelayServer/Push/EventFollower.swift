@@ -11,10 +11,13 @@
   /// stream holds only small frames, which fit into the slabs of about 1 KiB in which a task allocates.
   final class EventFollower {
     private static let comment = ByteBuffer(string: ":\n\n")
+    /// What an event may have that no room is taken for: it is part of what a connection costs.
+    private static let shortBytes = 1_024
 
     private let api: RelayAPI
     private let bearer: RelayStore.Bearer
     private let seat: RateLimit.Seat
+    private let channel: any Channel
     private let stream: Int
     private var cursor: RelayCursor?
     /// When the token was looked up last.
@@ -26,7 +29,7 @@
       _ api: RelayAPI, _ bearer: RelayStore.Bearer, _ seat: RateLimit.Seat, after cursor: RelayCursor?,
       on channel: any Channel
     ) {
-      (self.api, self.bearer, self.seat, self.cursor) = (api, bearer, seat, cursor)
+      (self.api, self.bearer, self.seat, self.channel, self.cursor) = (api, bearer, seat, channel, cursor)
       stream = api.streams.open(bearer.space, channel)
       checked = api.time()
       end = checked + api.streamLife()
@@ -66,9 +69,20 @@
       if api.time() - checked > .seconds(5) {
         guard try await counts() else { return false }
       }
-      try await write(lines.bytes, to: &writer)
+      try await write(affordable(lines), to: &writer)
       cursor = lines.cursor
       return true
+    }
+
+    /// An event, or where there is no room in memory for its page a short one that says where the log stands.
+    private func affordable(_ lines: EventPages.Lines) -> ByteBuffer {
+      guard lines.bytes.readableBytes > Self.shortBytes else { return lines.bytes }
+      do {
+        AnswerWatch.keep(try api.answers.room(for: lines.bytes.readableBytes, of: bearer.hash), on: channel)
+        return lines.bytes
+      } catch {
+        return EventPages.lines(RelayEvent(.news, at: lines.cursor)).bytes
+      }
     }
 
     /// - Returns: whether the stream goes on.

@@ -57,7 +57,7 @@
       return lines(RelayEvent(page.isListing && cursor != nil ? .listing : .news, at: head))
     }
 
-    private static func lines(_ event: RelayEvent) -> Lines {
+    static func lines(_ event: RelayEvent) -> Lines {
       Lines(cursor: event.cursor, bytes: ByteBuffer(string: event.lines))
     }
   }

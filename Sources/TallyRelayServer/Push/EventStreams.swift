@@ -2,8 +2,8 @@
   import NIOCore
   import Synchronization
 
-  /// The streams of events that are open: sees to it that each says something now and then, and ends those that nobody
-  /// reads.
+  /// The streams of events that are open: sees to it that each says something now and then. `AnswerWatch` closes those
+  /// that nobody reads.
   final class EventStreams: Sendable {
     private struct Stream {
       let space: Int64
@@ -15,16 +15,12 @@
 
     private let news: RelayNews
     private let heartbeat: Duration
-    private let longestWrite: Duration
     private let time: @Sendable () -> Duration
     private let streams = Mutex<[Int: Stream]>([:])
 
-    /// No streams as yet. None says nothing for longer than `heartbeat`; one whose client has not read for
-    /// `longestWrite` ends.
-    init(
-      _ news: RelayNews, heartbeat: Duration, longestWrite: Duration, time: @escaping @Sendable () -> Duration
-    ) {
-      (self.news, self.heartbeat, self.longestWrite, self.time) = (news, heartbeat, longestWrite, time)
+    /// No streams as yet. None says nothing for longer than `heartbeat`.
+    init(_ news: RelayNews, heartbeat: Duration, time: @escaping @Sendable () -> Duration) {
+      (self.news, self.heartbeat, self.time) = (news, heartbeat, time)
     }
 
     /// The number of open streams.
@@ -76,17 +72,13 @@
       }
     }
 
-    /// Wakes the streams that have been silent for long, and closes the connections that nobody reads from.
+    /// Wakes the streams that have been silent for long.
     func tick() {
       let now = time()
-      let (silent, unread) = streams.withLock { streams in
-        (
-          streams.filter { !$0.value.isWriting && now - $0.value.since >= heartbeat }.map { ($0.key, $0.value.space) },
-          streams.values.filter { $0.isWriting && now - $0.since >= longestWrite }.map(\.channel)
-        )
+      let silent = streams.withLock { streams in
+        streams.filter { !$0.value.isWriting && now - $0.value.since >= heartbeat }.map { ($0.key, $0.value.space) }
       }
       for (seat, space) in silent { news.wake(seat, in: space) }
-      for channel in unread { channel.close(promise: nil) }
     }
   }
 #endif

@@ -18,6 +18,7 @@
     let space: SpaceRow
     let isListing: Bool
     let limit: Int
+    let byteLimit: Int
     private var frames: [RelayPage.Frame] = []
     /// Which frame has a name, so that a name stands once.
     private var indices: [String: Int] = [:]
@@ -26,8 +27,9 @@
     private var last: Int64
     private var chain: [UInt8]?
 
-    init(space: SpaceRow, start: Int64, isListing: Bool, limit: Int) {
-      (self.space, self.isListing, self.limit, self.last) = (space, isListing, limit, start)
+    /// A page of at most so many frames and bytes; the first frame may have more.
+    init(space: SpaceRow, start: Int64, isListing: Bool, limit: Int, bytes: Int) {
+      (self.space, self.isListing, self.limit, byteLimit, self.last) = (space, isListing, limit, bytes, start)
     }
 
     /// - Returns: whether there is room for more.
@@ -37,7 +39,7 @@
         RelayNames.isEntry(row.name)
       else { throw RelayProblem(.storageFailed, "a row of a space's log is damaged") }
       let bytes = RelayPage.Frame.overhead + (row.kind == EntryKind.entry ? row.body?.count ?? 0 : 0)
-      guard frames.isEmpty || byteCount + bytes <= RelayLimits.pageBytes else { return false }
+      guard frames.isEmpty || byteCount + bytes <= byteLimit else { return false }
       switch row.kind {
       case EntryKind.entry:
         // What a body has lost, who reads it notices by the checksum of its content.

@@ -63,6 +63,13 @@
       ALTER TABLE space ADD COLUMN purging INTEGER;
       CREATE INDEX space_deleted ON space(deleted) WHERE deleted IS NOT NULL;
       """,
+      """
+      CREATE TABLE removed(
+        space INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        PRIMARY KEY(space, name)
+      ) STRICT, WITHOUT ROWID;
+      """,
     ]
 
     /// Makes the tables, or brings those of an older version up to date, in one transaction.

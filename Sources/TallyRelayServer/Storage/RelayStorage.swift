@@ -12,6 +12,10 @@
     var now: @Sendable () -> Int64 { get }
     /// Makes keys and tokens.
     var random: RelayStore.Random { get }
+    /// What its owner should know about the file or the database when it begins to be served from.
+    var warnings: [String] { get }
+    /// Gives back memory that the storage keeps to be faster.
+    func releaseMemory()
     /// The number of transactions that were committed, and the number of writes that they held.
     var commitCounts: (commits: Int, writes: Int) { get async }
 
@@ -36,8 +40,9 @@
     func check() async throws
     /// A space's numbers.
     func space(_ number: Int64) async throws -> SpaceRow
-    /// A page of a space's log; from the beginning if the cursor is nil or unknown.
-    func page(of space: Int64, after cursor: RelayCursor?, limit: Int) async throws -> RelayPage
+    /// A page of a space's log, of at most so many frames and bytes, but for the first frame; from the beginning if the
+    /// cursor is nil or unknown.
+    func page(of space: Int64, after cursor: RelayCursor?, limit: Int, bytes: Int) async throws -> RelayPage
     /// Whether there may be something after a cursor.
     func hasNews(in space: Int64, after cursor: RelayCursor?) async throws -> Bool
     /// An entry that is there.
@@ -69,9 +74,9 @@
     func restoreSpace(_ id: String) async throws
     /// Those of the spaces that are deleted or not there.
     func missing(among spaces: [Int64]) async throws -> [Int64]
-    /// Removes a bounded number of rows of a space that was deleted at least so many seconds ago, in a transaction of
-    /// its own; the space's own row comes last.
-    /// - Returns: whether there was such a space, so that there may be more to remove.
+    /// Removes a bounded number of rows, of a large content that was removed or of a space that was deleted at least so
+    /// many seconds ago, in a transaction of its own; the space's own row comes last.
+    /// - Returns: whether there was something to remove, so that there may be more.
     func removeSlice(deletedFor seconds: Int64) async throws -> Bool
 
     // MARK: Others
@@ -83,6 +88,17 @@
     func follow(watched: @escaping @Sendable () -> [Int64], announce: @escaping @Sendable (Int64) -> Void)
     /// Waits until nobody reads or writes, and lets go of the file or the database.
     func close() throws
+  }
+
+  extension RelayStorage {
+    package var warnings: [String] { [] }
+
+    package func releaseMemory() {}
+
+    /// A page as large as one may be.
+    package func page(of space: Int64, after cursor: RelayCursor?, limit: Int) async throws -> RelayPage {
+      try await page(of: space, after: cursor, limit: limit, bytes: RelayLimits.pageBytes)
+    }
   }
 
   /// An error of a storage that knows what it is to whoever has asked.
@@ -99,6 +115,8 @@
     }
 
     package func time() async throws -> Int64 { now() }
+
+    package func releaseMemory() { pool.releaseMemoryEventually() }
 
     /// One process serves from a file: nobody else appends.
     package func follow(

@@ -3,7 +3,7 @@
   import TallyRelayProtocol
 
   extension RelayStore {
-    /// The most rows that one transaction removes of a deleted space: others wait for it. Of `chunk` that is 32 MiB.
+    /// The most rows that one transaction removes: others wait for it. See `RemovalSlice`, too.
     static let sliceRows = 128
 
     /// Deletes a space. A process that serves answers from the next request on as if it had never been, and removes
@@ -11,7 +11,7 @@
     /// - Throws: `RelayStoreError` if there is no such space, or it is deleted already.
     public func deleteSpace(_ id: String) async throws {
       let time = now()
-      let isDone = try await commits.write(id.utf8.count) { db in
+      let isDone = try await commits.write(id.utf8.count, grows: false) { db in
         try db.execute(
           sql: "UPDATE space SET deleted = ? WHERE id = ? AND deleted IS NULL", arguments: [time, id])
         return db.changesCount > 0
@@ -22,7 +22,7 @@
     /// Takes a deletion back: entries, uploads and tokens are as they were. A space that is not deleted stays as it is.
     /// - Throws: `RelayStoreError` if there is no such space, or its content is being removed already.
     public func restoreSpace(_ id: String) async throws {
-      let isDone = try await commits.write(id.utf8.count) { db in
+      let isDone = try await commits.write(id.utf8.count, grows: false) { db in
         try db.execute(sql: "UPDATE space SET deleted = NULL WHERE id = ? AND purging IS NULL", arguments: [id])
         return db.changesCount > 0
       }
@@ -44,8 +44,9 @@
       }
     }
 
-    /// Removes a bounded number of rows of a space that was deleted at least so many seconds ago.
-    /// - Returns: whether there was such a space.
+    /// Removes a bounded number of rows of a large content that was removed, or of a space that was deleted at least so
+    /// many seconds ago.
+    /// - Returns: whether there was one.
     package func removeSlice(deletedFor seconds: Int64) async throws -> Bool {
       let time = now()
       let due = """
@@ -54,9 +55,13 @@
         """
       // Most looks find nothing, and need not wait for whoever writes.
       let arguments: StatementArguments = [time - seconds]
-      guard try await pool.read({ try Int64.fetchOne($0, sql: due, arguments: arguments) }) != nil else { return false }
+      let isDue = "SELECT EXISTS(SELECT 1 FROM removed) OR EXISTS(\(due))"
+      guard try await pool.read({ try Bool.fetchOne($0, sql: isDue, arguments: arguments) }) == true else {
+        return false
+      }
       // As large as a group may be, so that it is a transaction of its own and others take turns with it.
-      return try await commits.write(GroupLimits.groupBytes) { db in
+      return try await commits.write(GroupLimits.groupBytes, grows: false) { db in
+        if try Self.removeLeftContent(db) { return true }
         // It may have been restored in between.
         guard let space = try Int64.fetchOne(db, sql: due, arguments: arguments) else { return false }
         try db.execute(
@@ -67,18 +72,9 @@
     }
 
     private static func removeRows(_ db: Database, _ space: Int64) throws {
-      var rest = sliceRows
-      // Tokens late: until then whoever has one is told that there is no such space.
-      for (table, key) in [("entry", "position"), ("chunk", "name, start"), ("upload", "name"), ("token", "hash")] {
-        guard rest > 0 else { return }
-        try db.execute(
-          sql: """
-            DELETE FROM \(table) WHERE space = ?1
-              AND (\(key)) IN (SELECT \(key) FROM \(table) WHERE space = ?1 ORDER BY \(key) LIMIT ?2)
-            """, arguments: [space, rest])
-        rest -= db.changesCount
-      }
-      if rest > 0 { try db.execute(sql: "DELETE FROM space WHERE number = ?", arguments: [space]) }
+      var slice = RemovalSlice()
+      for table in RemovalSlice.Table.all { try slice.remove(db, from: table, of: space) }
+      if !slice.isFull { try db.execute(sql: "DELETE FROM space WHERE number = ?", arguments: [space]) }
     }
   }
 #endif

@@ -23,12 +23,12 @@
     }
 
     /// A page of a space's log, which goes on after a cursor; nil for the beginning.
-    package func page(of space: Int64, after cursor: RelayCursor?, limit: Int) async throws -> RelayPage {
+    package func page(of space: Int64, after cursor: RelayCursor?, limit: Int, bytes: Int) async throws -> RelayPage {
       try await reading { db in
         let space = try SpaceRow.fetch(db, space)
         let known = try cursor.flatMap { try Self.knows(db, space, $0) ? $0 : nil }
         let start = Int64(known?.position ?? 0)
-        var builder = PageBuilder(space: space, start: start, isListing: known == nil, limit: limit)
+        var builder = PageBuilder(space: space, start: start, isListing: known == nil, limit: limit, bytes: bytes)
         if limit > 0 {
           let rows = try Row.fetchCursor(
             db.cachedStatement(

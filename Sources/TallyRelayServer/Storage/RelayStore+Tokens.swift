@@ -55,7 +55,7 @@
       -> NewToken
     {
       let (draft, time) = (TokenDraft(random), now())
-      let id = try await pool.write { db in
+      let id = try await writing { db in
         if space == nil { try Self.insertSpace(db, draft.space, quota, time) }
         let id = space ?? draft.space
         let live = "SELECT number FROM space WHERE id = ? AND deleted IS NULL"
@@ -71,6 +71,15 @@
         return id
       }
       return NewToken(token: draft.token, id: Self.shortID(draft.hash), space: id)
+    }
+
+    /// Writes beside the groups, also from processes that do not serve; on a full disk with the reserve's room.
+    private func writing<T: Sendable>(_ body: @escaping @Sendable (Database) throws -> T) async throws -> T {
+      do {
+        return try await pool.write(body)
+      } catch let error as DatabaseError where reserve.isFull(error) && reserve.release() {
+        return try await pool.write(body)
+      }
     }
 
     private static func insertSpace(_ db: Database, _ id: String, _ quota: Int64?, _ time: Int64) throws {
@@ -102,7 +111,7 @@
     /// - Throws: `RelayStoreError` if there is none, or more than one.
     public func revoke(_ id: String) async throws {
       let time = now()
-      try await pool.write { db in
+      try await writing { db in
         let hashes = try Data.fetchAll(db, sql: "SELECT hash FROM token").map(Array.init)
         let hash = try Self.meant(id, among: hashes)
         try db.execute(

@@ -57,8 +57,9 @@
         let rest = Int64(length - received) + Self.overhead
         let staged = upload == nil ? try Self.staged(db, name, space) : nil
         try Self.makeRoom(db, row, rest - (staged ?? 0), besides: name, time)
-        // Nothing else was written before this line: see FileCommits.
+        // Nothing but expired uploads was dropped before this line: see FileCommits.
         if let staged { try Self.dropUpload(db, name, space, staged) }
+        if upload == nil { try Self.clearPlace(db, name, space) }
         try Self.dropExpired(db, time)
         try Self.insertChunks(db, name, space, piece, from: offset)
         let now = received + piece.count
@@ -81,7 +82,7 @@
         let parts = try Data.fetchAll(
           db, sql: "SELECT bytes FROM chunk WHERE space = ? AND name = ? ORDER BY start", arguments: [space, name])
         body = parts.flatMap(Array.init)
-        try db.execute(literal: "DELETE FROM chunk WHERE space = \(space) AND name = \(name)")
+        try removeContent(db, name, space)
       }
       return try append(db, try SpaceRow.fetch(db, space), name, length, body, 0, cursor, time)
     }
@@ -110,12 +111,22 @@
 
     static func dropUpload(_ db: Database, _ name: String, _ space: Int64, _ received: Int64) throws {
       try db.execute(literal: "DELETE FROM upload WHERE space = \(space) AND name = \(name)")
-      try db.execute(literal: "DELETE FROM chunk WHERE space = \(space) AND name = \(name)")
+      try removeContent(db, name, space)
       try grow(db, space, by: -received)
     }
 
-    /// Looks whether a space may grow. If it may not, its expired uploads go first, also if that is not enough: nobody
-    /// can have them any more.
+    /// Drops uploads that nobody can have any more; the sweeper removes their bytes.
+    private static func leaveUploads(_ db: Database, _ rows: [Row]) throws {
+      for row in rows {
+        let (space, name) = (row["space"] as Int64, row["name"] as String)
+        try db.execute(literal: "DELETE FROM upload WHERE space = \(space) AND name = \(name)")
+        try leaveContent(db, name, space)
+        try grow(db, space, by: -(row["received"] as Int64))
+      }
+    }
+
+    /// Looks whether a space may grow. If it may not, its expired uploads go first, the largest before others, also if
+    /// that is not enough: nobody can have them any more.
     static func makeRoom(
       _ db: Database, _ space: SpaceRow, _ bytes: Int64, besides name: String, _ time: Int64
     ) throws {
@@ -123,10 +134,13 @@
         try check(space, growsBy: bytes)
       } catch let problem {
         let expired = try Row.fetchAll(
-          db, sql: "SELECT name, received FROM upload WHERE space = ? AND expires <= ? AND name <> ?",
-          arguments: [space.number, time, name])
+          db,
+          sql: """
+            SELECT space, name, received FROM upload WHERE space = ? AND expires <= ? AND name <> ?
+            ORDER BY received DESC LIMIT \(sliceRows)
+            """, arguments: [space.number, time, name])
         guard !expired.isEmpty else { throw problem }
-        for row in expired { try dropUpload(db, row["name"], space.number, row["received"]) }
+        try leaveUploads(db, expired)
         try check(try SpaceRow.fetch(db, space.number), growsBy: bytes)
       }
     }
@@ -135,7 +149,7 @@
     private static func dropExpired(_ db: Database, _ time: Int64) throws {
       let expired = try Row.fetchAll(
         db, sql: "SELECT space, name, received FROM upload WHERE expires <= ? LIMIT 4", arguments: [time])
-      for row in expired { try dropUpload(db, row["name"], row["space"], row["received"]) }
+      try leaveUploads(db, expired)
     }
 
     private static func grow(_ db: Database, _ space: Int64, by bytes: Int64) throws {

@@ -30,23 +30,26 @@
         try Self.makeRoom(db, row, Int64(body.count) + Self.overhead - (staged ?? 0), besides: name, time)
         if let staged { try Self.dropUpload(db, name, space, staged) }
         let isInline = body.count <= Self.inlineBytes
-        if !isInline { try Self.insertChunks(db, name, space, body, from: 0) }
+        if !isInline {
+          try Self.clearPlace(db, name, space)
+          try Self.insertChunks(db, name, space, body, from: 0)
+        }
         return try Self.append(db, row, name, body.count, isInline ? body : nil, Int64(body.count), cursor, time)
       }
     }
 
-    /// Removes an entry: its place stays, without content.
+    /// Removes an entry: its place stays, without content. What is large is removed later, a slice at a time.
     /// - Returns: whether it was there.
     package func remove(_ name: String, in space: Int64) async throws -> Bool {
       let time = now()
-      return try await commits.write(name.utf8.count) { db in
+      return try await commits.write(name.utf8.count, grows: false) { db in
         let row = try SpaceRow.fetch(db, space)
         guard let known = try Self.entry(db, name, in: space) else { return false }
         try db.execute(
           literal:
             "UPDATE entry SET kind = \(EntryKind.stub), body = NULL WHERE space = \(space) AND position = \(known.position)"
         )
-        try db.execute(literal: "DELETE FROM chunk WHERE space = \(space) AND name = \(name)")
+        if known.body == nil { try Self.removeContent(db, name, space) }
         let chain = RelayChain.next(row.chain, removal: name)
         try Self.insert(db, row, EntryKind.removal, name, chain, 0, nil, time)
         try Self.update(db, row, chain, entries: -1, bytes: Self.overhead - Int64(known.size))

@@ -25,6 +25,9 @@
     package let now: @Sendable () -> Int64
     package let random: Random
     let place: RelayFilePlace
+    let reserve: RelayReserve
+    /// What its owner should know about the file.
+    package let warnings: [String]
     private let lock: RelayFileLock?
 
     /// Opens a relay's file; makes it if it is not there. A process opens a file once at a time: looking at its header
@@ -43,26 +46,49 @@
       guard mayCreate || access(path, F_OK) == 0 else {
         throw RelayStoreError(.noSuchFile, "there is no file \(path)")
       }
-      try Self.checkHeader(path)
+      let isMarked = try Self.checkHeader(path)
       makePrivateFile(path)
       lock = purpose == .serving ? try RelayFileLock(on: path) : nil
+      let reserve = RelayReserve(of: path)
+      self.reserve = reserve
+      pool = try reserve.whenFull { try Self.open(path, isMarked: isMarked) }
+      place = try RelayFilePlace(path)
+      commits = FileCommits(pool, path, place, reserve)
+      warnings = Self.exposed(path) + (purpose == .serving && !reserve.keep() ? [RelayDiskFull.message(path)] : [])
+      lookups = BearerLookups(pool, now)
+      (self.now, self.random) = (now, random)
+    }
+
+    /// The most bytes that the log beside the file keeps when what it holds is in the file.
+    private static let logBytes = 2 * GroupLimits.groupBytes
+
+    /// Opens a file, and brings its tables up to date. Nothing is written unless it has to be, since the disk may be
+    /// full.
+    private static func open(_ path: String, isMarked: Bool) throws -> DatabasePool {
       var configuration = Configuration()
       configuration.busyMode = .timeout(10)
       configuration.maximumReaderCount = 4
       configuration.label = "relay"
-      pool = try DatabasePool(path: path, configuration: configuration)
+      let pool = try DatabasePool(path: path, configuration: configuration)
       try pool.writeWithoutTransaction { db in
         try RelaySchema.migrate(db)
         // GRDB sets NORMAL for a pool, which may lose the last commits in a power cut.
-        try db.execute(sql: "PRAGMA synchronous = FULL")
+        try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = \(logBytes)")
+        guard !isMarked else { return }
         // A file whose log is lost is a relay's all the same, and the log is there from now on.
         try db.checkpoint(.passive)
         try db.execute(sql: "BEGIN IMMEDIATE; PRAGMA user_version = \(RelaySchema.version); COMMIT")
       }
-      place = try RelayFilePlace(path)
-      commits = FileCommits(pool, place)
-      lookups = BearerLookups(pool, now)
-      (self.now, self.random) = (now, random)
+      return pool
+    }
+
+    /// A warning for each of the files that others than their owner may read or write: a backup that was restored is
+    /// often one.
+    private static func exposed(_ path: String) -> [String] {
+      [path, path + "-wal"].filter { path in
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & 0o077 != 0
+      }.map { "others can read \($0); chmod 600 keeps it" }
     }
 
     /// The time of the machine's clock, in seconds since 1970.
@@ -75,8 +101,9 @@
     }
 
     /// Looks at the first bytes before SQLite does: opening a pool changes how a database keeps its journal.
-    private static func checkHeader(_ path: String) throws {
-      guard let file = FileHandle(forReadingAtPath: path) else { return }
+    /// - Returns: whether it has a relay's mark.
+    private static func checkHeader(_ path: String) throws -> Bool {
+      guard let file = FileHandle(forReadingAtPath: path) else { return false }
       defer { try? file.close() }
       let header: Data
       do {
@@ -84,12 +111,14 @@
       } catch {
         throw RelayStoreError(.notARelay, "\(path) cannot be read as a file")
       }
-      guard !header.isEmpty else { return }
+      guard !header.isEmpty else { return false }
       let application = header.count == 72 ? header.suffix(4).reduce(0) { $0 << 8 | UInt32($1) } : 0
       let isSQLite = header.starts(with: Data("SQLite format 3\0".utf8))
-      guard application == UInt32(RelaySchema.applicationID) || isSQLite && hasJournal(path) else {
+      let isMarked = application == UInt32(RelaySchema.applicationID)
+      guard isMarked || isSQLite && hasJournal(path) else {
         throw RelayStoreError(.notARelay, "the file is no relay's")
       }
+      return isMarked
     }
 
     /// Then the first page may be in the journal as yet. It is a database in WAL already, and migrating looks again.
@@ -98,8 +127,14 @@
       return stat(path + "-wal", &status) == 0 && status.st_size > 0
     }
 
-    /// Waits until nobody reads or writes, closes the file, and lets another process serve from it.
+    /// Waits until nobody reads or writes, closes the file, and lets another process serve from it. What is in the log
+    /// beside the file is in the file then, unless somebody reads meanwhile or the disk is full.
     public func close() throws {
+      // On a full disk the next process needs the log, which it could not make.
+      if lock != nil, reserve.isThere {
+        // GRDB closes what reads last, and that may not empty the log. What stays in it is safe there, too.
+        do { _ = try pool.writeWithoutTransaction { try $0.checkpoint(.truncate) } } catch is DatabaseError {}
+      }
       try pool.close()
       lock?.release()
     }

@@ -1,11 +1,13 @@
 #if Relay
   import ServiceLifecycle
 
-  /// Removes the rows of deleted spaces when their time is over, and wakes those who wait in a space that another
-  /// process has deleted.
+  /// Removes what is left of large contents that were removed, and the rows of deleted spaces when their time is over;
+  /// and wakes those who wait in a space that another process has deleted.
   struct SpaceSweeper: Service {
     let store: any RelayStorage
     let news: RelayNews
+    /// Says that something large was removed.
+    let removals: RelayNews
     /// The time for which a deleted space can be restored.
     let keep: Duration
     /// The time between two searches.
@@ -17,8 +19,9 @@
     func run() async throws {
       try await cancelWhenGracefulShutdown {
         while !Task.isCancelled {
+          let ticket = removals.ticket(for: 0)
           if await sweep() { continue }
-          do { try await Task.sleep(for: pause) } catch is CancellationError { return }
+          do { _ = try await removals.wait(ticket, upTo: pause) } catch is CancellationError { return }
         }
       }
     }

@@ -1,0 +1,44 @@
+#if Relay
+  import Dispatch
+  import Foundation
+  import ServiceLifecycle
+
+  /// Gives memory back to the system. What a burst of requests has used is free afterwards, but glibc keeps it for the
+  /// next one, and with a thread for each core it keeps much.
+  struct MemoryService: Service {
+    let store: any RelayStorage
+    /// The time between two looks.
+    let pause: Duration
+
+    /// How much more than the least so far is left alone: giving it back takes some milliseconds.
+    private static let slack = 1.1
+    private static let queue = DispatchQueue(label: "relay.memory", qos: .utility)
+
+    func run() async throws {
+      try await cancelWhenGracefulShutdown {
+        var least = Double.infinity
+        while !Task.isCancelled {
+          do { try await Task.sleep(for: pause) } catch is CancellationError { return }
+          // Without a number each look gives back.
+          if let now = Self.resident {
+            least = min(least, Double(now))
+            guard Double(now) > least * Self.slack else { continue }
+          }
+          store.releaseMemory()
+          Self.queue.async { _ = Self.trim?(0) }
+        }
+      }
+    }
+
+    /// `malloc_trim`, which glibc has and other libraries do not.
+    private static let trim: (@convention(c) (Int) -> CInt)? = dlsym(nil, "malloc_trim").map {
+      unsafeBitCast($0, to: (@convention(c) (Int) -> CInt).self)
+    }
+
+    /// The pages of memory that the process has; nil where there is no `/proc`.
+    private static var resident: Int? {
+      guard let data = FileManager.default.contents(atPath: "/proc/self/statm") else { return nil }
+      return String(decoding: data, as: UTF8.self).split(separator: " ").dropFirst().first.flatMap { Int($0) }
+    }
+  }
+#endif
