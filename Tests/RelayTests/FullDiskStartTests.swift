@@ -54,8 +54,8 @@
       return 0
     }
 
-    /// A relay that was killed on a full disk, or has ended there in order, starts again on a disk without a byte left. It
-    /// says what is wrong, reads, revokes and deletes, and puts again as soon as there is room. Nothing that it has
+    /// A relay that was killed on a full disk, or has ended there in order, starts again on a disk without a byte left.
+    /// It says what is wrong, reads, revokes and deletes, and puts again as soon as there is room. Nothing that it has
     /// acknowledged is missing.
     @Test(arguments: [SIGKILL, SIGTERM]) func aFullDiskStopsNoStart(_ end: Int32) async throws {
       let disk = try SmallDisk(mebibytes: 32)

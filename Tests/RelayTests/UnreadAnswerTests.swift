@@ -145,6 +145,41 @@
       #expect(budget.usage == (0, 0))
     }
 
+    /// Whoever wants a page waits for a turn, so that a crowd that comes at once is answered and not sent away.
+    @Test(arguments: StorageKind.available) func aCrowdIsAnswered(_ kind: StorageKind) async throws {
+      try await RelayFixture.run(kind) { relay in
+        let token = try await relay.token()
+        try await put("a", body(1_000), try relay.mailbox(token))
+        let tokens = try await withThrowingTaskGroup(of: String.self) { group in
+          for _ in 0..<20 { group.addTask { try await relay.token(token.space, .reader).token } }
+          return try await group.reduce(into: [String]()) { $0.append($1) }
+        }
+        let statuses = try await RawHTTP.onThread { [port = relay.port] in
+          let peers = UnreadPeers()
+          let path = "/v1/spaces/\(token.space)/changes"
+          return try peers.ask((0..<600).map { tokens[$0 % tokens.count] }, path, port: port)
+        }
+        #expect(statuses.allSatisfy { $0 == 200 })
+      }
+    }
+
+    /// Turns go round, and one that is given up is nobody's.
+    @Test func aTurnThatIsGivenUpIsNobodys() async throws {
+      let turns = Turns(1)
+      try await turns.run {
+        let other = Task { try await turns.run {} }
+        try await Looking.until("another waits", within: .seconds(60)) { turns.waiting == 1 }
+        other.cancel()
+        await #expect(throws: CancellationError.self) { try await other.value }
+        #expect(turns.waiting == 0)
+      }
+      let numbers = try await withThrowingTaskGroup(of: Int.self) { group in
+        for number in 0..<100 { group.addTask { try await turns.run { number } } }
+        return try await group.reduce(into: Set<Int>()) { $0.insert($1) }
+      }
+      #expect(numbers.count == 100)
+    }
+
     // MARK: In a process of its own
 
     private struct Token: Decodable {

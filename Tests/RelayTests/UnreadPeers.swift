@@ -10,8 +10,13 @@
     /// Connects so many times, asks, and returns when each has the beginning of an answer.
     /// - Returns: the status of each answer.
     func ask(_ count: Int, _ path: String, _ token: String, port: Int) throws -> [Int] {
-      let request = Array("GET \(path) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(token)\r\n\r\n".utf8)
-      let peers = try (0..<count).map { _ in
+      try ask(Array(repeating: token, count: count), path, port: port)
+    }
+
+    /// Connects once for each token.
+    func ask(_ tokens: [String], _ path: String, port: Int) throws -> [Int] {
+      let peers = try tokens.map { token in
+        let request = Array("GET \(path) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(token)\r\n\r\n".utf8)
         let peer = try RawHTTP.connect(port)
         all.append(peer)
         // Little room, so that what is not read is soon the relay's to keep.

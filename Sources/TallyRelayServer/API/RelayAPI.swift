@@ -16,6 +16,9 @@
     let rates: RateLimit
     let bodies: ByteBudget
     let answers: ByteBudget
+    /// For those who want pages: how large one becomes is known when it is read, so room for the largest is taken
+    /// meanwhile.
+    private let turns = Turns(8)
     let limits: RelaySettings.Limits
     let time: @Sendable () -> Duration
     /// Returns the lifetime of a stream of events.
@@ -110,12 +113,14 @@
       _ bearer: RelayStore.Bearer, _ cursor: RelayCursor?, _ limit: Int, _ channel: any Channel
     ) async throws -> [UInt8] {
       guard limit > 0 else { return try await store.page(of: bearer.space, after: cursor, limit: 0).bytes() }
-      let room = try answers.room(from: 2 * RelayLimits.inlineBytes, to: RelayLimits.pageBytes, of: bearer.hash)
-      let page = try await store.page(of: bearer.space, after: cursor, limit: limit, bytes: room.bytes)
-      let bytes = page.bytes()
-      room.resize(to: bytes.count)
-      AnswerWatch.keep(room, on: channel)
-      return bytes
+      return try await turns.run {
+        let room = try answers.room(from: 2 * RelayLimits.inlineBytes, to: RelayLimits.pageBytes, of: bearer.hash)
+        let page = try await store.page(of: bearer.space, after: cursor, limit: limit, bytes: room.bytes)
+        let bytes = page.bytes()
+        room.resize(to: bytes.count)
+        AnswerWatch.keep(room, on: channel)
+        return bytes
+      }
     }
 
     /// The cursor of a query.

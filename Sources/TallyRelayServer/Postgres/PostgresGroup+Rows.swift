@@ -97,7 +97,7 @@
                   SELECT COUNT(*) FROM (
                     SELECT 1 FROM tally_relay.chunk WHERE chunk.space = key.space AND chunk.name = key.name
                     LIMIT \(Chunks.mostDropped + 1)
-                  ) AS some
+                  ) AS counted
                 ) ELSE 0 END
             FROM unnest($2::bigint[], $3::text[]) AS key(space, name)
             LEFT JOIN tally_relay.entry ON entry.space = key.space AND entry.name = key.name AND kind = 1

@@ -109,12 +109,12 @@
       let removed = try session.execute(
         """
         WITH removed AS (
-          DELETE \(source) AND (\(table.key)) IN (
+          DELETE \(source) AND (\(table.key)) <= (
             SELECT \(table.key) FROM (
               SELECT \(table.key), SUM(size) OVER (ORDER BY \(table.key)) - size AS before FROM (
                 SELECT \(table.key), \(table.postgresSize)::bigint AS size \(source) ORDER BY \(table.key) LIMIT $2
               ) AS batch
-            ) AS summed WHERE before < $3
+            ) AS summed WHERE before < $3 ORDER BY (\(table.key)) DESC LIMIT 1
           ) RETURNING \(table.postgresSize)::bigint AS size
         ) SELECT COUNT(*), COALESCE(SUM(size), 0)::bigint FROM removed
         """,

@@ -19,8 +19,9 @@
     let isListing: Bool
     let limit: Int
     let byteLimit: Int
-    private var frames: [RelayPage.Frame] = []
-    /// Which frame has a name, so that a name stands once.
+    /// Nil where a later frame has the name.
+    private var frames: [RelayPage.Frame?] = []
+    /// Which frame has a name, so that a name stands once: as many as the page has frames.
     private var indices: [String: Int] = [:]
     private var byteCount = 32
     private var count = 0
@@ -39,7 +40,7 @@
         RelayNames.isEntry(row.name)
       else { throw RelayProblem(.storageFailed, "a row of a space's log is damaged") }
       let bytes = RelayPage.Frame.overhead + (row.kind == EntryKind.entry ? row.body?.count ?? 0 : 0)
-      guard frames.isEmpty || byteCount + bytes <= byteLimit else { return false }
+      guard indices.isEmpty || byteCount + bytes <= byteLimit else { return false }
       switch row.kind {
       case EntryKind.entry:
         // What a body has lost, who reads it notices by the checksum of its content.
@@ -51,16 +52,12 @@
       (last, chain) = (row.position, row.chain)
       count += 1
       // Places of entries that have gone cost little, but there may be many.
-      return frames.count < limit && count < 100 * RelayLimits.pageEntries
+      return indices.count < limit && count < 100 * RelayLimits.pageEntries
     }
 
     private mutating func add(_ name: String, _ position: Int64, _ change: RelayPage.Frame.Change, _ bytes: Int) {
-      if let index = indices[name] {
-        // The newest counts.
-        frames.remove(at: index)
-        for other in indices.keys where indices[other] ?? 0 > index { indices[other]? -= 1 }
-      }
-      indices[name] = frames.count
+      // The newest counts.
+      if let index = indices.updateValue(frames.count, forKey: name) { frames[index] = nil }
       frames.append(RelayPage.Frame(position: UInt64(position), name: name, change: change))
       byteCount += bytes
     }
@@ -69,7 +66,8 @@
     func page(_ start: RelayCursor?) throws -> RelayPage {
       let cursor = chain.flatMap { RelayCursor(position: UInt64(last), chain: $0) } ?? start
       guard let cursor else { throw RelayProblem(.storageFailed, "the chain of a space is damaged") }
-      return RelayPage(isListing: isListing, hasMore: last < space.head, cursor: cursor, frames: frames)
+      return RelayPage(
+        isListing: isListing, hasMore: last < space.head, cursor: cursor, frames: frames.compactMap { $0 })
     }
   }
 #endif
