@@ -1,10 +1,9 @@
 #if Relay
   import Foundation
   import GRDB
-  import TallyRelay
   import TallyRelayProtocol
   @testable import TallyRelayServer
-  import TallySync
+  import TallyWire
   import Testing
 
   /// What a relay takes from the machine: its log, its memory, its place among those who listen, and who may read it.
@@ -89,19 +88,21 @@
       let port = try #require(Int(line.split(separator: ":").last ?? ""))
       let made = try await Tool.run("relay", "token", "--data", "relay.sqlite", "--json", in: folder)
       let token = try JSONDecoder().decode(Token.self, from: Data(made.output.utf8))
-      let mailbox = try RelayMailbox("http://127.0.0.1:\(port)/s/\(token.space)", token: token.token)
+      let body = [UInt8](repeating: 1, count: 1 << 20)
+      let fields = [
+        "Authorization": "Bearer \(token.token)", "Content-Digest": RelayDigest.field(SHA256.hash(body)),
+      ]
+      let put: @Sendable (String) async throws -> Void = { name in
+        let answer = try await RawHTTP.send(
+          "PUT", "/v1/spaces/\(token.space)/entries/\(name)", fields, body, port: port)
+        #expect(answer.status == 201, "\(answer.head)")
+      }
       // What any first request needs is not the burst's.
-      _ = try await mailbox.put(MailboxUpload(name: "first", bytes: [UInt8](repeating: 1, count: 100_000)))
-      _ = try await mailbox.changes(after: nil)
+      try await put("first")
       let before = try #require(relay.memory)
       try await withThrowingTaskGroup(of: Void.self) { group in
-        for writer in 0..<24 {
-          group.addTask {
-            for number in 0..<6 {
-              let bytes = [UInt8](repeating: UInt8(number), count: 2 << 20)
-              _ = try await mailbox.put(MailboxUpload(name: "e-\(writer)-\(number)", bytes: bytes))
-            }
-          }
+        for writer in 0..<32 {
+          group.addTask { for number in 0..<10 { try await put("e-\(writer)-\(number)") } }
         }
         try await group.waitForAll()
       }
