@@ -88,14 +88,14 @@
     @Test(arguments: StorageKind.available) func anUploadOfManyPiecesGoesInSlices(_ kind: StorageKind) async throws {
       let opened = try await Opened(kind)
       let (store, space) = (opened.store, opened.space)
-      try await opened.upload("small", 3, pieces: 300, 7)
+      try await opened.upload("small", 3, pieces: 150, 7)
       // It is small enough for its entry's row, and its pieces are not needed.
-      #expect(try await store.entry("small", in: space).body == Array(repeating: 3, count: 2_100))
-      #expect(try await opened.rows("chunk") >= 300 - RelayStore.sliceRows)
+      #expect(try await store.entry("small", in: space).body == Array(repeating: 3, count: 1_050))
+      #expect(try await opened.rows("chunk") >= 150 - RelayStore.sliceRows)
       let slices = try await opened.sweep()
       #expect(slices.allSatisfy { $0 <= RelayStore.sliceRows })
       #expect(try await opened.contents == [0, 0])
-      #expect(try await store.entry("small", in: space).body?.count == 2_100)
+      #expect(try await store.entry("small", in: space).body?.count == 1_050)
       try store.close()
     }
 

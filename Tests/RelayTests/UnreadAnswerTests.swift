@@ -53,7 +53,10 @@
           let others = try peers.ask(1, path, other.token, port: port)
           // Until room is free again: nothing but the end of the first two can do that.
           var last = 503
-          while last == 503 { last = try peers.ask(1, path, token.token, port: port)[0] }
+          while last == 503 {
+            usleep(100_000)
+            last = try peers.ask(1, path, token.token, port: port)[0]
+          }
           // What the system had taken of it comes, and then the end.
           return (first, refused, others, last, peers.read(0).count)
         }

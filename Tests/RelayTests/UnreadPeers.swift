@@ -39,6 +39,11 @@
     /// - Returns: all of it.
     func read(_ index: Int, _ bytes: Int = 1 << 16, pause: Duration = .zero, until limit: Int = .max) -> [UInt8] {
       var (answer, buffer) = ([UInt8](), [UInt8](repeating: 0, count: bytes))
+      if pause == .zero {
+        // Through little room what is left would come in thousands of small packets, each after a pause.
+        var room: Int32 = 1 << 20
+        setsockopt(all[index], SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<Int32>.size))
+      }
       while answer.count < limit {
         let count = recv(all[index], &buffer, buffer.count, 0)
         guard count > 0 else { break }
