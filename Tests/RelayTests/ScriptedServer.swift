@@ -25,13 +25,42 @@
         while true {
           if let end = waiting.firstRange(of: separator) {
             let head = String(decoding: waiting[..<end.upperBound], as: UTF8.self)
-            let field = head.lowercased().components(separatedBy: "content-length: ").dropFirst().first
-            let count = field.flatMap { Int($0.prefix { $0.isNumber }) } ?? 0
+            let count = Self.length(head)
             if waiting.count - end.upperBound >= count {
               let body = Array(waiting[end.upperBound..<end.upperBound + count])
               waiting.removeFirst(end.upperBound + count)
               return Request(head: head, body: body)
             }
+          }
+          guard receive() else { return nil }
+        }
+      }
+
+      /// How long the body of the next request is to be, which stays where it is; nil if the client has gone.
+      func nextLength() -> Int? {
+        let separator = Array("\r\n\r\n".utf8)
+        while true {
+          if let end = waiting.firstRange(of: separator) {
+            return Self.length(String(decoding: waiting[..<end.upperBound], as: UTF8.self))
+          }
+          guard receive() else { return nil }
+        }
+      }
+
+      private static func length(_ head: String) -> Int {
+        let field = head.lowercased().components(separatedBy: "content-length: ").dropFirst().first
+        return field.flatMap { Int($0.prefix { $0.isNumber }) } ?? 0
+      }
+
+      /// The next message of PostgreSQL's protocol, whose first has no kind; nil if the client has gone.
+      func message(hasKind: Bool) -> (kind: UInt8, content: [UInt8])? {
+        let head = hasKind ? 5 : 4
+        while true {
+          let length = waiting.prefix(head).suffix(4).reduce(0) { $0 << 8 | Int($1) }
+          let end = head - 4 + length
+          if waiting.count >= head, waiting.count >= end {
+            defer { waiting.removeFirst(end) }
+            return (hasKind ? waiting[0] : 0, Array(waiting[head..<end]))
           }
           guard receive() else { return nil }
         }

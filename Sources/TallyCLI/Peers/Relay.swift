@@ -200,7 +200,7 @@
         case .badAddress: .usage
         case .badCertificate: .badData
         case .unreachable: .unreachable
-        case .refused: .noPermission
+        case .refused, .pooled: .noPermission
         }
       return Failure(status, error.message)
     }

@@ -23,6 +23,8 @@
       package var comparison: Duration = .seconds(10)
       /// The time after a failure until the next attempt to connect, to hear of news.
       package var reconnection: Duration = .seconds(1)
+      /// The time that a pooler before the database may take to find a session, at the start.
+      package var poolerPatience: Duration = .seconds(10)
       /// The seconds since 1970; nil for the database's clock.
       package var time: (@Sendable () -> Int64)?
       /// The usual ones.
@@ -50,8 +52,8 @@
     ///   - purpose: whether it serves, and tells others of what it appends, or only looks after tokens and spaces.
     ///   - mayCreate: whether to make the tables if they are not there, which is an error otherwise.
     ///   - random: makes ids and tokens; must not be guessable.
-    /// - Throws: `RelayStoreError` if the URL is malformed, the server cannot be reached, or the tables are something
-    ///   else's or a newer version's. Nothing was changed then.
+    /// - Throws: `RelayStoreError` if the URL is malformed, the server cannot be reached, a pooler before it keeps no
+    ///   sessions, or the tables are something else's or a newer version's. Nothing was changed then.
     public convenience init(
       _ url: String, for purpose: RelayStore.Purpose, mayCreate: Bool = true,
       random: @escaping RelayStore.Random = RelayStore.systemRandom
@@ -74,7 +76,10 @@
         Self.tell(heads, purpose, follower, notifier)
       }
       do {
-        try await reading.run { try PostgresSchema.migrate($0, mayCreate: mayCreate) }
+        try await reading.run { [address] session in
+          try PostgresPooling.check(session, address, purpose, patience: settings.poolerPatience)
+          try PostgresSchema.migrate(session, mayCreate: mayCreate)
+        }
       } catch let error as PostgresError {
         close()
         throw RelayStoreError(error.isDisconnected ? .unreachable : .refused, error.fault)

@@ -122,6 +122,25 @@
     /// Runs one or several statements without parameters.
     func script(_ sql: String) throws { _ = try rows(PQexec(connection, sql)) }
 
+    /// Asks for one value, as text, without preparing anything: what is between may keep no statements.
+    /// - Returns: nil if there was no answer within so many milliseconds. Then the session is of no further use.
+    func ask(_ sql: String, within milliseconds: Int32) throws -> String? {
+      guard PQsendQuery(connection, sql) == 1 else { throw failure() }
+      while PQisBusy(connection) == 1 {
+        var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
+        let count = poll(&descriptor, 1, milliseconds)
+        if count == 0 { return nil }
+        guard count > 0 || errno == EINTR, PQconsumeInput(connection) == 1 else { throw failure() }
+      }
+      var value: String?
+      var first: (any Error)?
+      while let result = PQgetResult(connection) {
+        do { value = try rows(result).first?.text(0) ?? value } catch { first = first ?? error }
+      }
+      if let first { throw first }
+      return value
+    }
+
     /// Runs the body in a transaction. An error undoes it; `PostgresError.mayRepeat` is false if it may nevertheless
     /// have been committed.
     func transaction<T>(_ mode: String = "", _ body: () throws -> T) throws -> T {

@@ -22,6 +22,8 @@
       case unreachable
       /// The database refuses what is needed to begin.
       case refused
+      /// A pooler before the database does not give each connection a session of its own, or has too few of them.
+      case pooled
       /// The certificate or its key cannot be read, or they do not belong together.
       case badCertificate
       /// There is no such space.
