@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TallyRelayProtocol
 import TallyWire
 
@@ -54,6 +55,7 @@ public final class RelayClient: Sendable {
   let settings: Settings
   private let token: BearerToken
   private let transport: any RelayTransport
+  private let limit = Mutex(RelayLimits.bodyBytes)
 
   /// Creates a client for one relay and one token. Nothing is sent until a mailbox asks.
   ///
@@ -89,6 +91,34 @@ public final class RelayClient: Sendable {
     } catch {
       throw RelayError(.notARelay, "not a relay: the space status cannot be read")
     }
+  }
+
+  // MARK: Bodies
+
+  /// The most bytes that go in one request since a proxy before the relay has refused more, with a status 413 of its
+  /// own; nil as long as none has. What is larger goes in several requests, each of which costs a round trip. The
+  /// proxy's limit should be 4 MiB: `client_max_body_size 4m` in nginx, whose default is 1 MiB.
+  ///
+  /// It counts for all mailboxes of the client, and for as long as there is the client.
+  public var bodyLimit: Int? {
+    let limit = largestBody
+    return limit < RelayLimits.bodyBytes ? limit : nil
+  }
+
+  /// The most bytes that go in one request.
+  var largestBody: Int { limit.withLock { $0 } }
+
+  /// The smallest limit that is tried. Whoever takes less in a request takes no header either.
+  private static let smallestBody = 4 << 10
+
+  /// Whether an answer to a body of that size is a proxy's, which takes no body as large, so that a smaller one is to
+  /// be tried. The relay itself says what is wrong, and takes all that the protocol allows.
+  func triesSmallerBodies(after answer: RelayAnswer, byteCount: Int) -> Bool {
+    guard RelayError.isOfProxy(answer), byteCount > Self.smallestBody else { return false }
+    // Powers of two, as most limits are: 3 MiB, 2 MiB, 1 MiB.
+    let half = 1 << (Int.bitWidth - 1 - (byteCount - 1).leadingZeroBitCount)
+    limit.withLock { $0 = min($0, max(half, Self.smallestBody)) }
+    return true
   }
 
   // MARK: Requests

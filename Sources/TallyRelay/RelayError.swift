@@ -33,7 +33,7 @@ public struct RelayError: TallyError {
     case noSuchEntry
     /// The space has no room left, or the relay's disk. Reading goes on.
     case quotaExceeded
-    /// The relay does not take entries of that size.
+    /// The relay does not take entries of that size, or a proxy before it takes no request that holds any of one.
     case tooLarge
     /// Too many requests, or the relay has too much to do: try again after `retryAfter`.
     case busy
@@ -108,7 +108,7 @@ extension RelayError {
         .storageFailed, .internal:
         .failed
       // A proxy in between answers as it likes.
-      case nil: [429, 502, 503, 504].contains(answer.status) ? .busy : .notARelay
+      case nil: [429, 502, 503, 504].contains(answer.status) ? .busy : Self.isOfProxy(answer) ? .tooLarge : .notARelay
       }
     // A relay asks for its token and says so.
     if problem == nil, Self.asksForPassword(answer) {
@@ -116,6 +116,11 @@ extension RelayError {
     } else {
       self.init(code, Self.words(code, problem, answer.status), retryAfter: retryAfter, problem: problem)
     }
+  }
+
+  /// Whether something before the relay takes no body of that size: a relay would have said that it is one.
+  static func isOfProxy(_ answer: RelayAnswer) -> Bool {
+    answer.status == 413 && answer.field(RelayHeader.problem) == nil
   }
 
   private static func asksForPassword(_ answer: RelayAnswer) -> Bool {
@@ -138,6 +143,9 @@ extension RelayError {
     case .noSuchSpace: return "there is no such space on the relay, or it is not the token's"
     case .noSuchEntry: return "there is no such entry"
     case .quotaExceeded: return "the space has no room left"
+    case .tooLarge where problem == nil:
+      return "a proxy before the relay refuses what is to be put as too large (status 413): its limit for bodies must "
+        + "be 4 MiB, client_max_body_size 4m in nginx"
     case .tooLarge: return "the relay does not take entries of that size"
     case .busy: return "the relay is busy"
     case .damaged: return "bytes were changed on the way"

@@ -3,16 +3,20 @@ import TallySync
 
 extension RelayMailbox {
   /// Puts an entry: in one request, or in pieces of 4 MiB if it is larger. An upload that broke off goes on where the
-  /// relay stands, also one of another process.
+  /// relay stands, also one of another process. Where a proxy before the relay takes less in a request, pieces are
+  /// smaller: `bodyLimit`.
+  /// - Throws: `MailboxError`; `RelayError`, `tooLarge` if a proxy takes no piece of 4 KiB either. What was taken of an
+  ///   upload stays at the relay for three days, and the next put goes on with it.
   public func put(_ upload: MailboxUpload) async throws -> MailboxReceipt {
     guard RelayNames.isEntry(upload.name) else { throw MailboxError(.invalidName, "no entry has such a name") }
-    if upload.byteCount > RelayLimits.bodyBytes { return try await putInPieces(upload) }
+    guard upload.byteCount <= client.largestBody else { return try await putInPieces(upload) }
     let bytes = try upload.bytes(from: 0, count: upload.byteCount)
     guard bytes.count == upload.byteCount else { throw MailboxError(.malformed, "an upload is shorter than it says") }
     let answer = try await send(
       "PUT", "/entries/\(upload.name)", fields: Self.fields(upload), body: bytes, limit: RelayLimits.problemBytes)
-    guard let receipt = try Self.receipt(answer) else { throw RelayError(answer) }
-    return receipt
+    if let receipt = try Self.receipt(answer) { return receipt }
+    guard client.triesSmallerBodies(after: answer, byteCount: bytes.count) else { throw RelayError(answer) }
+    return try await putInPieces(upload)
   }
 
   private func putInPieces(_ upload: MailboxUpload) async throws -> MailboxReceipt {
@@ -20,17 +24,19 @@ extension RelayMailbox {
     let state = try await send("HEAD", path, limit: 0)
     var offset = try Self.offset(state, in: upload)
     // Each piece moves the offset on, or somebody who puts the same does; a relay that does neither is none.
-    for _ in 0...(upload.byteCount / RelayLimits.bodyBytes * 8 + 64) {
+    var pieces = 0
+    while pieces <= upload.byteCount / client.largestBody * 8 + 64 {
       try Task.checkCancellation()
-      let bytes = try upload.bytes(from: offset, count: min(RelayLimits.bodyBytes, upload.byteCount - offset))
-      guard bytes.count == min(RelayLimits.bodyBytes, upload.byteCount - offset) else {
-        throw MailboxError(.malformed, "an upload is shorter than it says")
-      }
+      pieces += 1
+      let count = min(client.largestBody, upload.byteCount - offset)
+      let bytes = try upload.bytes(from: offset, count: count)
+      guard bytes.count == count else { throw MailboxError(.malformed, "an upload is shorter than it says") }
       var fields = Self.fields(upload)
       fields[RelayHeader.uploadOffset] = "\(offset)"
       fields[RelayHeader.uploadLength] = "\(upload.byteCount)"
       let answer = try await send("PATCH", path, fields: fields, body: bytes, limit: RelayLimits.problemBytes)
       if let receipt = try Self.receipt(answer) { return receipt }
+      if client.triesSmallerBodies(after: answer, byteCount: count) { continue }
       guard answer.status == 204 || answer.field(RelayHeader.problem) == RelayProblem.Code.offsetMismatch.rawValue,
         let next = answer.field(RelayHeader.uploadOffset).flatMap(Int.init), (0...upload.byteCount).contains(next)
       else { throw RelayError(answer) }

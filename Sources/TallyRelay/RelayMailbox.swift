@@ -20,7 +20,7 @@ import TallySync
 public struct RelayMailbox: Mailbox {
   /// The address of the space at the relay.
   public let address: RelaySpaceAddress
-  private let client: RelayClient
+  let client: RelayClient
   private let follower: RelayFollower
 
   /// Creates a mailbox for a space on a relay. Nothing is sent until it is used.
@@ -62,6 +62,9 @@ public struct RelayMailbox: Mailbox {
     follower = RelayFollower(client, address.space)
   }
 
+  /// The most bytes that its client sends in one request, if a proxy before the relay has refused more:
+  /// `RelayClient.bodyLimit`.
+  public var bodyLimit: Int? { client.bodyLimit }
   /// The space's address, for logs and status.
   public var name: String { address.description }
   /// The space's address, which tells it from all other places.

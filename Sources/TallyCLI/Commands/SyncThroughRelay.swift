@@ -39,6 +39,7 @@ struct SyncThroughRelay {
         isWatching ? try await watch(store, mailbox, bar) : try await Self.pass(store, mailbox, bar)
       }
       bar.end()
+      Self.noteLimit(of: mailbox)
       try MailboxLines.print(report)
     }
   }
@@ -51,6 +52,14 @@ struct SyncThroughRelay {
     } catch let error as MailboxError {
       throw Failure(.protocolViolated, "\(mailbox.name): \(error.message)")
     }
+  }
+
+  /// Says that a proxy makes uploads slower than they need be.
+  private static func noteLimit(of mailbox: RelayMailbox) {
+    guard let limit = mailbox.bodyLimit else { return }
+    complain(
+      "note: a proxy before the relay takes at most \(limit) bytes in a request, so uploads are made in smaller pieces; "
+        + "its limit for bodies should be 4 MiB (nginx: client_max_body_size 4m)")
   }
 
   /// Stays in sync until the tool is asked to end. A relay that was reached once is tried again; one that never was is
