@@ -1,10 +1,8 @@
 #if Relay
   import Hummingbird
   import HummingbirdCore
-  import HummingbirdTLS
   import Logging
   import NIOCore
-  import NIOSSL
   import ServiceLifecycle
   import TallyRelayProtocol
 
@@ -19,6 +17,8 @@
   public struct RelayServer: Sendable {
     private let store: any RelayStorage
     private let settings: RelaySettings
+    private let certificate: RelayCertificate?
+    private let times = WriteTimes()
     private let news = RelayNews()
     /// Says that something large was removed.
     private let removals = RelayNews()
@@ -30,22 +30,35 @@
 
     /// A server on any storage.
     package init(storage: any RelayStorage, _ settings: RelaySettings) {
-      (self.store, self.settings) = (storage, settings)
+      self.settings = settings
+      certificate = settings.certificate.map { RelayCertificate($0) }
       let clock = ContinuousClock()
       let start = clock.now
-      time = { clock.now - start }
+      let time: @Sendable () -> Duration = { clock.now - start }
+      self.time = time
+      store = ServedStorage(
+        base: storage, quota: settings.limits.spaceBytes, fileLimit: settings.limits.fileBytes,
+        times: times, clock: time)
     }
+
+    /// Reads the certificate and its key again, after a renewal: connections that are made from now on get it. Does
+    /// nothing without `RelaySettings.certificate`.
+    /// - Throws: `RelayStoreError` with `.badCertificate`; then connections still get the one from before.
+    public func reloadCertificate() throws { try certificate?.load() }
 
     /// Serves until the task is cancelled. Then nobody waits for news any longer, no connection is taken any more, and
     /// requests that are under way get some time to end.
     /// - Parameters:
     ///   - onAdmin: called with the address of health and metrics.
     ///   - onListening: called with the address to which clients connect.
-    /// - Throws: what keeps it from listening; `RelayStoreError` with `.badCertificate`.
+    /// - Throws: what keeps it from listening; `RelayStoreError` with `.badCertificate`, or `.refused` if a database is
+    ///   to be limited in its size.
     public func run(
       onAdmin: @escaping @Sendable (RelaySettings.Address) async -> Void = { _ in },
       onListening: @escaping @Sendable (RelaySettings.Address) async -> Void
     ) async throws {
+      if let bytes = settings.limits.fileBytes { try await store.limitFile(to: bytes) }
+      try certificate?.load()
       store.follow { [news] in
         news.watched
       } announce: { [news] in
@@ -55,17 +68,17 @@
       var services: [any Service] = []
       let log = RelayRequestLog(settings, key: store.random(32), now: store.now)
       for warning in store.warnings { log.fault(warning) }
-      let http = http1(log)
-      let tls = try settings.certificate?.configuration()
-      let server = try tls.map { try HTTPServerBuilder.tls(http, tlsConfiguration: $0) }
       if let admin = settings.admin {
-        let responder = AdminResponder(store: store, news: news, streams: streams, metrics: metrics)
-        services.append(application(responder, admin, http, connections: Self.adminConnections, onAdmin))
+        let responder = AdminResponder(
+          store: store, times: times, fileLimit: settings.limits.fileBytes, news: news, streams: streams,
+          metrics: metrics)
+        services.append(
+          application(responder, admin, http1(log, over: nil), connections: Self.adminConnections, onAdmin))
       }
       services.append(
         application(
-          responder(streams, log), settings.address, server ?? http, connections: settings.limits.connections,
-          onListening))
+          responder(streams, log), settings.address, http1(log, over: certificate),
+          connections: settings.limits.connections, onListening))
       services.append(HeartbeatService(streams: streams, pause: settings.limits.heartbeat / 20))
       services.append(
         SpaceSweeper(
@@ -117,7 +130,7 @@
         metrics: metrics, log: log)
     }
 
-    private func http1(_ log: RelayRequestLog) -> HTTPServerBuilder {
+    private func http1(_ log: RelayRequestLog, over certificate: RelayCertificate?) -> HTTPServerBuilder {
       let decoder = HTTP1Channel.Configuration.DecoderConfiguration(
         maxHeaderFieldSize: RelayLimits.headerBytes, maxHeaderListSize: 2 * RelayLimits.headerBytes,
         maxHeaderFieldCount: 2 * RelayLimits.headerFields)
@@ -126,10 +139,11 @@
         longestWrite: settings.limits.longestWrite, slowestBytesPerSecond: settings.limits.slowestBytesPerSecond)
       let configuration = HTTP1Channel.Configuration(idleTimeout: idle, httpDecoderConfiguration: decoder)
       return HTTPServerBuilder { [metrics] responder in
-        LoopChannel(HTTP1Channel(responder: responder, configuration: configuration), unread) { problem in
+        let channel = LoopChannel(HTTP1Channel(responder: responder, configuration: configuration), unread) { problem in
           metrics.count(.other, problem.status, problem.code, .zero)
           log.note(refusal: problem)
         }
+        return certificate.map { channel.over($0) } ?? channel
       }
     }
 
@@ -145,25 +159,6 @@
         onServerRunning: { channel in
           await onListening(.init(host: address.host, port: channel.localAddress?.port ?? address.port))
         }, logger: Self.logger)
-    }
-  }
-
-  extension RelaySettings.Certificate {
-    /// - Throws: `RelayStoreError` with `.badCertificate`.
-    fileprivate func configuration() throws -> TLSConfiguration {
-      do {
-        let chain = try NIOSSLCertificate.fromPEMFile(chainPath)
-        var configuration = TLSConfiguration.makeServerConfiguration(
-          certificateChain: chain.map { .certificate($0) },
-          privateKey: .privateKey(try NIOSSLPrivateKey(file: keyPath, format: .pem)))
-        configuration.minimumTLSVersion = .tlsv12
-        // Whether both belong together is known when a context is made of them.
-        _ = try NIOSSLContext(configuration: configuration)
-        return configuration
-      } catch {
-        throw RelayStoreError(
-          .badCertificate, "the certificate \(chainPath) and the key \(keyPath) cannot be used: \(error)")
-      }
     }
   }
 

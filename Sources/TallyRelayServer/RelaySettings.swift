@@ -28,6 +28,12 @@
       public var bodyBytes = 256 << 20
       /// The most bytes of one entry; a larger one is refused.
       public var entryBytes = 1 << 30
+      /// The most bytes of a space that has no quota of its own; nil for no limit. Writes that are under way together
+      /// may exceed it by what waits for the disk.
+      public var spaceBytes: Int64?
+      /// The most bytes of the relay's file; nil for no limit. What would need more is answered with 507
+      /// `storageFull`. Not for a database.
+      public var fileBytes: Int64?
       /// The time that a body may take before its rate counts.
       public var slowBody: Duration = .seconds(10)
       /// The minimum number of bytes of a body per second after that, and of an answer.
@@ -65,7 +71,8 @@
       public init(host: String, port: Int) { (self.host, self.port) = (host, port) }
     }
 
-    /// A TLS certificate and its private key: two PEM files, read when the relay starts.
+    /// A TLS certificate and its private key: two PEM files, read when the relay starts, and when it is told to read
+    /// them again.
     public struct Certificate: Sendable, Hashable {
       /// The certificate, followed by the intermediate certificates up to a root that clients trust.
       public var chainPath: String
@@ -78,7 +85,8 @@
 
     /// The address to which clients connect.
     public var address: Address
-    /// Serves TLS, 1.2 or newer, instead of plain HTTP; nil for plain HTTP. Restart the relay after a renewal.
+    /// Serves TLS, 1.2 or newer, instead of plain HTTP; nil for plain HTTP. After a renewal,
+    /// `RelayServer.reloadCertificate()`.
     public var certificate: Certificate?
     /// The address of health and metrics, for the owner alone, in plain HTTP; nil for none.
     public var admin: Address?

@@ -125,6 +125,9 @@
       try await base.removeSlice(deletedFor: seconds)
     }
 
+    func spaces() async throws -> [RelayStore.SpaceInfo] { try await base.spaces() }
+    func figures() async throws -> StorageFigures { try await base.figures() }
+
     func follow(watched: @escaping @Sendable () -> [Int64], announce: @escaping @Sendable (Int64) -> Void) {
       base.follow(watched: watched, announce: announce)
     }

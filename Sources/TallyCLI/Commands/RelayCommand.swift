@@ -11,15 +11,18 @@ struct RelayCommand: ParsableCommand {
       TLS before it, or --insecure: without one of them tokens and contents are not encrypted. Its options: tally relay serve --help.
 
       Examples:
+        tally relay init --data relay.sqlite --url https://relay.example --output token
         tally relay --data relay.sqlite --listen 127.0.0.1:8480
         tally relay --data relay.sqlite --listen 0.0.0.0:443 --certificate fullchain.pem --key privkey.pem
         tally relay --postgres-file database --listen 127.0.0.1:8480
-        tally relay token --data relay.sqlite --url https://relay.example --expires 90d > token
+        tally relay token --data relay.sqlite --space ID --expires 90d --output token
+        tally relay backup --data relay.sqlite --output backup.sqlite
         tally sync scores.tally --via https://relay.example/s/ID --token-file token
       """,
     subcommands: [
-      RelayServeCommand.self, RelayTokenCommand.self, RelayRevokeCommand.self, RelayDeleteCommand.self,
-      RelayListCommand.self,
+      RelayServeCommand.self, RelayInitCommand.self, RelayTokenCommand.self, RelayRevokeCommand.self,
+      RelayListCommand.self, RelaySpacesCommand.self, RelayDeleteCommand.self, RelayBackupCommand.self,
+      RelayCheckCommand.self,
     ],
     defaultSubcommand: RelayServeCommand.self)
 }
@@ -70,6 +73,17 @@ struct RelayServeCommand: ParsableCommand {
       "How long a deleted space can be restored: 90s, 30m, 12h, 7d. 0 removes its content within seconds.",
       valueName: "TIME"))
   var keep = "7d"
+  @Option(
+    help: ArgumentHelp("The most bytes of a space that has no quota of its own: 500M, 5G.", valueName: "BYTES"))
+  var quota: String?
+  @Option(
+    name: .customLong("file-limit"),
+    help: ArgumentHelp("The most bytes of the relay's file; its log comes on top.", valueName: "BYTES"))
+  var fileLimit: String?
+  @Option(
+    name: .customLong("log-file"),
+    help: ArgumentHelp("Write the log there instead; SIGHUP opens it again by its name.", valueName: "FILE"))
+  var logFile: String?
   @Flag(help: "Serve others over plain HTTP: they, and anyone on the path, can read tokens and contents.")
   var insecure = false
 
@@ -77,6 +91,11 @@ struct RelayServeCommand: ParsableCommand {
     guard ["json", "text"].contains(log) else { throw ValidationError("--log is json or text") }
     guard (1...1_000_000).contains(rate) else { throw ValidationError("--rate is 1 to 1000000") }
     _ = try keepSeconds()
+    _ = try quota.map { try RelayTokenCommand.amount($0, RelayTokenCommand.bytes, "--quota") }
+    _ = try fileLimit.map { try RelayTokenCommand.amount($0, RelayTokenCommand.bytes, "--file-limit") }
+    guard fileLimit == nil || file.data != nil else {
+      throw ValidationError("--file-limit is for a file: a database's size is for its server to limit")
+    }
     for address in [listen, admin].compactMap({ $0 }) { _ = try Self.address(address) }
     guard (certificate == nil) == (key == nil) else { throw ValidationError("--certificate and --key go together") }
     guard try insecure || certificate != nil || Self.isLocal(listen) else {
@@ -108,8 +127,9 @@ struct RelayTokenCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "token", abstract: "Makes a token for a space, and prints the space's address and the token.",
     discussion: """
-      The relay keeps a hash of the token only: it cannot be printed again. A relay that serves takes it at once. What is printed \
-      can be kept as the file that tally sync --token-file reads.
+      The relay keeps a hash of the token only: it cannot be printed again. A relay that serves takes it at once. --output keeps \
+      both in a new file that only its owner may read, for tally sync --token-file; then only the address is printed. (A file made \
+      by > is for others to read as well, unless umask 077 is set.)
       """)
 
   @OptionGroup var file: RelayFileOptions
@@ -119,6 +139,8 @@ struct RelayTokenCommand: ParsableCommand {
     String?
   @Option(help: ArgumentHelp("How long the token counts: 12h, 90d.", valueName: "TIME")) var expires: String?
   @Option(help: ArgumentHelp("Where clients reach the relay.", valueName: "BASE")) var url = "http://127.0.0.1:8480"
+  @Option(help: ArgumentHelp("A new file for address and token, of mode 0600.", valueName: "FILE"))
+  var output: String?
   @Flag(help: "Print JSON.") var json = false
 
   func validate() throws {
@@ -199,7 +221,11 @@ struct RelayListCommand: ParsableCommand {
     fileprivate var missing: Failure {
       data == nil
         ? Failure(.usage, "this tally was built without PostgreSQL: swift build --traits Postgres")
-        : Failure(.usage, "this tally was built without the relay: swift build --traits Relay")
+        : Self.withoutRelay
+    }
+
+    fileprivate static var withoutRelay: Failure {
+      Failure(.usage, "this tally was built without the relay: swift build --traits Relay")
     }
   }
   extension RelayServeCommand { fileprivate func serve() throws { throw file.missing } }
@@ -207,4 +233,8 @@ struct RelayListCommand: ParsableCommand {
   extension RelayRevokeCommand { fileprivate func revoke() throws { throw file.missing } }
   extension RelayDeleteCommand { fileprivate func delete() throws { throw file.missing } }
   extension RelayListCommand { fileprivate func list() throws { throw file.missing } }
+  extension RelayInitCommand { func make() throws { throw file.missing } }
+  extension RelaySpacesCommand { func list() throws { throw file.missing } }
+  extension RelayBackupCommand { func copy() throws { throw RelayFileOptions.withoutRelay } }
+  extension RelayCheckCommand { func check() throws { throw RelayFileOptions.withoutRelay } }
 #endif

@@ -1,7 +1,6 @@
 #if Relay
   import Foundation
   import GRDB
-  import Synchronization
   import TallyRelayServer
 
   extension RelayServeCommand {
@@ -25,10 +24,18 @@
       settings.limits.requestBurst = 4 * rate
       settings.keep = .seconds(try keepSeconds())
       settings.limits.connections = try Self.connections(settings.limits.connections)
-      let lines = LineQueue()
+      settings.limits.spaceBytes = try quota.map { try RelayTokenCommand.amount($0, RelayTokenCommand.bytes, "") }
+      settings.limits.fileBytes = try fileLimit.map { try RelayTokenCommand.amount($0, RelayTokenCommand.bytes, "") }
+      let logFile = try logFile.map { try RelayLogFile($0) }
+      let lines = LineQueue(logFile)
       settings.log = { lines.write($0) }
       let store = try RelayPlace.open(file, for: .serving)
       let server = RelayServer(storage: store, settings)
+      let hangups = Hangups {
+        try logFile?.reopen()
+        try RelayPlace.naming { try server.reloadCertificate() }
+      }
+      defer { hangups?.stop() }
       try Waiting.run(within: Self.patience) {
         try await RelayPlace.naming(listen) {
           try await server.run { address in
@@ -76,22 +83,15 @@
       let (role, quota) = (RelayRole(rawValue: role) ?? .reader, try quota.map { try Self.amount($0, Self.bytes, "") })
       let lifetime = try expires.map { try Self.amount($0, Self.seconds, "") }
       let space = space == "new" ? nil : space
-      let token = try RelayPlace.naming {
-        try Waiting.run {
-          // By the clock that will end it.
-          var end: Int64?
-          if let lifetime { end = try await store.time() + lifetime }
-          return try await store.makeToken(space: space, role: role, quota: quota, expires: end)
+      try RelayPlace.give(output, at: url, isJSON: json) {
+        try RelayPlace.naming {
+          try Waiting.run {
+            // By the clock that will end it.
+            var end: Int64?
+            if let lifetime { end = try await store.time() + lifetime }
+            return try await store.makeToken(space: space, role: role, quota: quota, expires: end)
+          }
         }
-      }
-      let address = "\(url.hasSuffix("/") ? String(url.dropLast()) : url)/s/\(token.space)"
-      try Output.run { output in
-        guard json else {
-          try output.line(address)
-          return try output.line(token.token)
-        }
-        try output.line(
-          try RelayPlace.json(["url": address, "space": token.space, "id": token.id, "token": token.token]))
       }
       try store.close()
     }
@@ -140,7 +140,7 @@
   }
 
   /// The file or the database of a relay, for the tool.
-  private enum RelayPlace {
+  enum RelayPlace {
     static func open(_ options: RelayFileOptions, for purpose: RelayStore.Purpose, mayCreate: Bool = true) throws
       -> any RelayStorage
     {
@@ -205,6 +205,32 @@
       return Failure(status, error.message)
     }
 
+    /// Makes a token, and hands it over with the address of its space: on standard output, or in a new file, which is
+    /// there before the token is.
+    static func give(_ path: String?, at url: String, isJSON: Bool, _ make: () throws -> RelayStore.NewToken) throws {
+      func address(_ token: RelayStore.NewToken) -> String {
+        "\(url.hasSuffix("/") ? String(url.dropLast()) : url)/s/\(token.space)"
+      }
+      let token =
+        if let path {
+          try SecretFile.create(path) {
+            let token = try make()
+            return ("\(address(token))\n\(token.token)\n", token)
+          }
+        } else {
+          try make()
+        }
+      try Output.run { output in
+        if isJSON {
+          var members = ["url": address(token), "space": token.space, "id": token.id]
+          if path == nil { members["token"] = token.token }
+          return try output.line(try json(members))
+        }
+        try output.line(address(token))
+        if path == nil { try output.line(token.token) }
+      }
+    }
+
     static func json(_ members: [String: String]) throws -> String {
       let encoder = JSONEncoder()
       encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -212,45 +238,6 @@
     }
 
     static func date(_ seconds: Int64) -> String { Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601) }
-  }
-
-  /// Lines for standard error, one after the other, so that a slow reader holds up no request. Of what nobody reads
-  /// only so many lines wait; the rest is counted.
-  private final class LineQueue: Sendable {
-    private static let limit = 10_000
-    private let queue = DispatchQueue(label: "tally.relay.log", qos: .utility)
-    private let waiting = Mutex((text: "", count: 0, dropped: 0))
-
-    /// Writes all lines that are queued in one call; lines that arrive meanwhile wait for the next.
-    func write(_ line: String) {
-      let isFirst = waiting.withLock { waiting in
-        guard waiting.count < Self.limit else {
-          waiting.dropped += 1
-          return false
-        }
-        waiting.text += line
-        waiting.text += "\n"
-        waiting.count += 1
-        return waiting.count == 1
-      }
-      if isFirst { queue.async { self.writeAll() } }
-    }
-
-    private func writeAll() {
-      while true {
-        let (text, count, dropped) = waiting.withLock { waiting in
-          defer { (waiting.text, waiting.dropped) = ("", 0) }
-          return (waiting.text, waiting.count, waiting.dropped)
-        }
-        Terminal.say(text)
-        if dropped > 0 { Terminal.say("tally: \(dropped) lines were dropped, since nobody read them\n") }
-        let isDone = waiting.withLock { waiting in
-          waiting.count -= count
-          return waiting.count == 0
-        }
-        if isDone { return }
-      }
-    }
   }
 
   #if canImport(Glibc)

@@ -25,4 +25,26 @@ enum SecretFile {
     }
     return String(line)
   }
+
+  /// Makes a new file that only its owner may read, and lets the body say what stands in it. If that throws, there is
+  /// no file.
+  static func create<T>(_ path: String, _ content: () throws -> (text: String, value: T)) throws -> T {
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw Failure(errno: errno, .create, path) }
+    let note = Ending.note(file: path)
+    defer {
+      close(descriptor)
+      Ending.forget(note)
+    }
+    do {
+      let (text, value) = try content()
+      try Array(text.utf8).withUnsafeBytes { try writeAll($0, to: descriptor, path) }
+      guard fsync(descriptor) == 0 else { throw Failure(errno: errno, .write, path) }
+      try syncFolder(URL(fileURLWithPath: path).deletingLastPathComponent().path, for: path)
+      return value
+    } catch {
+      unlink(path)
+      throw error
+    }
+  }
 }

@@ -79,6 +79,16 @@
     /// - Returns: whether there was something to remove, so that there may be more.
     func removeSlice(deletedFor seconds: Int64) async throws -> Bool
 
+    // MARK: For the owner
+
+    /// All spaces, the oldest first.
+    func spaces() async throws -> [RelayStore.SpaceInfo]
+    /// Sums over all spaces, and what they take.
+    func figures() async throws -> StorageFigures
+    /// Keeps a file from growing beyond so many bytes.
+    /// - Throws: `RelayStoreError` with `.refused` for a database.
+    func limitFile(to bytes: Int64) async throws
+
     // MARK: Others
 
     /// Tells from now on of what others append. What this process appends is announced by whoever appends it.
@@ -107,6 +117,12 @@
     var problem: RelayProblem { get }
     /// The message for the owner's log; nothing secret.
     var fault: String { get }
+  }
+
+  extension RelayStorage {
+    package func limitFile(to bytes: Int64) async throws {
+      throw RelayStoreError(.refused, "the size of a database is for its server to limit")
+    }
   }
 
   extension RelayStore: RelayStorage {

@@ -102,7 +102,7 @@
 
     /// Looks at the first bytes before SQLite does: opening a pool changes how a database keeps its journal.
     /// - Returns: whether it has a relay's mark.
-    private static func checkHeader(_ path: String) throws -> Bool {
+    @discardableResult static func checkHeader(_ path: String) throws -> Bool {
       guard let file = FileHandle(forReadingAtPath: path) else { return false }
       defer { try? file.close() }
       let header: Data
@@ -141,7 +141,7 @@
   }
 
   /// Only its owner may read what others trust a relay with. What keeps it from being made is SQLite's to say.
-  private func makePrivateFile(_ path: String) {
+  func makePrivateFile(_ path: String) {
     let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     if descriptor >= 0 { close(descriptor) }
   }

@@ -8,6 +8,9 @@
     typealias Context = BasicRequestContext
 
     let store: any RelayStorage
+    let times: WriteTimes
+    /// The most bytes that the file may have.
+    let fileLimit: Int64?
     let news: RelayNews
     let streams: EventStreams
     let metrics: RelayMetrics
@@ -16,10 +19,7 @@
       switch (request.method, request.uri.path) {
       case (.get, "/healthz"): return Self.text(.ok, "ok\n")
       case (.get, "/readyz"): return await readiness()
-      case (.get, "/metrics"):
-        let (commits, writes) = await store.commitCounts
-        return Self.text(
-          .ok, metrics.text(waiting: news.count, streams: streams.count, commits: commits, writes: writes))
+      case (.get, "/metrics"): return Self.text(.ok, await metricsText())
       default: return Self.text(.notFound, "there is nothing at that path\n")
       }
     }
@@ -34,6 +34,18 @@
         metrics.countStorageError()
         return Self.text(.serviceUnavailable, "the storage cannot be read\n")
       }
+    }
+
+    /// What a storage holds is left out while it cannot be read, which the counter of its errors tells.
+    private func metricsText() async -> String {
+      let (commits, writes) = await store.commitCounts
+      var storage: [String] = []
+      do { storage = StorageMetrics.lines(try await store.figures(), limit: fileLimit) } catch {
+        metrics.countStorageError()
+      }
+      let lines = times.lines() + storage + ProcessMetrics.lines()
+      return metrics.text(waiting: news.count, streams: streams.count, commits: commits, writes: writes)
+        + lines.joined(separator: "\n") + "\n"
     }
 
     private static func text(_ status: HTTPResponse.Status, _ text: String) -> Response {
