@@ -99,11 +99,13 @@ test-macros: setup
 	$(TEST_ALL) macros: --no-parallel --filter MacroTests
 
 # The relay: its server, and the tool as server and client; where PostgreSQL is, on that too, in a private server that the tests make and
-# remove.
+# remove; and behind each proxy that is there.
 test-relay: setup
 	@bash Scripts/setup.sh relay
+	@bash Scripts/setup.sh proxies
 	$(BUILD_ALL) --build-tests
 	PLAIN_MALLOC=1 $(TEST_ALL) relay: --no-parallel --filter RelayTests
+	bash Scripts/relay-proxies.sh .build-all/debug/tally
 
 # The inspector: its server, and its pages in a real browser, which is installed where that may be done and left out, with a word, elsewhere.
 test-inspector: setup
@@ -297,6 +299,7 @@ setup:
 # And what only the tests of the relay and the inspector need, where it may be installed.
 setup-all: setup
 	@bash Scripts/setup.sh relay
+	@bash Scripts/setup.sh proxies
 	@bash Scripts/setup.sh browser
 
 # What the gate needs of a release build, without the faults that tests plant.

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Checks for the two system libraries that Tally links, and installs them where that is possible. `setup.sh relay` does the same with
 # what the relay's tests on PostgreSQL need; where it may not install that, it says so, and the relay is tested on files only.
-# `setup.sh browser` does it with Chromium, for the tests of the inspector's pages.
+# `setup.sh browser` does it with Chromium, for the tests of the inspector's pages, `setup.sh proxies` with what stands before a relay or
+# its database: none of these is started by that.
 set -euo pipefail
 
 missing=()
@@ -24,6 +25,19 @@ if [ "${1:-}" = relay ]; then
   echo "The relay is tested on files only; on PostgreSQL too with these packages: ${missing[*]}" >&2
   echo "  Debian, Ubuntu:  sudo apt-get install ${missing[*]}" >&2
   echo "  Fedora:          sudo dnf install libpq-devel postgresql-server" >&2
+  exit 0
+fi
+
+if [ "${1:-}" = proxies ]; then
+  export PATH="$PATH:/usr/sbin:/sbin"
+  command -v nginx >/dev/null || missing+=(nginx-light)
+  command -v apache2 >/dev/null || command -v httpd >/dev/null || missing+=(apache2)
+  for name in haproxy caddy pgbouncer; do command -v $name >/dev/null || missing+=("$name"); done
+  [ ${#missing[@]} -eq 0 ] && exit 0
+  # In this runlevel Debian starts no service that it installs.
+  export RUNLEVEL=1
+  if may_install && install; then exit 0; fi
+  echo "The relay is not tested behind these: ${missing[*]} (Debian, Ubuntu: sudo apt-get install ${missing[*]})" >&2
   exit 0
 fi
 

@@ -54,6 +54,74 @@
       try await relay.stop()
     }
 
+    /// With a standby that each commit waits for, a promotion loses nothing that was acknowledged, under writers; the
+    /// relay goes on with it by itself.
+    @Test func aSynchronousStandbyHasWhatWasAcknowledged() async throws {
+      let primary = try await PostgresCluster.start()
+      let place = try await StoragePlace(.postgres, in: primary)
+      let database = try #require(place.database)
+      let name = try await PostgresCluster.sql("SELECT current_database()", in: database)
+      let standby = try await PostgresCluster.start(following: primary)
+      try await PostgresCluster.sql("ALTER SYSTEM SET synchronous_standby_names = '*'", in: database)
+      try await PostgresCluster.sql("SELECT pg_reload_conf()", in: database)
+      try await Looking.until("the standby is waited for", within: .seconds(60)) {
+        try await PostgresCluster.sql("SELECT sync_state FROM pg_stat_replication", in: database) == "sync"
+      }
+      let either = "postgresql:///\(name)?host=\(primary.folder),\(standby.folder)&user=tally"
+      let relay = try await RelayFixture.start(
+        in: place,
+        open: { _, _ in
+          try await PostgresRelayStore("\(either)&target_session_attrs=read-write", for: .serving)
+        })
+      let token = try await relay.token()
+      let (acknowledgements, acknowledge) = AsyncStream.makeStream(of: String.self)
+      let writing = Task {
+        await withTaskGroup(of: Void.self) { group in
+          for writer in 0..<4 {
+            group.addTask {
+              for number in 0... {
+                let entry = "w\(writer)-\(number)"
+                do {
+                  _ = try await relay.mailbox(token) { $0.retries = 0 }.put(
+                    MailboxUpload(name: entry, bytes: Array(entry.utf8)))
+                } catch {
+                  // The server has gone; whether this one is there is not known.
+                  return
+                }
+                acknowledge.yield(entry)
+              }
+            }
+          }
+        }
+        acknowledge.finish()
+      }
+      var acknowledged: [String] = []
+      for await entry in acknowledgements {
+        acknowledged.append(entry)
+        if acknowledged.count == 200 { try await primary.crash() }
+      }
+      await writing.value
+      #expect(acknowledged.count >= 200)
+      try await standby.promote()
+      // What a standby waits for itself is for whoever promotes it to set.
+      try await PostgresCluster.sql("ALTER SYSTEM RESET synchronous_standby_names", in: standby.url(name))
+      try await PostgresCluster.sql("SELECT pg_reload_conf()", in: standby.url(name))
+
+      let mailbox = try relay.mailbox(token)
+      try await Looking.until("the relay goes on", within: .seconds(60)) {
+        (try? await mailbox.put(MailboxUpload(name: "after", bytes: [1]))) != nil
+      }
+      var (there, cursor): (Set<String>, MailboxCursor?) = ([], nil)
+      var hasMore = true
+      while hasMore {
+        let page = try await mailbox.changes(after: cursor)
+        there.formUnion(page.items.map(\.name))
+        (cursor, hasMore) = (page.cursor, page.hasMore)
+      }
+      #expect(Set(acknowledged).subtracting(there).isEmpty)
+      try await relay.stop()
+    }
+
     /// Waits until a standby has replayed what its server has written.
     private func untilCaughtUp(_ standby: String, with server: String) async throws {
       let end = try await PostgresCluster.sql("SELECT pg_current_wal_lsn()", in: server)
