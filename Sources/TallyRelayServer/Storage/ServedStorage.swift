@@ -89,6 +89,8 @@
 
     var now: @Sendable () -> Int64 { base.now }
     var random: RelayStore.Random { base.random }
+    var warnings: [String] { base.warnings }
+    func releaseMemory() { base.releaseMemory() }
     var commitCounts: (commits: Int, writes: Int) { get async { await base.commitCounts } }
     func time() async throws -> Int64 { try await base.time() }
 
@@ -102,8 +104,8 @@
     func bearer(hash: [UInt8]) async throws -> RelayStore.Bearer? { try await base.bearer(hash: hash) }
     func check() async throws { try await base.check() }
 
-    func page(of space: Int64, after cursor: RelayCursor?, limit: Int) async throws -> RelayPage {
-      try await base.page(of: space, after: cursor, limit: limit)
+    func page(of space: Int64, after cursor: RelayCursor?, limit: Int, bytes: Int) async throws -> RelayPage {
+      try await base.page(of: space, after: cursor, limit: limit, bytes: bytes)
     }
 
     func hasNews(in space: Int64, after cursor: RelayCursor?) async throws -> Bool {
