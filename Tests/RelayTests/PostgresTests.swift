@@ -305,7 +305,7 @@
       let list = try await Tool.run("relay", "list", options[0], options[1], in: place.folder)
       #expect(list.lines.count == 4)
       let migrations = "SELECT array_agg(number ORDER BY number) FROM tally_relay.migration"
-      #expect(try await PostgresCluster.sql(migrations, in: try #require(place.database)) == "{1,2}")
+      #expect(try await PostgresCluster.sql(migrations, in: try #require(place.database)) == "{1,2,3}")
     }
 
     @Test func tablesOfNewerVersionsAndOfOthersAreRefusedAndLeftAlone() async throws {
