@@ -4,6 +4,11 @@
   /// Connections that ask for something and do not read the answer. Used from one thread at a time.
   final class UnreadPeers {
     private var all: [Int32] = []
+    /// Whether the client's system has little room, so that what is not read is soon the relay's to keep. Through little
+    /// room what is read after all comes slowly.
+    private let isTight: Bool
+
+    init(isTight: Bool = true) { self.isTight = isTight }
 
     deinit { for peer in all { close(peer) } }
 
@@ -19,9 +24,10 @@
         let request = Array("GET \(path) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(token)\r\n\r\n".utf8)
         let peer = try RawHTTP.connect(port)
         all.append(peer)
-        // Little room, so that what is not read is soon the relay's to keep.
-        var bytes: Int32 = 4_096
-        setsockopt(peer, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+        if isTight {
+          var bytes: Int32 = 4_096
+          setsockopt(peer, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+        }
         let sent = request.withUnsafeBytes { send(peer, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
         guard sent == request.count else { throw RawHTTP.Failure(call: "send", number: errno) }
         return peer
@@ -39,11 +45,6 @@
     /// - Returns: all of it.
     func read(_ index: Int, _ bytes: Int = 1 << 16, pause: Duration = .zero, until limit: Int = .max) -> [UInt8] {
       var (answer, buffer) = ([UInt8](), [UInt8](repeating: 0, count: bytes))
-      if pause == .zero {
-        // Through little room what is left would come in thousands of small packets, each after a pause.
-        var room: Int32 = 1 << 20
-        setsockopt(all[index], SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<Int32>.size))
-      }
       while answer.count < limit {
         let count = recv(all[index], &buffer, buffer.count, 0)
         guard count > 0 else { break }
