@@ -317,7 +317,7 @@
         "@Entity struct Game {\n  var id = RecordName<Game>()\n  var title = \"\"\n  var minutes: Int\n}"
       ).text
       #expect(text.contains("static let title = GRDB.Column(\"title\")"))
-      #expect(text.contains("extension Game: Entity, FetchableRecord, PersistableRecord"))
+      #expect(text.contains("extension Game: TableRecord, Identifiable, Entity, FetchableRecord, PersistableRecord"))
       #expect(text.components(separatedBy: "fatalError(").count == 4 && !text.contains("EntityColumns"), "\(text)")
     }
   }
