@@ -17,8 +17,8 @@
     let bodies: ByteBudget
     let answers: ByteBudget
     /// For those who want pages: how large one becomes is known when it is read, so room for the largest is taken
-    /// meanwhile.
-    private let turns = Turns(8)
+    /// meanwhile. As many as read at once.
+    private let turns = Turns(4)
     let limits: RelaySettings.Limits
     let time: @Sendable () -> Duration
     /// Returns the lifetime of a stream of events.

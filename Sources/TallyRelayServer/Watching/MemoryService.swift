@@ -16,7 +16,8 @@
 
     func run() async throws {
       try await cancelWhenGracefulShutdown {
-        var least = Double.infinity
+        // What it has before there are requests: a burst may come before the first look.
+        var least = Self.resident.map(Double.init) ?? .infinity
         while !Task.isCancelled {
           do { try await Task.sleep(for: pause) } catch is CancellationError { return }
           // Without a number each look gives back.
