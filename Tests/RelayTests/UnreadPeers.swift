@@ -4,8 +4,8 @@
   /// Connections that ask for something and do not read the answer. Used from one thread at a time.
   final class UnreadPeers {
     private var all: [Int32] = []
-    /// Whether the client's system has little room, so that what is not read is soon the relay's to keep. Through little
-    /// room what is read after all comes slowly.
+    /// Whether the client's system has little room, so that what is not read is soon the relay's to keep. Through
+    /// little room what is read after all comes slowly.
     private let isTight: Bool
 
     init(isTight: Bool = true) { self.isTight = isTight }
