@@ -298,10 +298,10 @@ _ = outcome
 }
 
 // Sources/TallySync/Session/TransferProgress.swift
-private func Sources_TallySync_Session_TransferProgress_swift_1() throws {
-if let transfer = peer.transfer {
+private func Sources_TallySync_Session_TransferProgress_swift_1() async throws {
+for transfer in await engine.status.peers.compactMap(\.transfer) {
   let part = transfer.fraction.map { " \(Int($0 * 100)) %" } ?? ""
-  let left = transfer.timeLeft.map { ", \(Int($0.components.seconds)) s left" } ?? ""
+  let left = transfer.timeLeft.map { ", \($0.components.seconds) s left" } ?? ""
   print("\(transfer.stage)\(part), \(transfer.records) records\(left)")
 }
 }

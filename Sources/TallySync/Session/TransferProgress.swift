@@ -1,9 +1,9 @@
 /// How far the stage of a sync that takes the time is: a delta that is prepared, sent, received or applied.
 ///
 /// ```swift
-/// if let transfer = peer.transfer {
+/// for transfer in await engine.status.peers.compactMap(\.transfer) {
 ///   let part = transfer.fraction.map { " \(Int($0 * 100)) %" } ?? ""
-///   let left = transfer.timeLeft.map { ", \(Int($0.components.seconds)) s left" } ?? ""
+///   let left = transfer.timeLeft.map { ", \($0.components.seconds) s left" } ?? ""
 ///   print("\(transfer.stage)\(part), \(transfer.records) records\(left)")
 /// }
 /// ```
