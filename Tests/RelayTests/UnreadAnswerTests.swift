@@ -196,7 +196,7 @@
     /// A thousand answers of one token that nobody reads, with the usual limits.
     @Test(
       .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/status"), "needs /proc"),
-      arguments: ["entries/large", "changes"])
+      arguments: ["entries/large"])
     func aThousandUnreadAnswersHoldLittle(_ path: String) async throws {
       let folder = try RelayFixture.newFolder()
       let store = try RelayStore(path: folder.appendingPathComponent("relay.sqlite").path, for: .serving)
