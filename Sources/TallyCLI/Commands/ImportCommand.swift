@@ -107,6 +107,13 @@ struct ImportCommand: ParsableCommand {
     try Output.run { try $0.line(String(decoding: try draft.map.json(), as: UTF8.self)) }
     for name in draft.unmatched { complain("nothing found for \(name)") }
     for name in draft.unused { complain("no field takes \(name)") }
+    for table in draft.map.tables {
+      for (name, column) in table.fields.sorted(by: { $0.key < $1.key }) where column.form == .coreDataBlob {
+        complain(
+          "the values for \(table.to).\(name) look as Core Data's external storage does, whose first byte is left out; "
+            + "write {\"sql\": …} in the map to take them as they stand")
+      }
+    }
     if !draft.leftOut.isEmpty { complain("nothing in the map takes \(Self.list(draft.leftOut))") }
   }
 

@@ -38,7 +38,7 @@ extension StoreStatus {
         setAside.map {
           .object([
             "row": .string($0.row), "isShown": .bool($0.isShown), "isEmptied": .bool($0.isEmptied),
-            "reason": .string($0.reason),
+            "showsRemoved": .bool($0.showsRemoved), "reason": .string($0.reason),
           ])
         }), "hasTriggerLoop": .bool(hasTriggerLoop), "bytes": .integer(byteCount),
       "doubt": doubt.map { .object(["level": .string($0.level.rawValue), "reason": .string($0.reason)]) } ?? .null,
@@ -62,7 +62,8 @@ extension StoreStatus {
     lines.append("conflicts    \(conflicts)")
     if rejectedWrites > 0 { lines.append("rejected     \(rejectedWrites) rows that cannot be replicated") }
     for row in setAside {
-      let stays = row.isEmptied ? "stays, without its values" : "stays"
+      let removed = row.showsRemoved ? "stays, and still shows what was removed for good" : "stays"
+      let stays = row.isEmptied ? "stays, without its values" : removed
       let name = row.row.replacing("\n", with: " with ")
       lines.append("set aside    \(name) \(row.isShown ? stays : "is not shown"): \(row.reason)")
     }

@@ -16,7 +16,7 @@ final class Progress: Sendable {
   /// The interval between reports, in nanoseconds: one that a person can follow, and one that a log can bear.
   private static let (onTerminal, elsewhere): (UInt64, UInt64) = (100_000_000, 1_000_000_000)
   private struct State {
-    var what = "", fraction: Double?, details = ""
+    var what = "", fraction: Double?, details = "", left = ""
     /// When it became so, and when it was last shown; 0 while nothing is.
     var (change, look): (UInt64, UInt64) = (0, 0)
   }
@@ -42,15 +42,17 @@ final class Progress: Sendable {
   private static var now: UInt64 { DispatchTime.now().uptimeNanoseconds }
 
   /// Shows how far it is, unless that was shown a moment ago. If `isNews`, a person would miss something if it were
-  /// left out.
+  /// left out. `left` is the time that is left, which does not outlast a standstill.
   func show(
-    _ fraction: Double?, of what: String? = nil, isNews: Bool = false, _ details: @autoclosure () -> String
+    _ fraction: Double?, of what: String? = nil, isNews: Bool = false, left: String = "",
+    _ details: @autoclosure () -> String
   ) {
     guard isShown else { return }
     let now = Self.now
     state.withLock { state in
       let isDue = state.look == 0 || now - state.look >= (Terminal.isThere ? Self.onTerminal : Self.elsewhere)
-      (state.what, state.fraction, state.details, state.change) = (what ?? self.what, fraction, details(), now)
+      (state.what, state.fraction, state.details, state.left) = (what ?? self.what, fraction, details(), left)
+      state.change = now
       guard isDue || isNews && Terminal.isThere else { return }
       Self.show(&state, at: now)
     }
@@ -59,7 +61,8 @@ final class Progress: Sendable {
   private func tick() {
     let now = Self.now
     state.withLock { state in
-      guard state.look > 0, now - state.look >= Self.elsewhere else { return }
+      // A clock that is a little early is on time.
+      guard state.look > 0, now - state.look >= Self.elsewhere * 3 / 4 else { return }
       Self.show(&state, at: now)
     }
   }
@@ -67,7 +70,9 @@ final class Progress: Sendable {
   private static func show(_ state: inout State, at now: UInt64) {
     state.look = now
     let seconds = (now - state.change) / 1_000_000_000
-    let details = seconds > 0 ? "\(state.details), for \(seconds) s" : state.details
+    // What stands still says nothing of the time that is left.
+    let end = seconds > 1 ? "for \(seconds) s" : state.left
+    let details = [state.details, end].filter { !$0.isEmpty }.joined(separator: ", ")
     let line = line(state.what, state.fraction, details, width: Terminal.isThere ? Terminal.width : .max)
     if Terminal.isThere { Terminal.show(bar: line) } else { Terminal.say(line + "\n") }
   }

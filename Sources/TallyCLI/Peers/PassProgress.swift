@@ -19,7 +19,8 @@ final class PassProgress: Sendable {
     let read = SyncProgress.size(UInt64(progress.bytesRead))
     if let transfer = progress.transfer {
       let of = files > 1 && progress.phase == .taking ? "file \(min(file + 1, files)) of \(files), " : ""
-      return bar.show(transfer.fraction, of: "syncing: \(transfer.words)", "\(of)\(transfer.details)")
+      return bar.show(
+        transfer.fraction, of: "syncing: \(transfer.words)", left: transfer.left, "\(of)\(transfer.details)")
     }
     switch progress.phase {
     case .looking:

@@ -39,8 +39,10 @@ final class SyncProgress: Sendable {
   }
 
   private func draw(_ state: State, isNews: Bool) {
-    let (what, fraction, details) = Self.words(Array(state.peers.values))
-    progress.show(fraction, of: what, isNews: isNews, details)
+    let peers = Array(state.peers.values)
+    let (what, fraction, details) = Self.words(peers)
+    progress.show(
+      fraction, of: what, isNews: isNews, left: peers.count == 1 ? peers[0].transfer?.left ?? "" : "", details)
   }
 
   /// Clears the line.
@@ -52,15 +54,13 @@ final class SyncProgress: Sendable {
   static func words(_ peers: [SyncSession.Progress]) -> (what: String, fraction: Double?, details: String) {
     guard peers.count > 1 else { return peers.first.map(words) ?? ("listening", nil, "no peers") }
     let syncing = peers.count { $0.phase == .connecting || $0.phase == .syncing }
+    let work = peers.reduce((done: UInt64(0), total: UInt64(0))) { ($0.done + $1.work.done, $0.total + $1.work.total) }
     let sum = peers.dropFirst().reduce(into: peers[0]) { sum, peer in
-      sum.sendTotal += peer.sendTotal
-      sum.sendAcknowledged += peer.sendAcknowledged
-      sum.receiveTotal += peer.receiveTotal
-      sum.receiveDone += peer.receiveDone
       sum.bytesSent += peer.bytesSent
       sum.bytesReceived += peer.bytesReceived
     }
-    return ("\(peers.count) peers, \(syncing) syncing", sum.fraction, bytes(sum))
+    let fraction = work.total == 0 ? nil : min(1, Double(work.done) / Double(work.total))
+    return ("\(peers.count) peers, \(syncing) syncing", fraction, bytes(sum))
   }
 
   private static func words(_ step: SyncSession.Progress) -> (what: String, fraction: Double?, details: String) {

@@ -13,7 +13,7 @@ extension TransferProgress {
     }
   }
 
-  /// How much of it is done: `12 of 27 MB, 91233 records, 10 s left`.
+  /// How much of it is done: `12 MB of 27 MB, 91233 records`.
   var details: String {
     var parts: [String] = []
     if byteCount > 0 {
@@ -22,9 +22,11 @@ extension TransferProgress {
       parts.append(SyncProgress.size(bytes))
     }
     if records > 0 { parts.append("\(records) records") }
-    if let timeLeft { parts.append(Self.text(timeLeft)) }
     return parts.joined(separator: ", ")
   }
+
+  /// The time until its end: `10 s left`; empty if that cannot be told.
+  var left: String { byteCount > bytes ? timeLeft.map(Self.text) ?? "" : "" }
 
   private static func text(_ left: Duration) -> String {
     // A second begun is a second to wait.

@@ -25,7 +25,7 @@ struct Shredding {
   }
 
   /// Whether a record may be emptied now: when others have had all that hides it for long enough. `isHeld` if it has a
-  /// row because SQLite does not let go of that.
+  /// row because SQLite does not let go of that, or of its owner's.
   func verdict(
     _ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord, isHeld: Bool = false
   ) throws -> Verdict {
@@ -62,8 +62,7 @@ extension WriteTransaction {
     let difference = catalog.fingerprint(name, kind, from: stored.state, to: state)
     if stored.place.isVisible {
       // SQLite does not let go of its row, which keeps what it refers to and nothing else.
-      let blank = zip(kind.columns, stored.values).map { $0.reference == nil ? $0.defaultValue : $1 }
-      try writer.put(name, kind, state, previous: stored, shown: blank, difference: difference)
+      try writer.put(name, kind, state, previous: stored, shown: kind.blank(stored.values), difference: difference)
       view.mark(name)
     } else {
       try writer.put(name, kind, state, previous: stored, shown: nil, difference: difference)
@@ -73,6 +72,13 @@ extension WriteTransaction {
       effect: .nothing, fingerprint: difference)
     try forgetConflicts(of: name)
     return stored.state.contentByteCount
+  }
+}
+
+extension RecordKind {
+  /// The values of a row whose content was removed: what it refers to, and defaults.
+  func blank(_ values: [Value]) -> [Value] {
+    zip(columns, values).map { $0.reference == nil ? $0.defaultValue : $1 }
   }
 }
 

@@ -182,11 +182,6 @@ extension StateReader {
     return (last, rows)
   }
 
-  /// Whether SQLite does not let go of the record's row, although the state says that it is not there.
-  func isHeld(_ name: AnyRecordName, _ kind: RecordKind) -> Bool {
-    !aside.isEmpty && aside[RowAddress(kind: kind.number, key: name.text)]?.isHeld ?? false
-  }
-
   /// Nothing is removed before damage is healed: a removal says that it knows of all that the store has seen.
   func refuseDamage() throws {
     guard try doubt()?.level != .damaged else {
@@ -219,26 +214,48 @@ extension WriteTransaction {
     return plan
   }
 
-  /// Empties records whose rows SQLite does not let go: a compaction looks through the hidden ones.
+  /// Empties records whose rows SQLite does not let go, and what shows with them: a compaction looks through the hidden
+  /// ones.
   func emptyHeld(_ ripe: Shredding.Ripe?, _ isDryRun: Bool) throws -> CompactionReport {
     try reader.refuseDamage()
     let shredding = Shredding(ripe, of: replica, Hiding(reader))
+    let visibility = Visibility(SnapshotFacts(reader, countsRefusals: false))
     writer.seenAbove = SeenAbove(reader)
     var report = CompactionReport()
-    for address in reader.aside.entries.keys.sorted() where reader.aside[address]?.isHeld == true {
-      guard let kind = catalog.records[address.kind], let name = try? AnyRecordName(address.key),
-        let stored = try reader.record(name, kind)
-      else { continue }
-      switch try shredding.verdict(name, kind, stored, isHeld: true) {
+    let held = reader.aside.entries.filter(\.value.isHeld).keys.sorted()
+    var open = held.filter { catalog.records[$0.kind] != nil }.compactMap { try? AnyRecordName($0.key) }
+    var known = Set(open)
+    while let next = open.popLast() {
+      guard let kind = catalog.kind(of: next.type), let stored = try reader.record(next, kind) else { continue }
+      try open += below(next, visibility, &known)
+      guard try isHeld(next, stored, visibility) else { continue }
+      switch try shredding.verdict(next, kind, stored, isHeld: true) {
       case .stays: continue
       case .waits: report.waiting += 1
       case .goes:
         report.emptied += 1
-        report.byteCount += try isDryRun ? stored.state.contentByteCount : empty(name, kind, stored)
+        report.byteCount += try isDryRun ? stored.state.contentByteCount : empty(next, kind, stored)
       }
     }
     if report.emptied > 0, !isDryRun { try noteRemoval(isPurge: false) }
     return report
+  }
+
+  /// Whether the app sees a record that the state hides: SQLite does not let go of its row, or of its owner's.
+  private func isHeld(
+    _ name: AnyRecordName, _ stored: StoredRecord, _ visibility: Visibility<SnapshotFacts>
+  ) throws -> Bool {
+    try stored.place.isVisible && !visibility.isVisible(name)
+  }
+
+  /// What is below a record that is deleted, and not known yet.
+  private func below(
+    _ name: AnyRecordName, _ visibility: Visibility<SnapshotFacts>, _ known: inout Set<AnyRecordName>
+  ) throws -> [AnyRecordName] {
+    try SnapshotFacts(reader).owned(by: name).filter { below in
+      guard known.insert(below).inserted else { return false }
+      return try visibility.effectiveOwners(of: below).contains { $0.target == name }
+    }
   }
 
   /// Empties a deleted record and what is hidden below it.
@@ -249,10 +266,7 @@ extension WriteTransaction {
     }
     let shredding = Shredding(nil, of: replica, Hiding(reader))
     let visibility = Visibility(SnapshotFacts(reader, countsRefusals: false))
-    guard
-      try (!stored.place.isVisible || reader.isHeld(name, kind))
-        && (!visibility.isVisible(name) || visibility.isHollow(name))
-    else {
+    guard try !visibility.isVisible(name) || !stored.place.isVisible && visibility.isHollow(name) else {
       throw StoreError(.notDeleted, "\(name) is not deleted, so it cannot be purged")
     }
     writer.seenAbove = SeenAbove(reader)
@@ -260,10 +274,9 @@ extension WriteTransaction {
     var (open, known) = ([name], Set([name]))
     while let next = open.popLast() {
       guard let kind = catalog.kind(of: next.type), let stored = try reader.record(next, kind) else { continue }
-      for below in try SnapshotFacts(reader).owned(by: next) where known.insert(below).inserted {
-        if try visibility.effectiveOwners(of: below).contains(where: { $0.target == next }) { open.append(below) }
-      }
-      guard case .goes = try shredding.verdict(next, kind, stored, isHeld: reader.isHeld(next, kind)) else { continue }
+      try open += below(next, visibility, &known)
+      let isHeld = try isHeld(next, stored, visibility)
+      guard case .goes = try shredding.verdict(next, kind, stored, isHeld: isHeld) else { continue }
       report.emptied += 1
       report.byteCount += try empty(next, kind, stored)
     }

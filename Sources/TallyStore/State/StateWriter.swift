@@ -100,6 +100,7 @@ final class StateWriter {
       if let refusal, refusal.mode == .kept { seen = refusal.parked ?? previous?.values }
     } else {
       refusal = try hide(name, kind, state, sum, previous)
+      // Of what it refers to, which is what matters here, nothing goes.
       if refusal != nil { seen = previous?.values }
     }
     try putWaits(for: name, kind, state, seen, previous)
@@ -265,15 +266,6 @@ final class StateWriter {
     return nil
   }
 
-  /// Leaves a row as it stands, under its new state.
-  private func keep(
-    _ row: RowID, _ kind: RecordKind, _ state: RecordState, _ sum: StateSum, _ previous: StoredRecord
-  ) throws {
-    if let old = previous.place.extra { try deleteExtra(old.number) }
-    let body = try encode(state, sum, row: RowValues(kind: kind, values: previous.values))
-    try writeClock(kind.number, kind.type, row: row, try putExtra(body, nil))
-  }
-
   /// Makes the clock of a row. `place` is where the state is now; its extra body is used again.
   private func clock(
     _ state: RecordState, _ sum: StateSum, _ kind: RecordKind, _ shown: [Value], _ place: Place?
@@ -337,12 +329,12 @@ final class StateWriter {
     count(kind.number, 1)
   }
 
-  private func update(_ kind: RecordKind, row: RowID, clock: InlineClock, from old: [Value], to new: [Value]) throws {
+  func update(_ kind: RecordKind, row: RowID, clock: InlineClock, from old: [Value], to new: [Value]) throws {
     let changed = old == new ? [] : kind.columns.indices.filter { old[$0] != new[$0] }
     try update(kind, row: row, clock: clock, changed.map { ($0, new[$0]) })
   }
 
-  private func update(
+  func update(
     _ kind: RecordKind, row: RowID, clock: InlineClock, _ changed: [(place: Int, value: Value)]
   ) throws {
     guard !changed.isEmpty else { return try writeClock(kind.number, kind.type, row: row, clock) }

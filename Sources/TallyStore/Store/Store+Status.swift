@@ -8,22 +8,28 @@ public struct SetAsideRow: Sendable, Equatable {
   public var row: String
   /// Whether the app sees it, although the state says otherwise or something else.
   public var isShown: Bool
-  /// Whether the record's content was removed for good, by a purge or a compaction. Then the row holds its name and
-  /// what it refers to, and defaults. Once nothing of the app's holds it, it goes with the next commit.
+  /// Whether the record's content was removed for good, by a purge or a compaction, and the row has none of it: it
+  /// holds its name and what it refers to, and defaults. Once nothing of the app's holds it, it goes with the next
+  /// commit.
   public var isEmptied: Bool
+  /// Whether the record's content was removed for good, and the row still shows it, since a trigger, check or index of
+  /// the app's refuses the defaults in its place. It is tried again with each commit.
+  public var showsRemoved: Bool
   /// The message of SQLite or the trigger.
   public var reason: String
 }
 
 extension StateReader {
-  /// The records that were emptied, and whose rows SQLite does not let go.
-  func emptiedRows() throws -> [RowAddress] {
-    try aside.entries.compactMap { address, entry in
-      guard entry.mode == .kept, let kind = catalog.records[address.kind],
-        let state = try record(AnyRecordName(address.key), kind)?.state, state.life != nil, !state.hasContent
-      else { return nil }
-      return address
-    }.sorted()
+  /// The records that were emptied and whose rows SQLite does not let go, and whether their values are gone from these.
+  func emptiedRows() throws -> [RowAddress: Bool] {
+    var rows: [RowAddress: Bool] = [:]
+    for (address, entry) in aside.entries where entry.mode == .kept {
+      guard let kind = catalog.records[address.kind], let stored = try record(AnyRecordName(address.key), kind),
+        stored.state.life != nil, !stored.state.hasContent
+      else { continue }
+      rows[address] = stored.values == kind.blank(stored.values)
+    }
+    return rows
   }
 }
 
@@ -124,15 +130,15 @@ extension Store {
         counts.append(.init(type: type, visible: visible, hidden: hidden, isKnown: kind.isKnown))
       }
       let pages = try connection.integer("PRAGMA page_count") ?? 0
-      let emptied = Set(try reader.emptiedRows())
+      let emptied = try reader.emptiedRows()
       return StoreStatus(
         summary: try Self.summary(reader), counts: counts.sorted { $0.type < $1.type },
         conflicts: try connection.integer("SELECT count(*) FROM tally_conflict") ?? 0,
         rejectedWrites: try connection.integer("SELECT count(*) FROM tally_pending") ?? 0,
         setAside: reader.aside.entries.sorted { $0.key < $1.key }.map {
           SetAsideRow(
-            row: $0.key.key, isShown: $0.value.mode == .kept, isEmptied: emptied.contains($0.key),
-            reason: $0.value.reason)
+            row: $0.key.key, isShown: $0.value.mode == .kept, isEmptied: emptied[$0.key] == true,
+            showsRemoved: emptied[$0.key] == false, reason: $0.value.reason)
         },
         hasTriggerLoop: try connection.exists("SELECT 1 FROM tally_meta WHERE key = 'echo'"),
         byteCount: pages * (try connection.integer("PRAGMA page_size") ?? 0), doubt: try reader.doubt(),

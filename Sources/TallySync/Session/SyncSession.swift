@@ -109,11 +109,11 @@ public struct SyncSession: Sendable {
     public var transfer: TransferProgress?
     /// The fraction of the deltas under way that is done, 0 to 1; nil if none is under way. To receive a delta counts
     /// as much as to apply it.
-    public var fraction: Double? {
-      let total = sendTotal + 2 * receiveTotal
-      guard total > 0 else { return nil }
+    public var fraction: Double? { work.total == 0 ? nil : min(1, Double(work.done) / Double(work.total)) }
+    /// The bytes to send, to receive and to apply, and how many of them are done.
+    package var work: (done: UInt64, total: UInt64) {
       let applied = isApplying ? transfer.map { $0.stage == .applying ? $0.bytes : 0 } ?? 0 : 0
-      return min(1, Double(sendAcknowledged + receiveDone + applied) / Double(total))
+      return (sendAcknowledged + receiveDone + applied, sendTotal + 2 * receiveTotal)
     }
     /// Whether a delta that has arrived is being joined.
     var isApplying = false

@@ -183,12 +183,13 @@ import Testing
 
   /// A purge and a compaction reach the values of a row that a table of the app's own refers to; the row itself stays
   /// until it may go, and the status says so.
-  @Test(arguments: CapturePath.allCases, [0, 1, 2, 3])
-  func whatIsRemovedForGoodIsInNoRowThatStays(_ path: CapturePath, _ way: Int) throws {
+  @Test(arguments: CapturePath.allCases, 0..<8)
+  func whatIsRemovedForGoodIsInNoRowThatStays(_ path: CapturePath, _ number: Int) throws {
     let lab = try Self.lab(path)
+    let (way, holder) = (number % 4, number / 4)
     try lab.a.run("UPDATE P SET pos = 7, icon = x'01', settings = '[1]'")
     try lab.sync()
-    try lab.a.run(Self.holders[1], "INSERT INTO fav VALUES('P|~|2')")
+    try lab.a.run(Self.holders[holder], "INSERT INTO fav VALUES('P|~|2')")
     try lab.b.write { db in try Lab.schema.delete(db, Self.name("P|~|2")) }
     try lab.sync()
     #expect(try lab.a.status().setAside.map(\.isEmptied) == [false])
@@ -216,6 +217,51 @@ import Testing
     #expect(try lab.a.status().setAside.isEmpty)
     try lab.sync()
     try lab.expectEqual()
+  }
+
+  /// What an owner's delete has deleted shows with it for as long as the owner's row stays, and goes with its purge.
+  @Test(arguments: CapturePath.allCases, [0, 1])
+  func aPurgeReachesWhatShowsWithAnOwnerThatIsHeld(_ path: CapturePath, _ holder: Int) throws {
+    let lab = try Self.lab(path)
+    try lab.a.run("INSERT INTO G(id, name, owner) VALUES('G|~|3', 'three', 'P|~|2')")
+    try lab.sync()
+    try lab.a.run(Self.holders[holder], "INSERT INTO fav VALUES('P|~|2')")
+    try lab.b.write { db in try Lab.schema.delete(db, Self.name("P|~|2")) }
+    try lab.sync()
+    #expect(try Lab.text(lab.a, "SELECT name FROM G WHERE id = 'G|~|3'") == "three")
+    #expect(try lab.a.purge(Self.name("P|~|2")).emptied == 2)
+    #expect(try Lab.text(lab.a, "SELECT name FROM G WHERE id = 'G|~|3'") == nil)
+    try lab.sync()
+    #expect(throws: StoreError.self) { try lab.b.restore(Self.name("P|~|2")) }
+    try lab.a.run("DELETE FROM fav")
+    try lab.sync()
+    #expect(try Lab.text(lab.a, "SELECT group_concat(id) FROM G") == "G|~|1,G|~|2")
+    #expect(try lab.a.verify().problems == [] && lab.a.doubt() == nil)
+    try lab.expectEqual()
+  }
+
+  /// A row that keeps what was removed, since the app refuses defaults in its place, says so, and loses it when it may.
+  @Test(arguments: CapturePath.allCases, [0, 1])
+  func aRowThatStillShowsWhatWasRemovedSaysSo(_ path: CapturePath, _ holder: Int) throws {
+    let lab = try Self.lab(path)
+    try lab.sync()
+    try lab.a.run(Self.holders[holder], "INSERT INTO fav VALUES('P|~|2')")
+    try lab.b.write { db in try Lab.schema.delete(db, Self.name("P|~|2")) }
+    try lab.sync()
+    try lab.a.run(
+      "CREATE TRIGGER t BEFORE UPDATE OF name ON P WHEN NEW.name IS NULL BEGIN SELECT RAISE(ABORT, 'no'); END",
+      "CREATE TRIGGER u BEFORE INSERT ON P WHEN NEW.name IS NULL BEGIN SELECT RAISE(ABORT, 'no'); END")
+    try lab.a.purge(Self.name("P|~|2"))
+    try lab.sync()
+    let left = try Lab.text(lab.a, "SELECT name FROM P WHERE id = 'P|~|2'")
+    let row = try lab.a.status().setAside.first { $0.row == "P|~|2" }
+    #expect(row?.isEmptied == false && row?.showsRemoved == (left == "two"))
+    #expect(try lab.a.verify().problems == [] && lab.a.doubt() == nil)
+    #expect(try lab.a.summary().fingerprint == lab.b.summary().fingerprint)
+    try lab.a.run("DROP TRIGGER t", "DROP TRIGGER u", "UPDATE P SET pos = 1 WHERE id = 'P|~|1'")
+    try lab.sync()
+    #expect(try Lab.text(lab.a, "SELECT name FROM P WHERE id = 'P|~|2'") == nil)
+    #expect(try lab.a.status().setAside.allSatisfy { !$0.showsRemoved })
   }
 
   // MARK: What comes back gives way
