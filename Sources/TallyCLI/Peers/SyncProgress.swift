@@ -27,7 +27,7 @@ final class SyncProgress: Sendable {
       let before = state.peers[peer]
       state.peers[peer] = step
       // A bar that appears is news, too: a short transfer may be over before the next look.
-      draw(state, isNews: before?.phase != step.phase || (before?.fraction == nil) != (step.fraction == nil))
+      draw(state, isNews: before?.phase != step.phase || before?.transfer?.stage != step.transfer?.stage)
     }
   }
 

@@ -160,12 +160,6 @@ private final class Verifier {
     while try keys.step() {
       problem("\(keys.text(0) ?? "").\(keys.int(1)) refers to a \(keys.text(2) ?? "") that is not there")
     }
-    // Another program may have rebuilt a table so that no insert can enter it, while this store was open.
-    do {
-      try TableShape.check(reader.connection, catalog)
-    } catch let error as StoreError where error.code == .incompatibleTable {
-      problem(error.message)
-    }
   }
 
   private func readLog() throws {

@@ -241,24 +241,22 @@ import Testing
   }
 
   /// A row that keeps what was removed, since the app refuses defaults in its place, says so, and loses it when it may.
-  @Test(arguments: CapturePath.allCases, [0, 1])
-  func aRowThatStillShowsWhatWasRemovedSaysSo(_ path: CapturePath, _ holder: Int) throws {
+  @Test(arguments: CapturePath.allCases) func aRowThatStillShowsWhatWasRemovedSaysSo(_ path: CapturePath) throws {
     let lab = try Self.lab(path)
     try lab.sync()
-    try lab.a.run(Self.holders[holder], "INSERT INTO fav VALUES('P|~|2')")
+    try lab.a.run(Self.holders[0], "INSERT INTO fav VALUES('P|~|2')")
     try lab.b.write { db in try Lab.schema.delete(db, Self.name("P|~|2")) }
     try lab.sync()
     try lab.a.run(
-      "CREATE TRIGGER t BEFORE UPDATE OF name ON P WHEN NEW.name IS NULL BEGIN SELECT RAISE(ABORT, 'no'); END",
-      "CREATE TRIGGER u BEFORE INSERT ON P WHEN NEW.name IS NULL BEGIN SELECT RAISE(ABORT, 'no'); END")
+      "CREATE TRIGGER t BEFORE UPDATE OF name ON P WHEN NEW.name IS NULL BEGIN SELECT RAISE(ABORT, 'no'); END")
     try lab.a.purge(Self.name("P|~|2"))
     try lab.sync()
-    let left = try Lab.text(lab.a, "SELECT name FROM P WHERE id = 'P|~|2'")
+    #expect(try Lab.text(lab.a, "SELECT name FROM P WHERE id = 'P|~|2'") == "two")
     let row = try lab.a.status().setAside.first { $0.row == "P|~|2" }
-    #expect(row?.isEmptied == false && row?.showsRemoved == (left == "two"))
+    #expect(row?.isEmptied == false && row?.showsRemoved == true)
     #expect(try lab.a.verify().problems == [] && lab.a.doubt() == nil)
     #expect(try lab.a.summary().fingerprint == lab.b.summary().fingerprint)
-    try lab.a.run("DROP TRIGGER t", "DROP TRIGGER u", "UPDATE P SET pos = 1 WHERE id = 'P|~|1'")
+    try lab.a.run("DROP TRIGGER t", "UPDATE P SET pos = 1 WHERE id = 'P|~|1'")
     try lab.sync()
     #expect(try Lab.text(lab.a, "SELECT name FROM P WHERE id = 'P|~|2'") == nil)
     #expect(try lab.a.status().setAside.allSatisfy { !$0.showsRemoved })
