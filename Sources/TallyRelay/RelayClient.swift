@@ -108,7 +108,7 @@ public final class RelayClient: Sendable {
   /// The most bytes that go in one request.
   var largestBody: Int { limit.withLock { $0 } }
 
-  /// The smallest limit that is tried. Whoever takes less in a request takes no header either.
+  /// The smallest limit that is tried. A server that takes less in a request takes no header either.
   private static let smallestBody = 4 << 10
 
   /// Whether an answer to a body of that size is a proxy's, which takes no body as large, so that a smaller one is to

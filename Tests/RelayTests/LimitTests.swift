@@ -28,7 +28,7 @@
           #expect(error?.problem == .quotaExceeded)
         }
         _ = try await mailbox.put(upload("small", 900_000))
-        // Whoever puts again what is there is told so.
+        // A client that puts again what is there is told so.
         _ = try await mailbox.put(upload("a", 8_000_000))
         _ = try await mailbox.put(upload("small", 900_000))
         #expect(try await mailbox.changes(after: nil).items.map(\.name) == ["a", "small"])

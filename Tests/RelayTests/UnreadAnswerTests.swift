@@ -156,7 +156,7 @@
       #expect(budget.usage == (0, 0))
     }
 
-    /// Whoever wants a page waits for a turn, so that a crowd that comes at once is answered and not sent away.
+    /// A client that wants a page waits for a turn, so that a crowd that comes at once is answered and not sent away.
     @Test(arguments: StorageKind.available) func aCrowdIsAnswered(_ kind: StorageKind) async throws {
       try await RelayFixture.run(kind) { relay in
         let token = try await relay.token()

@@ -73,7 +73,7 @@ struct ImportCommand: ParsableCommand {
       }
       progress.end()
       try Output.run { try say(report, $0) }
-      // What came in stays; but the old file has more, and whoever calls this must not miss it.
+      // What came in stays; but the old file has more, and the caller must not miss it.
       guard report.leftOut.isEmpty else {
         throw Failure(
           .badData,

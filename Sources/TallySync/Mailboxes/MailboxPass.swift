@@ -151,7 +151,7 @@ struct MailboxPass {
     names.append(name)
     switch item.state {
     case .notAFile:
-      // Somebody has put a link in the place of what this store had put, as git-annex does: it is not put once more.
+      // A link in the place of what this store had put, as git-annex leaves it: the file is not put once more.
       if name.replica == writer { elsewhere.append(name) }
       return note(item.name, .init(.notAFile, "it is not a plain file"))
     case .notDownloaded:

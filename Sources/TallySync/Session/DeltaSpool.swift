@@ -4,7 +4,7 @@ import TallyCRDT
 /// Holds a delta between being read and being applied: in memory while it is small, in a file beyond that.
 final class DeltaSpool {
   private static let memoryLimit = 4 << 20
-  /// Small enough that whoever follows a delta piece by piece sees it move.
+  /// Small enough for a progress that follows a delta piece by piece.
   private static let pieceSize = 1 << 16
   private var memory: [UInt8] = []
   private var file: FileHandle?
