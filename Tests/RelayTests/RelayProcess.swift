@@ -122,9 +122,13 @@
     }
 
     /// Its memory in KiB; nil where there is no `/proc`.
-    var memory: Int? {
+    var memory: Int? { status("VmRSS") }
+    /// Its memory without the pages of files, such as its program, of which other processes decide how many it has.
+    var ownMemory: Int? { status("RssAnon") }
+
+    private func status(_ name: String) -> Int? {
       guard let data = FileManager.default.contents(atPath: "/proc/\(pid)/status") else { return nil }
-      let line = String(decoding: data, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+      let line = String(decoding: data, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("\(name):") }
       return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }
     }
 

@@ -10,8 +10,9 @@
     /// The time between two looks.
     let pause: Duration
 
-    /// How much more than the least so far is left alone: giving it back takes some milliseconds.
-    private static let slack = 1.1
+    /// How much more than the least so far is left alone, a part of that and some pages: giving it back takes some
+    /// milliseconds.
+    private static let (slack, slackPages) = (1.1, 512.0)
     private static let queue = DispatchQueue(label: "relay.memory", qos: .utility)
 
     func run() async throws {
@@ -23,7 +24,7 @@
           // Without a number each look gives back.
           if let now = Self.resident {
             least = min(least, Double(now))
-            guard Double(now) > least * Self.slack else { continue }
+            guard Double(now) > least * Self.slack + Self.slackPages else { continue }
           }
           store.releaseMemory()
           Self.queue.async { _ = Self.trim?(0) }
@@ -36,10 +37,12 @@
       unsafeBitCast($0, to: (@convention(c) (Int) -> CInt).self)
     }
 
-    /// The pages of memory that the process has; nil where there is no `/proc`.
+    /// The pages of memory that the process has of its own, without those of files, such as its program; nil where
+    /// there is no `/proc`.
     private static var resident: Int? {
       guard let data = FileManager.default.contents(atPath: "/proc/self/statm") else { return nil }
-      return String(decoding: data, as: UTF8.self).split(separator: " ").dropFirst().first.flatMap { Int($0) }
+      let pages = String(decoding: data, as: UTF8.self).split(separator: " ").compactMap { Int($0) }
+      return pages.count > 2 ? pages[1] - pages[2] : nil
     }
   }
 #endif
