@@ -239,21 +239,28 @@ import Testing
     #expect(error?.code == .purged)
   }
 
-  /// A row that SQLite does not let go keeps what it shows, and an edit of it says all of that.
-  @Test(arguments: CapturePath.allCases) func anEditOfARowThatWasKeptSaysAllThatItShows(_ path: CapturePath) throws {
+  /// A row that SQLite does not let go loses its values, or keeps them where the app refuses defaults in their place;
+  /// an edit of it says all that it shows.
+  @Test(arguments: CapturePath.allCases, [false, true])
+  func anEditOfARowThatWasKeptSaysAllThatItShows(_ path: CapturePath, refusesDefaults: Bool) throws {
     let lab = try Lab(path)
     try lab.a.run("INSERT INTO P(id, name, pos) VALUES('P|~|x', 'shown', 1)")
     try lab.sync()
     try lab.b.run(
       "CREATE TABLE pinned(p TEXT REFERENCES P(id) ON DELETE RESTRICT)", "INSERT INTO pinned VALUES('P|~|x')")
+    if refusesDefaults {
+      try lab.b.run(
+        "CREATE TRIGGER t BEFORE UPDATE OF name ON P WHEN NEW.name IS NULL BEGIN SELECT RAISE(ABORT, 'no'); END")
+    }
     try lab.a.run("DELETE FROM P WHERE id = 'P|~|x'")
     try lab.a.purge(Self.name("P|~|x"))
     try lab.sync()
-    #expect(try Lab.text(lab.b, "SELECT name || pos FROM P") == "shown1")
+    let values = "SELECT quote(name) || quote(pos) FROM P"
+    #expect(try Lab.text(lab.b, values) == (refusesDefaults ? "'shown'1" : "NULLNULL"))
     try lab.b.run("UPDATE P SET pos = 2")
     try lab.sync()
     try lab.expectEqual()
-    for store in [lab.a, lab.b] { #expect(try Lab.text(store, "SELECT name || pos FROM P") == "shown2") }
+    for store in [lab.a, lab.b] { #expect(try Lab.text(store, values) == (refusesDefaults ? "'shown'2" : "NULL2")) }
   }
 
   /// A part of what a sender has, joined as a repair, as files of a mailbox are, does not say that it lacks an edit.
