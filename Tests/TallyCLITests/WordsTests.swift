@@ -92,7 +92,7 @@ import Testing
   }
 
   @Test(arguments: ["ALTER TABLE SBGame RENAME TO Games", "DROP TABLE SBGame"])
-  func aTableThatIsGoneIsNamedByWhateverReads(_ sql: String) throws {
+  func aTableThatIsGoneIsNamedByEachReader(_ sql: String) throws {
     let bench = try Bench("a", "b")
     try bench.done("put", "a", "SBPerson|~|ann", "name=Ann")
     try bench.done("put", "a", "SBGame|~|go", "name=Go")
@@ -121,7 +121,7 @@ import Testing
     #expect(try bench.done("verify", "a").hasPrefix("ok "))
   }
 
-  @Test func aColumnThatIsGoneIsNamedByWhateverReadsIt() throws {
+  @Test func aColumnThatIsGoneIsNamedByEachReader() throws {
     let bench = try Bench("a")
     try bench.done("put", "a", "SBPerson|~|ann", "name=Ann")
     let queue = try DatabaseQueue(path: bench.path("a"))
