@@ -70,7 +70,7 @@ endif
 long: setup-all
 	bash Scripts/long.sh
 
-# The model of deleting by lives (Docs/Decisions/0024): directed scenarios, random histories, and rules left out. It needs python3 and no
+# The model of deleting by lives (Docs/Contract.md, section 11): directed scenarios, random histories, and rules left out. It needs python3 and no
 # Swift. MODELS=5000 for more histories of each world. `models-gate` takes some twenty seconds, and notices check values that are old.
 MODELS ?= 500
 PYTHON ?= python3

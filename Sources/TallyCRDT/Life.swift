@@ -9,8 +9,8 @@
 /// A record without a life is in its first one, which has no beginning and in which everything counts as said. Lives
 /// are ordered by time, then by dot: a chain, over which the registers form a lexicographic product (Almeida, Shoker
 /// and Baquero, "Delta State Replicated Data Types", 2018). The order goes by time and not by a counter so that a write
-/// that is later than the life of its record is later than all that the author of the life had seen. The rules, and why
-/// they hold, are in decision 24.
+/// that is later than the life of its record is later than all that the author of the life had seen. The rules are
+/// in Contract.md, section 11, and why they hold is in Tests/Models/README.md.
 public struct Life: Hashable, Sendable {
   /// A register that travels under another dot than that of its stamp, since it was lifted or said again.
   public struct Via: Hashable, Sendable {

@@ -1,4 +1,4 @@
-"""Deleting by lives: the state of a record, and its join. Docs/Decisions/0024-deleting-by-lives.md says it in words.
+"""Deleting by lives: the state of a record, and its join. Docs/Contract.md, section 11, says it in words.
 
 Presence (existence, owner references, `tally_forward`, touches, deletes, layers, basis, links, totals of counters) follows today's
 rules and is never dropped. The values of the other fields belong to a life. A shred begins a new life with nothing in it; what must

@@ -1,4 +1,4 @@
-"""What is left of a deleted record, in bytes: stubs in the tables and form of decision 24, measured with the SQLite of this Python.
+"""What is left of a deleted record, in bytes: stubs in the tables and form of Docs/StorageFormat.md, measured with the SQLite of this Python.
 
     stub_bytes.py [COUNT]        300,000 stubs unless said
 """

@@ -1,7 +1,7 @@
 import TallyCRDT
 import TallyWire
 
-/// *Lifting*: carrying values over into a later life of their record (decision 24).
+/// *Lifting*: carrying values over into a later life of their record (Contract.md, section 11).
 ///
 /// Where an earlier life meets a later one, the join leaves the registers of the later. Nothing that its author had not
 /// seen may be lost by that, nor what somebody sees. So the transaction that joins says such registers again in the

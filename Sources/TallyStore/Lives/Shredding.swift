@@ -1,6 +1,6 @@
 import TallyCRDT
 
-/// Decides which records may be emptied: by a new life with nothing in it (decision 24).
+/// Decides which records may be emptied: by a new life with nothing in it (Contract.md, section 11).
 struct Shredding {
   /// The deletes and edits that have been with others for long enough, for records that this store deleted, and for
   /// those that others did.
@@ -49,10 +49,10 @@ struct Shredding {
 extension WriteTransaction {
   /// Empties a record that is hidden by a delete.
   ///
-  /// Presence is untouched: what is deleted stays deleted, and an edit that nobody had seen still revives. Nor does the
+  /// Presence is untouched: what is deleted stays deleted, and an edit that was not seen still revives. Nor does the
   /// view change: nothing below the record shows, and what is above it, and shows, says that by itself (rule 5 of
-  /// decision 24) and not through this one. The life is an ordinary write, which replicates; a store that joins it
-  /// writes again what its author had not seen (`Join+Lift`).
+  /// Contract.md, section 11) and not through this one. The life is an ordinary write, which replicates; a store that
+  /// joins it writes again what its author had not seen (`Join+Lift`).
   /// - Returns: the bytes of the values that are gone.
   func empty(_ name: AnyRecordName, _ kind: RecordKind, _ stored: StoredRecord) throws -> Int {
     try writer.overwriteDeleted()

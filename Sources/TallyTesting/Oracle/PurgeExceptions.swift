@@ -1,7 +1,7 @@
 import TallyStore
 
-/// The values and records that a device may lack because somebody emptied some: E1 and E2 of decision 24 as predicates.
-/// Whatever they do not excuse is lost.
+/// The values and records that a device may lack because some were emptied: E1 and E2 of Contract.md, section 11, as
+/// predicates. What they do not excuse is lost.
 struct PurgeExceptions {
   typealias View = Specification<SchemaField>.View
 

@@ -82,8 +82,8 @@ struct WorldOracle {
     return names.map { .restore($0) }
   }
 
-  /// Compares what a replica shows with what it must show. Where records were emptied, the exceptions of decision 24
-  /// hold, and what `store` holds decides which.
+  /// Compares what a replica shows with what it must show. Where records were emptied, the exceptions of
+  /// Contract.md, section 11, hold, and what `store` holds decides which.
   mutating func check(
     _ shown: [String: ShownRow<SchemaField>], seen: EventSet, _ schema: Schema, _ store: Store
   ) throws {

@@ -2,7 +2,7 @@ import TallyCRDT
 import TallyStore
 
 /// Judges what devices that empty what is deleted show less than devices that do the same and empty nothing: E1 and E2
-/// of decision 24 as predicates. Whatever they do not excuse is lost.
+/// of Contract.md, section 11, as predicates. What they do not excuse is lost.
 struct ShredExceptions {
   /// What the authors of the emptyings of each record had seen when, by today's rules, it was hidden from them.
   private var emptyings: [String: [StateVector]] = [:]
