@@ -71,7 +71,7 @@ struct WebDAVMailbox: FileMailbox {
   func put(_ name: String, from source: () throws -> [UInt8]?) throws {
     var bytes: [UInt8] = []
     while let piece = try source() { bytes += piece }
-    // Under another name first, so that nobody sees half of it.
+    // Under another name first, so that half of it is never seen.
     try server.put(bytes, as: "~\(name).tmp")
     try server.move("~\(name).tmp", to: name)
   }
@@ -121,8 +121,8 @@ extension SpeechType {
 
 // Docs/Seeds.md
 private func Docs_Seeds_md_4() throws {
-let seeded = try SpeechType.seeded().fetchAll(db)          // came from a seed, whoever has edited it since
-let owned = try SpeechType.belongingToUser().fetchAll(db)  // made or edited by somebody
+let seeded = try SpeechType.seeded().fetchAll(db)          // came from a seed, edited or not
+let owned = try SpeechType.belongingToUser().fetchAll(db)  // made or edited by a person
 let origin = try SeededRecord.fetchOne(db, of: toast.name) // version and owner of one record
 _ = seeded
 _ = owned
