@@ -1,7 +1,7 @@
 /// The contributions of states to the fingerprint. `name` is the hash of the record's name, `fieldHash` returns the
 /// hash of a field's wire name.
 extension RecordState {
-  /// Returns the contribution of this record to the fingerprint: everything in its state, whatever its deletes cover.
+  /// Returns the contribution of this record to the fingerprint: everything in its state, covered by deletes or not.
   public func fingerprint(name: UInt64, fieldHash: (FieldID) -> UInt64) -> Fingerprint {
     var sum = Fingerprint()
     var hashers = CellHashers(name: name)

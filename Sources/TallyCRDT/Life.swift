@@ -2,9 +2,10 @@
 ///
 /// A record has two parts. Its presence (existence, touches, deletes, seeds, and all references) is never dropped. Its
 /// content, the registers of all other fields, belongs to a life. The content of a later life takes the place of all
-/// content of an earlier one, so a transaction that begins a life drops whatever is not said in it: the content of a
-/// record that was deleted long ago goes by an ordinary write, which replicates as any other. Values that the author
-/// had not seen are said again in the new life, each with its own stamp, by whoever notices: they are *lifted*.
+/// content of an earlier one, so a transaction that begins a life drops everything that is not said in it: the content
+/// of a record that was deleted long ago goes by an ordinary write, which replicates as any other. Values that the
+/// author had not seen are said again in the new life, each with its own stamp, by the replica that notices: they are
+/// *lifted*.
 ///
 /// A record without a life is in its first one, which has no beginning and in which everything counts as said. Lives
 /// are ordered by time, then by dot: a chain, over which the registers form a lexicographic product (Almeida, Shoker
@@ -29,7 +30,7 @@ public struct Life: Hashable, Sendable {
   /// The transaction that began the life; of two lives of one time that of the greater dot is later.
   public var dot: Dot
   /// The vector of the life's author, its own transaction included. It decides nothing about values; it says which
-  /// entries of a change log nobody needs any more.
+  /// entries of a change log are no longer needed.
   public var context: StateVector
   /// The transaction that said in this life that the record exists; nil if none has. The greatest is kept.
   public var said: Dot?

@@ -39,7 +39,7 @@ public struct ORSetElement: Hashable, Sendable {
     tags.count == 1 && tags[0].removed == nil ? tags[0].added : nil
   }
 
-  /// The dots of the tags that people added and nobody removed.
+  /// The dots of the tags that people added and that were never removed.
   public var liveDots: [Dot] { tags.filter { $0.removed == nil && $0.added.rank >= .user }.map { $0.added.dot } }
 
   /// Every dot in the state: of adds and removals.

@@ -25,7 +25,7 @@ public enum RecordNameError: Error, Hashable, Sendable {
 /// store. ``RecordName`` is the same name with the entity's Swift type; its `name` is one of these, and
 /// `RecordName<Game>(name)` goes the other way.
 ///
-/// The type is part of the name, so that a deletion can be applied by somebody who knows nothing but the name.
+/// The type is part of the name, so that a deletion can be applied by a replica that knows nothing but the name.
 /// Printable ASCII, at most 255 bytes, exactly one delimiter. Names are compared byte by byte: a UUID in capitals is
 /// another name than the same UUID in small letters.
 public struct AnyRecordName: Hashable, Sendable {

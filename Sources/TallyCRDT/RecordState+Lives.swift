@@ -104,7 +104,7 @@ extension RecordState {
   }
 
   /// Joins the registers of `other`, and its life: of two lives the later wins whole; within one the greater stamp
-  /// wins, then the greater value, then the greater dot to travel by. References are joined whatever the lives are.
+  /// wins, then the greater value, then the greater dot to travel by. References are joined across all lives.
   mutating func mergeContent(_ other: RecordState, touches: inout StateVector, lost: inout [LostWrite]) {
     if let mine = life, let theirs = other.life, mine.stamp == theirs.stamp {
       return mergeSameLife(mine, other, theirs, touches: &touches, lost: &lost)
@@ -145,7 +145,7 @@ extension RecordState {
     }
   }
 
-  /// The references among some registers. The others are void; that somebody wrote them stays as a touch.
+  /// The references among some registers. The others are void; their writes stay as touches.
   private static func references(among cells: [FieldCell], touches: inout StateVector) -> [FieldCell] {
     for cell in cells where !cell.field.isReference && cell.stamp.rank >= .user { touches.include(cell.stamp.dot) }
     return cells.filter { $0.field.isReference }

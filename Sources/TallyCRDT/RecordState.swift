@@ -90,7 +90,7 @@ public struct RecordState: Hashable, Sendable {
   /// The life that the registers belong to, but for references; nil for the first one.
   public var life: Life?
 
-  /// The state of a record that nobody has written.
+  /// The state of a record that was never written.
   public init() {
     existence = nil
     fields = []

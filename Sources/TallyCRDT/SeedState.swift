@@ -75,7 +75,7 @@ public struct SeedState: Hashable, Sendable {
 
   /// The versions, ascending by stamp: by version, then by virtual replica.
   public var layers: [SeedLayer] { storage.layers }
-  /// The version that belongs to the person's edits; nil if nobody has edited the record.
+  /// The version that belongs to the person's edits; nil if the record was never edited.
   public var basis: SeedBasis? { storage.basis }
 
   /// A state of these layers, in any order.
@@ -168,7 +168,7 @@ extension RecordState {
   /// Whether a person has edited the record: from then on it is theirs.
   public var belongsToUser: Bool { seed?.basis != nil || !touches.isEmpty }
 
-  /// Whether seeds alone make the record present: the newest version has it and nobody ever deleted it.
+  /// Whether seeds alone make the record present: the newest version has it and it was never deleted.
   public var isOfferedBySeed: Bool {
     guard let newest = seed?.newest, deletes.isEmpty else { return false }
     return !newest.isRetired
@@ -176,13 +176,13 @@ extension RecordState {
 }
 
 extension ORSetElement {
-  /// Whether the element may be a member, whatever version of a seed its source shows.
+  /// Whether the element may be a member, with any version of a seed at its source.
   public var mayBeMember: Bool { isMemberWithoutSeed || (hasSeedTags && !hasRemovedSeed) }
 
   /// Whether the element is a member.
   ///
-  /// A person's add counts until it is removed. A seed's add counts while the source shows that version and nobody has
-  /// ever removed the element as a seed's: what a person took out stays out in every later version.
+  /// A person's add counts until it is removed. A seed's add counts while the source shows that version and the element
+  /// was never removed as a seed's: what a person took out stays out in every later version.
   /// - Parameter shownSeed: the dot of the seed layer that the source shows, asked for only if it matters.
   /// - Returns: whether an add by a person counts, or one by the seed version that the source shows.
   /// - Throws: what `shownSeed` throws.
@@ -192,7 +192,7 @@ extension ORSetElement {
     return tags.contains { $0.added.rank == .seed && $0.added.dot == dot }
   }
 
-  /// Whether a person took out what a seed had put in, and nobody has put it in since.
+  /// Whether a person took out what a seed had put in, and it was not put in again since.
   public var isRefused: Bool { hasRemovedSeed && !isMemberWithoutSeed }
 
   /// Whether any tag comes from a seed.

@@ -1,10 +1,10 @@
 /// A hybrid logical time in milliseconds since 1970, in 48 bits.
 ///
-/// A writer takes `max(now, time of the cell being overwritten + 1)`: a write that saw another has the later time,
-/// whatever the clocks say, and a device whose clock is far ahead affects only the cells that it touched. Only at
-/// `maximum` is there no later time: a cell that has it is overwritten by a greater replica or sequence alone.
-/// Receivers never clamp a time and never absorb it into their own clock. This differs from Kulkarni et al., "Logical
-/// Physical Clocks" (2014), where a receiver's clock follows every message: here causality is per cell.
+/// A writer takes `max(now, time of the cell being overwritten + 1)`: a write that saw another has the later time, in
+/// spite of all clocks, and a device whose clock is far ahead affects only the cells that it touched. Only at `maximum`
+/// is there no later time: a cell that has it is overwritten by a greater replica or sequence alone. Receivers never
+/// clamp a time and never absorb it into their own clock. This differs from Kulkarni et al., "Logical Physical Clocks"
+/// (2014), where a receiver's clock follows every message: here causality is per cell.
 public struct HybridTime: Hashable, Sendable, Comparable {
   /// Milliseconds since 1970-01-01 UTC, at most `maximum`.
   public let milliseconds: UInt64

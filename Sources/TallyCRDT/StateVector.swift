@@ -136,7 +136,7 @@ public struct StateVector: Hashable, Sendable {
     return result
   }
 
-  /// The entries that `floor` does not cover, each with its own sequence: what of this vector somebody lacks who has
+  /// The entries that `floor` does not cover, each with its own sequence: what of this vector a replica lacks that has
   /// `floor`.
   public func beyond(_ floor: StateVector) -> StateVector {
     guard !isEmpty, !floor.isEmpty else { return self }

@@ -24,7 +24,7 @@ public struct RecordFacts: Sendable {
   public var personalContext: StateVector
   /// The latest insert or restore.
   public var existence: Stamp?
-  /// Whether the newest version of a seed has the record and nobody ever deleted it.
+  /// Whether the newest version of a seed has the record and it was never deleted.
   public var isOfferedBySeed: Bool
   /// Whether seeds say anything of the record.
   public var isSeeded: Bool
@@ -82,11 +82,11 @@ public protocol VisibilitySource {
 ///   through a dot that no delete of it had seen: of a touch, of a live tag in a relationship that it has, or of what
 ///   keeps a record alive that it owns. With `deleteWins`, nothing counts once a person's delete has seen the latest
 ///   insert or restore.
-/// - A seeded record is also alive while the newest version of its seed has it and nobody ever deleted it.
+/// - A seeded record is also alive while the newest version of its seed has it and it was never deleted.
 /// - A record is **visible** when it is alive and all its owners are visible.
 /// - A record is **hollow** if nothing is said of it in its present life (`Life`), nor of any living record that it
-///   owns: it was purged together with an owner whose name somebody has used again. What is visible is **shown**,
-///   unless it or one of its owners is hollow.
+///   owns: it was purged together with an owner whose name was used again. What is visible is **shown**, unless it or
+///   one of its owners is hollow.
 /// - Owner references that form a cycle are broken: of a cycle's edges the one with the least stamp gives way, as if it
 ///   were null, until no cycle is left. Of equal stamps the record with the lesser name gives way, then the lesser wire
 ///   name of the field: local numbers differ from file to file.

@@ -2,7 +2,7 @@ import TallyCRDT
 
 /// A piece of a delta: items of several types, with dictionaries of what they share.
 ///
-/// A block's bytes are canonical: the same items give the same bytes, in whatever order they were added. Types,
+/// A block's bytes are canonical: the same items give the same bytes, in any order of adding them. Types,
 /// relationships, records and links are each there once; a writer that adds one twice makes bytes that readers refuse.
 /// `Docs/WireFormat.md` describes them.
 public struct DeltaBlock: Hashable, Sendable {
