@@ -158,7 +158,7 @@ enum FileAction: String {
   case read, write, create
 }
 
-/// Whoever read the output has seen enough.
+/// The reader of the output has seen enough.
 struct ReaderWentAway: Error {}
 
 /// A text in quotes that is safe to print: short, without control characters.

@@ -115,7 +115,7 @@ final class Importer {
         continue
       }
       let target = try recordName(text)
-      // Whatever is there under a wrong type is not what the column takes, and is refused there.
+      // A value under a wrong type is not what the column takes, and is refused there.
       let isThere = try !target.hasType(lines.tables[type].entity.type) || comes(target) || writer.isThere(target, type)
       if isThere { now.values.append(assignment) } else { later.values.append(assignment) }
     }

@@ -25,7 +25,7 @@ enum OpenStore {
     Failure(ExitStatus(of: error), "\(path): \(Failure.message(of: error))", cause: error)
   }
 
-  /// SQLite tells a read-only disk and a file that somebody else owns apart as little as "cannot open" and "read-only"
+  /// SQLite tells a read-only disk and a file that another user owns apart as little as "cannot open" and "read-only"
   /// do.
   private static func lackOfPermission(_ path: String) -> Failure? {
     let folder = URL(fileURLWithPath: path).resolvingSymlinksInPath().deletingLastPathComponent().path

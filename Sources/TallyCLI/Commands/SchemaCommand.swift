@@ -44,7 +44,7 @@ struct UpgradeSchema: ParsableCommand {
 
   func run() throws {
     let schema = try NewCommand.schema(schema)
-    // Somebody who misspelt the name does not want a new store.
+    // A user who misspelt the name does not want a new store.
     let before: Schema?
     do {
       before = try OpenStore.reading(store, waiting.timeout) { try $0.schema }

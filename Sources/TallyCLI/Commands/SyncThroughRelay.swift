@@ -10,7 +10,7 @@ struct SyncThroughRelay {
   private let tokenFile: String
   private let isWatching: Bool
 
-  /// Pauses after a failure that passes: the first, and the longest, whatever a proxy asks for.
+  /// Pauses after a failure that passes: the first, and the longest, even if a proxy asks for more.
   private static let pauses: (Duration, Duration) = (.seconds(1), .seconds(60))
   /// The interval at which to look whether another program has written into the store.
   private static let interval: Duration = .seconds(1)

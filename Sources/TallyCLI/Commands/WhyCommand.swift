@@ -30,7 +30,7 @@ struct WhyCommand: ParsableCommand {
       do {
         explanation = try Explanation(of: name, field: field, in: store)
       } catch let error as StoreError where json && [.noSuchRecord, .unknownType].contains(error.code) {
-        // Whoever reads JSON gets the reason in it; the exit code is that of the error.
+        // A reader of JSON gets the reason in it; the exit code is that of the error.
         try Output.run { try $0.line(Explanation.absence(of: name, in: store).text) }
         throw error
       }

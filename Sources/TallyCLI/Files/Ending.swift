@@ -92,8 +92,8 @@ enum Ending {
     state.withLock { ($0.files[number], $0.folders[number]) = (nil, nil) }
   }
 
-  /// Removes a folder with the files in it. Whoever still writes there may make another in between, so it is tried a
-  /// few times.
+  /// Removes a folder with the files in it. A process that still writes there may make another in between, so it is
+  /// tried a few times.
   static func remove(folder: String) {
     for _ in 0..<10 {
       for name in names(in: folder) { unlink(folder + "/" + name) }

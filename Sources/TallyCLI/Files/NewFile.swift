@@ -16,7 +16,7 @@ final class NewFile {
 
   /// The rules for what may be overwritten.
   struct Rules {
-    /// The files that the new one is made from, and whatever else this process has open. None of these may be
+    /// The files that the new one is made from, and all else that this process has open. None of these may be
     /// overwritten.
     var inputs: [String] = []
     /// The database that the person has named as the one to be replaced.
@@ -39,7 +39,7 @@ final class NewFile {
     guard !isThere || kind != S_IFDIR else { throw Failure(errno: EISDIR, .create, path) }
     try rules.check(path)
     if isThere, Self.isStandardOutput(status) {
-      // Another file in its place would be one that nobody reads.
+      // Another file in its place would be one that is not read.
       temporary = nil
       descriptor = dup(STDOUT_FILENO)
     } else if isThere, kind != S_IFREG {
@@ -81,7 +81,7 @@ final class NewFile {
   func finish() throws {
     guard let temporary else { return }
     guard fsync(descriptor) == 0 else { throw Failure(errno: errno, .write, path) }
-    // It took a while, and somebody may have made a store there.
+    // It took a while, and another process may have made a store there.
     try rules.check(path)
     guard rename(temporary, target) == 0 else { throw Failure(errno: errno, .create, path) }
     close(descriptor)
@@ -121,7 +121,7 @@ extension NewFile.Rules {
   }
 }
 
-/// Which file it is, whatever it is called.
+/// Which file it is, under any name.
 struct Place: Equatable {
   private let device: UInt64
   private let number: UInt64

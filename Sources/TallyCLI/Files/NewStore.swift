@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 import Tally
 
-/// A store that appears under its name when it is complete: whoever is killed before leaves nothing that looks like
-/// one.
+/// A store that appears under its name when it is complete: a process that is killed before leaves nothing that looks
+/// like one.
 struct NewStore {
   let path: String
   private let folder: String
@@ -60,7 +60,7 @@ struct NewStore {
       guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS].contains(errno), access(path, F_OK) != 0, rename(made, path) == 0
       else { throw Failure(errno: errno, .create, path) }
     }
-    // Without the token the store is nobody's copy yet, since it has written nothing.
+    // Without the token the store is no copy yet, since it has written nothing.
     rename(made + "-incarnation", path + "-incarnation")
     try syncFolder(folder, for: path)
   }

@@ -63,7 +63,7 @@ final class Output {
   }
 }
 
-/// One line on standard error, which can neither fill nor steer a terminal whatever the arguments were.
+/// One line on standard error, which can neither fill nor steer a terminal with any arguments.
 func complain(_ message: String) {
   let limit = 1000
   let scalars = message.unicodeScalars

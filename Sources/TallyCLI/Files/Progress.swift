@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Tally
 
-/// Whether to tell how far a command is where nobody watches.
+/// Whether to tell how far a command is where there is no terminal.
 struct ProgressOptions: ParsableArguments {
   @Flag(help: "Tell how far it is also where standard error is no terminal: a line a second.") var progress = false
 }

@@ -8,7 +8,7 @@ struct StoreCopy {
   private let note: Int
 
   /// Copies the file and its log.
-  /// - Throws: `Failure` with `.busy` if somebody wrote meanwhile.
+  /// - Throws: `Failure` with `.busy` if another process wrote meanwhile.
   init(of original: String) throws {
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("tally-\(UUID().uuidString)")
     path = folder.appendingPathComponent("store").path

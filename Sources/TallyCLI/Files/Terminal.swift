@@ -25,7 +25,7 @@ enum Terminal {
     }
   }
 
-  /// Clears the line where the tool ends, unless somebody is writing right now.
+  /// Clears the line where the tool ends, unless a line is being written right now.
   static func leave() { _ = bar.withLockIfAvailable { if $0 != nil { write(clear) } } }
 
   /// Writes whole lines.
@@ -41,7 +41,7 @@ enum Terminal {
     }
   }
 
-  /// If nobody listens there, nothing can be done about it.
+  /// If the terminal is gone, nothing can be done about it.
   private static func write(_ text: String) {
     try? Array(text.utf8).withUnsafeBytes { try writeAll($0, to: STDERR_FILENO, "standard error") }
   }

@@ -51,11 +51,11 @@
         }
         try Output.run { try $0.line(address) }
         let isListening = EnterKey.follow {
-          // Nobody reads any more.
+          // Standard output is closed.
           try? Output.run { try $0.line(inspector.newAddress()) }
         }
         if isListening { complain("each address lets in one browser, once; Enter prints another") }
-        // Until somebody asks the tool to end.
+        // Until the tool is asked to end.
         while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
         await inspector.close()
       }

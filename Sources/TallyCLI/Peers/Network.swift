@@ -34,7 +34,7 @@
       TCPTransport(host: host, port: port, security: try networkSecurity(.client))
     }
 
-    /// Serves until the task is cancelled. Whoever is let in may change everything in the store.
+    /// Serves until the task is cancelled. A peer that is let in may change everything in the store.
     func listen(on address: String, _ store: Store, _ options: ProgressOptions) throws {
       guard case .tcp(let host, let port) = try PeerAddress.tcp(address) else { return }
       let security = try networkSecurity(.server)
@@ -57,7 +57,7 @@
           try Output.run { try $0.line(lines) }
         }
         try Output.run { try $0.line("listening on \(host):\(listener.port)") }
-        // Until somebody asks the tool to end.
+        // Until the tool is asked to end.
         while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
         await listener.close()
       }

@@ -70,7 +70,7 @@
       return most
     }
 
-    /// Nobody may read it; that is no reason to serve nobody.
+    /// It cannot be read; that is no reason to stop serving.
     private static func say(_ line: String) {
       do { try Output.run { try $0.line(line) } } catch { complain(Failure.message(of: error)) }
     }

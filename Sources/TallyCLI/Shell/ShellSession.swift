@@ -24,7 +24,7 @@ final class ShellSession {
     ids = ReplicaIDs(seed: settings.seed)
   }
 
-  /// The answer to a line. Whatever the line holds, there is one.
+  /// The answer to a line. There is one for every line.
   func answer(to line: LineReader.Line) -> String {
     do {
       var line = try ShellLine(line)
