@@ -12,7 +12,7 @@
       return { ContinuousClock.now >= end }
     }
 
-    /// Digits that nobody can guess.
+    /// Digits that cannot be guessed.
     static func secret() -> String {
       var generator = SystemRandomNumberGenerator()
       return (0..<4).map { _ in

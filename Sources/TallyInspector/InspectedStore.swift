@@ -9,7 +9,7 @@
     package let name: String
     /// The store.
     package let store: Store
-    /// How its sync stands; nil if nobody here knows.
+    /// How its sync stands; nil if it is not known here.
     package let engine: EngineView?
     /// Runs a person's queries elsewhere; nil if they run here.
     package let queries: QueryRunner?

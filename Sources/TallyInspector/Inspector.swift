@@ -14,9 +14,9 @@
   /// print(try await inspector.serve())  // http://127.0.0.1:49152/?token=…
   /// ```
   ///
-  /// For debug builds. It listens on this machine alone, lets in whoever has the address with its token, once, and
-  /// changes nothing unless `Settings.allowsWrites` is set. While nobody looks it waits, and reads a counter after
-  /// commits at most ten times a second, to keep a log. `tally inspect` does the same for files.
+  /// For debug builds. It listens on this machine alone, lets in the browser that has the address with its token, once,
+  /// and changes nothing unless `Settings.allowsWrites` is set. While no page is open it waits, and reads a counter
+  /// after commits at most ten times a second, to keep a log. `tally inspect` does the same for files.
   public final class Inspector: Sendable {
     /// What an inspector may do.
     public struct Settings: Sendable {
@@ -75,8 +75,8 @@
       }
     }
 
-    /// Makes another address, which lets in another browser, once: each browser needs one, and so does whoever opens an
-    /// address that a preview of the link has opened already.
+    /// Makes another address, which lets in another browser, once: each browser needs one, and so does a user who opens
+    /// an address that a preview of the link has opened already.
     ///
     /// ```swift
     /// let inspector = Inspector(store, engine)

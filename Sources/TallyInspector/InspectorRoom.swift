@@ -25,7 +25,7 @@
     private struct Watching {
       var listeners: [Int: AsyncStream<String>.Continuation] = [:]
       var next = 0
-      /// What follows the stores while somebody looks.
+      /// What follows the stores while a page is open.
       var tasks: [Task<Void, Never>] = []
     }
 
@@ -86,7 +86,7 @@
 
     // MARK: What is followed
 
-    /// How often a file is looked at for commits of other processes while somebody looks.
+    /// How often a file is looked at for commits of other processes while a page is open.
     private static let interval = Duration.milliseconds(100)
 
     private func follow() -> [Task<Void, Never>] {

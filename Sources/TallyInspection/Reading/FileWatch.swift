@@ -9,7 +9,7 @@ package final class FileWatch: Sendable {
   private let queue: DatabaseQueue
 
   /// Watches the file of a store.
-  /// - Returns: nil for a store in memory, which nobody else can write to.
+  /// - Returns: nil for a store in memory, which no other process can write to.
   package init?(_ store: Store) throws {
     guard let file = store.file else { return nil }
     var configuration = Configuration()
@@ -29,8 +29,8 @@ package final class FileWatch: Sendable {
 }
 
 extension Store {
-  /// Whether the store's path still leads to the file that is open: nobody has deleted, renamed or replaced it. True
-  /// for a store in memory.
+  /// Whether the store's path still leads to the file that is open: it was not deleted, renamed or replaced. True for a
+  /// store in memory.
   package func isInPlace() throws -> Bool {
     guard file != nil else { return true }
     return try read { db in

@@ -1,7 +1,7 @@
 import TallyCRDT
 import TallyStore
 
-/// A record that a delete did not take away, since somebody had edited it whom the delete had not seen.
+/// A record that a delete did not take away, since it had an edit that the delete had not seen.
 package struct KeptRecord: Sendable {
   /// The record.
   package var name: AnyRecordName
@@ -40,8 +40,8 @@ extension StateReader {
     guard let kind = catalog.kind(of: name.type), let stored = try record(name, kind), stored.isVisible,
       let delete = stored.state.deletes.first(where: { $0.stamp.dot == dot })
     else { return nil }
-    // A restore has seen the delete: somebody wanted the record back, and nothing was undone behind anybody's back. Its
-    // time does not say so: a clock may be slow.
+    // A restore has seen the delete: a person wanted the record back, and nothing was undone unseen. Its time does not
+    // say so: a clock may be slow.
     if let existence = stored.state.existence, !delete.context.covers(existence.dot) { return nil }
     let edits = stored.state.touches.beyond(delete.context).entries
     return KeptRecord(name: name, delete: delete.stamp, edits: edits)

@@ -5,7 +5,7 @@ import TallyStore
 ///
 /// SQLite looks at the clock between its own instructions, and a function is part of one. Most functions take time as
 /// their operands are long; instr, replace, trim and others as the product of two operands, which is hours for some
-/// megabytes. Those have short operands, and so has whatever is not known here, as an app's own functions.
+/// megabytes. Those have short operands, and so have functions that are not known here, such as an app's own.
 enum QueryLimits {
   /// The most bytes of a value. SQLite's own limit is a billion, and it has the value in memory twice.
   /// https://sqlite.org/c3ref/limit.html

@@ -34,7 +34,7 @@ package enum QueryRefusal: String, Error, Sendable, Codable {
 extension Store {
   /// Runs one query that reads, and nothing else: SELECT, VALUES, WITH or EXPLAIN, on a connection that cannot write.
   ///
-  /// Nobody looks at `isOver` while SQLite compiles the query, nor within a single call of a function; how long the
+  /// SQLite does not look at `isOver` while it compiles the query, nor within a single call of a function; how long the
   /// slowest that we know take is measured in Docs/Inspector.md. A process that runs a query alone can be ended at any
   /// moment, and has no need of limits.
   /// - Parameters:

@@ -21,7 +21,7 @@ package struct RecordPresence: Sendable, Equatable {
     case gaveWay
     /// It is alive, and a record that owns it is not visible.
     case hiddenByOwner
-    /// Its content was removed for good together with that of an owner. It does not show even if somebody uses the
+    /// Its content was removed for good together with that of an owner. It does not show even if the app uses the
     /// owner's name again.
     case emptied
     /// This device's database does not take its row, or does not let it go.
@@ -79,7 +79,7 @@ extension StateReader {
     return try absence(of: name, kind, stored)
   }
 
-  /// Whether something in the record's row waits for somebody to put it right.
+  /// Whether something in the record's row has to be put right by a person.
   private func isRefused(_ name: AnyRecordName, _ kind: RecordKind) throws -> Bool {
     guard try connection.exists("SELECT 1 FROM tally_pending LIMIT 1") else { return false }
     let query = try connection.statement("SELECT 1 FROM tally_pending WHERE op = 4 AND kind = ? AND key = ? LIMIT 1")

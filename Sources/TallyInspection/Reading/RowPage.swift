@@ -82,7 +82,7 @@ extension Store {
 }
 
 extension StateReader {
-  /// How many rows are looked at between two looks at the clock, and at first, when nobody knows how long they are.
+  /// How many rows are looked at between two looks at the clock, and at first, when their length is not known.
   private static let (stretch, firstStretch) = (1_024, 16)
   /// How many bytes of hidden records are looked at between two looks at the clock.
   private static let stretchBytes = 1 << 20

@@ -46,7 +46,7 @@ package struct TableBytes: Sendable {
 }
 
 extension Store {
-  /// Tells what the file holds. Cost: some small reads for each type, whatever the number of records.
+  /// Tells what the file holds. Cost: some small reads for each type, for any number of records.
   package func sizes() throws -> StoreSizes {
     let log = file.map { "\($0)-wal" }
     let attributes = try log.flatMap { path in

@@ -29,7 +29,7 @@ package struct TouchedNames: Sendable {
 }
 
 extension Store {
-  /// Names the records that somebody lacks who has seen `base`, or has in an older state. Cost: the entries of the
+  /// Names the records that a store which has seen `base` lacks, or has in an older state. Cost: the entries of the
   /// change log that are read, a look-up for each item, and nothing of what `base` covers.
   /// - Parameters:
   ///   - base: what was seen.
@@ -56,7 +56,7 @@ extension StateReader {
       if let place, entry.replica < place.dot.replica { continue }
       guard let number = catalog.replicaNumbers[entry.replica] else { continue }
       let start = place.flatMap { $0.dot.replica == entry.replica ? $0 : nil }
-      // Since the page before, somebody may have got what it has named.
+      // Since the page before, the other store may have got what it has named.
       let least = max(start.map { $0.dot.sequence - 1 } ?? 0, base[entry.replica])
       var small = try smallEntries(of: number, beyond: least)[...]
       let query = try SQLStatement(

@@ -1,7 +1,7 @@
 import TallyCRDT
 import TallyStore
 
-/// A value as somebody looks at it: the beginning of a long one, and how long it is.
+/// A value as it is shown: the beginning of a long one, and how long it is.
 package struct ValuePreview: Sendable, Hashable, Codable {
   /// The storage class of a value.
   package enum Kind: String, Sendable, Codable {

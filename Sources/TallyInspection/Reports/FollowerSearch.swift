@@ -23,7 +23,7 @@ extension StoreDifference.Record {
   }
 }
 
-/// Finds records that nobody has touched, and that still differ: a record goes with its owner, and an owner that was
+/// Finds records that were not touched, and that still differ: a record goes with its owner, and an owner that was
 /// deleted shows again with a touch of what it owns.
 struct FollowerSearch {
   /// So many are named.

@@ -30,7 +30,7 @@ package struct RecordReport: Sendable, Codable {
     package struct Tag: Sendable, Codable {
       /// Who added.
       package var added: StampReport
-      /// Who removed; nil if nobody has.
+      /// The author of the removal; nil if there is none.
       package var removed: StampReport?
     }
 

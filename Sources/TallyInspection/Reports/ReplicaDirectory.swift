@@ -10,7 +10,7 @@ package struct ReplicaDirectory: Sendable {
   /// The names, by id.
   package private(set) var names: [ReplicaID: String] = [:]
 
-  /// A directory in which nobody has a name.
+  /// A directory without names.
   package init() {}
 
   /// The directory of some stores that are open under these names.
@@ -26,7 +26,7 @@ package struct ReplicaDirectory: Sendable {
     }
   }
 
-  /// The directory of some stores of which one may be damaged: what cannot be read names nobody.
+  /// The directory of some stores of which one may be damaged: what cannot be read gives no names.
   package init(ofReadable stores: [(name: String, store: Store)]) {
     for entry in stores {
       guard let found = try? ReplicaDirectory([entry]) else { continue }

@@ -39,7 +39,7 @@ package struct ReportComparison: Sendable, Codable {
     }
   }
 
-  /// Seconds in words. A report comes from somebody else, and may hold any number.
+  /// Seconds in words. A report comes from another device, and may hold any number.
   private static func span(_ seconds: Double) -> String {
     Int(exactly: seconds.rounded(.towardZero)).map { "\($0) s" } ?? "more seconds than can be counted"
   }

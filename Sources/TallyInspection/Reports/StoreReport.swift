@@ -3,7 +3,7 @@ import TallyCRDT
 import TallyStore
 import TallySync
 
-/// The state of a store in one document, to be sent to somebody who looks for a fault.
+/// The state of a store in one document, for a developer who looks for a fault.
 ///
 /// Without values it has no record names, no values and no names of devices: types, fields, counts, vectors, clocks.
 package struct StoreReport: Sendable, Codable {

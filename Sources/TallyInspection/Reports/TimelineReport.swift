@@ -35,7 +35,7 @@ package struct TimelineReport: Sendable, Codable {
     by = "\(transaction.dot.replica)"
     sequence = transaction.dot.sequence
     at = transaction.time.map { StampReport.text($0) }
-    // Records in which Tally notes which default data there is are nobody's.
+    // Records in which Tally notes which default data there is belong to no one.
     let shown = transaction.items.filter { $0.name.type != SeedHistory.setType }
     itemCount = transaction.itemCount.map { $0 - (transaction.items.count - shown.count) }
     items = shown.map { item in

@@ -98,8 +98,8 @@
       try await BlockingWork.run { try InspectionJSON.bytes(body()) }
     }
 
-    /// Reads a store for seconds, one of a kind at a time: it has a connection to the store for as long as it runs.
-    /// Whoever finds one that runs tries again for as long as `patience` says, and is refused then.
+    /// Reads a store for seconds, one of a kind at a time: it has a connection to the store for as long as it runs. A
+    /// request that finds one running tries again for as long as `patience` says, and is refused then.
     private func long<T: Encodable & Sendable>(
       _ kind: String, _ refusal: String, patience: Duration = .zero, _ body: @escaping @Sendable () throws -> T
     ) async throws -> Data {

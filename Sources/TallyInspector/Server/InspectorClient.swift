@@ -1,7 +1,7 @@
 #if Inspector
   import Synchronization
 
-  /// Whoever asks over one connection, for what takes long: nobody needs an answer that nobody waits for.
+  /// The client of one connection, for what takes long: an answer that is no longer waited for is not needed.
   final class InspectorClient: Sendable {
     private let hasLeft = Atomic<Bool>(false)
 

@@ -2,14 +2,14 @@
   import NIOHTTP1
   import Synchronization
 
-  /// Decides who may see the pages: whoever came in with the token, from pages of this very server.
+  /// Decides who may see the pages: browsers that came in with the token, from pages of this very server.
   ///
   /// - A token in an address lets in one browser, once: it is given a cookie, which lasts as long as the server.
   ///   Another browser needs another token.
   /// - `Host` must be this machine under a name that no name server gives out, so that a site whose name is made to
   ///   lead here reads nothing (DNS rebinding).
-  /// - `Origin`, where a browser sends it, must be this server, and must be sent with whatever changes something;
-  ///   `Sec-Fetch-Site` must not say that another site asks.
+  /// - `Origin`, where a browser sends it, must be this server, and must be sent with each request that changes
+  ///   something; `Sec-Fetch-Site` must not say that another site asks.
   final class InspectorGate: Sendable {
     enum Verdict: Equatable {
       case allowed
@@ -19,7 +19,7 @@
     }
 
     private struct Tokens {
-      /// Those that let somebody in, and those that have, each the newest last.
+      /// Those that let a browser in, and those that have, each the newest last.
       var fresh: [String] = []
       var used: [String] = []
 

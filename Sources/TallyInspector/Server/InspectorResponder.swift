@@ -58,7 +58,7 @@
       return .whole(await api.answer(request.head.method, path, request.parameters, body, client))
     }
 
-    /// Goes on to the page itself. A redirection would be counted as a step from whatever site led here, and the cookie
+    /// Goes on to the page itself. A redirection would be counted as a step from the site that led here, and the cookie
     /// would not be sent along.
     private static let moving = InspectorResponse(
       type: "text/html",

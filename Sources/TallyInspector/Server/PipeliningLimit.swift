@@ -5,8 +5,8 @@
   /// Closes a connection on which much comes behind a request that is not answered yet. Browsers send nothing there.
   ///
   /// NIO's `HTTPServerPipelineHandler`, which comes after it, keeps the requests that arrive meanwhile and stops
-  /// reading. Kept as parsed requests, a few megabytes of bytes take up a hundred; and as long as nothing is read,
-  /// nobody notices that the client has gone, so its query or verify goes on. This handler keeps reading, and counts.
+  /// reading. Kept as parsed requests, a few megabytes of bytes take up a hundred; and as long as nothing is read, it
+  /// goes unnoticed that the client has gone, so its query or verify goes on. This handler keeps reading, and counts.
   final class PipeliningLimit: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
