@@ -4,7 +4,7 @@
   import Synchronization
   import TallySync
 
-  /// The bytes of a channel. It reads only when somebody waits for bytes, so a slow reader holds up its peer and not
+  /// The bytes of a channel. It reads only when a call waits for bytes, so a slow reader holds up its peer and not
   /// memory.
   final class ChannelStream: ByteStream {
     struct State {
@@ -15,7 +15,7 @@
       var isEnded = false
       var isClosed = false
       var failure: (any Error)?
-      /// TLS needs bytes that nobody waits for.
+      /// TLS needs bytes that no call waits for.
       var isShakingHands = false
       /// Bytes that came after closing.
       var lateBytes = 0

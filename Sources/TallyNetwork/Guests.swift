@@ -53,7 +53,7 @@
           await self.host(opening, id)
           self.forget(id)
         }
-        // Where nobody has to introduce itself, nobody is a stranger.
+        // Where peers need not introduce themselves, none is a stranger.
         guard needsIntroduction else {
           state.known.insert(id)
           return nil

@@ -10,10 +10,10 @@
   /// server → client   0x44, HMAC-SHA256(secret; "tally server 1", both random parts, binding)
   /// ```
   ///
-  /// The client proves itself first, so that whoever knocks learns nothing. Fresh random bytes of both sides make a
+  /// The client proves itself first, so that a stranger learns nothing. Fresh random bytes of both sides make a
   /// recording worthless; the two labels keep one side's proof from serving as the other's. With TLS the binding is the
-  /// SHA-256 of the server's certificate (RFC 5929, `tls-server-end-point`), so that somebody in between with another
-  /// certificate is found out. Any other message ends it.
+  /// SHA-256 of the server's certificate (RFC 5929, `tls-server-end-point`), so that an attacker in between with
+  /// another certificate is found out. Any other message ends it.
   struct Introduction {
     private enum Step {
       static let hello: UInt8 = 0x41, challenge: UInt8 = 0x42, client: UInt8 = 0x43, server: UInt8 = 0x44
@@ -48,7 +48,7 @@
         }
         try await connection.send([Step.server] + secret.code(parts("tally server 1", other, own)))
       } catch let error as SyncError where error.code == .unauthorized {
-        // The same words whatever was wrong.
+        // The same words for every fault.
         let refusal = SyncMessage.failure(code: SyncError.Code.unauthorized.rawValue, message: "the secret is wrong")
         try? await connection.send(refusal.encoded())
         throw error

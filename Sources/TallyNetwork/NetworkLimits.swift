@@ -5,7 +5,7 @@
     public var connecting: Duration = .seconds(10)
     /// For the peer to introduce itself: the TLS handshake and the proof of the secret together.
     public var introduction: Duration = .seconds(10)
-    /// For the next bytes, while somebody waits for them, and for the peer to take one message. A live session says
+    /// For the next bytes, while a call waits for them, and for the peer to take one message. A live session says
     /// something every ten seconds, so what is silent for much longer is a connection whose other end is gone.
     public var idle: Duration = .seconds(120)
     /// The maximum number of peers that have introduced themselves and that a listener serves at once. Further ones

@@ -1,13 +1,13 @@
 #if Network
   /// The way in which two sides that meet over a network authenticate each other, and whether others can read along.
   ///
-  /// | | strangers are kept out | nobody reads or alters on the way |
+  /// | | strangers are kept out | safe from reading and altering on the way |
   /// | --- | --- | --- |
   /// | `.none` | no | no: for one machine, or a tunnel that does it |
   /// | `.secret` | yes | no |
   /// | `.tls` with a certificate of the server | no | yes |
   /// | `.tls` with certificates on both sides | yes | yes |
-  /// | `.tls` and a secret | yes | yes, even if nobody checks the certificate: the secret is bound to it |
+  /// | `.tls` and a secret | yes | yes, even if the certificate is not checked: the secret is bound to it |
   public struct NetworkSecurity: Sendable {
     /// The secret that both sides must know; nil to ask for none.
     public var secret: SharedSecret?
@@ -16,7 +16,7 @@
 
     /// Creates any combination of a secret and TLS. Both sides need the same one.
     /// - Parameters:
-    ///   - secret: what both sides prove to each other that they know; nil lets in whoever TLS trusts.
+    ///   - secret: what both sides prove to each other that they know; nil lets in every peer that TLS trusts.
     ///   - tls: encryption and certificates; nil sends everything in the clear.
     public init(secret: SharedSecret? = nil, tls: TLSSettings? = nil) {
       self.secret = secret
@@ -26,14 +26,14 @@
     /// Neither encryption nor a secret.
     public static let none = NetworkSecurity()
 
-    /// A secret that both sides share, without encryption: for a network on which nobody listens in.
+    /// A secret that both sides share, without encryption: for a network without eavesdroppers.
     ///
-    /// The secret itself is never sent. Whoever is on the way can read all data and, once both sides have introduced
-    /// themselves, change it; across a network that you do not trust use `.tls(_:secret:)`.
+    /// The secret itself is never sent. An eavesdropper on the way can read all data and, once both sides have
+    /// introduced themselves, change it; across a network that you do not trust use `.tls(_:secret:)`.
     public static func secret(_ secret: SharedSecret) -> NetworkSecurity { NetworkSecurity(secret: secret) }
 
     /// Encryption with certificates, and a secret if there is one. With both, the secret is bound to the certificate,
-    /// so nobody in between can pass it on.
+    /// so no attacker in between can pass it on.
     public static func tls(_ settings: TLSSettings, secret: SharedSecret? = nil) -> NetworkSecurity {
       NetworkSecurity(secret: secret, tls: settings)
     }

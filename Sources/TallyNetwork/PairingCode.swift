@@ -31,8 +31,8 @@
     ///   - port: the port of its listener, `TCPListener.port`.
     ///   - name: what people call the device; control characters are left out, and what is too long is cut.
     ///   - secret: a new one for each pairing, `.random()`, so that one device can be shut out alone.
-    /// - Throws: `SyncError.unreachable` for a host or a port that nobody could reach, such as one with a blank, or
-    ///   port 0: the listener's own `port` is the one that the system gave it.
+    /// - Throws: `SyncError.unreachable` for a host or a port that cannot be reached, such as one with a blank, or port
+    ///   0: the listener's own `port` is the one that the system gave it.
     public init(host: String, port: Int, name: String, secret: SharedSecret) throws {
       self.init(checked: host, port, name, secret)
       guard (1...65_535).contains(port) else {

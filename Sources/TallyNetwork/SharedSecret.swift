@@ -2,8 +2,8 @@
   import Crypto
   import Foundation
 
-  /// A secret that two sides share and nobody else knows. Each proves to the other that it knows it, and neither sends
-  /// it.
+  /// A secret that two sides share and no third party knows. Each proves to the other that it knows it, and neither
+  /// sends it.
   ///
   /// An attacker who gets either side to talk to them can test guesses against what they receive. So use 32 random
   /// bytes, from `SharedSecret.random()` or `head -c 32 /dev/urandom | base64`, and not a word.

@@ -36,7 +36,7 @@
     }
 
     /// Connects, and lets both sides introduce themselves.
-    /// - Throws: `SyncError`: `unreachable` if nobody listens there, `unauthorized` if one side does not accept the
+    /// - Throws: `SyncError`: `unreachable` if no peer listens there, `unauthorized` if one side does not accept the
     ///   other, `timedOut`.
     public func open() async throws -> any SyncConnection { try await connect() }
 

@@ -5,8 +5,8 @@
   /// coming in means that one goes.
   ///
   /// The one that goes has waited longest of those from the place that most of them come from. So a crowd from a few
-  /// addresses turns out its own, however large it is and whatever it does, and never a guest from elsewhere; and a
-  /// guest from the crowd's own address has as long as it takes for as many others to come as there is room for.
+  /// addresses turns out its own, however large it is, and never a guest from elsewhere; and a guest from the crowd's
+  /// own address has as long as it takes for as many others to come as there is room for.
   package struct WaitingRoom {
     private let capacity: Int
     /// Those who have waited longest first.
@@ -25,7 +25,7 @@
       guests.append((id, origin))
       guard guests.count > capacity else { return nil }
       let sizes = guests.dropLast().reduce(into: [origin: 1]) { $0[$1.origin, default: 0] += 1 }
-      // Whoever has just come is counted and not turned out, so somebody else of its crowd is looked for.
+      // The stranger that has just come is counted and not turned out, so another of its crowd is looked for.
       let largest = guests.dropLast().map { sizes[$0.origin] ?? 0 }.max() ?? 0
       guard let place = guests.dropLast().firstIndex(where: { sizes[$0.origin] == largest }) else { return nil }
       return guests.remove(at: place).id
@@ -40,7 +40,7 @@
     }
 
     /// Returns what counts as one place: an IPv4 address, or the 64 bits of an IPv6 address that name the network,
-    /// since whoever has one address of such a network has all of them (RFC 4291, 2.5.4).
+    /// since the owner of one address of such a network has all of them (RFC 4291, 2.5.4).
     package static func origin(of address: SocketAddress?) -> [UInt8] {
       switch address {
       case .v4(let address): return withUnsafeBytes(of: address.address.sin_addr) { Array($0) }
