@@ -38,7 +38,7 @@
         try await withCheckedThrowingContinuation { continuation in
           pending.withLock { $0[ObjectIdentifier(task)] = Pending(limit: limit, continuation: continuation) }
           task.resume()
-          // It may have been cancelled before that, and then nobody else ends it.
+          // It may have been cancelled before that, and then nothing else ends it.
           if Task.isCancelled { cancel(task) }
         }
       } onCancel: {
@@ -110,8 +110,8 @@
       done.continuation.resume(returning: RelayAnswer(response, done.body))
     }
 
-    /// A relay asks for a token and nothing else. Whoever asks for a password gets none, and the answer is what it
-    /// says.
+    /// A relay asks for a token and nothing else. A server that asks for a password gets none, and the answer is what
+    /// it says.
     func urlSession(
       _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
       completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void

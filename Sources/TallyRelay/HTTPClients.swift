@@ -4,7 +4,7 @@
   import Synchronization
 
   /// The HTTP clients of this process: one, and one for each proxy that is named. Each stays until the process ends, so
-  /// none is shut down while somebody still asks it, and an exit waits for nothing.
+  /// none is shut down while requests are under way, and an exit waits for nothing.
   enum HTTPClients {
     private static let clients = Mutex<[ProxyEnvironment.Proxy?: HTTPClient]>([:])
 
@@ -36,11 +36,11 @@
       // A stream of events shares no connection with what others ask for.
       configuration.httpVersion = .http1Only
       configuration.http1_1ConnectionDebugInitializer = HeaderGuard.guardConnection
-      // Nobody's traces learn of spaces.
+      // Spaces appear in no traces.
       configuration.tracing.tracer = nil
       // An attempt that begins while there is no network keeps the wrong source address, and cannot succeed later.
       configuration.timeout.connect = .seconds(10)
-      // Whoever asks decides whether to ask again.
+      // The caller decides whether to ask again.
       configuration.connectionPool.retryConnectionEstablishment = false
       // Relays close connections that say nothing after a minute, and proxies perhaps sooner.
       configuration.connectionPool.idleTimeout = .seconds(30)

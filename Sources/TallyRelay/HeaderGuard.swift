@@ -5,7 +5,7 @@
   /// Ends a connection over which much comes of which nothing can be made: SwiftNIO holds fields of a header to limits,
   /// but not the words of a status line, which could go on until memory ends.
   ///
-  /// It stands twice in a connection: before the decoder it counts, behind it whatever comes begins the count anew.
+  /// It stands twice in a connection: before the decoder it counts, behind it each part begins the count again.
   final class HeaderGuard {
     /// The most that may come for one part of an answer. Larger than the largest header that a decoder takes.
     static let largestCount = 4 << 20

@@ -21,7 +21,7 @@ public final class RelayClient: Sendable {
     /// Whether to ask for news request by request from the start. Otherwise the relay's stream of events is followed,
     /// as long as that works.
     public var usesLongPolling = false
-    /// The time for which a stream of events stays open when nobody waits for news: an engine that syncs soon waits
+    /// The time for which a stream of events stays open when no call waits for news: an engine that syncs soon waits
     /// again.
     public var linger: Duration = .seconds(30)
     /// The longest time for which a stream of events may be silent, even at its beginning. This detects an
@@ -125,7 +125,7 @@ public final class RelayClient: Sendable {
 
   /// Makes a request, and makes it again if the relay was too busy or the connection broke: every request may be made
   /// twice.
-  /// - Returns: whatever the relay answered, unless it was too busy to the end.
+  /// - Returns: the relay's answer, unless it was too busy to the end.
   func send(
     _ method: String, _ space: String, _ path: String, fields: [String: String] = [:], body: [UInt8]? = nil, limit: Int
   ) async throws -> RelayAnswer {

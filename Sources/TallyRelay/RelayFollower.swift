@@ -179,7 +179,7 @@ actor RelayFollower {
     guard waiters.isEmpty, stream != nil else { return }
     lingering?.cancel()
     lingering = Task { [weak self, client] in
-      // Cancelled: somebody waits again.
+      // Cancelled: a call waits again.
       guard (try? await client.settings.sleep(client.settings.linger)) != nil else { return }
       await self?.endIdle()
     }

@@ -23,7 +23,7 @@ extension RelayMailbox {
     let path = "/uploads/\(upload.name)"
     let state = try await send("HEAD", path, limit: 0)
     var offset = try Self.offset(state, in: upload)
-    // Each piece moves the offset on, or somebody who puts the same does; a relay that does neither is none.
+    // Each piece moves the offset on, or another upload of the same does; a relay that does neither is none.
     var pieces = 0
     while pieces <= upload.byteCount / client.largestBody * 8 + 64 {
       try Task.checkCancellation()

@@ -14,7 +14,7 @@ import TallySync
 /// keeps what devices put there and understands nothing of it: stores merge, so what wins is the same as over any other
 /// way. An engine hears of news as they arrive, and needs no interval for them.
 ///
-/// Until spaces are encrypted, the relay's owner can read all that is put there. Whoever has a token of the space can
+/// Until spaces are encrypted, the relay's owner can read all that is put there. A device with a token of the space can
 /// read it, and change it if the token is a writer's. Errors are `RelayError`, but where `Mailbox` asks for a
 /// `MailboxError`. A mailbox is a value of one address: copies share their client and its connections.
 public struct RelayMailbox: Mailbox {

@@ -6,7 +6,7 @@ import TallyRelayProtocol
 /// An event is a hint. A page counts only for a reader at exactly the position where it begins; a reader that misses
 /// events asks.
 package struct RelayPushes: Sendable {
-  /// The pages that have come and that nobody has asked for yet.
+  /// The pages that have come and were not asked for yet.
   private struct Pages {
     private var pages: [(start: RelayCursor, page: RelayPage)] = []
     private static let largestCount = 64
@@ -33,7 +33,7 @@ package struct RelayPushes: Sendable {
   private var pages = Pages()
   /// Whether there is something that no cursor tells: a listing.
   private var hasListing = false
-  /// With what cursor somebody waited last and was told of news, and how far the stream had told then: who comes back
+  /// With what cursor a call waited last and was told of news, and how far the stream had told then: who comes back
   /// with the same has found nothing, and hears of the next event.
   private var told: (cursor: RelayCursor?, latest: RelayCursor?)?
 
@@ -47,7 +47,7 @@ package struct RelayPushes: Sendable {
     switch event.kind {
     case .page:
       guard let start, let page = event.page else { break }
-      // One that does not go on has come twice. Whoever reads on asks.
+      // One that does not go on has come twice. A call that reads on asks.
       if event.cursor.position > start.position { pages.add(page, after: start) } else { pages.removeAll() }
     case .news: pages.removeAll()
     case .listing:
@@ -68,14 +68,14 @@ package struct RelayPushes: Sendable {
     return latest.position > cursor.position || latest.position == cursor.position && latest != cursor
   }
 
-  /// Whether whoever begins to wait with a cursor should look at once: there is something that they were not told of.
+  /// Whether a call that begins to wait with a cursor should look at once: there is something that it was not told of.
   package mutating func tells(_ cursor: RelayCursor?) -> Bool {
     guard hasNews(after: cursor), told.map({ $0.cursor != cursor || $0.latest != latest }) ?? true else { return false }
     note(cursor)
     return true
   }
 
-  /// Somebody who waited with a cursor was told of news.
+  /// A call that waited with a cursor was told of news.
   package mutating func note(_ cursor: RelayCursor?) {
     hasListing = false
     told = (cursor, latest)

@@ -30,7 +30,7 @@ public struct RelaySpaceAddress: Sendable, Hashable, CustomStringConvertible {
   /// The address as it is given to people.
   public var description: String { "\(relay)/s/\(space)" }
 
-  /// Whether whoever is on the way can read the token: it goes over plain HTTP, and not to this machine.
+  /// Whether an eavesdropper can read the token: it goes over plain HTTP, and not to this machine.
   public var isExposed: Bool {
     guard let parts = URLComponents(string: relay), parts.scheme == "http" else { return false }
     return !["127.0.0.1", "[::1]", "::1", "localhost"].contains(parts.host ?? "")

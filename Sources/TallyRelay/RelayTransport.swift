@@ -8,12 +8,12 @@ import Foundation
 /// `RelayTransportError`, or `CancellationError` if the task is cancelled, which ends a request at once.
 protocol RelayTransport: Sendable {
   /// Makes a request and takes in its answer, whose body may have at most `limit` bytes.
-  /// - Returns: the answer, whatever its status. Of a part that was asked for (206), what came before the connection
-  ///   broke is as good as the rest, and is returned as cut.
+  /// - Returns: the answer, with any status. Of a part that was asked for (206), what came before the connection broke
+  ///   is as good as the rest, and is returned as cut.
   func answer(to request: RelayRequest, limit: Int) async throws -> RelayAnswer
 
-  /// Makes a request whose answer goes on: its head, then its bytes as they come. Whoever stops reading ends it. At
-  /// most `limit` parts may wait to be read; with more the request ends with an error.
+  /// Makes a request whose answer goes on: its head, then its bytes as they come. A caller that stops reading ends it.
+  /// At most `limit` parts may wait to be read; with more the request ends with an error.
   func parts(of request: RelayRequest, limit: Int) -> AsyncThrowingStream<RelayPart, any Error>
 }
 
@@ -44,7 +44,7 @@ enum RelayTransportError: Error, Sendable, Hashable {
   case noSuchHost
   case refused
   case noNetwork
-  /// No encrypted connection to somebody who can be trusted.
+  /// No encrypted connection to a server that can be trusted.
   case untrusted
   case timedOut
   /// It goes on, and takes too long for what has come.

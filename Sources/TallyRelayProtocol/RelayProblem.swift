@@ -7,7 +7,7 @@ import Foundation
 public struct RelayProblem: Error, Sendable, Hashable, Codable {
   /// The kind of problem. A code is never used for anything else.
   public enum Code: String, Sendable, Hashable, Codable, CaseIterable {
-    /// No token, no token of this form, or one that nobody knows.
+    /// No token, no token of this form, or an unknown one.
     case unauthenticated
     /// The token's time is over.
     case tokenExpired
