@@ -179,7 +179,7 @@ final class DatabaseImport {
     var new: [(AnyRecordName, [Value])] = []
     for row in batch {
       let name = try recordName(row[1], table.type, table.from, row[0])
-      // Whatever is known of the record, a delete too, is newer than the old file.
+      // All that is known of the record, a delete too, is newer than the old file.
       if try reader.record(name, kind) == nil { new.append((name, row)) } else { report.known += 1 }
     }
     let names = Set(new.map(\.0))
@@ -213,7 +213,7 @@ final class DatabaseImport {
     }
   }
 
-  /// Sets references to rows that came later, where nobody has written the reference since.
+  /// Sets references to rows that came later, where the reference was not written since.
   private func refer(
     _ batch: [[Value]], _ table: ImportPlan.Table, _ writer: RecordWriter, _ reader: StateReader
   ) throws {

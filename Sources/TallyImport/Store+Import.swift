@@ -53,10 +53,10 @@ extension Store {
   ///
   /// The old file is only read, in one snapshot. Rows are inserted a thousand a transaction, targets of references
   /// before what refers to them; each transaction notes how far it is, so an import that was cut off goes on after its
-  /// last transaction, and one that is done does nothing when it is called again, whatever has been edited or deleted
-  /// since. Two processes may import at once: each goes on where the other is. A record of which the store knows
-  /// already, for instance from a peer that has imported the same, is left as it is, also one that was deleted. Sync
-  /// before you import, where others may have synced already: rows that are imported count as written now.
+  /// last transaction, and one that is done does nothing when it is called again, after any edits and deletes. Two
+  /// processes may import at once: each goes on where the other is. A record of which the store knows already, for
+  /// instance from a peer that has imported the same, is left as it is, also one that was deleted. Sync before you
+  /// import, where others may have synced already: rows that are imported count as written now.
   ///
   /// At the first row that cannot be mapped the import stops; the error names table, row and field. Mend the map, or
   /// the row, and call it again. Rows that the map does not take are counted in `ImportReport.leftOut`: look at it

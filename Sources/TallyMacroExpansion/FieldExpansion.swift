@@ -4,7 +4,7 @@
 
   /// `@Field` adds nothing; `@Entity` reads it. Here it only says where it does not belong.
   public enum FieldExpansion: PeerMacro {
-    /// Nothing, and an error if nobody reads the attribute.
+    /// Nothing, and an error if the attribute is not read.
     public static func expansion(
       of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
       in context: some MacroExpansionContext

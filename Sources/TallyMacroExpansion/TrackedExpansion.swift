@@ -54,7 +54,7 @@
   }
 
   extension EntityDeclaration.Property {
-    /// The types that show whatever their column holds, as a reference does. Null is there only if they are optional.
+    /// The types that show everything their column holds, as a reference does. Null is there only if they are optional.
     private static let plain: Set<String> = ["String", "Bool", "Int", "Int64", "Double", "Data"]
 
     fileprivate var mayBeUnread: Bool {

@@ -68,7 +68,7 @@
     }
   }
 #else
-  // Nobody has asked for macros: an empty program, for which swift-syntax is not needed.
+  // Without the trait: an empty program, for which swift-syntax is not needed.
   @main
   struct TallyMacroPlugin {
     static func main() {}

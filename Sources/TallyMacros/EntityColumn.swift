@@ -6,7 +6,7 @@
 
   /// One column of an `@Entity`, of a record and of the schema: what the macro's code is made of.
   ///
-  /// Nobody needs to name it. The macro writes one for each stored property, and which of the `column` functions the
+  /// An app need not name it. The macro writes one for each stored property, and which of the `column` functions the
   /// compiler takes says what the column holds: the macro itself knows no types.
   public struct EntityColumn<Record: Entity & FetchableRecord & EncodableRecord, Value: Sendable>: Sendable {
     /// The column in the schema.

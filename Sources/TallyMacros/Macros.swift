@@ -26,7 +26,7 @@
   /// The struct becomes an `Entity`, which is `Identifiable` and `Sendable`, a `FetchableRecord` and a
   /// `PersistableRecord`. The macro adds `schema`, `databaseTableName`, GRDB's `Columns`, and, unless the struct has
   /// initializers of its own, a memberwise initializer with the struct's access level. Add `Equatable`, `Codable` and
-  /// whatever else you need yourself.
+  /// anything else you need yourself.
   ///
   /// Each stored property is a column:
   ///
@@ -74,7 +74,7 @@
   /// needs to write it.
   ///
   /// Without it a record could not tell that a person has chosen another value and then the first one again from that
-  /// nobody has chosen anything.
+  /// no choice was made.
   @attached(accessor, names: named(didSet), named(willSet))
   public macro Tracked() = #externalMacro(module: "TallyMacroPlugin", type: "TrackedMacro")
 
