@@ -12,10 +12,10 @@ import TallyWire
 /// ```
 ///
 /// Each has a store of its own in the folder of a ``Container``, and ``Container/signIn(_:localData:)`` and
-/// ``Container/signOut()`` go from one to the other. Tally has no accounts and asks no server: an id is whatever the
-/// app gives.
+/// ``Container/signOut()`` go from one to the other. Tally has no accounts and asks no server: an id is any text that
+/// the app gives.
 public enum Account: Sendable, Hashable, CustomStringConvertible {
-  /// Nobody is signed in; the data belongs to the device.
+  /// No one is signed in; the data belongs to the device.
   case local
   /// A person, by the id that the account's service gives them. It is any text; the file is named after a hash of it.
   case person(String)
@@ -29,7 +29,7 @@ public enum Account: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// The fate of data that was made while nobody was signed in, when somebody signs in.
+/// The fate of data that was made while no one was signed in, when a person signs in.
 ///
 /// ```swift
 /// let store = try container.signIn("ann", localData: .copy)
@@ -37,7 +37,7 @@ public enum Account: Sendable, Hashable, CustomStringConvertible {
 ///
 /// Joining is a merge, as a sync is: what the account has already is neither doubled nor overwritten, seeds are the
 /// same records on both sides, and of two writes of one field the later stays. It happens before
-/// ``Container/signIn(_:localData:)`` returns. If it fails, nobody is signed in, and the local data is as it was.
+/// ``Container/signIn(_:localData:)`` returns. If it fails, no one is signed in, and the local data is as it was.
 public enum LocalData: Sendable {
   /// It stays where it is, and shows again after signing out.
   case keepApart
@@ -47,7 +47,7 @@ public enum LocalData: Sendable {
   case move
 }
 
-/// The stores of one app on one device: one for each account, and one for when nobody is signed in.
+/// The stores of one app on one device: one for each account, and one for when no one is signed in.
 ///
 /// ```swift
 /// let container = try Container(directory: folder, schema: schema)
@@ -56,8 +56,8 @@ public enum LocalData: Sendable {
 /// store = try container.signOut()
 /// ```
 ///
-/// Signing out and signing in as somebody else delete nothing, whatever the account's service says: each account's file
-/// stays until ``erase(_:)`` is asked for. Pause the sync engine of one store before taking another.
+/// Signing out and signing in as another person delete nothing: each account's file stays until ``erase(_:)`` is asked
+/// for. Pause the sync engine of one store before taking another.
 ///
 /// A container may be used from any thread; its calls wait for each other, and block while a store is opened or joined.
 /// The current account is kept in the folder (`accounts.json`), and is the same at the next launch. Make one container
@@ -169,7 +169,7 @@ public final class Container: Sendable {
   /// Cost: with ``LocalData/copy`` and ``LocalData/move``, a sync of the local data into the account's.
   /// - Parameters:
   ///   - id: the person, by the id that the account's service gives them; any text.
-  ///   - localData: what becomes of what was made while nobody was signed in.
+  ///   - localData: what becomes of what was made while no one was signed in.
   /// - Returns: the person's store.
   /// - Throws: what opening and joining throw. The current account is then as before, and nothing is lost.
   public func signIn(_ id: String, localData: LocalData) throws -> Store {
@@ -188,7 +188,7 @@ public final class Container: Sendable {
     }
   }
 
-  /// Shows the data of nobody from now on; the person's stays in its file, and is there when they sign in again.
+  /// Shows the device's own data from now on; the person's stays in its file, and is there when they sign in again.
   ///
   /// ```swift
   /// await engine.pause()
@@ -216,7 +216,7 @@ public final class Container: Sendable {
     try await BlockingWork.run { [self] in try signIn(id, localData: localData) }
   }
 
-  /// Shows the data of nobody from now on, without blocking the task's thread. See the synchronous version.
+  /// Shows the device's own data from now on, without blocking the task's thread. See the synchronous version.
   ///
   /// ```swift
   /// let store = try await container.signOut()

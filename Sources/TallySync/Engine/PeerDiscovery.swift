@@ -1,4 +1,4 @@
-/// Finds peers that come and go: devices on the local network, by Bonjour or mDNS, or whatever an app knows of.
+/// Finds peers that come and go: devices on the local network, by Bonjour or mDNS, or others that an app knows of.
 ///
 /// Tally has no implementation of its own: the system's differ, and each needs a permission that only the app can ask
 /// for. With `NWBrowser` or another browser it is a stream of what is there:

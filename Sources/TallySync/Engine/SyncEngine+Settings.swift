@@ -57,7 +57,7 @@ extension SyncEngine {
   }
 }
 
-/// Somebody to sync with.
+/// A peer to sync with.
 enum SyncPeer: Sendable {
   case transport(any Transport)
   case mailbox(any Mailbox, String)

@@ -157,7 +157,7 @@ public actor SyncEngine {
     (looking, counting) = (nil, nil)
     await stop(Array(tasks.keys))
     for (_, connection) in connections { await connection.close() }
-    // Somebody may have used the switch again meanwhile.
+    // The app may have used the switch again meanwhile.
     guard status.isPaused else { return }
     for index in status.peers.indices {
       status.peers[index].phase = .paused
@@ -173,7 +173,7 @@ public actor SyncEngine {
     for peer in peers where tasks[peer.name] == nil { start(peer) }
   }
 
-  /// Returns a stream that signals when somebody wants a peer to be synced with now.
+  /// Returns a stream that signals when the app wants a sync with a peer now.
   private func wake(_ name: String) -> AsyncStream<Void> {
     let (stream, feed) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     wakers[name] = feed
@@ -188,7 +188,7 @@ public actor SyncEngine {
     }
   }
 
-  /// Everything is asked to end before anything is waited for: while this waits, others may start peers anew.
+  /// Everything is asked to end before anything is waited for: while this waits, others may start peers again.
   private func stop(_ names: [String]) async {
     let stopping = names.compactMap { name in tasks.removeValue(forKey: name).map { (name, $0) } }
     for (name, task) in stopping {
@@ -355,7 +355,7 @@ public actor SyncEngine {
     }
   }
 
-  /// Waits for a change of the store, for news of a mailbox, for somebody who wants it now, or for the interval,
+  /// Waits for a change of the store, for news of a mailbox, for a call that wants it now, or for the interval,
   /// whichever is first.
   private func waitForReason(
     _ changes: AsyncStream<Void>, _ wake: AsyncStream<Void>, _ peer: SyncPeer, _ news: News
@@ -391,7 +391,7 @@ public actor SyncEngine {
 
   /// Waits until a while after the last pass has passed: what is written meanwhile goes with the same one.
   private func gather(since start: ContinuousClock.Instant) async throws {
-    // Whoever pauses ends the wait for changes, too.
+    // A pause ends the wait for changes, too.
     try Task.checkCancellation()
     let rest = settings.debounceInterval - (ContinuousClock.now - start)
     if rest > .zero { try await settings.sleep(rest) }

@@ -33,7 +33,7 @@ extension FileMailbox {
   /// A set of files promises nothing.
   public var kind: MailboxKind { .folder }
 
-  /// All files of ours, whatever the cursor.
+  /// All files of ours, for any cursor.
   public func changes(after cursor: MailboxCursor?) async throws -> MailboxPage {
     MailboxPage(items: try list(prefix: MailboxFileName.prefix), isListing: true)
   }

@@ -87,7 +87,7 @@ enum FolderFiles {
     private var rest: Int
 
     init(_ path: String, from offset: Int = 0) throws {
-      // Without O_NONBLOCK, opening a pipe waits for somebody to write.
+      // Without O_NONBLOCK, opening a pipe waits for a writer.
       descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
       guard descriptor >= 0 else {
         throw FolderFiles.failure(
@@ -126,7 +126,7 @@ enum FolderFiles {
   /// Drives do not carry names like these to other devices (`~*.tmp`: Dropbox, OneDrive, iCloud).
   static func isTemporary(_ name: String) -> Bool { name.hasPrefix("~tally-") && name.hasSuffix(".tmp") }
 
-  /// Removes what somebody has begun to write and not ended within a day.
+  /// Removes what a writer has begun and not ended within a day.
   static func removeIfStale(_ path: String) {
     var status = stat()
     guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return }

@@ -11,9 +11,9 @@ import Foundation
 /// mistaken for an empty one. Folders below it and everybody else's files are left alone. Who can read the folder can
 /// read the data, and who can write to it can change it: files are not encrypted.
 ///
-/// A file is written under another name, brought to the disk and renamed, so nobody on this device sees it before it is
-/// whole. What a drive makes of it on other devices is another matter; see `Docs/SharedFolder.md`. A folder tells
-/// nobody of news: an engine looks into it every `SyncEngine.Settings.interval` and after changes of its own, at the
+/// A file is written under another name, brought to the disk and renamed, so no process of this device sees it before
+/// it is whole. What a drive makes of it on other devices is another matter; see `Docs/SharedFolder.md`. A folder tells
+/// no device of news: an engine looks into it every `SyncEngine.Settings.interval` and after changes of its own, at the
 /// cost of one listing.
 public struct FolderMailbox: FileMailbox {
   /// The folder, which must exist when a pass begins.
@@ -66,7 +66,7 @@ public struct FolderMailbox: FileMailbox {
     return MailboxPieces { try file.next() }
   }
 
-  /// Writes a file under a temporary name, flushes it and renames it: nobody on this device sees part of it.
+  /// Writes a file under a temporary name, flushes it and renames it: no process of this device sees part of it.
   ///
   /// A file of the name is replaced. If the source throws or the disk is full, nothing is left; the temporary file of a
   /// process that was killed goes with a later listing.

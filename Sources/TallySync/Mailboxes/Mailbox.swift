@@ -44,11 +44,11 @@ public protocol Mailbox: Sendable {
   /// the place can go on with is gone on with here.
   /// - Throws: what reading the content throws, and `MailboxError`; nothing is put then.
   func put(_ upload: MailboxUpload) async throws -> MailboxReceipt
-  /// Removes entries that nobody needs any more. One that is not there is no error; a log may keep them.
+  /// Removes entries that are no longer needed. One that is not there is no error; a log may keep them.
   func remove(_ names: [String]) async throws
   /// Returns when there may be something after a cursor, at once if there is already. A place that cannot tell never
   /// does.
-  /// - Throws: `CancellationError` soon after the task was cancelled; whatever keeps the place from telling.
+  /// - Throws: `CancellationError` soon after the task was cancelled; an error that keeps the place from telling.
   func wait(after cursor: MailboxCursor?) async throws
 }
 
@@ -110,7 +110,7 @@ public struct MailboxItem: Sendable, Hashable {
     case available
     /// It is known to exist and is not on this device. The mailbox has asked for it.
     case notDownloaded
-    /// It is a link, a folder, a pipe: something that nobody reads.
+    /// It is a link, a folder, a pipe: something that is not read.
     case notAFile
     /// It was there and has been removed. Only where a page is no listing.
     case removed
@@ -125,7 +125,7 @@ public struct MailboxItem: Sendable, Hashable {
   public var version: String?
   /// The size of the entry in bytes; nil if it is not known.
   public var byteCount: Int?
-  /// All of its bytes, for a small entry that the place sends along, so that nobody need ask for them.
+  /// All of its bytes, for a small entry that the place sends along, so that no store need ask for them.
   public var content: [UInt8]?
 
   /// Creates an item of a listing; everything but the name may be unknown.

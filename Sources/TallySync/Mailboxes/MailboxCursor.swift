@@ -1,9 +1,9 @@
 /// The point up to which a mailbox's log was read: a position, and the entry at it.
 ///
 /// The entry is what makes a cursor safe to keep. A log that has gone back, because it was restored from a backup or
-/// because a standby without the last entries took over, has nothing at the position, or something else. So the
-/// mailbox notices and lists everything, and whoever has what is missing puts it again. A position alone would skip
-/// what takes the place of the missing entries.
+/// because a standby without the last entries took over, has nothing at the position, or something else. So the mailbox
+/// notices and lists everything, and a store that has what is missing puts it again. A position alone would skip what
+/// takes the place of the missing entries.
 ///
 /// ```swift
 /// let cursor = MailboxCursor(position: 42, entry: "9f04c2d1")

@@ -4,8 +4,8 @@ import TallyWire
 /// The parts of a file's name: `tally1-<zone>-<replica>-<sequence>-<check>.<kind>`.
 ///
 /// The name is a claim for people, for files that are not on this device yet, and for tidying up; what a file holds is
-/// read from its bytes. Since the checksum of the content is part of it, a name never stands for two contents, whoever
-/// writes, however often a store is copied or restored.
+/// read from its bytes. Since the checksum of the content is part of it, a name never stands for two contents, no
+/// matter which store writes, however often a store is copied or restored.
 struct MailboxFileName: Hashable {
   /// The purpose of the content.
   enum Kind: String, CaseIterable {
@@ -22,7 +22,7 @@ struct MailboxFileName: Hashable {
     case file(MailboxFileName)
     /// A name of a later version of the scheme.
     case newer
-    /// Somebody else's file.
+    /// A file of another program.
     case foreign
   }
 

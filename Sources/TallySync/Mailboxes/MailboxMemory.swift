@@ -20,7 +20,7 @@ struct MailboxMemory {
     var content: EntryContent?
     /// Whether it was read to its end, and its checksum fits.
     var isVerified = false
-    /// Whether the store has joined all of it, whatever its vector said.
+    /// Whether the store has joined all of it, without regard to its vector.
     var isJoined = false
     /// Whether this store has put it behind what it has read, so that the cursor does not vouch for it: a log that goes
     /// back to a position after the cursor loses it, and looks as if it had not gone back at all.
@@ -93,7 +93,7 @@ struct MailboxMemory {
     joined = Set(entries.values.lazy.filter(\.isJoined).compactMap(\.content?.check))
   }
 
-  /// Begins anew.
+  /// Begins again.
   private mutating func forget() {
     isReplacing = isReplacing || !saved.isEmpty
     (cursor, entries, joined, saved) = (nil, [:], [], [:])
@@ -112,7 +112,7 @@ struct MailboxMemory {
     return item.version == nil && kind == .folder ? nil : entry
   }
 
-  /// Whether a content was joined, under whatever name.
+  /// Whether a content was joined, under any name.
   func hasJoined(_ check: UInt64) -> Bool { joined.contains(check) }
 
   /// Returns the vector that a store that has nothing reaches from the entries that are known to be readable.

@@ -7,7 +7,7 @@ extension MailboxPass {
   private static let mostRemovals = 16
 
   /// Removes damaged entries of a log, so that any device that has their changes puts them again. Entries of a log are
-  /// not read again by a device that knows them, least of all by their writer, so nobody else would notice.
+  /// not read again by a device that knows them, least of all by their writer, so no other device would notice.
   ///
   /// An entry counts as damaged if it was read twice (the second time by itself, if it had come with the list), had
   /// its full length, and had another checksum than its name says both times. Any other entry stays pending, and so

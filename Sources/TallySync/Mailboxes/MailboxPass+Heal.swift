@@ -9,7 +9,7 @@ extension MailboxPass {
   /// later for the store's own, damaged as it may be.
   ///
   /// Costs a second store in a temporary file while it lasts. A store in doubt asks for it once for each file.
-  /// - Throws: `StoreError.damaged` if nobody has put a whole content; then nothing is put either.
+  /// - Throws: `StoreError.damaged` if no device has put a whole content; then nothing is put either.
   mutating func heal() async throws {
     let isDamaged = try store.checkDamage()
     guard try isDamaged || isUnheard() else { return }
@@ -38,19 +38,18 @@ extension MailboxPass {
     }
   }
 
-  /// Whether there is something that somebody vouches for and that the store has not been compared with since it is in
-  /// doubt.
+  /// Whether there is something that is vouched for and that the store has not been compared with since it is in doubt.
   private func isUnheard() throws -> Bool {
     guard try store.doubt()?.level == .unvouched else { return false }
     return files.contains { $0.content.header.fingerprint != nil && !memory.hasJoined($0.content.check) }
   }
 
-  /// Applies what somebody vouches for to an empty store, as a new device would. What does not add up is left out.
+  /// Applies what is vouched for to an empty store, as a new device would. What does not add up is left out.
   /// - Returns: the files whose content is in it.
   private mutating func gather(into all: Store) async throws -> [Int] {
     let vouched = inOrder(files.indices.filter { files[$0].content.header.fingerprint != nil })
     var used: [Int] = []
-    // The snapshot that leads furthest, and then whatever builds on what is there.
+    // The snapshot that leads furthest, and then all that builds on what is there.
     var rest = vouched.filter(isFull).reversed() + vouched.filter { !isFull($0) }
     var isMoving = true
     while isMoving {

@@ -36,7 +36,7 @@ extension MailboxPass {
   /// does.
   private func needsRepair(_ shelf: MailboxShelf) throws -> Bool {
     let equal = shelf.files.filter { $0.header.target == own.vector && $0.header.fingerprint != nil }
-    // Nobody takes the word of a store that is in doubt: what others have put heals it.
+    // No store takes the word of one that is in doubt: what others have put heals it.
     guard try store.doubt() == nil else { return false }
     guard isContradicted || equal.contains(where: { $0.header.fingerprint != own.fingerprint }) else { return false }
     return !equal.contains { $0.name.kind == .repair && $0.isFull && $0.header.fingerprint == own.fingerprint }
@@ -89,7 +89,7 @@ extension MailboxPass {
     for name in names { memory[name] = nil }
   }
 
-  /// Forgets entries of a log that newer ones replace: a log may keep them for ever, and does not list them again. What
+  /// Forgets entries of a log that newer ones replace: a log may keep them forever, and does not list them again. What
   /// was not joined, since it came another way, is kept for as long as in a folder: a contradiction may call for it.
   mutating func forgetReplaced(on shelf: MailboxShelf) {
     guard mailbox.kind == .log else { return }

@@ -24,8 +24,8 @@ extension MailboxPass {
     }
   }
 
-  /// Whether this store sees to a file: it has put it, under this id or one that it has given up, or somebody has who
-  /// had no id yet, perhaps this store itself.
+  /// Whether this store sees to a file: it has put it, under this id or one that it has given up, or a device without
+  /// an id yet has, perhaps this store itself.
   private func isOwn(_ file: Found) -> Bool {
     let author = file.name.replica
     return author == writer || author == ReplicaID(high: 0, low: 0) || removals.former[author] > 0

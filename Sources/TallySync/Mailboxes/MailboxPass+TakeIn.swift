@@ -2,10 +2,10 @@ import TallyCRDT
 import TallyStore
 import TallyWire
 
-/// Taking in what others have put, in whatever order makes progress.
+/// Taking in what others have put, in an order that makes progress.
 extension MailboxPass {
   /// Applies deltas as far as they build on what is here; where they do not, the snapshot that brings the most, and
-  /// deltas again. What somebody vouches for comes first: of the rest only what is beyond that counts.
+  /// deltas again. What is vouched for comes first: of the rest only what is beyond that counts.
   mutating func takeIn() async throws {
     let isVouched = files.map { $0.content.header.fingerprint != nil }
     repeat {
@@ -90,7 +90,7 @@ extension MailboxPass {
     }
   }
 
-  /// Applies a file. All of it is joined, whatever the vector says of it; usually that is only what the vector does not
+  /// Applies a file. All of it is joined, covered by the vector or not; usually that is only what the vector does not
   /// cover.
   private mutating func apply(_ index: Int) async throws -> Bool {
     let spool = DeltaSpool()

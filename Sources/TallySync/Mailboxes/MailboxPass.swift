@@ -200,7 +200,7 @@ struct MailboxPass {
     if fault.reason != .unreadable { memory[files[index].item.name]?.content = nil }
   }
 
-  /// Reads what nobody needed to the end, so that only what is really there counts as being there. A log is taken at
+  /// Reads what was not needed to the end, so that only what is really there counts as being there. A log is taken at
   /// its word.
   private mutating func verifyTheRest() async throws {
     for index in files.indices where files[index].state == .opened && mailbox.kind == .folder {

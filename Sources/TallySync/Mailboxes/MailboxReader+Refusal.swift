@@ -17,7 +17,7 @@ extension MailboxReader.Fault {
       switch error.code {
       case .baseNotCovered: self.init(.waitsForOthers, error.message)
       case .wrongZone: self.init(.wrongZone, error.message)
-      // Nobody can take it, so it must not count as there.
+      // No store can take it, so it must not count as there.
       case .damagedSender: self.init(.incomplete, error.message)
       // The store itself is not what it should be, or may not be written.
       case .corrupt, .damaged, .notCaptured, .notAStore, .noSuchStore, .newerFormat, .olderFormat, .invalidSchema,

@@ -71,7 +71,7 @@ struct MailboxReader {
     return EntryContent(header: header, check: check, byteCount: tally.byteCount)
   }
 
-  /// Whether an entry is what its name says, whatever that is.
+  /// Whether an entry is what its name says.
   /// - Throws: what keeps it from being read to the end that was listed.
   func isWhole(_ item: MailboxItem, check: UInt64) async throws -> Bool {
     var download = Download(item, mailbox)

@@ -51,7 +51,7 @@ public struct MailboxReport: Sendable, Equatable {
   public var removed: [String] = []
   /// Files that the next pass tries again.
   public var pending: [Issue] = []
-  /// Files that will not be better next time, unless somebody does something about it.
+  /// Files that will not be better next time, without a person's help.
   public var refused: [Issue] = []
   /// Records and links of this store that changed.
   public var changes = 0

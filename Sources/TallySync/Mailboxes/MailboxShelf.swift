@@ -57,8 +57,8 @@ struct MailboxShelf {
   ///
   /// Two, because a drive may carry the removal to the others before it carries the snapshot: what a removed file held
   /// is still in a snapshot that has been here for a while. A log shows everybody one order, so one snapshot is enough
-  /// there; `count` asks for another number. The relation has no cycles, whoever looks and whatever they see of the
-  /// mailbox: nothing replaces the files that lead furthest, so they stay.
+  /// there; `count` asks for another number. The relation has no cycles, for any device and any part of the mailbox:
+  /// nothing replaces the files that lead furthest, so they stay.
   func isReplaced(_ file: File, by count: Int? = nil) -> Bool {
     if file.name.isCopy, files.contains(where: { !$0.name.isCopy && $0.check == file.check }) { return true }
     let checks = files.lazy.filter { Self.replaces($0, file) }.map(\.check)

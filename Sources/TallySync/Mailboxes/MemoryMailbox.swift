@@ -112,12 +112,12 @@ public final class MemoryMailbox: FileMailbox {
     set { state.withLock { $0.faults = newValue } }
   }
 
-  /// All files, in the order of their names, whatever the faults.
+  /// All files, in the order of their names, in spite of the faults.
   public var files: [(name: String, bytes: [UInt8])] {
     state.withLock { state in state.files.map { ($0.key, $0.value.bytes) } }.sorted { $0.0 < $1.0 }
   }
 
-  /// Puts bytes under a name, whatever the faults: as a drive would that cuts a file, or another program that writes
+  /// Puts bytes under a name, in spite of the faults: as a drive would that cuts a file, or another program that writes
   /// something else into the folder. The entry gets a new version, so the next pass reads it.
   public func place(_ bytes: [UInt8], as name: String) { state.withLock { $0.put(name, bytes) } }
 }

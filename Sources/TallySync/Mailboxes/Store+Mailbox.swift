@@ -83,7 +83,7 @@ extension Store {
 extension Store {
   /// Returns the number of transactions of this store that a mailbox is not known to have: what the store covers,
   /// without what one that has nothing gets from the remembered entries, and without what the last pass has put, which
-  /// nobody has read there yet. Computed each time, so nothing can be lost from it; reads nothing in the mailbox.
+  /// no device has read there yet. Computed each time, so nothing can be lost from it; reads nothing in the mailbox.
   func pending(through mailbox: any Mailbox, put: StateVector = StateVector()) async throws -> UInt64 {
     try await withTaskExecutorPreference(QueueExecutor("tally.mailbox")) {
       let reach = try MailboxMemory(of: mailbox, in: self).reach(in: mailbox.kind)

@@ -6,15 +6,15 @@
 /// let engine = SyncEngine(store, settings)
 /// ```
 ///
-/// It goes to every peer of a session, and to nobody else: mailboxes and files have no names of devices. Peers show it
-/// as ``PeerStatus/device`` and keep it as ``KnownDevice/device``, and nobody checks it: it is no identity. A store
+/// It goes to every peer of a session, and to no other place: mailboxes and files have no names of devices. Peers show
+/// it as ``PeerStatus/device`` and keep it as ``KnownDevice/device``, and it is not checked: it is no identity. A store
 /// whose engine or session has one also remembers the devices that it meets: ``Store/devices()``.
 public struct SyncDevice: Sendable, Hashable, Codable {
   /// The most bytes of either text.
   public static let byteLimit = 128
   /// The name of the device, as people know it.
   public let name: String
-  /// The app and its version; empty if that is nobody's business. It is text for people, and nothing depends on it.
+  /// The app and its version; empty to keep it private. It is text for people, and nothing depends on it.
   public let app: String
 
   /// Creates an introduction.

@@ -9,7 +9,7 @@ final class DeltaSpool {
   private var memory: [UInt8] = []
   private var file: FileHandle?
   private let prepareFolder: () throws -> Void
-  /// Whether nobody needs the file's name: then it has none, and goes with the process however that ends.
+  /// Whether the file's name is not needed: then it has none, and goes with the process however that ends.
   private let isNameless: Bool
   /// The destination of the file, or its place once it is there.
   private(set) var url: URL

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Lets one waiting task through each time it is opened; an opening that nobody waits for is kept.
+/// Lets one waiting task through each time it is opened; an opening that no task waits for is kept.
 final class Gate: Sendable {
   private struct State {
     var isOpen = false

@@ -27,7 +27,7 @@ public struct KnownDevice: Sendable, Equatable, Identifiable {
   /// The number of transactions of this store that it is not known to have.
   public var pending: UInt64
 
-  /// Creates a device that nobody has met, for previews and tests; `Store.devices()` returns the real ones.
+  /// Creates a device that was never met, for previews and tests; `Store.devices()` returns the real ones.
   /// - Parameters:
   ///   - id: the replica's id.
   ///   - device: its introduction; nil for a device that has given none.

@@ -16,7 +16,8 @@ public struct SyncReport: Sendable, Equatable {
   /// Whether both ended with equal vectors and fingerprints.
   public var isConverged = false
   /// Transactions that one of the two has and the other lacks, since they were written while the sync ran: they go over
-  /// with the next. The sync has done what it is for all the same: each holds whatever the other had when it began.
+  /// with the next. The sync has done what it is for all the same: each holds everything that the other had when it
+  /// began.
   public var newerChanges: UInt64 = 0
 }
 
@@ -36,17 +37,17 @@ extension Store {
   /// If vectors are equal then and contents are not, the stores exchange all they have. That is how it shows that two
   /// copies of one store wrote under the same replica id, because a file was copied or restored from a backup: what
   /// each wrote is joined like concurrent writes, and each takes a new replica id as soon as it notices. Nothing that
-  /// either wrote to another field, relationship or record than the other is lost, with one limit: a delete by
-  /// somebody who had seen one of two writes that share a number counts as having seen the other. The record is then
+  /// either wrote to another field, relationship or record than the other is lost, with one limit: a delete by a
+  /// replica that had seen one of two writes that share a number counts as having seen the other. The record is then
   /// deleted with both writes in it, and can be restored.
   ///
   /// A store whose content does not fit its sum is damaged: it gives nothing away, and takes the other's whole content
   /// in the place of its own. What it alone had stays.
   /// - Parameters:
-  ///   - other: the other store; of another file, by whatever name.
+  ///   - other: the other store; of another file, by any name.
   ///   - onProgress: called now and then with how much of the deltas has been applied, 0 to 1; nil while they are read.
   /// - Returns: the results on both sides; this store is the `first`.
-  /// - Throws: `SyncError.sameStore` if both are one file, by whatever names; what reading and applying deltas throw;
+  /// - Throws: `SyncError.sameStore` if both are one file, by any names; what reading and applying deltas throw;
   ///   `StoreError.damaged` if both stores are damaged.
   @discardableResult
   public func sync(with other: Store, onProgress: ((Double?) -> Void)? = nil) throws -> SyncReport {
@@ -64,7 +65,7 @@ extension Store {
   /// A task that is cancelled before the sync has begun throws `CancellationError`; one that has begun comes to its
   /// end.
   /// - Parameters:
-  ///   - other: the other store; of another file, by whatever name.
+  ///   - other: the other store; of another file, by any name.
   ///   - onProgress: called on another thread with how much of the deltas has been applied, 0 to 1; nil while they are
   ///     read.
   /// - Returns: the results on both sides; this store is the `first`.
@@ -95,8 +96,8 @@ private struct Exchange {
       do {
         try exchange(since: (a.vector, b.vector), isRepair: false, refusesMismatch: true)
       } catch let error as StoreError where error.code == .contentsDiffer {
-        // Before anything is taken it must be known who is damaged. If nobody is, both may have met another copy of a
-        // store.
+        // Before anything is taken it must be known which one is damaged. If neither is, both may have met another copy
+        // of a store.
         guard try first.fitsItsSum() && second.fitsItsSum() else { return try again(error) }
         let (a, b) = (try first.summary(), try second.summary())
         try exchange(since: (a.vector, b.vector), isRepair: false)

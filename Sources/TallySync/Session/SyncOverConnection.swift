@@ -21,8 +21,8 @@ public struct SyncOutcome: Sendable, Equatable {
   /// What could not be checked after healing: see `ApplyResult.inDoubt`.
   public var inDoubt: [String] = []
   /// Transactions that this store has and the peer lacks, since they were written while the sync ran: they go over with
-  /// the next. The sync has done what it is for all the same: each side holds whatever the other had when they met.
-  /// nil if that is not known, or if the session followed changes to its end.
+  /// the next. The sync has done what it is for all the same: each side holds everything that the other had when they
+  /// met. nil if that is not known, or if the session followed changes to its end.
   public var newerChanges: UInt64?
   /// The peer's replica; nil if it has not written yet, and does not introduce itself.
   public var peer: ReplicaID?

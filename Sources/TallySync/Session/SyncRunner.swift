@@ -4,9 +4,9 @@ import TallyWire
 
 /// Performs what a session decides, on one store and one connection.
 ///
-/// It takes the time and the queue for what blocks from whoever makes it, and starts no task that is not a child of the
-/// one that runs it. So a test that gives that task an executor of its own, and lets time pass itself, decides of each
-/// step when it happens.
+/// It takes the time and the queue for what blocks from its maker, and starts no task that is not a child of the one
+/// that runs it. So a test that gives that task an executor of its own, and lets time pass itself, decides of each step
+/// when it happens.
 package actor SyncRunner {
   private enum Input: Sendable {
     case event(SyncSession.Event)
@@ -80,8 +80,8 @@ package actor SyncRunner {
     return outcome
   }
 
-  /// Returns the number of changes that were written since both sides were equal. Nobody waits for it: if the store
-  /// cannot tell, nobody knows.
+  /// Returns the number of changes that were written since both sides were equal. Nothing waits for it: if the store
+  /// cannot tell, there is none.
   private func newerChanges() async -> UInt64? {
     let standing = session.standing
     return await withCheckedContinuation { continuation in
@@ -355,7 +355,7 @@ package actor SyncRunner {
         readOn()
       }
     } catch {
-      // A peer that gave up said why before it closed; that is worth more than that nobody listens.
+      // A peer that gave up said why before it closed; that is worth more than that the connection is gone.
       if !Task.isCancelled { await heardAll.wait(atMost: settings.patience, time) }
       perform { _ in .failed(error) }
     }

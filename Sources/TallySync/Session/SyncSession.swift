@@ -18,7 +18,7 @@ public struct SyncSession: Sendable {
     case started(StoreSummary, parts: [SyncPart] = [])
     /// A message has arrived from the peer.
     case message(SyncMessage)
-    /// The store has changed, by a local write or by a sync with somebody else.
+    /// The store has changed, by a local write or by a sync with another peer.
     case noticed
     /// The store stands there now.
     case changed(StoreSummary)
@@ -270,8 +270,8 @@ public struct SyncSession: Sendable {
   func hello(_ summary: StoreSummary) -> SyncHello {
     var (replica, digest) = (summary.replica, SyncDigest(summary))
     if mode == .compare {
-      // No replica, since whoever compares is no second writer of one id; and a hash that is certainly another, so that
-      // the peer answers with its vector and does not begin to repair a difference.
+      // No replica, since a session that compares is no second writer of one id; and a hash that is certainly another,
+      // so that the peer answers with its vector and does not begin to repair a difference.
       replica = nil
       digest = SyncDigest(vectorHash: ~digest.vectorHash, fingerprint: Fingerprint())
     }
@@ -323,7 +323,7 @@ extension SyncSession {
     progress.pending = own.vector.distance(beyond: progress.acknowledged)
     progress.missing = peerVector.distance(beyond: own.vector)
     guard applying == nil, outgoing == nil, !isCollecting else { return }
-    // After its last word a side waits for the peer's: if they agree, both part, whatever has been written since.
+    // After its last word a side waits for the peer's: if they agree, both part, even if there are newer writes.
     let waitsForPeer = stage.phase != .live && sentDone != nil && peerDone == nil
     if !waitsForPeer, repair == .owed || !delivered.covers(own.vector) {
       guard sentDone == nil || sentDone != peerDone else { return try conclude(&actions) }

@@ -27,7 +27,7 @@ package struct RealTime: SyncTime {
       do {
         try await Task.sleep(for: pause)
       } catch {
-        // Cancelled: nobody wants it any more.
+        // Cancelled: no longer wanted.
         return
       }
       body()

@@ -70,7 +70,7 @@ final class MessageQueue: Sendable {
     wakeAll()
   }
 
-  /// Nobody will take the messages.
+  /// The messages will not be taken.
   func drop() {
     state.withLock { ($0.messages, $0.isClosed) = ([], true) }
     wakeAll()

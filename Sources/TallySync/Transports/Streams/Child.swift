@@ -69,7 +69,7 @@
       posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
       posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
       if let errors { posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO) }
-      // No signal blocked, and a broken pipe ends it again, whatever this process does with one.
+      // No signal blocked, and a broken pipe ends it again, even if this process ignores one.
       var (none, broken) = (sigset_t(), sigset_t())
       sigemptyset(&none)
       sigemptyset(&broken)

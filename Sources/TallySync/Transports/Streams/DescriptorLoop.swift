@@ -23,7 +23,7 @@ final class DescriptorLoop: @unchecked Sendable {
   private let writing: Int32
   private let waker: Int32
   private let stream: DescriptorStream
-  /// The bytes that were read for somebody who did not wait for them to the end.
+  /// The bytes that were read for a call that did not wait for them to the end.
   private var kept: Result<[UInt8]?, any Error>?
   private var buffer = [UInt8](repeating: 0, count: readBytes)
 
@@ -55,7 +55,7 @@ final class DescriptorLoop: @unchecked Sendable {
     stream.loopEnded()
   }
 
-  /// Waits until somebody wakes the loop or a descriptor is ready; one that nobody waits for is left out, since its end
+  /// Waits until the loop is woken or a descriptor is ready; one that no call waits for is left out, since its end
   /// would be reported again and again.
   private func wait(reads: Bool, writes: Bool, timeout: Int32) -> (reads: Bool, writes: Bool) {
     var entries = [
@@ -158,7 +158,7 @@ package enum Pipes {
 }
 
 enum Signals {
-  /// Makes writing to a pipe that nobody reads an error of this thread instead of the end of the process. `signal(7)`:
+  /// Makes writing to a pipe without a reader an error of this thread instead of the end of the process. `signal(7)`:
   /// the signal goes to the thread that wrote.
   static func blockBrokenPipe(writing: Int32) {
     #if canImport(Darwin)

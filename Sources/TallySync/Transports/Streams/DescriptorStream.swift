@@ -11,7 +11,7 @@ import Synchronization
 
 /// A byte stream on two file descriptors, which it closes at the end.
 ///
-/// One thread of its own waits with `poll` for whichever descriptor somebody waits for. It never blocks in `read` or
+/// One thread of its own waits with `poll` for every descriptor that a call waits for. It never blocks in `read` or
 /// `write`, so closing and cancelling are noticed at once, and no thread of the cooperative pool is held up.
 final class DescriptorStream: ByteStream {
   struct Writing {
@@ -117,13 +117,13 @@ final class DescriptorStream: ByteStream {
 // MARK: - What the loop asks
 
 extension DescriptorStream {
-  /// Whether somebody waits to read and to write, and what is to be said before closing.
+  /// Whether calls wait to read and to write, and what is to be said before closing.
   var wishes: (reads: Bool, writes: Bool, last: [UInt8]?) {
     state.withLock { ($0.reader != nil, $0.writer != nil, $0.last) }
   }
 
-  /// Hands bytes, or the end of the stream, to whoever waits.
-  /// - Returns: false if nobody does any more: what was read must be kept.
+  /// Hands bytes, or the end of the stream, to the call that waits.
+  /// - Returns: false if none does any more: what was read must be kept.
   func deliver(_ result: Result<[UInt8]?, any Error>) -> Bool {
     let reader = state.withLock { state in
       defer { state.reader = nil }
@@ -133,7 +133,7 @@ extension DescriptorStream {
     return reader != nil
   }
 
-  /// Writes the next piece with `body`, which tells how many bytes it wrote, while nobody can take the bytes away.
+  /// Writes the next piece with `body`, which tells how many bytes it wrote, while the bytes cannot be taken away.
   func writePiece(_ body: (ArraySlice<UInt8>) -> Result<Int, any Error>) {
     let resume: (() -> Void)? = state.withLock { state in
       guard var writer = state.writer else { return nil }

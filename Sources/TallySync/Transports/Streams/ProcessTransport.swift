@@ -8,9 +8,9 @@
   /// await engine.add(ProcessTransport(command: "ssh home.example tally serve scores.tally --stdio"))
   /// ```
   ///
-  /// `/bin/sh` runs the command, so it must come from whoever runs the program, never from a peer. What it writes to
-  /// standard error passes through, unless there is another place for it. When the connection closes, its input ends;
-  /// if it has not ended two seconds later, it is asked to by `SIGTERM`.
+  /// `/bin/sh` runs the command, so it must come from the program's user, never from a peer. What it writes to standard
+  /// error passes through, unless there is another place for it. When the connection closes, its input ends; if it has
+  /// not ended two seconds later, it is asked to by `SIGTERM`.
   public struct ProcessTransport: Transport {
     /// The name of the peer; the command unless named otherwise.
     public let name: String
@@ -19,7 +19,7 @@
     /// The descriptor that becomes the command's standard error; nil for this process's own.
     public let standardErrorDescriptor: Int32?
 
-    /// Creates a transport through a command. Each `open()` starts the command anew; nothing runs before.
+    /// Creates a transport through a command. Each `open()` starts the command again; nothing runs before.
     /// - Parameters:
     ///   - command: a command line for `/bin/sh`; never anything that comes from a peer.
     ///   - name: the name of the peer; the command unless given.

@@ -8,7 +8,7 @@ import Foundation
   import Darwin
 #endif
 
-/// A connection over two file descriptors: pipes, a socket, the standard streams of a program that somebody else has
+/// A connection over two file descriptors: pipes, a socket, the standard streams of a program that another one has
 /// started.
 ///
 /// ```swift
@@ -32,14 +32,14 @@ public final class StreamConnection: SyncConnection {
 
   deinit { stream.abandon() }
 
-  /// Takes over standard input and output of this process. From then on whatever else prints goes to standard error, so
+  /// Takes over standard input and output of this process. From then on all else that prints goes to standard error, so
   /// that it cannot come between messages, and standard input is empty.
   ///
   /// ```swift
   /// try await engine.accept(StreamConnection.standardStreams(), from: "laptop")
   /// ```
   ///
-  /// It is for a program that somebody else starts, as `ProcessTransport` does. Call it once.
+  /// It is for a program that another one starts, as `ProcessTransport` does. Call it once.
   /// - Throws: `POSIXError` if the process may open no more files.
   public static func standardStreams() throws -> StreamConnection {
     let (input, output) = (dup(STDIN_FILENO), dup(STDOUT_FILENO))
