@@ -44,7 +44,7 @@ public struct DiskCall: Sendable, Equatable, CustomStringConvertible {
 enum DiskVerdict {
   case done
   case failed(DiskFault)
-  /// Done, but the power goes with it, so nobody hears of it.
+  /// Done, but the power goes with it, so the caller does not hear of it.
   case lastOne
   /// The machine is off.
   case off

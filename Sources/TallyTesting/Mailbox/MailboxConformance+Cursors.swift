@@ -45,7 +45,7 @@ extension MailboxConformance {
     Rule(name: "aReceiptsCursorLeavesNothingOut") { place in
       let (mine, theirs) = (try await place.put(0..<2), try SampleEntry(7))
       let before = try await place.news().cursor
-      // Somebody else comes in between.
+      // Another store comes in between.
       try await place.put(theirs)
       let late = try await place.put(try SampleEntry(8), after: before)
       if let cursor = late.cursor {

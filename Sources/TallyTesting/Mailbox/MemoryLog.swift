@@ -200,7 +200,7 @@ package final class MemoryLog: Mailbox {
   /// Loses what came after a position, as a log that is restored from a backup.
   package func goBack(to count: Int) { state.withLock { $0.rows.removeLast(max(0, $0.rows.count - count)) } }
 
-  /// Returns the page after a cursor, as `changes(after:)` does, whatever faults affect calls.
+  /// Returns the page after a cursor, as `changes(after:)` does, in spite of faults of calls.
   package func page(after cursor: MailboxCursor?) -> MailboxPage { state.withLock { page(after: cursor, $0) } }
   /// The cursor of the log's end.
   package var head: MailboxCursor { state.withLock { $0.cursor($0.rows.count) } }
@@ -212,10 +212,10 @@ package final class MemoryLog: Mailbox {
 
   package func backUp() -> Backup { state.withLock { Backup(rows: $0.rows) } }
 
-  /// Puts back what was there at some time, whatever has come since.
+  /// Puts back what was there at some time, and drops what has come since.
   package func restore(_ backup: Backup) { state.withLock { $0.rows = backup.rows } }
 
-  /// Lets whoever waits look, though there is nothing new.
+  /// Lets waiting calls look, though there is nothing new.
   package func stir() { for waiting in state.withLock({ $0.takeWaiting() }) { waiting.resume() } }
 }
 

@@ -48,8 +48,8 @@ struct PurgeExceptions {
     return expected
   }
 
-  /// E2: the record or an owner above it, and all that lives below that one, has no content in its life, and whoever
-  /// emptied each of them had seen everything that keeps it alive.
+  /// E2: the record or an owner above it, and all that lives below that one, has no content in its life, and the device
+  /// that emptied each of them had seen everything that keeps it alive.
   private func isBelowHollow(_ name: String, _ contents: [String: StoredContent]) -> Bool {
     isHollow(name, contents) || past.owners(of: name).contains { isBelowHollow($0, contents) }
   }

@@ -26,7 +26,7 @@ extension SpecifiedOperation: CustomStringConvertible {
 }
 
 extension Specification {
-  /// Notes a transaction by somebody who has seen `seen`.
+  /// Notes a transaction by a device that has seen `seen`.
   /// - Returns: the event, or nil if the operations changed nothing.
   package mutating func transact(
     author: String, seen: EventSet, now: UInt64, _ schema: SpecifiedSchema<Field>,
@@ -42,7 +42,7 @@ extension Specification {
     append(Event(author: Author(name: author, sequence: sequence(of: author, in: seen) + 1), seen: seen, now: now))
   }
 
-  /// The number of an author's latest transaction that somebody has seen.
+  /// The number of an author's latest transaction that a device has seen.
   package func sequence(of author: String, in seen: EventSet) -> UInt64 {
     var last: UInt64 = 0
     for event in seen where events[event].author.name == author { last = max(last, events[event].author.sequence) }
@@ -150,7 +150,7 @@ extension Specification {
       let earlier = past.winners[register]
       let isSaid = past.beginnings[record] != nil && !field.isReference
       if value != field.defaultValue || isSaid || (earlier != nil && earlier?.value != value) {
-        // What nobody had written before is as old as the record's new life.
+        // What was not written before is as old as the record's new life.
         if earlier == nil, !isSaid {
           note(.write(register, value, time: begun), event)
         } else {
@@ -164,7 +164,7 @@ extension Specification {
     for link in past.members where link.source == record || link.target == record { note(.remove(link), event) }
   }
 
-  /// A write that has seen another is later than it, whatever the clocks say.
+  /// A write that has seen another is later than it, in spite of all clocks.
   private mutating func write(_ register: Register, _ value: String?, _ event: Int, _ past: Past) {
     let beginning = register.field.isReference ? nil : past.beginnings[register.record]
     let earliest = max(past.winners[register].map { $0.time + 1 } ?? 0, beginning.map { $0 + 1 } ?? 0)

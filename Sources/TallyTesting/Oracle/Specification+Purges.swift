@@ -20,7 +20,7 @@ extension Specification {
     return result
   }
 
-  /// Whether somebody who emptied a record had seen a write to it.
+  /// Whether a device that emptied a record had seen a write to it.
   func isPurged(_ write: Int, of record: String, _ past: Past) -> Bool {
     past.emptied[record]?.contains { events[$0].seen.contains(write) } ?? false
   }
@@ -46,8 +46,8 @@ extension Specification {
     }
   }
 
-  /// The records of which all that anybody wrote was known to somebody who emptied them, and nothing was said again
-  /// since: nobody holds a value of them.
+  /// The records of which every write was known to a device that emptied them, and nothing was said again since: no
+  /// device holds a value of them.
   func gone(_ seen: EventSet, _ past: Past) -> [String] {
     past.emptied.filter { record, purges in
       purges.contains { purge in

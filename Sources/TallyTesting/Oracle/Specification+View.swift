@@ -81,7 +81,7 @@ final class Presence<Field: SpecifiedField> {
     return rest
   }
 
-  /// An owner that is unknown hides what it owns. Only with copies about can somebody have got what is owned without
+  /// An owner that is unknown hides what it owns. Only with copies about can a device have got what is owned without
   /// its owner.
   func isVisible(_ record: String) -> Bool {
     if let known = visible[record] { return known }
@@ -105,7 +105,7 @@ extension Specification {
     Presence(self, past, schema).isVisible(record)
   }
 
-  /// The rows that somebody sees who has seen these events.
+  /// The rows that a device shows that has seen these events.
   package func view(of seen: EventSet, _ schema: SpecifiedSchema<Field>) -> View {
     view(past(seen, schema), schema)
   }

@@ -73,12 +73,12 @@ package struct Specification<Field: SpecifiedField>: Sendable {
     return same.contains(later) || !same.intersection(events[later].seen).isEmpty
   }
 
-  /// Whether anybody wrote under a number that somebody else has as well.
+  /// Whether a device wrote under a number that another has as well.
   var hasTwins: Bool { !twins.isEmpty }
 
   /// Whether a delete takes the place of another of the same record: it counts as having had it in front of it. If it
-  /// really had, it had everything that the other had. With copies that nobody noticed it may have had only another
-  /// event of that number.
+  /// really had, it had everything that the other had. With unnoticed copies it may have had only another event of that
+  /// number.
   func replaces(_ later: Int, _ earlier: Int) -> Bool {
     later != earlier && !(twins[earlier]?.contains(later) ?? false) && covers(later, earlier)
   }

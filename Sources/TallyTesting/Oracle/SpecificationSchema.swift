@@ -6,7 +6,7 @@ package protocol SpecifiedField: Hashable, Sendable {
   var isOwner: Bool { get }
   /// Whether it refers to a record, owner or not.
   var isReference: Bool { get }
-  /// The value that it shows when nobody has written it.
+  /// The value that it shows when it was never written.
   var defaultValue: String? { get }
 }
 

@@ -1,7 +1,7 @@
 import Synchronization
 import TallySync
 
-/// One end of a connection on which nothing moves by itself: what is sent waits until somebody delivers it.
+/// One end of a connection on which nothing moves by itself: what is sent waits until it is delivered.
 package final class StepConnection: SyncConnection {
   private struct State {
     /// The messages that were sent and are on their way.
@@ -89,7 +89,7 @@ package final class StepConnection: SyncConnection {
     if isEnd { other.change { $0.isOver = true } }
   }
 
-  /// Lets a message arrive here, whoever has sent it.
+  /// Lets a message arrive here, from any sender.
   package func arrive(_ message: [UInt8]) {
     change { state in
       if !state.isClosed { state.arrived.append(message) }

@@ -4,7 +4,7 @@ import Synchronization
 /// task does until it waits for something.
 ///
 /// Give it to a task as its preference. All that the task and its children do runs here then, actors' methods included,
-/// as long as the actors have no executor of their own and nobody starts a detached task.
+/// as long as the actors have no executor of their own and no code starts a detached task.
 package final class StepExecutor: TaskExecutor {
   private let ready = Mutex<[UnownedJob]>([])
 

@@ -12,7 +12,7 @@ package final class StepTime: SyncTime {
   private struct State {
     var now: Duration = .zero
     var next = 0
-    /// Whoever was first comes first.
+    /// First come, first served.
     var entries: [Entry] = []
   }
 

@@ -12,7 +12,7 @@ import TallySync
 /// of its own, run the `rules` one by one. A rule opens connections of its own and closes them; it takes up to a few
 /// seconds, and gives up after two minutes, unless told otherwise.
 public enum TransportConformance {
-  /// Makes two connected ends, anew for each rule.
+  /// Makes two connected ends, new ones for each rule.
   public typealias Pair = @Sendable () async throws -> (any SyncConnection, any SyncConnection)
 
   /// One sentence of the contract.

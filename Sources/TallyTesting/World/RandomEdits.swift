@@ -28,7 +28,7 @@ struct RandomEdits {
 
   private func change(_ db: Database, _ random: inout SplitMix64) throws {
     let entity = random.pick(schema.entities)
-    // Now and then whatever is there, seeds included.
+    // Now and then anything that is there, seeds included.
     let any = random.chance(15) ? try target(entity.type, db, &random) : .null
     let name = String.fromDatabaseValue(any) ?? name(entity.type, &random)
     let isThere = try exists(name, entity.type, db)

@@ -1,10 +1,10 @@
 import TallyStore
 
-/// Draws the purges and compactions of a random run, from random numbers of its own: a run in which nobody removes
+/// Draws the purges and compactions of a random run, from random numbers of its own: a run in which no device removes
 /// anything is what it was before there were removals.
 struct RandomRemovals {
   var random: SplitMix64
-  /// Values that nobody else writes, each with the record that it was written to.
+  /// Values that are written once, each with the record that it was written to.
   var canaries: [String: String] = [:]
 
   /// Nil in every other run, in which nothing is removed.

@@ -42,7 +42,7 @@ package final class SimulatedConnection {
     for end in [one, other] {
       guard let error = end.failure(isBroken: isBroken) else { continue }
       guard error is SyncError else { throw error }
-      // Whoever failed first has said why, and the other only repeats it.
+      // The side that failed first has said why, and the other only repeats it.
       throw Finding("the sync of \(one.replica.index) and \(other.replica.index) failed: \(error)")
     }
   }
@@ -121,7 +121,7 @@ package final class SimulatedConnection {
     cut()
   }
 
-  /// Nobody looks any more.
+  /// No session looks any more.
   func abandon() {
     for end in [one, other] { end.work.stop() }
     cut()

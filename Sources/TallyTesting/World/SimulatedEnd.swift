@@ -41,7 +41,7 @@ final class SimulatedEnd {
     return error
   }
 
-  /// Returns the error, unless it is that the device stopped, the app cancelled, somebody waited for too long, or the
+  /// Returns the error, unless it is that the device stopped, the app cancelled, a side waited for too long, or the
   /// connection broke. The last is excused only if `isBroken`: it did break, or the other end may have closed it.
   func failure(isBroken: Bool) -> (any Error)? {
     guard let error else { return nil }

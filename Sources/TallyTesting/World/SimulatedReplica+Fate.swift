@@ -3,7 +3,7 @@ import TallyStore
 
 /// The fate of a device: what happens to it.
 extension SimulatedReplica {
-  /// The device is lost for ever, with all that only it knew.
+  /// The device is lost forever, with all that only it knew.
   public func lose() {
     world.note("replica \(index) is lost")
     world.disconnect(index)
@@ -98,7 +98,7 @@ extension SimulatedReplica {
     try begin(on: disk, other.seen)
   }
 
-  /// Flushes the store, as copying its file does: nobody can have copied what is in no file that survives.
+  /// Flushes the store, as copying its file does: a copy cannot have what is in no file that survives.
   private func flush() throws { try store.writeDelta(since: try store.vector) { _ in } }
 
   private func begin(on disk: SimulatedDisk, _ seen: EventSet) throws {

@@ -102,7 +102,7 @@ extension SimulatedReplica {
     }
   }
 
-  /// Begins to watch what a delta does, if somebody has emptied anything.
+  /// Begins to watch what a delta does, if anything was emptied.
   func watch() throws -> Watch? { world.oracle.hasPurges ? Watch(rows: try rows(), seen: seen) : nil }
 
   /// The records that showed before a write, and those that do now, if that is not to be seen from the deletes alone.

@@ -16,7 +16,7 @@ public final class SimulatedReplica {
   public internal(set) var store: Store
   /// The schema that its version of the app has.
   public internal(set) var schema: Schema
-  /// Whether the device is lost for ever.
+  /// Whether the device is lost forever.
   public internal(set) var isLost = false
   /// Whether its conflict journal has everything since it began.
   var hasWholeJournal = true

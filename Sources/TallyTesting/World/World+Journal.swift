@@ -2,7 +2,7 @@ import TallyCRDT
 import TallyStore
 
 extension World {
-  /// Of writes to one field that nobody had in front of them, one shows and the others are in somebody's journal.
+  /// Of writes to one field that no author had in front of them, one shows and the others are in a journal.
   func checkJournals() throws {
     guard !oracle.hasCopies, isJournalKept else { return }
     let journals = try present.map { try $0.store.conflicts(limit: .max) }.joined()
@@ -29,7 +29,7 @@ extension WorldOracle {
   mutating func lostWrites(_ seen: EventSet, _ schema: Schema?) -> Set<World.Noted> {
     let presence = schema.map { Presence(specification, specification.past(seen, specified($0)), specified($0)) }
     let purges = specification.emptied(in: seen)
-    // Whoever empties a record removes its entries as well.
+    // A device that empties a record removes its entries as well.
     func isPurged(_ event: Int, of record: String) -> Bool {
       purges[record]?.contains { specification.events[$0].seen.contains(event) } ?? false
     }

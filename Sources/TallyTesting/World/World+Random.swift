@@ -13,7 +13,7 @@ extension World {
   /// The device that only ever reads and syncs, so that it has no id of its own; in a sixteenth of the runs.
   var reader: Int? { seed % 16 == 15 ? 1 : nil }
 
-  /// Somebody writes; who only reads looks at what is there.
+  /// A device writes; one that only reads looks at what is there.
   private func edit(_ replica: SimulatedReplica) throws {
     guard replica.index != reader else { return try check(replica, thoroughly: false) }
     try RandomEdits(schema: replica.schema).edit(replica, &random)
@@ -90,7 +90,7 @@ extension World {
     connections.removeAll { $0.isOver }
   }
 
-  /// Seconds, as between two looks at the file, or heartbeats, or so long that nobody waits any more.
+  /// Seconds, as between two looks at the file, or heartbeats, or so long that no side waits any more.
   private func passTime() {
     guard !connections.isEmpty else { return }
     let seconds = random.pick([1, 1, 1, 5, 10, 61])
@@ -143,7 +143,7 @@ extension World {
     }
   }
 
-  /// A delta is written to a file, or a file arrives, perhaps for the second time, perhaps at somebody for whom it was
+  /// A delta is written to a file, or a file arrives, perhaps for the second time, perhaps at a device for which it was
   /// not meant.
   private func sendFile(_ from: SimulatedReplica, _ to: SimulatedReplica) throws {
     if parcels.isEmpty || random.chance(40) {

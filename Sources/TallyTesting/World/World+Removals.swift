@@ -4,14 +4,14 @@ import TallyStore
 
 /// Deleting for good, by any device at any time.
 extension World {
-  /// In half of the runs somebody removes what is deleted, and each device has a restore window of its own.
+  /// In half of the runs devices remove what is deleted, and each device has a restore window of its own.
   func beginRemovals() throws {
     guard removals == nil, var some = RandomRemovals(seed: seed) else { return }
     for replica in replicas where try replica.store.vector.isEmpty { try replica.begin(some.drawCompaction()) }
     removals = some
   }
 
-  /// Now and then somebody deletes something, removes what is deleted, or days pass.
+  /// Now and then a device deletes something, removes what is deleted, or days pass.
   func removeSomething(_ faults: Faults) throws {
     guard var some = removals else { return }
     defer { removals = some }
@@ -45,7 +45,7 @@ extension World {
     }
   }
 
-  /// Writes a value that nobody else writes, so that it can be looked for.
+  /// Writes a value that is written once, so that it can be looked for.
   private func writeCanary(_ replica: SimulatedReplica, _ some: inout RandomRemovals) throws {
     let names = try replica.rows().keys.sorted()
     guard !names.isEmpty else { return }
@@ -106,10 +106,10 @@ extension World {
 
   // MARK: The end
 
-  /// Somebody removes whatever is deleted.
+  /// A device removes everything that is deleted.
   func emptyAll() throws { try present.first?.emptyAll() }
 
-  /// Of what was purged by somebody who had seen everything, and was not said again since, nobody holds a value.
+  /// Of what was purged by a device that had seen everything, and was not said again since, no device holds a value.
   func checkPurged() throws {
     guard oracle.hasPurges else { return }
     for replica in present {
@@ -121,7 +121,7 @@ extension World {
     }
   }
 
-  /// After everything deleted was removed, nobody holds a value of it, nor in a journal, nor in a byte of a disk.
+  /// After everything deleted was removed, no device holds a value of it, nor in a journal, nor in a byte of a disk.
   func checkNothingStays() throws {
     for replica in present {
       let deleted = Set(oracle.deleted(replica.seen, replica.schema))

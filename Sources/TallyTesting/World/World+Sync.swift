@@ -79,7 +79,7 @@ extension World {
     for replica in present { try replica.upgrade(to: schema) }
   }
 
-  /// Everybody visits the mailbox until nobody finds anything, and then has all that anybody has: it needs no other
+  /// All devices visit the mailbox until none finds anything, and then each has all that any has: it needs no other
   /// way.
   func settleThroughMailbox() throws {
     if let relay { try settle(through: relay) } else { try visitUntilQuiet() }

@@ -4,8 +4,8 @@ import TallyCRDT
 import TallyStore
 import TallySync
 
-/// Devices of one app, with their clocks and the network between them, in one thread and in simulated time: whatever
-/// happens follows from the seed, and costs microseconds instead of waiting.
+/// Devices of one app, with their clocks and the network between them, in one thread and in simulated time: everything
+/// that happens follows from the seed, and costs microseconds instead of waiting.
 ///
 /// The stores are real; so are SQLite, the sync sessions and the mailboxes. What they are held to is a specification
 /// that shares no code with them: it knows what each replica was told and what it had seen at the time, and from that
@@ -145,7 +145,7 @@ public final class World {
     }
   }
 
-  /// Whether somebody has an event, or it is on its way.
+  /// Whether a device has an event, or it is on its way.
   func isKnown(_ event: Int, besides index: Int? = nil) -> Bool {
     replicas.contains { $0.index != index && $0.seen.contains(event) } || parcels.contains { $0.seen.contains(event) }
       || shelved.values.contains { $0.contains(event) }
@@ -167,7 +167,7 @@ public final class World {
     "\(type)|~|\(SeedIdentity.uuid(ofKey: key, set: set.name).uuidString.lowercased())"
   }
 
-  /// Opens a connection that stays; its messages wait until somebody lets them go.
+  /// Opens a connection that stays; its messages wait until they are let go.
   package func connect(_ one: Int, _ other: Int) throws -> SimulatedConnection {
     let connection = SimulatedConnection(replicas[one], replicas[other], isLive: true)
     connections.append(connection)

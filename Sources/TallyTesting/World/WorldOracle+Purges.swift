@@ -3,12 +3,12 @@ import TallyStore
 
 /// What is exact about deleting for good: who may empty what, when, and what no sync may take away.
 extension WorldOracle {
-  /// All records that anybody wrote to, by what somebody has seen.
+  /// All records that were written to, by what a device has seen.
   mutating func known(_ seen: EventSet, _ schema: Schema) -> Set<String> {
     specification.past(seen, specified(schema)).known.union(seeded)
   }
 
-  /// The records that a delete hides from somebody.
+  /// The records that a delete hides from a device.
   mutating func deleted(_ seen: EventSet, _ schema: Schema) -> [String] {
     let (known, unsure) = (specified(schema), unsure(seen))
     let past = specification.past(seen, known)
@@ -88,7 +88,7 @@ extension WorldOracle {
     }
   }
 
-  /// A delta takes nothing from view that would show if nobody had emptied anything.
+  /// A delta takes nothing from view that would show if nothing had been emptied.
   mutating func checkTaken(
     from before: [String: ShownRow<SchemaField>], _ seenBefore: EventSet, to after: [String: ShownRow<SchemaField>],
     _ seen: EventSet, _ schema: Schema
@@ -115,7 +115,7 @@ extension WorldOracle {
     }
   }
 
-  /// The records of which nobody may hold a value.
+  /// The records of which no device may hold a value.
   mutating func gone(_ seen: EventSet, _ schema: Schema) -> [String] {
     let (known, unsure) = (specified(schema), unsure(seen))
     let past = specification.past(seen, known)

@@ -14,7 +14,7 @@ package protocol WorldRelay: Sendable {
   /// Lets something happen: a push arrives, late, again or never; the relay is backed up or restored.
   /// - Returns: what it was, and the device that should look, if one should.
   func happen(_ random: inout SplitMix64) throws -> Event
-  /// Ends all faults, and tells everybody who waits whatever there is to tell.
+  /// Ends all faults, and tells all that wait everything there is to tell.
   /// - Returns: the devices that should look.
   func tellAll() throws -> [Int]
 }
