@@ -23,7 +23,7 @@ extension Capture {
     return true
   }
 
-  /// A new record whose row a query is at; its state only where somebody waits for it.
+  /// A new record whose row a query is at; its state only where it is waited for.
   private struct Inserted {
     var key: RecordKey
     var dot: Dot

@@ -3,7 +3,7 @@ import TallyCRDT
 /// Rows of records that others have deleted, and that SQLite did not let go since a table of the app's refers to them.
 extension Capture {
   /// Returns the cells of an edit; if the record was emptied and its row was not let go, with all else that the row
-  /// shows. Whoever edits a row has the whole of it before them.
+  /// shows. An author who edits a row has the whole of it in view.
   func sayingWhatShows(
     _ cells: [FieldCell], _ name: AnyRecordName, _ kind: RecordKind, _ old: RecordState, _ values: [Value],
     except: Set<Int>

@@ -12,7 +12,7 @@ struct Capture {
   enum Origin {
     /// The app, in the transaction that is captured: what cannot be replicated fails it.
     case app
-    /// Another connection, which has committed, perhaps without enforcing foreign keys. There is nobody to tell, so
+    /// Another connection, which has committed, perhaps without enforcing foreign keys. There is no caller to tell, so
     /// what cannot be replicated is refused and logged.
     case outside
     /// A trigger of the app's, fired by a write of the store's own: treated as `outside`, since a merge must go on.
@@ -152,7 +152,7 @@ struct Capture {
   ) throws -> Set<Int> {
     let faults = refusals.faults(of: after.values, over: before, name, kind, earlier: earlier)
     guard !faults.isEmpty else { return [] }
-    // A value that somebody else wrote before does not keep the app from changing another one.
+    // A value that another program wrote before does not keep the app from changing another one.
     let own = faults.filter { before?[$0.key] != after.values[$0.key] }
     if origin == .app, let first = own.min(by: { $0.key < $1.key }) { throw first.value }
     try refusals.refuse(address, faults, kind)
@@ -169,7 +169,7 @@ struct Capture {
     init(_ query: SQLStatement, _ kind: RecordKind, key: String) throws {
       id = query.number(0)
       self.key = key
-      // Somebody wrote there what is no clock.
+      // Another program wrote there what is no clock.
       clock = (try? query.clock(2)) ?? .leaving
       values = query.values(3..<3 + kind.columns.count)
     }
@@ -292,7 +292,7 @@ struct Capture {
     for (column, value) in zip(kind.columns, values) {
       let old = earlier[column.field]
       let isSeeded = earlier.seed?.layers.contains { $0[column.field] != nil } ?? false
-      // Of a purged record nobody knows which fields it had.
+      // Which fields a purged record had is not known.
       var isPurged = earlier.life != nil && !column.field.isReference
       #if PlantedFaults
         if environment.planted.contains(.insertBare) { isPurged = false }

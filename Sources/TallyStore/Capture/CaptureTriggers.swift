@@ -3,9 +3,9 @@ import TallyCRDT
 /// The triggers that note in `tally_pending` what other connections write to the app's tables: the row as it was
 /// before.
 ///
-/// They are BEFORE triggers, so that the first note of a row holds what stood there before anything was written,
-/// whatever triggers of the app's write in between, and so that none of those can end the statement first. The store's
-/// own writes are known by the clock that it has announced (`tally_zone.own`), or the whole transaction stands aside
+/// They are BEFORE triggers, so that the first note of a row holds what stood there before anything was written, by
+/// triggers of the app's as well, and so that none of those can end the statement first. The store's own writes are
+/// known by the clock that it has announced (`tally_zone.own`), or the whole transaction stands aside
 /// (`tally_zone.hooked`) because the hook of the store's connection notes what happens. A row that REPLACE removes
 /// fires no delete trigger unless the connection asks for it (https://www.sqlite.org/lang_conflict.html), so what may
 /// be replaced is noted before: the row of the same name, and rows equal in a unique index of the app's.
@@ -98,7 +98,7 @@ struct CaptureTriggers {
 
   // SQLite parses all of it for each connection that is opened, so what several would ask is asked once.
 
-  /// Whether nobody on this connection notes what happens by other means, and a condition holds in which `own` is the
+  /// Whether nothing on this connection notes what happens by other means, and a condition holds in which `own` is the
   /// clock that the store is writing in this very moment; null at any other time.
   private static func isUnhooked(_ condition: String) -> String {
     "(SELECT hooked = 0 AND \(condition) FROM tally_zone WHERE n = 0)"

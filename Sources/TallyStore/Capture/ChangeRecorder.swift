@@ -249,7 +249,7 @@ private struct NotedRow {
 
   func clock() throws -> InlineClock {
     try ColumnValue(old(layout.clock)).withBytes { bytes in
-      // Somebody wrote something else there: a row that was never captured.
+      // Another program wrote something else there: a row that was never captured.
       bytes.count == InlineClock.size ? try InlineClock(UnsafeRawBufferPointer(bytes)) : .unstamped
     }
   }

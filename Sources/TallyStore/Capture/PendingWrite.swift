@@ -39,7 +39,7 @@ struct PendingWrite {
   }
 
   var kind: KindNumber
-  /// A record's name, or the text of a `LinkKey`; nil for whatever is in the row now.
+  /// A record's name, or the text of a `LinkKey`; nil for what is in the row now.
   var key: String?
   /// The number of the row that was written, if it is known. Another row may have it by now.
   var row: RowID?

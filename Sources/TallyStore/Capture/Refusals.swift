@@ -1,11 +1,11 @@
 import TallyCRDT
 import TallyWire
 
-/// Rows that another connection wrote and that cannot be replicated as they are: there is nobody to report an error
+/// Rows that another connection wrote and that cannot be replicated as they are: there is no caller to report an error
 /// to.
 ///
-/// Whatever can be captured of such a row is captured. A value that cannot stays in the row, where only this device
-/// sees it; the state keeps the register as it was, and that is what peers get. Once anybody repairs the row,
+/// Everything that can be captured of such a row is captured. A value that cannot stays in the row, where only this
+/// device sees it; the state keeps the register as it was, and that is what peers get. Once anybody repairs the row,
 /// its value is captured.
 final class Refusals {
   private let reader: StateReader

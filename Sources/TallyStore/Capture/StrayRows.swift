@@ -1,12 +1,12 @@
 import TallyCRDT
 import TallyWire
 
-/// Rows that carry the clock of another record or link: somebody has copied or renamed them while no trigger noted it.
-/// They are rows that came.
+/// Rows that carry the clock of another record or link: they were copied or renamed while no trigger noted it. They are
+/// rows that came.
 ///
 /// A record's own row is listed in the change log under all of its clock's transactions, and nothing is hidden under
-/// its name. Two records that one transaction made, and nobody has written to since, are listed alike: if one has taken
-/// the other's name, it is taken for the other with changed values.
+/// its name. Two records that one transaction made, and that were not written to since, are listed alike: if one has
+/// taken the other's name, it is taken for the other with changed values.
 struct StrayRows {
   struct Row {
     var kind: KindNumber

@@ -80,7 +80,7 @@ extension WriteTransaction {
   /// Finds rows that were deleted without a note; nil if there are none. `kinds` are those whose tables may have lost
   /// rows; nil for all.
   func findLostRows(_ kinds: Set<KindNumber>?) throws -> LostRows? {
-    // What a disk has lost is not what somebody has deleted.
+    // What a disk has lost was not deleted by anyone.
     guard try kinds?.isEmpty != true && reader.doubt()?.level != .damaged else { return nil }
     let lost = try LostRows(kinds, reader)
     return lost.isEmpty ? nil : lost
