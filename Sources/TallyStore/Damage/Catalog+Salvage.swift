@@ -5,7 +5,7 @@ extension Catalog {
   ///
   /// A name of which one bit was changed is taken for what it was. Else the number is the one that a store has which
   /// was made with this schema, if nothing else has it.
-  /// - Returns: the fields whose numbers nobody says.
+  /// - Returns: the fields whose numbers are not said.
   mutating func salvage(_ reading: TolerantReading) -> Set<FieldID> {
     var found = self
     var names = Set<String>()

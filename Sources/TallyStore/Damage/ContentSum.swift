@@ -1,7 +1,7 @@
 import TallyCRDT
 import TallyWire
 
-/// Sums what passes by, so that whoever reads or takes everything learns at the end whether it fits the sum that was
+/// Sums what passes by, so that a reader or receiver of everything learns at the end whether it fits the sum that was
 /// kept of it.
 final class ContentSum {
   private(set) var sum = Fingerprint()

@@ -9,7 +9,7 @@ import TallyWire
 /// the peer brings nothing that was not.
 ///
 /// What does not match its checksum and the peer does not have stays as it is, and so does the damage: the store gives
-/// nothing away until it meets a device that has it, since whoever took it could not tell it from what was written.
+/// nothing away until it meets a device that has it, since a receiver could not tell it from what was written.
 final class Healing {
   /// The outcome of healing.
   struct Outcome {
@@ -203,9 +203,9 @@ final class Healing {
     outcome.inDoubt.append("\(name): its author is unknown and no peer has it; it was captured again as a new write")
   }
 
-  /// Whether what is here now adds up to what somebody vouches for: the peer, where it has all that this store has
-  /// seen; otherwise the own sum of before, where this store had seen all that the peer has. The sum of content that
-  /// was taken as it was found vouches for nothing.
+  /// Whether what is here now adds up to what is vouched for: by the peer, where it has all that this store has seen;
+  /// otherwise the own sum of before, where this store had seen all that the peer has. The sum of content that was
+  /// taken as it was found vouches for nothing.
   private var isSound: Bool {
     let sum = transaction.standing.fingerprint
     if target.covers(own) { return sum == voucher }
@@ -213,7 +213,7 @@ final class Healing {
   }
 
   /// Gives up the claim to have seen what is lost: of a replica that the peer has seen less of, and of which nothing
-  /// remains here. Whoever has it gives it again.
+  /// remains here. A store that has it gives it again.
   private func lowerVector() throws {
     var vector = target
     let mine = transaction.replica
@@ -226,7 +226,7 @@ final class Healing {
     try lowerContexts(to: vector)
   }
 
-  /// Neither a delete nor the author of a life can have seen more than there was: nobody takes a delta in which one
+  /// Neither a delete nor the author of a life can have seen more than there was: no store takes a delta in which one
   /// has. If what is not seen any more comes back, it counts as not seen, and an edit undoes the delete.
   private func lowerContexts(to vector: StateVector) throws {
     for kind in catalog.records.values.sorted(by: { $0.number < $1.number }) {
@@ -277,7 +277,7 @@ final class Healing {
 
   // MARK: States
 
-  /// Returns the part of a record that only this store has. A cell beyond the own vector is nobody's.
+  /// Returns the part of a record that only this store has. A cell beyond the own vector has no author.
   ///
   /// What the peer says, as far as this store had seen it, and what only this store has, joined, are the state before
   /// the damage. If that matches the checksum, the damage was in what the peer says.
@@ -310,7 +310,7 @@ final class Healing {
     return rest
   }
 
-  /// Notes what stays of a record or link. What was once taken as it was found matches its checksum, whatever it is.
+  /// Notes what stays of a record or link. What was once taken as it was found matches its checksum, right or wrong.
   private func note(_ dots: Set<Dot>, _ kind: KindNumber, _ key: String) {
     for dot in dots where dot.sequence > target[dot.replica] { remaining.insert(dot.replica) }
     let label = key.replacing("\n", with: " with ")

@@ -1,7 +1,7 @@
 import TallyCRDT
 
-/// The keys of `tally_meta`. A key that the disk has changed hides its row, and rows beside it, from whoever looks one
-/// up; nothing that is stored under it has a sum.
+/// The keys of `tally_meta`. A key that the disk has changed hides its row, and rows beside it, from a statement that
+/// looks one up; nothing that is stored under it has a sum.
 enum MetaKeys {
   private static let names: Set<String> = [
     "catalog", "schema", "self", "incarnation", "doubt", "lost", "renewal", "echo", "retired", "marks",

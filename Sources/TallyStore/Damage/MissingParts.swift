@@ -127,8 +127,8 @@ struct MissingParts {
   private static let implausible = 2 * WireLimits.replicas
 
   /// Sees to it that no replica gets a number that rows may still use for one whose id is lost: what that one wrote
-  /// would count as written by another. A number that the disk has made huge was given to nobody, and is not counted
-  /// on from.
+  /// would count as written by another. A number that the disk has made huge was never given, and is not counted on
+  /// from.
   private static func keepNumbers(_ connection: Connection) throws {
     let known = try connection.integer("SELECT coalesce(max(n), 0) FROM tally_replica") ?? 0
     let inTable =

@@ -116,7 +116,7 @@ extension NumberedTable {
   /// The query that reads a row: `n`, the other columns and, where the file has it, the sum.
   var query: String { "SELECT * FROM \(rawValue)" }
 
-  /// The same of all rows, whatever indexes say.
+  /// The same of all rows, without indexes.
   func scan(_ connection: Connection) throws -> SQLStatement {
     try connection.statement(text: query + " NOT INDEXED")
   }
@@ -159,7 +159,7 @@ extension NumberedTable {
         isOlder
         ? bad.map(\.row).filter { Self.numbers.contains($0.number) }
         : bad.compactMap { row, kept in kept.flatMap(row.putRight) }
-      // All of it anew: of a damaged row SQLite does not find what its index says.
+      // All of it again: of a damaged row SQLite does not find what its index says.
       try connection.execute("DELETE FROM \(rawValue)")
       var count = 0
       for row in rows + mended where try insert(row, connection) { count += 1 }
@@ -198,8 +198,8 @@ extension NumberedTable {
     return last + 1
   }
 
-  /// Leaves out as many numbers as a store may have lost: what used them would count as of whatever comes next. `last`
-  /// is the last that is known to have been given out; one that only a disk can have written is not counted on from.
+  /// Leaves out as many numbers as a store may have lost: what used them would count as of what comes next. `last` is
+  /// the last that is known to have been given out; one that only a disk can have written is not counted on from.
   private func reserve(_ connection: Connection, after last: Int) throws {
     let known = try RowTally(self, connection).last
     let number = max(known, last - known < Self.plausible ? last : 0) + 1000

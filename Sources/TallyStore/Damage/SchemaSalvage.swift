@@ -2,9 +2,8 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// Makes the list of tables of a damaged file anew, `sqlite_master`, where SQLite cannot read it: without it nothing
-/// else is found. What the list said is looked for in the bytes of all pages; format:
-/// https://sqlite.org/fileformat.html.
+/// Rebuilds the list of tables of a damaged file, `sqlite_master`, where SQLite cannot read it: without it nothing else
+/// is found. What the list said is looked for in the bytes of all pages; format: https://sqlite.org/fileformat.html.
 enum SchemaSalvage {
   /// An entry of the list.
   struct Entry: Hashable {
@@ -17,7 +16,7 @@ enum SchemaSalvage {
     var isCell = false
   }
 
-  /// Puts the list of tables right in a copy that nobody uses.
+  /// Puts the list of tables right in a copy that is not in use.
   /// - Returns: whether it was damaged.
   static func run(_ path: String) throws -> Bool {
     // What is in the log comes first, and goes into the file.
@@ -55,8 +54,8 @@ enum SchemaSalvage {
     }
   }
 
-  /// Puts the definition of an entity's table right if a few bits of it were changed, or makes it anew.
-  /// - Returns: whether it was made anew, from what the catalog and the rows say of the columns' order.
+  /// Puts the definition of an entity's table right if a few bits of it were changed, or rebuilds it.
+  /// - Returns: whether it was rebuilt, from what the catalog and the rows say of the columns' order.
   static func putRight(_ kind: RecordKind, _ reading: TolerantReading, _ connection: Connection) -> Bool {
     guard let entity = kind.entity, !reading.takes(kind.rowSQL) else { return false }
     let lost = placeholder(kind.type)
@@ -87,7 +86,7 @@ enum SchemaSalvage {
     }
     define(
       SchemaMigration.table(entity, order: kind.columns, clockPlace: clockPlace(kind.type, reading)), was: present)
-    // Values of another class than their column's: the order is another, which nobody knows.
+    // Values of another class than their column's: the order is another, which is not known.
     for (name, type) in entity.fields.map({ ($0.name, $0.kind.columnType) }) {
       var isOther = false
       reading.read(
@@ -144,7 +143,7 @@ enum SchemaSalvage {
 
   // MARK: SQLite
 
-  /// GRDB reads the list of tables of whatever it opens.
+  /// GRDB reads the list of tables of every file that it opens.
   private static func open<T>(_ path: String, _ body: (OpaquePointer) throws -> T) throws -> T {
     var handle: OpaquePointer?
     let result = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE, nil)
@@ -180,7 +179,7 @@ enum SchemaSalvage {
     }
   }
 
-  /// Whether whoever opens the file finds its list in order.
+  /// Whether a connection that opens the file finds its list in order.
   private static func isPlain(_ path: String) -> Bool {
     var handle: OpaquePointer?
     defer { sqlite3_close_v2(handle) }
@@ -229,7 +228,7 @@ enum SchemaSalvage {
 
   // MARK: Pages
 
-  /// Returns the entries of the list that the pages hold, whatever points to them.
+  /// Returns the entries of the list that the pages hold, without regard to what points to them.
   private static func entries(in pages: DatabasePages) -> [Entry] {
     var found: [String: Entry] = [:]
     var ranks: [String: Int] = [:]
@@ -262,7 +261,7 @@ enum SchemaSalvage {
     for (place, entry) in entries.enumerated() {
       if let sql = definitions[entry.name] { entries[place].sql = sql }
       guard !pages.isRoot(entry.root) else { continue }
-      // One bit, if it leads to a root that nobody else has.
+      // One bit, if it leads to a root that no other table has.
       let other = (0..<31).map { entry.root ^ (1 << $0) }.filter { free.contains($0) }
       if other.count == 1 { entries[place].root = other[0] }
     }

@@ -1,8 +1,8 @@
 import TallyCRDT
 
 /// The storage classes of values in the store's own tables. They are STRICT, so SQLite writes no value of another class
-/// than its column's; but one flipped bit in a row's header makes a blob a text of the same bytes, or the reverse.
-/// Whoever reads the bytes does not notice, and `PRAGMA integrity_check` does.
+/// than its column's; but one flipped bit in a row's header makes a blob a text of the same bytes, or the reverse. A
+/// reader of the bytes does not notice, and `PRAGMA integrity_check` does.
 enum StorageClasses {
   /// Puts every text and blob right that is of the other class. Cost: reads each row's header.
   static func putRight(_ connection: Connection) throws {

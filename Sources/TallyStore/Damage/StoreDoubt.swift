@@ -10,7 +10,7 @@ public struct StoreDoubt: Sendable, Equatable {
     /// is healed by the next sync with an intact device, or taken as it is by `Store.rebuild()`.
     case damaged
     /// The stored content matches its checksum, but was taken as it was found: the store was rebuilt after damage, or
-    /// took content that nobody vouched for. It syncs as any other; where a device without a doubt holds something
+    /// took content that was not vouched for. It syncs as any other; where a device without a doubt holds something
     /// else, that content counts.
     case unvouched
   }
@@ -67,7 +67,7 @@ extension WriteTransaction {
     return true
   }
 
-  /// Makes all indexes anew from their tables.
+  /// Rebuilds all indexes from their tables.
   /// - Returns: false if they cannot be, since two rows have one name.
   func renewIndexes() throws -> Bool {
     do {
@@ -119,7 +119,7 @@ extension Store {
   /// if let doubt = try store.doubt() { print(doubt.level, doubt.reason) }
   /// ```
   ///
-  /// Damage is found by whatever reads everything: a delta for a new device, a repair, ``verify(onProgress:)``. A store
+  /// Damage is found by all that reads everything: a delta for a new device, a repair, ``verify(onProgress:)``. A store
   /// that is damaged gives nothing away, and is healed by the next sync with an intact device.
   /// - Throws: `StoreError.closed`; GRDB's `DatabaseError`.
   public func doubt() throws -> StoreDoubt? { try snapshot { try $0.doubt() } }

@@ -109,9 +109,9 @@ struct FlippedBit {
 }
 
 extension WriteTransaction {
-  /// Makes the vector anew from the dots that are here, because the disk has changed it. A transaction's cells came
-  /// with all that it had seen, so the last dot of each replica says what came; a replica of which nothing is left is
-  /// asked for again. This store takes a new id, since it cannot know which dots it has given out.
+  /// Rebuilds the vector from the dots that are here, because the disk has changed it. A transaction's cells came with
+  /// all that it had seen, so the last dot of each replica says what came; a replica of which nothing is left is asked
+  /// for again. This store takes a new id, since it cannot know which dots it has given out.
   func recomputeVector() throws {
     try renewReplica(because: "the vector was damaged")
     var vector = StateVector()
