@@ -9,7 +9,7 @@ package final class RowSQL: Sendable {
 
   init(_ text: @autoclosure @escaping @Sendable () -> String) { make = text }
 
-  /// The same INSERT or UPDATE, which fails at a conflict whatever the table says of it.
+  /// The same INSERT or UPDATE, which fails at a conflict even if the table says otherwise.
   var aborting: String {
     let verb = text.prefix { $0 != " " }
     return "\(verb) OR ABORT\(text.dropFirst(verb.count))"
@@ -219,8 +219,8 @@ package final class Connection {
     }
   }
 
-  /// Does something if the file may have another content than the last time that this succeeded, whoever changed it.
-  /// Within a transaction that has read already; a look costs a tenth of the smallest statement.
+  /// Does something if the file may have another content than the last time that this succeeded, by any connection's
+  /// change. Within a transaction that has read already; a look costs a tenth of the smallest statement.
   func ifChanged(_ body: () throws -> Void) throws {
     var version: UInt32 = 0
     // https://sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntldataversion
@@ -259,7 +259,7 @@ package final class Connection {
   /// Whether a transaction is under way, also one that only reads. An error may have rolled it back.
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-  /// The number of the row that the last insert made, whatever triggers inserted.
+  /// The number of the row that the last insert made, without what triggers inserted.
   var lastInsertedRowID: Int { Int(sqlite3_last_insert_rowid(handle)) }
 
   /// The first column of the first row, or nil.
@@ -277,7 +277,7 @@ package final class Connection {
 
   package func exists(_ sql: StaticString) throws -> Bool { try integer(sql) != nil }
 
-  /// Ends whatever is being read, so that it holds no lock.
+  /// Ends all reading, so that it holds no lock.
   func resetStatements() {
     endFinding()
     for statement in statements.values { statement.reset() }

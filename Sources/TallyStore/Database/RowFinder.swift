@@ -41,7 +41,7 @@ package final class KeyedSQL: Sendable {
 
   /// Asks for one key after the other as it runs; all columns are null where a key has no row.
   ///
-  /// It says which index finds the row, and cannot be prepared where that is not there, as in a table that somebody has
+  /// It says which index finds the row, and cannot be prepared where that is not there, as in a table that a tool has
   /// rebuilt. SQLite might make one for the statement, which would not see what is written after.
   fileprivate var running: String {
     let source = "SELECT \(columns) FROM tally_key(?) LEFT JOIN main.\"\(table)\" AS r"

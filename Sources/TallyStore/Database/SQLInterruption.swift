@@ -12,7 +12,7 @@ extension Connection {
   private static let instructions: Int32 = 20_000
 
   /// Runs queries that end with `SQLInterruption` once `isOver` says so, which is asked after so many of SQLite's
-  /// instructions. Nobody else's queries are interrupted.
+  /// instructions. Queries of others are not interrupted.
   package func interrupting<T>(
     when isOver: @escaping () -> Bool, every instructions: Int32 = instructions, _ body: () throws -> T
   ) throws -> T {

@@ -2,7 +2,7 @@ import GRDB
 import GRDBSQLite
 import Synchronization
 
-/// The content of a file at one moment, whatever has become of it since.
+/// The content of a file at one moment, kept through later changes.
 struct HeldSnapshot {
   fileprivate let queue: DatabaseQueue
   fileprivate let giveBack: () throws -> Void
@@ -30,7 +30,7 @@ final class SnapshotReaders: Sendable {
     var isClosed = false
   }
 
-  /// Confined to its queue while it is in use, and to nobody while it is idle.
+  /// Confined to its queue while it is in use, and to no one while it is idle.
   private final class Reader: @unchecked Sendable {
     let queue: DatabaseQueue
     let connection: Connection
@@ -82,7 +82,7 @@ final class SnapshotReaders: Sendable {
     return value
   }
 
-  /// Closes a connection with which something went wrong. Whatever state it is in, nobody else gets it, and an error of
+  /// Closes a connection with which something went wrong. In any state, no other caller gets it, and an error of
   /// closing it is not the one to report.
   private func drop(_ reader: Reader) {
     try? reader.close()
@@ -105,7 +105,7 @@ final class SnapshotReaders: Sendable {
 
   /// Where the file is now; nil if no connection is idle that has read, or if it cannot be told without reading.
   func position() -> LogPosition? {
-    // Nobody takes the connection as long as the lock is held.
+    // No caller takes the connection as long as the lock is held.
     idle.withLock { idle in idle.isClosed ? nil : idle.readers.last?.connection.logPosition() }
   }
 

@@ -3,11 +3,11 @@ import Synchronization
 
 /// Leaves others their turn to write.
 ///
-/// SQLite's lock has no queue: who waits looks now and then, and who writes again at once takes the lock before
-/// anybody has looked. So a connection that had to wait for its transaction leaves a pause after it; the pause
-/// doubles with each wait and halves where nobody stood in the way, so that however many write, the lock is free
-/// about half of the time, and a program whose looks are a tenth of a second apart meets it free. Who writes now
-/// and then, or alone, never waits.
+/// SQLite's lock has no queue: who waits looks now and then, and who writes again at once takes the lock before anybody
+/// has looked. So a connection that had to wait for its transaction leaves a pause after it; the pause doubles with
+/// each wait and halves where no writer stood in the way, so that however many write, the lock is free about half of
+/// the time, and a program whose looks are a tenth of a second apart meets it free. Who writes now and then, or alone,
+/// never waits.
 final class Turns: Sendable {
   private struct State {
     /// Nanoseconds.
@@ -30,7 +30,7 @@ final class Turns: Sendable {
     if rest > 0 { usleep(UInt32(clamping: rest / 1000)) }
   }
 
-  /// Notes that somebody else holds the lock that the next transaction wants.
+  /// Notes that another connection holds the lock that the next transaction wants.
   func waited() { state.withLock { $0.waits = true } }
 
   /// Notes the beginning of a transaction.
