@@ -6,7 +6,7 @@ import TallyWire
 ///
 /// Of most records that have changed one register or one delete is new. The others are only hashed, where they are in
 /// SQLite's memory, since a state that does not match its checksum is not given away. The result is that of
-/// `RecordState.delta(since:)`; whatever is unusual is left to that, errors included.
+/// `RecordState.delta(since:)`; everything unusual is left to that, errors included.
 struct NewParts {
   private let reader: StateReader
   private let catalog: Catalog
@@ -75,7 +75,7 @@ struct NewParts {
   mutating func inBody(
     _ body: UnsafeRawBufferPointer, _ name: UnsafeBufferPointer<UInt8>, _ kind: RecordKind
   ) -> RecordState? {
-    // Whoever reads the whole state says what is wrong with it.
+    // Reading the whole state tells what is wrong with it.
     try? read(body, SipHash13.hash(UnsafeRawBufferPointer(name)), kind)
   }
 

@@ -5,9 +5,9 @@ import TallyWire
 /// The newest edits that the app has made, kept in memory so that a delta need not read the records back from the file.
 ///
 /// Of a record whose last change was an edit it has the registers that the edit has written, and the transactions that
-/// all the rest of the record is of. For whoever has those, the registers are what is new, and nothing else: what
-/// `NewParts` finds by reading the row and its body, comparing and hashing them. For anybody else, and for records of
-/// which nothing is known, the file is read.
+/// all the rest of the record is of. For a receiver that has those, the registers are what is new, and nothing else:
+/// what `NewParts` finds by reading the row and its body, comparing and hashing them. For anybody else, and for records
+/// of which nothing is known, the file is read.
 ///
 /// The log is valid for the content that the store's own last commit left. A transaction that finds other content in
 /// the file, because another store or program has written, clears the log. A reader compares the vector and fingerprint
@@ -81,7 +81,7 @@ struct EditLog: Sendable {
   private var dots: [Dot] = []
   /// Values in the form of the wire.
   private var values = ByteWriter()
-  /// The last entry of each record, among the first so many: nobody may ever ask.
+  /// The last entry of each record, among the first so many: no delta may ever be asked for.
   private var places: [Key: Int32] = [:]
   private var indexCount = 0
   /// Whether the transaction changes what is not noted.
@@ -120,7 +120,7 @@ struct EditLog: Sendable {
     guard isAt(Self.mostEntries, Self.mostBytes) else { return }
     forgetTold()
     guard isAt(Self.mostEntries / 2, Self.mostBytes / 2) else { return }
-    // Somebody writes much and gives nothing away. That need not cost more than it would save.
+    // This store writes much and gives nothing away. That need not cost more than it would save.
     isPaused = true
     removeAll()
   }

@@ -2,8 +2,8 @@ import GRDBSQLite
 import TallyCRDT
 import TallyWire
 
-/// Takes rows that one transaction inserted and nobody has touched since, and edits of rows by one transaction, from a
-/// query to a block without making states of them.
+/// Takes rows that one transaction inserted and that were not touched since, and edits of rows by one transaction, from
+/// a query to a block without making states of them.
 struct RowPacker {
   /// The parts of a column that packing reads. Holds no references, so that copies cost no reference counting.
   fileprivate struct PackedColumn {
@@ -20,7 +20,7 @@ struct RowPacker {
   private let reader: StateReader
   private let sum: ContentSum?
   /// The vector of the receiver, where single rows are read. A row that it covers, or that does not match the checksum
-  /// in its clock, is left to whoever makes a state of it: the change log says that there is something new.
+  /// in its clock, is left to the code that makes a state of it: the change log says that there is something new.
   private let base: StateVector?
   /// The clock of the row before, and the stamp that it stands for.
   private var last: (clock: InlineClock.Uniform, stamp: Stamp)?
