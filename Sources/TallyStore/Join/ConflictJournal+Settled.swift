@@ -46,7 +46,7 @@ extension ConflictJournal {
     return nil
   }
 
-  /// Notes a reference that reads null, if its target was deleted by somebody who had not seen it.
+  /// Notes a reference that reads null, if its target was deleted by an author who had not seen it.
   private mutating func noteCleared(_ cleared: JournalWatch.Cleared) throws {
     guard let (kind, state) = try visible(cleared.name),
       let column = kind.columns.first(where: { $0.field == cleared.field }),
@@ -89,7 +89,7 @@ extension ConflictJournal {
 }
 
 extension WriteTransaction {
-  /// Takes entries out of the conflict journal that need nobody's decision any more: the value that lost shows, whoever
+  /// Takes entries out of the conflict journal that need no decision any more: the value that lost shows, no matter who
   /// has written it; a delete that was undone has been repeated; a reference that was cleared shows again, or was
   /// written again.
   ///

@@ -29,7 +29,7 @@ struct ConflictJournal {
     try insert(write, name, .overwritten, isOpen: isShown)
   }
 
-  /// Notes an edit that lost to a delete which had not seen it. Nobody edits what is deleted, so the two were
+  /// Notes an edit that lost to a delete which had not seen it. What is deleted is not edited, so the two were
   /// concurrent.
   mutating func note(_ edit: FieldCell, beatenBy delete: Stamp, _ name: AnyRecordName) throws {
     let winner = FieldCell(field: edit.field, stamp: delete, value: .null)
@@ -44,8 +44,8 @@ struct ConflictJournal {
       kind, name, field, write.loser.stamp, write.loser.value, write.winner.stamp, write.winner.value, isOpen: isOpen)
   }
 
-  /// Notes an entry, which nobody can have decided yet if it `isOpen`. One of a reference that was cleared gives way to
-  /// one of the same reference that has lost.
+  /// Notes an entry, which cannot have been decided yet if it `isOpen`. One of a reference that was cleared gives way
+  /// to one of the same reference that has lost.
   mutating func insert(
     _ kind: Conflict.Kind, _ name: AnyRecordName, _ field: String, _ loser: Stamp, _ loserValue: Value,
     _ winner: Stamp, _ winnerValue: Value, isOpen: Bool = false
@@ -111,7 +111,7 @@ struct ConflictJournal {
     let (loser, winner) = (write.loser.stamp, write.winner.stamp)
     // A write that saw the other has a later time.
     if loser.time == winner.time, loser.time.milliseconds < HybridTime.maximum { return true }
-    // Vectors agree and contents do not: a dot was issued twice, and what it hides nobody has seen.
+    // Vectors agree and contents do not: a dot was issued twice, and what it hides was never seen.
     if isRepair, header.target == before { return true }
     // A local loser was not seen by the sender, and so not by the winner's author, if the sender's vector does not
     // cover it. A received loser that is new here was not seen by the local winner's author: had it been, our vector

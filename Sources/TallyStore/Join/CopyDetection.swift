@@ -2,7 +2,7 @@ import TallyCRDT
 import TallyWire
 
 /// Notices that this file is one of two: a copy, or restored from a backup. Two that go on under one replica id would
-/// issue the same dots for different writes, so whoever notices takes a new id. Only looks; the transaction acts.
+/// issue the same dots for different writes, so a store that notices takes a new id. Only looks; the transaction acts.
 struct CopyDetection {
   /// This store's replica; nil if it has none yet.
   let own: ReplicaID?

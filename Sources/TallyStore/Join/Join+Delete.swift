@@ -5,8 +5,8 @@ import TallyWire
   import TallyFaults
 #endif
 
-/// The short way for a delete that a peer sends: of a record that is seen here, that nobody has written to since, and
-/// with which nothing else is seen or hidden. See `SharedDelete`; the result is that of the long way.
+/// The short way for a delete that a peer sends: of a record that is seen here, that was not written to since, and with
+/// which nothing else is seen or hidden. See `SharedDelete`; the result is that of the long way.
 ///
 /// Where triggers of the app's may run it is not taken: they could move the row away before SQLite deletes it, and what
 /// they do depends on the order in which rows go.

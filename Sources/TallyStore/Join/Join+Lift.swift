@@ -4,8 +4,8 @@ import TallyWire
 /// *Lifting*: carrying values over into a later life of their record (Contract.md, section 11).
 ///
 /// Where an earlier life meets a later one, the join leaves the registers of the later. Nothing that its author had not
-/// seen may be lost by that, nor what somebody sees. So the transaction that joins says such registers again in the
-/// later life, each with its own stamp, under its own dot: a lift is a local write, and no edit.
+/// seen may be lost by that, nor what is on a person's screen. So the transaction that joins says such registers again
+/// in the later life, each with its own stamp, under its own dot: a lift is a local write, and no edit.
 ///
 /// - *Unsent*: all that was here, if the sender lacks any of it, also if that is a move or a member.
 /// - *News*: what the sender has of an earlier life than the one here, and what was never here.

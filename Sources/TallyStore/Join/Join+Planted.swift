@@ -19,7 +19,7 @@
   }
 
   extension ContentSum {
-    /// Adds records as they came, whatever a fault makes of them.
+    /// Adds records as they came, without what a fault makes of them.
     func add(_ groups: [DeltaBlock.Records]) {
       for group in groups {
         let hashes = group.fields.map { SipHash13.hash($0) }

@@ -51,8 +51,8 @@ extension Join {
         try transaction.forgetConflicts(of: record.name)
       } else {
         try transaction.forgetConflicts(of: record.name) { conflict in
-          // A loser that is new here came as somebody's present value, and one whose winner stays was not removed.
-          // References are in no life.
+          // A loser that is new here came as a present value, and one whose winner stays was not removed. References
+          // are in no life.
           let (dot, field) = (conflict.loser.dot, conflict.field)
           return life.context.covers(dot) && before.covers(dot) && !record.says(dot, of: field, transaction.catalog)
             && !record.saysAgain(field, transaction.catalog)

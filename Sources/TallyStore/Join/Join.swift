@@ -3,8 +3,8 @@ import TallyWire
 
 /// Joins what a peer wrote: loads the state of each item, joins, saves.
 ///
-/// It joins states and nothing else. Rows follow where that is plain (a new record, a changed field); whatever depends
-/// on other records is marked and decided when all states are in.
+/// It joins states and nothing else. Rows follow where that is plain (a new record, a changed field); everything that
+/// depends on other records is marked and decided when all states are in.
 struct Join {
   let transaction: WriteTransaction
   let header: DeltaHeader
@@ -20,7 +20,7 @@ struct Join {
   private let sum: ContentSum?
   /// Whether SQLite knows of references to what is not there.
   private let enforcesKeys: Bool
-  /// The vector of what is here already, where nobody vouches for what comes: then only what is beyond it is taken.
+  /// The vector of what is here already, where what comes is not vouched for: then only what is beyond it is taken.
   private var vouched: StateVector?
   /// The former content of records that were shown, and whose lives the delta has ended.
   let seenContents: SeenContents
@@ -127,7 +127,7 @@ struct Join {
     }
     var result = ApplyResult(changes: changes, conflicts: 0)
     if let healing { try note(try healing.end(), &result) }
-    // Whatever was lost here and the peer still had is restored.
+    // All that was lost here and that the peer still had is restored.
     if copies.hasLost, header.target == copies.before {
       try transaction.connection.execute("DELETE FROM tally_meta WHERE key = 'lost'")
     }
@@ -331,7 +331,7 @@ struct Join {
 
   mutating func note(_ write: LostWrite, _ name: AnyRecordName) throws { try journal.note(write, name) }
 
-  /// Notes a write to a field that has lost, if nobody else has written to the row since it shows what won.
+  /// Notes a write to a field that has lost, if no other author has written to the row since it shows what won.
   mutating func note(shown write: LostWrite, _ name: AnyRecordName) throws {
     try journal.note(write, name, isShown: !transaction.hasEcho)
   }

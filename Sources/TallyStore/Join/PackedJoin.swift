@@ -2,9 +2,9 @@ import GRDBSQLite
 import TallyCRDT
 import TallyWire
 
-/// The fast path of a join, for records that one transaction wrote and nobody has changed since. Inserts a record that
-/// the store lacks, or compares one that it has, straight from the block's bytes. The result is that of `Join`, which
-/// handles everything else.
+/// The fast path of a join, for records that one transaction wrote and that were not changed since. Inserts a record
+/// that the store lacks, or compares one that it has, straight from the block's bytes. The result is that of `Join`,
+/// which handles everything else.
 final class PackedJoin {
   enum Outcome {
     /// The record was not here, and its row has been written.
